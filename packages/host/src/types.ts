@@ -1,0 +1,293 @@
+import type {
+  CallToolResult,
+  CreateMessageParams,
+  CreateMessageResult,
+  ElicitParams,
+  ElicitResult,
+  Prompt,
+  Resource,
+  ResourceTemplate,
+  Root,
+  Tool,
+} from '@jackfield/sdk'
+
+/** One server as the person configured it, in the field's own form (`mcpServers`). */
+export type ServerConfig =
+  | { command: string; args?: string[]; env?: Record<string, string>; cwd?: string; disabled?: boolean }
+  | { url: string; headers?: Record<string, string>; disabled?: boolean }
+
+/** The state of one connection, always with its reason. */
+export type ConnectionState =
+  | { state: 'connecting' }
+  | { state: 'ready'; era: 'session' | 'stateless'; revision: string; sinceMs: number }
+  /** Connected, but a list could not be fetched. */
+  | { state: 'degraded'; reason: string }
+  | { state: 'reconnecting'; attempt: number; reason: string; inMs: number }
+  | { state: 'failed'; reason: string }
+  | { state: 'disabled' }
+
+/** A tool as the host shows it to a model and a person. */
+export interface CatalogTool {
+  /** Unique in the host and stable across restarts: `server__tool`, shortened in the middle when too long. */
+  readonly name: string
+  /** The configured server name. */
+  readonly server: string
+  /** As the server declared it, with its own name. */
+  readonly tool: Tool
+}
+
+export interface CatalogPrompt {
+  readonly name: string
+  readonly server: string
+  readonly prompt: Prompt
+}
+
+export interface CatalogResource {
+  readonly server: string
+  readonly resource: Resource
+}
+
+export interface CatalogTemplate {
+  readonly server: string
+  readonly template: ResourceTemplate
+}
+
+/** Who wants an effect to happen. */
+export type Caller = 'chat' | 'person' | 'cli'
+
+export type Verdict = 'allow' | 'ask' | 'deny'
+
+/** One rule of the policy. The strictest matching verdict wins: deny, then ask, then allow. */
+export interface PolicyRule {
+  /** Shown with every decision the rule made. */
+  id: string
+  verdict: Verdict
+  /** Server name, or a glob. Default any. */
+  server?: string
+  /** The server's own tool name, or a glob. Default any. */
+  tool?: string
+  /** Matches only tools that say so about themselves; a hint, never a proof. */
+  hint?: 'readOnly' | 'destructive'
+  scope?: 'session' | 'always'
+}
+
+export interface Decision {
+  verdict: Verdict
+  /** The rule that decided; `default` when none matched. */
+  rule: string
+}
+
+/** What a question is about and where it comes from. */
+export interface Cause {
+  server: string
+  /** The tool call that led to it, where known. */
+  tool?: string
+  arguments?: Record<string, unknown>
+  caller?: Caller
+}
+
+/** A question to the person. Nothing is ever answered on their behalf unless they said so before. */
+export type HostQuestion =
+  | {
+      kind: 'approval'
+      id: string
+      cause: Cause
+      tool: CatalogTool
+      arguments: Record<string, unknown>
+      decision: Decision
+    }
+  | { kind: 'elicitation'; id: string; cause: Cause; params: ElicitParams }
+  | {
+      kind: 'sampling-request'
+      id: string
+      cause: Cause
+      params: CreateMessageParams
+      model: string
+      why: string
+    }
+  | {
+      kind: 'sampling-result'
+      id: string
+      cause: Cause
+      params: CreateMessageParams
+      result: CreateMessageResult
+    }
+  | { kind: 'roots'; id: string; cause: Cause; roots: Root[] }
+
+/** What a person may answer, by kind of question. */
+export interface HostAnswers {
+  approval:
+    | { verdict: 'allow'; arguments?: Record<string, unknown>; remember?: 'session' | 'always' }
+    | { verdict: 'deny'; reason?: string; remember?: 'session' | 'always' }
+  elicitation: ElicitResult
+  'sampling-request':
+    | { verdict: 'allow'; params?: CreateMessageParams }
+    | { verdict: 'deny'; reason?: string }
+  'sampling-result': { verdict: 'allow'; result?: CreateMessageResult } | { verdict: 'deny'; reason?: string }
+  roots: { verdict: 'allow' } | { verdict: 'deny' }
+}
+
+/**
+ * The person, as the present surface shows them. Only what is given here is advertised to servers; a kind left out
+ * cannot be asked. A promise may stay open as long as the person thinks.
+ */
+export interface Surface {
+  /** For messages: 'terminal', 'answers file', 'script'. */
+  readonly name: string
+  approval?(
+    question: Extract<HostQuestion, { kind: 'approval' }>,
+    signal: AbortSignal,
+  ): Promise<HostAnswers['approval']>
+  elicitation?(
+    question: Extract<HostQuestion, { kind: 'elicitation' }>,
+    signal: AbortSignal,
+  ): Promise<HostAnswers['elicitation']>
+  /** Whether URL visits can be shown besides forms. Default false. */
+  readonly urlElicitation?: boolean
+  samplingRequest?(
+    question: Extract<HostQuestion, { kind: 'sampling-request' }>,
+    signal: AbortSignal,
+  ): Promise<HostAnswers['sampling-request']>
+  samplingResult?(
+    question: Extract<HostQuestion, { kind: 'sampling-result' }>,
+    signal: AbortSignal,
+  ): Promise<HostAnswers['sampling-result']>
+  roots?(
+    question: Extract<HostQuestion, { kind: 'roots' }>,
+    signal: AbortSignal,
+  ): Promise<HostAnswers['roots']>
+}
+
+/** One row of the activity log. */
+export interface Activity {
+  readonly id: number
+  /** ISO 8601. */
+  readonly at: string
+  readonly kind:
+    | 'connection'
+    | 'call'
+    | 'read'
+    | 'prompt'
+    | 'approval'
+    | 'elicitation'
+    | 'sampling'
+    | 'roots'
+    | 'model'
+    | 'change'
+  readonly server: string | null
+  /** One line for a person. */
+  readonly summary: string
+  /** How it ended: 'ok', 'error', 'denied', 'declined', 'cancelled' and so on. */
+  readonly outcome: string
+  readonly durationMs: number | null
+  /** The row that caused this one. */
+  readonly cause: number | null
+  /** Arguments, verdicts, rule, result, as JSON. */
+  readonly detail: Record<string, unknown>
+}
+
+/** What happens in the host, for faces to show. */
+export type HostEvent =
+  | { type: 'connection'; server: string; state: ConnectionState }
+  | { type: 'catalog' }
+  | { type: 'activity'; row: Activity }
+  | { type: 'progress'; server: string; tool: string; progress: number; total?: number; message?: string }
+  | { type: 'log'; server: string; level: string; logger?: string; data: unknown }
+  | { type: 'resource-updated'; server: string; uri: string }
+  | { type: 'warning'; server: string; message: string }
+
+/** A language model behind one small interface; the offline planner stands behind it too. */
+export interface Model {
+  /** As the person names it: `anthropic/claude-…`, `offline`. */
+  readonly id: string
+  /** False for the offline planner, which says so wherever it speaks. */
+  readonly isLanguageModel: boolean
+  generate(request: ModelRequest): Promise<ModelReply>
+}
+
+export interface ModelRequest {
+  system?: string
+  messages: CreateMessageParams['messages']
+  tools?: { name: string; description?: string; inputSchema: Tool['inputSchema'] }[]
+  toolChoice?: 'auto' | 'required' | 'none'
+  /** Never exceeded. */
+  maxTokens: number
+  temperature?: number
+  stopSequences?: string[]
+  signal?: AbortSignal
+  /** Hears the text as it is made. */
+  onText?: (delta: string) => void
+}
+
+export interface ModelReply {
+  /** Text and tool_use blocks in order. */
+  content: CreateMessageResult['content']
+  stopReason: NonNullable<CreateMessageResult['stopReason']>
+  /** The model that answered, as its provider names it. */
+  model: string
+  usage?: { inputTokens: number; outputTokens: number }
+}
+
+/** What calling a tool through the broker gave. */
+export interface BrokeredCall {
+  result: CallToolResult
+  /** Set when policy or the person refused; the result then says so to the model. */
+  denied: boolean
+  decision: Decision
+  activity: number
+}
+
+export interface HostOptions {
+  /** Servers by name, as in `mcpServers`. */
+  servers: Record<string, ServerConfig>
+  surface: Surface
+  models: Model[]
+  /** The SQLite file of policy grants and activity; ':memory:' by default. */
+  store?: string
+  /** Folders servers may be told of; consent is asked per server. */
+  roots?: Root[]
+  rules?: PolicyRule[]
+  /** Verdict where no rule matches. Default 'ask'. */
+  defaultVerdict?: Verdict
+  /** Milliseconds to ready or a typed failure. Default 8 000. */
+  connectTimeoutMs?: number
+}
+
+/** Many servers under one person's control. Every effect goes through `call`. */
+export interface Host extends AsyncDisposable {
+  /** Connects every enabled server side by side; resolves when each is ready or failed. */
+  start(): Promise<void>
+  readonly connections: ReadonlyMap<string, ConnectionState>
+  tools(): CatalogTool[]
+  prompts(): CatalogPrompt[]
+  resources(): CatalogResource[]
+  templates(): CatalogTemplate[]
+  /** Instructions of each ready server. */
+  instructions(): { server: string; text: string }[]
+  /** Policy → question → call → activity row. Never throws for a refusal or a failed tool; throws for an unknown name. */
+  call(
+    name: string,
+    args: Record<string, unknown>,
+    options: { caller: Caller; signal?: AbortSignal; cause?: number },
+  ): Promise<BrokeredCall>
+  read(
+    server: string,
+    uri: string,
+    options?: { signal?: AbortSignal },
+  ): Promise<import('@jackfield/sdk').ReadResourceResult>
+  prompt(
+    name: string,
+    args: Record<string, string>,
+    options?: { signal?: AbortSignal },
+  ): Promise<import('@jackfield/sdk').GetPromptResult>
+  complete(
+    server: string,
+    params: import('@jackfield/sdk').CompleteParams,
+  ): Promise<{ values: string[]; total?: number; hasMore?: boolean }>
+  /** Calls `listener` for every event until the returned function is called. */
+  on(listener: (event: HostEvent) => void): () => void
+  activity(filter?: { server?: string; kind?: Activity['kind']; limit?: number }): Activity[]
+  /** Writes a row about something a face did, such as a model turn; returns its id. */
+  record(row: Omit<Activity, 'id' | 'at'>): number
+  close(): Promise<void>
+}

@@ -1,0 +1,191 @@
+import type { JsonObject, JsonRpcMessage, RequestId } from '../jsonrpc/message.ts'
+import type {
+  CreateMessageParams,
+  CreateMessageResult,
+  ElicitParams,
+  ElicitResult,
+  Root,
+} from '../protocol/asking.ts'
+import type { ServerCapabilities } from '../protocol/capabilities.ts'
+import type {
+  CallToolResult,
+  CompleteParams,
+  CompleteResult,
+  GetPromptResult,
+  Implementation,
+  LoggingLevel,
+  Prompt,
+  ReadResourceResult,
+  Resource,
+  ResourceTemplate,
+  SubscriptionFilter,
+  Tool,
+} from '../protocol/definitions.ts'
+import type {
+  ClientMethod,
+  ClientRequests,
+  ProtocolVersion,
+  ServerNotifications,
+} from '../protocol/methods.ts'
+import type { SchemaOrNone } from '../server/definitions.ts'
+import type { InputOf, OutputOf } from '../server/schema.ts'
+import type { Definitions, Server } from '../server/server.ts'
+
+/** Where a question to this client comes from. */
+export interface AskContext {
+  /** The request whose handler asks, where the transport tells: always on 2026-07-28 and on HTTP. */
+  readonly cause: { readonly id: RequestId; readonly method: string; readonly params: JsonObject } | undefined
+  /** Aborted when the answer is no longer wanted. */
+  readonly signal: AbortSignal
+}
+
+/** Answers a server's questions, the same in every revision. Throw an RpcError to refuse. */
+export interface AnswerHandlers {
+  onElicit?: (question: ElicitParams, context: AskContext) => ElicitResult | Promise<ElicitResult>
+  onSample?: (
+    request: CreateMessageParams,
+    context: AskContext,
+  ) => CreateMessageResult | Promise<CreateMessageResult>
+  /** The folders open to this server, or a way to find out. */
+  onRoots?: Root[] | ((context: AskContext) => Root[] | Promise<Root[]>)
+}
+
+export interface ProgressReport {
+  progress: number
+  total?: number
+  message?: string
+}
+
+export interface CallOptions {
+  signal?: AbortSignal
+  /** Milliseconds without an answer or progress before giving up. Default 60 000. Time a person takes to answer a question does not count. */
+  timeoutMs?: number
+  /** Milliseconds in all, progress or not. Default 3 600 000. */
+  maxTotalMs?: number
+  onProgress?: (report: ProgressReport) => void
+  onLog?: (message: ServerNotifications['notifications/message']) => void
+  /** Asks for log messages about this request (2026-07-28). */
+  logLevel?: LoggingLevel
+  /** Further `_meta` for the request. */
+  meta?: JsonObject
+}
+
+/** How a cached list or read may be used. */
+export interface ReadOptions extends CallOptions {
+  /** `use` a fresh cached answer (default), `refresh` it, or `bypass` the cache. */
+  cache?: 'use' | 'refresh' | 'bypass'
+}
+
+export interface ConnectOptions extends AnswerHandlers {
+  /** Who this client says it is. */
+  info?: Implementation
+  /** Revisions this client will speak, default all five. */
+  revisions?: readonly ProtocolVersion[]
+  /** Forms and URL visits this client can show. Default: both false unless `onElicit` is given, then forms only. */
+  elicitation?: { form?: boolean; url?: boolean }
+  /** What sampling may bring along. Default: neither tools nor context. */
+  sampling?: { tools?: boolean; context?: boolean }
+  experimental?: Record<string, JsonObject>
+  extensions?: Record<string, JsonObject>
+  /** Milliseconds until the server must be ready. Default 30 000. */
+  connectTimeoutMs?: number
+  /** Milliseconds to wait for `server/discover` before taking the server for legacy. Default 5 000. */
+  probeTimeoutMs?: number
+  timeoutMs?: number
+  maxTotalMs?: number
+  /** How often one call may be asked back. Default 10. */
+  maxRounds?: number
+  /** Level of log messages wanted from the start. */
+  logLevel?: LoggingLevel
+  onLog?: (message: ServerNotifications['notifications/message']) => void
+  /** Hears of every change the server tells of; the matching cached answers are already dropped. */
+  onChange?: (change: { type: 'tools' | 'prompts' | 'resources' } | { type: 'resource'; uri: string }) => void
+  /** Turns the answer cache off. */
+  cache?: false
+  /** Hears of what was tolerated: stray output, tools left out, late answers. */
+  onWarning?: (message: string) => void
+  /** Sees every message as it crosses the wire, for logs and inspectors. */
+  onMessage?: (direction: 'sent' | 'received', message: JsonRpcMessage) => void
+  /** Called once, when the connection is over. */
+  onClose?: (reason: Error | undefined) => void
+  signal?: AbortSignal
+}
+
+type ToolsOf<S> =
+  S extends Server<infer D> ? (D extends Definitions ? NonNullable<D['tools']> : never) : never
+type InOf<T> = T extends { input?: infer In } ? Exclude<In, undefined> : never
+type OutOf<T> = T extends { output?: infer Out } ? Exclude<Out, undefined> : never
+
+/** Names of a server's tools; any string where the server's type is not known. */
+export type ToolName<S> = [ToolsOf<S>] extends [never] ? string : keyof ToolsOf<S> & string
+/** Arguments of one tool. */
+export type ToolArguments<S, N> = [ToolsOf<S>] extends [never]
+  ? JsonObject
+  : N extends keyof ToolsOf<S>
+    ? [InOf<ToolsOf<S>[N]>] extends [never]
+      ? JsonObject
+      : InputOf<InOf<ToolsOf<S>[N]> & SchemaOrNone>
+    : never
+/** Result of one tool, with its structured content typed where the server's type is known. */
+export type ToolResult<S, N> = [ToolsOf<S>] extends [never]
+  ? CallToolResult
+  : N extends keyof ToolsOf<S>
+    ? [OutOf<ToolsOf<S>[N]>] extends [never]
+      ? CallToolResult
+      : Omit<CallToolResult, 'structuredContent'> & { structuredContent?: OutputOf<OutOf<ToolsOf<S>[N]>> }
+    : never
+
+/** What the client learned about its server. */
+export interface ServerFacts {
+  readonly info: Implementation | undefined
+  readonly revision: ProtocolVersion
+  readonly era: 'session' | 'stateless'
+  readonly capabilities: ServerCapabilities
+  readonly instructions: string | undefined
+}
+
+/** An open watch on a server's changes. */
+export interface Watch {
+  /** What the server agreed to tell. */
+  readonly honored: SubscriptionFilter
+  /** Settles when the watch is over; rejects never. */
+  readonly closed: Promise<void>
+  close(): Promise<void>
+}
+
+/** One connection to one server. Give the server's type (`Client<typeof server>`) to have tool names, arguments and results checked. */
+export interface Client<S = unknown> {
+  readonly server: ServerFacts
+  /** Every tool, all pages. Tools whose header annotations are invalid are left out with a warning (HTTP). */
+  tools(options?: ReadOptions): Promise<Tool[]>
+  /** Calls a tool, answering the server's questions on the way. A tool's own failure is a result with `isError`. */
+  call<N extends ToolName<S>>(
+    name: N,
+    args?: ToolArguments<S, N>,
+    options?: CallOptions,
+  ): Promise<ToolResult<S, N>>
+  resources(options?: ReadOptions): Promise<Resource[]>
+  templates(options?: ReadOptions): Promise<ResourceTemplate[]>
+  read(uri: string, options?: ReadOptions): Promise<ReadResourceResult>
+  prompts(options?: ReadOptions): Promise<Prompt[]>
+  prompt(name: string, args?: Record<string, string>, options?: CallOptions): Promise<GetPromptResult>
+  complete(params: CompleteParams, options?: CallOptions): Promise<CompleteResult['completion']>
+  /** Watches for changes, in the way the server's era has; `onChange` of `connect` hears of them too. */
+  watch(filter: SubscriptionFilter, onChange?: ConnectOptions['onChange']): Promise<Watch>
+  /** Sets the level of log messages: for the session (legacy), or for every later request (2026-07-28). */
+  setLogLevel(level: LoggingLevel | undefined): Promise<void>
+  /** Tells a legacy server that the roots changed. */
+  rootsChanged(): Promise<void>
+  /** Legacy: `ping`. 2026-07-28: `server/discover`, uncached. */
+  ping(options?: CallOptions): Promise<void>
+  /** Sends any request; one page of a list, for example. */
+  request<M extends ClientMethod>(
+    method: M,
+    params?: ClientRequests[M]['params'],
+    options?: CallOptions,
+  ): Promise<ClientRequests[M]['result']>
+  /** Ends the connection and, for a child process, its whole process tree. */
+  close(): Promise<void>
+  readonly closed: Promise<Error | undefined>
+  [Symbol.asyncDispose](): Promise<void>
+}

@@ -1,0 +1,21 @@
+/**
+ * What state shared between exchanges stands on: keys with expiry and compare-and-set, a trimmed append log, and
+ * publish and subscribe. In memory by default; many nodes share one over Redis.
+ */
+export interface Backplane {
+  get(key: string): Promise<string | undefined>
+  /** Stores a value for so many milliseconds. */
+  set(key: string, value: string, ttlMs: number): Promise<void>
+  /** Stores only where nothing stands; true when it did. */
+  add(key: string, value: string, ttlMs: number): Promise<boolean>
+  /** Replaces `expected` by `value`; false when something else stands there. */
+  swap(key: string, expected: string, value: string, ttlMs: number): Promise<boolean>
+  delete(key: string): Promise<void>
+  /** Appends to a log, keeps its newest `keep` entries, and gives the entry's position, counted from 1. */
+  append(log: string, entry: string, keep: number, ttlMs: number): Promise<number>
+  /** Entries after a position, oldest first; undefined when that position was trimmed away or never was. */
+  after(log: string, position: number): Promise<{ position: number; entry: string }[] | undefined>
+  publish(topic: string, message: string): Promise<void>
+  /** Calls `listener` for every message until the returned function is called. */
+  subscribe(topic: string, listener: (message: string) => void): Promise<() => void>
+}

@@ -1,0 +1,85 @@
+import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
+import type { InputRequests, Question, QuestionMethod, Questions } from '../protocol/asking.ts'
+import type { ClientCapabilities } from '../protocol/capabilities.ts'
+import type { Implementation, LoggingLevel } from '../protocol/definitions.ts'
+import type { ServerNotification } from '../protocol/methods.ts'
+import type { Revision } from '../protocol/revision.ts'
+
+/** Who is on the other end of one exchange. */
+export interface Peer {
+  readonly revision: Revision
+  readonly capabilities: ClientCapabilities
+  /** What the client says it is; absent when it does not say. */
+  readonly info: Implementation | undefined
+  /** Who authenticated, as the transport found out; null when nobody did. */
+  readonly principal: string | null
+  /** The least severe level this peer wants to hear; absent means no log messages. */
+  readonly logLevel: LoggingLevel | undefined
+}
+
+/** One request being served. Everything known about it was found out at the edge. */
+export interface Exchange {
+  readonly id: RequestId
+  readonly method: string
+  readonly params: Readonly<JsonObject>
+  readonly peer: Peer
+  /** Aborted when the peer cancels, goes away or stops waiting. */
+  readonly signal: AbortSignal
+  /** How questions reach the client in this exchange. */
+  readonly asking: Asking
+  /** Sends a notice about this request before its answer. Does nothing once the exchange is over. */
+  notify(notification: ServerNotification): void
+}
+
+/**
+ * How an era carries questions. A value, not a flag: `live` sends a request and waits, `replay` ends the round
+ * and answers from the journal when the handler runs again, `none` says no.
+ */
+export interface Asking {
+  /** Opens one run of a handler. Rejects with an RpcError when the retry's state does not verify. */
+  open(exchange: Exchange): Promise<Round>
+}
+
+/** One run of one handler: its questions, its steps, and how it ends early. */
+export interface Round {
+  /** Settles only with a valid answer. If there is none the promise never settles, and `ended` does. */
+  put<M extends QuestionMethod>(
+    question: Extract<Question, { method: M }>,
+    key?: string,
+  ): Promise<Questions[M]['answer']>
+  /** Runs `work` once in the life of the request and remembers what it gave. */
+  step<T>(name: string, work: (idempotencyKey: string) => T | Promise<T>): Promise<T>
+  /** Settles when the run must stop before its handler returned: with the outcome, or with the error to answer. */
+  readonly ended: Promise<Outcome>
+  /** Aborted when the handler was parked: it will not be resumed. */
+  readonly parked: AbortSignal
+  /** Whether the handler is still in a part of its run that already happened once. */
+  readonly replaying: boolean
+  /** What the explicit form carried over: the author's state and the answers by key. */
+  readonly carried: Carried
+  /** Turns the explicit form into an outcome, or into the next run on a live connection. */
+  require(needed: InputRequired): Promise<Outcome | Carried>
+}
+
+/** What a handler of the explicit form gets back on its next run. */
+export interface Carried {
+  readonly state: unknown
+  readonly answers: Readonly<Record<string, unknown>>
+}
+
+/** The explicit form: what a handler returns to say which answers it needs before it can go on. */
+export class InputRequired {
+  readonly requests: InputRequests
+  /** Any JSON value; sealed on the wire and given back as `ctx.state`. */
+  readonly state: unknown
+
+  constructor(requests: InputRequests, state: unknown) {
+    this.requests = requests
+    this.state = state
+  }
+}
+
+/** How an exchange ends when it does not fail. */
+export type Outcome =
+  | { readonly type: 'complete'; readonly result: JsonObject }
+  | { readonly type: 'input_required'; readonly requests: InputRequests; readonly state?: string }

@@ -1,0 +1,6 @@
+export * from './jsonrpc/error.ts'
+export type * from './jsonrpc/message.ts'
+export type * from './protocol/asking.ts'
+export type * from './protocol/capabilities.ts'
+export type * from './protocol/content.ts'
+export type * from './protocol/definitions.ts'

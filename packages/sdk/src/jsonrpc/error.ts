@@ -1,0 +1,94 @@
+import type { JsonRpcErrorObject } from './message.ts'
+
+/** Numeric error codes that cross the wire: JSON-RPC's own, and those the specification defines. */
+export const ErrorCode = {
+  ParseError: -32700,
+  InvalidRequest: -32600,
+  MethodNotFound: -32601,
+  InvalidParams: -32602,
+  InternalError: -32603,
+  /** Revision 2026-07-28: an HTTP header does not match the body. */
+  HeaderMismatch: -32020,
+  /** Revision 2026-07-28: the request needs a capability the client did not declare. */
+  MissingRequiredClientCapability: -32021,
+  /** Revision 2026-07-28: the requested protocol version is not supported. */
+  UnsupportedProtocolVersion: -32022,
+  /** Revisions up to 2025-11-25: the resource does not exist. */
+  ResourceNotFound: -32002,
+  /** Revision 2025-11-25: the person must first visit a URL. */
+  UrlElicitationRequired: -32042,
+  /** The person refused a sampling request. */
+  UserRejected: -1,
+} as const
+
+/**
+ * An error that crosses the wire as a JSON-RPC error response, in either direction.
+ * Throw it from a handler to answer with a protocol error instead of a tool result.
+ */
+export class RpcError extends Error {
+  override readonly name: string = 'RpcError'
+  readonly code: number
+  readonly data: unknown
+
+  constructor(code: number, message: string, data?: unknown) {
+    super(message)
+    this.code = code
+    this.data = data
+  }
+
+  /** The wire form of this error. */
+  toObject(): JsonRpcErrorObject {
+    return this.data === undefined
+      ? { code: this.code, message: this.message }
+      : { code: this.code, message: this.message, data: this.data }
+  }
+}
+
+/** Why something failed on this side of the wire; never sent to the peer as it is. */
+export type McpErrorCode =
+  /** The connection is closed, or closed while the call was in flight. */
+  | 'CONNECTION_CLOSED'
+  /** The server could not be reached or started. */
+  | 'CONNECT_FAILED'
+  /** No answer in time. */
+  | 'TIMEOUT'
+  /** The caller's signal, or the peer, cancelled the request. */
+  | 'CANCELLED'
+  /** The peer sent something the protocol does not allow. */
+  | 'PROTOCOL'
+  /** No revision is spoken by both sides. */
+  | 'VERSION_MISMATCH'
+  /** The peer did not declare the capability this needs. */
+  | 'CAPABILITY'
+  /** The peer cannot be asked in this exchange. */
+  | 'CANNOT_ASK'
+  /** More rounds of questions than allowed. */
+  | 'TOO_MANY_ROUNDS'
+  /** A configured limit was reached. */
+  | 'LIMIT'
+  /** A value does not satisfy its schema. */
+  | 'INVALID'
+  /** The HTTP answer was not one the protocol defines. */
+  | 'HTTP'
+  /** A server answered 401 or 403. */
+  | 'UNAUTHORIZED'
+  /** The session ended on the server while a call was in flight, so it is unknown whether the call ran. */
+  | 'OUTCOME_UNKNOWN'
+
+/** A local error, told apart by its `code`. */
+export class McpError extends Error {
+  override readonly name: string = 'McpError'
+  readonly code: McpErrorCode
+  /** Facts about the failure, such as an HTTP status or an exit code. */
+  readonly details: Readonly<Record<string, unknown>>
+
+  constructor(
+    code: McpErrorCode,
+    message: string,
+    options?: { cause?: unknown; details?: Record<string, unknown> },
+  ) {
+    super(message, options?.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.details = options?.details ?? {}
+  }
+}

@@ -1,0 +1,47 @@
+/** Any value JSON can hold. */
+export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue }
+
+/** A plain JSON object whose members are not known in advance. */
+export type JsonObject = { [key: string]: unknown }
+
+/** Identifies a request among those in flight: a string or an integer, never null. */
+export type RequestId = string | number
+
+/** A message that expects exactly one response. */
+export interface JsonRpcRequest {
+  jsonrpc: '2.0'
+  id: RequestId
+  method: string
+  params?: JsonObject
+}
+
+/** A message that is never answered. */
+export interface JsonRpcNotification {
+  jsonrpc: '2.0'
+  method: string
+  params?: JsonObject
+}
+
+/** The successful answer to the request with the same id. */
+export interface JsonRpcResult {
+  jsonrpc: '2.0'
+  id: RequestId
+  result: JsonObject
+}
+
+/** The error half of a failed answer. */
+export interface JsonRpcErrorObject {
+  code: number
+  message: string
+  data?: unknown
+}
+
+/** The failed answer to a request; `id` is absent only when the request's own id could not be read. */
+export interface JsonRpcFailure {
+  jsonrpc: '2.0'
+  id?: RequestId
+  error: JsonRpcErrorObject
+}
+
+export type JsonRpcResponse = JsonRpcResult | JsonRpcFailure
+export type JsonRpcMessage = JsonRpcRequest | JsonRpcNotification | JsonRpcResponse

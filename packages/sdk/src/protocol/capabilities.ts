@@ -1,0 +1,22 @@
+import type { JsonObject } from '../jsonrpc/message.ts'
+
+/** What a client can do for a server. */
+export interface ClientCapabilities {
+  experimental?: Record<string, JsonObject>
+  roots?: { listChanged?: boolean }
+  sampling?: { context?: JsonObject; tools?: JsonObject }
+  /** Present but empty means forms only. */
+  elicitation?: { form?: JsonObject; url?: JsonObject }
+  extensions?: Record<string, JsonObject>
+}
+
+/** What a server offers. */
+export interface ServerCapabilities {
+  experimental?: Record<string, JsonObject>
+  logging?: JsonObject
+  completions?: JsonObject
+  prompts?: { listChanged?: boolean }
+  resources?: { subscribe?: boolean; listChanged?: boolean }
+  tools?: { listChanged?: boolean }
+  extensions?: Record<string, JsonObject>
+}

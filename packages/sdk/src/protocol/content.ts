@@ -1,0 +1,110 @@
+import type { JsonObject } from '../jsonrpc/message.ts'
+
+/** Who wrote, or should see, something. */
+export type Role = 'user' | 'assistant'
+
+/** Hints about how to use or show something. */
+export interface Annotations {
+  /** Who it is meant for. */
+  audience?: Role[]
+  /** From 0 (optional) to 1 (effectively required). */
+  priority?: number
+  /** ISO 8601 time of the last change. */
+  lastModified?: string
+}
+
+/** An image shown beside a name. Sources are `https:` or `data:` only. */
+export interface Icon {
+  src: string
+  mimeType?: string
+  sizes?: string[]
+  theme?: 'light' | 'dark'
+}
+
+export interface TextContent {
+  type: 'text'
+  text: string
+  annotations?: Annotations
+  _meta?: JsonObject
+}
+
+export interface ImageContent {
+  type: 'image'
+  /** Base64. */
+  data: string
+  mimeType: string
+  annotations?: Annotations
+  _meta?: JsonObject
+}
+
+/** Since 2025-03-26. */
+export interface AudioContent {
+  type: 'audio'
+  /** Base64. */
+  data: string
+  mimeType: string
+  annotations?: Annotations
+  _meta?: JsonObject
+}
+
+export interface TextResourceContents {
+  uri: string
+  mimeType?: string
+  text: string
+  _meta?: JsonObject
+}
+
+export interface BlobResourceContents {
+  uri: string
+  mimeType?: string
+  /** Base64. */
+  blob: string
+  _meta?: JsonObject
+}
+
+export type ResourceContents = TextResourceContents | BlobResourceContents
+
+/** A resource's contents inside a message. */
+export interface EmbeddedResource {
+  type: 'resource'
+  resource: ResourceContents
+  annotations?: Annotations
+  _meta?: JsonObject
+}
+
+/** A pointer to a resource. Since 2025-06-18. */
+export interface ResourceLink {
+  type: 'resource_link'
+  uri: string
+  name: string
+  title?: string
+  description?: string
+  mimeType?: string
+  size?: number
+  icons?: Icon[]
+  annotations?: Annotations
+  _meta?: JsonObject
+}
+
+export type ContentBlock = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource
+
+/** The model asks for a tool to run. Since 2025-11-25. */
+export interface ToolUseContent {
+  type: 'tool_use'
+  id: string
+  name: string
+  input: JsonObject
+  _meta?: JsonObject
+}
+
+/** What a tool the model asked for gave. Since 2025-11-25. */
+export interface ToolResultContent {
+  type: 'tool_result'
+  toolUseId: string
+  content: ContentBlock[]
+  structuredContent?: unknown
+  isError?: boolean
+  _meta?: JsonObject
+}
+
+export type SamplingContent = TextContent | ImageContent | AudioContent | ToolUseContent | ToolResultContent

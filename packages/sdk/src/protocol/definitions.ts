@@ -1,0 +1,167 @@
+import type { JsonObject } from '../jsonrpc/message.ts'
+import type { Annotations, ContentBlock, Icon, ResourceContents, Role } from './content.ts'
+
+/** Names a piece of software. Self-reported: for display and logs, never for decisions. */
+export interface Implementation {
+  name: string
+  version: string
+  title?: string
+  description?: string
+  websiteUrl?: string
+  icons?: Icon[]
+}
+
+/** A JSON Schema document, as an object. */
+export type JsonSchema = JsonObject
+
+/** What a server says about a tool's behaviour. Untrusted unless the server is trusted. */
+export interface ToolAnnotations {
+  title?: string
+  /** Changes nothing. Default false. */
+  readOnlyHint?: boolean
+  /** May delete or overwrite. Default true. */
+  destructiveHint?: boolean
+  /** Calling again with the same arguments changes nothing more. Default false. */
+  idempotentHint?: boolean
+  /** Reaches an open world, such as the web. Default true. */
+  openWorldHint?: boolean
+}
+
+/** A tool as it stands in `tools/list`. */
+export interface Tool {
+  name: string
+  title?: string
+  description?: string
+  icons?: Icon[]
+  inputSchema: JsonSchema & { type: 'object' }
+  outputSchema?: JsonSchema
+  annotations?: ToolAnnotations
+  _meta?: JsonObject
+}
+
+/** A resource as it stands in `resources/list`. */
+export interface Resource {
+  uri: string
+  name: string
+  title?: string
+  description?: string
+  mimeType?: string
+  icons?: Icon[]
+  annotations?: Annotations
+  /** Bytes before encoding. */
+  size?: number
+  _meta?: JsonObject
+}
+
+/** A family of resources as it stands in `resources/templates/list`. */
+export interface ResourceTemplate {
+  /** RFC 6570. */
+  uriTemplate: string
+  name: string
+  title?: string
+  description?: string
+  mimeType?: string
+  icons?: Icon[]
+  annotations?: Annotations
+  _meta?: JsonObject
+}
+
+export interface PromptArgument {
+  name: string
+  title?: string
+  description?: string
+  required?: boolean
+}
+
+/** A prompt as it stands in `prompts/list`. */
+export interface Prompt {
+  name: string
+  title?: string
+  description?: string
+  icons?: Icon[]
+  arguments?: PromptArgument[]
+  _meta?: JsonObject
+}
+
+export interface PromptMessage {
+  role: Role
+  content: ContentBlock
+}
+
+export type LoggingLevel =
+  | 'debug'
+  | 'info'
+  | 'notice'
+  | 'warning'
+  | 'error'
+  | 'critical'
+  | 'alert'
+  | 'emergency'
+
+/** What every result may carry. */
+export interface Result {
+  _meta?: JsonObject
+}
+
+/** How long and for whom a result stays fresh. Since 2026-07-28. */
+export interface CacheHints {
+  /** Milliseconds; 0 is stale at once. */
+  ttlMs: number
+  cacheScope: 'public' | 'private'
+}
+
+export interface CallToolResult extends Result {
+  content: ContentBlock[]
+  /** Any JSON value; before 2026-07-28 an object only. */
+  structuredContent?: unknown
+  isError?: boolean
+}
+
+export interface ReadResourceResult extends Result, Partial<CacheHints> {
+  contents: ResourceContents[]
+}
+
+export interface GetPromptResult extends Result {
+  description?: string
+  messages: PromptMessage[]
+}
+
+export interface CompleteResult extends Result {
+  completion: { values: string[]; total?: number; hasMore?: boolean }
+}
+
+export interface ListToolsResult extends Result, Partial<CacheHints> {
+  tools: Tool[]
+  nextCursor?: string
+}
+
+export interface ListResourcesResult extends Result, Partial<CacheHints> {
+  resources: Resource[]
+  nextCursor?: string
+}
+
+export interface ListResourceTemplatesResult extends Result, Partial<CacheHints> {
+  resourceTemplates: ResourceTemplate[]
+  nextCursor?: string
+}
+
+export interface ListPromptsResult extends Result, Partial<CacheHints> {
+  prompts: Prompt[]
+  nextCursor?: string
+}
+
+/** A question about the argument of a prompt or a resource template. */
+export interface CompleteParams {
+  ref: { type: 'ref/prompt'; name: string; title?: string } | { type: 'ref/resource'; uri: string }
+  argument: { name: string; value: string }
+  /** Arguments already chosen. Since 2025-06-18. */
+  context?: { arguments?: Record<string, string> }
+}
+
+/** Which changes a watcher wants to hear of. */
+export interface SubscriptionFilter {
+  toolsListChanged?: boolean
+  promptsListChanged?: boolean
+  resourcesListChanged?: boolean
+  resourceSubscriptions?: string[]
+}

@@ -1,0 +1,176 @@
+import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
+import type { Questions } from './asking.ts'
+import type { ClientCapabilities, ServerCapabilities } from './capabilities.ts'
+import type {
+  CallToolResult,
+  CompleteParams,
+  CompleteResult,
+  GetPromptResult,
+  Implementation,
+  ListPromptsResult,
+  ListResourcesResult,
+  ListResourceTemplatesResult,
+  ListToolsResult,
+  LoggingLevel,
+  ReadResourceResult,
+  Result,
+  SubscriptionFilter,
+} from './definitions.ts'
+import type { ProgressToken } from './meta.ts'
+
+/** Published revisions, oldest first. */
+export const protocolVersions = [
+  '2024-11-05',
+  '2025-03-26',
+  '2025-06-18',
+  '2025-11-25',
+  '2026-07-28',
+] as const
+
+/** One published revision of the specification. */
+export type ProtocolVersion = (typeof protocolVersions)[number]
+
+type Page = { cursor?: string; _meta?: JsonObject }
+type Meta = { _meta?: JsonObject }
+
+export interface InitializeParams extends Meta {
+  protocolVersion: string
+  capabilities: ClientCapabilities
+  clientInfo: Implementation
+}
+
+export interface InitializeResult extends Result {
+  protocolVersion: string
+  capabilities: ServerCapabilities
+  serverInfo: Implementation
+  instructions?: string
+}
+
+export interface DiscoverResult extends Result {
+  supportedVersions: string[]
+  capabilities: ServerCapabilities
+  instructions?: string
+  ttlMs?: number
+  cacheScope?: 'public' | 'private'
+}
+
+/** Requests a client sends, with their params and results. */
+export interface ClientRequests {
+  initialize: { params: InitializeParams; result: InitializeResult }
+  ping: { params: Meta; result: Result }
+  'server/discover': { params: Meta; result: DiscoverResult }
+  'tools/list': { params: Page; result: ListToolsResult }
+  'tools/call': { params: Meta & { name: string; arguments?: JsonObject }; result: CallToolResult }
+  'resources/list': { params: Page; result: ListResourcesResult }
+  'resources/templates/list': { params: Page; result: ListResourceTemplatesResult }
+  'resources/read': { params: Meta & { uri: string }; result: ReadResourceResult }
+  'resources/subscribe': { params: Meta & { uri: string }; result: Result }
+  'resources/unsubscribe': { params: Meta & { uri: string }; result: Result }
+  'subscriptions/listen': { params: Meta & { notifications: SubscriptionFilter }; result: Result }
+  'prompts/list': { params: Page; result: ListPromptsResult }
+  'prompts/get': {
+    params: Meta & { name: string; arguments?: Record<string, string> }
+    result: GetPromptResult
+  }
+  'completion/complete': { params: Meta & CompleteParams; result: CompleteResult }
+  'logging/setLevel': { params: Meta & { level: LoggingLevel }; result: Result }
+}
+
+/** Requests a server of the legacy era sends. */
+export type ServerRequests = {
+  [M in keyof Questions]: { params: Questions[M]['params']; result: Questions[M]['answer'] }
+} & { ping: { params: Meta; result: Result } }
+
+/** Notices a server sends. */
+export interface ServerNotifications {
+  'notifications/progress': {
+    progressToken: ProgressToken
+    progress: number
+    total?: number
+    message?: string
+    _meta?: JsonObject
+  }
+  'notifications/message': { level: LoggingLevel; logger?: string; data: unknown; _meta?: JsonObject }
+  'notifications/tools/list_changed': Meta
+  'notifications/prompts/list_changed': Meta
+  'notifications/resources/list_changed': Meta
+  'notifications/resources/updated': Meta & { uri: string }
+  'notifications/subscriptions/acknowledged': Meta & { notifications: SubscriptionFilter }
+  'notifications/cancelled': Meta & { requestId: RequestId; reason?: string }
+  'notifications/elicitation/complete': Meta & { elicitationId: string }
+}
+
+/** Notices a client sends. */
+export interface ClientNotifications {
+  'notifications/initialized': Meta
+  'notifications/cancelled': Meta & { requestId: RequestId; reason?: string }
+  'notifications/progress': ServerNotifications['notifications/progress']
+  'notifications/roots/list_changed': Meta
+}
+
+export type ClientMethod = keyof ClientRequests
+
+/** One notice from a server, with its params. */
+export type ServerNotification = {
+  [M in keyof ServerNotifications]: { method: M; params: ServerNotifications[M] }
+}[keyof ServerNotifications]
+
+/** What the protocol says about one request method, as data. */
+export interface MethodRow {
+  /** Who sends it. */
+  from: 'client' | 'server'
+  /** First revision that has it. */
+  since: ProtocolVersion
+  /** Last revision that has it; absent while it still stands. */
+  until?: ProtocolVersion
+  /** The server capability it stands behind. */
+  capability?: 'tools' | 'resources' | 'prompts' | 'completions' | 'logging'
+  /** Whether its handler may put questions to the client. */
+  asks?: true
+  /** The param mirrored into the `Mcp-Name` header. */
+  named?: 'name' | 'uri'
+  /** Whether its result carries `ttlMs` and `cacheScope`. */
+  cacheable?: true
+}
+
+const first = '2024-11-05'
+const modern = '2026-07-28'
+const lastLegacy = '2025-11-25'
+
+/** Every request method of every revision. Absence from a revision is what makes a method unknown there. */
+export const methods: Readonly<Record<ClientMethod | keyof Questions, MethodRow>> = {
+  initialize: { from: 'client', since: first, until: lastLegacy },
+  ping: { from: 'client', since: first, until: lastLegacy },
+  'server/discover': { from: 'client', since: modern, cacheable: true },
+  'tools/list': { from: 'client', since: first, capability: 'tools', cacheable: true },
+  'tools/call': { from: 'client', since: first, capability: 'tools', asks: true, named: 'name' },
+  'resources/list': { from: 'client', since: first, capability: 'resources', cacheable: true },
+  'resources/templates/list': { from: 'client', since: first, capability: 'resources', cacheable: true },
+  'resources/read': {
+    from: 'client',
+    since: first,
+    capability: 'resources',
+    asks: true,
+    named: 'uri',
+    cacheable: true,
+  },
+  'resources/subscribe': { from: 'client', since: first, until: lastLegacy, capability: 'resources' },
+  'resources/unsubscribe': { from: 'client', since: first, until: lastLegacy, capability: 'resources' },
+  'subscriptions/listen': { from: 'client', since: modern },
+  'prompts/list': { from: 'client', since: first, capability: 'prompts', cacheable: true },
+  'prompts/get': { from: 'client', since: first, capability: 'prompts', asks: true, named: 'name' },
+  'completion/complete': { from: 'client', since: first, capability: 'completions' },
+  'logging/setLevel': { from: 'client', since: first, until: lastLegacy, capability: 'logging' },
+  'elicitation/create': { from: 'server', since: '2025-06-18' },
+  'sampling/createMessage': { from: 'server', since: first },
+  'roots/list': { from: 'server', since: first },
+}
+
+const rows: ReadonlyMap<string, MethodRow> = new Map(Object.entries(methods))
+
+/** The row of a client request in a revision, or undefined where that revision has no such method. */
+export function methodRow(method: string, version: ProtocolVersion): MethodRow | undefined {
+  const row = rows.get(method)
+  if (row === undefined || row.from !== 'client') return undefined
+  return row.since <= version && version <= (row.until ?? version) ? row : undefined
+}

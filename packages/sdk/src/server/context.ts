@@ -1,0 +1,99 @@
+import type { Peer } from '../core/exchange.ts'
+import type { JsonObject } from '../jsonrpc/message.ts'
+import type {
+  CreateMessageParams,
+  CreateMessageResult,
+  ElicitSchema,
+  ElicitValue,
+  Root,
+} from '../protocol/asking.ts'
+import type { LoggingLevel } from '../protocol/definitions.ts'
+import type { DescribedSchema, OutputOf } from './schema.ts'
+
+/** A kind of question a client may or may not be able to answer. */
+export type Askable =
+  | 'elicitation'
+  | 'elicitation.url'
+  | 'sampling'
+  | 'sampling.tools'
+  | 'sampling.context'
+  | 'roots'
+
+/** The person's answer to a form: their values, or the way they refused. */
+export type Elicited<T> =
+  | { readonly action: 'accept'; readonly content: T }
+  | { readonly action: 'decline' | 'cancel' }
+
+/** What a form asks, and for what. */
+export interface ElicitForm<S extends DescribedSchema | ElicitSchema> {
+  /** Why the server asks, in words for the person. */
+  message: string
+  /** A flat object of primitive fields. */
+  schema: S
+  /** Names the question on the wire; a readable name is made up when left out. */
+  key?: string
+}
+
+export type ElicitContent<S> = S extends DescribedSchema ? OutputOf<S> : Record<string, ElicitValue>
+
+/** What a handler sees of the request it serves. */
+export interface Context {
+  readonly peer: Peer
+  /** Aborted when the caller cancels, goes away or stops waiting. Not aborted when the handler is parked. */
+  readonly signal: AbortSignal
+  /** Aborted when a question ended this run; the handler runs again from the top with the answer. Let go of resources here. */
+  readonly parked: AbortSignal
+  /** The request's own `_meta`. */
+  readonly meta: Readonly<JsonObject>
+
+  /** Whether the client can be asked this now. Asking what it cannot ends the request, so ask first if the question is optional. */
+  can(kind: Askable): boolean
+  /**
+   * Puts a form to the person and waits for their answer: accept with values, decline or cancel. Returns with
+   * nothing else; where the question cannot be put, the request ends and this promise never settles.
+   * On revision 2026-07-28 the handler runs again from the top with the answers so far, so keep effects before a
+   * question inside `step`.
+   */
+  elicit<const S extends DescribedSchema | ElicitSchema>(
+    form: ElicitForm<S>,
+  ): Promise<Elicited<ElicitContent<S>>>
+  /** Asks the person to visit a URL. `accept` means they agreed to go, not that they finished there. */
+  elicitUrl(question: {
+    message: string
+    url: string
+    key?: string
+  }): Promise<{ action: 'accept' | 'decline' | 'cancel' }>
+  /** Asks the client's model for a message. Ends the request if the client refuses. */
+  sample(request: Omit<CreateMessageParams, '_meta'> & { key?: string }): Promise<CreateMessageResult>
+  /** Asks for the folders the client opened to this server. */
+  roots(options?: { key?: string }): Promise<Root[]>
+  /**
+   * Runs `work` once in the life of the request, however often the handler runs, and remembers what it gave
+   * (a JSON value). `work` gets an idempotency key that stays the same should it ever run again.
+   */
+  step<T>(name: string, work: (idempotencyKey: string) => T | Promise<T>): Promise<T>
+
+  /** Reports progress; values that do not increase are left out. Quiet where the caller did not ask for it. */
+  progress(progress: number, total?: number, message?: string): void
+  /** Sends a log message if the client wants that level. */
+  log(level: LoggingLevel, data: unknown, logger?: string): void
+
+  /** What the explicit form (`inputRequired`) put by for this run. */
+  readonly state: unknown
+  /** Answers to the explicit form's questions, by key. */
+  readonly answers: Readonly<Record<string, unknown>>
+}
+
+/** What a completer sees besides the text typed so far. */
+export interface CompletionContext {
+  /** Arguments already chosen. */
+  readonly arguments: Readonly<Record<string, string>>
+  readonly peer: Peer
+  readonly signal: AbortSignal
+}
+
+/** Suggests values for one argument. Give all matches: the first 100 are sent, the rest are counted. */
+export type Completer = (
+  value: string,
+  context: CompletionContext,
+) => readonly string[] | Promise<readonly string[]>

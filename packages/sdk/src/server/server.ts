@@ -1,0 +1,95 @@
+import type { Changes } from '../core/changes.ts'
+import type { Exchange, Outcome } from '../core/exchange.ts'
+import type { JsonObject } from '../jsonrpc/message.ts'
+import type { ServerCapabilities } from '../protocol/capabilities.ts'
+import type { CacheHints, Implementation } from '../protocol/definitions.ts'
+import type { HeaderPlan } from '../protocol/headers.ts'
+import type {
+  PromptDefinition,
+  ResourceDefinition,
+  SchemaOrNone,
+  TemplateDefinition,
+  ToolDefinition,
+} from './definitions.ts'
+
+/** A definition made by `tool`, `resource`, `template` or `prompt`; `kind` tells them apart. */
+export type ToolValue<
+  In extends SchemaOrNone = SchemaOrNone,
+  Out extends SchemaOrNone = SchemaOrNone,
+> = ToolDefinition<In, Out> & { readonly kind: 'tool' }
+export type ResourceValue = ResourceDefinition & { readonly kind: 'resource' }
+export type TemplateValue<T extends string = string> = TemplateDefinition<T> & { readonly kind: 'template' }
+export type PromptValue<In extends SchemaOrNone = SchemaOrNone> = PromptDefinition<In> & {
+  readonly kind: 'prompt'
+}
+
+/** Definitions as a server holds them, whatever their schemas. */
+export type AnyTool = { readonly kind: 'tool' } & Omit<ToolDefinition, 'run'> & {
+    run: (args: never, ctx: never) => unknown
+  }
+export type AnyTemplate = { readonly kind: 'template' } & Omit<TemplateDefinition, 'read' | 'complete'> & {
+    complete?: object
+    read: (variables: never, ctx: never, uri: string) => unknown
+  }
+export type AnyPrompt = { readonly kind: 'prompt' } & Omit<PromptDefinition, 'run'> & {
+    run: (args: never, ctx: never) => unknown
+  }
+
+/** What a server offers, by name. */
+export interface Definitions {
+  tools?: Record<string, AnyTool>
+  resources?: Record<string, ResourceValue | AnyTemplate>
+  prompts?: Record<string, AnyPrompt>
+}
+
+/** Wraps the handling of every request, outermost first. */
+export type Middleware = (
+  exchange: Exchange,
+  next: (exchange: Exchange) => Promise<Outcome>,
+) => Promise<Outcome>
+
+export interface ServerOptions<D extends Definitions> {
+  name: string
+  version: string
+  title?: string
+  serverDescription?: string
+  websiteUrl?: string
+  icons?: Implementation['icons']
+  /** How to use this server well, in words for a model. */
+  instructions?: string
+  tools?: D['tools']
+  resources?: D['resources']
+  prompts?: D['prompts']
+  /** Freshness of the lists. Default: 0 ms, private. */
+  cache?: Partial<CacheHints>
+  /** Entries on one page of a list. Default 1000. */
+  pageSize?: number
+  use?: Middleware[]
+  /** Hears of every failure whose text the peer was not shown. Default: writes to stderr where there is one. */
+  onError?: (error: unknown, where: { method: string; name?: string }) => void
+  experimental?: ServerCapabilities['experimental']
+}
+
+/** A server: definitions and the way requests meet them. It knows no connection, session or era. */
+export interface Server<D extends Definitions = Definitions> {
+  readonly info: Implementation
+  readonly instructions: string | undefined
+  readonly capabilities: ServerCapabilities
+  readonly changes: Changes
+  /** Serves one request. Rejects with an RpcError where the protocol wants an error response. */
+  handle(exchange: Exchange): Promise<Outcome>
+  /** Adds or replaces definitions and tells watchers. */
+  add(definitions: Definitions): void
+  /** Removes definitions by name and tells watchers. */
+  remove(names: { tools?: string[]; resources?: string[]; prompts?: string[] }): void
+  /** Tells watchers that a resource has new contents. */
+  resourceUpdated(uri: string): void
+  /** Which arguments of a tool are mirrored into HTTP headers; undefined when there are none. */
+  headerPlan(tool: string): HeaderPlan | undefined
+  /** Reports a failure whose text the peer is not shown. */
+  report(error: unknown, where: { method: string; name?: string }): void
+  /** Only for types: what this server defines. */
+  readonly '~definitions'?: D
+}
+
+export type { JsonObject }

@@ -1,0 +1,26 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+// In-process tests run the sources; tests that start a child process run what `npm run build` wrote.
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^@jackfield\/sdk$/, replacement: source('packages/sdk/src/index.ts') },
+      { find: /^@jackfield\/sdk\/http$/, replacement: source('packages/sdk/src/serve/http/index.ts') },
+      { find: /^@jackfield\/sdk\/stdio$/, replacement: source('packages/sdk/src/serve/stdio.ts') },
+      { find: /^@jackfield\/sdk\/client$/, replacement: source('packages/sdk/src/client/index.ts') },
+      { find: /^@jackfield\/sdk\/client\/stdio$/, replacement: source('packages/sdk/src/links/stdio.ts') },
+      { find: /^@jackfield\/sdk\/testing$/, replacement: source('packages/sdk/src/testing/index.ts') },
+      { find: /^@jackfield\/host$/, replacement: source('packages/host/src/index.ts') },
+      { find: /^@jackfield\/server-travel$/, replacement: source('servers/travel/src/index.ts') },
+    ],
+  },
+  test: {
+    include: ['packages/*/test/**/*.test.ts', 'servers/*/test/**/*.test.ts', 'test/**/*.test.ts'],
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    maxWorkers: 2,
+  },
+})
