@@ -36,8 +36,10 @@ export interface Exchange {
  * and answers from the journal when the handler runs again, `none` says no.
  */
 export interface Asking {
-  /** Opens one run of a handler. Rejects with an RpcError when the retry's state does not verify. */
-  open(exchange: Exchange): Promise<Round>
+  /** Opens the first run of a handler. */
+  begin(exchange: Exchange): Round
+  /** Opens a later run, with what the retry carries. Rejects with an RpcError when its state does not verify. */
+  resume(exchange: Exchange): Promise<Round>
 }
 
 /** One run of one handler: its questions, its steps, and how it ends early. */

@@ -1,0 +1,58 @@
+import type { Change, Changes } from './changes.ts'
+
+interface Watcher {
+  wants(change: Change): boolean
+  tell(change: Change): void
+}
+
+/** An in-process hub for one server's changes. */
+export function createChanges(): Changes {
+  const watchers = new Set<Watcher>()
+  return {
+    publish(change) {
+      for (const watcher of watchers) if (watcher.wants(change)) watcher.tell(change)
+    },
+    watch: (wants, signal) => watch(watchers, wants, signal),
+  }
+}
+
+function watch(watchers: Set<Watcher>, wants: Watcher['wants'], signal: AbortSignal): AsyncIterable<Change> {
+  const unread = new Map<string, Change>()
+  let wake: (() => void) | undefined
+  const watcher: Watcher = {
+    wants,
+    tell(change) {
+      unread.set(change.type === 'resource' ? `resource ${change.uri}` : change.type, change)
+      wake?.()
+    },
+  }
+  const stop = (): void => {
+    watchers.delete(watcher)
+    wake?.()
+  }
+  if (!signal.aborted) {
+    watchers.add(watcher)
+    signal.addEventListener('abort', stop, { once: true })
+  }
+
+  async function* read(): AsyncGenerator<Change> {
+    try {
+      while (!signal.aborted) {
+        for (const [key, change] of unread) {
+          unread.delete(key)
+          yield change
+          if (signal.aborted) return
+        }
+        if (unread.size > 0 || signal.aborted) continue
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+        wake = undefined
+      }
+    } finally {
+      signal.removeEventListener('abort', stop)
+      stop()
+    }
+  }
+  return read()
+}

@@ -1,0 +1,45 @@
+/** Bounds on everything a peer can make grow. Each place that enforces one takes an override. */
+export const limits = {
+  /** Bytes of one request body, one response body, one stdio frame, or one SSE event. */
+  messageBytes: 4_194_304,
+  /** Nesting of one JSON text. */
+  jsonDepth: 64,
+  /** Messages in one batch (2025-03-26). */
+  batch: 100,
+  /** Characters of one HTTP header value. */
+  headerChars: 8192,
+  /** Characters of a URI. */
+  uriChars: 8192,
+  /** Characters of a cursor. */
+  cursorChars: 4096,
+  /** Characters of a string request id. */
+  idChars: 256,
+  /** Characters of `requestState`; larger state moves to the backplane. */
+  stateChars: 64096,
+  /** Milliseconds a `requestState` stays good. */
+  stateTtlMs: 1_800_000,
+  /** Requests being served at once on one session or connection. */
+  inFlight: 256,
+  /** Legacy HTTP sessions on one node. */
+  sessions: 10_000,
+  /** Milliseconds an unused legacy session is kept. */
+  sessionIdleMs: 1_800_000,
+  /** `subscriptions/listen` streams on one node. */
+  listenStreams: 1024,
+  /** Resource URIs in one subscription. */
+  subscribedUris: 1024,
+  /** Bytes waiting to be read on one stream. */
+  streamQueueBytes: 1024096,
+  /** Milliseconds a stream's reader may stall before it is cut. */
+  streamStallMs: 30_000,
+  /** Events kept per session for resumption. */
+  storedEvents: 1000,
+  /** Milliseconds stored events are kept. */
+  storedEventsMs: 3_600_000,
+  /** Milliseconds between keep-alive comments on a stream. */
+  keepAliveMs: 15_000,
+  /** Pages a client fetches of one list. */
+  pages: 1000,
+  /** Questions one request may put on a legacy session, and rounds of the explicit form. */
+  questions: 64,
+} as const

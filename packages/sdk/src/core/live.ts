@@ -1,0 +1,189 @@
+import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import type { JsonObject } from '../jsonrpc/message.ts'
+import type { Question, QuestionMethod, Questions } from '../protocol/asking.ts'
+import { missingFor } from './askable.ts'
+import type { Asking, Carried, Exchange, InputRequired, Outcome, Round } from './exchange.ts'
+import { limits } from './limits.ts'
+import { answerTo, faultOf, Keys } from './questions.ts'
+
+/** Sends one question as a request and waits for its result. Rejects when there is none. */
+export type LiveRequest = (
+  method: QuestionMethod,
+  params: JsonObject,
+  options: { signal: AbortSignal },
+) => Promise<unknown>
+
+/** Asks by a request on the connection while the handler waits. */
+export function live(request: LiveRequest): Asking {
+  const begin = (exchange: Exchange): Round => new LiveRound(exchange, request)
+  return { begin, resume: async (exchange) => begin(exchange) }
+}
+
+/** Cannot ask: the first question ends the request. */
+export const none: Asking = live(() =>
+  Promise.reject(new McpError('CANNOT_ASK', 'this connection cannot carry questions')),
+)
+
+/** A round that ends early at most once, and keeps the questions and parked signal every way of asking has. */
+export abstract class BaseRound {
+  readonly ended: Promise<Outcome>
+  protected readonly exchange: Exchange
+  protected readonly keys: Keys = new Keys()
+  #resolve: (outcome: Outcome) => void = () => {}
+  #reject: (error: unknown) => void = () => {}
+  #over = false
+  #parked: AbortController | undefined
+
+  constructor(exchange: Exchange) {
+    this.exchange = exchange
+    this.ended = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+    this.ended.catch(() => {})
+  }
+
+  get parked(): AbortSignal {
+    this.#parked ??= new AbortController()
+    if (this.#over) this.#parked.abort()
+    return this.#parked.signal
+  }
+
+  protected get over(): boolean {
+    return this.#over
+  }
+
+  protected end(outcome: Outcome): void {
+    if (this.#over) return
+    this.#over = true
+    this.#resolve(outcome)
+    this.#parked?.abort()
+  }
+
+  protected fail(error: unknown): void {
+    if (this.#over) return
+    this.#over = true
+    this.#reject(error)
+    this.#parked?.abort()
+  }
+
+  /** Ends the round when this question must not be put: the peer lacks a capability, or its author wrote it wrong. */
+  protected refused(question: Question): boolean {
+    const missing = missingFor(this.exchange.peer, question)
+    if (missing !== undefined) {
+      this.cannotAsk(
+        new RpcError(
+          ErrorCode.MissingRequiredClientCapability,
+          `This request needs a client capability that was not declared: ${Object.keys(missing).join(', ')}`,
+          { requiredCapabilities: missing },
+        ),
+      )
+      return true
+    }
+    const fault = faultOf(question)
+    if (fault !== undefined) {
+      this.fail(
+        new TypeError(`A handler asked ${question.method} in a form the protocol does not allow: ${fault}`),
+      )
+      return true
+    }
+    return false
+  }
+
+  protected abstract cannotAsk(error: RpcError): void
+}
+
+class LiveRound extends BaseRound implements Round {
+  readonly replaying = false
+  carried: Carried = { state: undefined, answers: {} }
+  readonly #request: LiveRequest
+  readonly #flow: string = crypto.randomUUID()
+  readonly #steps = new Map<string, number>()
+  #asked = 0
+
+  constructor(exchange: Exchange, request: LiveRequest) {
+    super(exchange)
+    this.#request = request
+  }
+
+  put<M extends QuestionMethod>(
+    question: Extract<Question, { method: M }>,
+    key?: string,
+  ): Promise<Questions[M]['answer']> {
+    const name = this.keys.next(question.method, key)
+    return new Promise((resolve) => {
+      if (this.over || this.refused(question)) return
+      if (++this.#asked > limits.questions) {
+        this.fail(
+          new McpError(
+            'TOO_MANY_ROUNDS',
+            `A handler asked more than ${limits.questions} questions in one request`,
+          ),
+        )
+        return
+      }
+      const { peer, signal } = this.exchange
+      this.#request(question.method, peer.revision.question(question), { signal }).then(
+        (answer) => {
+          try {
+            resolve(answerTo(question, answer, name))
+          } catch (error) {
+            this.#unanswered(question, error)
+          }
+        },
+        (error) => this.#unanswered(question, error),
+      )
+    })
+  }
+
+  step<T>(name: string, work: (idempotencyKey: string) => T | Promise<T>): Promise<T> {
+    return runStep(work, idempotencyKey(this.#flow, occurrence(this.#steps, name)))
+  }
+
+  async require(needed: InputRequired): Promise<Carried> {
+    const asked = Object.entries(needed.requests).map(
+      async ([key, question]): Promise<[string, unknown]> => [key, await this.put(question, key)],
+    )
+    const answers = { ...this.carried.answers, ...Object.fromEntries(await Promise.all(asked)) }
+    this.carried = { state: needed.state, answers }
+    return this.carried
+  }
+
+  #unanswered(question: Question, error: unknown): void {
+    const why =
+      error instanceof RpcError || error instanceof McpError ? error.message : 'the connection failed'
+    this.cannotAsk(
+      new RpcError(ErrorCode.InternalError, `The client did not answer ${question.method}: ${why}`),
+    )
+  }
+
+  protected cannotAsk(error: RpcError): void {
+    if (this.exchange.method !== 'tools/call') {
+      this.fail(error)
+      return
+    }
+    this.end({
+      type: 'complete',
+      result: { content: [{ type: 'text', text: error.message }], isError: true },
+    })
+  }
+}
+
+/** The name of a step or question with its place among equals: the second `charge` is `charge#2`. */
+export function occurrence(counts: Map<string, number>, name: string): string {
+  const count = (counts.get(name) ?? 0) + 1
+  counts.set(name, count)
+  return count === 1 ? name : `${name}#${count}`
+}
+
+/** Stays the same however often a step of one request runs. */
+export function idempotencyKey(flow: string, step: string): string {
+  return `${flow}/${step}`
+}
+
+/** Runs a step and gives its result as JSON would carry it, so that it reads the same when it is remembered. */
+export async function runStep<T>(work: (idempotencyKey: string) => T | Promise<T>, key: string): Promise<T> {
+  const value = await work(key)
+  const text = JSON.stringify(value)
+  return text === undefined ? value : JSON.parse(text)
+}

@@ -1,0 +1,246 @@
+import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import type { InputRequests, Question, QuestionMethod, Questions } from '../protocol/asking.ts'
+import type { Backplane } from './backplane.ts'
+import { canonical, digest } from './canonical.ts'
+import type { Asking, Carried, Exchange, InputRequired, Outcome, Round } from './exchange.ts'
+import { emptyJournal, type Journal } from './journal.ts'
+import { limits } from './limits.ts'
+import { BaseRound, idempotencyKey, occurrence, runStep } from './live.ts'
+import { answerTo } from './questions.ts'
+import type { Sealer } from './seal.ts'
+import { createStateKeeper, type StateKeeper } from './state.ts'
+
+export interface ReplayOptions {
+  sealer: Sealer
+  /** Remembers which states were used, and keeps the large ones. */
+  backplane: Backplane
+  /** Who the state is meant for: state sealed for another audience does not open. */
+  audience: string
+  /** Milliseconds a state stays good. Default 30 minutes. */
+  ttlMs?: number
+  /**
+   * Uses answers to questions that were never put, when their key is one the author chose. Default false: a client
+   * could otherwise answer a question nobody saw.
+   */
+  acceptUnasked?: boolean
+  /** Hears why a state was refused; the peer is told nothing but that it is not valid. */
+  onRefused?: (reason: string) => void
+}
+
+/**
+ * Asks by ending the round: the client retries with the answers, and the handler runs again from the top with
+ * everything answered so far, on whichever node serves the retry.
+ */
+export function replay(options: ReplayOptions): Asking {
+  const keeper = createStateKeeper(options)
+  return {
+    begin: (exchange) => new ReplayRound(exchange, keeper, emptyJournal(), {}),
+    resume: async (exchange) => {
+      const { requestState, inputResponses } = exchange.params
+      const answers = isObject(inputResponses) ? inputResponses : {}
+      if (requestState === undefined) {
+        return new ReplayRound(
+          exchange,
+          keeper,
+          emptyJournal(),
+          options.acceptUnasked === true ? answers : {},
+        )
+      }
+      const journal = await keeper.open(exchange, requestState)
+      for (const [key, question] of Object.entries(journal.required)) {
+        if (Object.hasOwn(answers, key)) answerTo(question, answers[key], key)
+      }
+      return new ReplayRound(exchange, keeper, journal, answers)
+    },
+  }
+}
+
+class ReplayRound extends BaseRound implements Round {
+  readonly carried: Carried
+  readonly #keeper: StateKeeper
+  readonly #journal: Journal
+  readonly #given: Readonly<Record<string, unknown>>
+  /** Answers of this retry by the identity of the question they answer. */
+  readonly #fresh = new Map<string, { key: string; answer: unknown }>()
+  readonly #occurrences = new Map<string, number>()
+  readonly #steps = new Map<string, number>()
+  readonly #unread: Set<string>
+  readonly #asked: Record<string, { question: Question; identity: string }> = {}
+  #busy = 0
+  #closing = false
+
+  constructor(
+    exchange: Exchange,
+    keeper: StateKeeper,
+    journal: Journal,
+    given: Readonly<Record<string, unknown>>,
+  ) {
+    super(exchange)
+    this.#keeper = keeper
+    this.#journal = journal
+    this.#given = given
+    for (const [key, identity] of Object.entries(journal.asked)) {
+      if (Object.hasOwn(given, key)) this.#fresh.set(identity, { key, answer: given[key] })
+    }
+    this.#unread = new Set([
+      ...Object.keys(journal.answers),
+      ...this.#fresh.keys(),
+      ...Object.keys(journal.steps).map((name) => `step ${name}`),
+    ])
+    this.carried = { state: journal.state, answers: this.#carriedAnswers() }
+  }
+
+  get replaying(): boolean {
+    return this.#unread.size > 0
+  }
+
+  put<M extends QuestionMethod>(
+    question: Extract<Question, { method: M }>,
+    key?: string,
+  ): Promise<Questions[M]['answer']> {
+    const name = this.keys.next(question.method, key)
+    return new Promise((resolve) => {
+      if (this.over || this.refused(question)) return
+      this.#working(async () => {
+        const identity = await this.#identify(question)
+        const answer = this.#answerOf(question, identity, name, key !== undefined)
+        if (answer !== undefined) resolve(answer)
+        else this.#ask(question, identity, name)
+      })
+    })
+  }
+
+  step<T>(name: string, work: (idempotencyKey: string) => T | Promise<T>): Promise<T> {
+    const place = occurrence(this.#steps, name)
+    const done = this.#journal.steps[place]
+    if (done !== undefined) {
+      this.#unread.delete(`step ${place}`)
+      return Promise.resolve(done.value as T)
+    }
+    this.#busy++
+    return runStep(work, idempotencyKey(this.#journal.flow, place))
+      .then((value) => {
+        this.#journal.steps[place] = { value }
+        return value
+      })
+      .finally(() => this.#rest())
+  }
+
+  async require(needed: InputRequired): Promise<Outcome> {
+    const requests = Object.entries(needed.requests)
+    if (requests.length === 0 && needed.state === undefined) {
+      throw new TypeError('inputRequired needs at least one question, or state to carry')
+    }
+    for (const [key, question] of requests) {
+      if (this.refused(question)) return this.ended
+      this.#asked[key] = { question, identity: await this.#identify(question) }
+    }
+    this.#journal.state = needed.state
+    this.#journal.carries = true
+    this.#journal.required = needed.requests
+    return this.#outcome()
+  }
+
+  protected cannotAsk(error: RpcError): void {
+    this.fail(error)
+  }
+
+  async #identify(question: Question): Promise<string> {
+    const text = canonical({ method: question.method, params: question.params })
+    const place = occurrence(this.#occurrences, text)
+    return digest(place)
+  }
+
+  /** The checked answer to a question, or undefined when there is none yet. */
+  #answerOf<M extends QuestionMethod>(
+    question: Extract<Question, { method: M }>,
+    identity: string,
+    name: string,
+    named: boolean,
+  ): Questions[M]['answer'] | undefined {
+    this.#unread.delete(identity)
+    const known = this.#journal.answers[identity]
+    if (known !== undefined) return answerTo(question, known, name)
+    const fresh = this.#fresh.get(identity) ?? this.#unasked(name, named)
+    if (fresh === undefined) return undefined
+    const answer = answerTo(question, fresh.answer, fresh.key)
+    this.#journal.answers[identity] = answer
+    return answer
+  }
+
+  #unasked(name: string, named: boolean): { key: string; answer: unknown } | undefined {
+    const neverAsked = this.#journal.round === 0
+    return neverAsked && named && Object.hasOwn(this.#given, name)
+      ? { key: name, answer: this.#given[name] }
+      : undefined
+  }
+
+  #ask(question: Question, identity: string, name: string): void {
+    const before = this.#journal.asked[name]
+    if (before !== undefined && before !== identity && Object.hasOwn(this.#given, name)) {
+      const drifts = (this.#journal.drifts[name] ?? 0) + 1
+      if (drifts >= 2) {
+        this.fail(
+          new TypeError(
+            `The question "${name}" reads differently every time its handler runs, so no answer can fit it. ` +
+              'Take what varies (a time, a random value, live data) from ctx.step.',
+          ),
+        )
+        return
+      }
+      this.#journal.drifts[name] = drifts
+    }
+    this.#asked[name] = { question, identity }
+  }
+
+  #working(work: () => Promise<void>): void {
+    this.#busy++
+    work()
+      .catch((error) => this.fail(error))
+      .finally(() => this.#rest())
+  }
+
+  /** Closes the round once nothing moves any more: every question of this turn is in, every running step is done. */
+  #rest(): void {
+    this.#busy--
+    if (this.#busy > 0 || this.#closing) return
+    this.#closing = true
+    setTimeout(() => {
+      this.#closing = false
+      if (this.#busy === 0 && !this.over && Object.keys(this.#asked).length > 0) {
+        this.#outcome().then(
+          (outcome) => this.end(outcome),
+          (error) => this.fail(error),
+        )
+      }
+    }, 0)
+  }
+
+  async #outcome(): Promise<Outcome> {
+    const requests: InputRequests = {}
+    const asked: Record<string, string> = {}
+    for (const [key, { question, identity }] of Object.entries(this.#asked)) {
+      requests[key] = question
+      asked[key] = identity
+    }
+    if (Object.keys(this.#journal.answers).length + Object.keys(asked).length > limits.questions) {
+      throw new RpcError(
+        ErrorCode.InternalError,
+        `A handler asked more than ${limits.questions} questions in one request`,
+      )
+    }
+    const answers = { ...this.#journal.answers }
+    for (const [identity, { answer }] of this.#fresh) answers[identity] ??= answer
+    const journal = { ...this.#journal, answers, asked, round: this.#journal.round + 1 }
+    return { type: 'input_required', requests, state: await this.#keeper.seal(this.exchange, journal) }
+  }
+
+  #carriedAnswers(): Record<string, unknown> {
+    if (!this.#journal.carries) return {}
+    const answers = { ...this.#journal.carried }
+    for (const { key, answer } of this.#fresh.values()) answers[key] = answer
+    this.#journal.carried = answers
+    return answers
+  }
+}

@@ -1,0 +1,105 @@
+import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import type { Backplane } from './backplane.ts'
+import { canonical, digest } from './canonical.ts'
+import type { Exchange } from './exchange.ts'
+import type { Journal } from './journal.ts'
+import { limits } from './limits.ts'
+import type { Sealer } from './seal.ts'
+
+interface Claims {
+  /** Milliseconds since 1970 when the state goes bad. */
+  exp: number
+  aud: string
+  sub: string
+  /** Digest of the method, name and arguments the state belongs to. */
+  req: string
+  /** One-time id. */
+  jti: string
+  journal: Journal
+}
+
+/** Turns journals into `requestState` and back. */
+export interface StateKeeper {
+  seal(exchange: Exchange, journal: Journal): Promise<string>
+  /** Rejects with one and the same RpcError whatever is wrong; only `onRefused` hears the reason. */
+  open(exchange: Exchange, state: unknown): Promise<Journal>
+}
+
+export function createStateKeeper(options: {
+  sealer: Sealer
+  backplane: Backplane
+  audience: string
+  ttlMs?: number
+  onRefused?: (reason: string) => void
+}): StateKeeper {
+  const { sealer, backplane, audience } = options
+  const ttlMs = options.ttlMs ?? limits.stateTtlMs
+
+  const refuse = (reason: string): RpcError => {
+    options.onRefused?.(reason)
+    return new RpcError(
+      ErrorCode.InvalidParams,
+      'The requestState is not valid here. Start the request over.',
+    )
+  }
+
+  const unseal = async (state: unknown): Promise<unknown> => {
+    if (typeof state !== 'string') throw refuse('not a string')
+    if (state.length > limits.stateChars) throw refuse('too long')
+    const opened = await sealer.open(state)
+    if (opened === undefined) throw refuse('not sealed by a key of this server')
+    return opened.value
+  }
+
+  return {
+    async seal(exchange, journal) {
+      const claims: Claims = {
+        exp: Date.now() + ttlMs,
+        aud: audience,
+        sub: exchange.peer.principal ?? '',
+        req: await digestOf(exchange),
+        jti: crypto.randomUUID(),
+        journal,
+      }
+      const sealed = await sealer.seal(claims)
+      if (sealed.length <= limits.stateChars) return sealed
+      const handle = crypto.randomUUID()
+      await backplane.set(`state:${handle}`, sealed, ttlMs)
+      return sealer.seal({ handle })
+    },
+
+    async open(exchange, state) {
+      const outer = await unseal(state)
+      const claims = isStored(outer) ? await fetchStored(outer.handle) : outer
+      if (!isClaims(claims)) throw refuse('not a request state')
+      if (claims.exp <= Date.now()) throw refuse('expired')
+      if (claims.aud !== audience) throw refuse('sealed for another audience')
+      if (claims.sub !== (exchange.peer.principal ?? '')) throw refuse('sealed for another principal')
+      if (claims.req !== (await digestOf(exchange))) throw refuse('sealed for another request')
+      const firstUse = await backplane.add(`used:${claims.jti}`, '1', claims.exp - Date.now() + 1000)
+      if (!firstUse) throw refuse('used before')
+      return claims.journal
+    },
+  }
+
+  async function fetchStored(handle: string): Promise<unknown> {
+    const sealed = await backplane.get(`state:${handle}`)
+    if (sealed === undefined) throw refuse('no longer stored')
+    const opened = await sealer.open(sealed)
+    if (opened === undefined) throw refuse('not sealed by a key of this server')
+    return opened.value
+  }
+}
+
+function isStored(value: unknown): value is { handle: string } {
+  return typeof value === 'object' && value !== null && 'handle' in value && typeof value.handle === 'string'
+}
+
+function isClaims(value: unknown): value is Claims {
+  return typeof value === 'object' && value !== null && 'jti' in value && 'journal' in value
+}
+
+function digestOf(exchange: Exchange): Promise<string> {
+  const { name, uri, arguments: args } = exchange.params
+  return digest(canonical([exchange.method, name, uri, args]))
+}

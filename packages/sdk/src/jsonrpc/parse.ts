@@ -1,0 +1,111 @@
+import { ErrorCode, RpcError } from './error.ts'
+import type { JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, RequestId } from './message.ts'
+
+const maxDepth = 64
+const maxIdChars = 256
+
+/**
+ * Parses one JSON text, refusing any that nests deeper than `depth` (default 64).
+ * @throws RpcError -32700 for text that is not JSON or nests too deep.
+ */
+export function parseJson(text: string, options?: { depth?: number }): unknown {
+  const depth = options?.depth ?? maxDepth
+  if (text.length > depth && nestsDeeper(text, depth)) {
+    throw new RpcError(ErrorCode.ParseError, `Parse error: JSON nests deeper than ${depth} levels`)
+  }
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new RpcError(ErrorCode.ParseError, 'Parse error: not valid JSON')
+  }
+}
+
+function nestsDeeper(text: string, depth: number): boolean {
+  let open = 0
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i)
+    if (c === 34) {
+      i = endOfString(text, i + 1)
+    } else if (c === 123 || c === 91) {
+      if (++open > depth) return true
+    } else if (c === 125 || c === 93) {
+      open--
+    }
+  }
+  return false
+}
+
+function endOfString(text: string, from: number): number {
+  let end = text.indexOf('"', from)
+  while (end !== -1) {
+    let slashes = 0
+    while (text.charCodeAt(end - 1 - slashes) === 92) slashes++
+    if (slashes % 2 === 0) return end
+    end = text.indexOf('"', end + 1)
+  }
+  return text.length
+}
+
+/** What one parsed value is, as a JSON-RPC message. */
+export type Classified =
+  | { kind: 'request'; message: JsonRpcRequest }
+  | { kind: 'notification'; message: JsonRpcNotification }
+  | { kind: 'response'; message: JsonRpcResponse }
+  | { kind: 'invalid'; id: RequestId | undefined; error: RpcError }
+
+/** Tells what a parsed value is; never throws. Batches are the caller's business: an array is invalid here. */
+export function classify(value: unknown): Classified {
+  if (!isObject(value)) return invalid(undefined, 'a message must be a JSON object')
+  const id = isRequestId(value['id']) ? value['id'] : undefined
+  if (value['jsonrpc'] !== '2.0') return invalid(id, '"jsonrpc" must be "2.0"')
+  if ('id' in value && id === undefined && !(value['id'] === null && 'error' in value)) {
+    return invalid(undefined, '"id" must be a string of at most 256 characters or a safe integer')
+  }
+  if ('method' in value) {
+    const { method, params } = value
+    if (typeof method !== 'string' || method === '') return invalid(id, '"method" must be a non-empty string')
+    if (params !== undefined && !isObject(params)) return invalid(id, '"params" must be an object')
+    if ('result' in value || 'error' in value) return invalid(id, 'a message is either a call or a response')
+    const call =
+      params === undefined ? { jsonrpc: '2.0' as const, method } : { jsonrpc: '2.0' as const, method, params }
+    return id === undefined
+      ? { kind: 'notification', message: call }
+      : { kind: 'request', message: { ...call, id } }
+  }
+  return classifyResponse(value, id)
+}
+
+function classifyResponse(value: Record<string, unknown>, id: RequestId | undefined): Classified {
+  const { result, error } = value
+  if ((result === undefined) === (error === undefined)) {
+    return invalid(id, 'a response must have exactly one of "result" and "error"')
+  }
+  if (error !== undefined) {
+    if (!isObject(error) || !Number.isInteger(error['code']) || typeof error['message'] !== 'string') {
+      return invalid(id, '"error" must have an integer "code" and a string "message"')
+    }
+    const body = { code: Number(error['code']), message: error['message'] }
+    const full = error['data'] === undefined ? body : { ...body, data: error['data'] }
+    return {
+      kind: 'response',
+      message: id === undefined ? { jsonrpc: '2.0', error: full } : { jsonrpc: '2.0', id, error: full },
+    }
+  }
+  if (id === undefined) return invalid(undefined, 'a result must name the request it answers')
+  if (!isObject(result)) return invalid(id, '"result" must be an object')
+  return { kind: 'response', message: { jsonrpc: '2.0', id, result } }
+}
+
+function invalid(id: RequestId | undefined, why: string): Classified {
+  return { kind: 'invalid', id, error: new RpcError(ErrorCode.InvalidRequest, `Invalid request: ${why}`) }
+}
+
+/** Whether a value is a plain JSON object. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Whether a value can identify a request. */
+export function isRequestId(value: unknown): value is RequestId {
+  return typeof value === 'string' ? value.length <= maxIdChars : Number.isSafeInteger(value)
+}

@@ -1,0 +1,111 @@
+import { LineReader } from './lines.ts'
+
+/** A comment line that keeps a quiet stream open. */
+export const keepAlive = ': keep-alive\n\n'
+
+/** One event of an event stream. */
+export interface ServerSentEvent {
+  id?: string
+  event?: string
+  data: string
+  /** Milliseconds to wait before reconnecting. */
+  retry?: number
+}
+
+/** Writes one event in the event-stream format. `data` must hold no carriage return, as JSON text never does. */
+export function encodeEvent(event: { id?: string; event?: string; data?: string; retry?: number }): string {
+  let text = ''
+  if (event.event !== undefined) text += `event: ${event.event}\n`
+  if (event.id !== undefined) text += `id: ${event.id}\n`
+  if (event.retry !== undefined) text += `retry: ${event.retry}\n`
+  const data = event.data ?? ''
+  text += data.includes('\n') ? data.replaceAll(/^/gm, 'data: ') : `data: ${data}`
+  return `${text}\n\n`
+}
+
+/** Reads an event stream from bytes. An event that only sets `id` or `retry` is delivered too, with empty data. */
+export class EventReader {
+  readonly #lines: LineReader
+  readonly #maxChars: number
+  readonly #onEvent: (event: ServerSentEvent) => void
+  readonly #onTooLong: () => void
+  #data: string[] = []
+  #chars = 0
+  #fields: { id?: string; event?: string; retry?: number } = {}
+  #seen = false
+  #first = true
+
+  constructor(options: { maxBytes?: number; onEvent(event: ServerSentEvent): void; onTooLong?(): void }) {
+    this.#maxChars = options.maxBytes ?? 4 * 1024 * 1024
+    this.#onEvent = options.onEvent
+    this.#onTooLong = options.onTooLong ?? (() => {})
+    this.#lines = new LineReader({
+      maxBytes: this.#maxChars + 16,
+      onLine: (text) => this.#line(text),
+      onTooLong: () => this.#tooLong(),
+      keepEmpty: true,
+    })
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#lines.push(chunk)
+  }
+
+  /** The stream is over; an event without its blank line is incomplete and dropped. */
+  end(): void {
+    this.#reset()
+  }
+
+  #line(raw: string): void {
+    const text = this.#first && raw.startsWith('\uFEFF') ? raw.slice(1) : raw
+    this.#first = false
+    if (text === '') {
+      this.#dispatch()
+      return
+    }
+    const colon = text.indexOf(':')
+    if (colon === 0) return
+    const field = colon === -1 ? text : text.slice(0, colon)
+    const rest = colon === -1 ? '' : text.slice(colon + 1)
+    this.#field(field, rest.startsWith(' ') ? rest.slice(1) : rest)
+  }
+
+  #field(name: string, value: string): void {
+    if (name === 'data') {
+      this.#chars += value.length
+      if (this.#chars > this.#maxChars) {
+        this.#tooLong()
+        return
+      }
+      this.#data.push(value)
+    } else if (name === 'event') {
+      this.#fields.event = value
+    } else if (name === 'id' && !value.includes('\0')) {
+      this.#fields.id = value
+    } else if (name === 'retry' && /^\d{1,9}$/.test(value)) {
+      this.#fields.retry = Number(value)
+    } else {
+      return
+    }
+    this.#seen = true
+  }
+
+  #dispatch(): void {
+    if (!this.#seen) return
+    const event = { ...this.#fields, data: this.#data.join('\n') }
+    this.#reset()
+    this.#onEvent(event)
+  }
+
+  #tooLong(): void {
+    this.#reset()
+    this.#onTooLong()
+  }
+
+  #reset(): void {
+    this.#data = []
+    this.#chars = 0
+    this.#fields = {}
+    this.#seen = false
+  }
+}

@@ -1,0 +1,65 @@
+import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import type { ClientCapabilities } from './capabilities.ts'
+import type { Implementation, LoggingLevel } from './definitions.ts'
+import { loggingLevels, MetaKey } from './meta.ts'
+
+/** What a request of the stateless era says about its sender. */
+export interface PeerMeta {
+  version: string
+  info: Implementation | undefined
+  capabilities: ClientCapabilities
+  logLevel: LoggingLevel | undefined
+}
+
+/** Whether a request's params carry their own protocol version, and so belong to no session. */
+export function isModern(params: unknown): boolean {
+  if (!isObject(params)) return false
+  const meta = params['_meta']
+  return isObject(meta) && meta[MetaKey.protocolVersion] !== undefined
+}
+
+/**
+ * Reads the sender of a stateless request from its `_meta`.
+ * @throws RpcError -32602 when a required field is missing or malformed
+ */
+export function readPeerMeta(meta: unknown): PeerMeta {
+  if (!isObject(meta)) throw invalid(`params._meta with "${MetaKey.protocolVersion}" is required`)
+  const version = meta[MetaKey.protocolVersion]
+  if (typeof version !== 'string') throw invalid(`"${MetaKey.protocolVersion}" must be a string`)
+  const capabilities = meta[MetaKey.clientCapabilities]
+  if (!isCapabilities(capabilities))
+    throw invalid(`"${MetaKey.clientCapabilities}" must be an object of objects`)
+  const info = meta[MetaKey.clientInfo]
+  if (info !== undefined && !isImplementation(info)) {
+    throw invalid(`"${MetaKey.clientInfo}" must have a "name" and a "version"`)
+  }
+  const logLevel = meta[MetaKey.logLevel]
+  if (logLevel !== undefined && !isLoggingLevel(logLevel)) {
+    throw invalid(`"${MetaKey.logLevel}" must be one of ${loggingLevels.join(', ')}`)
+  }
+  return { version, info, capabilities, logLevel }
+}
+
+/** Whether a value is one of the eight logging levels. */
+export function isLoggingLevel(value: unknown): value is LoggingLevel {
+  return typeof value === 'string' && (loggingLevels as readonly string[]).includes(value)
+}
+
+/** Whether a value names a piece of software. */
+export function isImplementation(value: unknown): value is Implementation {
+  return isObject(value) && typeof value['name'] === 'string' && typeof value['version'] === 'string'
+}
+
+/** Whether a value has the form of client capabilities: an object whose known members are objects. */
+export function isCapabilities(value: unknown): value is ClientCapabilities {
+  if (!isObject(value)) return false
+  for (const name of ['roots', 'sampling', 'elicitation', 'experimental', 'extensions']) {
+    if (value[name] !== undefined && !isObject(value[name])) return false
+  }
+  return true
+}
+
+function invalid(why: string): RpcError {
+  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`)
+}

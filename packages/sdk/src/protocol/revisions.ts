@@ -1,0 +1,231 @@
+import { ErrorCode, type RpcError } from '../jsonrpc/error.ts'
+import type { JsonObject } from '../jsonrpc/message.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import type { Question } from './asking.ts'
+import type { Implementation } from './definitions.ts'
+import { type Trim, trimmer } from './fields.ts'
+import { MetaKey } from './meta.ts'
+import { methodRow, type ProtocolVersion, protocolVersions } from './methods.ts'
+import type { Revision } from './revision.ts'
+
+/** The newest revision. */
+export const latest: ProtocolVersion = '2026-07-28'
+/** The newest revision with sessions. */
+export const latestLegacy: ProtocolVersion = '2025-11-25'
+
+/** Every published revision by its version. */
+export const revisions: Readonly<Record<ProtocolVersion, Revision>> = {
+  '2024-11-05': sessionRevision('2024-11-05'),
+  '2025-03-26': sessionRevision('2025-03-26'),
+  '2025-06-18': sessionRevision('2025-06-18'),
+  '2025-11-25': sessionRevision('2025-11-25'),
+  '2026-07-28': statelessRevision('2026-07-28'),
+}
+
+/** The revision of a version string, or undefined for one that was never published. */
+export function revisionOf(version: string): Revision | undefined {
+  return isProtocolVersion(version) ? revisions[version] : undefined
+}
+
+/** Whether a string names a published revision. */
+export function isProtocolVersion(version: string): version is ProtocolVersion {
+  return (protocolVersions as readonly string[]).includes(version)
+}
+
+function statelessRevision(version: ProtocolVersion): Revision {
+  return {
+    version,
+    era: 'stateless',
+    batches: false,
+    method: (name) => methodRow(name, version),
+    result(method, result, server) {
+      const wire: JsonObject = { ...result, resultType: 'complete', _meta: named(result['_meta'], server) }
+      if (methodRow(method, version)?.cacheable === true) {
+        wire['ttlMs'] = result['ttlMs'] ?? 0
+        wire['cacheScope'] = result['cacheScope'] ?? 'private'
+      }
+      return wire
+    },
+    inputRequired(requests, state, server) {
+      const wire: JsonObject = { resultType: 'input_required', _meta: named(undefined, server) }
+      if (Object.keys(requests).length > 0) wire['inputRequests'] = requests
+      if (state !== undefined) wire['requestState'] = state
+      return wire
+    },
+    error: (error) =>
+      error.code === ErrorCode.ResourceNotFound ? withCode(error, ErrorCode.InvalidParams) : error.toObject(),
+    notification: ({ method, params }) =>
+      method === 'notifications/elicitation/complete' ? undefined : { method, params },
+    question: ({ params }) => ({ ...params }),
+  }
+}
+
+function named(meta: unknown, server: Implementation): JsonObject {
+  return isObject(meta) ? { ...meta, [MetaKey.serverInfo]: server } : { [MetaKey.serverInfo]: server }
+}
+
+function sessionRevision(version: ProtocolVersion): Revision {
+  const trim = trimmer(version)
+  const encoders = resultEncoders(version, trim)
+  return {
+    version,
+    era: 'session',
+    batches: version === '2025-03-26',
+    method: (name) => methodRow(name, version),
+    result(method, result) {
+      const { ttlMs: _ttlMs, cacheScope: _cacheScope, ...known } = result
+      return encoders[method]?.(known) ?? known
+    },
+    inputRequired() {
+      throw new TypeError(`Revision ${version} asks by requests, not by results`)
+    },
+    error: (error) =>
+      error.code === ErrorCode.MissingRequiredClientCapability
+        ? withCode(error, ErrorCode.InvalidRequest)
+        : error.toObject(),
+    notification({ method, params }) {
+      switch (method) {
+        case 'notifications/subscriptions/acknowledged':
+          return undefined
+        case 'notifications/elicitation/complete':
+          return version === latestLegacy ? { method, params } : undefined
+        case 'notifications/progress':
+          return { method, params: trim('progress', { ...params }) }
+        default:
+          return { method, params }
+      }
+    },
+    question: (question) => sessionQuestion(question, version, trim),
+  }
+}
+
+function withCode(error: RpcError, code: number): ReturnType<RpcError['toObject']> {
+  return { ...error.toObject(), code }
+}
+
+type Encode = (result: JsonObject) => JsonObject
+
+function resultEncoders(version: ProtocolVersion, trim: Trim): Readonly<Record<string, Encode>> {
+  const content = contentEncoder(version, trim)
+  const each = (value: unknown, encode: (item: Record<string, unknown>) => unknown): unknown =>
+    Array.isArray(value) ? value.map((item) => (isObject(item) ? encode(item) : item)) : value
+  return {
+    initialize: (result) => ({
+      ...result,
+      capabilities: isObject(result['capabilities'])
+        ? trim('serverCapabilities', result['capabilities'])
+        : {},
+      serverInfo: isObject(result['serverInfo']) ? trim('implementation', result['serverInfo']) : {},
+    }),
+    'tools/list': (result) => ({
+      ...result,
+      tools: each(result['tools'], (item) => sessionTool(trim('tool', item))),
+    }),
+    'resources/list': (result) => ({
+      ...result,
+      resources: each(result['resources'], (item) => annotated(trim('resource', item), trim)),
+    }),
+    'resources/templates/list': (result) => ({
+      ...result,
+      resourceTemplates: each(result['resourceTemplates'], (item) => annotated(trim('template', item), trim)),
+    }),
+    'resources/read': (result) => ({
+      ...result,
+      contents: each(result['contents'], (item) => trim('contents', item)),
+    }),
+    'prompts/list': (result) => ({
+      ...result,
+      prompts: each(result['prompts'], (item) => {
+        const prompt = trim('prompt', item)
+        return prompt['arguments'] === undefined
+          ? prompt
+          : {
+              ...prompt,
+              arguments: each(prompt['arguments'], (argument) => trim('promptArgument', argument)),
+            }
+      }),
+    }),
+    'prompts/get': (result) => ({
+      ...result,
+      messages: each(result['messages'], (message) =>
+        isObject(message['content']) ? { ...message, content: content(message['content']) } : message,
+      ),
+    }),
+    'tools/call': (result) => {
+      const { structuredContent, ...rest } = result
+      const wire: JsonObject = { ...rest, content: each(result['content'], content) }
+      if (isObject(structuredContent) && version >= '2025-06-18')
+        wire['structuredContent'] = structuredContent
+      return wire
+    },
+  }
+}
+
+/** Before 2026-07-28 an output schema describes an object; any other is left out, as is the content it describes. */
+function sessionTool(tool: Record<string, unknown>): Record<string, unknown> {
+  const { outputSchema, ...rest } = tool
+  return isObject(outputSchema) && outputSchema['type'] === 'object' ? { ...rest, outputSchema } : rest
+}
+
+function annotated(value: Record<string, unknown>, trim: Trim): Record<string, unknown> {
+  const { annotations } = value
+  return isObject(annotations) ? { ...value, annotations: trim('annotations', annotations) } : value
+}
+
+/** Content of a kind a revision does not know becomes text that says what stood there. */
+function contentEncoder(
+  version: ProtocolVersion,
+  trim: Trim,
+): (block: Record<string, unknown>) => Record<string, unknown> {
+  return (block) => {
+    if (block['type'] === 'audio' && version < '2025-03-26') {
+      return { type: 'text', text: `[audio, ${String(block['mimeType'])}]` }
+    }
+    if (block['type'] === 'resource_link' && version < '2025-06-18') {
+      return { type: 'text', text: `${String(block['name'])}: ${String(block['uri'])}` }
+    }
+    const known = annotated(trim('content', block), trim)
+    return block['type'] === 'resource' && isObject(block['resource'])
+      ? { ...known, resource: trim('contents', block['resource']) }
+      : known
+  }
+}
+
+function sessionQuestion(question: Question, version: ProtocolVersion, trim: Trim): JsonObject {
+  switch (question.method) {
+    case 'elicitation/create': {
+      const { params } = question
+      if (params.mode === 'url')
+        return { ...params, elicitationId: params.elicitationId ?? crypto.randomUUID() }
+      if (version >= '2025-11-25') return { ...params }
+      const { mode: _mode, ...form } = params
+      return { ...form, requestedSchema: plainForm(form.requestedSchema) }
+    }
+    case 'sampling/createMessage': {
+      const params = trim('sampling', { ...question.params })
+      return version >= '2025-11-25'
+        ? params
+        : { ...params, messages: question.params.messages.flatMap(oneBlockEach) }
+    }
+    case 'roots/list':
+      return { ...question.params }
+  }
+}
+
+/** The form as 2025-06-18 knows it: titled choices are an `enum` with `enumNames`. */
+function plainForm(schema: { properties: Record<string, object> }): JsonObject {
+  const properties = Object.entries(schema.properties).map(([name, field]): [string, object] => {
+    if (!('oneOf' in field) || !Array.isArray(field.oneOf)) return [name, field]
+    const { oneOf, ...rest } = field
+    return [
+      name,
+      { ...rest, enum: oneOf.map((choice) => choice.const), enumNames: oneOf.map((choice) => choice.title) },
+    ]
+  })
+  return { ...schema, properties: Object.fromEntries(properties) }
+}
+
+function oneBlockEach(message: { role: string; content: unknown }): { role: string; content: unknown }[] {
+  const blocks = Array.isArray(message.content) ? message.content : [message.content]
+  return blocks.map((content) => ({ role: message.role, content }))
+}

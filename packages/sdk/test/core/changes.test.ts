@@ -1,0 +1,87 @@
+import { describe, expect, it, vi } from 'vitest'
+import type { Change } from '../../src/core/changes.ts'
+import { createChanges } from '../../src/core/hub.ts'
+import { memoryBackplane } from '../../src/core/memory-backplane.ts'
+
+describe('changes', () => {
+  it('reach every watcher that wants them, also those published before it reads', async () => {
+    const changes = createChanges()
+    const stop = new AbortController()
+    const seen: Change[] = []
+    const watching = changes.watch((change) => change.type !== 'prompts', stop.signal)
+    changes.publish({ type: 'tools' })
+    changes.publish({ type: 'prompts' })
+    changes.publish({ type: 'resource', uri: 'a:b' })
+    for await (const change of watching) {
+      seen.push(change)
+      if (seen.length === 2) stop.abort()
+    }
+    expect(seen).toEqual([{ type: 'tools' }, { type: 'resource', uri: 'a:b' }])
+  })
+
+  it('that are equal and unread are told once, so that a slow reader stays bounded', async () => {
+    const changes = createChanges()
+    const stop = new AbortController()
+    const watching = changes.watch(() => true, stop.signal)
+    for (let i = 0; i < 10_000; i++) changes.publish({ type: 'tools' })
+    changes.publish({ type: 'resources' })
+    const seen: Change[] = []
+    for await (const change of watching) {
+      seen.push(change)
+      if (change.type === 'resources') stop.abort()
+    }
+    expect(seen).toEqual([{ type: 'tools' }, { type: 'resources' }])
+  })
+
+  it('end when the signal aborts, also while waiting', async () => {
+    const stop = new AbortController()
+    const reading = (async () => {
+      for await (const _change of createChanges().watch(() => true, stop.signal));
+      return 'over'
+    })()
+    stop.abort()
+    await expect(reading).resolves.toBe('over')
+  })
+})
+
+describe('the backplane in memory', () => {
+  it('adds only where nothing stands, swaps only what is expected, and forgets in time', async () => {
+    vi.useFakeTimers()
+    try {
+      const plane = memoryBackplane()
+      expect(await plane.add('k', 'a', 1000)).toBe(true)
+      expect(await plane.add('k', 'b', 1000)).toBe(false)
+      expect(await plane.swap('k', 'x', 'c', 1000)).toBe(false)
+      expect(await plane.swap('k', 'a', 'c', 1000)).toBe(true)
+      expect(await plane.get('k')).toBe('c')
+      vi.advanceTimersByTime(1001)
+      expect(await plane.get('k')).toBeUndefined()
+      expect(await plane.add('k', 'd', 1000)).toBe(true)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  it('gives log entries after a position, and says when that position is gone', async () => {
+    const plane = memoryBackplane()
+    for (const entry of ['a', 'b', 'c', 'd']) await plane.append('log', entry, 3, 1000)
+    expect(await plane.after('log', 2)).toEqual([
+      { position: 3, entry: 'c' },
+      { position: 4, entry: 'd' },
+    ])
+    expect(await plane.after('log', 4)).toEqual([])
+    expect(await plane.after('log', 0)).toBeUndefined()
+    expect(await plane.after('log', 5)).toBeUndefined()
+    expect(await plane.after('none', 0)).toBeUndefined()
+  })
+
+  it('publishes to subscribers until they leave', async () => {
+    const plane = memoryBackplane()
+    const heard: string[] = []
+    const leave = await plane.subscribe('t', (message) => heard.push(message))
+    await plane.publish('t', '1')
+    leave()
+    await plane.publish('t', '2')
+    expect(heard).toEqual(['1'])
+  })
+})

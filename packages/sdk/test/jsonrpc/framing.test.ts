@@ -1,0 +1,175 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { LineReader } from '../../src/jsonrpc/lines.ts'
+import { classify, parseJson } from '../../src/jsonrpc/parse.ts'
+import { Pending } from '../../src/jsonrpc/pending.ts'
+import { EventReader, encodeEvent, keepAlive, type ServerSentEvent } from '../../src/jsonrpc/sse.ts'
+
+const encoder = new TextEncoder()
+
+/** Cuts bytes at arbitrary places. */
+function cut(bytes: Uint8Array, places: number[]): Uint8Array[] {
+  const at = [...new Set(places.map((place) => place % (bytes.length + 1)))].sort((a, b) => a - b)
+  return [...at, bytes.length].map((end, i) => bytes.subarray(i === 0 ? 0 : at[i - 1], end))
+}
+
+describe('newline framing', () => {
+  it('gives the same lines however the bytes are cut', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.string({ unit: 'grapheme', minLength: 1 }).map((text) => JSON.stringify(text)),
+          { maxLength: 8 },
+        ),
+        fc.array(fc.nat(), { maxLength: 20 }),
+        (messages, places) => {
+          const lines: string[] = []
+          const reader = new LineReader({ onLine: (text) => lines.push(text), onTooLong: () => {} })
+          for (const chunk of cut(encoder.encode(messages.map((text) => `${text}\n`).join('')), places))
+            reader.push(chunk)
+          expect(lines).toEqual(messages)
+        },
+      ),
+    )
+  })
+
+  it('skips a line over the bound once and delivers its neighbours', () => {
+    const lines: string[] = []
+    let tooLong = 0
+    const reader = new LineReader({
+      maxBytes: 10,
+      onLine: (text) => lines.push(text),
+      onTooLong: () => tooLong++,
+    })
+    reader.push(encoder.encode(`first\n${'x'.repeat(7)}`))
+    reader.push(encoder.encode(`${'x'.repeat(7)}`))
+    reader.push(encoder.encode('xxx\nlast\n'))
+    expect(lines).toEqual(['first', 'last'])
+    expect(tooLong).toBe(1)
+  })
+
+  it('takes CRLF, skips empty lines and delivers an unfinished last line at the end', () => {
+    const lines: string[] = []
+    const reader = new LineReader({ onLine: (text) => lines.push(text), onTooLong: () => {} })
+    reader.push(encoder.encode('a\r\n\r\n\nb'))
+    reader.end()
+    expect(lines).toEqual(['a', 'b'])
+  })
+})
+
+describe('event-stream framing', () => {
+  const read = (chunks: Uint8Array[], maxBytes?: number): { events: ServerSentEvent[]; tooLong: number } => {
+    const events: ServerSentEvent[] = []
+    let tooLong = 0
+    const reader = new EventReader({
+      ...(maxBytes === undefined ? {} : { maxBytes }),
+      onEvent: (event) => events.push(event),
+      onTooLong: () => tooLong++,
+    })
+    for (const chunk of chunks) reader.push(chunk)
+    reader.end()
+    return { events, tooLong }
+  }
+
+  it('reads back what it writes, however the bytes are cut', () => {
+    const text = fc.string({ unit: 'grapheme' }).map((value) => JSON.stringify(value))
+    fc.assert(
+      fc.property(
+        fc.array(text, { maxLength: 6 }),
+        fc.array(fc.nat(), { maxLength: 20 }),
+        (messages, places) => {
+          const wire = messages
+            .map((data, i) => encodeEvent({ id: `s_${i}`, event: 'message', data }))
+            .join(keepAlive)
+          const { events } = read(cut(encoder.encode(wire), places))
+          expect(events).toEqual(messages.map((data, i) => ({ id: `s_${i}`, event: 'message', data })))
+        },
+      ),
+    )
+  })
+
+  it('joins data lines, ignores comments and unknown fields, and drops an unfinished event', () => {
+    const { events } = read([encoder.encode('\uFEFF: hi\ndata: a\ndata:b\nfoo: bar\n\ndata: never')])
+    expect(events).toEqual([{ data: 'a\nb' }])
+  })
+
+  it('delivers an event that only sets an id and a retry time', () => {
+    const { events } = read([encoder.encode(encodeEvent({ id: 's_0', retry: 500 }))])
+    expect(events).toEqual([{ id: 's_0', retry: 500, data: '' }])
+  })
+
+  it('says when an event is over the bound', () => {
+    const { events, tooLong } = read([encoder.encode(`data: ${'x'.repeat(50)}\n\ndata: ok\n\n`)], 20)
+    expect(tooLong).toBe(1)
+    expect(events).toEqual([{ data: 'ok' }])
+  })
+})
+
+describe('parsing', () => {
+  it.each([
+    ['{', /not valid JSON/],
+    ['', /not valid JSON/],
+    ['{"a":1}{"b":2}', /not valid JSON/],
+    [`${'['.repeat(65)}${']'.repeat(65)}`, /nests deeper than 64/],
+    [`{"a":${'['.repeat(100_000)}`, /nests deeper than 64/],
+  ])('refuses %.20s with -32700', (text, reason) => {
+    expect(() => parseJson(text)).toThrow(
+      expect.objectContaining({ code: -32700, message: expect.stringMatching(reason) }),
+    )
+  })
+
+  it('does not count brackets inside strings', () => {
+    const text = JSON.stringify({ text: '[{'.repeat(100), escaped: '\\"[{'.repeat(100) })
+    expect(parseJson(text)).toEqual(JSON.parse(text))
+  })
+
+  it.each([
+    [[], undefined],
+    [null, undefined],
+    [{ jsonrpc: '1.0', id: 1, method: 'x' }, 1],
+    [{ jsonrpc: '2.0', id: null, method: 'x' }, undefined],
+    [{ jsonrpc: '2.0', id: 1.5, method: 'x' }, undefined],
+    [{ jsonrpc: '2.0', id: {}, method: 'x' }, undefined],
+    [{ jsonrpc: '2.0', id: 'i'.repeat(257), method: 'x' }, undefined],
+    [{ jsonrpc: '2.0', id: 1, method: 7 }, 1],
+    [{ jsonrpc: '2.0', id: 1, method: 'x', params: [] }, 1],
+    [{ jsonrpc: '2.0', id: 1 }, 1],
+    [{ jsonrpc: '2.0', id: 1, result: {}, error: { code: 1, message: '' } }, 1],
+    [{ jsonrpc: '2.0', id: 1, error: { code: 1.5, message: '' } }, 1],
+    [{ jsonrpc: '2.0', id: 1, result: 'text' }, 1],
+    [{ jsonrpc: '2.0', id: 1, method: 'x', result: {} }, 1],
+  ])('finds %j invalid and keeps a readable id', (value, id) => {
+    expect(classify(value)).toMatchObject({ kind: 'invalid', id, error: { code: -32600 } })
+  })
+
+  it('tells requests, notifications and responses apart', () => {
+    expect(classify({ jsonrpc: '2.0', id: 'a', method: 'x' }).kind).toBe('request')
+    expect(classify({ jsonrpc: '2.0', method: 'x', params: {} }).kind).toBe('notification')
+    expect(classify({ jsonrpc: '2.0', id: 1, result: {} }).kind).toBe('response')
+    expect(classify({ jsonrpc: '2.0', error: { code: -32700, message: 'Parse error' } }).kind).toBe(
+      'response',
+    )
+    expect(classify({ jsonrpc: '2.0', id: null, error: { code: -32700, message: 'Parse error' } }).kind).toBe(
+      'response',
+    )
+  })
+})
+
+describe('pending requests', () => {
+  it('tells the id 1 from the id "1"', async () => {
+    const pending = new Pending()
+    const answer = pending.open(1)
+    expect(pending.settle({ jsonrpc: '2.0', id: '1', result: {} })).toBe(false)
+    expect(pending.settle({ jsonrpc: '2.0', id: 1, result: { ok: true } })).toBe(true)
+    await expect(answer).resolves.toMatchObject({ result: { ok: true } })
+    expect(pending.settle({ jsonrpc: '2.0', id: 1, result: {} })).toBe(false)
+  })
+
+  it('rejects everything when the connection ends', async () => {
+    const pending = new Pending()
+    const answers = [pending.open(1), pending.open('a')]
+    pending.fail(new Error('gone'))
+    for (const answer of answers) await expect(answer).rejects.toThrow('gone')
+    expect(pending.size).toBe(0)
+  })
+})
