@@ -1,6 +1,26 @@
-export * from './jsonrpc/error.ts'
+export type * from './core/backplane.ts'
+export type * from './core/changes.ts'
+export type { Asking, Exchange, InputRequired, Outcome, Peer } from './core/exchange.ts'
+export { limits } from './core/limits.ts'
+export { ErrorCode, McpError, type McpErrorCode, RpcError } from './jsonrpc/error.ts'
 export type * from './jsonrpc/message.ts'
 export type * from './protocol/asking.ts'
 export type * from './protocol/capabilities.ts'
 export type * from './protocol/content.ts'
 export type * from './protocol/definitions.ts'
+export {
+  checkElicitContent,
+  checkElicitSchema,
+  checkElicitValue,
+  choicesOf,
+  fillDefaults,
+} from './protocol/elicit.ts'
+export { loggingLevels, MetaKey, type ProgressToken } from './protocol/meta.ts'
+export { type ProtocolVersion, protocolVersions } from './protocol/methods.ts'
+export type * from './server/context.ts'
+export { defineServer } from './server/define.ts'
+export * from './server/definitions.ts'
+export { ask, inputRequired } from './server/input-required.ts'
+export type { AnySchema, DescribedSchema, InputOf, OutputOf } from './server/schema.ts'
+export type * from './server/server.ts'
+export { prompt, resource, template, tool } from './server/tool.ts'

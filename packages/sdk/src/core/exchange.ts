@@ -29,6 +29,8 @@ export interface Exchange {
   readonly asking: Asking
   /** Sends a notice about this request before its answer. Does nothing once the exchange is over. */
   notify(notification: ServerNotification): void
+  /** Closes the response stream now; the client reconnects for the rest. Absent where nothing can be resumed. */
+  detach?(): void
 }
 
 /**
@@ -44,10 +46,14 @@ export interface Asking {
 
 /** One run of one handler: its questions, its steps, and how it ends early. */
 export interface Round {
-  /** Settles only with a valid answer. If there is none the promise never settles, and `ended` does. */
+  /**
+   * Settles only with a valid answer. If there is none the promise never settles, and `ended` does. `accept` may
+   * throw an RpcError to say that the answer cannot be used after all.
+   */
   put<M extends QuestionMethod>(
     question: Extract<Question, { method: M }>,
     key?: string,
+    accept?: (answer: Questions[M]['answer']) => void | Promise<void>,
   ): Promise<Questions[M]['answer']>
   /** Runs `work` once in the life of the request and remembers what it gave. */
   step<T>(name: string, work: (idempotencyKey: string) => T | Promise<T>): Promise<T>

@@ -109,6 +109,7 @@ class LiveRound extends BaseRound implements Round {
   put<M extends QuestionMethod>(
     question: Extract<Question, { method: M }>,
     key?: string,
+    accept?: (answer: Questions[M]['answer']) => void | Promise<void>,
   ): Promise<Questions[M]['answer']> {
     const name = this.keys.next(question.method, key)
     return new Promise((resolve) => {
@@ -123,16 +124,13 @@ class LiveRound extends BaseRound implements Round {
         return
       }
       const { peer, signal } = this.exchange
-      this.#request(question.method, peer.revision.question(question), { signal }).then(
-        (answer) => {
-          try {
-            resolve(answerTo(question, answer, name))
-          } catch (error) {
-            this.#unanswered(question, error)
-          }
-        },
-        (error) => this.#unanswered(question, error),
-      )
+      const answered = async (): Promise<Questions[M]['answer']> => {
+        const given = await this.#request(question.method, peer.revision.question(question), { signal })
+        const answer = answerTo(question, given, name)
+        await accept?.(answer)
+        return answer
+      }
+      answered().then(resolve, (error) => this.#unanswered(question, error))
     })
   }
 

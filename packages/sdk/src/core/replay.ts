@@ -98,6 +98,7 @@ class ReplayRound extends BaseRound implements Round {
   put<M extends QuestionMethod>(
     question: Extract<Question, { method: M }>,
     key?: string,
+    accept?: (answer: Questions[M]['answer']) => void | Promise<void>,
   ): Promise<Questions[M]['answer']> {
     const name = this.keys.next(question.method, key)
     return new Promise((resolve) => {
@@ -105,8 +106,13 @@ class ReplayRound extends BaseRound implements Round {
       this.#working(async () => {
         const identity = await this.#identify(question)
         const answer = this.#answerOf(question, identity, name, key !== undefined)
-        if (answer !== undefined) resolve(answer)
-        else this.#ask(question, identity, name)
+        if (answer === undefined) {
+          this.#ask(question, identity, name)
+          return
+        }
+        await accept?.(answer)
+        this.#journal.answers[identity] = answer
+        resolve(answer)
       })
     })
   }
@@ -164,9 +170,7 @@ class ReplayRound extends BaseRound implements Round {
     if (known !== undefined) return answerTo(question, known, name)
     const fresh = this.#fresh.get(identity) ?? this.#unasked(name, named)
     if (fresh === undefined) return undefined
-    const answer = answerTo(question, fresh.answer, fresh.key)
-    this.#journal.answers[identity] = answer
-    return answer
+    return answerTo(question, fresh.answer, fresh.key)
   }
 
   #unasked(name: string, named: boolean): { key: string; answer: unknown } | undefined {

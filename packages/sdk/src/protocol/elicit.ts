@@ -25,6 +25,11 @@ export function checkElicitSchema(schema: unknown): string | undefined {
   return unknown === undefined ? undefined : `"${unknown}" is required but not a field`
 }
 
+/** Whether an object is an elicitation form. */
+export function isElicitSchema(schema: unknown): schema is ElicitSchema {
+  return checkElicitSchema(schema) === undefined
+}
+
 function faultOfField(field: unknown): string | undefined {
   if (!isObject(field)) return 'must be a schema'
   switch (field['type']) {

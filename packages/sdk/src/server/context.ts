@@ -1,3 +1,4 @@
+import type { Askable } from '../core/askable.ts'
 import type { Peer } from '../core/exchange.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type {
@@ -9,15 +10,6 @@ import type {
 } from '../protocol/asking.ts'
 import type { LoggingLevel } from '../protocol/definitions.ts'
 import type { DescribedSchema, OutputOf } from './schema.ts'
-
-/** A kind of question a client may or may not be able to answer. */
-export type Askable =
-  | 'elicitation'
-  | 'elicitation.url'
-  | 'sampling'
-  | 'sampling.tools'
-  | 'sampling.context'
-  | 'roots'
 
 /** The person's answer to a form: their values, or the way they refused. */
 export type Elicited<T> =
@@ -78,6 +70,12 @@ export interface Context {
   /** Sends a log message if the client wants that level. */
   log(level: LoggingLevel, data: unknown, logger?: string): void
 
+  /**
+   * Lets go of the response stream before the answer is ready, where the transport can resume it (sessions over
+   * HTTP); elsewhere does nothing. The client reconnects and gets the answer then.
+   */
+  detach(): void
+
   /** What the explicit form (`inputRequired`) put by for this run. */
   readonly state: unknown
   /** Answers to the explicit form's questions, by key. */
@@ -97,3 +95,5 @@ export type Completer = (
   value: string,
   context: CompletionContext,
 ) => readonly string[] | Promise<readonly string[]>
+
+export type { Askable }

@@ -1,5 +1,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
+import { isObject } from '../jsonrpc/parse.ts'
 import type { JsonSchema } from '../protocol/definitions.ts'
+import { compileSchema, type Validator } from '../validate/index.ts'
 
 /** A validator that can also describe itself as JSON Schema: zod 4.2 and later, arktype, valibot by its converter. */
 export type DescribedSchema<In = unknown, Out = In> = {
@@ -22,3 +24,62 @@ export type InputOf<S> = S extends { readonly '~standard': StandardSchemaV1.Prop
   : S extends undefined
     ? Record<string, never>
     : unknown
+
+/** A checked value, or what is wrong with it. */
+export type Checked =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly why: string }
+
+/** A schema made ready: its JSON form is converted once, when first looked at. */
+export interface Prepared {
+  readonly json: JsonSchema
+  check(value: unknown): Checked | Promise<Checked>
+}
+
+/** Whether a schema validates by itself. */
+export function isDescribed(schema: object): schema is DescribedSchema {
+  return '~standard' in schema
+}
+
+/** Makes a schema ready for use on what comes in, or on what goes out. */
+export function prepare(schema: DescribedSchema | JsonSchema, side: 'input' | 'output'): Prepared {
+  return isDescribed(schema) ? prepareDescribed(schema, side) : preparePlain(schema)
+}
+
+function prepareDescribed(schema: DescribedSchema, side: 'input' | 'output'): Prepared {
+  const standard = schema['~standard']
+  let json: JsonSchema | undefined
+  return {
+    get json() {
+      json ??= standard.jsonSchema[side]({ target: 'draft-2020-12' })
+      return json
+    },
+    check(value) {
+      const result = standard.validate(value)
+      return result instanceof Promise ? result.then(checkedOf) : checkedOf(result)
+    },
+  }
+}
+
+function checkedOf(result: StandardSchemaV1.Result<unknown>): Checked {
+  return result.issues === undefined
+    ? { ok: true, value: result.value }
+    : { ok: false, why: result.issues.map(inWords).join('; ') }
+}
+
+function inWords({ path, message }: StandardSchemaV1.Issue): string {
+  const at = (path ?? []).map((part) => String(isObject(part) ? part['key'] : part)).join('.')
+  return at === '' ? message : `${at}: ${message}`
+}
+
+function preparePlain(json: JsonSchema): Prepared {
+  let validator: Validator | undefined
+  return {
+    json,
+    check(value) {
+      validator ??= compileSchema(json, { trusted: true })
+      const why = validator.check(value)
+      return why === undefined ? { ok: true, value } : { ok: false, why }
+    },
+  }
+}

@@ -1,0 +1,74 @@
+import type { Change, Changes } from '../core/changes.ts'
+import type { Exchange, Outcome } from '../core/exchange.ts'
+import { limits } from '../core/limits.ts'
+import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import type { ServerCapabilities } from '../protocol/capabilities.ts'
+import type { SubscriptionFilter } from '../protocol/definitions.ts'
+import { MetaKey } from '../protocol/meta.ts'
+import type { ServerNotification } from '../protocol/methods.ts'
+
+/** Serves `subscriptions/listen`: says what it will tell, then tells it until the exchange is over. */
+export async function listen(
+  changes: Changes,
+  capabilities: ServerCapabilities,
+  exchange: Exchange,
+): Promise<Outcome> {
+  const honored = honoredOf(exchange.params['notifications'], capabilities)
+  const _meta = { [MetaKey.subscriptionId]: exchange.id }
+  const uris = new Set(honored.resourceSubscriptions)
+  const watching = changes.watch((change) => wants(honored, uris, change), exchange.signal)
+  exchange.notify({
+    method: 'notifications/subscriptions/acknowledged',
+    params: { notifications: honored, _meta },
+  })
+  for await (const change of watching) exchange.notify({ ...noticeOf(change, _meta) })
+  return { type: 'complete', result: { _meta } }
+}
+
+function wants(filter: SubscriptionFilter, uris: ReadonlySet<string>, change: Change): boolean {
+  switch (change.type) {
+    case 'tools':
+      return filter.toolsListChanged === true
+    case 'prompts':
+      return filter.promptsListChanged === true
+    case 'resources':
+      return filter.resourcesListChanged === true
+    case 'resource':
+      return uris.has(change.uri)
+  }
+}
+
+function noticeOf(change: Change, _meta: object): ServerNotification {
+  return change.type === 'resource'
+    ? { method: 'notifications/resources/updated', params: { uri: change.uri, _meta: { ..._meta } } }
+    : { method: `notifications/${change.type}/list_changed`, params: { _meta: { ..._meta } } }
+}
+
+function honoredOf(filter: unknown, capabilities: ServerCapabilities): SubscriptionFilter {
+  if (!isObject(filter)) throw invalid('"notifications" must say which notices are wanted')
+  const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions } = filter
+  const honored: SubscriptionFilter = {}
+  if (toolsListChanged === true && capabilities.tools?.listChanged === true) honored.toolsListChanged = true
+  if (promptsListChanged === true && capabilities.prompts?.listChanged === true)
+    honored.promptsListChanged = true
+  if (resourcesListChanged === true && capabilities.resources?.listChanged === true)
+    honored.resourcesListChanged = true
+  if (resourceSubscriptions !== undefined && capabilities.resources?.subscribe === true) {
+    honored.resourceSubscriptions = urisOf(resourceSubscriptions)
+  }
+  return honored
+}
+
+function urisOf(value: unknown): string[] {
+  if (!Array.isArray(value) || value.length > limits.subscribedUris) {
+    throw invalid(`"resourceSubscriptions" must be a list of at most ${limits.subscribedUris} URIs`)
+  }
+  const uris = value.filter((uri) => typeof uri === 'string' && uri.length <= limits.uriChars)
+  if (uris.length !== value.length) throw invalid('"resourceSubscriptions" must hold URIs')
+  return uris
+}
+
+function invalid(why: string): RpcError {
+  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`)
+}

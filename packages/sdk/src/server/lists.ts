@@ -1,0 +1,40 @@
+import { fromBase64Url, toBase64Url } from '../core/base64url.ts'
+import type { Outcome } from '../core/exchange.ts'
+import { limits } from '../core/limits.ts'
+import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import type { JsonObject } from '../jsonrpc/message.ts'
+
+const cursorPrefix = 'from:'
+
+/** One page of a list, from where the cursor points. */
+export function page(
+  name: string,
+  items: readonly unknown[],
+  cursor: unknown,
+  size: number,
+  hints: object,
+): Outcome {
+  const from = cursor === undefined ? 0 : positionOf(cursor, items.length)
+  const end = from + size
+  const result: JsonObject = {
+    [name]: from === 0 && end >= items.length ? items : items.slice(from, end),
+    ...hints,
+  }
+  if (end < items.length)
+    result['nextCursor'] = toBase64Url(new TextEncoder().encode(`${cursorPrefix}${end}`))
+  return { type: 'complete', result }
+}
+
+function positionOf(cursor: unknown, length: number): number {
+  const bytes =
+    typeof cursor === 'string' && cursor.length <= limits.cursorChars ? fromBase64Url(cursor) : undefined
+  const text = bytes === undefined ? '' : new TextDecoder().decode(bytes)
+  const position = text.startsWith(cursorPrefix) ? Number(text.slice(cursorPrefix.length)) : Number.NaN
+  if (!Number.isSafeInteger(position) || position < 1 || position > length) {
+    throw new RpcError(
+      ErrorCode.InvalidParams,
+      'Invalid params: the cursor is not one of this list. Start without one.',
+    )
+  }
+  return position
+}

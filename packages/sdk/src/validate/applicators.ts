@@ -1,0 +1,329 @@
+import { isObject } from '../jsonrpc/parse.ts'
+import { count, dependentOn, type Keyword, patternOf, plural, shown, strings } from './assertions.ts'
+import { type Check, has, type Issue, type Node, namesOf, type Run } from './run.ts'
+
+/** What a builder of a keyword with subschemas gets. */
+export interface Applicator extends Keyword {
+  /** The schema the keyword stands in, for keywords that look at each other. */
+  readonly schema: Readonly<Record<string, unknown>>
+  /** A subschema ready to run; an object or a boolean. */
+  node(schema: unknown): Node
+  /** Resolves a reference from here. */
+  reference(to: string): () => Node
+  /** Resolves a dynamic reference from here. */
+  dynamicReference(to: string): (run: Run) => Node
+}
+
+interface Child {
+  readonly name: string
+  readonly child: Node
+}
+
+type Builder = (keyword: Applicator) => Check | undefined
+
+/** Keywords with subschemas that every supported dialect has, in the order they run. */
+export const applicators: Readonly<Record<string, Builder>> = {
+  properties: (keyword) => {
+    const children = nodes(keyword)
+    return (value, run) => {
+      if (!isObject(value)) return true
+      let ok = true
+      for (const { name, child } of children) {
+        if (!has(value, name)) continue
+        run.seen?.names.add(name)
+        if (!run.inside(child, value[name], name)) ok = false
+        if (!ok && run.issues === undefined) return false
+      }
+      return ok
+    }
+  },
+  patternProperties: (keyword) => {
+    const children = nodes(keyword).map(({ name, child }) => ({ pattern: patternOf(keyword, name), child }))
+    return (value, run) => {
+      if (!isObject(value)) return true
+      let ok = true
+      for (const name of namesOf(value)) {
+        for (const { pattern, child } of children) {
+          const found = pattern.test(name, run.spend)
+          if (found === false) continue
+          run.seen?.names.add(name)
+          if (found !== true) {
+            ok = run.fail(`has names that cannot be checked against the pattern ${pattern.source}: ${found}`)
+          } else if (!run.inside(child, value[name], name)) ok = false
+          if (!ok && run.issues === undefined) return false
+        }
+      }
+      return ok
+    }
+  },
+  additionalProperties: (keyword) => {
+    const child = keyword.node(keyword.value)
+    const { properties, patternProperties } = keyword.schema
+    const known = new Set(isObject(properties) ? Object.keys(properties) : [])
+    const patterns = isObject(patternProperties)
+      ? Object.keys(patternProperties).map((source) => patternOf(keyword, source))
+      : []
+    return (value, run) => {
+      if (!isObject(value)) return true
+      let ok = true
+      for (const name of namesOf(value)) {
+        if (known.has(name) || patterns.some((pattern) => pattern.test(name, run.spend) === true)) continue
+        run.seen?.names.add(name)
+        if (keyword.value === false) ok = run.fail(`must not have the property ${shown(name)}`)
+        else if (!run.inside(child, value[name], name)) ok = false
+        if (!ok && run.issues === undefined) return false
+      }
+      return ok
+    }
+  },
+  propertyNames: (keyword) => {
+    const child = keyword.node(keyword.value)
+    return (value, run) => {
+      if (!isObject(value)) return true
+      let ok = true
+      for (const name of namesOf(value)) {
+        if (!holdsApart(child, name, run)) ok = run.fail(`must not have a property named ${shown(name)}`)
+      }
+      return ok
+    }
+  },
+  contains: (keyword) => {
+    const { minContains, maxContains } = keyword.schema
+    const least = minContains === undefined ? 1 : count({ ...keyword, value: minContains })
+    const most =
+      maxContains === undefined ? Number.POSITIVE_INFINITY : count({ ...keyword, value: maxContains })
+    return contains(keyword, least, most)
+  },
+  allOf: (keyword) => {
+    const children = list(keyword)
+    return (value, run) => {
+      let ok = true
+      for (const child of children) {
+        if (run.here(child, value)) continue
+        ok = false
+        if (run.issues === undefined) return false
+      }
+      return ok
+    }
+  },
+  anyOf: (keyword) => {
+    const children = list(keyword)
+    return (value, run) => {
+      let ok = false
+      for (const child of children) {
+        if (run.holds(child, value)) ok = true
+        if (ok && run.seen === undefined) return true
+      }
+      return (
+        ok || run.fail(`must match one of ${children.length} alternatives${closest(children, value, run)}`)
+      )
+    }
+  },
+  oneOf: (keyword) => {
+    const children = list(keyword)
+    return (value, run) => {
+      let matches = 0
+      for (const child of children) if (run.holds(child, value)) matches++
+      if (matches === 1) return true
+      return run.fail(
+        matches > 1
+          ? `must match exactly one of ${children.length} alternatives but matches ${matches}`
+          : `must match one of ${children.length} alternatives${closest(children, value, run)}`,
+      )
+    }
+  },
+  dependencies: (keyword) => {
+    if (!isObject(keyword.value)) return keyword.wrong('must be an object')
+    const checks = Object.entries(keyword.value).map(([name, needs]) =>
+      Array.isArray(needs)
+        ? dependentOn(name, strings(keyword, needs))
+        : dependents([{ name, child: keyword.node(needs) }]),
+    )
+    return (value, run) => checks.reduce((ok, check) => check(value, run) && ok, true)
+  },
+  not: (keyword) => {
+    const child = keyword.node(keyword.value)
+    return (value, run) => {
+      const { seen } = run
+      run.seen = undefined
+      const ok = !run.holds(child, value)
+      run.seen = seen
+      return ok || run.fail('must not be of a form that is ruled out')
+    }
+  },
+  if: (keyword) => {
+    const condition = keyword.node(keyword.value)
+    const yes = keyword.schema['then'] === undefined ? undefined : keyword.node(keyword.schema['then'])
+    const no = keyword.schema['else'] === undefined ? undefined : keyword.node(keyword.schema['else'])
+    return (value, run) => {
+      const next = run.holds(condition, value) ? yes : no
+      return next === undefined || run.here(next, value)
+    }
+  },
+}
+
+/** Applicators of 2020-12 only. */
+export const modernApplicators: Readonly<Record<string, Builder>> = {
+  $ref: (keyword) => {
+    if (typeof keyword.value !== 'string') return keyword.wrong('must be a string')
+    const target = keyword.reference(keyword.value)
+    return (value, run) => run.here(target(), value)
+  },
+  $dynamicRef: (keyword) => {
+    if (typeof keyword.value !== 'string') return keyword.wrong('must be a string')
+    const target = keyword.dynamicReference(keyword.value)
+    return (value, run) => run.here(target(run), value)
+  },
+  prefixItems: (keyword) => positional(list(keyword)),
+  items: (keyword) => {
+    const { prefixItems } = keyword.schema
+    if (Array.isArray(keyword.value)) {
+      return keyword.wrong('must be one schema; an array of schemas is written "prefixItems" in this dialect')
+    }
+    return rest(keyword.node(keyword.value), Array.isArray(prefixItems) ? prefixItems.length : 0)
+  },
+  dependentSchemas: (keyword) => dependents(nodes(keyword)),
+}
+
+/** Run after all other keywords. */
+export const unevaluated: Readonly<Record<string, Builder>> = {
+  unevaluatedItems: (keyword) => {
+    const child = keyword.node(keyword.value)
+    return (value, run) => {
+      const { seen } = run
+      if (!Array.isArray(value) || seen === undefined) return true
+      let ok = true
+      for (let index = seen.itemsTo; index < value.length; index++) {
+        if (!seen.items.has(index) && !run.inside(child, value[index], index)) ok = false
+        if (!ok && run.issues === undefined) return false
+      }
+      seen.itemsTo = value.length
+      return ok
+    }
+  },
+  unevaluatedProperties: (keyword) => {
+    const child = keyword.node(keyword.value)
+    return (value, run) => {
+      const { seen } = run
+      if (!isObject(value) || seen === undefined || seen.allNames) return true
+      let ok = true
+      for (const name of namesOf(value)) {
+        if (seen.names.has(name)) continue
+        if (keyword.value === false) ok = run.fail(`must not have the property ${shown(name)}`)
+        else if (!run.inside(child, value[name], name)) ok = false
+        if (!ok && run.issues === undefined) return false
+      }
+      seen.allNames = true
+      return ok
+    }
+  },
+}
+
+/** Applicators of draft-07 that read differently there. */
+export const draft07Applicators: Readonly<Record<string, Builder>> = {
+  contains: (keyword) => contains(keyword, 1, Number.POSITIVE_INFINITY),
+  items: (keyword) => {
+    if (!Array.isArray(keyword.value)) return rest(keyword.node(keyword.value), 0)
+    return positional(keyword.value.map((schema) => keyword.node(schema)))
+  },
+  additionalItems: (keyword) => {
+    const { items } = keyword.schema
+    return Array.isArray(items) ? rest(keyword.node(keyword.value), items.length) : undefined
+  },
+}
+
+/** `$ref` of draft-07, beside which nothing else counts. */
+export const reference: Builder | undefined = modernApplicators['$ref']
+
+function nodes(keyword: Applicator): Child[] {
+  if (!isObject(keyword.value)) return keyword.wrong('must be an object')
+  return Object.entries(keyword.value).map(([name, schema]) => ({ name, child: keyword.node(schema) }))
+}
+
+function list(keyword: Applicator): Node[] {
+  if (!Array.isArray(keyword.value) || keyword.value.length === 0) {
+    return keyword.wrong('must be a non-empty array')
+  }
+  return keyword.value.map((schema) => keyword.node(schema))
+}
+
+function contains(keyword: Applicator, least: number, most: number): Check {
+  const child = keyword.node(keyword.value)
+  return (value, run) => {
+    if (!Array.isArray(value)) return true
+    let found = 0
+    for (const [index, item] of value.entries()) {
+      if (!holdsApart(child, item, run)) continue
+      found++
+      run.seen?.items.add(index)
+    }
+    if (found < least) return run.fail(`must have at least ${plural(least, 'item')} of a certain form`)
+    return found <= most || run.fail(`must have at most ${plural(most, 'item')} of a certain form`)
+  }
+}
+
+function positional(children: Node[]): Check {
+  return (value, run) => {
+    if (!Array.isArray(value)) return true
+    const reached = Math.min(children.length, value.length)
+    let ok = true
+    for (const [index, child] of children.entries()) {
+      if (index < reached && !run.inside(child, value[index], index)) ok = false
+      if (!ok && run.issues === undefined) return false
+    }
+    if (run.seen !== undefined) run.seen.itemsTo = Math.max(run.seen.itemsTo, reached)
+    return ok
+  }
+}
+
+function rest(child: Node, from: number): Check {
+  return (value, run) => {
+    if (!Array.isArray(value)) return true
+    let ok = true
+    for (let index = from; index < value.length; index++) {
+      if (!run.inside(child, value[index], index)) ok = false
+      if (!ok && run.issues === undefined) return false
+    }
+    if (run.seen !== undefined) run.seen.itemsTo = value.length
+    return ok
+  }
+}
+
+function dependents(children: Child[]): Check {
+  return (value, run) => {
+    if (!isObject(value)) return true
+    let ok = true
+    for (const { name, child } of children) {
+      if (has(value, name) && !run.here(child, value)) ok = false
+    }
+    return ok
+  }
+}
+
+/** Whether a subschema holds for a member, an item or a name. */
+function holdsApart(child: Node, value: unknown, run: Run): boolean {
+  const { seen } = run
+  run.seen = undefined
+  const ok = run.holds(child, value)
+  run.seen = seen
+  return ok
+}
+
+/** What is wrong with the alternative that comes closest: the one with a wrong place deepest down, then the fewest wrong places. */
+function closest(children: Node[], value: unknown, run: Run): string {
+  if (run.issues === undefined || !run.explains) return ''
+  let best: Issue[] | undefined
+  let bestRank = Number.NEGATIVE_INFINITY
+  for (const child of children) {
+    const found = run.complaints(child, value)
+    const rank = Math.max(0, ...found.map((issue) => issue.path.split('/').length)) * 100 - found.length
+    if (found.length > 0 && rank > bestRank) {
+      best = found
+      bestRank = rank
+    }
+  }
+  const [first] = best ?? []
+  return first === undefined
+    ? ''
+    : `; the closest one says: ${first.path}${first.path === '' ? '' : ' '}${first.message}`
+}

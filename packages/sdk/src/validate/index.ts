@@ -1,0 +1,2 @@
+export type { Issue } from './run.ts'
+export { compileSchema, type SchemaOptions, type Validator } from './schema.ts'
