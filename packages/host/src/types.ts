@@ -4,6 +4,7 @@ import type {
   CreateMessageResult,
   ElicitParams,
   ElicitResult,
+  Implementation,
   Prompt,
   Resource,
   ResourceTemplate,
@@ -57,7 +58,10 @@ export type Caller = 'chat' | 'person' | 'cli'
 
 export type Verdict = 'allow' | 'ask' | 'deny'
 
-/** One rule of the policy. The strictest matching verdict wins: deny, then ask, then allow. */
+/**
+ * One rule of the policy. The strictest matching verdict wins: deny, then ask, then allow. Globs know `*` (any
+ * characters) and `?` (one).
+ */
 export interface PolicyRule {
   /** Shown with every decision the rule made. */
   id: string
@@ -68,12 +72,13 @@ export interface PolicyRule {
   tool?: string
   /** Matches only tools that say so about themselves; a hint, never a proof. */
   hint?: 'readOnly' | 'destructive'
+  /** On an `ask` rule: how long the person's answer may be remembered. Left out, every call asks. */
   scope?: 'session' | 'always'
 }
 
 export interface Decision {
   verdict: Verdict
-  /** The rule that decided; `default` when none matched. */
+  /** The rule that decided; `default` when none matched, `remembered:session` or `remembered:always` for an earlier answer. */
   rule: string
 }
 
@@ -95,6 +100,8 @@ export type HostQuestion =
       tool: CatalogTool
       arguments: Record<string, unknown>
       decision: Decision
+      /** For how long an answer may be remembered; offer nothing else. */
+      remember: readonly ('session' | 'always')[]
     }
   | { kind: 'elicitation'; id: string; cause: Cause; params: ElicitParams }
   | {
@@ -102,7 +109,9 @@ export type HostQuestion =
       id: string
       cause: Cause
       params: CreateMessageParams
+      /** The model that would answer; chosen again from the preferences in `params` if they are edited. */
       model: string
+      /** Why that model. */
       why: string
     }
   | {
@@ -177,7 +186,7 @@ export interface Activity {
   readonly server: string | null
   /** One line for a person. */
   readonly summary: string
-  /** How it ended: 'ok', 'error', 'denied', 'declined', 'cancelled' and so on. */
+  /** How it ended: 'ok', 'error', 'denied', 'declined', 'cancelled' and so on; 'running' until then. */
   readonly outcome: string
   readonly durationMs: number | null
   /** The row that caused this one. */
@@ -234,6 +243,9 @@ export interface BrokeredCall {
   /** Set when policy or the person refused; the result then says so to the model. */
   denied: boolean
   decision: Decision
+  /** The arguments that were sent, where the person changed them. */
+  edited?: Record<string, unknown>
+  /** The activity row of this call. */
   activity: number
 }
 
@@ -251,6 +263,10 @@ export interface HostOptions {
   defaultVerdict?: Verdict
   /** Milliseconds to ready or a typed failure. Default 8 000. */
   connectTimeoutMs?: number
+  /** Milliseconds a call may go without an answer or progress. Default 60 000. */
+  callTimeoutMs?: number
+  /** Who the host says it is to servers. */
+  info?: Implementation
 }
 
 /** Many servers under one person's control. Every effect goes through `call`. */

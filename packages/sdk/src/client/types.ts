@@ -63,12 +63,19 @@ export interface CallOptions {
   /** Milliseconds in all, progress or not. Default 3 600 000. */
   maxTotalMs?: number
   onProgress?: (report: ProgressReport) => void
+  /**
+   * Hears of log messages about this request. Over stdio nothing says which request they are about, so they come
+   * here only while no other call listens; `onLog` of `connect` hears of all.
+   */
   onLog?: (message: ServerNotifications['notifications/message']) => void
-  /** Asks for log messages about this request (2026-07-28). */
+  /** Asks for log messages about this request (2026-07-28). Default: the connection's level, or `info` with `onLog`. */
   logLevel?: LoggingLevel
   /** Further `_meta` for the request. */
   meta?: JsonObject
 }
+
+/** Something about a server that changed. */
+export type ServerChange = { type: 'tools' | 'prompts' | 'resources' } | { type: 'resource'; uri: string }
 
 /** How a cached list or read may be used. */
 export interface ReadOptions extends CallOptions {
@@ -98,8 +105,11 @@ export interface ConnectOptions extends AnswerHandlers {
   /** Level of log messages wanted from the start. */
   logLevel?: LoggingLevel
   onLog?: (message: ServerNotifications['notifications/message']) => void
-  /** Hears of every change the server tells of; the matching cached answers are already dropped. */
-  onChange?: (change: { type: 'tools' | 'prompts' | 'resources' } | { type: 'resource'; uri: string }) => void
+  /**
+   * Hears of every change the server tells of; the matching cached answers are already dropped. A server of
+   * 2026-07-28 tells nothing unless `watch` asks for it.
+   */
+  onChange?: (change: ServerChange) => void
   /** Turns the answer cache off. */
   cache?: false
   /** Hears of what was tolerated: stray output, tools left out, late answers. */
@@ -108,6 +118,7 @@ export interface ConnectOptions extends AnswerHandlers {
   onMessage?: (direction: 'sent' | 'received', message: JsonRpcMessage) => void
   /** Called once, when the connection is over. */
   onClose?: (reason: Error | undefined) => void
+  /** Gives up connecting; a connection that stands is not touched. */
   signal?: AbortSignal
 }
 
@@ -184,6 +195,8 @@ export interface Client<S = unknown> {
     params?: ClientRequests[M]['params'],
     options?: CallOptions,
   ): Promise<ClientRequests[M]['result']>
+  /** Sends a request of an extension. */
+  request(method: string, params?: JsonObject, options?: CallOptions): Promise<JsonObject>
   /** Ends the connection and, for a child process, its whole process tree. */
   close(): Promise<void>
   readonly closed: Promise<Error | undefined>

@@ -24,8 +24,10 @@ export const revisions: Readonly<Record<ProtocolVersion, Revision>> = {
 
 /** The revision of a version string, or undefined for one that was never published. */
 export function revisionOf(version: string): Revision | undefined {
-  return isProtocolVersion(version) ? revisions[version] : undefined
+  return byVersion.get(version)
 }
+
+const byVersion: ReadonlyMap<string, Revision> = new Map(Object.entries(revisions))
 
 /** Whether a string names a published revision. */
 export function isProtocolVersion(version: string): version is ProtocolVersion {

@@ -56,6 +56,7 @@ export class ToolError extends Error {
 
 /** Without an output schema: text, content, or a `Reply`. With one: the value itself, or a `Reply`. */
 export type ToolReturn<Out extends SchemaOrNone> =
+  // biome-ignore lint/suspicious/noConfusingVoidType: a handler that returns nothing has this type
   | (Out extends undefined ? string | ContentBlock | ContentBlock[] | undefined | void : InputOf<Out>)
   | Reply<Out extends undefined ? unknown : InputOf<Out>>
   | InputRequired

@@ -45,10 +45,10 @@ const toolName = /^[A-Za-z0-9_.-]{1,128}$/
 
 /** What a server offers, by name. Maps, so that no name means anything but what was defined. */
 export class Registry {
-  readonly tools = new Map<string, ToolEntry>()
-  readonly resources = new Map<string, ResourceEntry>()
-  readonly templates = new Map<string, TemplateEntry>()
-  readonly prompts = new Map<string, PromptEntry>()
+  readonly tools: Map<string, ToolEntry> = new Map()
+  readonly resources: Map<string, ResourceEntry> = new Map()
+  readonly templates: Map<string, TemplateEntry> = new Map()
+  readonly prompts: Map<string, PromptEntry> = new Map()
   readonly #byUri = new Map<string, ResourceEntry>()
 
   /** @throws TypeError or McpError 'INVALID' for a definition that cannot be served */

@@ -33,7 +33,7 @@ const server = defineServer({
       complete: { city: () => ['Paris'] },
       read: ({ city, day, units }) => {
         expectTypeOf(city).toBeString()
-        expectTypeOf(units).toBeString()
+        expectTypeOf(units).toEqualTypeOf<string | undefined>()
         return `${city} ${day}`
       },
     }),

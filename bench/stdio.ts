@@ -1,0 +1,109 @@
+import { type Measured, median, start } from './process.ts'
+
+/** What one stdio server cost over all rounds. */
+export interface StdioRow {
+  name: string
+  cpu: number
+  requestsPerSecond: number
+  timesPlain: number
+}
+
+export interface StdioPlan {
+  rounds: number
+  ms: number
+  warmUpMs: number
+  /** Requests on their way at once. */
+  window: number
+}
+
+const targets = [
+  { name: 'plain JSON lines', file: 'plain-stdio' },
+  { name: 'jackfield 2026-07-28', file: 'jackfield-stdio' },
+  { name: 'official v2, 2026-07-28', file: 'official-v2-stdio' },
+]
+
+export async function measureStdio(plan: StdioPlan): Promise<StdioRow[]> {
+  const pipes = new Map<string, Pipe>()
+  const cpu = new Map<string, number[]>()
+  const rates = new Map<string, number[]>()
+  try {
+    for (const { name, file } of targets) {
+      pipes.set(name, new Pipe(name, await start(`servers/${file}.ts`, ['--tools', '50'], 'pipe')))
+    }
+    for (let round = 0; round <= plan.rounds; round++) {
+      for (const [name, pipe] of pipes) {
+        const before = await pipe.server.cpu()
+        const { calls, ms } = await pipe.load(round === 0 ? plan.warmUpMs : plan.ms, plan.window)
+        const used = (await pipe.server.cpu()) - before
+        if (round === 0) continue
+        cpu.set(name, [...(cpu.get(name) ?? []), used / calls])
+        rates.set(name, [...(rates.get(name) ?? []), (calls / ms) * 1000])
+      }
+    }
+  } finally {
+    await Promise.all([...pipes.values()].map(({ server }) => server.close()))
+  }
+  const limit = median(cpu.get(targets[0]?.name ?? '') ?? [])
+  return targets.map(({ name }) => {
+    const each = median(cpu.get(name) ?? [])
+    return { name, cpu: each, requestsPerSecond: median(rates.get(name) ?? []), timesPlain: each / limit }
+  })
+}
+
+/** A stdio server kept busy with a bounded number of calls. */
+class Pipe {
+  readonly server: Measured
+  readonly #name: string
+  #left = ''
+  #nextId = 1
+  #onAnswer: (line: string) => void = () => {}
+
+  constructor(name: string, server: Measured) {
+    this.#name = name
+    this.server = server
+    server.child.stdout?.setEncoding('utf8').on('data', (text: string) => this.#read(text))
+  }
+
+  load(forMs: number, window: number): Promise<{ calls: number; ms: number }> {
+    const started = performance.now()
+    let calls = 0
+    let waiting = window
+    return new Promise((resolve, reject) => {
+      const stalled = setTimeout(() => reject(new Error(`${this.#name} stopped answering`)), forMs + 20_000)
+      this.#onAnswer = (line) => {
+        if (!line.includes('"result"')) {
+          clearTimeout(stalled)
+          reject(new Error(`${this.#name}: ${line.slice(0, 300)}`))
+          return
+        }
+        calls++
+        if (performance.now() - started < forMs) this.#send()
+        else if (--waiting === 0) {
+          clearTimeout(stalled)
+          resolve({ calls, ms: performance.now() - started })
+        }
+      }
+      for (let n = 0; n < window; n++) this.#send()
+    })
+  }
+
+  #send(): void {
+    const params = {
+      name: 'echo',
+      arguments: { text: 'Hello from the load generator' },
+      _meta: {
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+        'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1.0.0' },
+        'io.modelcontextprotocol/clientCapabilities': {},
+      },
+    }
+    const request = { jsonrpc: '2.0', id: this.#nextId++, method: 'tools/call', params }
+    this.server.child.stdin?.write(`${JSON.stringify(request)}\n`)
+  }
+
+  #read(text: string): void {
+    const lines = (this.#left + text).split('\n')
+    this.#left = lines.pop() ?? ''
+    for (const line of lines) this.#onAnswer(line)
+  }
+}

@@ -1,0 +1,123 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { play, type Role, requirements, results } from './harness.ts'
+import { judge, type Leg, print, summary } from './report.ts'
+
+const usage = `npm run conformance -- [options]
+
+Plays the official conformance suite against this repository's server and client.
+
+  --role server|client     only this role
+  --revision REVISION      only this revision: 2025-11-25 or 2026-07-28
+  --scenario NAME          only this scenario
+  --verbose                show what the suite prints
+
+What every scenario left behind is kept in results/conformance.`
+
+const { values } = parseArgs({
+  options: {
+    role: { type: 'string' },
+    revision: { type: 'string' },
+    scenario: { type: 'string' },
+    verbose: { type: 'boolean', default: false },
+    help: { type: 'boolean' },
+  },
+})
+if (values.help) {
+  console.log(usage)
+  process.exit(0)
+}
+
+const here = fileURLToPath(new URL('.', import.meta.url))
+const kept = join(here, '..', 'results', 'conformance')
+const roles = choose<Role>('--role', values.role, ['server', 'client'])
+const revisions = choose('--revision', values.revision, ['2025-11-25', '2026-07-28'])
+
+const legs: Leg[] = []
+for (const role of roles) {
+  const target = role === 'server' ? await startServer() : undefined
+  try {
+    for (const revision of revisions) {
+      const leg = await playLeg(role, revision, target?.url)
+      if (leg === undefined) continue
+      legs.push(leg)
+      print(leg, values.verbose)
+    }
+  } finally {
+    await target?.stop()
+  }
+}
+if (legs.length === 0) {
+  console.error(`No scenario "${values.scenario}" in the chosen roles and revisions.`)
+  process.exit(2)
+}
+console.log(`\n${summary(legs)}`)
+const counted = legs.flatMap(({ scored, unscored }) =>
+  values.scenario === undefined ? scored : [...scored, ...unscored],
+)
+process.exit(counted.every(({ passed }) => passed) ? 0 : 1)
+
+async function playLeg(role: Role, revision: string, url: string | undefined): Promise<Leg | undefined> {
+  const required = (await requirements(revision))[role]
+  const { scenario, verbose } = values
+  if (scenario !== undefined && ![...required.scored, ...required.unscored].includes(scenario))
+    return undefined
+  const folder = join(kept, `${role}-${revision}`)
+  rmSync(folder, { recursive: true, force: true })
+  // The shell the harness starts must become the client, or the harness could not end it.
+  const client = `exec "${process.execPath}" "${join(here, 'client.ts')}"`
+  const target = url === undefined ? ['--command', client] : ['--url', url]
+  const { output } = await play(target, { role, revision, scenario, folder, verbose })
+  const found = results(folder)
+  if (found.size === 0) throw new Error(`The suite left no results for ${role} ${revision}:\n${output}`)
+  return judge(role, revision, required, found, scenario)
+}
+
+/** Starts the server fixture on a free port. */
+async function startServer(): Promise<{ url: string; stop(): Promise<void> }> {
+  const child = spawn(process.execPath, [join(here, 'server.ts'), '--port', '0'], {
+    stdio: ['ignore', 'pipe', values.verbose ? 'inherit' : 'ignore'],
+  })
+  const url = await new Promise<string>((resolve, reject) => {
+    let output = ''
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL')
+      reject(new Error(`The server did not start within 20 s. It wrote: ${output}`))
+    }, 20_000)
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+      const at = /http:\S+/.exec(output)?.[0]
+      if (at === undefined) return
+      clearTimeout(timer)
+      resolve(at)
+    })
+    child.once('exit', (code) => {
+      clearTimeout(timer)
+      reject(new Error(`The server ended with code ${code} before it listened; --verbose shows why`))
+    })
+  })
+  return { url, stop: () => stop(child) }
+}
+
+function stop(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) return resolve()
+    const force = setTimeout(() => child.kill('SIGKILL'), 3000)
+    child.once('exit', () => {
+      clearTimeout(force)
+      resolve()
+    })
+    child.kill('SIGTERM')
+  })
+}
+
+function choose<T extends string>(option: string, chosen: string | undefined, all: T[]): T[] {
+  if (chosen === undefined) return all
+  const found = all.filter((one) => one === chosen)
+  if (found.length > 0) return found
+  console.error(`${option} must be one of ${all.join(', ')}, not "${chosen}"`)
+  process.exit(2)
+}

@@ -1,0 +1,18 @@
+import { parseArgs } from 'node:util'
+import { serveHttp } from '@jackfield/sdk/http'
+import { createConformanceServer } from './server/definition.ts'
+
+const { values } = parseArgs({ options: { port: { type: 'string' } } })
+const port = Number(values.port ?? process.env['PORT'] ?? 3000)
+
+const http = serveHttp(createConformanceServer(), {
+  keys: [crypto.getRandomValues(new Uint8Array(32))],
+  // Some scenarios send an answer together with the request whose question it is meant for.
+  acceptUnaskedAnswers: true,
+})
+const { url } = await http.listen({ port })
+console.log(`Conformance server at ${url}`)
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void http.close().finally(() => process.exit(0)))
+}

@@ -1,0 +1,45 @@
+import { defineServer, prompt, type Server, tool } from '@jackfield/sdk'
+import { askingPrompts, askingTools } from './asking.ts'
+import { prompts, resources } from './data.ts'
+import { tools } from './tools.ts'
+
+/** The server the official suite's scenarios ask for. */
+export function createConformanceServer(): Server {
+  const server: Server = defineServer({
+    name: 'jackfield-conformance',
+    version: '1.0.0',
+    instructions: 'Everything here exists to be tested.',
+    tools: { ...tools, ...askingTools },
+    resources,
+    prompts: { ...prompts, ...askingPrompts },
+  })
+  let changes = 0
+  server.add({
+    tools: {
+      test_trigger_tool_change: tool({
+        description: 'Replaces a tool',
+        run() {
+          const description = `Changed ${++changes} times`
+          server.add({ tools: { test_changing_tool: tool({ description, run: () => description }) } })
+          return description
+        },
+      }),
+      test_trigger_prompt_change: tool({
+        description: 'Replaces a prompt',
+        run() {
+          const description = `Changed ${++changes} times`
+          server.add({ prompts: { test_changing_prompt: prompt({ description, run: () => description }) } })
+          return description
+        },
+      }),
+      test_trigger_resource_update: tool({
+        description: 'Tells watchers of test://watched-resource that it has new contents',
+        run() {
+          server.resourceUpdated('test://watched-resource')
+          return 'Told'
+        },
+      }),
+    },
+  })
+  return server
+}

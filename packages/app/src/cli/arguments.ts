@@ -1,0 +1,211 @@
+import { readFileSync } from 'node:fs'
+import type { JsonObject, JsonSchema } from '@jackfield/sdk'
+import { usageError } from './exit.ts'
+
+type Type = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'null'
+
+/**
+ * Reads `key=value` words by a tool's input schema: numbers, booleans and JSON where the schema wants them, text
+ * otherwise. `key:=json` is always JSON, `key=@file` the contents of a file, `key=@@text` a text that begins with `@`.
+ * A key given several times makes an array. Throws a usage error that names the argument.
+ */
+export function argumentsFrom(words: readonly string[], schema: JsonSchema): JsonObject {
+  const given = new Map<string, { json: boolean; text: string }[]>()
+  for (const word of words) {
+    const { key, ...value } = split(word)
+    given.set(key, [...(given.get(key) ?? []), value])
+  }
+  const properties = isObject(schema.properties) ? schema.properties : {}
+  return Object.fromEntries(
+    [...given].map(([key, values]) => {
+      const property = Object.hasOwn(properties, key) ? properties[key] : undefined
+      if (property === undefined && schema.additionalProperties === false)
+        throw unknownArgument(key, properties)
+      return [key, readValue(key, values, property, schema)]
+    }),
+  )
+}
+
+/** Reads `key=value` words where every value is a text, as arguments of prompts are. */
+export function textArguments(words: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    words.map((word) => {
+      const { key, json, text } = split(word)
+      if (json) throw usageError(`${key}:= is JSON, but arguments of a prompt are texts. Write ${key}=value.`)
+      return [key, fromFile(key, text)]
+    }),
+  )
+}
+
+/** Reads the value of `--args`: a JSON object, or `@file` with one. */
+export function jsonArguments(text: string): JsonObject {
+  const value = parseJson('--args', fromFile('--args', text))
+  if (!isObject(value))
+    throw usageError('--args must be a JSON object, for example --args \'{"city":"Oslo"}\'.')
+  return value
+}
+
+/** Names the required arguments that are missing, as a usage error. */
+export function requireAll(args: JsonObject, schema: JsonSchema): void {
+  const required = Array.isArray(schema.required) ? schema.required : []
+  const missing = required.filter((name) => typeof name === 'string' && !Object.hasOwn(args, name))
+  if (missing.length === 0) return
+  const properties = isObject(schema.properties) ? schema.properties : {}
+  const lines = missing.map((name) => {
+    const property = properties[name]
+    const says =
+      isObject(property) && typeof property.description === 'string' ? `: ${property.description}` : ''
+    return `  ${name}${says}`
+  })
+  throw usageError(`Missing ${missing.length === 1 ? 'argument' : 'arguments'}:\n${lines.join('\n')}`)
+}
+
+function split(word: string): { key: string; json: boolean; text: string } {
+  const equals = word.indexOf('=')
+  if (equals < 1 || word.startsWith(':=')) {
+    throw usageError(`"${word}" is no argument. Write key=value, or key:=json.`)
+  }
+  const json = word[equals - 1] === ':'
+  return { key: word.slice(0, json ? equals - 1 : equals), json, text: word.slice(equals + 1) }
+}
+
+function readValue(
+  key: string,
+  values: readonly { json: boolean; text: string }[],
+  property: unknown,
+  root: JsonSchema,
+): unknown {
+  const read = ({ json, text }: { json: boolean; text: string }, schema: unknown): unknown => {
+    const source = fromFile(key, text)
+    return json ? parseJson(key, source) : convert(key, source, typesOf(schema, root))
+  }
+  const [only, ...more] = values
+  const types = typesOf(property, root)
+  const items = isObject(property) ? resolve(property, root).items : undefined
+  if (only !== undefined && more.length === 0) {
+    const bare =
+      !only.json && types.has('array') && !types.has('string') && !/^\s*[[{]/.test(fromFile(key, only.text))
+    return bare ? [read(only, items)] : read(only, property)
+  }
+  if (types.size > 0 && !types.has('array'))
+    throw usageError(`${key} is given ${values.length} times, but takes one value.`)
+  return values.map((value) => read(value, items))
+}
+
+/** The value a text stands for: the first of the wanted types that it can be, text last. */
+function convert(key: string, text: string, types: ReadonlySet<Type>): unknown {
+  if (types.size === 0) return text
+  if (types.has('null') && text === 'null') return null
+  if (types.has('boolean') && (text === 'true' || text === 'false')) return text === 'true'
+  if (types.has('number') || types.has('integer')) {
+    const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim()) ? Number(text) : Number.NaN
+    if (Number.isFinite(number) && (types.has('number') || Number.isInteger(number))) return number
+  }
+  if (types.has('array') || types.has('object')) {
+    const value = types.has('string') ? tryJson(text) : parseJson(key, text)
+    if (types.has('array') && Array.isArray(value)) return value
+    if (types.has('object') && isObject(value)) return value
+  }
+  if (types.has('string')) return text
+  throw usageError(`${key} must be ${[...types].map(named).join(' or ')}, not "${text}".`)
+}
+
+const names: Readonly<Record<Type, string>> = {
+  string: 'a text',
+  number: 'a number',
+  integer: 'a whole number',
+  boolean: 'true or false',
+  object: 'a JSON object',
+  array: 'a JSON array',
+  null: 'null',
+}
+
+function named(type: Type): string {
+  return names[type]
+}
+
+function typesOf(schema: unknown, root: JsonSchema, depth = 0): Set<Type> {
+  if (!isObject(schema) || depth > 8) return new Set()
+  const own = resolve(schema, root)
+  const stated = (Array.isArray(own.type) ? own.type : [own.type]).filter(isType)
+  if (stated.length > 0) return new Set(stated)
+  const constants = Array.isArray(own.enum) ? own.enum : 'const' in own ? [own.const] : []
+  if (constants.length > 0) return new Set(constants.map(typeOfValue))
+  const branches = [own.anyOf, own.oneOf, own.allOf].find((list) => Array.isArray(list))
+  return new Set(
+    Array.isArray(branches) ? branches.flatMap((branch) => [...typesOf(branch, root, depth + 1)]) : [],
+  )
+}
+
+/** Follows a reference into the same document. */
+function resolve(schema: JsonObject, root: JsonSchema): JsonObject {
+  let current = schema
+  for (
+    let hops = 0;
+    hops < 8 && typeof current.$ref === 'string' && current.$ref.startsWith('#/');
+    hops += 1
+  ) {
+    let target: unknown = root
+    for (const part of current.$ref.slice(2).split('/')) {
+      const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
+      target = isObject(target) && Object.hasOwn(target, name) ? target[name] : undefined
+    }
+    if (!isObject(target)) return current
+    current = target
+  }
+  return current
+}
+
+function isType(value: unknown): value is Type {
+  return typeof value === 'string' && Object.hasOwn(names, value)
+}
+
+function typeOfValue(value: unknown): Type {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  const type = typeof value
+  return type === 'string' || type === 'number' || type === 'boolean' ? type : 'object'
+}
+
+function fromFile(key: string, text: string): string {
+  if (text.startsWith('@@')) return text.slice(1)
+  if (!text.startsWith('@')) return text
+  const file = text.slice(1)
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw usageError(
+      `${key}: the file "${file}" cannot be read (${reason}). A text that begins with @ is written @@.`,
+    )
+  }
+}
+
+function parseJson(key: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw usageError(`${key} is not valid JSON: ${error instanceof Error ? error.message : error}`)
+  }
+}
+
+function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function unknownArgument(key: string, properties: JsonObject): Error {
+  const known = Object.keys(properties)
+  return usageError(
+    known.length === 0
+      ? `The tool takes no arguments, so "${key}" cannot be given.`
+      : `The tool has no argument "${key}". It takes: ${known.join(', ')}.`,
+  )
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,39 @@
+import { ModelError } from '@jackfield/host'
+import { McpError, RpcError } from '@jackfield/sdk'
+import { plain } from '../output/sanitize.ts'
+import { CliError, ExitCode } from './exit.ts'
+
+/** What a failed command tells: the exit code, a message safe to print, and the protocol's own code where there is one. */
+export interface Failure {
+  exitCode: ExitCode
+  message: string
+  code?: number | string
+  data?: unknown
+}
+
+/** Reads any error as a failure of the command. */
+export function failureOf(error: unknown, interrupted: boolean): Failure {
+  if (interrupted) return { exitCode: ExitCode.interrupted, message: 'Interrupted.' }
+  if (error instanceof CliError) return { exitCode: error.exitCode, message: plain(error.message) }
+  if (error instanceof RpcError) {
+    return {
+      exitCode: ExitCode.protocol,
+      message: `The server answered with error ${error.code}: ${plain(error.message)}`,
+      code: error.code,
+      ...(error.data !== undefined && { data: error.data }),
+    }
+  }
+  if (error instanceof McpError) {
+    const connecting =
+      error.code === 'CONNECT_FAILED' || error.code === 'VERSION_MISMATCH' || error.code === 'UNAUTHORIZED'
+    return {
+      exitCode: connecting ? ExitCode.cannotConnect : ExitCode.protocol,
+      message: plain(error.message),
+      code: error.code,
+    }
+  }
+  if (error instanceof ModelError)
+    return { exitCode: ExitCode.toolError, message: plain(error.message), code: error.kind }
+  const message = error instanceof Error ? error.message : String(error)
+  return { exitCode: ExitCode.toolError, message: plain(message) }
+}

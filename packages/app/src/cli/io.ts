@@ -1,0 +1,55 @@
+import { type Palette, paletteFor } from '../output/palette.ts'
+
+/** What a command has of the world outside: its streams, variables and folder. */
+export interface Io {
+  stdin: NodeJS.ReadStream
+  stdout: NodeJS.WriteStream
+  stderr: NodeJS.WriteStream
+  env: NodeJS.ProcessEnv
+  cwd: string
+  /** Aborted by Ctrl+C. */
+  signal: AbortSignal
+  /** Takes Ctrl+C over from `signal` until the returned function is called. */
+  onInterrupt(listener: () => void): () => void
+}
+
+/** Where a command's result and messages go: the result to stdout, everything else to stderr. */
+export interface Output {
+  /** The result is one JSON document. */
+  readonly json: boolean
+  /** For text on stdout. */
+  readonly palette: Palette
+  /** Columns of stdout, where it is a terminal. */
+  readonly columns: number | undefined
+  /** Gives the command's result: as JSON, or as the text that `text` makes. Call it once. */
+  result(value: unknown, text: () => string): void
+  /** One of many results, as `watch` has them: a line of JSON, or a line of text. */
+  row(value: unknown, text: string): void
+  /** Tells the person something beside the result. The text must be safe to print. */
+  note(text: string): void
+}
+
+/** Makes the output of one command. */
+export function createOutput(io: Io, json: boolean): Output {
+  const palette = paletteFor(io.stdout, io.env)
+  const errors = paletteFor(io.stderr, io.env)
+  return {
+    json,
+    palette,
+    columns: io.stdout.isTTY ? io.stdout.columns : undefined,
+    result(value, text) {
+      io.stdout.write(`${json ? JSON.stringify(value, null, 2) : text()}\n`)
+    },
+    row(value, text) {
+      io.stdout.write(`${json ? JSON.stringify(value) : text}\n`)
+    },
+    note(text) {
+      io.stderr.write(`${errors.dim(text)}\n`)
+    },
+  }
+}
+
+/** Whether a person can be asked: they must see the question and be able to type. */
+export function isInteractive(io: Io): boolean {
+  return io.stdin.isTTY === true && io.stderr.isTTY === true
+}

@@ -1,0 +1,157 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import type { ChatOptions } from '../chat/command.ts'
+import { call } from '../commands/call.ts'
+import { complete } from '../commands/complete.ts'
+import type { CommandContext, ServerOptions } from '../commands/context.ts'
+import { prompts, resources, tools } from '../commands/list.ts'
+import { prompt } from '../commands/prompt.ts'
+import { read } from '../commands/read.ts'
+import { servers } from '../commands/servers.ts'
+import { watch } from '../commands/watch.ts'
+import type { StartOptions } from '../start/command.ts'
+import { ExitCode } from './exit.ts'
+import { failureOf } from './failure.ts'
+import { createOutput, type Io } from './io.ts'
+import { version } from './version.ts'
+
+const about = `Talks to MCP servers: lists what they offer, calls, reads, completes, watches, and holds conversations.
+
+A <target> is a server named in the config, a URL, or left out when a command follows --:
+  jackfield tools everything
+  jackfield call https://example.org/mcp search query=flights
+  jackfield call echo message=hi -- npx -y @modelcontextprotocol/server-everything
+
+Arguments are key=value, read by the tool's schema; key:=json is JSON, key=@file a file's contents.
+Exit codes: 0 done, 1 the tool failed or was refused, 2 wrong usage, 3 cannot connect, 4 protocol error.`
+
+/** Runs one command line and gives its exit code. Everything a person should see is written by then. */
+export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
+  const dashes = argv.indexOf('--')
+  const own = dashes === -1 ? argv : argv.slice(0, dashes)
+  const command = dashes === -1 ? undefined : argv.slice(dashes + 1)
+  let code: ExitCode = ExitCode.done
+  let json = false
+  const program = new Command('jackfield')
+    .description(about)
+    .version(version)
+    .helpCommand(true)
+    .showHelpAfterError('Try --help.')
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+    })
+    .exitOverride()
+
+  /** A command about one server. */
+  function server<O extends ServerOptions>(
+    usage: string,
+    description: string,
+    run: (context: CommandContext<O>) => Promise<ExitCode>,
+    extend: (command: Command) => Command = (same) => same,
+  ): void {
+    const [name = '', ...rest] = usage.split(' ')
+    const made = program
+      .command(name)
+      .usage(`[options] ${rest.join(' ')}`)
+      .description(description)
+      .argument('[words...]')
+      .action(async (words: string[], options: O) => {
+        json = options.json === true
+        code = await run({ words, command, options, io, output: createOutput(io, json) })
+      })
+    withServerOptions(extend(made))
+  }
+
+  server('tools <target> [tool]', 'list the tools of a server, or show one in full', tools)
+  server('resources <target>', 'list the resources and templates of a server', resources)
+  server('prompts <target>', 'list the prompts of a server', prompts)
+  server('call <target> <tool> [key=value...]', 'call a tool', call, (made) =>
+    made.option('--args <json>', 'arguments as one JSON object, or @file with one; sent unchecked'),
+  )
+  server('read <target> <uri>', 'read a resource', read, (made) =>
+    made.option('-o, --output <file>', 'write the contents to a file'),
+  )
+  server('prompt <target> <name> [key=value...]', 'get a prompt', prompt)
+  server(
+    'complete <target> <prompt|template> <argument> <value> [key=value...]',
+    'ask for completions of an argument; key=value are arguments already chosen',
+    complete,
+  )
+  server('watch <target> [uri...]', 'tell of changes until Ctrl+C', watch)
+
+  program
+    .command('servers')
+    .description('connect every configured server and say how each stands')
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .action(async (options: { config?: string; json?: boolean }) => {
+      json = options.json === true
+      code = await servers(options, io, createOutput(io, json))
+    })
+
+  program
+    .command('chat')
+    .description('hold a conversation in the terminal, with every configured server')
+    .addOption(configOption())
+    .option('--model <name>', 'provider/model, or offline; default from the environment')
+    .option('--root <folder...>', 'folders that servers may be told of, after asking you')
+    .option('--answers <file>', 'answers to questions of servers, for when nobody is there')
+    .action(async (options: ChatOptions) => {
+      const { chat } = await import('../chat/command.ts')
+      code = await chat(options, io, createOutput(io, false))
+    })
+
+  program
+    .command('start')
+    .description(
+      'start with the servers that come along: a conversation here, or a planned trip without a terminal',
+    )
+    .option('--script', 'hold one whole planning conversation without asking anybody')
+    .option('--model <name>', 'provider/model, or offline')
+    .option('--record <file>', 'draw the scripted conversation as an SVG picture')
+    .action(async (options: StartOptions) => {
+      const { start } = await import('../start/command.ts')
+      code = await start(options, io, createOutput(io, false))
+    })
+
+  try {
+    await program.parseAsync([...own], { from: 'user' })
+    return code
+  } catch (error) {
+    // Commander has already written its message, or the help that was asked for.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.usage
+    const failure = failureOf(error, io.signal.aborted)
+    const { exitCode, ...told } = failure
+    io.stderr.write(json ? `${JSON.stringify({ error: told })}\n` : `${failure.message}\n`)
+    return exitCode
+  }
+}
+
+function withServerOptions(command: Command): Command {
+  return command
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .option('--answers <file>', 'answers to questions of the server, for when nobody is there')
+    .option('--header <header...>', "header for a URL target, as 'Name: value'")
+    .option('--era <era>', 'auto, modern or legacy')
+    .option('--revision <date>', 'speak only this revision of the protocol')
+    .option('--timeout <seconds>', 'without an answer or progress', seconds)
+    .option('-v, --verbose', 'show messages on the wire, and what the server writes to stderr')
+}
+
+function configOption(): Option {
+  return new Option(
+    '--config <file>',
+    'config file; default .mcp.json, jackfield.json, ~/.config/jackfield/config.json',
+  )
+}
+
+function jsonOption(): Option {
+  return new Option('--json', 'print the result as one JSON document and nothing else')
+}
+
+function seconds(text: string): number {
+  const value = Number(text)
+  if (Number.isFinite(value) && value > 0) return value
+  throw new InvalidArgumentError('It must be a number of seconds.')
+}

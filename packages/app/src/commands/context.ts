@@ -1,0 +1,35 @@
+import type { ConnectOptions } from '@jackfield/sdk/client'
+import type { Io, Output } from '../cli/io.ts'
+import { openSession, type Session } from '../cli/session.ts'
+import { type CommandWords, takeTarget } from '../cli/target.ts'
+import { readAnswers } from '../surface/answers-file.ts'
+
+/** Options of every command that talks to one server. */
+export interface ServerOptions {
+  config?: string
+  header?: string[]
+  json?: boolean
+  answers?: string
+  era?: string
+  revision?: string
+  verbose?: boolean
+  timeout?: number
+}
+
+/** What a command is run with. */
+export interface CommandContext<O = ServerOptions> extends CommandWords {
+  options: O
+  io: Io
+  output: Output
+}
+
+/** Connects to the server the words begin with, and gives the words after it. */
+export async function connectTo(
+  context: CommandContext,
+  more: Pick<ConnectOptions, 'onChange'> = {},
+): Promise<{ session: Session; rest: string[] }> {
+  const { options, io, output } = context
+  const { target, rest } = await takeTarget(context, options, io)
+  const answers = options.answers === undefined ? undefined : readAnswers(options.answers)
+  return { session: await openSession(target, { ...options, answers }, io, output, more), rest }
+}

@@ -1,0 +1,188 @@
+import type { JsonSchema, Prompt, Resource, ResourceTemplate, Tool } from '@jackfield/sdk'
+import { ExitCode, usageError } from '../cli/exit.ts'
+import { pretty, size } from '../output/content.ts'
+import type { Palette } from '../output/palette.ts'
+import { oneLine, plain } from '../output/sanitize.ts'
+import { table } from '../output/table.ts'
+import { type CommandContext, connectTo } from './context.ts'
+
+/** `jackfield tools <target> [name]` */
+export async function tools(context: CommandContext): Promise<ExitCode> {
+  const { session, rest } = await connectTo(context)
+  await using _ = session
+  const { output } = context
+  const all = await session.client.tools({ signal: context.io.signal })
+  const name = onlyWord(rest, 'tools <target> [name]')
+  if (name === undefined) {
+    output.result({ tools: all }, () =>
+      all.length === 0 ? none('tools', output.palette) : toolTable(all, output),
+    )
+    return ExitCode.done
+  }
+  const tool = found(all, name, 'tool')
+  output.result(tool, () => toolText(tool, output.palette))
+  return ExitCode.done
+}
+
+/** `jackfield resources <target>` */
+export async function resources(context: CommandContext): Promise<ExitCode> {
+  const { session, rest } = await connectTo(context)
+  await using _ = session
+  const { output } = context
+  onlyNothing(rest, 'resources <target>')
+  const signal = context.io.signal
+  const direct = await session.client.resources({ signal })
+  const templates = await session.client.templates({ signal })
+  output.result({ resources: direct, resourceTemplates: templates }, () => {
+    const parts = [
+      ...(direct.length === 0 ? [] : [resourceTable(direct, output)]),
+      ...(templates.length === 0 ? [] : [templateTable(templates, output)]),
+    ]
+    return parts.length === 0 ? none('resources', output.palette) : parts.join('\n\n')
+  })
+  return ExitCode.done
+}
+
+/** `jackfield prompts <target>` */
+export async function prompts(context: CommandContext): Promise<ExitCode> {
+  const { session, rest } = await connectTo(context)
+  await using _ = session
+  const { output } = context
+  onlyNothing(rest, 'prompts <target>')
+  const all = await session.client.prompts({ signal: context.io.signal })
+  output.result({ prompts: all }, () =>
+    all.length === 0 ? none('prompts', output.palette) : promptTable(all, output),
+  )
+  return ExitCode.done
+}
+
+type Look = { palette: Palette; columns: number | undefined }
+
+function toolTable(list: readonly Tool[], look: Look): string {
+  const rows = list.map((tool) => {
+    const title = tool.title ?? tool.annotations?.title
+    const words = [title, tool.description].filter((part) => part !== undefined).join(': ')
+    return [oneLine(tool.name), hints(tool), oneLine(words)]
+  })
+  return table(['TOOL', 'SAYS IT', 'DESCRIPTION'], rows, look)
+}
+
+function hints({ annotations }: Tool): string {
+  if (annotations?.readOnlyHint === true) return 'reads'
+  if (annotations?.destructiveHint === true) return 'may destroy'
+  return annotations?.destructiveHint === false ? 'adds' : ''
+}
+
+/** Everything a person should know before calling a tool. */
+export function toolText(tool: Tool, palette: Palette): string {
+  const title = tool.title ?? tool.annotations?.title
+  const says = hints(tool)
+  const args = argumentRows(tool.inputSchema)
+  return [
+    `${palette.bold(oneLine(tool.name))}${title === undefined ? '' : `  ${oneLine(title)}`}`,
+    ...(tool.description === undefined ? [] : [plain(tool.description)]),
+    ...(says === '' ? [] : [palette.dim(`The server says it ${says} (not verified).`)]),
+    '',
+    args.length === 0
+      ? palette.dim('No arguments.')
+      : table(['ARGUMENT', 'TYPE', '', 'DESCRIPTION'], args, { palette }),
+    ...(tool.outputSchema === undefined
+      ? []
+      : ['', palette.dim('Structured result:'), pretty(tool.outputSchema)]),
+  ].join('\n')
+}
+
+function argumentRows(schema: JsonSchema): string[][] {
+  const properties = isObject(schema.properties) ? schema.properties : {}
+  const required = Array.isArray(schema.required) ? schema.required : []
+  return Object.entries(properties).map(([name, property]) => {
+    const described =
+      isObject(property) && typeof property.description === 'string' ? property.description : ''
+    return [
+      oneLine(name),
+      oneLine(typeText(property)),
+      required.includes(name) ? 'required' : defaultText(property),
+      oneLine(described),
+    ]
+  })
+}
+
+function typeText(property: unknown): string {
+  if (!isObject(property)) return 'any'
+  if (Array.isArray(property.enum)) return property.enum.map((value) => JSON.stringify(value)).join(' | ')
+  if (property.type === 'array') return `${typeText(property.items)}[]`
+  const branches = property.anyOf ?? property.oneOf
+  if (Array.isArray(branches)) return branches.map(typeText).join(' | ')
+  const types = Array.isArray(property.type) ? property.type : [property.type]
+  const named = types.filter((type) => typeof type === 'string').join(' | ')
+  const format = typeof property.format === 'string' ? ` (${property.format})` : ''
+  return `${named === '' ? 'any' : named}${format}`
+}
+
+function defaultText(property: unknown): string {
+  return isObject(property) && property.default !== undefined
+    ? `default ${oneLine(JSON.stringify(property.default), 30)}`
+    : ''
+}
+
+function resourceTable(list: readonly Resource[], look: Look): string {
+  const rows = list.map((resource) => [
+    oneLine(resource.uri),
+    oneLine(resource.mimeType ?? ''),
+    resource.size === undefined ? '' : size(resource.size),
+    described(resource),
+  ])
+  return table(['RESOURCE', 'TYPE', 'SIZE', 'DESCRIPTION'], rows, look)
+}
+
+function templateTable(list: readonly ResourceTemplate[], look: Look): string {
+  const rows = list.map((template) => [
+    oneLine(template.uriTemplate),
+    oneLine(template.mimeType ?? ''),
+    described(template),
+  ])
+  return table(['TEMPLATE', 'TYPE', 'DESCRIPTION'], rows, look)
+}
+
+function promptTable(list: readonly Prompt[], look: Look): string {
+  const rows = list.map((prompt) => {
+    const args = (prompt.arguments ?? []).map((entry) =>
+      entry.required === true ? entry.name : `[${entry.name}]`,
+    )
+    return [oneLine(prompt.name), oneLine(args.join(' ')), described(prompt)]
+  })
+  return table(['PROMPT', 'ARGUMENTS', 'DESCRIPTION'], rows, look)
+}
+
+function described(entry: { name: string; title?: string; description?: string }): string {
+  const words = [entry.title ?? entry.name, entry.description].filter((part) => part !== undefined)
+  return oneLine(words.join(': '))
+}
+
+function none(what: string, palette: Palette): string {
+  return palette.dim(`The server offers no ${what}.`)
+}
+
+/** The entry of that name; a usage error that lists the names where there is none. */
+export function found<T extends { name: string }>(list: readonly T[], name: string, what: string): T {
+  const entry = list.find((candidate) => candidate.name === name)
+  if (entry !== undefined) return entry
+  const names = list.map((candidate) => oneLine(candidate.name)).join(', ')
+  throw usageError(
+    `The server has no ${what} "${name}". ${names === '' ? 'It has none.' : `It has: ${names}.`}`,
+  )
+}
+
+function onlyWord(words: string[], usage: string): string | undefined {
+  if (words.length > 1)
+    throw usageError(`Too many words: ${words.slice(1).join(' ')}. Usage: jackfield ${usage}`)
+  return words[0]
+}
+
+function onlyNothing(words: string[], usage: string): void {
+  if (words.length > 0) throw usageError(`Too many words: ${words.join(' ')}. Usage: jackfield ${usage}`)
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

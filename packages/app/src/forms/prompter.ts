@@ -1,0 +1,28 @@
+import type { Choice } from './fields.ts'
+
+/** Set apart from every answer: the person pressed Esc or Ctrl+C. */
+export const cancelled: unique symbol = Symbol('cancelled')
+export type Cancelled = typeof cancelled
+
+/** The few ways a form asks; a terminal implements them, a test scripts them. */
+export interface Prompter {
+  /** Shows lines without asking. */
+  say(lines: string[]): void
+  text(question: {
+    message: string
+    initial?: string
+    placeholder?: string
+    validate(typed: string): string | undefined
+  }): Promise<string | Cancelled>
+  select<T extends string>(question: {
+    message: string
+    options: { value: T; label: string; hint?: string }[]
+    initial?: T
+  }): Promise<T | Cancelled>
+  multiselect(question: {
+    message: string
+    options: Choice[]
+    initial: string[]
+    required: boolean
+  }): Promise<string[] | Cancelled>
+}

@@ -1,0 +1,98 @@
+import type {
+  CallToolResult,
+  ContentBlock,
+  GetPromptResult,
+  ReadResourceResult,
+  ResourceContents,
+  SamplingContent,
+} from '@jackfield/sdk'
+import type { Palette } from './palette.ts'
+import { oneLine, plain } from './sanitize.ts'
+
+/** Bytes behind a base64 text. */
+export function base64Bytes(text: string): number {
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
+  return Math.max(0, Math.floor((text.length * 3) / 4) - padding)
+}
+
+/** A size as people read it: `812 B`, `12.3 kB`, `4.0 MB`. */
+export function size(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`
+  if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(1)} kB`
+  return `${(bytes / 1_000_000).toFixed(1)} MB`
+}
+
+/** A JSON value over several lines, safe to print. */
+export function pretty(value: unknown): string {
+  return plain(JSON.stringify(value, null, 2) ?? 'null')
+}
+
+/** A content block as text for a terminal. */
+export function block(content: ContentBlock | SamplingContent, palette: Palette): string {
+  switch (content.type) {
+    case 'text':
+      return plain(content.text)
+    case 'image':
+    case 'audio':
+      return palette.dim(`[${oneLine(content.mimeType)}, ${size(base64Bytes(content.data))}]`)
+    case 'resource_link': {
+      const title = content.title ?? content.name
+      const more = [content.mimeType, content.size === undefined ? undefined : size(content.size)]
+      const facts = more.filter((fact) => fact !== undefined).map((fact) => oneLine(fact))
+      const tail = facts.length === 0 ? '' : palette.dim(` (${facts.join(', ')})`)
+      return `${palette.cyan(oneLine(content.uri))}  ${oneLine(title)}${tail}`
+    }
+    case 'resource':
+      return resource(content.resource, palette)
+    case 'tool_use':
+      return `${palette.bold(oneLine(content.name))} ${pretty(content.input)}`
+    case 'tool_result':
+      return content.content.map((entry) => block(entry, palette)).join('\n')
+  }
+}
+
+/** A resource's contents under its URI. */
+export function resource(contents: ResourceContents, palette: Palette): string {
+  const head = palette.dim(`── ${oneLine(contents.uri)}`)
+  if ('text' in contents) return `${head}\n${plain(contents.text)}`
+  const type = oneLine(contents.mimeType ?? 'application/octet-stream')
+  return `${head}\n${palette.dim(`[${type}, ${size(base64Bytes(contents.blob))}]`)}`
+}
+
+/** A tool's result. Structured content is shown where the blocks do not say the same already. */
+export function toolResult(result: CallToolResult, palette: Palette): string {
+  const parts = result.content.map((entry) => block(entry, palette))
+  const structured = result.structuredContent
+  if (structured !== undefined && !result.content.some((entry) => says(entry, structured))) {
+    parts.push(pretty(structured))
+  } else if (structured !== undefined && result.content.length === 1) {
+    parts.splice(0, 1, pretty(structured))
+  }
+  return parts.length === 0 ? palette.dim('(no content)') : parts.join('\n')
+}
+
+function says(entry: ContentBlock, structured: unknown): boolean {
+  if (entry.type !== 'text') return false
+  try {
+    return JSON.stringify(JSON.parse(entry.text)) === JSON.stringify(structured)
+  } catch {
+    return false
+  }
+}
+
+/** What a read gave; a single text stands alone, so that it can be piped on. */
+export function readResult(result: ReadResourceResult, palette: Palette): string {
+  const [first] = result.contents
+  if (first === undefined) return palette.dim('(empty)')
+  if (result.contents.length === 1 && 'text' in first) return plain(first.text)
+  return result.contents.map((entry) => resource(entry, palette)).join('\n')
+}
+
+/** A prompt's messages with who says them. */
+export function promptResult(result: GetPromptResult, palette: Palette): string {
+  const head = result.description === undefined ? [] : [palette.dim(oneLine(result.description))]
+  const messages = result.messages.map(
+    (message) => `${palette.bold(`${message.role}:`)} ${block(message.content, palette)}`,
+  )
+  return [...head, ...messages].join('\n')
+}

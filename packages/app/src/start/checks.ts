@@ -1,0 +1,95 @@
+import { readFile, realpath } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import type { Host } from '@jackfield/host'
+
+/** One claim of the conversation, looked up where it should be true. */
+export interface Check {
+  claim: string
+  /** Why it does not hold; undefined where it does. */
+  fault: string | undefined
+}
+
+/** Looks up what a planned trip must have left behind: one booking, its calendar event, its file, and the rows of it all. */
+export async function checkTrip(
+  host: Host,
+  wish: { city: string; departure: string; folder: string },
+): Promise<Check[]> {
+  const checks: Check[] = []
+  const check = async (claim: string, look: () => Promise<string | undefined>): Promise<void> => {
+    const fault = await look().catch((error: unknown) =>
+      error instanceof Error ? error.message : String(error),
+    )
+    checks.push({ claim, fault })
+  }
+
+  const bookings = records(await json(host, 'travel://bookings'), 'bookings')
+  const [booking] = bookings
+  const reference = String(booking?.id)
+  await check(`travel://bookings holds the booking ${reference}, once`, async () =>
+    bookings.length === 1 && booking?.departure === wish.departure
+      ? undefined
+      : `it holds ${bookings.length} bookings`,
+  )
+  await check('the seat and the room are those the person chose', async () => {
+    const choices = JSON.stringify(booking?.choices)
+    return choices ===
+      JSON.stringify({ seatPreference: 'window', roomType: 'sea view', travelInsurance: false })
+      ? undefined
+      : `they are ${choices}`
+  })
+  await check('the calendar has the trip, once', async () => {
+    const year = wish.departure.slice(0, 4)
+    const events = records(await json(host, `calendar://events/${year}`), 'events')
+    const count = events.filter(
+      (event) => String(event.title).includes(wish.city) && event.start === wish.departure,
+    ).length
+    return count === 1 ? undefined : `it has it ${count} times`
+  })
+  await check('the itinerary lies inside the root, and the file server reads the same text', async () => {
+    const saved = host.activity({ kind: 'call' }).find((row) => row.detail.tool === 'saveItinerary')
+    const name = text(saved?.detail.result, 'structuredContent', 'filename')
+    if (name === undefined) return 'no file was saved'
+    const root = await realpath(wish.folder)
+    const file = await realpath(join(root, name))
+    if (relative(root, file).startsWith('..')) return `${file} lies outside`
+    const own = await readFile(file, 'utf8')
+    if (!own.includes(reference)) return `it does not name ${reference}`
+    const { result } = await host.call('files__read_text_file', { path: file }, { caller: 'person' })
+    const read = result.content.map((block) => (block.type === 'text' ? block.text : '')).join('')
+    return result.isError !== true && read.trim() === own.trim()
+      ? undefined
+      : 'the file server reads something else'
+  })
+  await check('every call has a row in the activity log, with who decided', async () => {
+    const rows = host.activity({ kind: 'call' })
+    const without = rows.filter((row) => text(row.detail.decision, 'rule') === undefined)
+    return rows.length > 0 && without.length === 0
+      ? undefined
+      : `${without.length} of ${rows.length} rows have no decision`
+  })
+  return checks
+}
+
+/** What a resource of the travel server holds, as JSON. */
+export async function json(host: Host, uri: string): Promise<unknown> {
+  const { contents } = await host.read('travel', uri)
+  const [first] = contents
+  return first !== undefined && 'text' in first ? JSON.parse(first.text) : undefined
+}
+
+/** The objects in a list, or in the member of that name. */
+export function records(value: unknown, member: string): Record<string, unknown>[] {
+  const list = Array.isArray(value) ? value : isRecord(value) ? value[member] : undefined
+  return Array.isArray(list) ? list.filter(isRecord) : []
+}
+
+/** The text at a place in a value. */
+export function text(value: unknown, ...path: string[]): string | undefined {
+  let current = value
+  for (const name of path) current = isRecord(current) ? current[name] : undefined
+  return typeof current === 'string' ? current : undefined
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

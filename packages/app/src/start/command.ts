@@ -1,0 +1,42 @@
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { hold } from '../chat/command.ts'
+import { modelsInUse } from '../chat/models.ts'
+import { CliError, ExitCode } from '../cli/exit.ts'
+import { type Io, isInteractive, type Output } from '../cli/io.ts'
+import { terminalSurface } from '../surface/terminal.ts'
+import { plannedTrip } from './planned-trip.ts'
+import { bundledServers, sampleFolder } from './servers.ts'
+
+export interface StartOptions {
+  script?: boolean
+  model?: string
+  record?: string
+}
+
+/** `jackfield start`: a conversation at the terminal, or one whole planned trip where there is none. */
+export async function start(options: StartOptions, io: Io, output: Output): Promise<ExitCode> {
+  if (options.script === true || options.record !== undefined || !isInteractive(io)) {
+    return plannedTrip(options, io, output)
+  }
+  const home = resolve(io.cwd, '.jackfield')
+  const folder = resolve(home, 'sample')
+  await sampleFolder(folder)
+  const { servers, missing } = await bundledServers({ database: resolve(home, 'travel.db'), folder })
+  if (Object.keys(servers).length === 0) {
+    throw new CliError(ExitCode.cannotConnect, `None of the servers is installed: ${missing.join(', ')}.`)
+  }
+  for (const name of missing) output.note(`Not installed, so left out: ${name}`)
+  await hold(
+    {
+      servers,
+      store: resolve(home, 'host.db'),
+      roots: [{ uri: pathToFileURL(folder).href, name: 'sample' }],
+      rules: [{ id: 'searching is fine', verdict: 'allow', server: 'travel', tool: 'searchFlights' }],
+    },
+    modelsInUse(io.env, options.model, []),
+    terminalSurface({ input: io.stdin, output: io.stdout, env: io.env }),
+    io,
+  )
+  return ExitCode.done
+}

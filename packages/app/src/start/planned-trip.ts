@@ -1,0 +1,213 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import {
+  createConversation,
+  createHost,
+  type Host,
+  promptMessages,
+  type ToolCallEvent,
+} from '@jackfield/host'
+import type { SamplingMessage } from '@jackfield/sdk'
+import { modelsInUse } from '../chat/models.ts'
+import { CliError, ExitCode } from '../cli/exit.ts'
+import type { Io, Output } from '../cli/io.ts'
+import { version } from '../cli/version.ts'
+import { oneLine } from '../output/sanitize.ts'
+import { activityLines } from './activity-lines.ts'
+import { checkTrip, records, text } from './checks.ts'
+import type { StartOptions } from './command.ts'
+import { scriptedPerson } from './person.ts'
+import { picture } from './picture.ts'
+import { bundledServers, sampleFolder } from './servers.ts'
+import { createTranscript, type Transcript } from './transcript.ts'
+
+const city = 'Barcelona'
+const logHeading = '5. The activity log'
+const request =
+  'I leave from New York. A morning departure would be good, with at most one stop. Please plan and book it.'
+
+/** Holds one whole planning conversation with a scripted person, then looks up whether what was said is true. */
+export async function plannedTrip(options: StartOptions, io: Io, output: Output): Promise<ExitCode> {
+  const transcript = createTranscript((words) => io.stdout.write(words), output.palette)
+  const home = await mkdtemp(join(tmpdir(), 'jackfield-'))
+  try {
+    const passed = await hold(transcript, home, options, io)
+    if (options.record !== undefined) {
+      const file = resolve(io.cwd, options.record)
+      const log = transcript.lines.findIndex((line) => line.text === logHeading)
+      await writeFile(file, picture(transcript.lines.slice(0, log === -1 ? undefined : log - 1), 'npm start'))
+      output.note(`The picture is in ${file}`)
+    }
+    return passed ? ExitCode.done : ExitCode.toolError
+  } finally {
+    await rm(home, { recursive: true, force: true })
+  }
+}
+
+async function hold(transcript: Transcript, home: string, options: StartOptions, io: Io): Promise<boolean> {
+  const folder = join(home, 'sample')
+  await sampleFolder(folder)
+  const { servers, missing } = await bundledServers({ database: join(home, 'travel.db'), folder })
+  if (missing.length > 0) {
+    throw new CliError(ExitCode.cannotConnect, `Not installed: ${missing.join(', ')}. Run npm install first.`)
+  }
+  // Without anybody there, the outcome must not depend on whose key happens to be set.
+  const models = modelsInUse(io.env, options.model ?? 'offline', [])
+  const planner = models[0].isLanguageModel ? 'Model' : 'Planner'
+  await using host = createHost({
+    servers,
+    models: [...models],
+    surface: scriptedPerson(transcript, planner),
+    roots: [{ uri: pathToFileURL(folder).href, name: 'sample' }],
+    rules: [
+      { id: 'looking is fine', verdict: 'allow', server: 'travel', tool: '*Flight*' },
+      { id: 'reading files is fine', verdict: 'allow', server: 'files', tool: 'read_*' },
+    ],
+    info: { name: 'jackfield', title: 'Jackfield', version },
+  })
+
+  transcript.heading('1. The host connects its servers')
+  await host.start()
+  io.signal.throwIfAborted()
+  if (!introduce(host, transcript)) return false
+
+  transcript.heading('2. The person picks a prompt and adds resources')
+  const departure = nextSummer(new Date())
+  const messages = await context(host, transcript, departure)
+
+  transcript.heading('3. The conversation')
+  transcript.say('person', 'Person', request)
+  const talk = createConversation({ host, model: models[0] })
+  const turn = await talk.say([...messages, { role: 'user', content: { type: 'text', text: request } }], {
+    signal: io.signal,
+    onText: (words) => transcript.say('planner', planner, words),
+    onToolCall: (event) => tell(event, transcript),
+  })
+  io.signal.throwIfAborted()
+  if (turn.stopReason !== 'endTurn') {
+    transcript.say('host', 'Host', `The turn ended early: ${turn.stopReason}`, 'bad')
+    return false
+  }
+
+  transcript.heading('4. Is it true?')
+  const checks = await checkTrip(host, { city, departure, folder })
+  for (const { claim, fault } of checks) {
+    if (fault === undefined) transcript.say('host', 'Host', `✓ ${claim}`, 'good')
+    else transcript.say('host', 'Host', `✗ ${claim}: ${fault}`, 'bad')
+  }
+
+  transcript.heading(logHeading)
+  for (const line of activityLines(host.activity())) transcript.say('host', '', line, 'dim')
+  return checks.every((check) => check.fault === undefined)
+}
+
+function introduce(host: Host, transcript: Transcript): boolean {
+  let all = true
+  for (const [name, state] of host.connections) {
+    if (state.state !== 'ready') {
+      transcript.say(
+        'host',
+        'Host',
+        `${name} is ${state.state}${'reason' in state ? `: ${state.reason}` : ''}`,
+        'bad',
+      )
+      all = false
+      continue
+    }
+    const mine = <T extends { server: string }>(list: T[]): number =>
+      list.filter((entry) => entry.server === name).length
+    const era = state.era === 'stateless' ? 'stateless' : 'sessions'
+    const offers = [
+      count(mine(host.tools()), 'tool'),
+      count(mine(host.resources()), 'resource'),
+      count(mine(host.templates()), 'template'),
+      count(mine(host.prompts()), 'prompt'),
+    ].join(', ')
+    transcript.say('host', 'Host', `${name.padEnd(11)} ${state.revision} (${era})  ${offers}`)
+  }
+  return all
+}
+
+/** The prompt the person picked and the resources they added, as the conversation begins. */
+async function context(host: Host, transcript: Transcript, departure: string): Promise<SamplingMessage[]> {
+  const args = {
+    destination: city,
+    duration: '7',
+    budget: '3000',
+    interests: 'beaches, architecture, food',
+    departure_date: departure,
+  }
+  const entry = host.prompts().find(({ prompt }) => prompt.name === 'plan-vacation')
+  if (entry === undefined)
+    throw new CliError(ExitCode.protocol, 'The travel server offers no prompt plan-vacation.')
+  const typed = Object.entries(args).map(
+    ([name, value]) => `${name}=${/[\s,]/.test(value) ? JSON.stringify(value) : value}`,
+  )
+  transcript.say('person', 'Person', `/travel.plan-vacation ${typed.join(' ')}`)
+  const prompt = await host.prompt(entry.name, args)
+  const messages = promptMessages(prompt)
+  const [first] = messages.flatMap(({ content }) => (Array.isArray(content) ? content : [content]))
+  if (first?.type === 'text') transcript.say('server', 'travel', firstLine(first.text))
+
+  const wanted: [uri: string, describe: (value: string) => string][] = [
+    [`calendar://events/${departure.slice(0, 4)}`, calendarWords],
+    [
+      `weather://forecast/${city}/${departure}`,
+      (value) => text(parsed(value), 'summary') ?? oneLine(value, 70),
+    ],
+    ['trips://history/barcelona-2023', (value) => firstLine(value).replace(/^#+\s*/, '')],
+  ]
+  for (const [uri, describe] of wanted) {
+    const { contents } = await host.read('travel', uri)
+    const [only] = contents
+    if (only === undefined || !('text' in only))
+      throw new CliError(ExitCode.protocol, `${uri} holds no text.`)
+    transcript.say('person', 'Person', `adds ${uri}`)
+    transcript.say('server', 'travel', describe(only.text), 'dim')
+    messages.push(
+      ...promptMessages({ messages: [{ role: 'user', content: { type: 'resource', resource: only } }] }),
+    )
+  }
+  return messages
+}
+
+function tell(event: ToolCallEvent, transcript: Transcript): void {
+  if (event.type === 'start') {
+    const words = Object.entries(event.arguments).map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+    transcript.say('host', 'Host', `→ ${event.name} ${words.join(' ')}`)
+    return
+  }
+  const [server = 'server'] = event.name.split('__')
+  const lines = event.result.content.flatMap((block) => (block.type === 'text' ? block.text.split('\n') : []))
+  const tone = event.denied || event.result.isError === true ? 'bad' : 'normal'
+  const by = event.decision?.verdict === 'allow' ? ` (allowed by rule: ${event.decision.rule})` : ''
+  transcript.say('server', server, `${oneLine(lines[0] ?? '(no words)', 200)}${by}`, tone)
+}
+
+function count(number: number, one: string): string {
+  return `${number} ${one}${number === 1 ? '' : 's'}`
+}
+
+/** The fifteenth of the next June that is at least a month away. */
+function nextSummer(now: Date): string {
+  return `${now.getUTCMonth() < 4 ? now.getUTCFullYear() : now.getUTCFullYear() + 1}-06-15`
+}
+
+function calendarWords(value: string): string {
+  const events = records(parsed(value), 'events')
+  return `${events.length} events: ${events.map((event) => `${event.title} (${event.start})`).join(', ')}`
+}
+
+function parsed(value: string): unknown {
+  try {
+    return JSON.parse(value)
+  } catch {
+    return undefined
+  }
+}
+
+function firstLine(words: string): string {
+  return words.split('\n')[0] ?? ''
+}

@@ -1,0 +1,70 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import type { ServerConfig } from '@jackfield/host'
+
+/** The servers that come along, and those that could not be found. */
+export interface Bundled {
+  servers: Record<string, ServerConfig>
+  missing: string[]
+}
+
+/** Configs of the bundled servers: travel on a database, the file server on a folder, and the one that shows everything. */
+export async function bundledServers(options: { database: string; folder: string }): Promise<Bundled> {
+  const wanted: [name: string, entry: string, args: string[]][] = [
+    ['travel', '@jackfield/server-travel', ['--db', options.database]],
+    ['files', '@modelcontextprotocol/server-filesystem', [options.folder]],
+    ['everything', '@modelcontextprotocol/server-everything', ['stdio']],
+  ]
+  const servers: Record<string, ServerConfig> = {}
+  const missing: string[] = []
+  for (const [name, entry, args] of wanted) {
+    const program = await programOf(entry)
+    if (program === undefined) missing.push(`${name} (${entry})`)
+    else servers[name] = { command: process.execPath, args: [program, ...args] }
+  }
+  return { servers, missing }
+}
+
+/** The program a package installs, where the package is installed. */
+async function programOf(name: string): Promise<string | undefined> {
+  try {
+    const file = createRequire(import.meta.url).resolve(`${name}/package.json`)
+    const { bin } = JSON.parse(await readFile(file, 'utf8'))
+    const [program] = typeof bin === 'string' ? [bin] : Object.values(bin ?? {})
+    return typeof program === 'string' ? join(dirname(file), program) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const samples: Readonly<Record<string, string>> = {
+  'README.md': `# Sample folder
+
+Jackfield opens this folder to servers, after asking you. Itineraries are saved here; the file server reads and
+writes here. Nothing outside of it is open.
+`,
+  'packing-list.md': `# Packing list
+
+- Passport, valid six months beyond the trip
+- Swimwear and sun cream
+- Light jacket for the evening
+- Charger and adapter
+`,
+  'wishes.md': `# What I like when travelling
+
+- Window seat, morning departure, one stop at most
+- A room with sea view
+- Beaches, architecture and food
+`,
+}
+
+/** Makes the sample folder with a few files; files that are there already stay as they are. */
+export async function sampleFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  for (const [name, text] of Object.entries(samples)) {
+    await writeFile(join(folder, name), text, { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+  }
+}

@@ -1,0 +1,170 @@
+import { readFileSync } from 'node:fs'
+import type { Surface } from '@jackfield/host'
+import { checkElicitContent, type ElicitResult, type ElicitValue, type SamplingMessage } from '@jackfield/sdk'
+import { usageError } from '../cli/exit.ts'
+import { oneLine } from '../output/sanitize.ts'
+
+/** Answers written down before, for when no person is there. The first entry that matches is used. */
+export interface Answers {
+  elicitation?: ElicitationAnswer[]
+  sampling?: SamplingAnswer[]
+  /** What may be called where policy asks; the first entry whose tool matches. */
+  approvals?: { tool?: string; verdict: 'allow' | 'deny' }[]
+  /** Whether servers may be told of the roots. */
+  roots?: 'allow' | 'deny'
+}
+
+interface ElicitationAnswer {
+  /** A part of the question's message, or `/a regular expression/flags`. Left out, it matches every question. */
+  match?: string
+  action: ElicitResult['action']
+  content?: Record<string, ElicitValue>
+}
+
+/** A text to answer with, or the model to let answer. */
+type SamplingAnswer = { match?: string; text: string } | { match?: string; model: string }
+
+/** Reads an answers file. Throws a usage error that says what is wrong with it. */
+export function readAnswers(file: string): Answers {
+  let value: unknown
+  try {
+    value = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw usageError(
+      `The answers file "${file}" cannot be read: ${error instanceof Error ? error.message : error}`,
+    )
+  }
+  const problem = problemWithAnswers(value)
+  if (problem !== undefined) throw usageError(`The answers file "${file}" is wrong: ${problem}`)
+  return value as Answers
+}
+
+/** The models that an answers file lets answer, by name. */
+export function modelsNamed(answers: Answers): string[] {
+  return (answers.sampling ?? []).flatMap((entry) => ('model' in entry ? [entry.model] : []))
+}
+
+/**
+ * A surface that answers from a file. Only the kinds of question the file has entries for are there, so servers hear
+ * of no other. A form without a fitting entry stays unanswered, which the server hears as an error and never as the
+ * person's will; `onUnanswered` is told why.
+ */
+export function answersSurface(answers: Answers, onUnanswered: (message: string) => void): Surface {
+  const { elicitation, sampling, approvals, roots } = answers
+  return {
+    name: 'answers file',
+    ...(elicitation !== undefined && {
+      urlElicitation: true,
+      elicitation: async ({ cause, params }): Promise<ElicitResult> => {
+        const answer = elicitation.find((entry) => matches(entry.match, params.message))
+        const unanswered = (why: string): Error => {
+          onUnanswered(`${oneLine(cause.server)} asked "${oneLine(params.message, 200)}": ${why}.`)
+          return new Error(why)
+        }
+        if (answer === undefined) throw unanswered('the answers file has no matching entry')
+        if (answer.action !== 'accept') return { action: answer.action }
+        if (params.mode === 'url') return { action: 'accept' }
+        const content = answer.content ?? {}
+        const fault = checkElicitContent(params.requestedSchema, content)
+        if (fault !== undefined) throw unanswered(`the answer does not fit the form: ${oneLine(fault)}`)
+        return { action: 'accept', content }
+      },
+    }),
+    ...(sampling !== undefined && {
+      samplingRequest: async ({ cause, params }) => {
+        if (samplingAnswer(sampling, params.messages) !== undefined) return { verdict: 'allow' as const }
+        const reason = 'the answers file has no matching entry'
+        onUnanswered(`${oneLine(cause.server)} asked for a model's answer: ${reason}; refused.`)
+        return { verdict: 'deny' as const, reason }
+      },
+      samplingResult: async ({ params }) => {
+        const answer = samplingAnswer(sampling, params.messages)
+        if (answer === undefined) return { verdict: 'deny' as const }
+        if ('model' in answer) return { verdict: 'allow' as const }
+        const content = { type: 'text' as const, text: answer.text }
+        return {
+          verdict: 'allow' as const,
+          result: { role: 'assistant' as const, content, model: 'answers-file', stopReason: 'endTurn' },
+        }
+      },
+    }),
+    ...(approvals !== undefined && {
+      approval: async ({ tool }) => {
+        const answer = approvals.find(
+          (entry) => entry.tool === undefined || entry.tool === tool.name || entry.tool === tool.tool.name,
+        )
+        return answer?.verdict === 'allow'
+          ? { verdict: 'allow' as const }
+          : { verdict: 'deny' as const, reason: 'the answers file does not allow it' }
+      },
+    }),
+    ...(roots !== undefined && { roots: async () => ({ verdict: roots }) }),
+  }
+}
+
+function samplingAnswer(answers: SamplingAnswer[], messages: SamplingMessage[]): SamplingAnswer | undefined {
+  const words = messages
+    .flatMap((message) => (Array.isArray(message.content) ? message.content : [message.content]))
+    .flatMap((block) => (block.type === 'text' ? [block.text] : []))
+    .join('\n')
+  return answers.find((entry) => matches(entry.match, words))
+}
+
+function matches(pattern: string | undefined, text: string): boolean {
+  if (pattern === undefined) return true
+  const expression = asExpression(pattern)
+  return expression === undefined ? text.includes(pattern) : expression.test(text)
+}
+
+function asExpression(pattern: string): RegExp | undefined {
+  const parts = /^\/(.+)\/([imsu]*)$/s.exec(pattern)
+  return parts?.[1] === undefined ? undefined : new RegExp(parts[1], parts[2])
+}
+
+function problemWithAnswers(value: unknown): string | undefined {
+  if (!isRecord(value)) return 'it must be a JSON object.'
+  const known = ['elicitation', 'sampling', 'approvals', 'roots']
+  const strange = Object.keys(value).find((key) => !known.includes(key))
+  if (strange !== undefined) return `it knows ${known.join(', ')}, but not "${strange}".`
+  for (const key of ['elicitation', 'sampling', 'approvals']) {
+    const list = value[key]
+    if (list === undefined) continue
+    if (!Array.isArray(list)) return `"${key}" must be a list.`
+    for (const [n, entry] of list.entries()) {
+      const problem = isRecord(entry) ? problemWithEntry(key, entry) : 'must be an object.'
+      if (problem !== undefined) return `"${key}" entry ${n + 1} ${problem}`
+    }
+  }
+  return value.roots === undefined || value.roots === 'allow' || value.roots === 'deny'
+    ? undefined
+    : '"roots" must be "allow" or "deny".'
+}
+
+function problemWithEntry(key: string, entry: Record<string, unknown>): string | undefined {
+  if (entry.match !== undefined && typeof entry.match !== 'string') return 'must have a text as "match".'
+  if (typeof entry.match === 'string') {
+    try {
+      asExpression(entry.match)
+    } catch (error) {
+      return `has a bad regular expression: ${error instanceof Error ? error.message : error}`
+    }
+  }
+  if (key === 'elicitation') {
+    const action = entry.action
+    if (action !== 'accept' && action !== 'decline' && action !== 'cancel') {
+      return 'must have "action": "accept", "decline" or "cancel".'
+    }
+    if (entry.content !== undefined && !isRecord(entry.content)) return 'must have an object as "content".'
+  }
+  if (key === 'sampling' && typeof entry.text !== 'string' && typeof entry.model !== 'string') {
+    return 'must have "text", or "model" such as "offline".'
+  }
+  if (key === 'approvals' && entry.verdict !== 'allow' && entry.verdict !== 'deny') {
+    return 'must have "verdict": "allow" or "deny".'
+  }
+  return undefined
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

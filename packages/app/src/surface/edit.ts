@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Cancelled, cancelled, type Prompter } from '../forms/prompter.ts'
+
+/** Lets the person edit a text: in `$VISUAL` or `$EDITOR` where set, otherwise on one line. */
+export async function editText(
+  text: string,
+  options: { prompter: Prompter; env: NodeJS.ProcessEnv; suffix: string },
+): Promise<string | Cancelled> {
+  const editor = options.env.VISUAL ?? options.env.EDITOR
+  if (editor === undefined || editor.trim() === '') {
+    return options.prompter.text({ message: 'Edit', initial: text, validate: () => undefined })
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'jackfield-edit-'))
+  const file = join(folder, `edit${options.suffix}`)
+  try {
+    await writeFile(file, text, { mode: 0o600 })
+    const ended = await run(editor, file)
+    if (ended !== undefined) {
+      options.prompter.say([ended])
+      return cancelled
+    }
+    return await readFile(file, 'utf8')
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Runs the editor as its own words say (`code --wait`); gives what went wrong. */
+function run(editor: string, file: string): Promise<string | undefined> {
+  const [command = editor, ...args] = editor.trim().split(/\s+/)
+  return new Promise((resolve) => {
+    const child = spawn(command, [...args, file], { stdio: 'inherit' })
+    child.once('error', (error) => resolve(`The editor "${command}" did not start: ${error.message}`))
+    child.once('exit', (code) =>
+      resolve(code === 0 ? undefined : `The editor ended with code ${code}; nothing was changed.`),
+    )
+  })
+}
+
+/** Lets the person edit a JSON value until it is valid and `problem` finds nothing wrong with it. */
+export async function editJson<T>(
+  value: T,
+  options: {
+    prompter: Prompter
+    env: NodeJS.ProcessEnv
+    read: (edited: unknown) => { value: T } | { problem: string }
+  },
+): Promise<T | Cancelled> {
+  const onOneLine = (options.env.VISUAL ?? options.env.EDITOR ?? '').trim() === ''
+  let text = onOneLine ? JSON.stringify(value) : `${JSON.stringify(value, null, 2)}\n`
+  for (;;) {
+    const edited = await editText(text, { ...options, suffix: '.json' })
+    if (edited === cancelled) return cancelled
+    const read = parse(edited, options.read)
+    if ('value' in read) return read.value
+    options.prompter.say([`That cannot be used: ${read.problem}`])
+    const again = await options.prompter.select({
+      message: 'Edit again?',
+      options: [
+        { value: 'again', label: 'Edit again' },
+        { value: 'leave', label: 'Leave it as it was' },
+      ],
+    })
+    if (again !== 'again') return cancelled
+    text = edited
+  }
+}
+
+function parse<T>(
+  text: string,
+  read: (edited: unknown) => { value: T } | { problem: string },
+): { value: T } | { problem: string } {
+  try {
+    return read(JSON.parse(text))
+  } catch (error) {
+    return { problem: `it is not valid JSON (${error instanceof Error ? error.message : error}).` }
+  }
+}

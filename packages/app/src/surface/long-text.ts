@@ -1,0 +1,33 @@
+import type { Prompter } from '../forms/prompter.ts'
+
+/** Lines of one text that are shown before asking whether to show all. */
+const firstLines = 40
+const firstCharacters = 4_000
+
+/** The beginning of a long text, and how much more there is. */
+export function beginning(text: string): { lines: string[]; more: number } {
+  const lines: string[] = []
+  let used = 0
+  for (const line of text.split('\n').slice(0, firstLines)) {
+    const kept = line.slice(0, firstCharacters - used)
+    lines.push(kept)
+    used += kept.length + 1
+    if (kept.length < line.length || used >= firstCharacters) break
+  }
+  const shown = lines.join('\n').length
+  return { lines, more: text.length - shown }
+}
+
+/** Shows a text; a long one only at its beginning, with the count of characters that are left out. */
+export function showText(text: string, prompter: Prompter): { all: boolean } {
+  const { lines, more } = beginning(text)
+  if (more <= 0) {
+    prompter.say(lines)
+    return { all: true }
+  }
+  prompter.say([
+    ...lines,
+    `… ${more.toLocaleString('en')} more of ${text.length.toLocaleString('en')} characters`,
+  ])
+  return { all: false }
+}

@@ -1,0 +1,105 @@
+import fc from 'fast-check'
+import picocolors from 'picocolors'
+import { describe, expect, test } from 'vitest'
+import { block, promptResult, readResult, size, toolResult } from '../../src/output/content.ts'
+import { paletteFor } from '../../src/output/palette.ts'
+import { table } from '../../src/output/table.ts'
+import { widthOf, wrap } from '../../src/output/width.ts'
+
+const palette = picocolors.createColors(false)
+
+describe('a table', () => {
+  test('lines its columns up, also under wide characters', () => {
+    expect(
+      table(
+        ['NAME', 'WHAT'],
+        [
+          ['a', 'x'],
+          ['東京', 'y'],
+          ['long name', 'z'],
+        ],
+        { palette },
+      ),
+    ).toBe(['NAME       WHAT', 'a          x', '東京       y', 'long name  z'].join('\n'))
+  })
+
+  test('wraps its last column to the terminal', () => {
+    expect(table(['A', 'B'], [['a', 'one two three four five six']], { palette, columns: 24 })).toBe(
+      ['A  B', 'a  one two three four', '   five six'].join('\n'),
+    )
+  })
+})
+
+describe('wrapping', () => {
+  test('never makes a line too wide and loses nothing but spaces', () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 200 }), fc.integer({ min: 4, max: 40 }), (text, columns) => {
+        const lines = wrap(text, columns)
+        for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns)
+        expect(lines.join('').replaceAll(/\s/g, '')).toBe(text.replaceAll(/\s/g, ''))
+      }),
+    )
+  })
+})
+
+describe('content', () => {
+  test('is text as it is, and bytes as their kind and size', () => {
+    expect(block({ type: 'text', text: 'a\u001b[31mb' }, palette)).toBe('ab')
+    expect(block({ type: 'image', data: 'A'.repeat(16_400), mimeType: 'image/png' }, palette)).toBe(
+      '[image/png, 12.3 kB]',
+    )
+    expect(block({ type: 'audio', data: 'AAA=', mimeType: 'audio/wav' }, palette)).toBe('[audio/wav, 2 B]')
+    expect(
+      block({ type: 'resource_link', uri: 'a://b', name: 'b', mimeType: 'text/plain', size: 1234 }, palette),
+    ).toBe('a://b  b (text/plain, 1.2 kB)')
+    expect(block({ type: 'resource', resource: { uri: 'a://b', blob: 'AAAA' } }, palette)).toBe(
+      '── a://b\n[application/octet-stream, 3 B]',
+    )
+    expect([size(999), size(1000), size(2_000_000)]).toEqual(['999 B', '1.0 kB', '2.0 MB'])
+  })
+
+  test('of a tool shows structured content once', () => {
+    const structuredContent = { a: 1 }
+    expect(toolResult({ content: [{ type: 'text', text: '{"a":1}' }], structuredContent }, palette)).toBe(
+      '{\n  "a": 1\n}',
+    )
+    expect(toolResult({ content: [{ type: 'text', text: 'One.' }], structuredContent }, palette)).toBe(
+      'One.\n{\n  "a": 1\n}',
+    )
+    expect(toolResult({ content: [] }, palette)).toBe('(no content)')
+  })
+
+  test('of a resource with one text is that text alone', () => {
+    expect(readResult({ contents: [{ uri: 'a://b', text: 'x' }] }, palette)).toBe('x')
+    expect(
+      readResult(
+        {
+          contents: [
+            { uri: 'a://b', text: 'x' },
+            { uri: 'a://c', text: 'y' },
+          ],
+        },
+        palette,
+      ),
+    ).toBe('── a://b\nx\n── a://c\ny')
+  })
+
+  test('of a prompt says who speaks', () => {
+    expect(
+      promptResult(
+        { description: 'd', messages: [{ role: 'user', content: { type: 'text', text: 'hi' } }] },
+        palette,
+      ),
+    ).toBe('d\nuser: hi')
+  })
+})
+
+test('colours are for terminals, and never where NO_COLOR is set', () => {
+  const coloured = (stream: { isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean =>
+    paletteFor(stream, env).red('x') !== 'x'
+  expect(coloured({ isTTY: true }, {})).toBe(true)
+  expect(coloured({}, {})).toBe(false)
+  expect(coloured({ isTTY: true }, { NO_COLOR: '1' })).toBe(false)
+  expect(coloured({ isTTY: true }, { TERM: 'dumb' })).toBe(false)
+  expect(coloured({}, { FORCE_COLOR: '1' })).toBe(true)
+})

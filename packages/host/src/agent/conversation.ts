@@ -1,0 +1,248 @@
+import type { CallToolResult, SamplingMessage, ToolResultContent, ToolUseContent } from '@jackfield/sdk'
+import type { CatalogTool, Decision, Host, Model, ModelReply, ModelRequest } from '../types.ts'
+import { fitForModel } from './fit.ts'
+import { systemPrompt } from './instructions.ts'
+import { callVirtual, isVirtual, virtualTools } from './virtual-tools.ts'
+
+/** What happens to one tool call of the model. */
+export type ToolCallEvent =
+  | { type: 'start'; id: string; name: string; arguments: Record<string, unknown> }
+  | {
+      type: 'end'
+      id: string
+      name: string
+      result: CallToolResult
+      /** Set when policy or the person refused. */
+      denied: boolean
+      /** Absent for the conversation's own tools, which change nothing. */
+      decision?: Decision
+    }
+
+export interface SayOptions {
+  /** Hears the model's text as it is made. */
+  onText?: (delta: string) => void
+  onToolCall?: (event: ToolCallEvent) => void
+  /** Ends the turn; calls under way are cancelled. */
+  signal?: AbortSignal
+}
+
+/** How one turn of the person ended. */
+export interface Turn {
+  /** The model's text after its last tool call. */
+  text: string
+  /** `maxTurns`: the model still wanted tools when the bound was reached. `cancelled`: the signal was aborted. */
+  stopReason: ModelReply['stopReason'] | 'maxTurns' | 'cancelled'
+  /** How often the model was asked. */
+  rounds: number
+  usage: { inputTokens: number; outputTokens: number }
+}
+
+type Tally = Pick<Turn, 'rounds' | 'usage'>
+
+/** Something the person says: words, or whole messages such as those of a prompt (see `promptMessages`). */
+export type Said = string | readonly SamplingMessage[]
+
+export interface ConversationOptions {
+  host: Host
+  model: Model
+  /** Added to the system prompt. */
+  system?: string
+  /** How often the model may be asked in one turn. Default 25. */
+  maxTurns?: number
+  /** Tokens of one reply. Default 8 192. */
+  maxTokens?: number
+  /** Characters of one tool result that the model gets. Default 20 000. */
+  resultCharacters?: number
+}
+
+/** One conversation of a person with a model that uses the host's tools. */
+export interface Conversation {
+  /** Everything said so far, as the model sees it. */
+  readonly messages: readonly SamplingMessage[]
+  /** The model that answers; another one takes over from the next `say`. */
+  model: Model
+  /** Lets the model answer, running the tools it asks for. Rejects when the model fails; the conversation can go on. */
+  say(said: Said, options?: SayOptions): Promise<Turn>
+}
+
+/** Starts a conversation. Every tool call goes through the host's broker as caller `chat`. */
+export function createConversation(options: ConversationOptions): Conversation {
+  const { host, maxTurns = 25, maxTokens = 8_192, resultCharacters = 20_000 } = options
+  const messages: SamplingMessage[] = []
+  const order: string[] = []
+  let model = options.model
+  let busy = false
+
+  /** Tools in the order they were first seen, so that the model's cached prefix stays valid. */
+  function tools(): NonNullable<ModelRequest['tools']> {
+    const present = new Map<string, CatalogTool>(host.tools().map((tool) => [tool.name, tool]))
+    for (const name of present.keys()) if (!order.includes(name)) order.push(name)
+    return [
+      ...virtualTools,
+      ...order.flatMap((name) => {
+        const entry = present.get(name)
+        return entry === undefined ? [] : [forModel(entry)]
+      }),
+    ]
+  }
+
+  async function ask(request: ModelRequest): Promise<{ reply: ModelReply; row: number }> {
+    const started = performance.now()
+    const row = { kind: 'model', server: null, cause: null } as const
+    try {
+      const reply = await model.generate(request)
+      const uses = toolUses(reply)
+      const wants = uses.length === 0 ? '' : `, wants ${uses.map((use) => use.name).join(', ')}`
+      const id = host.record({
+        ...row,
+        summary: `${model.id} answered${wants}`,
+        outcome: 'ok',
+        durationMs: Math.round(performance.now() - started),
+        detail: {
+          model: reply.model,
+          stopReason: reply.stopReason,
+          usage: reply.usage ?? null,
+          content: reply.content,
+        },
+      })
+      return { reply, row: id }
+    } catch (error) {
+      const cancelled = request.signal?.aborted === true
+      host.record({
+        ...row,
+        summary: cancelled ? `${model.id} was interrupted` : `${model.id} gave no answer`,
+        outcome: cancelled ? 'cancelled' : 'error',
+        durationMs: Math.round(performance.now() - started),
+        detail: { error: error instanceof Error ? error.message : String(error) },
+      })
+      throw error
+    }
+  }
+
+  async function run(use: ToolUseContent, cause: number, say: SayOptions): Promise<ToolResultContent> {
+    say.onToolCall?.({ type: 'start', id: use.id, name: use.name, arguments: use.input })
+    const outcome = await perform(use, cause, say.signal)
+    say.onToolCall?.({ type: 'end', id: use.id, name: use.name, ...outcome })
+    return toolResult(use, outcome.result, resultCharacters)
+  }
+
+  async function perform(
+    use: ToolUseContent,
+    cause: number,
+    signal: AbortSignal | undefined,
+  ): Promise<{ result: CallToolResult; denied: boolean; decision?: Decision }> {
+    if (isVirtual(use.name)) {
+      return { result: await callVirtual(host, use.name, use.input, signal), denied: false }
+    }
+    if (!host.tools().some((tool) => tool.name === use.name)) {
+      return { result: failed(`There is no tool "${use.name}" (any more).`), denied: false }
+    }
+    const { result, denied, decision } = await host.call(use.name, use.input, {
+      caller: 'chat',
+      cause,
+      ...(signal !== undefined && { signal }),
+    })
+    return { result, denied, decision }
+  }
+
+  /** Runs the calls one after another; every one gets a result, also those that a cancel left over. */
+  async function runAll(uses: ToolUseContent[], cause: number, say: SayOptions): Promise<void> {
+    const results: ToolResultContent[] = []
+    try {
+      for (const use of uses) {
+        say.signal?.throwIfAborted()
+        results.push(await run(use, cause, say))
+      }
+    } finally {
+      for (const use of uses.slice(results.length)) {
+        results.push(
+          toolResult(use, failed('The person stopped this turn; the call has no result.'), resultCharacters),
+        )
+      }
+      messages.push({ role: 'user', content: results })
+    }
+  }
+
+  async function turn(say: SayOptions, tally: Tally): Promise<Turn> {
+    const system = systemPrompt(host, options.system)
+    const offered = tools()
+    for (;;) {
+      tally.rounds += 1
+      const { reply, row } = await ask({
+        system,
+        messages: [...messages],
+        tools: offered,
+        maxTokens,
+        ...(say.signal !== undefined && { signal: say.signal }),
+        ...(say.onText !== undefined && { onText: say.onText }),
+      })
+      tally.usage.inputTokens += reply.usage?.inputTokens ?? 0
+      tally.usage.outputTokens += reply.usage?.outputTokens ?? 0
+      const uses = toolUses(reply)
+      messages.push({ role: 'assistant', content: reply.content })
+      const end = (stopReason: Turn['stopReason']): Turn => ({ text: textOf(reply), stopReason, ...tally })
+      if (uses.length === 0) return end(reply.stopReason)
+      if (reply.stopReason === 'maxTokens') {
+        const cut = failed('The reply was cut off at its token limit, so this call was not run.')
+        messages.push({ role: 'user', content: uses.map((use) => toolResult(use, cut, resultCharacters)) })
+        return end('maxTokens')
+      }
+      await runAll(uses, row, say)
+      if (tally.rounds >= maxTurns) return end('maxTurns')
+    }
+  }
+
+  return {
+    messages,
+    get model() {
+      return model
+    },
+    set model(next) {
+      model = next
+    },
+    async say(said, say = {}) {
+      if (busy) throw new Error('The conversation is still answering; wait for it or abort its signal.')
+      busy = true
+      const tally: Tally = { rounds: 0, usage: { inputTokens: 0, outputTokens: 0 } }
+      try {
+        if (typeof said === 'string') messages.push({ role: 'user', content: { type: 'text', text: said } })
+        else messages.push(...said)
+        return await turn(say, tally)
+      } catch (error) {
+        if (say.signal?.aborted !== true) throw error
+        return { text: '', stopReason: 'cancelled', ...tally }
+      } finally {
+        busy = false
+      }
+    },
+  }
+}
+
+function forModel({ name, tool }: CatalogTool): NonNullable<ModelRequest['tools']>[number] {
+  const title = tool.title ?? tool.annotations?.title
+  const description = [title, tool.description].filter((part) => part !== undefined).join(': ')
+  return { name, inputSchema: tool.inputSchema, ...(description !== '' && { description }) }
+}
+
+function toolUses(reply: ModelReply): ToolUseContent[] {
+  const blocks = Array.isArray(reply.content) ? reply.content : [reply.content]
+  return blocks.filter((block) => block.type === 'tool_use')
+}
+
+function textOf(reply: ModelReply): string {
+  const blocks = Array.isArray(reply.content) ? reply.content : [reply.content]
+  return blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n\n')
+}
+
+function toolResult(use: ToolUseContent, result: CallToolResult, characters: number): ToolResultContent {
+  return {
+    type: 'tool_result',
+    toolUseId: use.id,
+    content: fitForModel(result, characters),
+    ...(result.isError === true && { isError: true }),
+  }
+}
+
+function failed(message: string): CallToolResult {
+  return { content: [{ type: 'text', text: message }], isError: true }
+}

@@ -1,0 +1,11 @@
+export {
+  type Conversation,
+  type ConversationOptions,
+  createConversation,
+  type Said,
+  type SayOptions,
+  type ToolCallEvent,
+  type Turn,
+} from './conversation.ts'
+export { fitForModel } from './fit.ts'
+export { promptMessages } from './prompt-messages.ts'

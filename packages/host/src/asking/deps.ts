@@ -1,0 +1,13 @@
+import type { Root } from '@jackfield/sdk'
+import type { Recorder } from '../store/index.ts'
+import type { Model, Surface } from '../types.ts'
+import type { Origins } from './origins.ts'
+
+/** What answering questions needs. */
+export interface AskingDeps {
+  surface: Surface
+  models: readonly Model[]
+  roots: readonly Root[]
+  origins: Origins
+  recorder: Recorder
+}

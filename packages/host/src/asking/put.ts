@@ -1,0 +1,19 @@
+import { randomUUID } from 'node:crypto'
+
+/** A name for one question, unlike any other. */
+export function questionId(): string {
+  return randomUUID()
+}
+
+/** Waits for a person's answer no longer than it is wanted, even if the surface does not listen to the signal. */
+export function answered<T>(ask: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason)
+    if (signal.aborted) return abort()
+    signal.addEventListener('abort', abort, { once: true })
+    Promise.resolve()
+      .then(() => ask(signal))
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', abort))
+  })
+}

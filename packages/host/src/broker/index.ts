@@ -1,0 +1,1 @@
+export { Broker, isTransport } from './broker.ts'

@@ -1,0 +1,90 @@
+import { McpError } from '@jackfield/sdk'
+import type { ServerConnection } from '../connections/index.ts'
+import type { CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool } from '../types.ts'
+import { exposedName } from './names.ts'
+
+/** One space of names over what all servers offer. */
+export interface Catalog {
+  tools(): CatalogTool[]
+  prompts(): CatalogPrompt[]
+  resources(): CatalogResource[]
+  templates(): CatalogTemplate[]
+  /** The tool and its connection. Throws an McpError for a name nobody has. */
+  tool(name: string): { entry: CatalogTool; connection: ServerConnection }
+  prompt(name: string): { entry: CatalogPrompt; connection: ServerConnection }
+  server(name: string): ServerConnection
+}
+
+/** Servers come in the order they were configured, their things in the order they list them. */
+export function createCatalog(
+  connections: ReadonlyMap<string, ServerConnection>,
+  warn: (server: string, message: string) => void,
+): Catalog {
+  const warned = new Set<string>()
+  const warnOnce = (server: string, message: string): void => {
+    const key = JSON.stringify([server, message])
+    if (!warned.has(key)) warn(server, message)
+    warned.add(key)
+  }
+
+  /** Everything of one kind under its exposed name; a name that two things claim belongs to neither. */
+  function named<T extends { name: string }>(
+    listOf: (connection: ServerConnection) => readonly T[],
+  ): Map<string, { connection: ServerConnection; item: T }> {
+    const found = new Map<string, { connection: ServerConnection; item: T }>()
+    const clashes = new Set<string>()
+    for (const connection of connections.values()) {
+      for (const item of listOf(connection)) {
+        const name = exposedName(connection.name, item.name)
+        if (found.has(name)) {
+          clashes.add(name)
+          warnOnce(connection.name, `Two entries are called ${item.name}, so neither is offered`)
+        }
+        found.set(name, { connection, item })
+      }
+    }
+    for (const name of clashes) found.delete(name)
+    return found
+  }
+
+  const tools = (): Map<string, { entry: CatalogTool; connection: ServerConnection }> =>
+    mapValues(
+      named((connection) => connection.lists.tools),
+      (name, { connection, item }) => ({
+        connection,
+        entry: { name, server: connection.name, tool: item },
+      }),
+    )
+  const prompts = (): Map<string, { entry: CatalogPrompt; connection: ServerConnection }> =>
+    mapValues(
+      named((connection) => connection.lists.prompts),
+      (name, { connection, item }) => ({
+        connection,
+        entry: { name, server: connection.name, prompt: item },
+      }),
+    )
+
+  return {
+    tools: () => [...tools().values()].map(({ entry }) => entry),
+    prompts: () => [...prompts().values()].map(({ entry }) => entry),
+    resources: () =>
+      [...connections.values()].flatMap(({ name, lists }) =>
+        lists.resources.map((resource) => ({ server: name, resource })),
+      ),
+    templates: () =>
+      [...connections.values()].flatMap(({ name, lists }) =>
+        lists.templates.map((template) => ({ server: name, template })),
+      ),
+    tool: (name) => tools().get(name) ?? unknown('tool', name),
+    prompt: (name) => prompts().get(name) ?? unknown('prompt', name),
+    server: (name) => connections.get(name) ?? unknown('server', name),
+  }
+}
+
+function unknown(kind: string, name: string): never {
+  throw new McpError('INVALID', `There is no ${kind} named ${JSON.stringify(name)} at present`)
+}
+
+function mapValues<A, B>(from: Map<string, A>, to: (name: string, value: A) => B): Map<string, B> {
+  return new Map([...from].map(([name, value]) => [name, to(name, value)]))
+}

@@ -1,0 +1,2 @@
+export { type Catalog, createCatalog } from './catalog.ts'
+export { exposedName } from './names.ts'

@@ -1,0 +1,5 @@
+export { type ConfigOptions, type HostConfig, loadConfig, parseConfig } from './config.ts'
+export type { ConfigEnvironment } from './expand.ts'
+export type { JackfieldSection } from './jackfield-section.ts'
+export { ConfigError, type ConfigProblem } from './problem.ts'
+export { rootProblem } from './root.ts'

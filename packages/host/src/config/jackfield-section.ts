@@ -1,0 +1,139 @@
+import { homedir } from 'node:os'
+import { isAbsolute, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Root } from '@jackfield/sdk'
+import type { PolicyRule, Verdict } from '../types.ts'
+import { member } from './problem.ts'
+import type { Reader } from './reader.ts'
+import { rootProblem } from './root.ts'
+
+/** What the `jackfield` section of a config says. */
+export interface JackfieldSection {
+  rules: PolicyRule[]
+  roots: Root[]
+  /** Models as `provider/model`, the preferred one first. */
+  models: string[]
+  defaultVerdict?: Verdict
+  limits: { connectTimeoutMs?: number; callTimeoutMs?: number }
+}
+
+const verdicts = ['allow', 'ask', 'deny'] as const
+
+/** Reads the section. `policy` notes what makes the policy unusable, `other` what can be left out. */
+export function readSection(
+  value: unknown,
+  path: string,
+  folder: string,
+  policy: Reader,
+  other: Reader,
+): JackfieldSection {
+  const section = policy.record(value, path) ?? {}
+  const known = ['rules', 'roots', 'models', 'defaultVerdict', 'limits']
+  for (const name of Object.keys(section)) {
+    if (!known.includes(name)) policy.problem(member(path, name), `is unknown. Known are ${known.join(', ')}`)
+  }
+  const defaultVerdict = policy.oneOf(section['defaultVerdict'], member(path, 'defaultVerdict'), verdicts)
+  return {
+    rules: list(section['rules'], member(path, 'rules'), policy, readRule),
+    roots: list(section['roots'], member(path, 'roots'), other, (item, where, reader) =>
+      readRoot(item, where, folder, reader),
+    ),
+    models: list(section['models'], member(path, 'models'), other, (item, where, reader) =>
+      reader.text(item ?? null, where),
+    ),
+    ...(defaultVerdict !== undefined && { defaultVerdict }),
+    limits: readLimits(section['limits'], member(path, 'limits'), other),
+  }
+}
+
+function list<T>(
+  value: unknown,
+  path: string,
+  reader: Reader,
+  read: (item: unknown, path: string, reader: Reader) => T | undefined,
+): T[] {
+  if (value === undefined) return []
+  if (!Array.isArray(value)) {
+    reader.problem(path, 'must be a list')
+    return []
+  }
+  return value.flatMap((item, index) => read(item, member(path, index), reader) ?? [])
+}
+
+function readRule(item: unknown, path: string, reader: Reader): PolicyRule | undefined {
+  const entry = reader.record(item ?? null, path)
+  if (entry === undefined) return undefined
+  const known = ['id', 'verdict', 'server', 'tool', 'hint', 'scope']
+  for (const name of Object.keys(entry)) {
+    if (!known.includes(name)) reader.problem(member(path, name), `is unknown. Known are ${known.join(', ')}`)
+  }
+  const verdict = reader.oneOf(entry['verdict'] ?? null, member(path, 'verdict'), verdicts)
+  const server = reader.text(entry['server'], member(path, 'server'))
+  const tool = reader.text(entry['tool'], member(path, 'tool'))
+  const hint = reader.oneOf(entry['hint'], member(path, 'hint'), ['readOnly', 'destructive'])
+  const scope = reader.oneOf(entry['scope'], member(path, 'scope'), ['session', 'always'])
+  const id = reader.text(entry['id'], member(path, 'id')) ?? path
+  if (scope !== undefined && verdict !== undefined && verdict !== 'ask') {
+    reader.problem(
+      member(path, 'scope'),
+      `says how long an answer is remembered, so it belongs to an "ask" rule`,
+    )
+  }
+  if (verdict === undefined) return undefined
+  return {
+    id,
+    verdict,
+    ...(server !== undefined && { server }),
+    ...(tool !== undefined && { tool }),
+    ...(hint !== undefined && { hint }),
+    ...(scope !== undefined && { scope }),
+  }
+}
+
+/** A root is a folder (absolute, from `~`, or from the config file's folder), a `file:` URI, or `{ uri, name }`. */
+function readRoot(item: unknown, path: string, folder: string, reader: Reader): Root | undefined {
+  if (typeof item === 'string') {
+    const text = reader.text(item, path)
+    if (text === undefined) return undefined
+    return checked(
+      /^[a-z][a-z0-9+.-]+:/i.test(text) ? text : folderUri(text, folder),
+      undefined,
+      path,
+      reader,
+    )
+  }
+  const entry = reader.record(item ?? null, path)
+  const uri = reader.text(entry?.['uri'], member(path, 'uri'))
+  const name = reader.text(entry?.['name'], member(path, 'name'))
+  if (entry !== undefined && entry['uri'] === undefined) reader.problem(path, 'needs "uri"')
+  return uri === undefined ? undefined : checked(uri, name, path, reader)
+}
+
+function checked(uri: string, name: string | undefined, path: string, reader: Reader): Root | undefined {
+  const problem = rootProblem(uri)
+  if (problem !== undefined) {
+    reader.problem(path, problem)
+    return undefined
+  }
+  return { uri, ...(name !== undefined && { name }) }
+}
+
+function folderUri(text: string, folder: string): string {
+  const home = text === '~' || text.startsWith('~/')
+  const path = home ? join(homedir(), text.slice(1)) : isAbsolute(text) ? text : resolve(folder, text)
+  return pathToFileURL(path).href
+}
+
+function readLimits(value: unknown, path: string, reader: Reader): JackfieldSection['limits'] {
+  const entry = reader.record(value, path) ?? {}
+  const known = ['connectTimeoutMs', 'callTimeoutMs']
+  for (const name of Object.keys(entry)) {
+    if (!known.includes(name)) reader.problem(member(path, name), `is unknown. Known are ${known.join(', ')}`)
+  }
+  const connectTimeoutMs = reader.milliseconds(entry['connectTimeoutMs'], member(path, 'connectTimeoutMs'))
+  const callTimeoutMs = reader.milliseconds(entry['callTimeoutMs'], member(path, 'callTimeoutMs'))
+  return {
+    ...(connectTimeoutMs !== undefined && { connectTimeoutMs }),
+    ...(callTimeoutMs !== undefined && { callTimeoutMs }),
+  }
+}

@@ -1,0 +1,92 @@
+import { isRecord, type JsonRecord } from '../json.ts'
+import { type ConfigEnvironment, expand } from './expand.ts'
+import { type ConfigProblem, member } from './problem.ts'
+
+/**
+ * Takes values out of parsed JSON, expands variables, and notes what is wrong. Each method returns undefined where the
+ * value is absent or not usable; `failed` tells the two apart.
+ */
+export interface Reader {
+  readonly failed: boolean
+  problem(path: string, message: string): void
+  warning(path: string, message: string): void
+  text(value: unknown, path: string): string | undefined
+  texts(value: unknown, path: string): string[] | undefined
+  textRecord(value: unknown, path: string): Record<string, string> | undefined
+  flag(value: unknown, path: string): boolean | undefined
+  oneOf<T extends string>(value: unknown, path: string, known: readonly T[]): T | undefined
+  milliseconds(value: unknown, path: string): number | undefined
+  record(value: unknown, path: string): JsonRecord | undefined
+}
+
+export function createReader(options: {
+  file: string
+  env: ConfigEnvironment
+  problems: ConfigProblem[]
+  /** Leaves unset variables as they stand, for entries that are not used. */
+  keepUnset?: boolean
+}): Reader {
+  const { file, env, problems } = options
+  let failed = false
+  const problem = (path: string, message: string): undefined => {
+    failed = true
+    problems.push({ file, path, severity: 'error', message })
+  }
+  const text = (value: unknown, path: string): string | undefined => {
+    if (value === undefined) return undefined
+    if (typeof value === 'number' || typeof value === 'boolean') {
+      return problem(path, `must be text: write "${value}" in quotes`)
+    }
+    if (typeof value !== 'string') return problem(path, `must be text, not ${kindOf(value)}`)
+    const expanded = expand(value, env)
+    if ('text' in expanded) return expanded.text
+    return options.keepUnset ? value : problem(path, expanded.problem)
+  }
+  const record = (value: unknown, path: string): JsonRecord | undefined => {
+    if (value === undefined || isRecord(value)) return value
+    return problem(path, `must be an object, not ${kindOf(value)}`)
+  }
+  return {
+    get failed() {
+      return failed
+    },
+    problem,
+    warning(path, message) {
+      problems.push({ file, path, severity: 'warning', message })
+    },
+    text,
+    record,
+    texts(value, path) {
+      if (value === undefined) return undefined
+      if (!Array.isArray(value)) return problem(path, `must be a list of texts, not ${kindOf(value)}`)
+      return value.map((item, index) => text(item ?? null, member(path, index)) ?? '')
+    },
+    textRecord(value, path) {
+      const found = record(value, path)
+      if (found === undefined) return undefined
+      return Object.fromEntries(
+        Object.entries(found).map(([name, item]) => [name, text(item ?? null, member(path, name)) ?? '']),
+      )
+    },
+    flag(value, path) {
+      if (value === undefined || typeof value === 'boolean') return value
+      return problem(path, `must be true or false, not ${kindOf(value)}`)
+    },
+    oneOf(value, path, known) {
+      if (value === undefined) return undefined
+      const found = known.find((item) => item === value)
+      return found ?? problem(path, `must be ${known.join(', ')}, not ${JSON.stringify(value)}`)
+    },
+    milliseconds(value, path) {
+      if (value === undefined) return undefined
+      if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 2_147_483_647)
+        return value
+      return problem(path, `must be a whole number of milliseconds, 1 or more, not ${JSON.stringify(value)}`)
+    },
+  }
+}
+
+export function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}

@@ -1,0 +1,25 @@
+const floorMs = 200
+const capMs = 30_000
+const windowMs = 60_000
+const tolerated = 5
+
+/** Milliseconds to wait before the given attempt, counted from 1: any time up to a bound that doubles. */
+export function backoff(attempt: number, random: () => number = Math.random): number {
+  const bound = Math.min(capMs, floorMs * 2 ** attempt)
+  return Math.round(floorMs + random() * (bound - floorMs))
+}
+
+/** Opens when too many failures fall into one minute. */
+export class Breaker {
+  #failures: number[] = []
+
+  /** Notes a failure; true when the breaker is open. */
+  fail(now: number = performance.now()): boolean {
+    this.#failures = [...this.#failures.filter((at) => now - at < windowMs), now]
+    return this.#failures.length >= tolerated
+  }
+
+  reset(): void {
+    this.#failures = []
+  }
+}

@@ -1,0 +1,2 @@
+export { ServerConnection } from './connection.ts'
+export type { ServerLists } from './lists.ts'

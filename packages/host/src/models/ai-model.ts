@@ -1,0 +1,197 @@
+import type { SamplingContent } from '@jackfield/sdk'
+import type { GenerateTextResult, LanguageModel, ToolSet } from 'ai'
+import type { Model, ModelReply, ModelRequest } from '../types.ts'
+import { blocksOf, type KeptParts, toModelMessages } from './messages.ts'
+import { ModelError, toModelError } from './model-error.ts'
+import { type ToolNames, toolNames } from './tool-names.ts'
+
+type Generated = GenerateTextResult<ToolSet, Record<string, unknown>, never>
+/** The parts of an AI SDK result that a reply is made of. */
+interface Answer {
+  content: Generated['content']
+  finishReason: Generated['finishReason']
+  rawFinishReason: string | undefined
+  usage: { inputTokens: number | undefined; outputTokens: number | undefined }
+  response: { modelId: string }
+}
+
+export interface AiModelOptions {
+  /** As the person names it: `provider/model`. */
+  id: string
+  /** Imports the provider at the first request, so that starting costs nothing. */
+  load: () => Promise<LanguageModel>
+  /** Options for the provider by its name. */
+  providerOptions?: Record<string, Record<string, string | number | boolean>>
+}
+
+/** Tool calls whose provider parts are remembered; the oldest go first. */
+const keptCalls = 2_000
+
+/** A language model behind a provider of the AI SDK. Throws `ModelError`, or the signal's reason when aborted. */
+export function aiModel(options: AiModelOptions): Model {
+  const kept = new Map<string, KeptParts>()
+  let loading: Promise<LanguageModel> | undefined
+
+  async function generate(request: ModelRequest): Promise<ModelReply> {
+    request.signal?.throwIfAborted()
+    const names = toolNames(namesIn(request))
+    try {
+      loading ??= options.load()
+      const answer = await ask(await loading, request, names, kept, options.providerOptions)
+      return toReply(options.id, answer, request, names, kept)
+    } catch (error) {
+      request.signal?.throwIfAborted()
+      throw toModelError(options.id, error)
+    }
+  }
+
+  return { id: options.id, isLanguageModel: true, generate }
+}
+
+function namesIn(request: ModelRequest): string[] {
+  const used = request.messages.flatMap((message) =>
+    blocksOf(message.content).flatMap((block) => (block.type === 'tool_use' ? [block.name] : [])),
+  )
+  return [...(request.tools ?? []).map((tool) => tool.name), ...used]
+}
+
+async function ask(
+  model: LanguageModel,
+  request: ModelRequest,
+  names: ToolNames,
+  kept: ReadonlyMap<string, KeptParts>,
+  providerOptions: AiModelOptions['providerOptions'],
+): Promise<Answer> {
+  const ai = await import('ai')
+  // Its warnings go to stdout, which belongs to the caller.
+  globalThis.AI_SDK_LOG_WARNINGS = false
+  const tools: ToolSet = {}
+  for (const tool of request.tools ?? []) {
+    tools[names.toWire(tool.name)] = ai.tool({
+      ...(tool.description !== undefined && { description: tool.description }),
+      inputSchema: ai.jsonSchema(() => tool.inputSchema),
+    })
+  }
+  const call = {
+    model,
+    messages: toModelMessages(request.messages, names, kept),
+    maxOutputTokens: request.maxTokens,
+    ...(request.system !== undefined && { instructions: request.system }),
+    ...(request.tools !== undefined &&
+      request.tools.length > 0 && { tools, toolChoice: request.toolChoice ?? ('auto' as const) }),
+    ...(request.temperature !== undefined && { temperature: request.temperature }),
+    ...(request.stopSequences !== undefined && { stopSequences: request.stopSequences }),
+    ...(request.signal !== undefined && { abortSignal: request.signal }),
+    ...(providerOptions !== undefined && { providerOptions }),
+  }
+  if (request.onText === undefined) return ai.generateText(call)
+
+  const stream = ai.streamText({ ...call, onError: () => {} })
+  for await (const part of stream.fullStream) {
+    if (part.type === 'text-delta') request.onText(part.text)
+    if (part.type === 'error') throw part.error
+    if (part.type === 'abort') request.signal?.throwIfAborted()
+  }
+  const [content, finishReason, rawFinishReason, usage, response] = await Promise.all([
+    stream.content,
+    stream.finishReason,
+    stream.rawFinishReason,
+    stream.usage,
+    stream.response,
+  ])
+  return { content, finishReason, rawFinishReason, usage, response }
+}
+
+function toReply(
+  id: string,
+  answer: Answer,
+  request: ModelRequest,
+  names: ToolNames,
+  kept: Map<string, KeptParts>,
+): ModelReply {
+  const content: SamplingContent[] = []
+  let before: KeptParts['before'] = []
+  for (const part of answer.content) {
+    if (part.type === 'text') {
+      if (part.text !== '') content.push({ type: 'text', text: part.text })
+    } else if (part.type === 'reasoning') {
+      before.push({
+        type: 'reasoning',
+        text: part.text,
+        ...(part.providerMetadata !== undefined && { providerOptions: part.providerMetadata }),
+      })
+    } else if (part.type === 'file' && part.file.mediaType.startsWith('image/')) {
+      content.push({ type: 'image', data: part.file.base64, mimeType: part.file.mediaType })
+    } else if (part.type === 'tool-call') {
+      remember(kept, part.toolCallId, { before, options: part.providerMetadata })
+      before = []
+      content.push({
+        type: 'tool_use',
+        id: part.toolCallId,
+        name: names.fromWire(part.toolName),
+        input: objectOf(part.input),
+      })
+    }
+  }
+  const asksForTools = content.some((block) => block.type === 'tool_use')
+  const stopReason = stopReasonOf(id, answer, asksForTools, content.length > 0)
+  const { inputTokens, outputTokens } = answer.usage
+  const reply: ModelReply = {
+    content,
+    stopReason,
+    model: answer.response.modelId,
+    ...(inputTokens !== undefined && outputTokens !== undefined && { usage: { inputTokens, outputTokens } }),
+  }
+  return keepWithin(reply, request.maxTokens)
+}
+
+function remember(kept: Map<string, KeptParts>, id: string, parts: KeptParts): void {
+  if (parts.before.length === 0 && parts.options === undefined) return
+  kept.set(id, parts)
+  if (kept.size <= keptCalls) return
+  const [oldest] = kept.keys()
+  if (oldest !== undefined) kept.delete(oldest)
+}
+
+function stopReasonOf(
+  id: string,
+  answer: Answer,
+  asksForTools: boolean,
+  saidSomething: boolean,
+): ModelReply['stopReason'] {
+  switch (answer.finishReason) {
+    case 'length':
+      return 'maxTokens'
+    case 'content-filter':
+      if (saidSomething) return 'contentFilter'
+      throw new ModelError(
+        'withheld',
+        id,
+        `${id} withheld its answer (content filter). Say it in another way.`,
+      )
+    case 'error':
+    case 'interrupted':
+      throw new ModelError('unavailable', id, `${id} stopped in the middle of its answer. Try again.`)
+    default:
+      if (asksForTools) return 'toolUse'
+      return answer.rawFinishReason === 'stop_sequence' ? 'stopSequence' : 'endTurn'
+  }
+}
+
+/** Some compatible servers take no notice of the limit; what is over is cut off here. */
+function keepWithin(reply: ModelReply, maxTokens: number): ModelReply {
+  const used = reply.usage?.outputTokens ?? 0
+  if (used <= maxTokens || !Array.isArray(reply.content)) return reply
+  const blocks = reply.content.filter((block) => block.type === 'text')
+  let room = Math.floor((blocks.reduce((sum, block) => sum + block.text.length, 0) * maxTokens) / used)
+  const content = blocks.flatMap((block) => {
+    const text = block.text.slice(0, room)
+    room -= text.length
+    return text === '' ? [] : [{ type: 'text' as const, text }]
+  })
+  return { ...reply, content, stopReason: 'maxTokens' }
+}
+
+function objectOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
+}

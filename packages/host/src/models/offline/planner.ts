@@ -1,0 +1,238 @@
+import type { ModelRequest } from '../../types.ts'
+import { baseName, callsSince, type Done, personTexts, resourcesSeen, textAt } from './steps.ts'
+import { readTrip, type Trip } from './trip.ts'
+
+type ModelTool = NonNullable<ModelRequest['tools']>[number]
+
+/** What the planner says next, and the tools it wants. */
+export interface Move {
+  text: string
+  uses: { name: string; input: Record<string, unknown> }[]
+}
+
+interface Plan {
+  trip: Trip
+  tools: ReadonlyMap<string, ModelTool>
+  /** Results since the person named this trip. */
+  done: readonly Done[]
+  /** Where the person last spoke. */
+  spoke: number
+  seen: ReadonlySet<string>
+}
+
+/** The next move of a trip being planned; undefined where the tools or the words are not about travelling. */
+export function planTrip(request: ModelRequest, today: Date): Move | undefined {
+  const tools = new Map((request.tools ?? []).map((tool) => [baseName(tool.name), tool]))
+  if (!tools.has('searchFlights')) return undefined
+  const texts = personTexts(request.messages)
+  const start = tripStart(
+    texts.map(({ text }) => text),
+    today,
+  )
+  if (start === undefined) return undefined
+  const before = readTrip(
+    texts.slice(0, start).map(({ text }) => text),
+    today,
+  )
+  const now = readTrip(
+    texts.slice(start).map(({ text }) => text),
+    today,
+  )
+  const trip: Trip = {
+    ...now,
+    origin: now.origin ?? before.origin,
+    travelers: now.travelers ?? before.travelers,
+  }
+  return nextMove({
+    trip,
+    tools,
+    done: callsSince(request.messages, texts[start]?.index ?? 0),
+    spoke: texts.at(-1)?.index ?? 0,
+    seen: resourcesSeen(request.messages),
+  })
+}
+
+/** The text that began the present trip: the last one that named another destination than before. */
+function tripStart(texts: readonly string[], today: Date): number | undefined {
+  let start: number | undefined
+  let destination: string | undefined
+  for (const [index, text] of texts.entries()) {
+    const named = readTrip([text], today).destination
+    if (named === undefined || named === destination) continue
+    start = index
+    destination = named
+  }
+  return start
+}
+
+function nextMove(plan: Plan): Move {
+  const { trip, tools } = plan
+  const { destination, origin, start } = trip
+  if (
+    destination === undefined ||
+    origin === undefined ||
+    start === undefined ||
+    (trip.book && trip.end === undefined)
+  ) {
+    return say(missing(trip))
+  }
+  const reading = toRead(plan, destination, start)
+  if (reading.length > 0) return { text: `First I look at your calendar and the weather.`, uses: reading }
+
+  const route = { origin, destination, date: start }
+  const search = latest(plan, 'searchFlights')
+  if (search === undefined)
+    return use(plan, 'searchFlights', `I search flights from ${origin} to ${destination} on ${start}.`, route)
+  if (search.isError) return say(`The flight search gave nothing: ${search.text}`)
+
+  const best = latest(plan, 'findBestFlight')
+  if (best === undefined && tools.has('findBestFlight')) {
+    const preferences = trip.preferences.join(', ')
+    return use(plan, 'findBestFlight', 'I ask for the best three of them.', {
+      ...route,
+      ...(preferences !== '' && { preferences }),
+    })
+  }
+  if (!trip.book || !tools.has('bookVacation')) return say(flightsFound(search, best))
+
+  const booking = latest(plan, 'bookVacation')
+  if (booking === undefined) return book(plan, destination, best)
+  if (booking.isError) return say(`Nothing was booked: ${booking.text}`)
+  if (textAt(booking.value, 'status') !== 'booked') {
+    return say('You did not confirm, so nothing was booked. Tell me what to change, or say "try again".')
+  }
+  return afterBooking(plan, destination, booking)
+}
+
+function missing(trip: Trip): string {
+  const questions = [
+    trip.destination === undefined ? 'where you want to go' : undefined,
+    trip.origin === undefined ? 'where you leave from' : undefined,
+    trip.start === undefined ? 'on which date' : undefined,
+    trip.start !== undefined && trip.book && trip.end === undefined ? 'for how many days' : undefined,
+  ].filter((question) => question !== undefined)
+  return `Please tell me ${questions.join(', and ')}. For example: "from New York on 2027-06-15 for 7 days".`
+}
+
+/** Reads the calendar of the year and the forecast, from the server that also searches flights. */
+function toRead({ tools, seen }: Plan, destination: string, start: string): Move['uses'] {
+  const read = tools.get('read_resource')
+  const search = tools.get('searchFlights')?.name ?? ''
+  const server = search.slice(0, search.indexOf('__'))
+  if (read === undefined || server === '') return []
+  const city = encodeURIComponent(destination.replace(/\s*\([A-Z]{3}\)$/, ''))
+  return [`calendar://events/${start.slice(0, 4)}`, `weather://forecast/${city}/${start}`]
+    .filter((uri) => !seen.has(uri))
+    .map((uri) => ({ name: read.name, input: { server, uri } }))
+}
+
+function flightsFound(search: Done, best: Done | undefined): string {
+  const shown = best === undefined || best.isError ? search : best
+  const lines = shown.text.split('\n').filter((line) => !line.startsWith('{'))
+  return `${lines.slice(0, 12).join('\n')}\nSay "book it" with the day you come back, and I ask you to confirm a booking.`
+}
+
+function book(plan: Plan, destination: string, best: Done | undefined): Move {
+  const { trip } = plan
+  const flight = textAt(best?.value, 'recommendations', 0, 'option', 'id')
+  const reason = textAt(best?.value, 'recommendations', 0, 'reason')
+  const chosen =
+    flight === undefined
+      ? 'No flight was recommended, so I leave the choice to the server.'
+      : `I take ${flight}${reason === undefined ? '' : `: ${reason}`}`
+  return use(plan, 'bookVacation', `${chosen} Now I ask to book it; you will be asked to confirm.`, {
+    destination,
+    origin: trip.origin,
+    departure: trip.start,
+    returnDate: trip.end,
+    ...(trip.travelers !== undefined && { travelers: trip.travelers }),
+    ...(trip.budget !== undefined && { budget: trip.budget }),
+    ...(flight !== undefined && { outboundFlight: flight }),
+  })
+}
+
+function afterBooking(plan: Plan, destination: string, booking: Done): Move {
+  const { trip, tools } = plan
+  const reference = textAt(booking.value, 'booking', 'id')
+  const city = destination.replace(/\s*\([A-Z]{3}\)$/, '')
+  if (tools.has('createCalendarEvent') && latest(plan, 'createCalendarEvent') === undefined) {
+    return use(plan, 'createCalendarEvent', 'I enter the trip in your calendar.', {
+      title: `${city} Trip`,
+      startDate: trip.start,
+      endDate: trip.end,
+      location: city,
+      notes: `Booking ${reference}`,
+    })
+  }
+  if (tools.has('saveItinerary') && latest(plan, 'saveItinerary') === undefined) {
+    const wishes = trip.interests.length === 0 ? undefined : `Interests: ${trip.interests.join(', ')}.`
+    return use(plan, 'saveItinerary', 'I save the itinerary as a file.', {
+      booking: reference,
+      ...(wishes !== undefined && { content: wishes }),
+    })
+  }
+  const written = plan.done.filter((done) => done.tool === 'sendEmail').map((done) => done.input.to)
+  const [to] = trip.emails.filter((address) => !written.includes(address))
+  if (to !== undefined && tools.has('sendEmail')) {
+    return use(plan, 'sendEmail', `I write to ${to}.`, {
+      to,
+      subject: `Away from ${trip.start} to ${trip.end}`,
+      body: `I travel to ${city} from ${trip.start} to ${trip.end} and answer after that.`,
+    })
+  }
+  return say(summary(plan, city, booking))
+}
+
+function summary(plan: Plan, city: string, booking: Done): string {
+  const { trip } = plan
+  if (plan.spoke > booking.index)
+    return `Your trip to ${city} is booked. Name another destination to plan the next one.`
+  const told = (tool: string, good: (done: Done) => string, bad: string): string[] => {
+    const done = latest(plan, tool)
+    if (done === undefined) return []
+    return [done.isError ? `${bad}: ${firstLine(done.text)}` : good(done)]
+  }
+  const emails = plan.done.filter((done) => done.tool === 'sendEmail')
+  return [
+    `Your trip to ${city} is planned:`,
+    ...booking.text.split('\n').filter((line) => /^(Booked|Flights|[A-Z].* night)/.test(line)),
+    ...told('createCalendarEvent', (done) => `Calendar: ${firstLine(done.text)}`, 'Not in your calendar'),
+    ...told('saveItinerary', (done) => `Itinerary: ${firstLine(done.text)}`, 'No itinerary was saved'),
+    ...emails.map((done) => `E-mail: ${firstLine(done.text)}`),
+    ...trip.assumed.map((words) => `I assumed that ${words}.`),
+  ]
+    .map((line, n) => (n === 0 ? line : `- ${line}`))
+    .join('\n')
+}
+
+function firstLine(text: string): string {
+  return text.split('\n')[0] ?? ''
+}
+
+/** The last result of a tool; a failed one no longer counts once the person has spoken again. */
+function latest(plan: Plan, tool: string): Done | undefined {
+  return plan.done.findLast(
+    (done) => done.tool === tool && !(plan.spoke > done.index && (done.isError || wasRefused(done))),
+  )
+}
+
+function wasRefused(done: Done): boolean {
+  const status = textAt(done.value, 'status')
+  return status === 'declined' || status === 'cancelled'
+}
+
+function say(text: string): Move {
+  return { text, uses: [] }
+}
+
+/** Calls a tool with those of the arguments that it has. */
+function use(plan: Plan, tool: string, text: string, args: Record<string, unknown>): Move {
+  const found = plan.tools.get(tool)
+  if (found === undefined) return say(`The tool ${tool} is not there.`)
+  const { properties } = found.inputSchema
+  const known = typeof properties === 'object' && properties !== null ? Object.keys(properties) : []
+  const input = Object.fromEntries(
+    Object.entries(args).filter(([name, value]) => value !== undefined && known.includes(name)),
+  )
+  return { text, uses: [{ name: found.name, input }] }
+}

@@ -1,0 +1,30 @@
+import type { Tool } from '@jackfield/sdk'
+import { fingerprint } from '../json.ts'
+import type { ServerConfig } from '../types.ts'
+
+/**
+ * What a server is, whatever it is called: what is run and where, with the names of its variables, or its address. A
+ * remembered answer belongs to this, so it does not carry over to another program that took over the name.
+ */
+export function serverIdentity(config: ServerConfig): string {
+  if ('url' in config) return fingerprint({ url: config.url })
+  return fingerprint({
+    command: config.command,
+    args: config.args ?? [],
+    env: Object.keys(config.env ?? {}).sort(),
+    cwd: config.cwd ?? null,
+  })
+}
+
+/** Everything a person and a model are told about a tool. Any change to it is a different tool to agree to. */
+export function toolDefinition(tool: Tool): string {
+  return fingerprint({
+    name: tool.name,
+    title: tool.title,
+    description: tool.description,
+    inputSchema: tool.inputSchema,
+    outputSchema: tool.outputSchema,
+    annotations: tool.annotations,
+    icons: tool.icons,
+  })
+}

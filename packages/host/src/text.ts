@@ -1,0 +1,20 @@
+import { RpcError } from '@jackfield/sdk'
+
+const maxReason = 600
+// Controls, invisible and direction-changing characters, and the tag block: what can hide or disguise text.
+const unseen = /[\p{Cc}\p{Cf}\u2028\u2029]+/gu
+
+/** Text that may come from a server, as one plain line of bounded length. */
+export function oneLine(text: string): string {
+  const plain = text.replace(unseen, ' ').trim()
+  return plain.length <= maxReason
+    ? plain
+    : `${plain.slice(0, maxReason)}… [${plain.length - maxReason} more characters]`
+}
+
+/** Why something failed, in one line for a person. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof RpcError) return oneLine(`${error.message} (error ${error.code})`)
+  if (error instanceof Error) return oneLine(error.message)
+  return oneLine(String(error))
+}

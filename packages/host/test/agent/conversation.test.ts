@@ -1,0 +1,282 @@
+import type { SamplingMessage, ToolResultContent } from '@jackfield/sdk'
+import { describe, expect, test } from 'vitest'
+import { createConversation, promptMessages, type ToolCallEvent } from '../../src/agent/index.ts'
+import { fakeHost, says, scriptedModel, text, uses } from './host.ts'
+
+function results(message: SamplingMessage | undefined): ToolResultContent[] {
+  const content =
+    message === undefined ? [] : Array.isArray(message.content) ? message.content : [message.content]
+  return content.filter((block) => block.type === 'tool_result')
+}
+
+function resultText(message: SamplingMessage | undefined): string {
+  return results(message)
+    .flatMap((result) =>
+      result.content.map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)),
+    )
+    .join('\n')
+}
+
+describe('a turn', () => {
+  test('without tools is one question and one answer', async () => {
+    const model = scriptedModel(says('Hello.'))
+    const heard: string[] = []
+    const talk = createConversation({ host: fakeHost({}), model })
+    const turn = await talk.say('Hi', { onText: (delta) => heard.push(delta) })
+    expect(turn).toEqual({
+      text: 'Hello.',
+      stopReason: 'endTurn',
+      rounds: 1,
+      usage: { inputTokens: 10, outputTokens: 5 },
+    })
+    expect(heard).toEqual(['Hello.'])
+    expect(talk.messages.map((message) => message.role)).toEqual(['user', 'assistant'])
+  })
+
+  test('runs the tools a model asks for, in order, and gives it their results', async () => {
+    const order: string[] = []
+    const host = fakeHost({
+      shop__slow: async (args) => {
+        await new Promise((resolve) => setTimeout(resolve, 20))
+        order.push('slow')
+        return text(`slow ${args.n}`)
+      },
+      shop__fast: () => {
+        order.push('fast')
+        return text('fast')
+      },
+    })
+    const model = scriptedModel(uses('On it.', ['shop__slow', { n: 1 }], ['shop__fast']), says('Done.'))
+    const events: ToolCallEvent[] = []
+    const talk = createConversation({ host, model })
+    const turn = await talk.say('Go', { onToolCall: (event) => events.push(event) })
+    expect(order).toEqual(['slow', 'fast'])
+    expect(turn).toMatchObject({ text: 'Done.', rounds: 2, usage: { inputTokens: 20, outputTokens: 10 } })
+    expect(resultText(model.requests[1]?.messages.at(-1))).toBe('slow 1\nfast')
+    expect(host.calls).toMatchObject([
+      { name: 'shop__slow', args: { n: 1 }, caller: 'chat', cause: 1 },
+      { name: 'shop__fast', caller: 'chat', cause: 1 },
+    ])
+    expect(events.map((event) => `${event.type} ${event.name}`)).toEqual([
+      'start shop__slow',
+      'end shop__slow',
+      'start shop__fast',
+      'end shop__fast',
+    ])
+  })
+
+  test('tells the model that a call was denied, and why', async () => {
+    const host = fakeHost({ shop__buy: () => text('bought') })
+    host.denied.add('shop__buy')
+    const model = scriptedModel(uses('', ['shop__buy']), says('Understood.'))
+    const events: ToolCallEvent[] = []
+    await createConversation({ host, model }).say('Buy', { onToolCall: (event) => events.push(event) })
+    expect(results(model.requests[1]?.messages.at(-1))).toMatchObject([{ isError: true }])
+    expect(resultText(model.requests[1]?.messages.at(-1))).toContain('denied')
+    expect(events.at(-1)).toMatchObject({ denied: true, decision: { rule: 'no-buying' } })
+  })
+
+  test('answers a call of a tool that does not exist without stopping', async () => {
+    const host = fakeHost({ shop__buy: () => text('bought') })
+    const model = scriptedModel(uses('', ['shop__sell']), says('Sorry.'))
+    const turn = await createConversation({ host, model }).say('Sell')
+    expect(turn.text).toBe('Sorry.')
+    expect(host.calls).toEqual([])
+    expect(resultText(model.requests[1]?.messages.at(-1))).toContain('no tool "shop__sell"')
+  })
+
+  test('ends after the bound on rounds, with every call answered', async () => {
+    const host = fakeHost({ shop__look: () => text('more') })
+    const model = scriptedModel(uses('', ['shop__look']))
+    const talk = createConversation({ host, model, maxTurns: 3 })
+    expect(await talk.say('Look')).toMatchObject({ stopReason: 'maxTurns', rounds: 3 })
+    expect(host.calls).toHaveLength(3)
+    expect(results(talk.messages.at(-1))).toHaveLength(1)
+  })
+
+  test('does not run calls of a reply that was cut off', async () => {
+    const host = fakeHost({ shop__buy: () => text('bought') })
+    const model = scriptedModel(
+      { ...uses('', ['shop__buy', { amount: 1 }]), stopReason: 'maxTokens' },
+      says('ok'),
+    )
+    const talk = createConversation({ host, model })
+    expect(await talk.say('Buy 12')).toMatchObject({ stopReason: 'maxTokens' })
+    expect(host.calls).toEqual([])
+    expect(resultText(talk.messages.at(-1))).toContain('not run')
+  })
+
+  test('cannot start while another is under way', async () => {
+    const gate = Promise.withResolvers<void>()
+    const model = scriptedModel(async () => {
+      await gate.promise
+      return says('ok')
+    })
+    const talk = createConversation({ host: fakeHost({}), model })
+    const going = talk.say('one')
+    await expect(talk.say('two')).rejects.toThrow('still answering')
+    gate.resolve()
+    expect(await going).toMatchObject({ text: 'ok' })
+  })
+
+  test('rejects when the model fails, and the conversation goes on', async () => {
+    const model = scriptedModel(() => {
+      throw new Error('no credit')
+    }, says('back'))
+    const host = fakeHost({})
+    const talk = createConversation({ host, model })
+    await expect(talk.say('Hi')).rejects.toThrow('no credit')
+    expect(host.rows).toMatchObject([{ kind: 'model', outcome: 'error', detail: { error: 'no credit' } }])
+    expect(await talk.say('Again')).toMatchObject({ text: 'back' })
+  })
+})
+
+describe('stopping a turn', () => {
+  test('cancels the call under way and answers those left over, so that the conversation can go on', async () => {
+    const stop = new AbortController()
+    const host = fakeHost({
+      shop__wait: (_, signal) =>
+        new Promise((_resolve, reject) => {
+          signal?.addEventListener('abort', () => reject(signal.reason))
+          stop.abort()
+        }),
+      shop__next: () => text('next'),
+    })
+    const model = scriptedModel(uses('', ['shop__wait'], ['shop__next']), says('What now?'))
+    const talk = createConversation({ host, model })
+    expect(await talk.say('Go', { signal: stop.signal })).toMatchObject({
+      stopReason: 'cancelled',
+      rounds: 1,
+    })
+    expect(host.calls.map((call) => call.name)).toEqual(['shop__wait'])
+    expect(results(talk.messages.at(-1)).map((result) => result.toolUseId)).toEqual([
+      'shop__wait-0',
+      'shop__next-1',
+    ])
+    expect(resultText(talk.messages.at(-1))).toContain('stopped this turn')
+    expect(await talk.say('Hello?')).toMatchObject({ text: 'What now?' })
+  })
+
+  test('before the model answers leaves a row that says so', async () => {
+    const stop = new AbortController()
+    stop.abort()
+    const host = fakeHost({})
+    const turn = await createConversation({ host, model: scriptedModel(says('x')) }).say('Go', {
+      signal: stop.signal,
+    })
+    expect(turn.stopReason).toBe('cancelled')
+    expect(host.rows).toMatchObject([{ kind: 'model', outcome: 'cancelled' }])
+  })
+})
+
+describe('what the model sees', () => {
+  test('is a list of tools that keeps its order while servers come and go', async () => {
+    const host = fakeHost({ b: () => text(''), a: () => text('') })
+    const model = scriptedModel(says('ok'))
+    const talk = createConversation({ host, model })
+    await talk.say('1')
+    const { b, a } = { b: () => text(''), a: () => text('') }
+    host.runs = { c: () => text(''), a, b }
+    await talk.say('2')
+    host.runs = { c: () => text(''), b }
+    await talk.say('3')
+    const names = model.requests.map((request) => request.tools?.map((tool) => tool.name).slice(2))
+    expect(names).toEqual([
+      ['b', 'a'],
+      ['b', 'a', 'c'],
+      ['b', 'c'],
+    ])
+  })
+
+  test('includes what servers say about themselves, named and bounded', async () => {
+    const host = fakeHost({})
+    host.instructionTexts = [{ server: 'shop', text: `Search first.${'x'.repeat(10_000)}` }]
+    const model = scriptedModel(says('ok'))
+    await createConversation({ host, model, system: 'Speak plainly.' }).say('Hi')
+    const system = model.requests[0]?.system ?? ''
+    expect(system).toContain('Speak plainly.')
+    expect(system).toContain('<server name="shop">\nSearch first.')
+    expect(system).toContain('cut after 4000 characters')
+    expect(system.length).toBeLessThan(6_000)
+  })
+
+  test('is a long result cut to its bound, with how much was left out', async () => {
+    const host = fakeHost({ shop__dump: () => text('x'.repeat(50_000)) })
+    const model = scriptedModel(uses('', ['shop__dump']), says('ok'))
+    await createConversation({ host, model }).say('Dump')
+    const seen = resultText(model.requests[1]?.messages.at(-1))
+    expect(seen).toContain('[cut: 30000 of 50000 characters left out here')
+    expect(seen.length).toBeLessThan(20_200)
+  })
+
+  test('is the structured content where a result has nothing else', async () => {
+    const host = fakeHost({ shop__count: () => ({ content: [], structuredContent: { left: 3 } }) })
+    const model = scriptedModel(uses('', ['shop__count']), says('ok'))
+    await createConversation({ host, model }).say('Count')
+    expect(resultText(model.requests[1]?.messages.at(-1))).toBe('{"left":3}')
+  })
+
+  test("is a prompt's messages, with embedded resources as words", async () => {
+    const model = scriptedModel(says('ok'))
+    await createConversation({ host: fakeHost({}), model }).say(
+      promptMessages({
+        messages: [
+          { role: 'user', content: { type: 'text', text: 'Summarise:' } },
+          { role: 'user', content: { type: 'resource', resource: { uri: 'shop://stock', text: '3 left' } } },
+        ],
+      }),
+    )
+    expect(JSON.stringify(model.requests[0]?.messages)).toContain('[resource shop://stock]\\n3 left')
+  })
+})
+
+describe("the conversation's own tools", () => {
+  test('list and read resources through the host', async () => {
+    const model = scriptedModel(
+      uses(
+        '',
+        ['list_resources'],
+        ['list_resources', { match: 'item' }],
+        ['read_resource', { server: 'shop', uri: 'shop://stock' }],
+      ),
+      says('ok'),
+    )
+    await createConversation({ host: fakeHost({}), model }).say('What is there?')
+    const [all, some, stock] = results(model.requests[1]?.messages.at(-1)).map((result) =>
+      JSON.stringify(result.content),
+    )
+    expect(all).toContain('shop  shop://stock  stock: What is left')
+    expect(all).toContain('shop  shop://item/{id}  item')
+    expect(some).toContain('Resources: none')
+    expect(stock).toContain('3 left')
+  })
+
+  test('say what was wrong with a read', async () => {
+    const model = scriptedModel(
+      uses(
+        '',
+        ['read_resource', {}],
+        ['read_resource', { server: 'x', uri: 'y' }],
+        ['read_resource', { server: 'shop', uri: 'shop://nothing' }],
+      ),
+      says('ok'),
+    )
+    await createConversation({ host: fakeHost({}), model }).say('Read')
+    const seen = results(model.requests[1]?.messages.at(-1))
+    expect(seen.every((result) => result.isError === true)).toBe(true)
+    const words = JSON.stringify(seen)
+    expect(words).toContain('needs \\"server\\" and \\"uri\\"')
+    expect(words).toContain('Servers are: shop')
+    expect(words).toContain('Resource not found')
+  })
+})
+
+test('each answer of the model is a row that says what it wanted and cost', async () => {
+  const host = fakeHost({ shop__look: () => text('ok') })
+  const model = scriptedModel(uses('', ['shop__look']), says('Done.'))
+  await createConversation({ host, model }).say('Look')
+  expect(host.rows).toMatchObject([
+    { kind: 'model', server: null, summary: 'scripted answered, wants shop__look', outcome: 'ok' },
+    { kind: 'model', summary: 'scripted answered', detail: { usage: { inputTokens: 10, outputTokens: 5 } } },
+  ])
+})

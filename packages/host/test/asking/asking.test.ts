@@ -1,0 +1,522 @@
+import type { CreateMessageParams, ElicitParams } from '@jackfield/sdk'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { chooseModel, Origins } from '../../src/asking/index.ts'
+import type { HostAnswers, HostOptions, Surface } from '../../src/types.ts'
+import {
+  everything,
+  returned,
+  scripted,
+  session,
+  started,
+  textOf,
+  until,
+  type Watched,
+} from '../fixtures/hosts.ts'
+import { person } from '../fixtures/people.ts'
+import { statelessServer } from '../fixtures/stateless-server.ts'
+
+const cli = { caller: 'cli' } as const
+const rules = [{ id: 'all', verdict: 'allow' as const }]
+
+/** A host with the fixture of one era as `s`. */
+async function hostIn(era: 'session' | 'stateless', options: Partial<HostOptions>): Promise<Watched> {
+  if (era === 'session') return started({ servers: { s: session().config }, rules, ...options })
+  const server = await statelessServer()
+  onTestFinished(() => server.stop())
+  return started({ servers: { s: { url: server.url } }, rules, ...options })
+}
+
+const eras = ['session', 'stateless'] as const
+const request: CreateMessageParams = {
+  messages: [{ role: 'user', content: { type: 'text', text: 'What is the capital of France?' } }],
+  systemPrompt: 'Be brief.',
+  maxTokens: 50,
+  temperature: 0.25,
+  stopSequences: ['\n'],
+}
+const form: ElicitParams = {
+  message: 'Which seat?',
+  requestedSchema: {
+    type: 'object',
+    properties: { seat: { type: 'string' }, meal: { type: 'boolean', default: true } },
+    required: ['seat'],
+  },
+}
+const story = (host: Watched) => host.activity().map(({ kind, outcome, cause }) => [kind, outcome, cause])
+
+describe.each(eras)('sampling (%s)', (era) => {
+  const sample = (host: Watched, params: object = request) => host.call('s__sample', { params }, cli)
+
+  it('shows the person the request and the result, and answers with the model', async () => {
+    const model = scripted('test/one', 'Paris')
+    const surface = person({
+      'sampling-request': () => ({ verdict: 'allow' }),
+      'sampling-result': () => ({ verdict: 'allow' }),
+    })
+    const host = await hostIn(era, { surface, models: [model] })
+    const call = await sample(host)
+    expect(returned(call)).toMatchObject({
+      answer: {
+        role: 'assistant',
+        content: { type: 'text', text: 'Paris' },
+        model: 'test/one',
+        stopReason: 'endTurn',
+      },
+    })
+    expect(model.requests).toHaveLength(1)
+    expect(model.requests[0]).toMatchObject({
+      messages: request.messages,
+      system: 'Be brief.',
+      maxTokens: 50,
+      temperature: 0.25,
+      stopSequences: ['\n'],
+    })
+    expect(surface.asked).toMatchObject([
+      {
+        kind: 'sampling-request',
+        params: request,
+        model: 'test/one',
+        why: 'it is the first of your models',
+        cause: { server: 's', tool: 'sample', caller: 'cli', arguments: { params: request } },
+      },
+      { kind: 'sampling-result', params: request, result: { content: { type: 'text', text: 'Paris' } } },
+    ])
+  })
+
+  it('gives the model the edited request and the server the edited result, to the byte', async () => {
+    const edited: CreateMessageParams = {
+      ...request,
+      messages: [{ role: 'user', content: { type: 'text', text: 'Und von Österreich? \u2028 "quoted"' } }],
+      systemPrompt: 'Auf Deutsch.',
+      maxTokens: 20,
+    }
+    const told = {
+      role: 'assistant',
+      content: { type: 'text', text: 'Wien — „schön“\n' },
+      model: 'the person',
+      stopReason: 'endTurn',
+    } as const
+    const model = scripted('test/one')
+    const surface = person({
+      'sampling-request': () => ({ verdict: 'allow', params: edited }),
+      'sampling-result': () => ({ verdict: 'allow', result: told }),
+    })
+    const host = await hostIn(era, { surface, models: [model] })
+    expect(returned(await sample(host))).toMatchObject({ answer: told })
+    expect(model.requests[0]).toMatchObject({
+      messages: edited.messages,
+      system: 'Auf Deutsch.',
+      maxTokens: 20,
+    })
+    expect(surface.asked[1]).toMatchObject({ kind: 'sampling-result', params: edited })
+  })
+
+  it('never asks the model for more tokens than the server did', async () => {
+    const model = scripted('test/one')
+    const surface = person({
+      'sampling-request': ({ params }) => ({ verdict: 'allow', params: { ...params, maxTokens: 9_999 } }),
+      'sampling-result': () => ({ verdict: 'allow' }),
+    })
+    await sample(await hostIn(era, { surface, models: [model] }))
+    expect(model.requests[0]?.maxTokens).toBe(50)
+  })
+
+  it.each(['request', 'result'] as const)('is refused when the person refuses the %s', async (stage) => {
+    const model = scripted('test/one', 'secret')
+    const answer = (at: 'request' | 'result') => ({
+      verdict: at === stage ? ('deny' as const) : ('allow' as const),
+    })
+    const surface = person({
+      'sampling-request': () => answer('request'),
+      'sampling-result': () => answer('result'),
+    })
+    const host = await hostIn(era, { surface, models: [model] })
+    const call = await sample(host)
+    expect(textOf(call)).toContain('User rejected sampling request')
+    expect(textOf(call)).not.toContain('secret')
+    if (era === 'session') expect(returned(call)).toMatchObject({ error: { code: -1 } })
+    else expect(call.result.isError).toBe(true)
+    expect(model.requests).toHaveLength(stage === 'request' ? 0 : 1)
+    expect(host.activity({ kind: 'sampling' })[0]).toMatchObject({ outcome: 'denied', detail: { stage } })
+  })
+
+  it('fails without an answer when a surface or the model fails, and tells the server nothing of why', async () => {
+    const model = {
+      id: 'm',
+      isLanguageModel: true,
+      generate: () => Promise.reject(new Error('key sk-123 is bad')),
+    }
+    const surface = person({
+      'sampling-request': () => ({ verdict: 'allow' }),
+      'sampling-result': () => ({ verdict: 'allow' }),
+    })
+    const host = await hostIn(era, { surface, models: [model] })
+    const call = await sample(host)
+    expect(textOf(call)).toContain('No message could be made')
+    expect(textOf(call)).not.toContain('sk-123')
+    expect(host.activity({ kind: 'model' })).toMatchObject([
+      { outcome: 'error', detail: { reason: 'key sk-123 is bad' } },
+    ])
+    expect(surface.asked).toHaveLength(1)
+  })
+
+  it('hands on tools the server offers and the calls the model makes of them', async () => {
+    const tools = [{ name: 'lookup', inputSchema: { type: 'object' as const } }]
+    const use = { type: 'tool_use', id: 'u1', name: 'lookup', input: { q: 'x' } } as const
+    const requests: unknown[] = []
+    const model = {
+      id: 'm',
+      isLanguageModel: true,
+      generate: async (asked: unknown) => {
+        requests.push(asked)
+        return {
+          content: [{ type: 'text' as const, text: 'Let me see.' }, use],
+          stopReason: 'toolUse' as const,
+          model: 'm',
+        }
+      },
+    }
+    const surface = person({
+      'sampling-request': () => ({ verdict: 'allow' }),
+      'sampling-result': () => ({ verdict: 'allow' }),
+    })
+    const host = await hostIn(era, { surface, models: [model] })
+    const call = await sample(host, { ...request, tools, toolChoice: { mode: 'required' } })
+    expect(requests).toMatchObject([{ tools, toolChoice: 'required' }])
+    if (era === 'stateless')
+      expect(returned(call)).toMatchObject({
+        answer: { content: [{ type: 'text' }, use], stopReason: 'toolUse' },
+      })
+  })
+
+  it('writes what happened and why', async () => {
+    const surface = person({
+      'sampling-request': ({ params }) => ({
+        verdict: 'allow',
+        params: { ...params, systemPrompt: 'Mine.' },
+      }),
+      'sampling-result': () => ({ verdict: 'allow' }),
+    })
+    const host = await hostIn(era, { surface, models: [scripted('test/one', 'Paris')] })
+    await sample(host)
+    const [, call, passage, review, model, check] = host.activity()
+    expect(story(host)).toEqual([
+      ['connection', 'ready', null],
+      ['call', 'ok', null],
+      ['sampling', 'ok', call?.id],
+      ['sampling', 'allowed', passage?.id],
+      ['model', 'ok', passage?.id],
+      ['sampling', 'allowed', passage?.id],
+    ])
+    expect(review?.detail).toMatchObject({
+      stage: 'request',
+      edited: true,
+      params: { systemPrompt: 'Mine.' },
+    })
+    expect(model?.detail).toMatchObject({ model: 'test/one', stopReason: 'endTurn' })
+    expect(check?.detail).toMatchObject({ stage: 'result', edited: false })
+  })
+})
+
+describe.each(eras)('elicitation (%s)', (era) => {
+  const ask = (host: Watched, params: object = form) => host.call('s__ask', { params }, cli)
+
+  it.each<[string, HostAnswers['elicitation'], object]>([
+    [
+      'accept',
+      { action: 'accept', content: { seat: '4A' } },
+      { action: 'accept', content: { seat: '4A', meal: true } },
+    ],
+    ['decline', { action: 'decline' }, { action: 'decline' }],
+    ['cancel', { action: 'cancel' }, { action: 'cancel' }],
+  ])('carries %s to the server as it was meant', async (_name, answer, received) => {
+    const surface = person({ elicitation: () => answer })
+    const host = await hostIn(era, { surface })
+    expect(returned(await ask(host))).toMatchObject({ answer: received })
+    expect(surface.asked).toMatchObject([
+      { kind: 'elicitation', params: form, cause: { server: 's', tool: 'ask', caller: 'cli' } },
+    ])
+    const rows = host.activity()
+    expect(rows.find((row) => row.kind === 'elicitation')).toMatchObject({
+      cause: rows.find((row) => row.kind === 'call')?.id,
+      outcome: { accept: 'accepted', decline: 'declined', cancel: 'cancelled' }[answer.action],
+    })
+  })
+
+  it('of many calls at once gives each call its own answer, in whatever order they are answered', async () => {
+    const waiting: (() => void)[] = []
+    const surface = person({
+      elicitation: ({ params }) =>
+        new Promise((resolve) =>
+          waiting.push(() => resolve({ action: 'accept', content: { seat: `seat of ${params.message}` } })),
+        ),
+    })
+    const host = await hostIn(era, { surface })
+    const messages = Array.from({ length: 20 }, (_, n) => `passenger ${n}`)
+    const calls = messages.map((message) => ask(host, { ...form, message }))
+    await until(() => waiting.length === messages.length, 'all asked')
+    for (const answer of waiting.toReversed()) answer()
+    const answers = (await Promise.all(calls)).map(returned)
+    expect(answers).toMatchObject(
+      messages.map((message) => ({ answer: { content: { seat: `seat of ${message}` } } })),
+    )
+    for (const { cause, params } of surface.asked.flatMap((question) =>
+      question.kind === 'elicitation' ? [question] : [],
+    )) {
+      const told = cause.arguments === undefined ? undefined : { ...form, message: params.message }
+      expect(cause.arguments?.['params']).toEqual(told)
+      if (era === 'stateless') expect(told).toBeDefined()
+    }
+  })
+
+  it('is told of in the activity under the call it came from, even among equal ones', async () => {
+    const surface = person({
+      elicitation: () => new Promise((resolve) => setTimeout(resolve, 200, { action: 'cancel' })),
+    })
+    const host = await hostIn(era, { surface })
+    const calls = await Promise.all([ask(host), ask(host), ask(host)])
+    const rows = calls.map((call) => call.activity).toSorted()
+    const causes = host.activity({ kind: 'elicitation' }).map((row) => row.cause)
+    // On stdio nothing says which of several calls a session's server asks for, so none is named.
+    expect(causes.toSorted()).toEqual(era === 'session' ? [null, null, null] : rows)
+    expect(surface.asked.map(({ cause }) => cause.tool)).toEqual(['ask', 'ask', 'ask'])
+  })
+
+  it('may take longer than a call may', async () => {
+    const surface = person({
+      elicitation: () =>
+        new Promise((resolve) => setTimeout(resolve, 1_500, { action: 'accept', content: { seat: '1A' } })),
+    })
+    const host = await hostIn(era, { surface, callTimeoutMs: 700 })
+    expect(returned(await ask(host))).toMatchObject({ answer: { content: { seat: '1A' } } })
+  })
+
+  it('that could not be shown is an error, never a refusal by the person', async () => {
+    const host = await hostIn(era, {
+      surface: person({ elicitation: () => Promise.reject(new Error('no window')) }),
+    })
+    const call = await ask(host)
+    expect(textOf(call)).toContain('could not be shown')
+    expect(textOf(call)).not.toMatch(/decline|cancel/)
+    expect(host.activity({ kind: 'elicitation' })).toMatchObject([
+      { outcome: 'error', detail: { reason: 'no window' } },
+    ])
+  })
+
+  it('to a URL reaches only a surface that can show URLs', async () => {
+    const visit = { mode: 'url', message: 'Sign in', url: 'https://example.com/in', elicitationId: 'e1' }
+    const surface = person({ elicitation: () => ({ action: 'accept' }), urlElicitation: true })
+    const host = await hostIn(era, { surface })
+    expect(returned(await ask(host, visit))).toMatchObject({ answer: { action: 'accept' } })
+    expect(surface.asked).toMatchObject([{ params: { mode: 'url', url: 'https://example.com/in' } }])
+
+    const plain = person({ elicitation: () => ({ action: 'accept' }) })
+    const other = await hostIn(era, { surface: plain })
+    await ask(other, visit)
+    expect(plain.asked).toEqual([])
+  })
+})
+
+describe.each(eras)('roots (%s)', (era) => {
+  const roots = [{ uri: 'file:///srv/data', name: 'data' }]
+
+  it('are told after one consent for the session', async () => {
+    const surface = person({ roots: () => ({ verdict: 'allow' }) })
+    const host = await hostIn(era, { surface, roots })
+    expect(returned(await host.call('s__roots', {}, cli))).toMatchObject({ answer: { roots } })
+    expect(returned(await host.call('s__roots', {}, cli))).toMatchObject({ answer: { roots } })
+    // On stdio nothing says which call a session's server asks for.
+    const cause =
+      era === 'session' ? { server: 's' } : { server: 's', tool: 'roots', arguments: {}, caller: 'cli' }
+    expect(surface.asked).toMatchObject([{ kind: 'roots', roots }])
+    expect(surface.asked[0]?.cause).toEqual(cause)
+    expect(host.activity({ kind: 'roots' })).toMatchObject([
+      { outcome: 'ok', detail: { asked: true } },
+      { outcome: 'ok', detail: { asked: false } },
+    ])
+  })
+
+  it('are none after a no, which stays a no', async () => {
+    const surface = person({ roots: () => ({ verdict: 'deny' }) })
+    const host = await hostIn(era, { surface, roots })
+    expect(returned(await host.call('s__roots', {}, cli))).toMatchObject({ answer: { roots: [] } })
+    expect(returned(await host.call('s__roots', {}, cli))).toMatchObject({ answer: { roots: [] } })
+    expect(surface.asked).toHaveLength(1)
+    expect(host.activity({ kind: 'roots' }).map((row) => row.outcome)).toEqual(['denied', 'denied'])
+  })
+})
+
+describe('what is advertised', () => {
+  const everySurface: Surface = person({
+    approval: () => ({ verdict: 'allow' }),
+    elicitation: () => ({ action: 'cancel' }),
+    'sampling-request': () => ({ verdict: 'allow' }),
+    'sampling-result': () => ({ verdict: 'allow' }),
+    roots: () => ({ verdict: 'allow' }),
+    urlElicitation: true,
+  })
+  const all: Partial<HostOptions> = {
+    surface: everySurface,
+    models: [scripted('m')],
+    roots: [{ uri: 'file:///srv' }],
+  }
+  const saidBy = async (options: Partial<HostOptions>): Promise<unknown> => {
+    const host = await hostIn('session', options)
+    return returned(await host.call('s__client', {}, cli))
+  }
+
+  it('is everything where everything can be shown', async () => {
+    expect(await saidBy({ ...all, info: { name: 'mine', version: '2' } })).toMatchObject({
+      info: { name: 'mine', version: '2' },
+      capabilities: {
+        elicitation: { form: {}, url: {} },
+        sampling: { tools: {} },
+        roots: { listChanged: true },
+      },
+    })
+  })
+
+  it.each<[string, Partial<HostOptions>, string[]]>([
+    ['nobody is there', { ...all, surface: { name: 'script' } }, []],
+    [
+      'only approvals can be shown',
+      { ...all, surface: person({ approval: () => ({ verdict: 'allow' }) }) },
+      [],
+    ],
+    [
+      'results of sampling cannot be shown',
+      { ...all, surface: person({ 'sampling-request': () => ({ verdict: 'allow' }) }) },
+      [],
+    ],
+    ['there is no model', { ...all, models: [] }, ['elicitation', 'roots']],
+    ['there are no roots', { ...all, roots: [] }, ['elicitation', 'sampling']],
+  ])('leaves out what cannot be answered when %s', async (_name, options, kinds) => {
+    const said = await saidBy(options)
+    const { capabilities } = said as { capabilities: object }
+    expect(Object.keys(capabilities).sort()).toEqual(kinds)
+  })
+
+  it('leaves a server with nothing to ask when nobody is there, and nothing is answered for them', async () => {
+    for (const era of eras) {
+      const host = await hostIn(era, { ...all, surface: { name: 'script' } })
+      for (const [tool, params] of [
+        ['ask', form],
+        ['sample', request],
+      ] as const) {
+        const call = await host.call(`s__${tool}`, { params }, cli)
+        expect(textOf(call)).not.toMatch(/"action"|"role"/)
+      }
+      expect(host.activity().map((row) => row.kind)).not.toContain('elicitation')
+      expect(host.activity().map((row) => row.kind)).not.toContain('sampling')
+    }
+  })
+})
+
+describe('the official everything server', () => {
+  it('samples, elicits and lists roots through the person', async () => {
+    const model = scripted('claude-test', 'a fake completion')
+    const surface = person({
+      elicitation: () => ({ action: 'accept', content: { name: 'Ada', check: true } }),
+      'sampling-request': ({ params }) => ({
+        verdict: 'allow',
+        params: { ...params, systemPrompt: 'edited' },
+      }),
+      'sampling-result': ({ result }) => ({
+        verdict: 'allow',
+        result: { ...result, content: { type: 'text', text: 'edited answer' } },
+      }),
+      roots: () => ({ verdict: 'allow' }),
+    })
+    const host = await started({
+      servers: { everything },
+      rules,
+      surface,
+      models: [model],
+      roots: [{ uri: 'file:///srv/data', name: 'data' }],
+    })
+    await until(
+      () => host.tools().some((tool) => tool.name === 'everything__trigger-sampling-request'),
+      'conditional tools',
+    )
+    const sampled = await host.call(
+      'everything__trigger-sampling-request',
+      { prompt: 'hello', maxTokens: 7 },
+      cli,
+    )
+    expect(textOf(sampled)).toContain('edited answer')
+    expect(model.requests[0]).toMatchObject({ system: 'edited', maxTokens: 7 })
+    const elicited = await host.call('everything__trigger-elicitation-request', {}, cli)
+    expect(textOf(elicited)).toContain('Ada')
+    expect(textOf(await host.call('everything__get-roots-list', {}, cli))).toContain('file:///srv/data')
+    // The server's own list of roots was asked for outside any call.
+    expect(surface.asked.find((question) => question.kind === 'roots')?.cause).toEqual({
+      server: 'everything',
+    })
+  })
+})
+
+describe('the model for a request', () => {
+  const models = [
+    scripted('anthropic/claude-sonnet'),
+    scripted('openai/gpt-mini'),
+    scripted('ollama/llama'),
+  ] as const
+  const chosen = (...hints: (string | undefined)[]) =>
+    chooseModel([models[0], models[1], models[2]], {
+      hints: hints.map((name) => (name === undefined ? {} : { name })),
+    })
+
+  it.each<[(string | undefined)[], string, string]>([
+    [[], 'anthropic/claude-sonnet', 'it is the first of your models'],
+    [['gpt'], 'openai/gpt-mini', 'the server\'s hint "gpt" fits its name'],
+    [['haiku', 'LLAMA'], 'ollama/llama', 'the server\'s hint "LLAMA" fits its name'],
+    [['mini', 'sonnet'], 'openai/gpt-mini', 'the server\'s hint "mini" fits its name'],
+    [['', undefined, ' '], 'anthropic/claude-sonnet', 'it is the first of your models'],
+    [
+      ['gemini', 'nova'],
+      'anthropic/claude-sonnet',
+      "none of the server's hints (gemini, nova) fits a model, and it is the first of your models",
+    ],
+  ])('by the hints %j is %s', (hints, id, why) => {
+    expect(chosen(...hints)).toMatchObject({ model: { id }, why })
+  })
+})
+
+describe('where a question comes from', () => {
+  const origin = { server: 's', method: 'tools/call', target: 't', caller: 'cli' } as const
+  const asked = (params: Record<string, unknown>) => ({ id: 1, method: 'tools/call', params })
+
+  it('is what the transport says, among many calls', () => {
+    const origins = new Origins()
+    const [a, b] = [{ n: 1 }, { n: 2 }]
+    origins.begin({ ...origin, row: 1, arguments: a })
+    origins.begin({ ...origin, row: 2, arguments: b })
+    expect(origins.find('s', asked({ name: 't', arguments: { n: 2 } }))).toMatchObject({
+      row: 2,
+      cause: { arguments: b },
+    })
+    expect(origins.find('s', asked({ name: 'other', arguments: { n: 2 } })).row).toBeNull()
+    expect(origins.find('other', asked({ name: 't', arguments: { n: 2 } })).row).toBeNull()
+  })
+
+  it('is the only call under way where the transport does not say, and nothing where there are more', () => {
+    const origins = new Origins()
+    expect(origins.find('s', undefined)).toEqual({ cause: { server: 's' }, row: null })
+    const over = origins.begin({ ...origin, row: 1, arguments: { n: 1 } })
+    expect(origins.find('s', undefined)).toMatchObject({ row: 1, cause: { tool: 't', caller: 'cli' } })
+    origins.begin({ ...origin, row: 2, arguments: { n: 2 } })
+    expect(origins.find('s', undefined)).toEqual({ cause: { server: 's' }, row: null })
+    over()
+    expect(origins.find('s', undefined).row).toBe(2)
+  })
+
+  it('is a call like it, without a row, where two equal ones cannot be told apart', () => {
+    const origins = new Origins()
+    origins.begin({ ...origin, row: 1, arguments: { n: 1 } })
+    origins.begin({ ...origin, row: 2, arguments: { n: 1 } })
+    expect(origins.find('s', asked({ name: 't', arguments: { n: 1 } }))).toMatchObject({
+      row: null,
+      cause: { tool: 't', arguments: { n: 1 } },
+    })
+  })
+})

@@ -1,0 +1,286 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the placeholders are what is tested.
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ConfigError, loadConfig, parseConfig } from '../../src/config/index.ts'
+
+const read = (value: unknown, env: Record<string, string> = {}) => parseConfig(JSON.stringify(value), { env })
+const errorsOf = (config: ReturnType<typeof parseConfig>) =>
+  config.problems.filter((problem) => problem.severity === 'error')
+
+describe('servers', () => {
+  it('reads both kinds of server as they are written in the field', () => {
+    const config = read({
+      mcpServers: {
+        filesystem: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '/tmp'] },
+        github: { type: 'http', url: 'https://api.example/mcp/', headers: { Authorization: 'Bearer x' } },
+        off: { command: 'node', args: ['a.js'], env: { A: '1' }, cwd: '/srv', disabled: true },
+        old: { type: 'sse', url: 'http://127.0.0.1:3001/sse' },
+      },
+    })
+    expect(config.problems).toEqual([])
+    expect(config.servers).toEqual({
+      filesystem: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '/tmp'] },
+      github: { url: 'https://api.example/mcp/', headers: { Authorization: 'Bearer x' } },
+      off: { command: 'node', args: ['a.js'], env: { A: '1' }, cwd: '/srv', disabled: true },
+      old: { url: 'http://127.0.0.1:3001/sse' },
+    })
+  })
+
+  it.each([
+    ['a list', [], 'mcpServers.bad', 'must be an object'],
+    ['null', null, 'mcpServers.bad', 'must be an object'],
+    ['neither command nor url', {}, 'mcpServers.bad', 'needs "command"'],
+    ['both', { command: 'a', url: 'http://b' }, 'mcpServers.bad', 'both'],
+    ['an empty command', { command: '  ' }, 'mcpServers.bad.command', 'is empty'],
+    ['a command that is a list', { command: ['node', 'x'] }, 'mcpServers.bad.command', 'must be text'],
+    ['args as one text', { command: 'a', args: '-x' }, 'mcpServers.bad.args', 'must be a list'],
+    ['a number among args', { command: 'a', args: ['-p', 80] }, 'mcpServers.bad.args[1]', 'write "80"'],
+    ['null among args', { command: 'a', args: [null] }, 'mcpServers.bad.args[0]', 'must be text, not null'],
+    ['a number in env', { command: 'a', env: { PORT: 80 } }, 'mcpServers.bad.env.PORT', 'write "80"'],
+    ['env as a list', { command: 'a', env: ['A=1'] }, 'mcpServers.bad.env', 'must be an object'],
+    [
+      'an impossible variable',
+      { command: 'a', env: { 'A=B': '1' } },
+      'mcpServers.bad.env["A=B"]',
+      'not a name',
+    ],
+    ['a NUL', { command: 'a', args: ['x\0y'] }, 'mcpServers.bad', 'NUL'],
+    ['a url of another kind', { url: 'ftp://x' }, 'mcpServers.bad.url', 'http or https'],
+    [
+      'a password in its url',
+      { url: 'http://a:b@x/' },
+      'mcpServers.bad.url',
+      'must not hold a name or password',
+    ],
+    ['no url at all', { url: 'localhost' }, 'mcpServers.bad.url', 'http or https'],
+    [
+      'a header with a line break',
+      { url: 'http://x', headers: { A: 'b\nc: d' } },
+      'mcpServers.bad.headers.A',
+      'header',
+    ],
+    [
+      'a type that does not fit',
+      { type: 'http', command: 'a' },
+      'mcpServers.bad.type',
+      'but the entry has "command"',
+    ],
+    ['an unknown type', { type: 'websocket', url: 'http://x' }, 'mcpServers.bad.type', 'must be stdio'],
+    ['disabled as text', { command: 'a', disabled: 'yes' }, 'mcpServers.bad.disabled', 'true or false'],
+  ])('leaves out only the entry with %s, and says where and why', (_name, bad, path, message) => {
+    const config = read({ mcpServers: { first: { command: 'a' }, bad, last: { url: 'http://b/' } } })
+    expect(Object.keys(config.servers)).toEqual(['first', 'last'])
+    const problem = errorsOf(config).find((found) => found.path === path)
+    expect(problem?.message).toContain(message)
+    expect(problem?.file).toBe('config')
+  })
+
+  it('warns of fields that have no effect here', () => {
+    const config = read({ mcpServers: { a: { command: 'x', autoApprove: ['*'] } } })
+    expect(config.servers).toEqual({ a: { command: 'x' } })
+    expect(config.problems).toEqual([
+      {
+        file: 'config',
+        path: 'mcpServers.a.autoApprove',
+        severity: 'warning',
+        message: 'is not used by Jackfield',
+      },
+    ])
+  })
+
+  it('keeps servers named like parts of every object', () => {
+    const config = parseConfig('{"mcpServers":{"__proto__":{"command":"a"},"constructor":{"command":"b"}}}')
+    expect(Object.entries(config.servers)).toEqual([
+      ['__proto__', { command: 'a' }],
+      ['constructor', { command: 'b' }],
+    ])
+  })
+
+  it('says what is meant where the file has another form', () => {
+    expect(errorsOf(read({ servers: { a: { command: 'x' } } }))[0]?.message).toContain('Rename "servers"')
+  })
+})
+
+describe('variables', () => {
+  const command = (text: string, env: Record<string, string> = {}) =>
+    read({ mcpServers: { s: { command: text } } }, env)
+
+  it.each([
+    ['${A}', { A: 'x' }, 'x'],
+    ['-${A}-${B}-', { A: 'x', B: 'y' }, '-x-y-'],
+    ['${A:-z}', {}, 'z'],
+    ['${A:-z}', { A: '' }, 'z'],
+    ['${A:-}x', {}, 'x'],
+    ['${A:-a:-b}', {}, 'a:-b'],
+    ['${A}', { A: '${B}' }, '${B}'],
+    ['$A ${A%x} $$ ${} ${1}', { A: 'x' }, '$A ${A%x} $$ ${} ${1}'],
+  ])('%s becomes what the environment says', (text, env, expected) => {
+    expect(command(text, env).servers['s']).toEqual({ command: expected })
+  })
+
+  it('expands command, args, env, cwd, url and headers alike', () => {
+    const config = read(
+      {
+        mcpServers: {
+          a: { command: '${V}', args: ['${V}'], env: { K: '${V}' }, cwd: '${V}' },
+          b: { url: 'http://${V}/', headers: { Authorization: 'Bearer ${V}' } },
+        },
+      },
+      { V: 'v' },
+    )
+    expect(config.servers).toEqual({
+      a: { command: 'v', args: ['v'], env: { K: 'v' }, cwd: 'v' },
+      b: { url: 'http://v/', headers: { Authorization: 'Bearer v' } },
+    })
+  })
+
+  it('names server, field and variable of one that is not set, and keeps the others', () => {
+    const config = read({
+      mcpServers: { 'git hub': { command: 'a', env: { TOKEN: '${GH_TOKEN}' } }, ok: { command: 'b' } },
+    })
+    expect(Object.keys(config.servers)).toEqual(['ok'])
+    expect(config.problems).toHaveLength(1)
+    expect(config.problems[0]?.path).toBe('mcpServers["git hub"].env.TOKEN')
+    expect(config.problems[0]?.message).toContain('GH_TOKEN is not set')
+  })
+
+  it('does not take parts of every object for variables', () => {
+    expect(errorsOf(command('${constructor}'))[0]?.message).toContain('constructor is not set')
+  })
+
+  it('does not pass placeholders of other programs on as if they were values', () => {
+    expect(errorsOf(command('${input:token}'))[0]?.message).toContain('${input:token} is not supported')
+  })
+
+  it('does not ask for the variables of a disabled server', () => {
+    const config = read({ mcpServers: { s: { command: '${NOPE}', disabled: true } } })
+    expect(config.problems).toEqual([])
+    expect(config.servers['s']).toEqual({ command: '${NOPE}', disabled: true })
+  })
+})
+
+describe('the jackfield section', () => {
+  it('reads rules, roots, models, the default verdict and limits', () => {
+    const config = parseConfig(
+      JSON.stringify({
+        mcpServers: {},
+        jackfield: {
+          rules: [
+            { id: 'look', verdict: 'allow', server: 'fs', tool: 'read_*' },
+            { verdict: 'ask', hint: 'destructive', scope: 'session' },
+          ],
+          roots: ['src', '/srv/data', 'file:///opt', { uri: 'file:///home/x', name: 'x' }],
+          models: ['anthropic/claude', 'offline'],
+          defaultVerdict: 'deny',
+          limits: { connectTimeoutMs: 20_000 },
+        },
+      }),
+      { file: '/etc/jack/mcp.json' },
+    )
+    expect(config.problems).toEqual([])
+    expect(config.rules).toEqual([
+      { id: 'look', verdict: 'allow', server: 'fs', tool: 'read_*' },
+      { id: 'jackfield.rules[1]', verdict: 'ask', hint: 'destructive', scope: 'session' },
+    ])
+    expect(config.roots).toEqual([
+      { uri: 'file:///etc/jack/src' },
+      { uri: 'file:///srv/data' },
+      { uri: 'file:///opt' },
+      { uri: 'file:///home/x', name: 'x' },
+    ])
+    expect(config.models).toEqual(['anthropic/claude', 'offline'])
+    expect(config.defaultVerdict).toBe('deny')
+    expect(config.limits).toEqual({ connectTimeoutMs: 20_000 })
+  })
+
+  it.each([
+    ['a misspelt verdict', { rules: [{ verdict: 'denny', tool: 'rm' }] }, 'jackfield.rules[0].verdict'],
+    ['a rule without a verdict', { rules: [{ tool: 'rm' }] }, 'jackfield.rules[0].verdict'],
+    ['a misspelt field of a rule', { rules: [{ verdict: 'allow', tols: 'x' }] }, 'jackfield.rules[0].tols'],
+    ['an unset variable in a rule', { rules: [{ verdict: 'deny', tool: '${X}' }] }, 'X is not set'],
+    [
+      'a scope where nothing is remembered',
+      { rules: [{ verdict: 'allow', scope: 'always' }] },
+      'rules[0].scope',
+    ],
+    ['null for a rule', { rules: [null] }, 'jackfield.rules[0]'],
+    ['rules that are no list', { rules: {} }, 'jackfield.rules'],
+    ['a misspelt member', { rulez: [] }, 'jackfield.rulez'],
+    ['a wrong default', { defaultVerdict: 'yes' }, 'jackfield.defaultVerdict'],
+    ['null for the section', null, 'jackfield must be an object'],
+  ])(
+    'is refused whole for %s, because half a policy may allow what the whole forbids',
+    (_name, jackfield, told) => {
+      expect(() => read({ mcpServers: {}, jackfield })).toThrow(ConfigError)
+      expect(() => read({ mcpServers: {}, jackfield })).toThrow(told)
+    },
+  )
+
+  it.each([
+    'https://example.com/x',
+    'file://elsewhere/x',
+    'file:///a/../b',
+    'file:///a/%2e%2E/b',
+    'file:///a%2fb',
+  ])('does not take %s for a root', (uri) => {
+    const config = read({ mcpServers: {}, jackfield: { roots: [{ uri }, '/ok'] } })
+    expect(config.roots).toEqual([{ uri: 'file:///ok' }])
+    expect(errorsOf(config)[0]?.path).toBe('jackfield.roots[0]')
+  })
+})
+
+describe('files', () => {
+  let folder: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'jackfield-config-'))
+  })
+  afterEach(() => rm(folder, { recursive: true }))
+
+  it('reads a file, names it in problems, and does not change a byte of it', async () => {
+    const file = join(folder, 'mcp.json')
+    const text =
+      '\uFEFF{ "mcpServers": { "a": { "command": "${JF_T}" }, "b": {} }, "jackfield": {"roots": ["."]} }\n\n'
+    await writeFile(file, text)
+    const config = await loadConfig(file, { env: { JF_T: 'x' } })
+    expect(config.servers).toEqual({ a: { command: 'x' } })
+    expect(config.problems.map((problem) => problem.file)).toEqual([file])
+    expect(config.roots).toEqual([{ uri: pathToFileURL(folder).href }])
+    expect(await readFile(file, 'utf8')).toBe(text)
+  })
+
+  it('says that a file is missing, or a folder', async () => {
+    await expect(loadConfig(join(folder, 'none.json'))).rejects.toThrow(/none\.json: there is no such file/)
+    await expect(loadConfig(folder)).rejects.toThrow(/this is a folder/)
+  })
+
+  it('does not repeat secrets when the file is not JSON', async () => {
+    const file = join(folder, 'mcp.json')
+    await writeFile(file, '{ "mcpServers": { "a": { "env": { "K": "sk-secret" "x" } } } }')
+    const error = await loadConfig(file).catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(ConfigError)
+    expect(String(error)).toContain('is not valid JSON (line 1 column')
+    expect(String(error)).not.toContain('secret')
+  })
+})
+
+it('never throws anything but a ConfigError, whatever JSON the file holds', () => {
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 4 }), fc.anything({ withNullPrototype: true }), (text, anything) => {
+      for (const document of [
+        text,
+        JSON.stringify({ mcpServers: { a: anything }, jackfield: anything }) ?? '',
+      ]) {
+        try {
+          parseConfig(document, { env: {} })
+        } catch (error) {
+          if (!(error instanceof ConfigError)) throw error
+        }
+      }
+    }),
+    { numRuns: 500 },
+  )
+})

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest'
+import { modelsFromEnvironment } from '../../src/models/index.ts'
+
+const ids = (env: Record<string, string>): string[] => modelsFromEnvironment(env).map((model) => model.id)
+
+describe('models from the environment', () => {
+  test('without any key there is only the offline planner', () => {
+    expect(ids({})).toEqual(['offline'])
+    expect(modelsFromEnvironment({})[0]?.isLanguageModel).toBe(false)
+  })
+
+  test('each key brings its provider with a default model, and the offline planner comes last', () => {
+    expect(
+      ids({ OPENAI_API_KEY: 'a', ANTHROPIC_API_KEY: 'b', GEMINI_API_KEY: 'c', OLLAMA_HOST: 'd' }),
+    ).toEqual([
+      'anthropic/claude-sonnet-5-5',
+      'openai/gpt-6-sol',
+      'google/gemini-flash-latest',
+      'ollama/llama3.2',
+      'offline',
+    ])
+  })
+
+  test('an empty variable counts as not set', () => {
+    expect(ids({ OPENAI_API_KEY: ' ', JACKFIELD_MODEL: '' })).toEqual(['offline'])
+  })
+
+  test('JACKFIELD_MODEL puts its choice first', () => {
+    expect(
+      ids({ ANTHROPIC_API_KEY: 'b', OPENAI_API_KEY: 'a', JACKFIELD_MODEL: 'openai/org/model-x' })[0],
+    ).toBe('openai/org/model-x')
+    expect(ids({ ANTHROPIC_API_KEY: 'b', OPENAI_API_KEY: 'a', JACKFIELD_MODEL: 'openai' })[0]).toBe(
+      'openai/gpt-6-sol',
+    )
+    expect(ids({ ANTHROPIC_API_KEY: 'b', JACKFIELD_MODEL: 'offline' })).toEqual([
+      'offline',
+      'anthropic/claude-sonnet-5-5',
+    ])
+  })
+
+  test.each([
+    ['mistral/large', /no provider "mistral".*anthropic, openai, google/],
+    ['openai/gpt', /needs OPENAI_API_KEY, which is not set/],
+    ['anthropic/', /names no model/],
+  ])('JACKFIELD_MODEL=%s is refused with the reason', (wanted, words) => {
+    expect(() => ids({ ANTHROPIC_API_KEY: 'b', JACKFIELD_MODEL: wanted })).toThrow(words)
+  })
+
+  test('a compatible server without a model says which variable is missing', () => {
+    const env = { OPENAI_COMPATIBLE_BASE_URL: 'http://127.0.0.1:1/v1' }
+    expect(() => ids(env)).toThrow(/OPENAI_COMPATIBLE_MODEL/)
+    expect(ids({ ...env, JACKFIELD_MODEL: 'compatible/qwen' })).toEqual(['compatible/qwen', 'offline'])
+  })
+
+  test('an Ollama address that is none is refused', () => {
+    expect(() => ids({ OLLAMA_HOST: 'http://' })).toThrow(/OLLAMA_HOST/)
+  })
+})

@@ -1,0 +1,154 @@
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { openStore } from '../../src/store/index.ts'
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'jackfield-store-'))
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+const start = {
+  kind: 'call',
+  server: 's',
+  summary: 's: x',
+  cause: null,
+  detail: { arguments: { a: 1 } },
+} as const
+const key = { identity: 'i', tool: 't', definition: 'd' }
+
+describe('activity', () => {
+  it('is told from beginning to end, with what caused what', () => {
+    const { activity } = openStore(':memory:')
+    const call = activity.begin(start)
+    const inner = activity.begin({ ...start, kind: 'elicitation', cause: call, detail: {} })
+    expect(activity.list().map((row) => row.outcome)).toEqual(['running', 'running'])
+    activity.end(inner, { outcome: 'accepted', durationMs: 5, detail: {} })
+    const row = activity.end(call, { outcome: 'ok', durationMs: 12, detail: { result: 'done' } })
+    expect(row).toMatchObject({
+      id: call,
+      kind: 'call',
+      server: 's',
+      summary: 's: x',
+      outcome: 'ok',
+      durationMs: 12,
+      cause: null,
+      detail: { arguments: { a: 1 }, result: 'done' },
+    })
+    expect(Date.parse(row.at)).not.toBeNaN()
+    expect(activity.list().map((each) => [each.kind, each.cause, each.outcome])).toEqual([
+      ['call', null, 'ok'],
+      ['elicitation', call, 'accepted'],
+    ])
+  })
+
+  it('lists the newest, oldest first, by server and kind', () => {
+    const { activity } = openStore(':memory:')
+    const ids = ['a', 'b', 'a', 'b'].map((server, n) =>
+      activity.begin({ ...start, server, kind: n < 2 ? 'call' : 'read' }),
+    )
+    expect(activity.list({ server: 'a' }).map((row) => row.id)).toEqual([ids[0], ids[2]])
+    expect(activity.list({ kind: 'read' }).map((row) => row.id)).toEqual([ids[2], ids[3]])
+    expect(activity.list({ limit: 3 }).map((row) => row.id)).toEqual(ids.slice(1))
+    expect(activity.list({ server: "a' OR 1=1 --" })).toEqual([])
+  })
+
+  it('cannot be changed or deleted, nor ended twice', () => {
+    const file = join(folder, 'a.db')
+    const store = openStore(file)
+    const id = store.activity.begin(start)
+    store.activity.end(id, { outcome: 'ok', durationMs: 1, detail: {} })
+    expect(() => store.activity.end(id, { outcome: 'error', durationMs: 1, detail: {} })).toThrow()
+    store.close()
+    const raw = new DatabaseSync(file)
+    for (const statement of [
+      "UPDATE activity SET summary = 'x'",
+      'DELETE FROM activity',
+      "UPDATE activity_end SET outcome = 'ok'",
+      'DELETE FROM activity_end',
+    ]) {
+      expect(() => raw.exec(statement)).toThrow(/append-only/)
+    }
+    raw.close()
+  })
+
+  it('cuts what is too long, and says so', () => {
+    const { activity } = openStore(':memory:')
+    const id = activity.begin(start)
+    const long = 'x'.repeat(400_000)
+    const deep = { a: {} }
+    let at: Record<string, unknown> = deep.a
+    for (let i = 0; i < 100; i++) at = at['b'] = {}
+    const row = activity.end(id, {
+      outcome: 'ok',
+      durationMs: 1,
+      detail: { short: 'kept', long, deep, items: Array.from({ length: 1000 }, (_, n) => n) },
+    })
+    expect(row.detail['short']).toBe('kept')
+    expect(row.detail['long']).toMatch(/^x{2000}… \[398000 more characters\]$/)
+    expect(JSON.stringify(row.detail['items'])).toContain('900 more items')
+    expect(JSON.stringify(row.detail['deep'])).toContain('nested deeper')
+    expect(JSON.stringify(row.detail).length).toBeLessThan(10_000)
+  })
+})
+
+describe('the file', () => {
+  it('keeps activity and lasting answers, and numbers go on', () => {
+    const file = join(folder, 'deep', 'er', 'store.db')
+    const first = openStore(file)
+    const id = first.activity.begin(start)
+    first.grants.put(key, 'allow', 's')
+    first.close()
+    const second = openStore(file)
+    expect(second.activity.list()).toMatchObject([{ id, outcome: 'running' }])
+    expect(second.activity.begin(start)).toBe(id + 1)
+    expect(second.grants.find(key)).toBe('allow')
+    for (const other of [{ identity: 'x' }, { tool: 'x' }, { definition: 'x' }]) {
+      expect(second.grants.find({ ...key, ...other })).toBeUndefined()
+    }
+    second.grants.put(key, 'deny', 's')
+    expect(second.grants.find(key)).toBe('deny')
+    second.close()
+  })
+
+  it('is for its owner only', async () => {
+    const file = join(folder, 'store.db')
+    openStore(file).close()
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+  })
+
+  it('is shared by two programs', () => {
+    const file = join(folder, 'store.db')
+    const [one, two] = [openStore(file), openStore(file)]
+    const ids = [one, two, one, two].map((store) => store.activity.begin(start))
+    expect(new Set(ids).size).toBe(4)
+    expect(one.activity.list().map((row) => row.id)).toEqual(ids)
+    one.close()
+    two.close()
+  })
+
+  it('of a newer version is left alone', () => {
+    const file = join(folder, 'store.db')
+    const raw = new DatabaseSync(file)
+    raw.exec('PRAGMA user_version = 99')
+    raw.close()
+    expect(() => openStore(file)).toThrow(/newer Jackfield wrote it \(store version 99/)
+  })
+
+  it('that is no store is named in the error', async () => {
+    const file = join(folder, 'store.db')
+    await writeFile(file, 'not a database, but long enough to look like one'.repeat(50))
+    expect(() => openStore(file)).toThrow(/Cannot use .*store\.db as the store/)
+  })
+
+  it('needs node:sqlite, and says so in one line where it is missing', () => {
+    const spy = vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined)
+    expect(() => openStore(':memory:')).toThrow(
+      /^The host keeps its activity in node:sqlite.*Run Node 22\.13 or newer\.$/,
+    )
+    spy.mockRestore()
+  })
+})

@@ -1,0 +1,220 @@
+import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import type { JsonObject } from '../jsonrpc/message.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import type {
+  CreateMessageParams,
+  CreateMessageResult,
+  ElicitParams,
+  ElicitResult,
+  ElicitSchema,
+  QuestionMethod,
+  Root,
+} from '../protocol/asking.ts'
+import type { ClientCapabilities } from '../protocol/capabilities.ts'
+import type { SamplingContent } from '../protocol/content.ts'
+import { checkElicitContent, checkElicitSchema, checkSampling, fillDefaults } from '../protocol/elicit.ts'
+import type { ProtocolVersion } from '../protocol/methods.ts'
+import type { AnswerHandlers, AskContext, ConnectOptions } from './types.ts'
+
+/** Answers a server's questions with the caller's handlers, and holds both sides to the rules. */
+export class Answers {
+  readonly #handlers: AnswerHandlers
+  readonly #capabilities: ClientCapabilities
+
+  constructor(options: ConnectOptions) {
+    this.#handlers = options
+    this.#capabilities = capabilitiesOf(options)
+  }
+
+  /** What to declare. Only sessions can hear that roots change. */
+  capabilities(era: 'session' | 'stateless'): ClientCapabilities {
+    const { roots, ...rest } = this.#capabilities
+    if (roots === undefined) return rest
+    return { ...rest, roots: era === 'session' ? { listChanged: true } : {} }
+  }
+
+  /** Whether there is a handler for this kind of question. */
+  can(method: string): method is QuestionMethod {
+    switch (method) {
+      case 'elicitation/create':
+        return this.#handlers.onElicit !== undefined
+      case 'sampling/createMessage':
+        return this.#handlers.onSample !== undefined
+      case 'roots/list':
+        return this.#handlers.onRoots !== undefined
+      default:
+        return false
+    }
+  }
+
+  /**
+   * The answer to one question.
+   * @throws RpcError for a question against the rules, or the one its handler threw
+   * @throws McpError 'INVALID' for a handler's answer against the rules
+   */
+  async answer(
+    method: QuestionMethod,
+    params: JsonObject,
+    context: AskContext,
+    version: ProtocolVersion,
+  ): Promise<JsonObject> {
+    switch (method) {
+      case 'elicitation/create':
+        return this.#elicit(params, context)
+      case 'sampling/createMessage':
+        return this.#sample(params, context, version)
+      case 'roots/list':
+        return this.#roots(context)
+    }
+  }
+
+  async #elicit(params: JsonObject, context: AskContext): Promise<JsonObject> {
+    const question = this.#form(params) ?? this.#visit(params)
+    const answer = await handler(this.#handlers.onElicit, 'elicitation')(question, context)
+    if (!isElicitResult(answer)) {
+      throw invalid('onElicit must return an object whose action is accept, decline or cancel')
+    }
+    const bare: JsonObject = answer._meta === undefined ? {} : { _meta: answer._meta }
+    if (answer.action !== 'accept' || question.mode === 'url') return { ...bare, action: answer.action }
+    const content = fillDefaults(question.requestedSchema, answer.content ?? {})
+    const fault = checkElicitContent(question.requestedSchema, content)
+    if (fault !== undefined) throw invalid(`onElicit accepted with values that do not fit the form: ${fault}`)
+    return { ...bare, action: 'accept', content }
+  }
+
+  #form(params: JsonObject): Extract<ElicitParams, { mode?: 'form' }> | undefined {
+    const { mode = 'form', message, requestedSchema } = params
+    if (mode !== 'form') return undefined
+    if (this.#capabilities.elicitation?.form === undefined) throw refused('this client shows no forms')
+    if (typeof message !== 'string') throw refused('a form needs a "message"')
+    if (!isElicitSchema(requestedSchema)) throw refused(checkElicitSchema(requestedSchema) ?? 'bad form')
+    return { ...params, mode: 'form', message, requestedSchema }
+  }
+
+  #visit(params: JsonObject): Extract<ElicitParams, { mode: 'url' }> {
+    const { mode, message, url } = params
+    if (mode !== 'url') throw refused(`there is no elicitation mode ${JSON.stringify(mode)}`)
+    if (this.#capabilities.elicitation?.url === undefined) throw refused('this client visits no URLs')
+    if (typeof message !== 'string') throw refused('a URL needs a "message"')
+    if (typeof url !== 'string' || !isWebUrl(url)) throw refused('"url" must be an http or https URL')
+    return { ...params, mode, message, url }
+  }
+
+  async #sample(params: JsonObject, context: AskContext, version: ProtocolVersion): Promise<JsonObject> {
+    if (!isSampling(params)) throw refused('"messages" must be a list of messages with a role and content')
+    const { sampling } = this.#capabilities
+    if ((params.tools !== undefined || params.toolChoice !== undefined) && sampling?.tools === undefined) {
+      throw refused('this client does not sample with tools')
+    }
+    const fault = checkSampling(params)
+    if (fault !== undefined) throw refused(fault)
+    const { includeContext, ...rest } = params
+    const request: CreateMessageParams =
+      includeContext === undefined || sampling?.context === undefined ? rest : { ...rest, includeContext }
+    const answer = await handler(this.#handlers.onSample, 'sampling')(request, context)
+    return sampled(answer, request, version)
+  }
+
+  async #roots(context: AskContext): Promise<JsonObject> {
+    const { onRoots } = this.#handlers
+    const roots = Array.isArray(onRoots) ? onRoots : await handler(onRoots, 'roots')(context)
+    if (!Array.isArray(roots) || !roots.every(isRoot)) {
+      throw invalid('onRoots must give a list of roots whose "uri" begins with file://')
+    }
+    return { roots }
+  }
+}
+
+function capabilitiesOf(options: ConnectOptions): ClientCapabilities {
+  const { elicitation, sampling, onElicit, onSample, onRoots, experimental, extensions } = options
+  if (onElicit === undefined && (elicitation?.form || elicitation?.url)) {
+    throw invalid('"elicitation" needs the handler "onElicit"')
+  }
+  if (onSample === undefined && (sampling?.tools || sampling?.context)) {
+    throw invalid('"sampling" needs the handler "onSample"')
+  }
+  const all: ClientCapabilities = {}
+  if (onElicit !== undefined) {
+    const { form = elicitation?.url !== true, url = false } = elicitation ?? {}
+    if (!form && !url) throw invalid('"elicitation" must allow forms, URLs or both')
+    all.elicitation = { ...(form ? { form: {} } : {}), ...(url ? { url: {} } : {}) }
+  }
+  if (onSample !== undefined) {
+    all.sampling = {
+      ...(sampling?.tools ? { tools: {} } : {}),
+      ...(sampling?.context ? { context: {} } : {}),
+    }
+  }
+  if (onRoots !== undefined) all.roots = {}
+  if (experimental !== undefined) all.experimental = experimental
+  if (extensions !== undefined) all.extensions = extensions
+  return all
+}
+
+function handler<T>(found: T | undefined, kind: string): T {
+  if (found === undefined) throw new RpcError(ErrorCode.MethodNotFound, `This client answers no ${kind}`)
+  return found
+}
+
+function sampled(
+  answer: CreateMessageResult,
+  request: CreateMessageParams,
+  version: ProtocolVersion,
+): JsonObject {
+  if (!isObject(answer) || typeof answer.model !== 'string') throw invalid('onSample must name its "model"')
+  if (answer.role !== 'assistant' && answer.role !== 'user') throw invalid('onSample must give a "role"')
+  const blocks: SamplingContent[] = Array.isArray(answer.content) ? answer.content : [answer.content]
+  if (!blocks.every(isBlock)) throw invalid('onSample must give "content" blocks')
+  if (request.tools === undefined && blocks.some((block) => block.type === 'tool_use')) {
+    throw invalid('onSample used a tool, but the request offers none')
+  }
+  const [only] = blocks
+  if (!Array.isArray(answer.content) || version >= '2025-11-25') return { ...answer }
+  if (blocks.length !== 1 || only === undefined) {
+    throw invalid(`Revision ${version} has room for one content block in a sampled message`)
+  }
+  return { ...answer, content: only }
+}
+
+function isElicitResult(value: unknown): value is ElicitResult {
+  return isObject(value) && ['accept', 'decline', 'cancel'].includes(String(value['action']))
+}
+
+function isElicitSchema(value: unknown): value is ElicitSchema {
+  return checkElicitSchema(value) === undefined
+}
+
+function isSampling(params: JsonObject): params is JsonObject & CreateMessageParams {
+  const { messages, tools } = params
+  return (
+    Array.isArray(messages) &&
+    messages.every(
+      (message) =>
+        isObject(message) &&
+        (message['role'] === 'user' || message['role'] === 'assistant') &&
+        (Array.isArray(message['content']) ? message['content'].every(isBlock) : isBlock(message['content'])),
+    ) &&
+    (tools === undefined || Array.isArray(tools))
+  )
+}
+
+function isBlock(value: unknown): value is SamplingContent {
+  return isObject(value) && typeof value['type'] === 'string'
+}
+
+function isRoot(value: unknown): value is Root {
+  if (!isObject(value) || typeof value['uri'] !== 'string') return false
+  return value['uri'].startsWith('file://') && URL.canParse(value['uri'])
+}
+
+function isWebUrl(url: string): boolean {
+  return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
+}
+
+function refused(why: string): RpcError {
+  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`)
+}
+
+function invalid(why: string): McpError {
+  return new McpError('INVALID', why)
+}

@@ -1,0 +1,228 @@
+import type { JsonObject, JsonRpcNotification } from '../jsonrpc/message.ts'
+import type {
+  CallToolResult,
+  CompleteParams,
+  CompleteResult,
+  GetPromptResult,
+  LoggingLevel,
+  Prompt,
+  ReadResourceResult,
+  Resource,
+  ResourceTemplate,
+  SubscriptionFilter,
+  Tool,
+} from '../protocol/definitions.ts'
+import { type ClientMethod, type ClientRequests, methods } from '../protocol/methods.ts'
+import type { Answers } from './answers.ts'
+import { Cache } from './cache.ts'
+import { changeIn } from './changes.ts'
+import type { Era } from './era.ts'
+import { guarded } from './guard.ts'
+import { allPages, type Page } from './lists.ts'
+import { Requests } from './requests.ts'
+import { assertResult } from './shapes.ts'
+import { ToolBook } from './tools.ts'
+import type {
+  CallOptions,
+  Client,
+  ConnectOptions,
+  ReadOptions,
+  ServerChange,
+  ServerFacts,
+  Watch,
+} from './types.ts'
+import type { Wire } from './wire.ts'
+
+export const defaultTimeoutMs = 60_000
+const defaultMaxTotalMs = 3_600_000
+const defaultMaxRounds = 10
+
+const clientMethods: ReadonlySet<string> = new Set(
+  Object.entries(methods).flatMap(([name, { from }]) => (from === 'client' ? [name] : [])),
+)
+
+type ListMethod = 'tools/list' | 'resources/list' | 'resources/templates/list' | 'prompts/list'
+
+export interface ClientParts {
+  readonly wire: Wire
+  readonly answers: Answers
+  readonly options: ConnectOptions
+  /** Makes the era; `publish` is how it tells the client of changes. */
+  readonly era: (publish: (change: ServerChange) => void) => Era
+}
+
+/** One connection to one server, of either era. */
+export class McpClient implements Client {
+  readonly closed: Promise<Error | undefined>
+  readonly #wire: Wire
+  readonly #era: Era
+  readonly #options: ConnectOptions
+  readonly #cache = new Cache()
+  readonly #tools: ToolBook
+  readonly #requests: Requests
+  readonly #warn: (text: string) => void
+
+  constructor({ wire, answers, options, era }: ClientParts) {
+    this.#wire = wire
+    this.#options = options
+    this.#era = era((change) => this.#publish(change))
+    this.#warn = (text) => wire.warn(text)
+    this.#tools = new ToolBook(wire.link.hasHeaders && this.#era.facts.era === 'stateless', this.#warn)
+    this.#requests = new Requests({
+      wire,
+      era: this.#era,
+      answers,
+      tools: this.#tools,
+      timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
+      maxTotalMs: options.maxTotalMs ?? defaultMaxTotalMs,
+      maxRounds: options.maxRounds ?? defaultMaxRounds,
+      relist: async () => {
+        await this.tools({ cache: 'refresh' })
+      },
+    })
+    this.closed = wire.link.closed
+  }
+
+  get server(): ServerFacts {
+    return this.#era.facts
+  }
+
+  tools(options: ReadOptions = {}): Promise<Tool[]> {
+    return this.#all('tools/list', ({ tools }) => tools, options)
+  }
+
+  resources(options: ReadOptions = {}): Promise<Resource[]> {
+    return this.#all('resources/list', ({ resources }) => resources, options)
+  }
+
+  templates(options: ReadOptions = {}): Promise<ResourceTemplate[]> {
+    return this.#all('resources/templates/list', ({ resourceTemplates }) => resourceTemplates, options)
+  }
+
+  prompts(options: ReadOptions = {}): Promise<Prompt[]> {
+    return this.#all('prompts/list', ({ prompts }) => prompts, options)
+  }
+
+  call(name: string, args: JsonObject = {}, options: CallOptions = {}): Promise<CallToolResult> {
+    return this.request('tools/call', { name, arguments: args }, options)
+  }
+
+  async read(uri: string, options: ReadOptions = {}): Promise<ReadResourceResult> {
+    return (await this.#cached('resources/read', { uri }, options)).result
+  }
+
+  prompt(
+    name: string,
+    args: Record<string, string> = {},
+    options: CallOptions = {},
+  ): Promise<GetPromptResult> {
+    return this.request('prompts/get', { name, arguments: args }, options)
+  }
+
+  async complete(params: CompleteParams, options: CallOptions = {}): Promise<CompleteResult['completion']> {
+    return (await this.request('completion/complete', params, options)).completion
+  }
+
+  async watch(filter: SubscriptionFilter, onChange?: ConnectOptions['onChange']): Promise<Watch> {
+    return this.#era.watch(filter, guarded(onChange ?? (() => {}), 'onChange', this.#warn))
+  }
+
+  setLogLevel(level: LoggingLevel | undefined): Promise<void> {
+    return this.#era.setLogLevel(level)
+  }
+
+  rootsChanged(): Promise<void> {
+    return this.#era.rootsChanged()
+  }
+
+  ping(options: CallOptions = {}): Promise<void> {
+    return this.#era.ping(options)
+  }
+
+  request<M extends ClientMethod>(
+    method: M,
+    params?: ClientRequests[M]['params'],
+    options?: CallOptions,
+  ): Promise<ClientRequests[M]['result']>
+  request(method: string, params?: JsonObject, options?: CallOptions): Promise<JsonObject>
+  async request(method: string, params: object = {}, options: CallOptions = {}): Promise<object> {
+    const done = isClientMethod(method)
+      ? await this.#known(method, { ...params }, options)
+      : await this.#requests.perform(method, { ...params }, options)
+    return done.result
+  }
+
+  close(): Promise<void> {
+    return this.#wire.link.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  /** A notice came that belongs to no request and no subscription. */
+  notice(message: JsonRpcNotification): void {
+    const change = changeIn(message)
+    if (change === undefined) return
+    this.#publish(change)
+    this.#era.changed(change)
+  }
+
+  #all<M extends ListMethod, T>(
+    method: M,
+    entriesOf: (result: ClientRequests[M]['result']) => T[],
+    options: ReadOptions,
+  ): Promise<T[]> {
+    const page = async (cursor: string | undefined): Promise<Page<T>> => {
+      const { result, cached } = await this.#cached(method, cursor === undefined ? {} : { cursor }, options)
+      return { entries: entriesOf(result), nextCursor: result['nextCursor'], cached }
+    }
+    return allPages(method, page, () => this.#cache.dropMethod(method))
+  }
+
+  async #cached<M extends ListMethod | 'resources/read'>(
+    method: M,
+    params: JsonObject,
+    { cache = 'use', ...options }: ReadOptions,
+  ): Promise<{ result: JsonObject & ClientRequests[M]['result']; cached: boolean }> {
+    const keeps = this.#options.cache !== false && cache !== 'bypass'
+    const key = options.meta === undefined ? params : { ...params, _meta: options.meta }
+    const hit = keeps && cache === 'use' ? this.#cache.get(method, key) : undefined
+    if (hit !== undefined) {
+      assertResult(method, hit, this.#warn)
+      return { result: hit, cached: true }
+    }
+    const { epoch } = this.#cache
+    const { result, rounds } = await this.#known(method, params, options)
+    if (keeps && rounds === 0) this.#cache.put(method, key, result, epoch)
+    return { result, cached: false }
+  }
+
+  /** A request of the protocol itself, its result held to what the protocol and the tools promise. */
+  async #known<M extends ClientMethod>(
+    method: M,
+    params: JsonObject,
+    options: CallOptions,
+  ): Promise<{ result: JsonObject & ClientRequests[M]['result']; rounds: number }> {
+    const { result, rounds } = await this.#requests.perform(method, params, options)
+    if (method === 'tools/list') {
+      assertResult('tools/list', result, this.#warn)
+      result.tools = this.#tools.learn(result.tools)
+    }
+    assertResult(method, result, this.#warn)
+    if (method === 'tools/call') {
+      this.#tools.checkResult(params['name'], result, this.server.revision >= '2025-06-18')
+    }
+    return { result, rounds }
+  }
+
+  #publish(change: ServerChange): void {
+    this.#cache.drop(change)
+    if (change.type === 'tools') this.#tools.clear()
+    this.#options.onChange?.(change)
+  }
+}
+
+function isClientMethod(method: string): method is ClientMethod {
+  return clientMethods.has(method)
+}

@@ -1,0 +1,120 @@
+import { McpError } from '../jsonrpc/error.ts'
+import { http } from '../links/http.ts'
+import type { Link, LinkFactory } from '../links/link.ts'
+import { memory } from '../links/memory.ts'
+import type { Implementation } from '../protocol/definitions.ts'
+import { type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
+import { latest } from '../protocol/revisions.ts'
+import type { Server } from '../server/server.ts'
+import { Answers } from './answers.ts'
+import { type ClientParts, defaultTimeoutMs, McpClient } from './client.ts'
+import { Door } from './door.ts'
+import { guarded } from './guard.ts'
+import { type Greeting, hello } from './hello.ts'
+import { initialize } from './initialize.ts'
+import { Legacy } from './legacy.ts'
+import { Modern } from './modern.ts'
+import { Scope } from './scope.ts'
+import type { Client, ConnectOptions, ServerFacts } from './types.ts'
+import type { Wire } from './wire.ts'
+
+const defaultConnectMs = 30_000
+const defaultProbeMs = 5_000
+const unnamed: Implementation = { name: 'jackfield', version: '0' }
+
+/** What `connect` reaches: a URL, a server in this process, or any transport's link. */
+export type Target = string | URL | Server | Link | LinkFactory
+
+/**
+ * Connects to a server and learns which revision it speaks. A URL is reached over Streamable HTTP, a server value in
+ * this process; `stdio` and `http` make links for everything else.
+ * @throws McpError 'CONNECT_FAILED', 'VERSION_MISMATCH', 'UNAUTHORIZED' or 'TIMEOUT'; nothing is left running then
+ */
+export function connect<S extends Server>(target: S, options?: ConnectOptions): Promise<Client<S>>
+export function connect<S = unknown>(target: Target, options?: ConnectOptions): Promise<Client<S>>
+export async function connect(target: Target, given: ConnectOptions = {}): Promise<Client> {
+  const options = withGuards(given)
+  const answers = new Answers(options)
+  const scope = connecting(options, options.signal)
+  const greeting: Greeting = {
+    info: options.info ?? unnamed,
+    versions: versionsIn(options),
+    capabilities: (era) => answers.capabilities(era),
+    probeTimeoutMs: options.probeTimeoutMs ?? defaultProbeMs,
+  }
+  const door = new Door(linkFor(target), options, answers)
+  try {
+    scope.signal.throwIfAborted()
+    const { wire, facts } = await hello(() => door.open(scope), greeting, scope)
+    const client = new McpClient({ wire, answers, options, era: eraFor(wire, facts, greeting, options) })
+    door.enter(client)
+    const { logLevel } = options
+    if (logLevel !== undefined && facts.capabilities.logging !== undefined) await client.setLogLevel(logLevel)
+    client.closed.then((reason) => options.onClose?.(reason))
+    return client
+  } catch (error) {
+    await door.close()
+    throw asConnectError(error)
+  } finally {
+    scope.close()
+  }
+}
+
+function connecting(options: ConnectOptions, signal?: AbortSignal): Scope {
+  const { connectTimeoutMs: ms = defaultConnectMs } = options
+  return new Scope({ what: 'the attempt to connect', signal, idleMs: ms, totalMs: ms })
+}
+
+function linkFor(target: Target): Link | LinkFactory {
+  if (typeof target === 'string' || target instanceof URL) return http(target)
+  if (typeof target === 'function' || 'request' in target) return target
+  return memory(target)
+}
+
+function versionsIn({ revisions = protocolVersions }: ConnectOptions): ProtocolVersion[] {
+  const known = protocolVersions.filter((version) => revisions.includes(version)).reverse()
+  if (known.length > 0) return known
+  throw new McpError('INVALID', `"revisions" must hold at least one of ${protocolVersions.join(', ')}`)
+}
+
+function eraFor(
+  wire: Wire,
+  facts: ServerFacts,
+  greeting: Greeting,
+  options: ConnectOptions,
+): ClientParts['era'] {
+  const { logLevel, timeoutMs = defaultTimeoutMs } = options
+  if (facts.era === 'stateless') {
+    const { info } = greeting
+    const capabilities = greeting.capabilities('stateless')
+    return (publish) => new Modern({ wire, facts, info, capabilities, logLevel, timeoutMs, publish })
+  }
+  const versions = greeting.versions.filter((version) => version < latest)
+  const renew = async (): Promise<ServerFacts> => {
+    const scope = connecting(options)
+    try {
+      return await initialize(wire, greeting, versions, scope)
+    } finally {
+      scope.close()
+    }
+  }
+  return (publish) => new Legacy({ wire, facts, timeoutMs, initialize: renew, publish })
+}
+
+function withGuards(options: ConnectOptions): ConnectOptions {
+  const { onWarning, onLog, onChange, onMessage, onClose } = options
+  const report = guarded(onWarning ?? (() => {}), 'onWarning', () => {})
+  return {
+    ...options,
+    onWarning: report,
+    ...(onLog && { onLog: guarded(onLog, 'onLog', report) }),
+    ...(onChange && { onChange: guarded(onChange, 'onChange', report) }),
+    ...(onMessage && { onMessage: guarded(onMessage, 'onMessage', report) }),
+    ...(onClose && { onClose: guarded(onClose, 'onClose', report) }),
+  }
+}
+
+function asConnectError(error: unknown): unknown {
+  if (!(error instanceof McpError) || error.code !== 'CONNECTION_CLOSED') return error
+  return new McpError('CONNECT_FAILED', error.message, { cause: error, details: { ...error.details } })
+}

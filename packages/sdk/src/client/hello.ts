@@ -1,0 +1,230 @@
+import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import type { JsonObject } from '../jsonrpc/message.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import type { ClientCapabilities } from '../protocol/capabilities.ts'
+import { isImplementation } from '../protocol/client-meta.ts'
+import type { Implementation } from '../protocol/definitions.ts'
+import { MetaKey } from '../protocol/meta.ts'
+import type { ProtocolVersion } from '../protocol/methods.ts'
+import { latest } from '../protocol/revisions.ts'
+import { begin, initialize, isCapabilitySet, newestOf, offer } from './initialize.ts'
+import { envelope } from './modern.ts'
+import { type Branch, branch, type Scope } from './scope.ts'
+import type { ServerFacts } from './types.ts'
+import type { Wire } from './wire.ts'
+
+/** How this client introduces itself. */
+export interface Greeting {
+  readonly info: Implementation
+  /** Revisions to offer, newest first. */
+  readonly versions: readonly ProtocolVersion[]
+  capabilities(era: 'session' | 'stateless'): ClientCapabilities
+  readonly probeTimeoutMs: number
+}
+
+/** A server, met. */
+export interface Met {
+  readonly wire: Wire
+  readonly facts: ServerFacts
+}
+
+type Probed =
+  | { readonly kind: 'modern'; readonly facts: ServerFacts }
+  /** No sign of the modern era; `version` when the server named one that is older. */
+  | { readonly kind: 'legacy'; readonly version?: ProtocolVersion; readonly why: string }
+  /** The connection did not survive the question. */
+  | { readonly kind: 'gone'; readonly error: McpError }
+  | { readonly kind: 'silent' }
+
+/**
+ * Learns once which revision the server speaks: `server/discover` first, `initialize` where that says nothing. The
+ * same process and connection serve both; only a server that ends on the question is started again, through `open`.
+ */
+export async function hello(open: () => Promise<Wire>, greeting: Greeting, scope: Scope): Promise<Met> {
+  const { versions } = greeting
+  const modern = versions.filter(isModern)
+  const legacy = versions.filter((version) => !isModern(version))
+  const wire = await open()
+  const [preferred] = modern
+  if (preferred === undefined) return { wire, facts: await initialize(wire, greeting, legacy, scope) }
+
+  const asking = branch(scope.signal)
+  const probe = discover(wire, greeting, preferred, scope, asking.signal).finally(asking.release)
+  if (legacy.length === 0) return { wire, facts: modernOnly(await probe, modern) }
+  const probed = await orSilence(probe, greeting.probeTimeoutMs)
+  switch (probed.kind) {
+    case 'modern':
+      return { wire, facts: probed.facts }
+    case 'legacy':
+      return { wire, facts: await initialize(wire, greeting, legacyFrom(legacy, probed.version), scope) }
+    case 'silent':
+      return { wire, facts: await initializeOrLate(wire, greeting, legacy, scope, probe, asking) }
+    case 'gone': {
+      const fresh = await open()
+      return { wire: fresh, facts: await initialize(fresh, greeting, legacy, scope) }
+    }
+  }
+}
+
+function isModern(version: ProtocolVersion): boolean {
+  return version >= latest
+}
+
+function legacyFrom(
+  legacy: readonly ProtocolVersion[],
+  wanted: ProtocolVersion | undefined,
+): readonly ProtocolVersion[] {
+  return wanted === undefined ? legacy : legacy.filter((version) => version <= wanted)
+}
+
+function modernOnly(probed: Probed, modern: readonly ProtocolVersion[]): ServerFacts {
+  if (probed.kind === 'modern') return probed.facts
+  if (probed.kind === 'gone') throw probed.error
+  const why = probed.kind === 'legacy' ? ` (${probed.why})` : ''
+  throw new McpError(
+    'VERSION_MISMATCH',
+    `The server does not speak ${modern.join(' or ')}${why}. To reach it, allow older revisions in the option "revisions".`,
+  )
+}
+
+async function orSilence(probe: Promise<Probed>, ms: number): Promise<Probed> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const silence = new Promise<Probed>((resolve) => {
+    timer = setTimeout(() => resolve({ kind: 'silent' }), ms)
+  })
+  try {
+    return await Promise.race([probe, silence])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** A slow server may still answer the first question, and is then modern after all. */
+async function initializeOrLate(
+  wire: Wire,
+  greeting: Greeting,
+  legacy: readonly ProtocolVersion[],
+  scope: Scope,
+  probe: Promise<Probed>,
+  asking: Branch,
+): Promise<ServerFacts> {
+  const offering = branch(scope.signal)
+  const late = new Promise<ServerFacts>((resolve) => {
+    probe.then(
+      (probed) => {
+        if (probed.kind === 'modern') resolve(probed.facts)
+      },
+      () => {},
+    )
+  })
+  try {
+    const offered = offer(wire, greeting, legacy, scope, offering.signal)
+    const first = await Promise.race([offered.then((result) => ({ result })), late])
+    if (!('result' in first)) return first
+    asking.abort(new McpError('CANCELLED', 'The server began a session instead'))
+    return await begin(wire, first.result, legacy)
+  } finally {
+    offering.abort(new McpError('CANCELLED', 'The server answered server/discover after all'))
+    offering.release()
+  }
+}
+
+/** Asks `server/discover`, again where the server says with which version. Rejects when it makes no sense to go on. */
+async function discover(
+  wire: Wire,
+  greeting: Greeting,
+  preferred: ProtocolVersion,
+  scope: Scope,
+  signal: AbortSignal,
+): Promise<Probed> {
+  let version = preferred
+  for (let attempt = 0; ; attempt++) {
+    const meta = envelope(version, greeting.info, greeting.capabilities('stateless'), undefined)
+    try {
+      const params = { _meta: meta }
+      const { result } = await wire.exchange({ method: 'server/discover', params, scope, signal })
+      return read(result, greeting)
+    } catch (error) {
+      if (!(error instanceof RpcError)) return afterFailure(error, wire)
+      const named = supportedIn(error)
+      const ours = named && greeting.versions.filter((version) => named.includes(version))
+      if (named === undefined && !isModernError(error)) return { kind: 'legacy', why: error.message }
+      if (ours !== undefined) {
+        const newest = newestOf(ours)
+        if (newest === undefined) throw mismatch(named ?? [], greeting)
+        if (!isModern(newest)) return { kind: 'legacy', version: newest, why: error.message }
+        version = newest
+      }
+      if (attempt > 0) throw refused(error)
+    }
+  }
+}
+
+function refused(error: RpcError): McpError {
+  const why = `${error.message} (${error.code})`
+  return new McpError('CONNECT_FAILED', `The server refused server/discover twice: ${why}`, { cause: error })
+}
+
+function isModernError({ code }: RpcError): boolean {
+  return code === ErrorCode.HeaderMismatch || code === ErrorCode.MissingRequiredClientCapability
+}
+
+function supportedIn({ code, data }: RpcError): string[] | undefined {
+  if (code !== ErrorCode.UnsupportedProtocolVersion || !isObject(data)) return undefined
+  const { supported } = data
+  return Array.isArray(supported) && supported.every((name) => typeof name === 'string')
+    ? supported
+    : undefined
+}
+
+/** What a failed question says about the server. Rethrows where the server cannot be reached at all. */
+function afterFailure(error: unknown, wire: Wire): Probed {
+  if (!(error instanceof McpError)) throw error
+  switch (error.code) {
+    case 'CONNECTION_CLOSED':
+      return wire.isOpen ? { kind: 'legacy', why: error.message } : { kind: 'gone', error }
+    case 'HTTP':
+    case 'PROTOCOL':
+      return { kind: 'legacy', why: error.message }
+    default:
+      throw error
+  }
+}
+
+function read(result: JsonObject, greeting: Greeting): Probed {
+  const { supportedVersions, capabilities, instructions, resultType = 'complete' } = result
+  if (
+    resultType !== 'complete' ||
+    !Array.isArray(supportedVersions) ||
+    !supportedVersions.every((name) => typeof name === 'string') ||
+    !isCapabilitySet(capabilities)
+  ) {
+    return { kind: 'legacy', why: 'its answer to server/discover is not one' }
+  }
+  const newest = newestOf(greeting.versions.filter((version) => supportedVersions.includes(version)))
+  if (newest === undefined) throw mismatch(supportedVersions, greeting)
+  if (!isModern(newest)) return { kind: 'legacy', version: newest, why: `it speaks ${newest}` }
+  return {
+    kind: 'modern',
+    facts: {
+      info: infoIn(result),
+      revision: newest,
+      era: 'stateless',
+      capabilities,
+      instructions: typeof instructions === 'string' ? instructions : undefined,
+    },
+  }
+}
+
+function infoIn(result: JsonObject): Implementation | undefined {
+  const meta = isObject(result['_meta']) ? result['_meta'] : {}
+  return [meta[MetaKey.serverInfo], result['serverInfo']].find(isImplementation)
+}
+
+function mismatch(supported: readonly string[], greeting: Greeting): McpError {
+  return new McpError(
+    'VERSION_MISMATCH',
+    `The server speaks ${supported.join(', ') || 'no revision it names'}; this client allows ${greeting.versions.join(', ')}`,
+    { details: { supported: [...supported] } },
+  )
+}

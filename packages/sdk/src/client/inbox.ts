@@ -1,0 +1,109 @@
+import { limits } from '../core/limits.ts'
+import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import type {
+  JsonObject,
+  JsonRpcErrorObject,
+  JsonRpcNotification,
+  JsonRpcRequest,
+  RequestId,
+} from '../jsonrpc/message.ts'
+import type { QuestionMethod } from '../protocol/asking.ts'
+import type { ProtocolVersion } from '../protocol/methods.ts'
+import type { Answers } from './answers.ts'
+import type { Cause, Wire } from './wire.ts'
+
+interface Open {
+  readonly stop: AbortController
+  readonly cause: RequestId | undefined
+}
+
+/** Serves the requests a server sends in a session, with the same handlers that answer its questions elsewhere. */
+export class Inbox {
+  readonly #wire: Wire
+  readonly #answers: Answers
+  readonly #open = new Map<RequestId, Open>()
+
+  constructor(wire: Wire, answers: Answers) {
+    this.#wire = wire
+    this.#answers = answers
+    wire.link.closed.then(() => {
+      for (const { stop } of this.#open.values()) stop.abort()
+    })
+  }
+
+  take(
+    { id, method, params = {} }: JsonRpcRequest,
+    cause: Cause | undefined,
+    version: ProtocolVersion,
+  ): void {
+    if (method === 'ping') this.#reply(id, {})
+    else if (this.#open.has(id)) {
+      this.#refuse(id, ErrorCode.InvalidRequest, 'A request with this id is already being served')
+    } else if (this.#open.size >= limits.inFlight) {
+      this.#refuse(id, ErrorCode.InternalError, 'Too many requests are being served')
+    } else if (!this.#answers.can(method)) {
+      this.#refuse(id, ErrorCode.MethodNotFound, `Method not found: ${method}`)
+    } else this.#serve(id, method, params, cause, version)
+  }
+
+  #serve(
+    id: RequestId,
+    method: QuestionMethod,
+    params: JsonObject,
+    cause: Cause | undefined,
+    version: ProtocolVersion,
+  ): void {
+    const stop = new AbortController()
+    const resume = this.#wire.pause(cause?.id)
+    this.#open.set(id, { stop, cause: cause?.id })
+    const done = (): void => {
+      if (this.#open.get(id)?.stop === stop) this.#open.delete(id)
+      resume()
+    }
+    stop.signal.addEventListener('abort', done, { once: true })
+    this.#answers
+      .answer(method, params, { cause, signal: stop.signal }, version)
+      .then(
+        (result) => ({ result }),
+        (error) => ({ error: this.#errorOf(error, method) }),
+      )
+      .then((answer) => {
+        if (stop.signal.aborted) return
+        done()
+        if ('result' in answer) this.#reply(id, answer.result)
+        else this.#refuse(id, answer.error.code, answer.error.message, answer.error.data)
+      })
+  }
+
+  /** The server no longer wants the answer to a request. */
+  cancel({ params }: JsonRpcNotification): void {
+    const id = params?.['requestId']
+    if (typeof id === 'string' || typeof id === 'number') this.#open.get(id)?.stop.abort()
+  }
+
+  /** A request of this client is over, and with it every question about it. */
+  over(cause: RequestId): void {
+    for (const open of this.#open.values()) if (open.cause === cause) open.stop.abort()
+  }
+
+  #errorOf(error: unknown, method: string): JsonRpcErrorObject {
+    if (error instanceof RpcError) return error.toObject()
+    this.#wire.warn(
+      `The handler of ${method} failed: ${error instanceof Error ? error.message : String(error)}`,
+    )
+    return { code: ErrorCode.InternalError, message: 'The client could not answer' }
+  }
+
+  #reply(id: RequestId, result: JsonObject): void {
+    this.#wire.link.respond({ jsonrpc: '2.0', id, result }).catch((error) => this.#undelivered(error))
+  }
+
+  #refuse(id: RequestId, code: number, message: string, data?: unknown): void {
+    const error = data === undefined ? { code, message } : { code, message, data }
+    this.#wire.link.respond({ jsonrpc: '2.0', id, error }).catch((error) => this.#undelivered(error))
+  }
+
+  #undelivered(error: unknown): void {
+    if (this.#wire.isOpen) this.#wire.warn(`An answer to the server could not be delivered: ${error}`)
+  }
+}

@@ -1,0 +1,6 @@
+export type { Fetch, HeaderSource, HttpOptions } from '../links/http.ts'
+export { http } from '../links/http.ts'
+export type { Link, LinkEvents, LinkFactory, LinkRequestOptions } from '../links/link.ts'
+export type { Target } from './connect.ts'
+export { connect } from './connect.ts'
+export type * from './types.ts'

@@ -1,0 +1,59 @@
+import { limits } from '../core/limits.ts'
+import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+
+/** One page of a list, and whether it came from the cache. */
+export interface Page<T> {
+  readonly entries: readonly T[]
+  readonly nextCursor: unknown
+  readonly cached: boolean
+}
+
+/**
+ * All pages of a list in order. `fetch` gets one page; `forget` drops the cached ones, when the server no longer
+ * takes a cursor that stood on one of them.
+ * @throws McpError 'LIMIT' for a list without end
+ */
+export async function allPages<T>(
+  method: string,
+  fetch: (cursor: string | undefined) => Promise<Page<T>>,
+  forget: () => void,
+): Promise<T[]> {
+  let fromCache = false
+  const track = async (cursor: string | undefined): Promise<Page<T>> => {
+    const page = await fetch(cursor)
+    fromCache ||= page.cached
+    return page
+  }
+  try {
+    return await walk(method, track)
+  } catch (error) {
+    const stale = fromCache && error instanceof RpcError && error.code === ErrorCode.InvalidParams
+    if (!stale) throw error
+    forget()
+    return walk(method, fetch)
+  }
+}
+
+async function walk<T>(
+  method: string,
+  fetch: (cursor: string | undefined) => Promise<Page<T>>,
+): Promise<T[]> {
+  const all: T[] = []
+  const seen = new Set<string>()
+  let cursor: string | undefined
+  for (let pages = 0; pages < limits.pages; pages++) {
+    const page = await fetch(cursor)
+    for (const entry of page.entries) all.push(entry)
+    const next = page.nextCursor
+    if (next === undefined || next === null) return all
+    if (typeof next !== 'string') throw new McpError('PROTOCOL', `A cursor of ${method} is not a string`)
+    if (next.length > limits.cursorChars) {
+      throw new McpError('LIMIT', `A cursor of ${method} is longer than ${limits.cursorChars} characters`)
+    }
+    if (seen.has(next))
+      throw new McpError('PROTOCOL', `${method} gave the same cursor twice, so it never ends`)
+    seen.add(next)
+    cursor = next
+  }
+  throw new McpError('LIMIT', `${method} has more than ${limits.pages} pages`)
+}

@@ -1,0 +1,206 @@
+import { McpError, RpcError } from '../jsonrpc/error.ts'
+import type { JsonObject, JsonRpcNotification } from '../jsonrpc/message.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import { Pace, wait } from '../links/pace.ts'
+import type { ClientCapabilities } from '../protocol/capabilities.ts'
+import type { Implementation, LoggingLevel, SubscriptionFilter } from '../protocol/definitions.ts'
+import { MetaKey } from '../protocol/meta.ts'
+import { changeIn, everyChange } from './changes.ts'
+import type { Era } from './era.ts'
+import { Scope } from './scope.ts'
+import type { CallOptions, ServerChange, ServerFacts, Watch } from './types.ts'
+import type { Answered, Outgoing, Wire } from './wire.ts'
+
+export interface ModernOptions {
+  readonly wire: Wire
+  readonly facts: ServerFacts
+  readonly info: Implementation
+  readonly capabilities: ClientCapabilities
+  readonly logLevel: LoggingLevel | undefined
+  readonly timeoutMs: number
+  /** Tells the whole client of a change. */
+  readonly publish: (change: ServerChange) => void
+}
+
+/** The era without sessions: every request says who sends it. */
+export class Modern implements Era {
+  readonly facts: ServerFacts
+  readonly takesRequests = false
+  readonly #options: ModernOptions
+  #logLevel: LoggingLevel | undefined
+
+  constructor(options: ModernOptions) {
+    this.#options = options
+    this.facts = options.facts
+    this.#logLevel = options.logLevel
+  }
+
+  envelope({ logLevel, onLog }: CallOptions): JsonObject {
+    const { info, capabilities, facts } = this.#options
+    const level = logLevel ?? this.#logLevel ?? (onLog === undefined ? undefined : 'info')
+    return envelope(facts.revision, info, capabilities, level)
+  }
+
+  send(out: Outgoing): Promise<Answered> {
+    return this.#options.wire.exchange(out)
+  }
+
+  async setLogLevel(level: LoggingLevel | undefined): Promise<void> {
+    this.#logLevel = level
+  }
+
+  async ping(options: CallOptions): Promise<void> {
+    const { timeoutMs } = this.#options
+    const idleMs = options.timeoutMs ?? timeoutMs
+    const scope = new Scope({ what: 'the ping', signal: options.signal, idleMs, totalMs: idleMs })
+    try {
+      await this.send({ method: 'server/discover', params: { _meta: this.envelope(options) }, scope })
+    } finally {
+      scope.close()
+    }
+  }
+
+  async rootsChanged(): Promise<void> {}
+
+  changed(): void {}
+
+  async watch(filter: SubscriptionFilter, tell: (change: ServerChange) => void): Promise<Watch> {
+    const subscription = new Subscription(this.#options, this.envelope({}), filter, (change) => {
+      this.#options.publish(change)
+      tell(change)
+    })
+    const honored = await subscription.open()
+    return {
+      honored,
+      closed: subscription.closed,
+      close: () => subscription.close(),
+    }
+  }
+}
+
+/** The `_meta` fields every request of this era carries. */
+export function envelope(
+  version: string,
+  info: Implementation,
+  capabilities: ClientCapabilities,
+  logLevel: LoggingLevel | undefined,
+): JsonObject {
+  const meta: JsonObject = {
+    [MetaKey.protocolVersion]: version,
+    [MetaKey.clientInfo]: info,
+    [MetaKey.clientCapabilities]: capabilities,
+  }
+  if (logLevel !== undefined) meta[MetaKey.logLevel] = logLevel
+  return meta
+}
+
+/** One `subscriptions/listen` stream, opened again whenever it breaks off. */
+class Subscription {
+  readonly closed: Promise<void>
+  readonly #options: ModernOptions
+  readonly #params: JsonObject
+  readonly #tell: (change: ServerChange) => void
+  readonly #stop = new AbortController()
+  #over: () => void = () => {}
+
+  constructor(
+    options: ModernOptions,
+    meta: JsonObject,
+    filter: SubscriptionFilter,
+    tell: (change: ServerChange) => void,
+  ) {
+    this.#options = options
+    this.#params = { notifications: filter, _meta: meta }
+    this.#tell = tell
+    this.closed = new Promise((resolve) => {
+      this.#over = resolve
+    })
+    options.wire.link.closed.then(() => this.#stop.abort())
+  }
+
+  /** Resolves with what the server agreed to tell; the stream then lives on by itself. */
+  open(): Promise<SubscriptionFilter> {
+    return new Promise((resolve, reject) => {
+      this.#live(resolve).then(this.#over, (error) => {
+        this.#over()
+        reject(error)
+      })
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+    await this.closed
+  }
+
+  async #live(opened: (honored: SubscriptionFilter) => void): Promise<void> {
+    const pace = new Pace()
+    let honored: SubscriptionFilter | undefined
+    while (!this.#stop.signal.aborted) {
+      const missed = honored
+      try {
+        await this.#listen((filter) => {
+          pace.useful()
+          honored = filter
+          if (missed === undefined) opened(filter)
+          else for (const change of everyChange(missed)) this.#tell(change)
+        })
+        return
+      } catch (error) {
+        if (honored === undefined) throw error
+        if (this.#stop.signal.aborted || error instanceof RpcError) return
+      }
+      await wait(pace.afterFailure(undefined), this.#stop.signal).catch(() => {})
+    }
+  }
+
+  /** Runs one stream. Resolves when either side ended it in good order. */
+  async #listen(acknowledged: (honored: SubscriptionFilter) => void): Promise<void> {
+    const { wire, timeoutMs } = this.#options
+    const ended = new AbortController()
+    const end = (): void => ended.abort()
+    this.#stop.signal.addEventListener('abort', end, { once: true })
+    const scope = new Scope({
+      what: 'subscriptions/listen',
+      signal: ended.signal,
+      idleMs: timeoutMs,
+      totalMs: timeoutMs,
+    })
+    let known = false
+    const onNotice = (message: JsonRpcNotification): void => {
+      if (message.method === 'notifications/subscriptions/acknowledged') {
+        if (known) return
+        known = true
+        scope.pause()
+        acknowledged(filterIn(message.params?.['notifications']))
+      } else if (message.method === 'notifications/cancelled') {
+        end()
+      } else {
+        const change = changeIn(message)
+        if (change !== undefined) this.#tell(change)
+      }
+    }
+    try {
+      await wire.exchange({ method: 'subscriptions/listen', params: this.#params, scope, onNotice })
+    } catch (error) {
+      if (!ended.signal.aborted) throw error
+    } finally {
+      scope.close()
+      this.#stop.signal.removeEventListener('abort', end)
+    }
+    if (!known) {
+      throw new McpError('PROTOCOL', 'The server ended the subscription before it acknowledged it')
+    }
+  }
+}
+
+function filterIn(value: unknown): SubscriptionFilter {
+  if (!isObject(value)) return {}
+  const { resourceSubscriptions: uris } = value
+  const filter: SubscriptionFilter = {}
+  for (const kind of ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged'] as const) {
+    if (value[kind] === true) filter[kind] = true
+  }
+  if (Array.isArray(uris)) filter.resourceSubscriptions = uris.filter((uri) => typeof uri === 'string')
+  return filter
+}

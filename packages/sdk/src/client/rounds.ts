@@ -1,0 +1,116 @@
+import { limits } from '../core/limits.ts'
+import { McpError } from '../jsonrpc/error.ts'
+import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import { wait } from '../links/pace.ts'
+import { methodRow, type ProtocolVersion } from '../protocol/methods.ts'
+import type { Answers } from './answers.ts'
+import { branch, type Scope } from './scope.ts'
+import type { Answered } from './wire.ts'
+
+export interface RoundsOptions {
+  readonly method: string
+  readonly params: JsonObject
+  readonly version: ProtocolVersion
+  readonly scope: Scope
+  readonly answers: Answers
+  readonly maxRounds: number
+  /** Sends the request, with what the retry adds to its params. */
+  send(more: JsonObject): Promise<Answered>
+}
+
+export interface Completed {
+  readonly result: JsonObject
+  /** How often the server asked back. */
+  readonly rounds: number
+}
+
+const firstPauseMs = 100
+const longestPauseMs = 5_000
+
+/** Sends a request, answers what the server asks back and retries, until the result is complete. */
+export async function untilComplete(options: RoundsOptions): Promise<Completed> {
+  const { method, maxRounds, scope, send } = options
+  let more: JsonObject = {}
+  let idle = 0
+  for (let rounds = 0; ; rounds++) {
+    scope.touch()
+    const { id, result } = await send(more)
+    const { resultType = 'complete', ...rest } = result
+    if (resultType === 'complete') return { result: rest, rounds }
+    if (resultType !== 'input_required') {
+      throw protocol(`The result of ${method} has the unknown type ${JSON.stringify(resultType)}`)
+    }
+    if (methodRow(method, options.version)?.asks !== true) {
+      throw protocol(`The server asked back on ${method}, which the protocol does not allow`)
+    }
+    if (rounds >= maxRounds) {
+      throw new McpError('TOO_MANY_ROUNDS', `The server asked back more than ${maxRounds} times on ${method}`)
+    }
+    const { inputRequests, requestState } = rest
+    if (inputRequests === undefined && requestState === undefined) {
+      throw protocol(`The server asked back on ${method} without a question or a state`)
+    }
+    if (requestState !== undefined && typeof requestState !== 'string') {
+      throw protocol('"requestState" must be a string')
+    }
+    more = {}
+    const asked = inputRequests === undefined ? undefined : await answerAll(inputRequests, id, options)
+    if (asked !== undefined) more['inputResponses'] = asked
+    if (requestState !== undefined) more['requestState'] = requestState
+    if (asked !== undefined && Object.keys(asked).length > 0) idle = 0
+    else await wait(Math.min(longestPauseMs, firstPauseMs * 2 ** idle++), scope.signal)
+  }
+}
+
+async function answerAll(inputRequests: unknown, id: RequestId, options: RoundsOptions): Promise<JsonObject> {
+  if (!isObject(inputRequests)) throw protocol('"inputRequests" must be an object')
+  const questions = Object.entries(inputRequests)
+  if (questions.length > limits.questions) {
+    throw new McpError(
+      'LIMIT',
+      `The server asked ${questions.length} questions at once; at most ${limits.questions} are answered`,
+    )
+  }
+  const { scope, method, params, answers, version } = options
+  const stop = branch(scope.signal)
+  const resume = scope.pause()
+  const ended = new Promise<never>((_, reject) => {
+    stop.signal.addEventListener('abort', () => reject(stop.signal.reason), { once: true })
+  })
+  const context = { cause: { id, method, params }, signal: stop.signal }
+  const one = async ([key, question]: [string, unknown]): Promise<[string, JsonObject]> => {
+    const asked = questionIn(question, key, answers)
+    return [key, await answers.answer(asked.method, asked.params, context, version)]
+  }
+  try {
+    scope.signal.throwIfAborted()
+    return Object.fromEntries(await Promise.race([Promise.all(questions.map(one)), ended]))
+  } catch (error) {
+    ended.catch(() => {})
+    stop.abort(error)
+    throw error
+  } finally {
+    resume()
+    stop.release()
+  }
+}
+
+function questionIn(question: unknown, key: string, answers: Answers) {
+  if (!isObject(question) || typeof question['method'] !== 'string') {
+    throw protocol(`The question "${key}" is not a request`)
+  }
+  const { method, params = {} } = question
+  if (!isObject(params)) throw protocol(`The params of the question "${key}" must be an object`)
+  if (!answers.can(method)) {
+    throw new McpError(
+      'CAPABILITY',
+      `The server asked ${method}, which this client did not say it can answer. Give connect a handler for it.`,
+    )
+  }
+  return { method, params }
+}
+
+function protocol(why: string): McpError {
+  return new McpError('PROTOCOL', why)
+}

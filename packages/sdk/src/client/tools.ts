@@ -1,0 +1,99 @@
+import { McpError } from '../jsonrpc/error.ts'
+import type { JsonObject } from '../jsonrpc/message.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import type { JsonSchema, Tool } from '../protocol/definitions.ts'
+import { type HeaderPlan, headerPlan, paramHeaders } from '../protocol/headers.ts'
+import { compileSchema } from '../validate/index.ts'
+
+type Check = (value: unknown) => string | undefined
+
+interface Known {
+  readonly plan: HeaderPlan
+  readonly output: JsonSchema | undefined
+  check: Check | undefined
+}
+
+/** What the listed tools ask of a client: arguments mirrored into headers, results that satisfy a schema. */
+export class ToolBook {
+  readonly #known = new Map<string, Known>()
+  readonly #refused = new Map<string, string>()
+  readonly #mirrors: boolean
+  readonly #warn: (text: string) => void
+
+  /** `mirrors`: whether requests carry `Mcp-Param-*` headers. */
+  constructor(mirrors: boolean, warn: (text: string) => void) {
+    this.#mirrors = mirrors
+    this.#warn = warn
+  }
+
+  /** Takes note of listed tools, and gives those that may be used. */
+  learn(tools: readonly Tool[]): Tool[] {
+    return tools.filter((tool) => this.#learn(tool))
+  }
+
+  /** Forgets every tool: they changed. */
+  clear(): void {
+    this.#known.clear()
+    this.#refused.clear()
+  }
+
+  /** The headers that go with a call. */
+  headers(name: unknown, args: unknown): Record<string, string> {
+    if (!this.#mirrors || typeof name !== 'string') return {}
+    const reason = this.#refused.get(name)
+    if (reason !== undefined) {
+      throw new McpError('INVALID', `The tool "${name}" cannot be called over HTTP: ${reason}`)
+    }
+    const known = this.#known.get(name)
+    return known === undefined ? {} : paramHeaders(known.plan, isObject(args) ? args : {})
+  }
+
+  /** @throws McpError 'INVALID' when a result's structured content does not satisfy the tool's schema */
+  checkResult(name: unknown, result: JsonObject, required: boolean): void {
+    const known = typeof name === 'string' ? this.#known.get(name) : undefined
+    if (known?.output === undefined || result['isError'] === true) return
+    const { structuredContent } = result
+    if (structuredContent === undefined) {
+      if (!required) return
+      throw new McpError('INVALID', `The tool "${name}" has an output schema but gave no structured content`)
+    }
+    known.check ??= this.#compile(String(name), known.output)
+    const fault = known.check(structuredContent)
+    if (fault !== undefined) {
+      throw new McpError(
+        'INVALID',
+        `The structured content of the tool "${name}" does not satisfy its schema: ${fault}`,
+      )
+    }
+  }
+
+  #learn(tool: Tool): boolean {
+    let plan: HeaderPlan = []
+    if (this.#mirrors) {
+      try {
+        plan = headerPlan(tool.inputSchema)
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error)
+        if (this.#refused.get(tool.name) !== reason) this.#warn(`Left out the tool "${tool.name}": ${reason}`)
+        this.#refused.set(tool.name, reason)
+        this.#known.delete(tool.name)
+        return false
+      }
+    }
+    this.#refused.delete(tool.name)
+    const output = isObject(tool.outputSchema) ? tool.outputSchema : undefined
+    this.#known.set(tool.name, { plan, output, check: undefined })
+    return true
+  }
+
+  #compile(name: string, schema: JsonSchema): Check {
+    try {
+      const compiled = compileSchema(schema)
+      return (value) => compiled.check(value)
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      this.#warn(`Results of the tool "${name}" are not checked, because its schema cannot be used: ${why}`)
+      return () => undefined
+    }
+  }
+}

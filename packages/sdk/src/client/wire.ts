@@ -1,0 +1,176 @@
+import { RpcError } from '../jsonrpc/error.ts'
+import type {
+  JsonObject,
+  JsonRpcNotification,
+  JsonRpcRequest,
+  JsonRpcResponse,
+  RequestId,
+} from '../jsonrpc/message.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import type { Link } from '../links/link.ts'
+import { isLoggingLevel } from '../protocol/client-meta.ts'
+import { MetaKey } from '../protocol/meta.ts'
+import type { ServerNotifications } from '../protocol/methods.ts'
+import type { Scope } from './scope.ts'
+import type { AskContext, CallOptions, ConnectOptions } from './types.ts'
+
+export type LogMessage = ServerNotifications['notifications/message']
+export type Cause = NonNullable<AskContext['cause']>
+
+/** One request to send. */
+export interface Outgoing {
+  readonly method: string
+  readonly params: JsonObject
+  readonly scope: Scope
+  /** Ends this request before its scope does. */
+  readonly signal?: AbortSignal
+  readonly headers?: Readonly<Record<string, string>>
+  /** Whether progress notices are wanted: they keep a slow call alive. */
+  readonly progress?: boolean
+  readonly onProgress?: CallOptions['onProgress']
+  readonly onLog?: CallOptions['onLog']
+  /** Hears of notices on the subscription this request opens. */
+  readonly onNotice?: (message: JsonRpcNotification) => void
+}
+
+export interface Answered {
+  readonly id: RequestId
+  readonly result: JsonObject
+}
+
+/** What reaches the client without belonging to a request it can be matched with. */
+export interface WireEvents {
+  request(message: JsonRpcRequest, cause: Cause | undefined): void
+  notice(message: JsonRpcNotification): void
+  log(message: LogMessage): void
+  /** A request is over, however it ended. */
+  over(id: RequestId): void
+}
+
+type Flight = Outgoing & { lastProgress: number }
+
+/** Requests over one link: their ids, their progress and logs, and what comes in besides. */
+export class Wire {
+  readonly link: Link
+  readonly #options: ConnectOptions
+  readonly #flights = new Map<RequestId, Flight>()
+  #events: WireEvents | undefined
+  #nextId = 1
+  #open = true
+
+  constructor(link: Link, options: ConnectOptions) {
+    this.link = link
+    this.#options = options
+    link.closed.then(() => {
+      this.#open = false
+    })
+  }
+
+  /** Whether the connection still stands. */
+  get isOpen(): boolean {
+    return this.#open
+  }
+
+  async start(events: WireEvents): Promise<void> {
+    this.#events = events
+    await this.link.start({
+      message: (message, cause) => this.#take(message, cause),
+      warning: (text) => this.warn(text),
+      trace: (direction, message) => this.#options.onMessage?.(direction, message),
+    })
+  }
+
+  warn(text: string): void {
+    this.#options.onWarning?.(text)
+  }
+
+  /** Sends one request and gives its result. Throws an RpcError for an error response. */
+  async exchange(out: Outgoing): Promise<Answered> {
+    const id = this.#nextId++
+    const meta = isObject(out.params['_meta']) ? out.params['_meta'] : {}
+    const all = out.progress === true ? { ...meta, [MetaKey.progressToken]: id } : meta
+    const params = Object.keys(all).length === 0 ? out.params : { ...out.params, _meta: all }
+    const message: JsonRpcRequest = { jsonrpc: '2.0', id, method: out.method }
+    if (Object.keys(params).length > 0) message.params = params
+    this.#flights.set(id, { ...out, lastProgress: Number.NEGATIVE_INFINITY })
+    try {
+      const { signal = out.scope.signal } = out
+      const answer = await this.link.request(
+        message,
+        out.headers === undefined ? { signal } : { signal, headers: out.headers },
+      )
+      return { id, result: resultOf(answer) }
+    } finally {
+      this.#flights.delete(id)
+      this.#events?.over(id)
+    }
+  }
+
+  /** Stops the clocks of the request that has a person asked, or of all where nobody knows which one it is. */
+  pause(cause: RequestId | undefined): () => void {
+    const one = cause === undefined ? undefined : this.#flights.get(cause)
+    const resume = (one === undefined ? [...this.#flights.values()] : [one]).map(({ scope }) => scope.pause())
+    return () => {
+      for (const go of resume) go()
+    }
+  }
+
+  #take(message: JsonRpcRequest | JsonRpcNotification, causeId: RequestId | undefined): void {
+    const flight = causeId === undefined ? undefined : this.#flights.get(causeId)
+    if ('id' in message) {
+      const cause =
+        flight === undefined || causeId === undefined
+          ? undefined
+          : { id: causeId, method: flight.method, params: flight.params }
+      this.#events?.request(message, cause)
+      return
+    }
+    if (message.method === 'notifications/progress') this.#progress(message.params)
+    else if (message.method === 'notifications/message') this.#log(message.params, flight)
+    else (this.#subscriber(message, flight) ?? this.#events?.notice)?.(message)
+  }
+
+  #subscriber(
+    message: JsonRpcNotification,
+    flight: Flight | undefined,
+  ): ((message: JsonRpcNotification) => void) | undefined {
+    const meta = message.params?.['_meta']
+    const id = isObject(meta) ? meta[MetaKey.subscriptionId] : undefined
+    const stopped = message.method === 'notifications/cancelled' ? message.params?.['requestId'] : undefined
+    for (const key of [id, stopped]) {
+      const found = typeof key === 'string' || typeof key === 'number' ? this.#flights.get(key) : undefined
+      if (found?.onNotice !== undefined) return found.onNotice
+    }
+    return flight?.onNotice
+  }
+
+  #progress(params: JsonObject | undefined): void {
+    const { progressToken, progress, total, message } = params ?? {}
+    if (typeof progressToken !== 'string' && typeof progressToken !== 'number') return
+    const flight = this.#flights.get(progressToken)
+    if (flight === undefined || typeof progress !== 'number' || !(progress > flight.lastProgress)) return
+    flight.lastProgress = progress
+    flight.scope.touch()
+    flight.onProgress?.({
+      progress,
+      ...(typeof total === 'number' ? { total } : {}),
+      ...(typeof message === 'string' ? { message } : {}),
+    })
+  }
+
+  #log(params: JsonObject | undefined, flight: Flight | undefined): void {
+    const { level, logger, data } = params ?? {}
+    if (!isLoggingLevel(level)) return
+    const log: LogMessage = typeof logger === 'string' ? { level, logger, data } : { level, data }
+    this.#events?.log(log)
+    const wanting = [...this.#flights.values()].filter(({ onLog }) => onLog !== undefined)
+    const owner = flight ?? (wanting.length === 1 ? wanting[0] : undefined)
+    owner?.onLog?.(log)
+  }
+}
+
+function resultOf(response: JsonRpcResponse): JsonObject {
+  if ('result' in response) return response.result
+  const { code, message, data } = response.error
+  throw new RpcError(code, message, data)
+}

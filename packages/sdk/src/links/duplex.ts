@@ -1,0 +1,173 @@
+import { McpError } from '../jsonrpc/error.ts'
+import type {
+  JsonRpcMessage,
+  JsonRpcNotification,
+  JsonRpcRequest,
+  JsonRpcResponse,
+  RequestId,
+} from '../jsonrpc/message.ts'
+import { Pending } from '../jsonrpc/pending.ts'
+import type { ProtocolVersion } from '../protocol/methods.ts'
+import { messagesIn, Tolerance } from './inbound.ts'
+import type { Link, LinkEvents, LinkRequestOptions } from './link.ts'
+
+/** An ordered two-way channel of JSON texts. */
+export interface Channel {
+  /** Hands over one text. Rejects with an McpError when it cannot be delivered. */
+  send(text: string): Promise<void>
+  /** Ends the channel and everything behind it. Called once, also after the far end was lost. */
+  close(): Promise<void>
+}
+
+export interface ChannelEvents {
+  text(text: string): void
+  warning(text: string): void
+  /** The far end is gone; nothing more comes. */
+  lost(error: McpError): void
+}
+
+export type OpenChannel = (events: ChannelEvents) => Promise<Channel>
+
+const rememberedIds = 256
+
+/** The client's end of an ordered two-way channel: one for stdio, memory and sockets. */
+export class DuplexLink implements Link {
+  readonly kind: string
+  readonly hasHeaders = false
+  readonly closed: Promise<Error | undefined>
+  readonly #open: OpenChannel
+  readonly #pending = new Pending()
+  readonly #dropped = new Set<RequestId>()
+  #channel: Channel | undefined
+  #events: LinkEvents | undefined
+  #tolerance = new Tolerance(() => {})
+  #version: ProtocolVersion | undefined
+  #over: McpError | undefined
+  #closing: Promise<void> | undefined
+  #settle: (reason: Error | undefined) => void = () => {}
+
+  constructor(kind: string, open: OpenChannel) {
+    this.kind = kind
+    this.#open = open
+    this.closed = new Promise((resolve) => {
+      this.#settle = resolve
+    })
+  }
+
+  async start(events: LinkEvents): Promise<void> {
+    this.#events = events
+    this.#tolerance = new Tolerance((text) => events.warning(text))
+    this.#channel = await this.#open({
+      text: (text) => this.#take(text),
+      warning: (text) => this.#tolerance.report(text),
+      lost: (error) => this.#lost(error),
+    })
+    if (this.#over !== undefined) {
+      await this.#channel.close()
+      throw this.#over
+    }
+  }
+
+  async request(message: JsonRpcRequest, options: LinkRequestOptions = {}): Promise<JsonRpcResponse> {
+    const { signal } = options
+    signal?.throwIfAborted()
+    if (this.#over !== undefined) throw this.#over
+    const answer = this.#pending.open(message.id)
+    let abort = (): void => {}
+    const aborted = new Promise<never>((_, reject) => {
+      abort = () => {
+        this.#drop(message, signal?.reason)
+        reject(signal?.reason)
+      }
+    })
+    signal?.addEventListener('abort', abort, { once: true })
+    const sent = this.#send(message).then(
+      () => answer,
+      (error) => {
+        this.#pending.delete(message.id)
+        throw error
+      },
+    )
+    try {
+      return await Promise.race([sent, answer, aborted])
+    } finally {
+      signal?.removeEventListener('abort', abort)
+      sent.catch(() => {})
+      answer.catch(() => {})
+    }
+  }
+
+  notify(message: JsonRpcNotification): Promise<void> {
+    return this.#send(message)
+  }
+
+  respond(message: JsonRpcResponse): Promise<void> {
+    return this.#send(message)
+  }
+
+  adopt(version: ProtocolVersion): void {
+    this.#version = version
+  }
+
+  async listen(): Promise<void> {}
+
+  close(): Promise<void> {
+    this.#closing ??= this.#end()
+    return this.#closing
+  }
+
+  async #end(): Promise<void> {
+    const asked = this.#over === undefined
+    this.#over ??= new McpError('CONNECTION_CLOSED', 'The connection was closed by this client')
+    this.#pending.fail(this.#over)
+    await this.#channel?.close()
+    if (asked) this.#settle(undefined)
+  }
+
+  async #send(message: JsonRpcMessage): Promise<void> {
+    if (this.#over !== undefined) throw this.#over
+    if (this.#channel === undefined) throw new McpError('CONNECTION_CLOSED', 'The link is not open yet')
+    this.#events?.trace('sent', message)
+    await this.#channel.send(JSON.stringify(message))
+  }
+
+  #drop(message: JsonRpcRequest, reason: unknown): void {
+    this.#pending.delete(message.id)
+    this.#dropped.add(message.id)
+    for (const oldest of this.#dropped) {
+      if (this.#dropped.size <= rememberedIds) break
+      this.#dropped.delete(oldest)
+    }
+    if (message.method === 'initialize') return
+    this.#send({
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId: message.id, reason: reason instanceof Error ? reason.message : 'Cancelled' },
+    }).catch(() => {})
+  }
+
+  #take(text: string): void {
+    for (const message of messagesIn(text, this.#version, this.#tolerance)) {
+      this.#events?.trace('received', message)
+      if ('method' in message) this.#events?.message(message, undefined)
+      else if (!this.#pending.settle(message)) this.#unasked(message)
+    }
+  }
+
+  #unasked(message: JsonRpcResponse): void {
+    if (message.id !== undefined && this.#dropped.delete(message.id)) return
+    this.#tolerance.report(
+      message.id === undefined && 'error' in message
+        ? `The server could not read a message: ${message.error.message}`
+        : `Ignored a response to no request in flight: id ${JSON.stringify(message.id)}`,
+    )
+  }
+
+  #lost(error: McpError): void {
+    if (this.#over !== undefined) return
+    this.#over = error
+    this.#pending.fail(error)
+    this.#settle(error)
+    this.close().catch(() => {})
+  }
+}

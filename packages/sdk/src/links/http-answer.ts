@@ -1,0 +1,137 @@
+import { limits } from '../core/limits.ts'
+import { McpError } from '../jsonrpc/error.ts'
+import type { JsonRpcErrorObject } from '../jsonrpc/message.ts'
+import { classify, parseJson } from '../jsonrpc/parse.ts'
+import { EventReader, type ServerSentEvent } from '../jsonrpc/sse.ts'
+import { lostBy } from './http-request.ts'
+import { shown } from './inbound.ts'
+
+const errorBodyBytes = 64 * 1024
+
+/** The media type of an answer, without its parameters. */
+export function mediaType(response: Response): string {
+  return (response.headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+}
+
+/** Lets go of a body nobody reads. */
+export function discard(response: Response): void {
+  response.body?.cancel().catch(() => {})
+}
+
+/** A whole body as text, refusing one over `maxBytes`. */
+export async function bodyText(
+  response: Response,
+  maxBytes: number,
+  signal: AbortSignal,
+  url: URL,
+): Promise<string> {
+  if (Number(response.headers.get('content-length') ?? 0) > maxBytes) {
+    discard(response)
+    throw tooLarge(maxBytes)
+  }
+  const decoder = new TextDecoder()
+  const parts: string[] = []
+  let length = 0
+  await eachChunk(response, signal, url, (chunk) => {
+    length += chunk.length
+    if (length > maxBytes) throw tooLarge(maxBytes)
+    parts.push(decoder.decode(chunk, { stream: true }))
+  })
+  return parts.join('') + decoder.decode()
+}
+
+/** Reads an event stream to its end. */
+export async function eachEvent(
+  response: Response,
+  maxBytes: number,
+  signal: AbortSignal,
+  url: URL,
+  onEvent: (event: ServerSentEvent) => void,
+): Promise<void> {
+  let tooLong = false
+  const events = new EventReader({
+    maxBytes,
+    onEvent,
+    onTooLong: () => {
+      tooLong = true
+    },
+  })
+  await eachChunk(response, signal, url, (chunk) => {
+    events.push(chunk)
+    if (tooLong) throw tooLarge(maxBytes)
+  })
+  events.end()
+}
+
+async function eachChunk(
+  response: Response,
+  signal: AbortSignal,
+  url: URL,
+  take: (chunk: Uint8Array) => void,
+): Promise<void> {
+  const reader = response.body?.getReader()
+  if (reader === undefined) return
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      take(value)
+    }
+  } catch (error) {
+    reader.cancel().catch(() => {})
+    throw lostBy(error, signal, url)
+  }
+}
+
+function tooLarge(maxBytes: number): McpError {
+  return new McpError('LIMIT', `The server's answer is larger than ${maxBytes} bytes, so it was cut off`)
+}
+
+/** What an answer that is not a success means: a JSON-RPC error if its body holds one, else an McpError. */
+export async function failureOf(
+  response: Response,
+  signal: AbortSignal,
+  url: URL,
+): Promise<JsonRpcErrorObject | McpError> {
+  const text = await bodyText(response, Math.min(errorBodyBytes, limits.messageBytes), signal, url).catch(
+    (error) => {
+      if (signal.aborted) throw error
+      return ''
+    },
+  )
+  const rpc = rpcErrorIn(text)
+  const { status } = response
+  if (status === 401 || status === 403) {
+    const why = rpc?.message ?? shown(text)
+    return new McpError(
+      'UNAUTHORIZED',
+      `${url.origin} refused the request with status ${status}${why === '' ? '' : `: ${why}`}`,
+      { details: { status, challenge: response.headers.get('www-authenticate') ?? undefined } },
+    )
+  }
+  if (rpc !== undefined) return rpc
+  const retryAfterMs = retryAfter(response)
+  return new McpError(
+    'HTTP',
+    `${url} answered with status ${status}${text === '' ? '' : `: ${shown(text)}`}`,
+    { details: retryAfterMs === undefined ? { status } : { status, retryAfterMs } },
+  )
+}
+
+function rpcErrorIn(text: string): JsonRpcErrorObject | undefined {
+  try {
+    const found = classify(parseJson(text))
+    return found.kind === 'response' && 'error' in found.message ? found.message.error : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Milliseconds the server asks to wait, from its `Retry-After` header. */
+export function retryAfter(response: Response): number | undefined {
+  const value = response.headers.get('retry-after')
+  if (value === null) return undefined
+  if (/^\d{1,9}$/.test(value)) return Number(value) * 1_000
+  const at = Date.parse(value)
+  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now())
+}

@@ -1,0 +1,132 @@
+import { McpError } from '../jsonrpc/error.ts'
+import { discard, failureOf, mediaType, retryAfter } from './http-answer.ts'
+import { SessionEnded } from './link.ts'
+import { Pace, wait } from './pace.ts'
+
+/** How far a stream was read, so that it can be taken up again. */
+export interface Place {
+  id: string | undefined
+  retryMs: number | undefined
+}
+
+/** One way of reading a session's event streams. */
+export interface StreamSource {
+  readonly url: URL
+  /** Asks for a stream: the rest of one from `place`, or the session's own. */
+  get(place: Place, signal: AbortSignal): Promise<Response>
+  /** Reads a stream to its end, moving `place` along. Rejects when it breaks off. */
+  read(response: Response, place: Place, onMessage: () => void, signal: AbortSignal): Promise<void>
+}
+
+type Reading = 'ended' | 'broke' | undefined
+
+/**
+ * Reads the stream that answers one request and takes it up wherever it breaks off, until `answered`. Rejects when
+ * no answer can come any more.
+ */
+export async function followAnswer(
+  source: StreamSource,
+  first: Response,
+  answered: () => boolean,
+  inSession: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const place: Place = { id: undefined, retryMs: undefined }
+  const pace = new Pace()
+  let response: Response | undefined = first
+  for (;;) {
+    const how = response && (await read(source, response, place, pace, signal))
+    if (answered()) return
+    if (place.id === undefined) {
+      throw new McpError('CONNECTION_CLOSED', 'The stream ended before the answer came')
+    }
+    await wait(how === 'ended' ? pace.afterClose(place.retryMs) : pace.afterFailure(place.retryMs), signal)
+    if (answered()) return
+    response = await resume(source, place, inSession, signal)
+  }
+}
+
+/** The rest of a stream; undefined when it is worth asking again. */
+async function resume(
+  source: StreamSource,
+  place: Place,
+  inSession: boolean,
+  signal: AbortSignal,
+): Promise<Response | undefined> {
+  let response: Response
+  try {
+    response = await source.get(place, signal)
+  } catch (error) {
+    if (signal.aborted) throw error
+    return undefined
+  }
+  if (isStream(response)) return response
+  if (response.status === 404 && inSession) {
+    discard(response)
+    throw new SessionEnded(undefined)
+  }
+  if (isPassing(response)) {
+    place.retryMs = retryAfter(response) ?? place.retryMs
+    discard(response)
+    return undefined
+  }
+  const failure = await failureOf(response, signal, source.url)
+  if (failure instanceof McpError && failure.code === 'UNAUTHORIZED') throw failure
+  throw new McpError(
+    'CONNECTION_CLOSED',
+    'The stream broke off before the answer came, and the server does not let it be resumed',
+    { details: { status: response.status } },
+  )
+}
+
+/**
+ * Keeps a session's own stream open until the signal aborts. A server may have none, so no answer to the request for
+ * it is a failure. `opened` is called when the first attempt is over.
+ */
+export async function keepListening(
+  source: StreamSource,
+  opened: () => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const place: Place = { id: undefined, retryMs: undefined }
+  const pace = new Pace()
+  while (!signal.aborted) {
+    const response = await source.get(place, signal).catch(() => undefined)
+    opened()
+    let how: Reading
+    if (response !== undefined && isStream(response)) {
+      how = await read(source, response, place, pace, signal)
+    } else if (response !== undefined) {
+      discard(response)
+      const stale = place.id !== undefined && response.status !== 405
+      if (!isPassing(response) && !stale) return
+      if (stale) place.id = undefined
+      place.retryMs = retryAfter(response) ?? place.retryMs
+    }
+    await wait(how === 'ended' ? pace.afterClose(place.retryMs) : pace.afterFailure(place.retryMs), signal)
+  }
+}
+
+async function read(
+  source: StreamSource,
+  response: Response,
+  place: Place,
+  pace: Pace,
+  signal: AbortSignal,
+): Promise<Reading> {
+  try {
+    await source.read(response, place, () => pace.useful(), signal)
+    return 'ended'
+  } catch (error) {
+    if (signal.aborted || (error instanceof McpError && error.code === 'LIMIT')) throw error
+    return 'broke'
+  }
+}
+
+function isStream(response: Response): boolean {
+  return response.ok && mediaType(response) === 'text/event-stream'
+}
+
+function isPassing(response: Response): boolean {
+  return response.status === 429 || response.status >= 500
+}

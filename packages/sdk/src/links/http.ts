@@ -1,0 +1,346 @@
+import { limits } from '../core/limits.ts'
+import { McpError } from '../jsonrpc/error.ts'
+import type {
+  JsonRpcMessage,
+  JsonRpcNotification,
+  JsonRpcRequest,
+  JsonRpcResponse,
+  RequestId,
+} from '../jsonrpc/message.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import { encodeHeaderValue } from '../protocol/headers.ts'
+import { MetaKey } from '../protocol/meta.ts'
+import { methods, type ProtocolVersion } from '../protocol/methods.ts'
+import { bodyText, eachEvent, failureOf, mediaType } from './http-answer.ts'
+import { Endpoint, type Fetch, type HeaderSource } from './http-request.ts'
+import { followAnswer, keepListening, type Place, type StreamSource } from './http-session.ts'
+import { messagesIn, Tolerance } from './inbound.ts'
+import {
+  type Link,
+  type LinkEvents,
+  type LinkFactory,
+  type LinkRequestOptions,
+  SessionEnded,
+} from './link.ts'
+
+export type { Fetch, HeaderSource }
+
+export interface HttpOptions {
+  /** Headers for every request, such as `Authorization`: fixed, or a function asked each time. */
+  headers?: HeaderSource
+  /** What sends the requests. Default: the global `fetch`. Node's own gives up after 300 s of silence. */
+  fetch?: Fetch
+  /** Bytes of one answer or event. Default 4 MiB. */
+  maxMessageBytes?: number
+}
+
+/**
+ * A server behind a URL, reached by Streamable HTTP in whichever era it speaks. Give it to `connect`.
+ * Redirects to another origin are refused, and every answer is bounded.
+ */
+export function http(url: string | URL, options: HttpOptions = {}): LinkFactory {
+  const endpoint = new Endpoint(url, options.headers ?? {}, options.fetch ?? ((to, init) => fetch(to, init)))
+  return () => new HttpLink(endpoint, options.maxMessageBytes ?? limits.messageBytes)
+}
+
+/** One request in flight, with the way its response gets back. */
+interface Call {
+  readonly message: JsonRpcRequest
+  /** Whether only the stream that carries it may answer. */
+  readonly modern: boolean
+  readonly session: string | undefined
+  readonly headers: Readonly<Record<string, string>>
+  answered: boolean
+  settle(response: JsonRpcResponse): void
+}
+
+const either = 'application/json, text/event-stream'
+const firstByteMs = 250
+const leftoverMs = 1_000
+const goodbyeMs = 1_000
+const sessionHeader = 'mcp-session-id'
+const versionHeader = 'mcp-protocol-version'
+
+class HttpLink implements Link {
+  readonly kind = 'http'
+  readonly hasHeaders = true
+  readonly closed: Promise<Error | undefined>
+  readonly #endpoint: Endpoint
+  readonly #maxBytes: number
+  readonly #calls = new Map<RequestId, Call>()
+  readonly #over = new AbortController()
+  #settle: (reason: Error | undefined) => void = () => {}
+  #events: LinkEvents = { message: () => {}, warning: () => {}, trace: () => {} }
+  #tolerance = new Tolerance(() => {})
+  #version: ProtocolVersion | undefined
+  #session: string | undefined
+  #listening: AbortController | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(endpoint: Endpoint, maxBytes: number) {
+    this.#endpoint = endpoint
+    this.#maxBytes = maxBytes
+    this.closed = new Promise((resolve) => {
+      this.#settle = resolve
+    })
+  }
+
+  async start(events: LinkEvents): Promise<void> {
+    this.#events = events
+    this.#tolerance = new Tolerance((text) => events.warning(text))
+  }
+
+  adopt(version: ProtocolVersion): void {
+    this.#version = version
+  }
+
+  request(message: JsonRpcRequest, options: LinkRequestOptions = {}): Promise<JsonRpcResponse> {
+    const { signal, headers = {} } = options
+    if (this.#over.signal.aborted) return Promise.reject(this.#over.signal.reason)
+    if (signal?.aborted) return Promise.reject(signal.reason)
+    return new Promise((resolve, reject) => {
+      const modern = versionIn(message) !== undefined
+      const session = message.method === 'initialize' ? undefined : this.#session
+      const call: Call = { message, modern, session, headers, answered: false, settle: resolve }
+      this.#calls.set(message.id, call)
+      const stop = new AbortController()
+      const unfollow = [
+        follow(signal, (reason) => {
+          stop.abort(reason)
+          reject(reason)
+          if (!modern && message.method !== 'initialize') this.#cancel(message, reason)
+        }),
+        follow(this.#over.signal, (reason) => {
+          stop.abort(reason)
+          reject(reason)
+        }),
+      ]
+      const carried = this.#carry(call, stop.signal).catch(reject)
+      call.settle = (response) => {
+        resolve(response)
+        // A well-behaved stream ends with its response; any other is cut, so that its connection is free again.
+        const cut = setTimeout(() => stop.abort(), leftoverMs)
+        carried.finally(() => clearTimeout(cut))
+      }
+      carried.finally(() => {
+        this.#calls.delete(message.id)
+        for (const off of unfollow) off()
+      })
+    })
+  }
+
+  notify(message: JsonRpcNotification): Promise<void> {
+    return this.#tell(message)
+  }
+
+  respond(message: JsonRpcResponse): Promise<void> {
+    return this.#tell(message)
+  }
+
+  async listen(): Promise<void> {
+    this.#listening?.abort()
+    const stop = new AbortController()
+    this.#listening = stop
+    const off = follow(this.#over.signal, () => stop.abort())
+    await new Promise<void>((resolve) => {
+      const late = setTimeout(resolve, firstByteMs)
+      const opened = (): void => {
+        clearTimeout(late)
+        resolve()
+      }
+      keepListening(this.#source(undefined, this.#session), opened, stop.signal)
+        .catch((error) => {
+          if (!stop.signal.aborted) this.#tolerance.report(`The server's own stream was given up: ${error}`)
+        })
+        .finally(() => {
+          off()
+          opened()
+        })
+    })
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#end()
+    return this.#closing
+  }
+
+  async #end(): Promise<void> {
+    const headers = this.#sessionHeaders(this.#session)
+    this.#over.abort(new McpError('CONNECTION_CLOSED', 'The connection was closed by this client'))
+    if (this.#session !== undefined) {
+      await this.#endpoint
+        .send('DELETE', headers, undefined, AbortSignal.timeout(goodbyeMs))
+        .then((response) => response.body?.cancel())
+        .catch(() => {})
+    }
+    this.#settle(undefined)
+  }
+
+  /** Sends a request and hands on all that its answer holds. Rejects when no response can come any more. */
+  async #carry(call: Call, signal: AbortSignal): Promise<void> {
+    const { message } = call
+    const response = await this.#post(message, call.session, call.headers, signal)
+    if (!response.ok) return this.#refused(call, response, signal)
+    if (message.method === 'initialize') this.#session = this.#sessionIn(response)
+    const { url } = this.#endpoint
+    const type = mediaType(response)
+    if (type === 'application/json') {
+      this.#take(await bodyText(response, this.#maxBytes, signal, url), call)
+      if (call.answered) return
+      throw new McpError('PROTOCOL', `The answer to ${message.method} holds no response with the same id`)
+    }
+    if (type !== 'text/event-stream') {
+      response.body?.cancel().catch(() => {})
+      throw new McpError(
+        'HTTP',
+        `${url} answered ${message.method} with status ${response.status} and ${type || 'no content type'}, neither JSON nor an event stream. Is it an MCP endpoint?`,
+        { details: { status: response.status } },
+      )
+    }
+    const source = this.#source(call, call.session)
+    if (!call.modern) {
+      return followAnswer(source, response, () => call.answered, call.session !== undefined, signal)
+    }
+    await source.read(response, { id: undefined, retryMs: undefined }, () => {}, signal)
+    if (!call.answered) {
+      throw new McpError('CONNECTION_CLOSED', `The stream ended before the answer to ${message.method} came`)
+    }
+  }
+
+  async #refused(call: Call, response: Response, signal: AbortSignal): Promise<void> {
+    if (response.status === 404 && !call.modern && call.session !== undefined) {
+      response.body?.cancel().catch(() => {})
+      throw new SessionEnded(false)
+    }
+    const failure = await failureOf(response, signal, this.#endpoint.url)
+    if (failure instanceof McpError) throw failure
+    this.#receive({ jsonrpc: '2.0', id: call.message.id, error: failure }, call)
+  }
+
+  async #tell(message: JsonRpcNotification | JsonRpcResponse): Promise<void> {
+    const { signal } = this.#over
+    signal.throwIfAborted()
+    const session = this.#session
+    const response = await this.#post(message, session, {}, signal)
+    if (response.ok) {
+      bodyText(response, this.#maxBytes, signal, this.#endpoint.url).catch(() => {})
+      return
+    }
+    if (response.status === 404 && session !== undefined) {
+      response.body?.cancel().catch(() => {})
+      throw new SessionEnded(false)
+    }
+    const failure = await failureOf(response, signal, this.#endpoint.url)
+    throw failure instanceof McpError ? failure : new McpError('HTTP', failure.message)
+  }
+
+  #post(
+    message: JsonRpcMessage,
+    session: string | undefined,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<Response> {
+    this.#events.trace('sent', message)
+    const own = {
+      ...headers,
+      accept: either,
+      'content-type': 'application/json',
+      ...(modernHeaders(message) ?? this.#sessionHeaders(session, message)),
+    }
+    return this.#endpoint.send('POST', own, JSON.stringify(message), signal)
+  }
+
+  #cancel(message: JsonRpcRequest, reason: unknown): void {
+    const why = reason instanceof Error ? reason.message : 'Cancelled'
+    this.#tell({
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId: message.id, reason: why },
+    }).catch(() => {})
+  }
+
+  #sessionHeaders(session: string | undefined, message?: JsonRpcMessage): Record<string, string> {
+    const headers: Record<string, string> = {}
+    if (session !== undefined) headers[sessionHeader] = session
+    const begins = message !== undefined && 'method' in message && message.method === 'initialize'
+    if (this.#version !== undefined && !begins) headers[versionHeader] = this.#version
+    return headers
+  }
+
+  #sessionIn(response: Response): string | undefined {
+    const id = response.headers.get(sessionHeader)
+    if (id === null || /^[\x21-\x7e]+$/.test(id)) return id ?? undefined
+    this.#tolerance.report('Ignored a session id with characters that are not visible ASCII')
+    return undefined
+  }
+
+  /** The streams of a session; what comes on them belongs to `call`, or to no request. */
+  #source(call: Call | undefined, session: string | undefined): StreamSource {
+    const { url } = this.#endpoint
+    return {
+      url,
+      get: (place, signal) => {
+        const headers = { ...this.#sessionHeaders(session), accept: 'text/event-stream' }
+        const all = place.id === undefined ? headers : { ...headers, 'last-event-id': place.id }
+        return this.#endpoint.send('GET', all, undefined, signal)
+      },
+      read: (response, place, onMessage, signal) =>
+        eachEvent(response, this.#maxBytes, signal, url, (event) => {
+          move(place, event)
+          if (event.data === '' || (event.event ?? 'message') !== 'message') return
+          this.#take(event.data, call)
+          onMessage()
+        }),
+    }
+  }
+
+  #take(text: string, call: Call | undefined): void {
+    const version = call?.modern === true ? '2026-07-28' : this.#version
+    for (const message of messagesIn(text, version, this.#tolerance)) this.#receive(message, call)
+  }
+
+  #receive(message: JsonRpcMessage, from: Call | undefined): void {
+    this.#events.trace('received', message)
+    if ('method' in message) {
+      this.#events.message(message, from?.message.id)
+      return
+    }
+    const call = message.id === undefined ? from : this.#calls.get(message.id)
+    if (call === undefined || call.answered || (call.modern && call !== from)) {
+      this.#tolerance.report(`Ignored a response to no request in flight: id ${JSON.stringify(message.id)}`)
+      return
+    }
+    call.answered = true
+    call.settle(message)
+  }
+}
+
+function move(place: Place, event: { id?: string; retry?: number }): void {
+  if (event.id !== undefined) place.id = event.id === '' ? undefined : event.id
+  if (event.retry !== undefined) place.retryMs = event.retry
+}
+
+/** The protocol version a request of the stateless era carries itself. */
+function versionIn(message: JsonRpcMessage): string | undefined {
+  if (!('method' in message)) return undefined
+  const meta = message.params?.['_meta']
+  const version = isObject(meta) ? meta[MetaKey.protocolVersion] : undefined
+  return typeof version === 'string' ? version : undefined
+}
+
+function modernHeaders(message: JsonRpcMessage): Record<string, string> | undefined {
+  const version = versionIn(message)
+  if (version === undefined || !('method' in message)) return undefined
+  const headers: Record<string, string> = { [versionHeader]: version, 'mcp-method': message.method }
+  const named = new Map(Object.entries(methods)).get(message.method)?.named
+  const name = named === undefined ? undefined : message.params?.[named]
+  if (typeof name === 'string') headers['mcp-name'] = encodeHeaderValue(name)
+  return headers
+}
+
+/** Calls back once when the signal aborts; the result stops that. */
+function follow(signal: AbortSignal | undefined, then: (reason: unknown) => void): () => void {
+  const abort = (): void => then(signal?.reason)
+  signal?.addEventListener('abort', abort, { once: true })
+  return () => signal?.removeEventListener('abort', abort)
+}

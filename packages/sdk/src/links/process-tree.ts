@@ -1,0 +1,84 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+
+const onWindows = process.platform === 'win32'
+const pollMs = 20
+const running = new Set<ProcessTree>()
+
+function endAll(): void {
+  for (const tree of running) tree.signal('SIGTERM')
+}
+
+/** A child that leads its own process group, with everything it started in turn. */
+export class ProcessTree {
+  readonly #child: ChildProcess
+  readonly #exited: Promise<void>
+  #gone = false
+
+  constructor(child: ChildProcess) {
+    this.#child = child
+    this.#exited = new Promise((resolve) => {
+      child.once('exit', () => {
+        this.#gone = true
+        resolve()
+      })
+    })
+    if (running.size === 0) process.once('exit', endAll)
+    running.add(this)
+  }
+
+  /** Waits until the tree has ended by itself, then ends it: politely, and then not. */
+  async end(graceMs: number): Promise<void> {
+    await within(this.#exited, graceMs)
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      if (!this.#alive()) break
+      this.signal(signal)
+      await this.#untilGone(graceMs)
+    }
+    running.delete(this)
+    if (running.size === 0) process.off('exit', endAll)
+  }
+
+  signal(signal: 'SIGTERM' | 'SIGKILL'): void {
+    const { pid } = this.#child
+    if (pid === undefined) return
+    if (onWindows) {
+      if (!this.#gone)
+        spawn('taskkill', ['/pid', String(pid), '/t', '/f'], { windowsHide: true, stdio: 'ignore' })
+      return
+    }
+    try {
+      process.kill(-pid, signal)
+    } catch {
+      // The group ended in the meantime.
+    }
+  }
+
+  #alive(): boolean {
+    const { pid } = this.#child
+    if (pid === undefined) return false
+    if (onWindows) return !this.#gone
+    try {
+      process.kill(-pid, 0)
+      return true
+    } catch {
+      return !this.#gone
+    }
+  }
+
+  async #untilGone(ms: number): Promise<void> {
+    const until = performance.now() + ms
+    while (this.#alive() && performance.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, pollMs))
+    }
+  }
+}
+
+/** Waits for a promise, but no longer than this. */
+export async function within(promise: Promise<unknown>, ms: number): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms)
+  })
+  await Promise.race([promise, late])
+  clearTimeout(timer)
+}

@@ -1,0 +1,200 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { limits } from '../core/limits.ts'
+import { McpError } from '../jsonrpc/error.ts'
+import { LineReader } from '../jsonrpc/lines.ts'
+import { type Channel, type ChannelEvents, DuplexLink } from './duplex.ts'
+import { shown } from './inbound.ts'
+import type { Link, LinkFactory } from './link.ts'
+import { ProcessTree, within } from './process-tree.ts'
+import { childEnvironment } from './stdio-environment.ts'
+import { type Launch, windowsLaunch } from './stdio-windows.ts'
+
+export type { Link, LinkFactory }
+
+export interface StdioOptions {
+  /** The program to start; never a shell line. */
+  command: string
+  args?: readonly string[]
+  /** Variables for the server besides PATH, HOME, LANG and the few like them. */
+  env?: Readonly<Record<string, string | undefined>>
+  /** Names of further variables to hand on from this process. Default none. */
+  inherit?: readonly string[]
+  /** Working directory. Default: this process's. */
+  cwd?: string
+  /** Hears what the server writes to stderr, which says nothing about errors. */
+  onStderr?: (text: string) => void
+  /** Bytes of one message. Default 4 MiB. */
+  maxFrameBytes?: number
+  /** Bytes that may wait while the server does not read. Default 16 MiB. */
+  maxQueuedBytes?: number
+}
+
+const graceMs = 1_000
+const drainMs = 150
+const keptStderrChars = 4_096
+
+/**
+ * A server that runs as a child process and speaks on its standard streams. Give it to `connect`.
+ * The process leads its own group, and closing the connection ends the whole group.
+ */
+export function stdio(options: StdioOptions): LinkFactory {
+  return () => new DuplexLink('stdio', (events) => ServerProcess.start(options, events))
+}
+
+class ServerProcess implements Channel {
+  readonly #child: ChildProcessWithoutNullStreams
+  readonly #command: string
+  readonly #events: ChannelEvents
+  readonly #tree: ProcessTree
+  readonly #maxQueued: number
+  readonly #unsent = new Set<(error: McpError) => void>()
+  #queued = 0
+  #stderr = ''
+  #over: McpError | undefined
+
+  static async start(options: StdioOptions, events: ChannelEvents): Promise<ServerProcess> {
+    const env = childEnvironment(process.env, process.platform, options.inherit ?? [], options.env ?? {})
+    const cwd = options.cwd ?? process.cwd()
+    const args = options.args ?? []
+    const launch: Launch =
+      process.platform === 'win32'
+        ? windowsLaunch(options.command, args, env, cwd)
+        : { command: options.command, args: [...args], verbatim: false }
+    try {
+      const child = spawn(launch.command, launch.args, {
+        cwd,
+        env,
+        shell: false,
+        detached: process.platform !== 'win32',
+        windowsHide: true,
+        windowsVerbatimArguments: launch.verbatim,
+        stdio: ['pipe', 'pipe', 'pipe'],
+      })
+      await once(child, 'spawn')
+      return new ServerProcess(child, options, events)
+    } catch (error) {
+      throw new McpError('CONNECT_FAILED', whyNotStarted(options, error), { cause: error })
+    }
+  }
+
+  private constructor(child: ChildProcessWithoutNullStreams, options: StdioOptions, events: ChannelEvents) {
+    this.#child = child
+    this.#command = options.command
+    this.#events = events
+    this.#maxQueued = options.maxQueuedBytes ?? 4 * limits.messageBytes
+    this.#tree = new ProcessTree(child)
+    const maxBytes = options.maxFrameBytes ?? limits.messageBytes
+    const lines = new LineReader({
+      maxBytes,
+      onLine: (text) => events.text(text),
+      onTooLong: () => this.#tooLong(maxBytes),
+    })
+    child.stdout.on('data', (chunk: Uint8Array) => {
+      if (this.#over === undefined) lines.push(chunk)
+    })
+    child.stdout.once('end', () => {
+      if (this.#over === undefined) lines.end()
+      this.#lostSoon('closed its output')
+    })
+    child.stdin.on('error', () => this.#lostSoon('closed its input'))
+    for (const stream of [child.stdout, child.stderr]) stream.on('error', () => {})
+    this.#keepStderr(options.onStderr)
+    child.once('exit', () => this.#exited())
+    child.on('error', () => {})
+  }
+
+  send(text: string): Promise<void> {
+    if (this.#over !== undefined) return Promise.reject(this.#over)
+    const bytes = Buffer.byteLength(text) + 1
+    if (this.#queued > 0 && this.#queued + bytes > this.#maxQueued) {
+      return Promise.reject(
+        new McpError(
+          'LIMIT',
+          `The server does not read its input: ${this.#queued} bytes are already waiting`,
+        ),
+      )
+    }
+    this.#queued += bytes
+    return new Promise((resolve, reject) => {
+      this.#unsent.add(reject)
+      this.#child.stdin.write(`${text}\n`, (error) => {
+        this.#queued -= bytes
+        // A failed write is settled with the reason of the loss, which is known a moment later.
+        if (error) return
+        this.#unsent.delete(reject)
+        resolve()
+      })
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#lose(new McpError('CONNECTION_CLOSED', 'The connection was closed by this client'))
+    const { stdin, stdout, stderr } = this.#child
+    stdin.end()
+    await this.#tree.end(graceMs)
+    for (const stream of [stdin, stdout, stderr]) stream.destroy()
+  }
+
+  #keepStderr(onStderr: StdioOptions['onStderr']): void {
+    const decoder = new TextDecoder()
+    this.#child.stderr.on('data', (chunk: Uint8Array) => {
+      const text = decoder.decode(chunk, { stream: true })
+      this.#stderr = (this.#stderr + text).slice(-keptStderrChars)
+      try {
+        onStderr?.(text)
+      } catch (error) {
+        this.#events.warning(`onStderr threw: ${String(error)}`)
+      }
+    })
+  }
+
+  #exited(): void {
+    const lose = (): void => this.#lose(this.#failure('ended'), true)
+    within(once(this.#child, 'close'), drainMs).then(lose, lose)
+  }
+
+  #lostSoon(how: string): void {
+    setTimeout(() => this.#lose(this.#failure(how), true), drainMs)
+  }
+
+  #tooLong(maxBytes: number): void {
+    const why = `The server sent a message of more than ${maxBytes} bytes, so the connection was closed`
+    this.#lose(new McpError('LIMIT', why), true)
+  }
+
+  #lose(error: McpError, tell = false): void {
+    if (this.#over !== undefined) return
+    this.#over = error
+    for (const reject of this.#unsent) reject(error)
+    this.#unsent.clear()
+    if (tell) this.#events.lost(error)
+  }
+
+  #failure(how: string): McpError {
+    const { exitCode, signalCode } = this.#child
+    const end =
+      exitCode !== null
+        ? `exited with code ${exitCode}`
+        : signalCode !== null
+          ? `was ended by ${signalCode}`
+          : how
+    const last = this.#stderr.trimEnd().split('\n').at(-1)?.trim()
+    const words = last ? ` Its last words: ${shown(last)}` : ''
+    return new McpError('CONNECTION_CLOSED', `The server process "${this.#command}" ${end}.${words}`, {
+      details: { exitCode, signal: signalCode, stderr: this.#stderr },
+    })
+  }
+}
+
+function whyNotStarted(options: StdioOptions, error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
+  const name = JSON.stringify(options.command)
+  if (code === 'ENOENT') {
+    return options.cwd === undefined
+      ? `Could not start ${name}: no such program. Check the spelling and the PATH.`
+      : `Could not start ${name} in ${JSON.stringify(options.cwd)}: no such program or folder.`
+  }
+  if (code === 'EACCES') return `Could not start ${name}: it is not allowed to be executed.`
+  return `Could not start ${name}: ${error instanceof Error ? error.message : String(error)}`
+}

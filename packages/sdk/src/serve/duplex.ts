@@ -1,0 +1,191 @@
+import { replay } from '../core/asking.ts'
+import type { Backplane } from '../core/backplane.ts'
+import type { Asking, Peer } from '../core/exchange.ts'
+import { memoryBackplane } from '../core/memory-backplane.ts'
+import { createSealer } from '../core/seal.ts'
+import { McpError, RpcError } from '../jsonrpc/error.ts'
+import type {
+  JsonRpcMessage,
+  JsonRpcNotification,
+  JsonRpcRequest,
+  JsonRpcResponse,
+} from '../jsonrpc/message.ts'
+import { classify } from '../jsonrpc/parse.ts'
+import { isModern } from '../protocol/client-meta.ts'
+import type { Server } from '../server/server.ts'
+import type { SessionOutlet } from './asker.ts'
+import { serveBatch } from './batch.ts'
+import { type Bounds, bounds } from './bounds.ts'
+import { Calls } from './calls.ts'
+import type { Connection, ConnectionOptions } from './connection.ts'
+import { type Call, failure, openCall, refusalOf, wantsAnswer } from './message.ts'
+import { Session } from './session.ts'
+
+export interface DuplexOptions extends ConnectionOptions {
+  /** Secrets of at least 32 bytes that seal `requestState`. Default: a random one for this connection. */
+  keys?: readonly (string | Uint8Array)[]
+  /** Default: in memory, for this connection. */
+  backplane?: Backplane
+  limits?: Partial<Bounds>
+  /** Sends the responses to one batch as one array. Default: one after the other. */
+  sendBatch?: (responses: JsonRpcResponse[]) => void
+  /** Settles when the channel can take more; notices of changes wait for it. */
+  ready?: () => Promise<void> | undefined
+}
+
+/** A connection its own side can end. */
+export interface Duplex extends Connection {
+  /**
+   * Ends the connection from this side: handlers are asked to stop, what they still answer within 1 s is sent, and
+   * open subscriptions are told that they are over.
+   */
+  shutdown(reason?: string): Promise<void>
+  /** How many requests are being served. */
+  readonly running: number
+}
+
+const graceMs = 1000
+
+/** Serves one ordered two-way channel (stdio, memory, a socket) in both eras at once. */
+export function openConnection(
+  server: Server,
+  send: (message: JsonRpcMessage) => void,
+  options: DuplexOptions = {},
+): Duplex {
+  return new DuplexConnection(server, send, options)
+}
+
+class DuplexConnection implements Duplex, SessionOutlet {
+  readonly #server: Server
+  readonly #send: (message: JsonRpcMessage) => void
+  readonly #options: DuplexOptions
+  readonly #bounds: Bounds
+  readonly #principal: string | null
+  readonly #asking: Asking
+  readonly #calls: Calls
+  readonly #session: Session
+  #accepting = true
+  #open = true
+
+  constructor(server: Server, send: (message: JsonRpcMessage) => void, options: DuplexOptions) {
+    this.#server = server
+    this.#send = send
+    this.#options = options
+    this.#bounds = bounds(options.limits)
+    this.#principal = options.principal ?? null
+    this.#asking = replay({
+      sealer: createSealer(options.keys),
+      backplane: options.backplane ?? memoryBackplane(),
+      audience: server.info.name,
+      ttlMs: this.#bounds.stateTtlMs,
+    })
+    this.#calls = new Calls(this.#bounds.inFlight)
+    this.#session = new Session({
+      server,
+      calls: this.#calls,
+      principal: this.#principal,
+      bounds: this.#bounds,
+      send: (message) => {
+        this.#out(message)
+        return options.ready?.()
+      },
+    })
+  }
+
+  get peer(): Peer | undefined {
+    return this.#session.peer
+  }
+
+  get running(): number {
+    return this.#calls.size
+  }
+
+  receive(value: unknown): void {
+    if (!this.#accepting) return
+    if (Array.isArray(value)) {
+      this.#batch(value)
+      return
+    }
+    const classified = classify(value)
+    switch (classified.kind) {
+      case 'invalid':
+        if (wantsAnswer(value)) this.#out(failure(classified.id, classified.error))
+        return
+      case 'notification':
+        this.#session.notification(classified.message)
+        return
+      case 'response':
+        this.#session.response(classified.message)
+        return
+      case 'request':
+        this.#request(classified.message)
+    }
+  }
+
+  reject(code: number, message: string): void {
+    this.#out(failure(undefined, new RpcError(code, message)))
+  }
+
+  async close(reason = 'The connection was closed'): Promise<void> {
+    this.#accepting = false
+    this.#open = false
+    this.#session.close(reason)
+    await this.#calls.idle(graceMs)
+  }
+
+  async shutdown(reason = 'The server is shutting down'): Promise<void> {
+    this.#accepting = false
+    this.#calls.abort(new McpError('CONNECTION_CLOSED', reason))
+    await this.#calls.idle(graceMs)
+    this.#open = false
+    this.#session.close(reason)
+  }
+
+  notify(message: JsonRpcNotification): void {
+    this.#out(message)
+  }
+
+  request(message: JsonRpcRequest): boolean {
+    this.#out(message)
+    return this.#open
+  }
+
+  #out(message: JsonRpcMessage): void {
+    if (this.#open) this.#send(message)
+  }
+
+  #request(message: JsonRpcRequest): void {
+    const served = isModern(message.params) ? this.#stateless(message) : this.#session.request(message, this)
+    served.then(
+      (response) => {
+        if (response !== undefined) this.#out(response)
+      },
+      (error) => this.#out(failure(message.id, refusalOf(error, message.method, this.#server))),
+    )
+  }
+
+  async #stateless(message: JsonRpcRequest): Promise<JsonRpcResponse | undefined> {
+    this.#calls.admit(message.id)
+    const call = openCall(message, this.#principal, this.#asking, this)
+    const response = await this.#calls.run(call, this.#server)
+    if (response !== undefined) this.#tellOver(call, response)
+    return response
+  }
+
+  /** A subscription that ends on this side is taken back before its result is sent. */
+  #tellOver(call: Call, response: JsonRpcResponse): void {
+    if (call.method !== 'subscriptions/listen' || !('result' in response)) return
+    this.#out({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: call.id } })
+  }
+
+  #batch(values: readonly unknown[]): void {
+    serveBatch(this.#session, values, this, this.#bounds.batch).then(
+      (responses) => {
+        if (responses.length === 0 || !this.#open) return
+        if (this.#options.sendBatch !== undefined) this.#options.sendBatch(responses)
+        else for (const response of responses) this.#send(response)
+      },
+      (error) => this.#out(failure(undefined, refusalOf(error, 'batch', this.#server))),
+    )
+  }
+}

@@ -1,0 +1,68 @@
+import type { Backplane } from '../../core/backplane.ts'
+import type { Bounds } from '../bounds.ts'
+
+/** One event as it was stored: its place in the session's log and its data. */
+export interface StoredEvent {
+  readonly position: number
+  readonly data: string
+}
+
+/** Stored bytes of one session, as a multiple of the largest message. */
+const storedMessages = 4
+
+/** Remembers the newest events of one session's streams, so that a client that lost its connection gets the rest. */
+export class EventLog {
+  readonly #backplane: Backplane
+  readonly #key: string
+  readonly #bounds: Bounds
+  readonly #sizes: number[] = []
+  #bytes = 0
+  #state: 'unused' | 'used' | 'dropped' = 'unused'
+
+  constructor(backplane: Backplane, session: string, bounds: Bounds) {
+    this.#backplane = backplane
+    this.#key = `events:${session}`
+    this.#bounds = bounds
+  }
+
+  /** Stores one event of a stream and gives its place in the log. */
+  append(stream: string, data: string): Promise<number> {
+    if (this.#state === 'dropped') return Promise.resolve(0)
+    this.#state = 'used'
+    this.#sizes.push(data.length)
+    this.#bytes += data.length
+    while (
+      this.#sizes.length > this.#bounds.storedEvents ||
+      (this.#bytes > storedMessages * this.#bounds.messageBytes && this.#sizes.length > 1)
+    ) {
+      this.#bytes -= this.#sizes.shift() ?? 0
+    }
+    return this.#backplane.append(
+      this.#key,
+      `${stream} ${data}`,
+      this.#sizes.length,
+      this.#bounds.storedEventsMs,
+    )
+  }
+
+  /** The events of a stream after one of its own; undefined when that one is not known (any more). */
+  async after(stream: string, position: number): Promise<StoredEvent[] | undefined> {
+    if (position < 1) return undefined
+    const entries = await this.#backplane.after(this.#key, position - 1)
+    const first = entries?.[0]
+    if (entries === undefined || first?.position !== position) return undefined
+    const prefix = `${stream} `
+    if (!first.entry.startsWith(prefix)) return undefined
+    return entries
+      .slice(1)
+      .filter(({ entry }) => entry.startsWith(prefix))
+      .map(({ position, entry }) => ({ position, data: entry.slice(prefix.length) }))
+  }
+
+  /** Forgets everything, and stores nothing more. */
+  async drop(): Promise<void> {
+    const used = this.#state === 'used'
+    this.#state = 'dropped'
+    if (used) await this.#backplane.delete(this.#key)
+  }
+}

@@ -1,0 +1,54 @@
+/** The body of one HTTP request as it was read: bytes, a value somebody else parsed, or more than allowed. */
+export type Body =
+  | { readonly type: 'bytes'; readonly bytes: Uint8Array }
+  | { readonly type: 'value'; readonly value: unknown }
+  | { readonly type: 'too large' }
+  | { readonly type: 'consumed' }
+
+export type HeaderFields = Readonly<Record<string, string>>
+
+/** What one HTTP request says, the same for every runtime. */
+export interface HttpRequest {
+  readonly method: string
+  /** Path and query, as sent. */
+  readonly url: string
+  /** The one host it was sent to; undefined when missing or given twice. */
+  readonly host: string | undefined
+  /** A header by its lower-case name. */
+  header(name: string): string | undefined
+  /** Whether a header came more than once. */
+  repeats(name: string): boolean
+  /** Whether the path, ignoring the query, is this one. */
+  isAt(path: string): boolean
+  /** Reads the body and calls back once; never, if the client goes away meanwhile. */
+  read(maxBytes: number, onBody: (body: Body) => void): void
+}
+
+/** Where the answer to one HTTP request goes. */
+export interface HttpReply {
+  /** Called once when the connection is over, whether or not there was an answer. */
+  onClose: (() => void) | undefined
+  /** Headers to send with whatever the answer is. */
+  extra: HeaderFields | undefined
+  /** Sends a whole answer. A body is JSON text; '' is none. */
+  send(status: number, body: string, headers?: HeaderFields): void
+  /** Begins an event stream. */
+  open(headers?: HeaderFields): Pipe
+}
+
+/** An open event stream, as bytes. */
+export interface Pipe {
+  /** Bytes written and not yet taken by the client's connection. */
+  readonly queued: number
+  write(text: string): void
+  end(): void
+  /** Breaks the connection. */
+  cut(): void
+}
+
+/** What every event stream is sent with: no cache, no proxy that waits for more, no compression. */
+export const streamHeaders: HeaderFields = {
+  'Content-Type': 'text/event-stream',
+  'Cache-Control': 'no-cache, no-transform',
+  'X-Accel-Buffering': 'no',
+}

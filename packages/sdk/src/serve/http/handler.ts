@@ -1,0 +1,70 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Server } from '../../server/server.ts'
+import { Core } from './core.ts'
+import { Guard } from './guard.ts'
+import { type Listener, listenOn } from './listen.ts'
+import { NodeReply, NodeRequest } from './node.ts'
+import type { HttpOptions } from './options.ts'
+import { Router } from './router.ts'
+import { WebReply, WebRequest } from './web.ts'
+
+/** A server mounted on HTTP, for every revision at once. Its functions may be taken off it and passed on. */
+export interface HttpHandler {
+  /** Serves a web request: Bun, Deno, workers, frameworks. */
+  fetch(request: Request): Promise<Response>
+  /** Serves a `node:http` request, also as a route of a Node framework. */
+  node(request: IncomingMessage, response: ServerResponse): void
+  /**
+   * Serves on a port of its own (Node). Port 0 takes any free one.
+   * @param options `host` is 127.0.0.1 unless given, so that only this machine can connect
+   */
+  listen(options?: { port?: number; host?: string }): Promise<Listener>
+  /** Ends everything: subscriptions are told, what handlers still answer within 1 s is sent, then 503. */
+  close(): Promise<void>
+}
+
+const everywhere: ReadonlySet<string> = new Set(['0.0.0.0', '::', ''])
+
+/** Mounts a server on HTTP. */
+export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandler {
+  const warn = options.onWarning ?? ((message: string): void => console.warn(message))
+  const path = options.path ?? '/mcp'
+  if (!path.startsWith('/') || /[?#\s]/.test(path)) {
+    throw new TypeError(`path: "${path}" must begin with "/" and have no query`)
+  }
+  const guard = new Guard({
+    allowedHosts: options.allowedHosts ?? [],
+    allowedOrigins: options.allowedOrigins ?? [],
+    anyHost: options.dangerouslyAllowAnyHost ?? false,
+    anyOrigin: options.dangerouslyAllowAnyOrigin ?? false,
+  })
+  const core = new Core(server, options, warn)
+  const router = new Router(core, guard, path, options.authenticate)
+  if (options.keys === undefined || options.keys.length === 0) {
+    warn(
+      `${server.info.name}: no keys were given, so questions asked before a restart or by another process cannot be ` +
+        'answered. Give serveHttp the same keys on every node to change that.',
+    )
+  }
+
+  const node = (request: IncomingMessage, response: ServerResponse): void =>
+    router.handle(new NodeRequest(request), new NodeReply(response))
+
+  return {
+    node,
+    fetch: (request) => {
+      const reply = new WebReply(request)
+      router.handle(new WebRequest(request), reply)
+      return reply.response
+    },
+    listen: async ({ port = 0, host = '127.0.0.1' } = {}) => {
+      if (everywhere.has(host)) {
+        warn(`Listening on every network interface: name the hosts clients use in allowedHosts.`)
+      } else {
+        guard.allowHost(host.includes(':') ? `[${host}]` : host)
+      }
+      return listenOn(node, { port, host, path, onClose: () => core.close() })
+    },
+    close: () => core.close(),
+  }
+}

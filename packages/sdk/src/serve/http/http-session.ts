@@ -1,0 +1,132 @@
+import type { Backplane } from '../../core/backplane.ts'
+import { toBase64Url } from '../../core/base64url.ts'
+import { ErrorCode, RpcError } from '../../jsonrpc/error.ts'
+import type { Server } from '../../server/server.ts'
+import type { Bounds } from '../bounds.ts'
+import { Calls } from '../calls.ts'
+import { encodeMessage, failure } from '../message.ts'
+import { Session } from '../session.ts'
+import { EventLog } from './event-log.ts'
+import type { HttpReply } from './face.ts'
+import type { PostStream } from './post-stream.ts'
+import { ResumableStream } from './resumable.ts'
+import { EventStream } from './stream.ts'
+
+export interface HttpSessionOptions {
+  server: Server
+  bounds: Bounds
+  backplane: Backplane
+  principal: string | null
+}
+
+/** One session over HTTP: the session proper, and the streams its messages travel on. */
+export class HttpSession {
+  /** 192 random bits as visible ASCII. */
+  readonly id: string = randomText(24)
+  readonly principal: string | null
+  readonly server: Server
+  readonly session: Session
+  readonly log: EventLog
+  /** Carries what belongs to no request, on the connection a GET opened. */
+  readonly standalone: ResumableStream
+  /** Milliseconds since 1970 of the last request. */
+  lastSeen: number = Date.now()
+  /** Answers that are still owed. */
+  readonly posts: Set<PostStream> = new Set()
+  readonly #bounds: Bounds
+  readonly #streams = new Map<string, ResumableStream>()
+  readonly #connections = new Set<EventStream>()
+  readonly #tag: string = randomText(6)
+  readonly #report = (error: unknown): void => this.server.report(error, { method: 'event stream' })
+  #lastStream = 0
+
+  constructor({ server, bounds, backplane, principal }: HttpSessionOptions) {
+    this.server = server
+    this.principal = principal
+    this.#bounds = bounds
+    this.log = new EventLog(backplane, this.id, bounds)
+    this.standalone = this.#newStream()
+    this.session = new Session({
+      server,
+      calls: new Calls(bounds.inFlight),
+      principal,
+      bounds,
+      send: async (message) => {
+        await this.standalone.ready()
+        const text = encodeMessage(message, server)
+        if (text !== undefined) this.standalone.send(text, false)
+      },
+    })
+  }
+
+  /** Whether the session must be kept: somebody is connected, or a handler works. */
+  get busy(): boolean {
+    return this.#connections.size > 0 || this.session.working
+  }
+
+  /** Whether its client knows that a stream may close and be polled for the rest. */
+  get polls(): boolean {
+    const version = this.session.peer?.revision.version
+    return version !== undefined && version >= '2025-11-25'
+  }
+
+  /** Makes an answer a stream of its own. */
+  openStream(reply: HttpReply): ResumableStream {
+    const stream = this.#newStream()
+    stream.attach(this.connect(reply, stream))
+    if (this.polls) stream.prime()
+    return stream
+  }
+
+  /** Opens the event stream of an answer as the connection of a stream. */
+  connect(reply: HttpReply, stream: ResumableStream): EventStream {
+    const connection = new EventStream(reply.open(), this.#bounds)
+    this.#connections.add(connection)
+    reply.onClose = () => {
+      connection.closed()
+      this.#connections.delete(connection)
+      this.lastSeen = Date.now()
+      stream.lost(connection)
+    }
+    return connection
+  }
+
+  /** A stream that is not over, by its id. */
+  stream(id: string): ResumableStream | undefined {
+    return this.#streams.get(id)
+  }
+
+  /** What is left of a stream that is over: its stored events. */
+  ended(id: string): ResumableStream {
+    const stream = new ResumableStream(id, this.log, this.#report)
+    stream.end()
+    return stream
+  }
+
+  /** Ends a stream: once all of it is stored, its stored events are all that is left of it. */
+  forget(stream: ResumableStream): void {
+    stream.end().then(() => this.#streams.delete(stream.id))
+  }
+
+  /** Ends the session: stops what runs, closes every stream, forgets what was stored. */
+  close(reason: string): void {
+    this.session.close(reason)
+    const text = JSON.stringify(failure(undefined, new RpcError(ErrorCode.InvalidRequest, reason)))
+    for (const post of [...this.posts]) post.abandon(text)
+    for (const stream of this.#streams.values()) stream.end()
+    this.#streams.clear()
+    for (const connection of this.#connections) connection.end()
+    this.log.drop().catch((error) => this.server.report(error, { method: 'session' }))
+  }
+
+  #newStream(): ResumableStream {
+    const id = `${this.#tag}-${this.#lastStream++}`
+    const stream = new ResumableStream(id, this.log, this.#report)
+    this.#streams.set(id, stream)
+    return stream
+  }
+}
+
+function randomText(bytes: number): string {
+  return toBase64Url(crypto.getRandomValues(new Uint8Array(bytes)))
+}

@@ -1,0 +1,183 @@
+import { ErrorCode, RpcError } from '../../jsonrpc/error.ts'
+import type {
+  JsonRpcNotification,
+  JsonRpcRequest,
+  JsonRpcResponse,
+  RequestId,
+} from '../../jsonrpc/message.ts'
+import { revisionOf } from '../../protocol/revisions.ts'
+import type { SessionOutlet } from '../asker.ts'
+import { serveBatch } from '../batch.ts'
+import { encodeMessage, failure, refusalOf, unsupportedVersion } from '../message.ts'
+import type { Core } from './core.ts'
+import type { HttpReply, HttpRequest } from './face.ts'
+import type { HttpSession } from './http-session.ts'
+import { PostStream } from './post-stream.ts'
+import { parseEventId } from './resumable.ts'
+
+/** One HTTP request of the legacy era, with who sent it. */
+export interface LegacyTrip {
+  readonly core: Core
+  readonly request: HttpRequest
+  readonly reply: HttpReply
+  readonly principal: string | null
+}
+
+/** Serves a request: `initialize` begins a session, everything else belongs to one. */
+export function legacyRequest(trip: LegacyTrip, message: JsonRpcRequest): void {
+  const isFirst = message.method === 'initialize' && trip.request.header('mcp-session-id') === undefined
+  if (isFirst) {
+    if (checkVersion(trip, message.id)) begin(trip, message)
+    return
+  }
+  const owner = findSession(trip, message.id)
+  if (owner === undefined) return
+  const { core, reply } = trip
+  const post = new PostStream(owner, reply)
+  owner.session.request(message, post).then(
+    (response) =>
+      post.answer(200, response === undefined ? '' : (encodeMessage(response, core.server) ?? '')),
+    (error) => {
+      const refusal = owner.session.refusal(error, message.method)
+      post.answer(refusalStatus(refusal), JSON.stringify(failure(message.id, refusal)))
+    },
+  )
+}
+
+/** Serves an array of messages, where the session's revision has such. */
+export function legacyBatch(trip: LegacyTrip, values: readonly unknown[]): void {
+  const owner = findSession(trip, undefined)
+  if (owner === undefined) return
+  const { core, reply } = trip
+  const post = new PostStream(owner, reply)
+  serveBatch(owner.session, values, post, core.bounds.batch).then(
+    (responses) => {
+      if (responses.length > 0) {
+        post.answer(200, `[${responses.map((response) => encodeMessage(response, core.server)).join(',')}]`)
+      } else {
+        post.accept()
+      }
+    },
+    (error) => {
+      const refusal = refusalOf(error, 'batch', core.server)
+      post.answer(refusalStatus(refusal), JSON.stringify(failure(undefined, refusal)))
+    },
+  )
+}
+
+/** Takes a notice or the answer to a question. */
+export function legacyOther(trip: LegacyTrip, message: JsonRpcNotification | JsonRpcResponse): void {
+  const owner = findSession(trip, undefined)
+  if (owner === undefined) return
+  if ('method' in message) owner.session.notification(message)
+  else owner.session.response(message)
+  trip.reply.send(202, '')
+}
+
+/** Opens the stream for what belongs to no request, or goes on with a stream that was lost. */
+export function legacyGet(trip: LegacyTrip): void {
+  const owner = findSession(trip, undefined)
+  if (owner === undefined) return
+  const { core, reply } = trip
+  const last = trip.request.header('last-event-id')
+  if (last !== undefined) {
+    resume(owner, reply, last).catch((error) => {
+      core.server.report(error, { method: 'GET' })
+      reply.send(
+        500,
+        JSON.stringify(failure(undefined, new RpcError(ErrorCode.InternalError, 'Internal error'))),
+      )
+    })
+    return
+  }
+  const { standalone } = owner
+  if (standalone.connected) {
+    refuse(reply, 409, undefined, 'this session already has an open stream')
+    return
+  }
+  const connection = owner.connect(reply, standalone)
+  connection.breathe()
+  standalone.attach(connection)
+}
+
+/** Ends a session at its client's wish. */
+export function legacyDelete(trip: LegacyTrip): void {
+  const owner = findSession(trip, undefined)
+  if (owner === undefined) return
+  trip.core.sessions.end(owner, 'The client ended the session')
+  trip.reply.send(204, '')
+}
+
+/** `initialize` has nothing to say but its answer. */
+const nowhere: SessionOutlet = { notify: () => {}, request: () => false }
+
+function begin({ core, reply, principal }: LegacyTrip, message: JsonRpcRequest): void {
+  const owner = core.sessions.begin(principal)
+  if (owner === undefined) {
+    reply.send(
+      503,
+      JSON.stringify(
+        failure(
+          message.id,
+          new RpcError(ErrorCode.InternalError, 'Too many sessions are open: try again later'),
+        ),
+      ),
+      { 'Retry-After': '60' },
+    )
+    return
+  }
+  owner.session.request(message, nowhere).then(
+    (response) => reply.send(200, JSON.stringify(response), { 'Mcp-Session-Id': owner.id }),
+    (error) => {
+      const refusal = owner.session.refusal(error, message.method)
+      reply.send(refusalStatus(refusal), JSON.stringify(failure(message.id, refusal)))
+      core.sessions.end(owner, refusal.message)
+    },
+  )
+}
+
+async function resume(owner: HttpSession, reply: HttpReply, last: string): Promise<void> {
+  const event = parseEventId(last)
+  if (event !== undefined) {
+    const stream = owner.stream(event.stream) ?? owner.ended(event.stream)
+    if (await stream.resume(event.position, () => owner.connect(reply, stream))) return
+  }
+  refuse(reply, 400, undefined, 'the event of Last-Event-ID is not known here, or no longer')
+}
+
+/** The session a request names, or an answer that there is none. */
+function findSession(trip: LegacyTrip, id: RequestId | undefined): HttpSession | undefined {
+  if (!checkVersion(trip, id)) return undefined
+  const { core, request, reply, principal } = trip
+  const name = request.header('mcp-session-id')
+  if (name === undefined) {
+    refuse(
+      reply,
+      400,
+      id,
+      'send "initialize" first and its Mcp-Session-Id ever after, or put the protocol version into _meta',
+    )
+    return undefined
+  }
+  const owner = core.sessions.find(name, principal)
+  if (owner === undefined) refuse(reply, 404, id, 'this session does not exist, or no longer')
+  return owner
+}
+
+/** Any known revision with sessions will do: clients are known to name another than they agreed on. */
+function checkVersion({ request, reply }: LegacyTrip, id: RequestId | undefined): boolean {
+  const version = request.header('mcp-protocol-version')
+  if (version === undefined || revisionOf(version)?.era === 'session') return true
+  reply.send(400, JSON.stringify(failure(id, unsupportedVersion(version))))
+  return false
+}
+
+/** Clients take a status such as 404 for the loss of their session, so most refusals are plain answers. */
+function refusalStatus(refusal: RpcError): number {
+  return refusal.code === ErrorCode.InvalidRequest ? 400 : 200
+}
+
+function refuse(reply: HttpReply, status: number, id: RequestId | undefined, why: string): void {
+  const error = new RpcError(ErrorCode.InvalidRequest, `Invalid request: ${why}`)
+  reply.send(status, JSON.stringify(failure(id, error)))
+}

@@ -1,0 +1,44 @@
+const json = /^application\/json[\t ]*(;[^,]*)?$/i
+const otherCharset = /;[\t ]*charset=(?!"?utf-?8"?[\t ]*(?:;|$))/i
+
+/** Whether a Content-Type says JSON in UTF-8. */
+export function isJson(contentType: string | undefined): boolean {
+  if (contentType === 'application/json') return true
+  return contentType !== undefined && json.test(contentType) && !otherCharset.test(contentType)
+}
+
+/** What a client is ready to read. */
+export interface Accepted {
+  readonly json: boolean
+  readonly events: boolean
+}
+
+const nothing: Accepted = { json: false, events: false }
+
+/** Reads Accept headers, and remembers the last: clients send the same one every time. */
+export class AcceptReader {
+  #header: string | undefined
+  #accepted = nothing
+
+  /** What a header accepts. Absent, nothing: the protocol demands one. */
+  read(header: string | undefined): Accepted {
+    if (header === undefined) return nothing
+    if (header !== this.#header) {
+      this.#accepted = parseAccept(header)
+      this.#header = header
+    }
+    return this.#accepted
+  }
+}
+
+function parseAccept(header: string): Accepted {
+  let json = false
+  let events = false
+  for (const range of header.toLowerCase().split(',')) {
+    const [type = '', ...params] = range.split(';').map((part) => part.trim())
+    if (params.some((param) => /^q[\t ]*=[\t ]*0(?:\.0*)?$/.test(param))) continue
+    if (type === '*/*' || type === 'application/json' || type === 'application/*') json = true
+    if (type === '*/*' || type === 'text/event-stream' || type === 'text/*') events = true
+  }
+  return { json, events }
+}

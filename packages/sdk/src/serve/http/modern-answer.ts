@@ -1,0 +1,111 @@
+import { ErrorCode, McpError } from '../../jsonrpc/error.ts'
+import type { JsonRpcNotification, JsonRpcResponse } from '../../jsonrpc/message.ts'
+import { encodeEvent } from '../../jsonrpc/sse.ts'
+import { type Call, encodeMessage, failure, isDroppable, type Outlet } from '../message.ts'
+import { unref } from '../timers.ts'
+import type { Core, Serving } from './core.ts'
+import type { HttpReply } from './face.ts'
+import { EventStream } from './stream.ts'
+
+/** The answer to one stateless request: one JSON text, or an event stream from the first notice or long wait on. */
+export class ModernAnswer implements Outlet, Serving {
+  readonly #core: Core
+  readonly #reply: HttpReply
+  #call: Call | undefined
+  #stream: EventStream | undefined
+  #wait: ReturnType<typeof setTimeout> | undefined
+  #over = false
+
+  constructor(core: Core, reply: HttpReply) {
+    this.#core = core
+    this.#reply = reply
+  }
+
+  serve(call: Call): void {
+    const refused = this.#core.admit(this, call.method)
+    if (refused !== undefined) {
+      this.#reply.send(503, JSON.stringify(failure(call.id, refused)), { 'Retry-After': '10' })
+      return
+    }
+    this.#call = call
+    this.#reply.onClose = () => this.#gone()
+    this.#wait = unref(setTimeout(() => this.#open().breathe(), this.#core.bounds.keepAliveMs))
+    call.answer(this.#core.server).then((response) => {
+      this.#core.done(this, call.method)
+      this.#finish(response)
+    })
+  }
+
+  notify(message: JsonRpcNotification): void {
+    const text = encodeMessage(message, this.#core.server)
+    if (text !== undefined) {
+      this.#open().send(encodeEvent({ event: 'message', data: text }), isDroppable(message.method))
+    }
+  }
+
+  abort(reason: unknown): void {
+    this.#call?.abort(reason)
+  }
+
+  abandon(reason: unknown): void {
+    if (this.#over) return
+    this.#over = true
+    clearTimeout(this.#wait)
+    this.#call?.cancel(reason)
+    if (this.#stream !== undefined) this.#stream.cut()
+    else this.#reply.send(503, '')
+  }
+
+  #open(): EventStream {
+    if (this.#stream === undefined) {
+      clearTimeout(this.#wait)
+      this.#stream = new EventStream(this.#reply.open(), this.#core.bounds)
+    }
+    return this.#stream
+  }
+
+  #finish(response: JsonRpcResponse | undefined): void {
+    if (this.#over) return
+    this.#over = true
+    clearTimeout(this.#wait)
+    if (response === undefined) {
+      this.#stream?.end()
+      return
+    }
+    const text = encodeMessage(response, this.#core.server) ?? ''
+    if (this.#stream === undefined) {
+      this.#reply.send('error' in response ? answerStatus(response.error.code) : 200, text)
+      return
+    }
+    this.#stream.send(encodeEvent({ event: 'message', data: text }), false)
+    this.#stream.end()
+  }
+
+  /** The client stopped waiting, which is how it cancels; after the answer it means nothing. */
+  #gone(): void {
+    this.#stream?.closed()
+    if (this.#over) return
+    clearTimeout(this.#wait)
+    this.#call?.cancel(new McpError('CANCELLED', 'The client closed the connection'))
+  }
+}
+
+/** The HTTP status of an error a request was refused with before it ran. */
+export function refusalStatus(code: number): number {
+  if (code === ErrorCode.MethodNotFound) return 404
+  return code === ErrorCode.InternalError ? 500 : 400
+}
+
+/** The HTTP status of an error a request was answered with. */
+function answerStatus(code: number): number {
+  switch (code) {
+    case ErrorCode.MethodNotFound:
+      return 404
+    case ErrorCode.HeaderMismatch:
+    case ErrorCode.MissingRequiredClientCapability:
+    case ErrorCode.UnsupportedProtocolVersion:
+      return 400
+    default:
+      return 200
+  }
+}

@@ -1,0 +1,155 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Body, HeaderFields, HttpReply, HttpRequest, Pipe } from './face.ts'
+import { streamHeaders } from './face.ts'
+
+/** A request as `node:http` gives it. */
+export class NodeRequest implements HttpRequest {
+  readonly #request: IncomingMessage
+
+  constructor(request: IncomingMessage) {
+    this.#request = request
+  }
+
+  get method(): string {
+    return this.#request.method ?? ''
+  }
+
+  get url(): string {
+    return this.#request.url ?? ''
+  }
+
+  /** Node keeps the first of several Host headers, so they are counted where all still stand. */
+  get host(): string | undefined {
+    return this.repeats('host') ? undefined : this.#request.headers.host
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#request.headers[name]
+    return typeof value === 'string' ? value : value?.join(', ')
+  }
+
+  repeats(name: string): boolean {
+    const { rawHeaders } = this.#request
+    let count = 0
+    for (let i = 0; i < rawHeaders.length; i += 2) {
+      const raw = rawHeaders[i]
+      if (raw !== undefined && raw.length === name.length && raw.toLowerCase() === name) count++
+    }
+    return count > 1
+  }
+
+  isAt(path: string): boolean {
+    const url = this.url
+    return url === path || isPath(url, path) || isPath(originalUrl(this.#request), path)
+  }
+
+  read(maxBytes: number, onBody: (body: Body) => void): void {
+    const request = this.#request
+    if (request.readableEnded) {
+      onBody(parsedBody(request))
+      return
+    }
+    if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
+      onBody({ type: 'too large' })
+      return
+    }
+    const chunks: Uint8Array[] = []
+    let length = 0
+    const onData = (chunk: Uint8Array): void => {
+      length += chunk.length
+      if (length > maxBytes) {
+        request.off('data', onData)
+        request.off('end', onEnd)
+        request.pause()
+        onBody({ type: 'too large' })
+        return
+      }
+      chunks.push(chunk)
+    }
+    const onEnd = (): void => {
+      const only = chunks[0]
+      const bytes = only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks, length)
+      onBody({ type: 'bytes', bytes })
+    }
+    request.on('data', onData)
+    request.on('end', onEnd)
+  }
+}
+
+function isPath(url: string | undefined, path: string): boolean {
+  return url?.startsWith(path) === true && (url.length === path.length || url[path.length] === '?')
+}
+
+/** Routers that mount a handler under a path cut it off `url` and keep it here. */
+function originalUrl(request: object): string | undefined {
+  return 'originalUrl' in request && typeof request.originalUrl === 'string' ? request.originalUrl : undefined
+}
+
+/** What a body parser in front of this handler left. */
+function parsedBody(request: object): Body {
+  return 'body' in request && request.body !== undefined
+    ? { type: 'value', value: request.body }
+    : { type: 'consumed' }
+}
+
+/** The answer to a `node:http` request. */
+export class NodeReply implements HttpReply {
+  onClose: (() => void) | undefined
+  extra: HeaderFields | undefined
+  readonly #response: ServerResponse
+
+  constructor(response: ServerResponse) {
+    this.#response = response
+    response.on('close', () => this.onClose?.())
+  }
+
+  send(status: number, body: string, headers?: HeaderFields): void {
+    const response = this.#response
+    if (response.headersSent || response.destroyed) return
+    const length = Buffer.byteLength(body)
+    const own: Record<string, string | number> =
+      body === '' ? { 'Content-Length': 0 } : { 'Content-Type': 'application/json', 'Content-Length': length }
+    if (status === 204) delete own['Content-Length']
+    if (headers !== undefined) Object.assign(own, headers)
+    if (this.extra !== undefined) Object.assign(own, this.extra)
+    if (status === 413) own['Connection'] = 'close'
+    response.writeHead(status, own)
+    response.end(body)
+  }
+
+  open(headers?: HeaderFields): Pipe {
+    const response = this.#response
+    response.on('error', ignore)
+    if (!response.headersSent && !response.destroyed) {
+      response.writeHead(200, { ...streamHeaders, ...headers, ...this.extra })
+    }
+    return new NodePipe(response)
+  }
+}
+
+/** A stream that breaks tells so by its `close`. */
+function ignore(): void {}
+
+class NodePipe implements Pipe {
+  readonly #response: ServerResponse
+
+  constructor(response: ServerResponse) {
+    this.#response = response
+  }
+
+  get queued(): number {
+    return this.#response.writableLength
+  }
+
+  write(text: string): void {
+    if (!this.#response.destroyed && !this.#response.writableEnded) this.#response.write(text)
+  }
+
+  end(): void {
+    if (!this.#response.destroyed) this.#response.end()
+  }
+
+  cut(): void {
+    this.#response.destroy()
+  }
+}

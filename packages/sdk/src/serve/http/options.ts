@@ -1,0 +1,61 @@
+import type { Backplane } from '../../core/backplane.ts'
+import type { Bounds } from '../bounds.ts'
+import type { HeaderFields } from './face.ts'
+
+/** What `authenticate` sees of a request. */
+export interface HttpCaller {
+  readonly method: string
+  /** Path and query, as sent. */
+  readonly url: string
+  /** A header by its lower-case name. */
+  header(name: string): string | undefined
+}
+
+/** An answer instead of service: 401 with `WWW-Authenticate`, for example. */
+export interface HttpRefusal {
+  readonly status: number
+  readonly headers?: HeaderFields
+  /** JSON text. */
+  readonly body?: string
+}
+
+/** Finds out who sends a request, or refuses it. Called for every request, before its body is read. */
+export type Authenticate = (request: HttpCaller) => Promise<{ readonly principal: string } | HttpRefusal>
+
+export interface HttpOptions {
+  /**
+   * Secrets of at least 32 bytes that seal `requestState`; the first seals, all open. Give every node the same ones.
+   * Default: a random one, so that a question asked before a restart, or by another node, cannot be answered.
+   */
+  keys?: readonly (string | Uint8Array)[]
+  /** What state shared between requests stands on: used states, stored events. Default: memory. */
+  backplane?: Backplane
+  /** Path of the endpoint. Default `/mcp`. */
+  path?: string
+  /**
+   * Names this server answers to, with or without a port: `mcp.example.com`. The loopback names are always among
+   * them, and so is the address `listen` binds. Requests for any other Host are refused with 403.
+   */
+  allowedHosts?: readonly string[]
+  /**
+   * Origins whose pages may use this server: `https://app.example.com`. They get CORS headers too. Loopback origins
+   * may always use it; any other, and `null`, is refused with 403.
+   */
+  allowedOrigins?: readonly string[]
+  /** Finds out who sends a request. Default: nobody is asked, and `peer.principal` is null. */
+  authenticate?: Authenticate
+  /** Other limits than the default ones. */
+  limits?: Partial<Bounds>
+  /** Hears of what an operator should know. Default `console.warn`. */
+  onWarning?: (message: string) => void
+  /**
+   * Uses answers a client sends to questions that were never put to it, when a handler's question has the same key.
+   * Leave it off: a client could then say that a person agreed to something nobody showed them. It exists for test
+   * suites that send an answer with their first request. Default false.
+   */
+  acceptUnaskedAnswers?: boolean
+  /** Answers requests for any Host. Only behind a proxy that checks it: otherwise any web site can reach a server on the machine it is read on. Default false. */
+  dangerouslyAllowAnyHost?: boolean
+  /** Lets pages of any Origin use this server, with whatever the reader's network can reach. Default false. */
+  dangerouslyAllowAnyOrigin?: boolean
+}

@@ -1,0 +1,199 @@
+import { ErrorCode, RpcError } from '../../jsonrpc/error.ts'
+import type { JsonRpcRequest } from '../../jsonrpc/message.ts'
+import { classify, parseJson } from '../../jsonrpc/parse.ts'
+import { isModern } from '../../protocol/client-meta.ts'
+import { revisionOf } from '../../protocol/revisions.ts'
+import { failure } from '../message.ts'
+import type { Core } from './core.ts'
+import type { Body, HttpReply, HttpRequest } from './face.ts'
+import type { Guard } from './guard.ts'
+import { legacyBatch, legacyDelete, legacyGet, legacyOther, legacyRequest } from './legacy.ts'
+import { AcceptReader, isJson } from './media.ts'
+import { serveModern } from './modern.ts'
+import type { Authenticate } from './options.ts'
+
+const methods = 'POST, GET, DELETE'
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Takes HTTP requests of every runtime to where they are served. */
+export class Router {
+  readonly #core: Core
+  readonly #guard: Guard
+  readonly #path: string
+  readonly #authenticate: Authenticate | undefined
+  readonly #accepts = new AcceptReader()
+
+  constructor(core: Core, guard: Guard, path: string, authenticate: Authenticate | undefined) {
+    this.#core = core
+    this.#guard = guard
+    this.#path = path
+    this.#authenticate = authenticate
+  }
+
+  /** Answers one request. Never throws. */
+  handle(request: HttpRequest, reply: HttpReply): void {
+    try {
+      this.#enter(request, reply)
+    } catch (error) {
+      this.#broken(error, request, reply)
+    }
+  }
+
+  #enter(request: HttpRequest, reply: HttpReply): void {
+    const refused = this.#guard.refuses(request)
+    if (refused !== undefined) {
+      refuse(reply, 403, ErrorCode.InvalidRequest, refused)
+      return
+    }
+    reply.extra = this.#guard.corsFor(request)
+    if (!request.isAt(this.#path)) {
+      refuse(reply, 404, ErrorCode.InvalidRequest, `Not found: the endpoint is ${this.#path}`)
+    } else if (this.#core.closing) {
+      refuse(reply, 503, ErrorCode.InternalError, 'The server is shutting down')
+    } else if (request.method === 'OPTIONS') {
+      this.#options(request, reply)
+    } else if (request.method !== 'POST' && request.method !== 'GET' && request.method !== 'DELETE') {
+      this.#wrongMethod(reply, methods)
+    } else if (this.#authenticate === undefined) {
+      this.#route(request, reply, null)
+    } else {
+      this.#identify(this.#authenticate, request, reply).catch((error) => this.#broken(error, request, reply))
+    }
+  }
+
+  async #identify(authenticate: Authenticate, request: HttpRequest, reply: HttpReply): Promise<void> {
+    const caller = await authenticate(request)
+    if ('principal' in caller) this.#route(request, reply, caller.principal)
+    else reply.send(caller.status, caller.body ?? '', caller.headers)
+  }
+
+  #route(request: HttpRequest, reply: HttpReply, principal: string | null): void {
+    if (request.method === 'POST') this.#post(request, reply, principal)
+    else if (namesStateless(request)) this.#wrongMethod(reply, 'POST')
+    else if (request.method === 'DELETE') legacyDelete({ core: this.#core, request, reply, principal })
+    else if (this.#accepts.read(request.header('accept')).events) {
+      legacyGet({ core: this.#core, request, reply, principal })
+    } else {
+      refuse(reply, 406, ErrorCode.InvalidRequest, 'Not acceptable: Accept must list text/event-stream')
+    }
+  }
+
+  #post(request: HttpRequest, reply: HttpReply, principal: string | null): void {
+    if (!isJson(request.header('content-type'))) {
+      refuse(reply, 415, ErrorCode.InvalidRequest, 'Content-Type must be application/json, in UTF-8')
+      return
+    }
+    const { json, events } = this.#accepts.read(request.header('accept'))
+    if (!json || !events) {
+      const why = 'Not acceptable: Accept must list application/json and text/event-stream'
+      refuse(reply, 406, ErrorCode.InvalidRequest, why)
+      return
+    }
+    const { messageBytes } = this.#core.bounds
+    request.read(messageBytes, (body) => {
+      try {
+        if (body.type === 'too large') {
+          refuse(reply, 413, ErrorCode.InvalidRequest, `A message may have at most ${messageBytes} bytes`)
+        } else {
+          this.#message(request, reply, principal, this.#parse(body))
+        }
+      } catch (error) {
+        this.#broken(error, request, reply)
+      }
+    })
+  }
+
+  #parse(body: Exclude<Body, { type: 'too large' }>): unknown {
+    switch (body.type) {
+      case 'bytes':
+        return parseJson(decode(body.bytes), { depth: this.#core.bounds.jsonDepth })
+      case 'value':
+        return body.value
+      case 'consumed':
+        throw new Error(
+          'The body was already read before this handler saw the request. ' +
+            'Mount the handler before any body parser, or let the parser leave its value in request.body.',
+        )
+    }
+  }
+
+  /** The era of a message: one that names its version in `_meta` is stateless, anything else is of a session. */
+  #message(request: HttpRequest, reply: HttpReply, principal: string | null, value: unknown): void {
+    const core = this.#core
+    const trip = { core, request, reply, principal }
+    if (Array.isArray(value)) {
+      if (!namesStateless(request)) legacyBatch(trip, value)
+      else refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: send each message by itself')
+      return
+    }
+    const classified = classify(value)
+    switch (classified.kind) {
+      case 'invalid':
+        reply.send(400, JSON.stringify(failure(classified.id, classified.error)))
+        return
+      case 'request':
+        if (isStateless(request, classified.message)) {
+          serveModern(core, request, reply, principal, classified.message)
+        } else {
+          legacyRequest(trip, classified.message)
+        }
+        return
+      case 'notification':
+        if (namesStateless(request)) reply.send(202, '')
+        else legacyOther(trip, classified.message)
+        return
+      case 'response':
+        if (namesStateless(request)) {
+          refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: nothing was asked of this client')
+        } else {
+          legacyOther(trip, classified.message)
+        }
+    }
+  }
+
+  #options(request: HttpRequest, reply: HttpReply): void {
+    const headers = this.#guard.preflight(request)
+    if (headers === undefined) this.#wrongMethod(reply, methods)
+    else reply.send(204, '', headers)
+  }
+
+  #wrongMethod(reply: HttpReply, allowed: string): void {
+    const text = errorText(ErrorCode.InvalidRequest, `Method not allowed: use ${allowed}`)
+    reply.send(405, text, { Allow: allowed })
+  }
+
+  /** Answers what failed before it was known to be a request. */
+  #broken(error: unknown, request: HttpRequest, reply: HttpReply): void {
+    if (error instanceof RpcError) {
+      refuse(reply, 400, error.code, error.message)
+      return
+    }
+    this.#core.server.report(error, { method: request.method })
+    refuse(reply, 500, ErrorCode.InternalError, 'Internal error')
+  }
+}
+
+function isStateless(request: HttpRequest, message: JsonRpcRequest): boolean {
+  return isModern(message.params) || namesStateless(request)
+}
+
+function namesStateless(request: HttpRequest): boolean {
+  const version = request.header('mcp-protocol-version')
+  return version !== undefined && revisionOf(version)?.era === 'stateless'
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    throw new RpcError(ErrorCode.ParseError, 'Parse error: the body is not valid UTF-8')
+  }
+}
+
+function refuse(reply: HttpReply, status: number, code: number, why: string): void {
+  reply.send(status, errorText(code, why))
+}
+
+function errorText(code: number, why: string): string {
+  return JSON.stringify(failure(undefined, new RpcError(code, why)))
+}

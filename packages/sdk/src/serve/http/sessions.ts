@@ -1,0 +1,79 @@
+import type { Bounds } from '../bounds.ts'
+import { unref } from '../timers.ts'
+import { HttpSession, type HttpSessionOptions } from './http-session.ts'
+
+const sweepMs = 60_000
+
+/** The sessions of one node, least recently used first. Idle ones go after a while, or when room is needed. */
+export class Sessions {
+  readonly #bounds: Bounds
+  readonly #options: Omit<HttpSessionOptions, 'principal'>
+  readonly #byId = new Map<string, HttpSession>()
+  #sweep: ReturnType<typeof setTimeout> | undefined
+
+  constructor(options: Omit<HttpSessionOptions, 'principal'>) {
+    this.#bounds = options.bounds
+    this.#options = options
+  }
+
+  get size(): number {
+    return this.#byId.size
+  }
+
+  /** Begins a session; undefined when there is no room and none is idle. */
+  begin(principal: string | null): HttpSession | undefined {
+    if (this.#byId.size >= this.#bounds.sessions && !this.#makeRoom()) return undefined
+    const session = new HttpSession({ ...this.#options, principal })
+    this.#byId.set(session.id, session)
+    this.#schedule()
+    return session
+  }
+
+  /** A session by its id, as its own principal: for anybody else it does not exist. */
+  find(id: string, principal: string | null): HttpSession | undefined {
+    const session = this.#byId.get(id)
+    if (session === undefined || session.principal !== principal) return undefined
+    session.lastSeen = Date.now()
+    this.#byId.delete(id)
+    this.#byId.set(id, session)
+    return session
+  }
+
+  end(session: HttpSession, reason: string): void {
+    if (this.#byId.delete(session.id)) session.close(reason)
+  }
+
+  close(reason: string): void {
+    clearTimeout(this.#sweep)
+    this.#sweep = undefined
+    for (const session of [...this.#byId.values()]) this.end(session, reason)
+  }
+
+  #makeRoom(): boolean {
+    for (const session of this.#byId.values()) {
+      if (session.busy) continue
+      this.end(session, 'The session was idle and its place was needed')
+      return true
+    }
+    return false
+  }
+
+  #schedule(): void {
+    if (this.#sweep !== undefined) return
+    const after = Math.min(sweepMs, this.#bounds.sessionIdleMs)
+    this.#sweep = unref(
+      setTimeout(() => {
+        this.#sweep = undefined
+        this.#endIdle()
+        if (this.#byId.size > 0) this.#schedule()
+      }, after),
+    )
+  }
+
+  #endIdle(): void {
+    const oldest = Date.now() - this.#bounds.sessionIdleMs
+    for (const session of [...this.#byId.values()]) {
+      if (session.lastSeen <= oldest && !session.busy) this.end(session, 'The session was idle for too long')
+    }
+  }
+}

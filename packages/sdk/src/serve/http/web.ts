@@ -1,0 +1,163 @@
+import type { Body, HeaderFields, HttpReply, HttpRequest, Pipe } from './face.ts'
+import { streamHeaders } from './face.ts'
+
+/** A request as the web's `fetch` gives it. */
+export class WebRequest implements HttpRequest {
+  readonly #request: Request
+  readonly #url: URL
+
+  constructor(request: Request) {
+    this.#request = request
+    this.#url = new URL(request.url)
+  }
+
+  get method(): string {
+    return this.#request.method
+  }
+
+  get url(): string {
+    return this.#url.pathname + this.#url.search
+  }
+
+  get host(): string | undefined {
+    return this.header('host') ?? this.#url.host
+  }
+
+  header(name: string): string | undefined {
+    return this.#request.headers.get(name) ?? undefined
+  }
+
+  /** The web joins repeated headers and does not tell. */
+  repeats(): boolean {
+    return false
+  }
+
+  isAt(path: string): boolean {
+    return this.#url.pathname === path
+  }
+
+  read(maxBytes: number, onBody: (body: Body) => void): void {
+    const request = this.#request
+    if (request.bodyUsed) onBody({ type: 'consumed' })
+    else if (Number(request.headers.get('content-length') ?? 0) > maxBytes) onBody({ type: 'too large' })
+    else readAll(request, maxBytes).then(onBody, () => {})
+  }
+}
+
+async function readAll(request: Request, maxBytes: number): Promise<Body> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  if (request.body !== null) {
+    const reader = request.body.getReader()
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) break
+      length += value.length
+      if (length > maxBytes) {
+        await reader.cancel()
+        return { type: 'too large' }
+      }
+      chunks.push(value)
+    }
+  }
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.length
+  }
+  return { type: 'bytes', bytes }
+}
+
+/** The answer to a web request, as a promise of a `Response`. */
+export class WebReply implements HttpReply {
+  onClose: (() => void) | undefined
+  extra: HeaderFields | undefined
+  readonly response: Promise<Response>
+  #resolve: (response: Response) => void = () => {}
+  #answered = false
+  #closed = false
+
+  constructor(request: Request) {
+    this.response = new Promise((resolve) => {
+      this.#resolve = resolve
+    })
+    request.signal.addEventListener('abort', () => this.#close(), { once: true })
+  }
+
+  send(status: number, body: string, headers?: HeaderFields): void {
+    const type = body === '' ? undefined : { 'Content-Type': 'application/json' }
+    this.#answer(
+      new Response(body === '' ? null : body, { status, headers: { ...type, ...headers, ...this.extra } }),
+    )
+  }
+
+  open(headers?: HeaderFields): Pipe {
+    const pipe = new WebPipe(() => this.#close())
+    this.#answer(new Response(pipe.stream, { headers: { ...streamHeaders, ...headers, ...this.extra } }))
+    return pipe
+  }
+
+  #answer(response: Response): void {
+    if (this.#answered) return
+    this.#answered = true
+    this.#resolve(response)
+  }
+
+  #close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.onClose?.()
+    this.#answer(new Response(null, { status: 499 }))
+  }
+}
+
+const queueBytes = 65_536
+
+class WebPipe implements Pipe {
+  readonly stream: ReadableStream<Uint8Array>
+  readonly #onClose: () => void
+  readonly #encoder = new TextEncoder()
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  #ending = false
+
+  constructor(onClose: () => void) {
+    this.#onClose = onClose
+    this.stream = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller
+        },
+        cancel: () => this.#over(),
+      },
+      new ByteLengthQueuingStrategy({ highWaterMark: queueBytes }),
+    )
+  }
+
+  get queued(): number {
+    return this.#controller === undefined ? 0 : queueBytes - (this.#controller.desiredSize ?? queueBytes)
+  }
+
+  write(text: string): void {
+    if (!this.#ending) this.#controller?.enqueue(this.#encoder.encode(text))
+  }
+
+  end(): void {
+    if (this.#ending) return
+    this.#ending = true
+    this.#controller?.close()
+    this.#over()
+  }
+
+  cut(): void {
+    this.#ending = true
+    this.#controller?.error(new Error('The stream was cut because its reader stalled'))
+    this.#over()
+  }
+
+  #over(): void {
+    this.#ending = true
+    this.#controller = undefined
+    this.#onClose()
+  }
+}

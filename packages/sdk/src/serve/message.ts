@@ -1,0 +1,250 @@
+import type { Asking, Exchange, Outcome, Peer } from '../core/exchange.ts'
+import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import type {
+  JsonObject,
+  JsonRpcFailure,
+  JsonRpcNotification,
+  JsonRpcRequest,
+  JsonRpcResponse,
+  RequestId,
+} from '../jsonrpc/message.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import { type PeerMeta, readPeerMeta } from '../protocol/client-meta.ts'
+import {
+  type MethodRow,
+  type ProtocolVersion,
+  protocolVersions,
+  type ServerNotification,
+} from '../protocol/methods.ts'
+import type { Revision } from '../protocol/revision.ts'
+import { revisionOf, revisions } from '../protocol/revisions.ts'
+import type { Server } from '../server/server.ts'
+
+/** Where messages about one request go. */
+export interface Outlet {
+  notify(message: JsonRpcNotification): void
+  /** Closes the response stream now; the client reconnects for the rest. Absent where nothing can be resumed. */
+  detach?(): void
+}
+
+/** An exchange whose response stream can be let go of before its answer (HTTP, 2025-11-25). */
+export interface DetachableExchange extends Exchange {
+  /** Closes the response stream now; the client reconnects for the rest. Absent where nothing can be resumed. */
+  detach?(): void
+}
+
+/** One request on its way from the wire through the server and back. */
+export class Call {
+  readonly id: RequestId
+  readonly method: string
+  readonly peer: Peer
+  readonly exchange: DetachableExchange
+  readonly #outlet: Outlet
+  #controller: AbortController | undefined
+  #stopped: { readonly reason: unknown } | undefined
+  #over = false
+
+  constructor(request: JsonRpcRequest, peer: Peer, asking: Asking, outlet: Outlet) {
+    this.id = request.id
+    this.method = request.method
+    this.peer = peer
+    this.#outlet = outlet
+    this.exchange = exchangeOf(this, request.params ?? {}, asking, outlet)
+  }
+
+  /** Made when first looked at: most handlers never do. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#stopped !== undefined) this.#controller.abort(this.#stopped.reason)
+    }
+    return this.#controller.signal
+  }
+
+  notify(notification: ServerNotification): void {
+    if (this.#over) return
+    const wire = this.peer.revision.notification(notification)
+    if (wire !== undefined) this.#outlet.notify({ jsonrpc: '2.0', ...wire })
+  }
+
+  /** Asks the handler to stop. What it still gives is its answer. */
+  abort(reason: unknown): void {
+    if (this.#stopped !== undefined) return
+    this.#stopped = { reason }
+    this.#controller?.abort(reason)
+  }
+
+  /** The peer no longer waits: asks the handler to stop and sends nothing more about this request. */
+  cancel(reason: unknown): void {
+    this.#over = true
+    this.abort(reason)
+  }
+
+  /** Has the request served. Gives its response, or undefined once it was cancelled; never rejects. */
+  async answer(server: Server): Promise<JsonRpcResponse | undefined> {
+    let response: JsonRpcResponse
+    try {
+      const outcome = await server.handle(this.exchange)
+      response = { jsonrpc: '2.0', id: this.id, result: this.#encode(outcome, server) }
+    } catch (error) {
+      response = this.#failure(error, server)
+    }
+    if (this.#over) return undefined
+    this.#over = true
+    return response
+  }
+
+  #encode(outcome: Outcome, server: Server): JsonObject {
+    const { revision } = this.peer
+    return outcome.type === 'complete'
+      ? revision.result(this.method, outcome.result, server.info)
+      : revision.inputRequired(outcome.requests, outcome.state, server.info)
+  }
+
+  #failure(error: unknown, server: Server): JsonRpcFailure {
+    if (error instanceof RpcError) {
+      return { jsonrpc: '2.0', id: this.id, error: this.peer.revision.error(error) }
+    }
+    if (this.#stopped === undefined) {
+      const { name, uri } = this.exchange.params
+      const what = typeof name === 'string' ? name : uri
+      server.report(error, {
+        method: this.method,
+        ...(typeof what === 'string' ? { name: what } : {}),
+      })
+    }
+    return failure(this.id, internalError())
+  }
+}
+
+/** Own members only, so that middleware can spread an exchange and change some of them. */
+function exchangeOf(call: Call, params: JsonObject, asking: Asking, outlet: Outlet): DetachableExchange {
+  const exchange: DetachableExchange = {
+    id: call.id,
+    method: call.method,
+    params,
+    peer: call.peer,
+    asking,
+    get signal() {
+      return call.signal
+    },
+    notify(notification) {
+      call.notify(notification)
+    },
+  }
+  if (outlet.detach !== undefined) exchange.detach = () => outlet.detach?.()
+  return exchange
+}
+
+/**
+ * Opens a request of the stateless era: everything about its sender is in its own `_meta`.
+ * @throws RpcError -32602, -32022 or -32601
+ */
+export function openCall(
+  request: JsonRpcRequest,
+  principal: string | null,
+  asking: Asking,
+  outlet: Outlet,
+): Call {
+  const peer = peerOf(readPeerMeta(request.params?.['_meta']), principal)
+  requireMethod(peer.revision, request.method)
+  return new Call(request, peer, asking, outlet)
+}
+
+/**
+ * The sender of a stateless request.
+ * @throws RpcError -32022 for a version that is not served that way
+ */
+export function peerOf(meta: PeerMeta, principal: string | null): Peer {
+  return {
+    revision: requireStateless(meta.version),
+    capabilities: meta.capabilities,
+    info: meta.info,
+    principal,
+    logLevel: meta.logLevel,
+  }
+}
+
+/** Versions a request can name in its own `_meta`. */
+export const statelessVersions: readonly ProtocolVersion[] = protocolVersions.filter(
+  (version) => revisions[version].era === 'stateless',
+)
+
+/** Says that a version is not served, and which are. */
+export function unsupportedVersion(
+  requested: string,
+  supported: readonly ProtocolVersion[] = statelessVersions,
+): RpcError {
+  return new RpcError(ErrorCode.UnsupportedProtocolVersion, 'Unsupported protocol version', {
+    supported,
+    requested: shortened(requested),
+  })
+}
+
+function requireStateless(version: string): Revision {
+  const revision = revisionOf(version)
+  if (revision?.era !== 'stateless') throw unsupportedVersion(version)
+  return revision
+}
+
+/**
+ * The row of a client method.
+ * @throws RpcError -32601 where the revision has none
+ */
+export function requireMethod(revision: Revision, method: string): MethodRow {
+  const row = revision.method(method)
+  if (row === undefined) {
+    throw new RpcError(
+      ErrorCode.MethodNotFound,
+      `Method not found: revision ${revision.version} has no "${shortened(method)}"`,
+    )
+  }
+  return row
+}
+
+/** A failed answer; without an id when the request's own could not be read. */
+export function failure(id: RequestId | undefined, error: RpcError): JsonRpcFailure {
+  return id === undefined
+    ? { jsonrpc: '2.0', error: error.toObject() }
+    : { jsonrpc: '2.0', id, error: error.toObject() }
+}
+
+export function internalError(): RpcError {
+  return new RpcError(ErrorCode.InternalError, 'Internal error')
+}
+
+/** The error to answer a request with that was refused before it began. */
+export function refusalOf(error: unknown, method: string, server: Server): RpcError {
+  if (error instanceof RpcError) return error
+  server.report(error, { method })
+  return internalError()
+}
+
+/** Whether something that is not a valid message wants an error back: notifications and responses never do. */
+export function wantsAnswer(value: unknown): boolean {
+  if (!isObject(value)) return true
+  return 'method' in value ? 'id' in value : !('result' in value || 'error' in value)
+}
+
+/** Whether a notice may be left out when its reader is too slow. */
+export function isDroppable(method: string): boolean {
+  return method === 'notifications/progress' || method === 'notifications/message'
+}
+
+/** JSON text of a message. One that holds what JSON cannot is reported; in place of a response stands an error. */
+export function encodeMessage(
+  message: JsonRpcRequest | JsonRpcNotification | JsonRpcResponse,
+  server: Server,
+): string | undefined {
+  try {
+    return JSON.stringify(message)
+  } catch (error) {
+    const isCall = 'method' in message
+    server.report(error, { method: isCall ? message.method : 'response' })
+    return isCall ? undefined : JSON.stringify(failure(message.id, internalError()))
+  }
+}
+
+function shortened(text: string): string {
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text
+}

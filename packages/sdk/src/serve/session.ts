@@ -1,0 +1,235 @@
+import { live } from '../core/asking.ts'
+import type { Change } from '../core/changes.ts'
+import type { Peer } from '../core/exchange.ts'
+import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import type { JsonObject, JsonRpcNotification, JsonRpcRequest, JsonRpcResponse } from '../jsonrpc/message.ts'
+import { isRequestId } from '../jsonrpc/parse.ts'
+import { Pending } from '../jsonrpc/pending.ts'
+import { isCapabilities, isImplementation, isLoggingLevel } from '../protocol/client-meta.ts'
+import { loggingLevels } from '../protocol/meta.ts'
+import type { ServerNotification } from '../protocol/methods.ts'
+import type { Revision } from '../protocol/revision.ts'
+import { latestLegacy, revisionOf, revisions } from '../protocol/revisions.ts'
+import type { Server } from '../server/server.ts'
+import { Asker, type SessionOutlet } from './asker.ts'
+import type { Bounds } from './bounds.ts'
+import type { Calls } from './calls.ts'
+import { Call, refusalOf, requireMethod } from './message.ts'
+
+export interface SessionOptions {
+  server: Server
+  /** What runs on this session; a connection that also serves stateless requests shares it with them. */
+  calls: Calls
+  principal: string | null
+  bounds: Bounds
+  /** Sends a notice that belongs to no request. Changes wait until it was taken, and equal ones are told once. */
+  send(message: JsonRpcNotification): void | Promise<void>
+}
+
+/** Level of log messages for a client of a session that did not ask for one. */
+const defaultLogLevel = 'info'
+
+/** One client of the legacy era, from `initialize` until it is gone. */
+export class Session {
+  readonly #options: SessionOptions
+  readonly #server: Server
+  readonly #pending = new Pending()
+  readonly #askers = new Set<Asker>()
+  readonly #subscribed = new Set<string>()
+  readonly #over = new AbortController()
+  #peer: Peer | undefined
+  #watching = false
+  #lastQuestion = 0
+
+  constructor(options: SessionOptions) {
+    this.#options = options
+    this.#server = options.server
+  }
+
+  /** Who is on the other end, once `initialize` was answered. */
+  get peer(): Peer | undefined {
+    return this.#peer
+  }
+
+  /** Whether a handler runs that does not just wait for the client's answer. */
+  get working(): boolean {
+    let waiting = 0
+    for (const asker of this.#askers) if (asker.waiting) waiting++
+    return this.#options.calls.size > waiting
+  }
+
+  /**
+   * Serves one request. Gives its response, or undefined once it was cancelled.
+   * @throws RpcError for a request that was refused before it began
+   */
+  async request(message: JsonRpcRequest, outlet: SessionOutlet): Promise<JsonRpcResponse | undefined> {
+    const { calls } = this.#options
+    calls.admit(message.id)
+    if (message.method === 'initialize') return this.#result(message, this.#initialize(message.params))
+    if (message.method === 'ping') return this.#result(message, {})
+    const peer = this.#requirePeer()
+    requireMethod(peer.revision, message.method)
+    const own = this.#own(message, peer)
+    if (own !== undefined) return this.#result(message, own)
+
+    const asker = new Asker(this.#pending, { next: () => ++this.#lastQuestion }, outlet)
+    this.#askers.add(asker)
+    const response = await calls.run(new Call(message, peer, live(asker.ask), outlet), this.#server)
+    asker.close()
+    this.#askers.delete(asker)
+    return response
+  }
+
+  /** Takes a notice; one that means nothing here is ignored. */
+  notification(message: JsonRpcNotification): void {
+    const { method, params } = message
+    if (method === 'notifications/initialized') this.#watch()
+    else if (method === 'notifications/cancelled' && isRequestId(params?.['requestId'])) {
+      const reason = typeof params['reason'] === 'string' ? `: ${params['reason']}` : ''
+      const error = new McpError('CANCELLED', `The client cancelled the request${reason}`)
+      this.#options.calls.cancel(params['requestId'], error)
+    }
+  }
+
+  /** Takes the answer to a question; one that nobody waits for is ignored. */
+  response(message: JsonRpcResponse): void {
+    this.#pending.settle(message)
+  }
+
+  /** The client is gone: takes back what runs, settles what waits. */
+  close(reason: string): void {
+    const error = new McpError('CONNECTION_CLOSED', reason)
+    this.#over.abort(error)
+    this.#options.calls.cancelAll(error)
+    this.#pending.fail(error)
+  }
+
+  /** The error to answer a request with that was refused before it began. */
+  refusal(error: unknown, method: string): RpcError {
+    return refusalOf(error, method, this.#server)
+  }
+
+  #result(message: JsonRpcRequest, result: JsonObject): JsonRpcResponse {
+    return { jsonrpc: '2.0', id: message.id, result }
+  }
+
+  #requirePeer(): Peer {
+    if (this.#peer === undefined) {
+      throw new RpcError(
+        ErrorCode.InvalidRequest,
+        'Invalid request: send "initialize" first, or put the protocol version into the request\'s _meta',
+      )
+    }
+    return this.#peer
+  }
+
+  #initialize(params: JsonObject | undefined): JsonObject {
+    if (this.#peer !== undefined) {
+      throw new RpcError(ErrorCode.InvalidRequest, 'Invalid request: this session is already initialized')
+    }
+    const { protocolVersion, capabilities, clientInfo } = params ?? {}
+    if (typeof protocolVersion !== 'string') throw invalid('"protocolVersion" must be a string')
+    if (!isCapabilities(capabilities)) throw invalid('"capabilities" must be an object of objects')
+    if (!isImplementation(clientInfo)) throw invalid('"clientInfo" must have a "name" and a "version"')
+    const revision = negotiated(protocolVersion)
+    const { server, principal } = this.#options
+    this.#peer = {
+      revision,
+      capabilities,
+      info: clientInfo,
+      principal,
+      logLevel: server.capabilities.logging === undefined ? undefined : defaultLogLevel,
+    }
+    const result: JsonObject = {
+      protocolVersion: revision.version,
+      capabilities: server.capabilities,
+      serverInfo: server.info,
+    }
+    if (server.instructions !== undefined) result['instructions'] = server.instructions
+    return revision.result('initialize', result, server.info)
+  }
+
+  /** What the session itself answers; undefined for what the server does. */
+  #own(message: JsonRpcRequest, peer: Peer): JsonObject | undefined {
+    switch (message.method) {
+      case 'logging/setLevel':
+        this.#setLevel(message.params?.['level'], peer)
+        return {}
+      case 'resources/subscribe':
+        this.#subscribe(message)
+        return {}
+      case 'resources/unsubscribe':
+        this.#subscribed.delete(this.#uriOf(message))
+        return {}
+      default:
+        return undefined
+    }
+  }
+
+  #setLevel(level: unknown, peer: Peer): void {
+    if (this.#server.capabilities.logging === undefined) throw notOffered('logging/setLevel')
+    if (!isLoggingLevel(level)) throw invalid(`"level" must be one of ${loggingLevels.join(', ')}`)
+    this.#peer = { ...peer, logLevel: level }
+  }
+
+  #subscribe(message: JsonRpcRequest): void {
+    const uri = this.#uriOf(message)
+    const { subscribedUris } = this.#options.bounds
+    if (!this.#subscribed.has(uri) && this.#subscribed.size >= subscribedUris) {
+      throw invalid(`at most ${subscribedUris} resources can be subscribed to at once`)
+    }
+    this.#subscribed.add(uri)
+  }
+
+  #uriOf({ method, params }: JsonRpcRequest): string {
+    if (this.#server.capabilities.resources?.subscribe !== true) throw notOffered(method)
+    const uri = params?.['uri']
+    const { uriChars } = this.#options.bounds
+    if (typeof uri !== 'string' || uri === '' || uri.length > uriChars || !URL.canParse(uri)) {
+      throw invalid(`"uri" must be an absolute URI of at most ${uriChars} characters`)
+    }
+    return uri
+  }
+
+  #watch(): void {
+    const peer = this.#peer
+    if (peer === undefined || this.#watching) return
+    this.#watching = true
+    this.#tell(peer.revision).catch((error) =>
+      this.#server.report(error, { method: 'notifications/initialized' }),
+    )
+  }
+
+  async #tell(revision: Revision): Promise<void> {
+    const { changes } = this.#server
+    for await (const change of changes.watch((change) => this.#wants(change), this.#over.signal)) {
+      const wire = revision.notification(noticeOf(change))
+      if (wire !== undefined) await this.#options.send({ jsonrpc: '2.0', ...wire })
+    }
+  }
+
+  #wants(change: Change): boolean {
+    if (change.type === 'resource') return this.#subscribed.has(change.uri)
+    return this.#server.capabilities[change.type]?.listChanged === true
+  }
+}
+
+/** The revision both sides will speak: the requested one where it has sessions, else the newest that has. */
+function negotiated(requested: string): Revision {
+  const revision = revisionOf(requested)
+  return revision?.era === 'session' ? revision : revisions[latestLegacy]
+}
+
+function noticeOf(change: Change): ServerNotification {
+  return change.type === 'resource'
+    ? { method: 'notifications/resources/updated', params: { uri: change.uri } }
+    : { method: `notifications/${change.type}/list_changed`, params: {} }
+}
+
+function invalid(why: string): RpcError {
+  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`)
+}
+
+function notOffered(method: string): RpcError {
+  return new RpcError(ErrorCode.MethodNotFound, `Method not found: this server does not offer "${method}"`)
+}

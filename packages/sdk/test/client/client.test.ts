@@ -1,0 +1,422 @@
+import { type Client, type ConnectOptions, connect, type Target } from '@jackfield/sdk/client'
+import { serveHttp } from '@jackfield/sdk/http'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { tick, until } from './support/http.ts'
+import { shop } from './support/shop.ts'
+
+const text = (value: string) => [{ type: 'text', text: value }]
+
+interface Place {
+  name: string
+  era: 'session' | 'stateless'
+  open(options?: ConnectOptions): Promise<{ client: Client; log: string[]; shop: ReturnType<typeof shop> }>
+}
+
+function place(transport: 'memory' | 'http', revision: '2026-07-28' | '2025-11-25' | '2025-06-18'): Place {
+  return {
+    name: `${transport}, ${revision}`,
+    era: revision === '2026-07-28' ? 'stateless' : 'session',
+    async open(options = {}) {
+      const made = shop()
+      let target: Target = made.server
+      if (transport === 'http') {
+        const handler = serveHttp(made.server, { keys: ['k'.repeat(32)] })
+        const listener = await handler.listen({ port: 0 })
+        onTestFinished(async () => {
+          await listener.close()
+          await handler.close()
+        })
+        target = listener.url
+      }
+      const client: Client = await connect(target, { revisions: [revision], ...options })
+      onTestFinished(() => client.close())
+      return { client, log: made.log, shop: made }
+    },
+  }
+}
+
+const places = [
+  place('memory', '2026-07-28'),
+  place('memory', '2025-11-25'),
+  place('memory', '2025-06-18'),
+  place('http', '2026-07-28'),
+  place('http', '2025-11-25'),
+]
+
+describe.each(places)('a client over $name', ({ open, era }) => {
+  it('learns who the server is', async () => {
+    const { client } = await open()
+    expect(client.server).toMatchObject({ info: { name: 'shop' }, era, instructions: 'Ask before you buy.' })
+    expect(Object.keys(client.server.capabilities)).toEqual(expect.arrayContaining(['tools', 'resources', 'prompts']))
+    await expect(client.ping()).resolves.toBeUndefined()
+  })
+
+  it('lists every page and calls with checked results', async () => {
+    const { client } = await open()
+    const tools = await client.tools()
+    expect(tools.map((tool) => tool.name)).toContain('restock')
+    expect(tools.length).toBeGreaterThan(10)
+    await expect(client.call('add', { a: 2 })).resolves.toMatchObject({ structuredContent: { sum: 3 } })
+    await expect(client.call('fail')).resolves.toMatchObject({ isError: true })
+    await expect(client.call('refuse')).rejects.toMatchObject({
+      name: 'RpcError',
+      code: -32000,
+      message: 'not today',
+      data: { why: 'rain' },
+    })
+    await expect(client.call('no such tool')).rejects.toMatchObject({ name: 'RpcError', code: -32602 })
+  })
+
+  it('reads, fills in and completes', async () => {
+    const { client } = await open()
+    expect((await client.resources()).map((one) => one.uri)).toContain('shop://stock')
+    expect((await client.templates()).map((one) => one.uriTemplate)).toEqual(['shop://items/{name}'])
+    await expect(client.read('shop://items/pear')).resolves.toMatchObject({ contents: [{ text: 'item pear' }] })
+    expect((await client.prompts()).map((one) => one.name)).toEqual(['pitch'])
+    await expect(client.prompt('pitch', { item: 'tea' })).resolves.toMatchObject({
+      messages: [{ role: 'user', content: { text: 'Sell me tea' } }],
+    })
+    await expect(
+      client.complete({
+        ref: { type: 'ref/resource', uri: 'shop://items/{name}' },
+        argument: { name: 'name', value: 'ap' },
+      }),
+    ).resolves.toMatchObject({ values: ['apple', 'apricot'] })
+  })
+
+  it('answers a form, fills defaults in, and the tool runs its effect once', async () => {
+    const causes: unknown[] = []
+    const { client, log } = await open({
+      onElicit(question, { cause }) {
+        causes.push(cause?.method)
+        expect(question).toMatchObject({ mode: 'form', message: 'Buy tea?' })
+        return { action: 'accept', content: { ok: true } }
+      },
+    })
+    await expect(client.call('buy', { item: 'tea' })).resolves.toMatchObject({
+      content: text('ok=true note=none'),
+    })
+    expect(log).toEqual(['bought tea'])
+    expect(causes).toHaveLength(1)
+  })
+
+  it.each(['decline', 'cancel'] as const)('passes on %s, without content', async (action) => {
+    const { client, log } = await open({ onElicit: () => ({ action, content: { ok: true } }) })
+    await expect(client.call('buy', { item: 'tea' })).resolves.toMatchObject({ content: text(action) })
+    expect(log).toEqual([])
+  })
+
+  it('answers for the model and for the roots', async () => {
+    const { client } = await open({
+      onSample: ({ maxTokens }) => ({
+        role: 'assistant',
+        model: 'm',
+        content: { type: 'text', text: `${maxTokens}` },
+      }),
+      onRoots: () => [{ uri: 'file:///home' }],
+    })
+    await expect(client.call('think')).resolves.toMatchObject({ content: text('{"type":"text","text":"10"}') })
+    await expect(client.call('where')).resolves.toMatchObject({ content: text('file:///home') })
+  })
+
+  it('answers questions of one turn at the same time', async () => {
+    const waiting: (() => void)[] = []
+    const { client } = await open({
+      onElicit: (question) =>
+        new Promise((resolve) => {
+          waiting.push(() => resolve({ action: 'accept', content: { v: question.message } }))
+          if (waiting.length === 2) for (const go of waiting) go()
+        }),
+    })
+    await expect(client.call('both')).resolves.toMatchObject({ content: text('first,second') })
+  })
+
+  it('reports progress and logs of a call', async () => {
+    const progress: number[] = []
+    const logs: unknown[] = []
+    const { client } = await open({ logLevel: 'debug' })
+    await client.call(
+      'work',
+      { steps: 3, ms: 5 },
+      { onProgress: (report) => progress.push(report.progress), onLog: ({ data }) => logs.push(data) },
+    )
+    expect(progress).toEqual([1, 2, 3])
+    expect(logs).toEqual([{ step: 1 }, { step: 2 }, { step: 3 }])
+  })
+
+  it('waits as long as there is progress, but not for ever', async () => {
+    const { client } = await open({ timeoutMs: 150 })
+    await expect(client.call('work', { steps: 6, ms: 60 })).resolves.toMatchObject({ content: text('done') })
+    await expect(client.call('work', { steps: 50, ms: 60 }, { maxTotalMs: 300 })).rejects.toMatchObject({
+      code: 'TIMEOUT',
+      message: expect.stringContaining('300 ms in all'),
+    })
+    await expect(client.call('work', { steps: 1, ms: 600 })).rejects.toMatchObject({ code: 'TIMEOUT' })
+  })
+
+  it('does not count the time a person takes', async () => {
+    const { client } = await open({
+      timeoutMs: 150,
+      maxTotalMs: 250,
+      onElicit: async () => {
+        await tick(400)
+        return { action: 'accept', content: { ok: true } }
+      },
+    })
+    await expect(client.call('buy', { item: 'tea' })).resolves.toMatchObject({
+      content: text('ok=true note=none'),
+    })
+  })
+
+  it('tells the server when a call is given up, by its caller or by its clock', async () => {
+    const { client, log } = await open()
+    const stop = new AbortController()
+    const call = client.call('hang', {}, { signal: stop.signal })
+    await until(() => log.includes('hanging'))
+    stop.abort()
+    await expect(call).rejects.toMatchObject({ code: 'CANCELLED' })
+    await until(() => log.includes('stopped'))
+    log.length = 0
+    await expect(client.call('hang', {}, { timeoutMs: 80 })).rejects.toMatchObject({ code: 'TIMEOUT' })
+    await until(() => log.includes('stopped'))
+    await expect(client.call('add', { a: 1 })).resolves.toMatchObject({ structuredContent: { sum: 2 } })
+  })
+
+  it('stops asking the person when the call is given up', async () => {
+    let signal: AbortSignal | undefined
+    const { client } = await open({
+      onElicit: (_, context) => {
+        signal = context.signal
+        return new Promise(() => {})
+      },
+    })
+    const stop = new AbortController()
+    const call = client.call('buy', { item: 'tea' }, { signal: stop.signal })
+    await until(() => signal !== undefined)
+    stop.abort()
+    await expect(call).rejects.toMatchObject({ code: 'CANCELLED' })
+    await until(() => signal?.aborted === true)
+  })
+
+  it('watches for changes, and its cache hears of them first', async () => {
+    const heard: unknown[] = []
+    const all: unknown[] = []
+    const { client, log } = await open({ onChange: (change) => all.push(change) })
+    const watch = await client.watch(
+      { toolsListChanged: true, resourceSubscriptions: ['shop://stock'] },
+      (change) => heard.push(change),
+    )
+    expect(watch.honored).toEqual({ toolsListChanged: true, resourceSubscriptions: ['shop://stock'] })
+    const before = (await client.tools()).length
+    await client.read('shop://stock')
+    await client.call('restock')
+    await until(() => heard.length >= 2)
+    expect(heard).toEqual(
+      expect.arrayContaining([{ type: 'tools' }, { type: 'resource', uri: 'shop://stock' }]),
+    )
+    expect(all).toEqual(expect.arrayContaining(heard))
+    expect((await client.tools()).length).toBe(before + 1)
+    await expect(client.read('shop://stock')).resolves.toMatchObject({ contents: [{ text: '2' }] })
+    expect(log.filter((line) => line === 'read stock')).toHaveLength(2)
+    await watch.close()
+    await watch.closed
+    heard.length = 0
+    await client.call('restock')
+    await tick(50)
+    expect(heard).toEqual([])
+  })
+
+  it('refuses what the server does not offer before it sends anything', async () => {
+    const sent: unknown[] = []
+    const { client } = await open({
+      onMessage: (direction, message) => direction === 'sent' && sent.push(message),
+    })
+    const before = sent.length
+    await expect(client.request('initialize', undefined)).rejects.toMatchObject({ code: 'INVALID' })
+    await expect(client.request('subscriptions/listen')).rejects.toThrow(/watch/)
+    if (era === 'stateless') {
+      await expect(client.request('resources/subscribe', { uri: 'x' })).rejects.toMatchObject({ code: 'CAPABILITY' })
+    } else {
+      await expect(client.request('server/discover')).rejects.toMatchObject({ code: 'CAPABILITY' })
+    }
+    expect(sent.length).toBe(before)
+  })
+
+  it('gives one page when asked for one, and passes on what the server says of a cursor', async () => {
+    const { client } = await open()
+    const page = await client.request('tools/list')
+    expect(page.tools).toHaveLength(5)
+    const next = await client.request('tools/list', { cursor: page.nextCursor ?? '' })
+    expect(next.tools[0]?.name).not.toBe(page.tools[0]?.name)
+    await expect(client.request('tools/list', { cursor: 'nonsense' })).rejects.toMatchObject({ code: -32602 })
+  })
+
+  it('closes once, ends what is in flight, and says so', async () => {
+    const closed: unknown[] = []
+    const { client, log } = await open({ onClose: (reason) => closed.push(reason) })
+    const call = client.call('hang')
+    await until(() => log.includes('hanging'))
+    const ended = expect(call).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
+    await client.close()
+    await client.close()
+    await ended
+    await expect(client.closed).resolves.toBeUndefined()
+    expect(closed).toEqual([undefined])
+    await expect(client.tools({ cache: 'refresh' })).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
+  })
+})
+
+describe('on 2026-07-28', () => {
+  const { open } = place('memory', '2026-07-28')
+
+  it('a retry has a new id, the state as it came, and answers on that retry alone', async () => {
+    const sent: { id?: unknown; params?: Record<string, unknown> }[] = []
+    const states: unknown[] = []
+    const { client } = await open({
+      onElicit: () => ({ action: 'accept', content: { ok: true } }),
+      onMessage(direction, message) {
+        if (direction === 'sent' && 'method' in message && message.method === 'tools/call') sent.push(message)
+        if (direction === 'received' && 'result' in message) states.push(message.result['requestState'])
+      },
+    })
+    await client.call('buy', { item: 'tea' })
+    await client.call('add', { a: 1 })
+    expect(sent).toHaveLength(3)
+    const [first, retry, other] = sent
+    expect(new Set(sent.map(({ id }) => id)).size).toBe(3)
+    expect(first?.params).not.toHaveProperty('requestState')
+    expect(retry?.params?.['requestState']).toBe(states.find((state) => state !== undefined))
+    expect(Object.values(retry?.params?.['inputResponses'] ?? {})).toEqual([
+      { action: 'accept', content: { ok: true, note: 'none' } },
+    ])
+    expect(other?.params).not.toHaveProperty('requestState')
+    expect(other?.params).not.toHaveProperty('inputResponses')
+  })
+
+  it('a server that asks without end is stopped', async () => {
+    const { client } = await open({ onElicit: () => ({ action: 'accept', content: { v: 'x' } }), maxRounds: 3 })
+    await expect(client.call('forever')).rejects.toMatchObject({ code: 'TOO_MANY_ROUNDS' })
+  })
+
+  it('a handler that refuses ends the call with its own error, and nothing is retried', async () => {
+    const { RpcError } = await import('@jackfield/sdk')
+    const { client, log } = await open({
+      onElicit: () => {
+        throw new RpcError(-1, 'User rejected')
+      },
+    })
+    await expect(client.call('buy', { item: 'tea' })).rejects.toMatchObject({ code: -1, message: 'User rejected' })
+    expect(log).toEqual([])
+  })
+
+  it('values that do not fit the form are never sent', async () => {
+    const { client, log } = await open({ onElicit: () => ({ action: 'accept', content: { ok: 'yes' } }) })
+    await expect(client.call('buy', { item: 'tea' })).rejects.toMatchObject({
+      code: 'INVALID',
+      message: expect.stringContaining('"ok"'),
+    })
+    expect(log).toEqual([])
+  })
+
+  it('a question nobody declared an answer for is the server’s fault to report', async () => {
+    const { client } = await open()
+    await expect(client.call('buy', { item: 'tea' })).rejects.toMatchObject({ code: -32021 })
+    const { client: forms } = await open({ onElicit: () => ({ action: 'accept' }) })
+    await expect(forms.call('visit')).rejects.toMatchObject({ code: -32021 })
+    const { client: urls } = await open({
+      onElicit: () => ({ action: 'accept', content: { stray: 1 } }),
+      elicitation: { form: true, url: true },
+    })
+    await expect(urls.call('visit')).resolves.toMatchObject({ content: text('accept') })
+  })
+
+  it('lists and reads are cached as long as the server says, and refreshed or bypassed on demand', async () => {
+    const { client, log } = await open()
+    const reads = () => log.filter((line) => line === 'read stock').length
+    const first = await client.read('shop://stock')
+    first.contents.length = 0
+    await expect(client.read('shop://stock')).resolves.toMatchObject({ contents: [{ text: '1' }] })
+    expect(reads()).toBe(1)
+    await client.read('shop://stock', { cache: 'bypass' })
+    await client.read('shop://stock', { cache: 'refresh' })
+    expect(reads()).toBe(3)
+    const { client: plain, log: other } = await open({ cache: false })
+    await plain.read('shop://stock')
+    await plain.read('shop://stock')
+    expect(other.filter((line) => line === 'read stock')).toHaveLength(2)
+  })
+
+  it('an answer that took a round of questions is not cached', async () => {
+    let asked = 0
+    const { client } = await open({
+      onElicit: () => ({ action: 'accept', content: { word: `${++asked}` } }),
+    })
+    await expect(client.read('shop://guarded')).resolves.toMatchObject({ contents: [{ text: 'opened with 1' }] })
+    await expect(client.read('shop://guarded')).resolves.toMatchObject({ contents: [{ text: 'opened with 2' }] })
+  })
+})
+
+describe('on a session', () => {
+  const { open } = place('memory', '2025-11-25')
+
+  it('a question without a handler is refused, and the tool told so', async () => {
+    const { client } = await open()
+    await expect(client.call('where')).resolves.toMatchObject({ isError: true })
+  })
+
+  it('a handler that fails is reported here, and its text is not sent', async () => {
+    const warnings: string[] = []
+    const received: unknown[] = []
+    const { client } = await open({
+      onElicit: () => {
+        throw new Error('password in /home/me')
+      },
+      onWarning: (warning) => warnings.push(warning),
+      onMessage: (direction, message) => direction === 'sent' && received.push(message),
+    })
+    await expect(client.call('buy', { item: 'tea' })).resolves.toMatchObject({ isError: true })
+    expect(warnings.join()).toContain('password')
+    expect(JSON.stringify(received)).not.toContain('password')
+  })
+
+  it('roots can be said to have changed', async () => {
+    const sent: string[] = []
+    const { client } = await open({
+      onRoots: [],
+      onMessage: (direction, message) => direction === 'sent' && 'method' in message && sent.push(message.method),
+    })
+    await client.rootsChanged()
+    expect(sent.at(-1)).toBe('notifications/roots/list_changed')
+  })
+
+  it('the log level is set on the server', async () => {
+    const logs: unknown[] = []
+    const { client } = await open({ onLog: ({ level }) => logs.push(level) })
+    await client.setLogLevel('error')
+    await client.call('work', { steps: 2, ms: 1 })
+    expect(logs).toEqual([])
+    await client.setLogLevel('debug')
+    await client.call('work', { steps: 2, ms: 1 })
+    expect(logs).toEqual(['info', 'info'])
+  })
+})
+
+it('callbacks that throw are reported and do no harm', async () => {
+  const warnings: string[] = []
+  const bad = (): never => {
+    throw new Error('oops')
+  }
+  const { client } = await place('memory', '2026-07-28').open({
+    onMessage: bad,
+    onLog: bad,
+    logLevel: 'debug',
+    onWarning: (warning) => {
+      warnings.push(warning)
+      throw new Error('again')
+    },
+  })
+  await expect(client.call('work', { steps: 2, ms: 1 }, { onProgress: bad })).resolves.toMatchObject({
+    content: text('done'),
+  })
+  expect(warnings.join()).toMatch(/onMessage.*onProgress threw: oops/s)
+})

@@ -1,0 +1,255 @@
+import { RpcError } from '@jackfield/sdk'
+import { type ConnectOptions, connect } from '@jackfield/sdk/client'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { begun, type Message, result, type Scripted, scripted, sse, tick, until } from './support/http.ts'
+
+type Send = (event: { data?: unknown }) => void
+
+/** A session whose server does `during` while a call is in flight; what this client answers is in `answers`. */
+async function session(during: (send: Send) => void, options: ConnectOptions = {}) {
+  const answers: Message[] = []
+  const warnings: string[] = []
+  const server: Scripted = await scripted((one) => {
+    if (one.message.method === undefined && one.message.id !== undefined) {
+      answers.push(one.message)
+      one.res.writeHead(202).end()
+    } else if (begun(one, 's')) return
+    else if (one.method === 'GET') one.res.writeHead(405).end()
+    else if (one.message.method === 'tools/call') during(sse(one.res))
+    else result(one, {})
+  })
+  const client = await connect(server.url, { onWarning: (text) => warnings.push(text), ...options })
+  onTestFinished(() => client.close())
+  return { client, server, answers, warnings }
+}
+
+/** Puts one question and gives what this client answered. */
+async function put(method: string, params: object | undefined, options: ConnectOptions): Promise<Message> {
+  const question = { jsonrpc: '2.0', id: 'q', method, ...(params === undefined ? {} : { params }) }
+  const { client, answers } = await session((send) => send({ data: question }), options)
+  client.call('x').catch(() => {})
+  await until(() => answers.length === 1)
+  const [answer] = answers
+  if (answer === undefined) throw new Error('no answer')
+  expect(answer.id).toBe('q')
+  return answer
+}
+
+const form = (properties: object, required: string[] = []) => ({
+  message: 'Please',
+  requestedSchema: { type: 'object', properties, required },
+})
+const accept = (content?: Record<string, string | number | boolean | string[]>) => () =>
+  content === undefined ? { action: 'accept' as const } : { action: 'accept' as const, content }
+const sampler = () => ({ role: 'assistant' as const, model: 'm', content: { type: 'text' as const, text: 'A' } })
+const user = (content: unknown) => ({ role: 'user', content })
+const assistant = (content: unknown) => ({ role: 'assistant', content })
+const use = (id: string) => ({ type: 'tool_use', id, name: 't', input: {} })
+const used = (toolUseId: string) => ({ type: 'tool_result', toolUseId, content: [] })
+
+describe('an elicitation', () => {
+  it('gets defaults for every field the person left alone', async () => {
+    const schema = form({
+      name: { type: 'string', default: 'John Doe' },
+      age: { type: 'integer', default: 30 },
+      score: { type: 'number', default: 95.5 },
+      status: { type: 'string', enum: ['active', 'inactive'], default: 'active' },
+      verified: { type: 'boolean', default: true },
+      tags: { type: 'array', items: { type: 'string', enum: ['a', 'b'] }, default: ['a'] },
+      left: { type: 'string' },
+    })
+    const answer = await put('elicitation/create', schema, { onElicit: accept({ age: 31 }) })
+    expect(answer.result).toEqual({
+      action: 'accept',
+      content: {
+        name: 'John Doe',
+        age: 31,
+        score: 95.5,
+        status: 'active',
+        verified: true,
+        tags: ['a'],
+      },
+    })
+  })
+
+  it.each([
+    ['a nested object', form({ a: { type: 'object', properties: {} } })],
+    ['no schema', { message: 'Please' }],
+    ['no message', { requestedSchema: { type: 'object', properties: {} } }],
+    ['a field that is required but not there', form({ a: { type: 'string' } }, ['b'])],
+    ['an unknown mode', { mode: 'telepathy', message: 'Please' }],
+    ['a URL nobody declared', { mode: 'url', message: 'Go', url: 'https://example.com/', elicitationId: '1' }],
+  ])('with %s is refused as invalid, and nobody is bothered', async (_, params) => {
+    let asked = 0
+    const answer = await put('elicitation/create', params, {
+      onElicit: () => {
+        asked++
+        return { action: 'cancel' }
+      },
+    })
+    expect(answer.error?.code).toBe(-32602)
+    expect(asked).toBe(0)
+  })
+
+  it.each(['javascript:alert(1)', 'file:///etc/passwd', 'not a url'])('may not send the person to %s', async (url) => {
+    const options = { onElicit: accept(), elicitation: { url: true } }
+    const answer = await put('elicitation/create', { mode: 'url', message: 'Go', url }, options)
+    expect(answer.error?.code).toBe(-32602)
+  })
+
+  it('by URL is answered without content; forms are refused where only URLs were declared', async () => {
+    const options = { onElicit: accept({ a: 'b' }), elicitation: { url: true } }
+    const visit = { mode: 'url', message: 'Go', url: 'https://example.com/' }
+    expect((await put('elicitation/create', visit, options)).result).toEqual({ action: 'accept' })
+    expect((await put('elicitation/create', form({}), options)).error?.code).toBe(-32602)
+  })
+
+  it.each([
+    ['a value of another type', { n: 'x' }],
+    ['a value outside the choices', { c: 'z' }],
+    ['a field the form lacks', { stray: 1 }],
+    ['nothing where something is required', {}],
+  ])('is not answered with %s', async (_, content) => {
+    const params = form({ n: { type: 'number' }, c: { type: 'string', enum: ['x'] }, r: { type: 'string' } }, ['r'])
+    const answer = await put('elicitation/create', params, {
+      onElicit: accept({ ...(Object.keys(content).length > 0 ? { r: 'r' } : {}), ...content }),
+    })
+    expect(answer.error).toEqual({ code: -32603, message: 'The client could not answer' })
+  })
+})
+
+describe('a sampling request', () => {
+  const tools = [{ name: 't', inputSchema: { type: 'object' } }]
+  const withTools = { onSample: sampler, sampling: { tools: true } }
+
+  it('is answered', async () => {
+    const answer = await put('sampling/createMessage', { messages: [user({ type: 'text', text: 'Q' })], maxTokens: 5 }, { onSample: sampler })
+    expect(answer.result).toEqual(sampler())
+  })
+
+  it('with tools is refused where tools were not declared', async () => {
+    const params = { messages: [user({ type: 'text', text: 'Q' })], maxTokens: 5, tools }
+    expect((await put('sampling/createMessage', params, { onSample: sampler })).error?.code).toBe(-32602)
+    expect((await put('sampling/createMessage', params, withTools)).result).toBeDefined()
+  })
+
+  it.each([
+    ['a use without its result', [assistant(use('1')), user({ type: 'text', text: 'so?' })]],
+    ['one result of two', [assistant([use('1'), use('2')]), user([used('1')])]],
+    ['a result beside other content', [assistant(use('1')), user([used('1'), { type: 'text', text: 'x' }])]],
+    ['a result of no use', [user(used('9'))]],
+    ['messages that are none', ['hello']],
+    ['no messages', undefined],
+  ])('with %s is refused as invalid', async (_, messages) => {
+    const answer = await put('sampling/createMessage', { messages, maxTokens: 5, tools }, withTools)
+    expect(answer.error?.code).toBe(-32602)
+  })
+
+  it('keeps the context of other servers out unless it was declared', async () => {
+    const seen: unknown[] = []
+    const onSample: ConnectOptions['onSample'] = ({ includeContext }) => {
+      seen.push(includeContext)
+      return sampler()
+    }
+    const params = { messages: [user({ type: 'text', text: 'Q' })], maxTokens: 5, includeContext: 'allServers' }
+    await put('sampling/createMessage', params, { onSample })
+    await put('sampling/createMessage', params, { onSample, sampling: { context: true } })
+    expect(seen).toEqual([undefined, 'allServers'])
+  })
+
+  it('the person refused is refused with the handler’s own error', async () => {
+    const answer = await put(
+      'sampling/createMessage',
+      { messages: [user({ type: 'text', text: 'Q' })], maxTokens: 5 },
+      {
+        onSample: () => {
+          throw new RpcError(-1, 'User rejected sampling request')
+        },
+      },
+    )
+    expect(answer.error).toEqual({ code: -1, message: 'User rejected sampling request' })
+  })
+})
+
+describe('roots', () => {
+  it('are listed without params too', async () => {
+    const roots = [{ uri: 'file:///a', name: 'a' }]
+    expect((await put('roots/list', undefined, { onRoots: roots })).result).toEqual({ roots })
+  })
+
+  it('that are no file URIs are kept back', async () => {
+    const answer = await put('roots/list', {}, { onRoots: () => [{ uri: 'https://example.com/' }] })
+    expect(answer.error?.code).toBe(-32603)
+  })
+})
+
+describe('a server’s requests', () => {
+  it.each(['roots/list', 'elicitation/create', 'sampling/createMessage', 'tasks/get', 'constructor'])(
+    'of %s are refused where nobody answers them',
+    async (method) => {
+      expect((await put(method, {}, {})).error?.code).toBe(-32601)
+    },
+  )
+
+  it('are pings too', async () => {
+    expect((await put('ping', undefined, {})).result).toEqual({})
+  })
+
+  it('with an id that is in use are refused, and the first is answered', async () => {
+    let release = (): void => {}
+    const question = { jsonrpc: '2.0', id: 1, method: 'roots/list' }
+    const { client, answers } = await session(
+      (send) => {
+        send({ data: question })
+        send({ data: question })
+      },
+      {
+        onRoots: () =>
+          new Promise((resolve) => {
+            release = () => resolve([])
+          }),
+      },
+    )
+    client.call('x').catch(() => {})
+    await until(() => answers.length === 1)
+    expect(answers[0]?.error?.code).toBe(-32600)
+    release()
+    await until(() => answers.length === 2)
+    expect(answers[1]?.result).toEqual({ roots: [] })
+  })
+
+  it('that were cancelled are not answered, and the handler is told', async () => {
+    let aborted = false
+    const { client, answers } = await session(
+      (send) => {
+        send({ data: { jsonrpc: '2.0', id: 1, method: 'elicitation/create', params: form({}) } })
+        send({ data: { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } } })
+      },
+      {
+        onElicit: (_, { signal }) =>
+          new Promise((resolve) => {
+            signal.addEventListener('abort', () => {
+              aborted = true
+              resolve({ action: 'cancel' })
+            })
+          }),
+      },
+    )
+    client.call('x').catch(() => {})
+    await until(() => aborted)
+    await tick(50)
+    expect(answers).toEqual([])
+  })
+
+  it('more than can be served are refused', async () => {
+    const { client, answers } = await session(
+      (send) => {
+        for (let id = 0; id < 300; id++) send({ data: { jsonrpc: '2.0', id, method: 'roots/list' } })
+      },
+      { onRoots: () => new Promise(() => {}) },
+    )
+    client.call('x').catch(() => {})
+    await until(() => answers.length === 44)
+    expect(new Set(answers.map(({ error }) => error?.code))).toEqual(new Set([-32603]))
+  })
+})

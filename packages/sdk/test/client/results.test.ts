@@ -1,0 +1,284 @@
+import { type ConnectOptions, connect } from '@jackfield/sdk/client'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { discovered, failure, result, type Seen, scripted, sse, tick, until } from './support/http.ts'
+
+async function serve(handle: (one: Seen) => void, options: ConnectOptions = {}) {
+  const warnings: string[] = []
+  const server = await scripted((one) => {
+    if (!discovered(one)) handle(one)
+  })
+  const client = await connect(server.url, { onWarning: (text) => warnings.push(text), ...options })
+  onTestFinished(() => client.close())
+  return { client, server, warnings }
+}
+
+const tool = (name: string, more: object = {}) => ({ name, inputSchema: { type: 'object' }, ...more })
+const complete = (value: object) => ({ resultType: 'complete', ...value })
+
+describe('lists', () => {
+  it('follow every cursor, the empty one too, until there is none', async () => {
+    const next: Record<string, string | null> = { start: '', '': 'x', x: null }
+    const { client, server } = await serve((one) => {
+      const cursor = one.message.params.cursor ?? 'start'
+      result(one, complete({ tools: [tool(`after-${cursor}`)], nextCursor: next[cursor] }))
+    })
+    expect((await client.tools()).map(({ name }) => name)).toEqual(['after-start', 'after-', 'after-x'])
+    expect(server.of('tools/list')[0]?.message.params).not.toHaveProperty('cursor')
+  })
+
+  it.each([
+    ['that repeats a cursor', () => 'again', 'PROTOCOL'],
+    ['with a new cursor for ever', (n: number) => `c${n}`, 'LIMIT'],
+    ['with a cursor that is no text', () => 7, 'PROTOCOL'],
+    ['with an enormous cursor', () => 'x'.repeat(5_000), 'LIMIT'],
+  ])('%s end with an error', async (_, cursor, code) => {
+    let n = 0
+    const { client } = await serve((one) => result(one, complete({ tools: [], nextCursor: cursor(n++) })))
+    await expect(client.tools()).rejects.toMatchObject({ code })
+    expect(n).toBeLessThanOrEqual(1_000)
+  })
+
+  it('leave out entries that are none, with a warning', async () => {
+    const { client, warnings } = await serve((one) =>
+      result(one, complete({ tools: [tool('good'), null, 7, { title: 'nameless' }] })),
+    )
+    expect((await client.tools()).map(({ name }) => name)).toEqual(['good'])
+    expect(warnings.join()).toContain('Left out 3')
+  })
+
+  it('that are no list are refused', async () => {
+    const { client } = await serve((one) => result(one, complete({ tools: 'none' })))
+    await expect(client.tools()).rejects.toMatchObject({ code: 'PROTOCOL' })
+  })
+
+  it('cached in part are taken from the start when the server no longer knows the cursor', async () => {
+    let epoch = 1
+    const { client, server } = await serve((one) => {
+      const { cursor } = one.message.params
+      if (cursor === undefined) {
+        result(one, complete({ tools: [tool(`a${epoch}`)], nextCursor: `c${epoch}`, ttlMs: 60_000 }))
+      } else if (cursor === `c${epoch}`) result(one, complete({ tools: [tool(`b${epoch}`)], ttlMs: 0 }))
+      else failure(one, -32602, 'Invalid cursor')
+    })
+    expect((await client.tools()).map(({ name }) => name)).toEqual(['a1', 'b1'])
+    epoch = 2
+    expect((await client.tools()).map(({ name }) => name)).toEqual(['a2', 'b2'])
+    expect(server.of('tools/list')).toHaveLength(5)
+  })
+})
+
+describe('structured content', () => {
+  const outputSchema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] }
+  const calls = (structuredContent: unknown, more: object = {}) => (one: Seen) =>
+    one.message.method === 'tools/list'
+      ? result(one, complete({ tools: [tool('t', { outputSchema })] }))
+      : result(one, complete({ content: [], ...(structuredContent === undefined ? {} : { structuredContent }), ...more }))
+
+  it('that does not satisfy the tool’s schema never reaches the caller', async () => {
+    const { client } = await serve(calls({ n: 'seven' }))
+    await client.tools()
+    await expect(client.call('t')).rejects.toMatchObject({ code: 'INVALID', message: expect.stringContaining('"t"') })
+  })
+
+  it('may not be missing where a schema promised it, but in a failure it may', async () => {
+    const { client } = await serve(calls(undefined))
+    await client.tools()
+    await expect(client.call('t')).rejects.toMatchObject({ code: 'INVALID' })
+    const { client: failing } = await serve(calls(undefined, { isError: true }))
+    await failing.tools()
+    await expect(failing.call('t')).resolves.toMatchObject({ isError: true })
+  })
+
+  it('is passed on unchecked, with one warning, where the schema cannot be used; nothing is fetched', async () => {
+    let fetched = 0
+    const { client, server, warnings } = await serve((one) => {
+      if (one.url !== '/mcp') {
+        fetched++
+        one.res.end('{}')
+      } else if (one.message.method === 'tools/list') {
+        const outputSchema = { $ref: server.url.replace('/mcp', '/schema.json') }
+        result(one, complete({ tools: [tool('t', { outputSchema })] }))
+      } else result(one, complete({ content: [], structuredContent: { any: 1 } }))
+    })
+    expect(await client.tools()).toHaveLength(1)
+    await client.call('t')
+    await expect(client.call('t')).resolves.toMatchObject({ structuredContent: { any: 1 } })
+    expect(warnings.filter((text) => text.includes('"t"'))).toHaveLength(1)
+    expect(fetched).toBe(0)
+  })
+
+  it('with a pattern made to be slow does not stop the world', async () => {
+    const outputSchema = { type: 'object', properties: { s: { type: 'string', pattern: '^(a+)+$' } } }
+    const { client } = await serve((one) =>
+      one.message.method === 'tools/list'
+        ? result(one, complete({ tools: [tool('t', { outputSchema })] }))
+        : result(one, complete({ content: [], structuredContent: { s: `${'a'.repeat(40)}!` } })),
+    )
+    await client.tools()
+    const began = performance.now()
+    await client.call('t').catch(() => {})
+    expect(performance.now() - began).toBeLessThan(1_000)
+  })
+})
+
+describe('progress', () => {
+  it('that does not increase, or belongs to nobody, is ignored and buys no time', async () => {
+    const heard: number[] = []
+    const { client } = await serve((one) => {
+      const send = sse(one.res)
+      const token = one.message.params._meta.progressToken
+      const report = (progressToken: unknown, progress: unknown): void =>
+        send({ data: { jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, progress } } })
+      report(token, 2)
+      report(token, 2)
+      report(token, 1)
+      report(String(token), 3)
+      report(token, 'many')
+      report(token, 2.5)
+      const timer = setInterval(() => report(token, 2.5), 20)
+      one.res.on('close', () => clearInterval(timer))
+    })
+    const call = client.call('t', {}, { onProgress: ({ progress }) => heard.push(progress), timeoutMs: 150 })
+    await expect(call).rejects.toMatchObject({ code: 'TIMEOUT' })
+    expect(heard).toEqual([2, 2.5])
+  })
+})
+
+describe('the cache', () => {
+  const reads = (ttlMs: unknown, server: { n: number }) => (one: Seen) =>
+    result(one, complete({ contents: [{ uri: one.message.params.uri, text: `${++server.n}` }], ttlMs }))
+
+  it.each([0, -5, undefined, 'long', Number.NaN])('keeps nothing with the time %s', async (ttlMs) => {
+    const server = { n: 0 }
+    const { client } = await serve(reads(ttlMs, server))
+    await client.read('a:b')
+    await client.read('a:b')
+    expect(server.n).toBe(2)
+  })
+
+  it('keeps by method and params, for as long as the server said, and never longer than a day', async () => {
+    const server = { n: 0 }
+    const { client } = await serve(reads(1e12, server))
+    await client.read('a:b')
+    await client.read('a:b')
+    await client.read('a:c')
+    expect(server.n).toBe(2)
+    await client.read('a:b', { meta: { 'com.example/tenant': '2' } })
+    expect(server.n).toBe(3)
+    const clock = vi.spyOn(performance, 'now')
+    onTestFinished(() => clock.mockRestore())
+    const now = performance.now()
+    clock.mockImplementation(() => now + 24 * 3_600_000 + 1_000)
+    await client.read('a:b')
+    expect(server.n).toBe(4)
+  })
+
+  it('does not keep an answer that was asked for before a change was told', async () => {
+    let answer = (): void => {}
+    let n = 0
+    const { client } = await serve((one) => {
+      if (one.message.method === 'subscriptions/listen') {
+        const send = sse(one.res)
+        const _meta = { 'io.modelcontextprotocol/subscriptionId': one.message.id }
+        const notifications = { resourceSubscriptions: ['a:b'] }
+        send({ data: { jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params: { _meta, notifications } } })
+        answer = () =>
+          send({ data: { jsonrpc: '2.0', method: 'notifications/resources/updated', params: { _meta, uri: 'a:b' } } })
+      } else if (++n === 1) {
+        answer()
+        setTimeout(() => result(one, complete({ contents: [{ uri: 'a:b', text: 'old' }], ttlMs: 60_000 })), 50)
+      } else result(one, complete({ contents: [{ uri: 'a:b', text: 'new' }], ttlMs: 60_000 }))
+    })
+    await client.watch({ resourceSubscriptions: ['a:b'] })
+    await client.read('a:b')
+    await expect(client.read('a:b')).resolves.toMatchObject({ contents: [{ text: 'new' }] })
+  })
+
+  it('holds no more than it should', async () => {
+    const server = { n: 0 }
+    const { client } = await serve(reads(60_000, server))
+    for (let i = 0; i < 520; i++) await client.read(`a:${i}`)
+    await client.read('a:519')
+    expect(server.n).toBe(520)
+    await client.read('a:0')
+    expect(server.n).toBe(521)
+  })
+})
+
+describe('a watch', () => {
+  const acknowledge = (one: Seen, notifications: object) => {
+    const send = sse(one.res)
+    const _meta = { 'io.modelcontextprotocol/subscriptionId': one.message.id }
+    send({ data: { jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params: { _meta, notifications } } })
+    return send
+  }
+
+  it('that broke off is opened again, and tells of everything it may have missed', async () => {
+    const heard: unknown[] = []
+    const { client, server } = await serve((one) => {
+      acknowledge(one, { toolsListChanged: true, resourceSubscriptions: ['a:b'] })
+      if (server.of('subscriptions/listen').length === 1) setTimeout(() => one.res.destroy(), 30)
+    })
+    await client.watch({ toolsListChanged: true, resourceSubscriptions: ['a:b'] }, (change) => heard.push(change))
+    await until(() => heard.length >= 2)
+    expect(heard).toEqual([{ type: 'tools' }, { type: 'resource', uri: 'a:b' }])
+    expect(server.of('subscriptions/listen')).toHaveLength(2)
+    const [first, second] = server.of('subscriptions/listen')
+    expect(second?.message.id).not.toBe(first?.message.id)
+  })
+
+  it('the server ended in good order is over', async () => {
+    const { client, server } = await serve((one) => {
+      acknowledge(one, {})({ data: { jsonrpc: '2.0', id: one.message.id, result: { resultType: 'complete' } } })
+      one.res.end()
+    })
+    const watch = await client.watch({ toolsListChanged: true })
+    expect(watch.honored).toEqual({})
+    await watch.closed
+    await tick(50)
+    expect(server.of('subscriptions/listen')).toHaveLength(1)
+  })
+
+  it('the server refuses is an error', async () => {
+    const { client } = await serve((one) => failure(one, -32601, 'Method not found', 404))
+    await expect(client.watch({ toolsListChanged: true })).rejects.toMatchObject({ code: -32601 })
+  })
+
+  it('the server never acknowledges is given up', async () => {
+    const { client } = await serve((one) => sse(one.res)({}), { timeoutMs: 100 })
+    await expect(client.watch({ toolsListChanged: true })).rejects.toMatchObject({ code: 'TIMEOUT' })
+  })
+
+  it('lives on past every clock, and closing it closes its stream', async () => {
+    let gone = false
+    const { client } = await serve(
+      (one) => {
+        acknowledge(one, { toolsListChanged: true })
+        one.res.on('close', () => {
+          gone = true
+        })
+      },
+      { timeoutMs: 60 },
+    )
+    const watch = await client.watch({ toolsListChanged: true })
+    await tick(200)
+    expect(gone).toBe(false)
+    await watch.close()
+    await until(() => gone)
+  })
+})
+
+describe('a server of 2026-07-28', () => {
+  it('gets no answer to a request of its own', async () => {
+    const { client, server, warnings } = await serve((one) => {
+      const send = sse(one.res)
+      send({ data: { jsonrpc: '2.0', id: 'q', method: 'roots/list' } })
+      send({ data: { jsonrpc: '2.0', id: one.message.id, result: complete({ content: [] }) } })
+      one.res.end()
+    }, { onRoots: [] })
+    await client.call('t')
+    await tick(30)
+    expect(server.seen.filter((one) => one.message.method === undefined)).toEqual([])
+    expect(warnings.join()).toContain('roots/list')
+  })
+})

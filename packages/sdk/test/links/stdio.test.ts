@@ -1,0 +1,300 @@
+import { type ConnectOptions, connect, type LinkFactory } from '@jackfield/sdk/client'
+import { stdio } from '@jackfield/sdk/client/stdio'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { childEnvironment } from '../../src/links/stdio-environment.ts'
+import { windowsLaunch } from '../../src/links/stdio-windows.ts'
+import { child, isAlive } from '../client/support/child.ts'
+import { until } from '../client/support/http.ts'
+
+const linux = process.platform === 'linux'
+
+async function open(link: LinkFactory, options: ConnectOptions = {}) {
+  const client = await connect(link, options)
+  onTestFinished(() => client.close())
+  return client
+}
+
+describe('messages over a child process', () => {
+  it('are read through stray output, which is reported and no more', async () => {
+    const warnings: string[] = []
+    const client = await open(
+      child(`
+        console.log('Welcome to my server!')
+        each((message) => {
+          console.log('debug: got ' + message.method)
+          if (message.method === 'server/discover') modern(message)
+          else send({ id: message.id, result: text('fine') })
+          process.stdout.write('{"half": \\n[1,2]\\n"text"\\n\\n')
+        })`),
+      { onWarning: (warning) => warnings.push(warning) },
+    )
+    await expect(client.call('x')).resolves.toMatchObject({ content: [{ text: 'fine' }] })
+    expect(warnings[0]).toContain('Welcome to my server!')
+    for (let i = 0; i < 20; i++) await client.call('x')
+    expect(warnings.length).toBeLessThanOrEqual(20)
+    expect(warnings.at(-1)).toContain('not shown')
+  })
+
+  it('survive every way of cutting them into chunks', async () => {
+    const client = await open(
+      child(`
+        each(async (message) => {
+          if (message.method === 'server/discover') return modern(message)
+          const line = JSON.stringify({ jsonrpc: '2.0', id: message.id, result: text('aß漢🎉\\u2028\\u0000') }) + '\\n'
+          const bytes = Buffer.from(line)
+          for (const byte of bytes) {
+            process.stdout.write(Buffer.from([byte]))
+            if (byte > 127) await new Promise((done) => setImmediate(done))
+          }
+        })`),
+    )
+    await expect(client.call('x')).resolves.toMatchObject({ content: [{ text: 'aß漢🎉\u2028\u0000' }] })
+  })
+
+  it('with an id of another type are not taken for the answer', async () => {
+    const client = await open(
+      child(`each((message) => {
+        if (message.method === 'server/discover') modern(message)
+        else {
+          send({ id: String(message.id), result: text('forged') })
+          setTimeout(() => send({ id: message.id, result: text('real') }), 50)
+        }
+      })`),
+    )
+    await expect(client.call('x')).resolves.toMatchObject({ content: [{ text: 'real' }] })
+  })
+
+  it('larger than the limit close the connection; those before are delivered', async () => {
+    const client = await open(
+      child(
+        `each((message) => {
+          if (message.method === 'server/discover') return modern(message)
+          if (message.params.name === 'a') process.stdout.write(
+            JSON.stringify({ jsonrpc: '2.0', id: message.id, result: text('before') }) + '\\n' + 'x'.repeat(9e6))
+        })`,
+        { maxFrameBytes: 1024 * 1024 },
+      ),
+    )
+    const [a, b] = await Promise.allSettled([client.call('a'), client.call('b')])
+    expect(a).toMatchObject({ status: 'fulfilled', value: { content: [{ text: 'before' }] } })
+    expect(b).toMatchObject({ status: 'rejected', reason: { code: 'LIMIT' } })
+    await expect(client.closed).resolves.toMatchObject({ code: 'LIMIT' })
+  })
+
+  it('are cancelled by a notice, and a late answer is ignored without a word', async () => {
+    const warnings: string[] = []
+    const client = await open(
+      child(`each((message) => {
+        if (message.method === 'server/discover') modern(message)
+        else if (message.method === 'notifications/cancelled') {
+          send({ id: message.params.requestId, result: text('too late') })
+          globalThis.reason = message.params.reason
+        } else if (message.params.name === 'reason') send({ id: message.id, result: text(globalThis.reason) })
+      })`),
+      { onWarning: (warning) => warnings.push(warning) },
+    )
+    await expect(client.call('slow', {}, { timeoutMs: 50 })).rejects.toMatchObject({ code: 'TIMEOUT' })
+    await expect(client.call('reason')).resolves.toMatchObject({ content: [{ text: /No answer/ }] })
+    expect(warnings).toEqual([])
+  })
+})
+
+describe('the death of a server process', () => {
+  it('ends every call at once, with its exit code and its last words', async () => {
+    const client = await open(
+      child(`each((message) => {
+        if (message.method === 'server/discover') return modern(message)
+        console.error('disk is full')
+        setTimeout(() => process.exit(7), 20)
+      })`),
+    )
+    const calls = await Promise.allSettled([client.call('a'), client.call('b')])
+    for (const call of calls) {
+      expect(call).toMatchObject({
+        status: 'rejected',
+        reason: {
+          code: 'CONNECTION_CLOSED',
+          details: { exitCode: 7, signal: null, stderr: expect.stringContaining('disk is full\n') },
+        },
+      })
+    }
+    await expect(client.closed).resolves.toMatchObject({ message: expect.stringContaining('disk is full') })
+    await expect(client.call('c')).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
+  })
+
+  it('by kill -9 is noticed within 250 ms, also while a large message waits to be read', async () => {
+    let pid = 0
+    const client = await open(
+      child(`
+        console.error(process.pid)
+        each((message) => { modern(message); process.stdin.pause(); setInterval(() => {}, 1000) })`, {
+        onStderr: (text) => {
+          pid = Number(text)
+        },
+      }),
+    )
+    const calls = Promise.allSettled([client.call('x', { blob: 'y'.repeat(2_000_000) }), client.call('x')])
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    const killed = performance.now()
+    process.kill(pid, 'SIGKILL')
+    for (const call of await calls) {
+      expect(call).toMatchObject({ reason: { code: 'CONNECTION_CLOSED', details: { signal: 'SIGKILL' } } })
+    }
+    expect(performance.now() - killed).toBeLessThan(250)
+  })
+
+  it('while connecting is a failure to connect that says why', async () => {
+    const attempt = connect(child(`console.error('no API key'); process.exit(3)`))
+    await expect(attempt).rejects.toMatchObject({
+      code: 'CONNECT_FAILED',
+      message: expect.stringContaining('no API key'),
+      details: { exitCode: 3 },
+    })
+  })
+
+  it('is told from a program that does not exist', async () => {
+    await expect(connect(stdio({ command: 'jackfield-no-such-program' }))).rejects.toMatchObject({
+      code: 'CONNECT_FAILED',
+      message: expect.stringContaining('no such program'),
+    })
+    await expect(connect(stdio({ command: 'node', cwd: '/no/such/folder' }))).rejects.toThrow(/folder/)
+  })
+})
+
+describe('a server that does not read', () => {
+  it('fills a bounded queue and then refuses more', async () => {
+    const client = await open(
+      child(`each((message) => { modern(message); process.stdin.pause(); setInterval(() => {}, 1000) })`, {
+        maxQueuedBytes: 1_000_000,
+      }),
+    )
+    const first = client.call('x', { blob: 'y'.repeat(3_000_000) }).catch((error) => error)
+    await expect(client.call('x', {}, { timeoutMs: 5_000 })).rejects.toMatchObject({ code: 'LIMIT' })
+    await client.close()
+    await expect(first).resolves.toMatchObject({ code: 'CONNECTION_CLOSED' })
+  })
+})
+
+describe('closing', () => {
+  it.runIf(linux)('ends the whole tree, also a grandchild that ignores SIGTERM', async () => {
+    let stderr = ''
+    const client = await open(
+      child(
+        `
+        import { spawn } from 'node:child_process'
+        const stubborn = spawn(process.execPath, ['-e',
+          'process.on("SIGTERM", () => {}); console.error("grandchild " + process.pid); setInterval(() => {}, 1000)'],
+          { stdio: ['ignore', 'inherit', 'inherit'] })
+        process.on('SIGTERM', () => {})
+        each((message) => modern(message))`,
+        {
+          onStderr: (text) => {
+            stderr += text
+          },
+        },
+      ),
+    )
+    await until(() => stderr.includes('grandchild'))
+    const pid = Number(/grandchild (\d+)/.exec(stderr)?.[1])
+    expect(isAlive(pid)).toBe(true)
+    const began = performance.now()
+    await client.close()
+    expect(performance.now() - began).toBeLessThan(3_500)
+    await until(() => !isRunning(pid))
+    await expect(client.closed).resolves.toBeUndefined()
+  })
+
+  it('is quick for a server that ends with its input, and may be done twice', async () => {
+    const client = await open(child(`each((message) => modern(message))`))
+    const began = performance.now()
+    await Promise.all([client.close(), client.close()])
+    expect(performance.now() - began).toBeLessThan(700)
+    await expect(client.call('x')).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
+  })
+
+  it.runIf(linux)('after the server died leaves no grandchild behind either', async () => {
+    let stderr = ''
+    const client = await open(
+      child(
+        `
+        import { spawn } from 'node:child_process'
+        spawn(process.execPath, ['-e', 'console.error("grandchild " + process.pid); setInterval(() => {}, 1000)'],
+          { stdio: ['ignore', 'ignore', 'inherit'] })
+        each((message) => message.method === 'server/discover' ? modern(message) : process.exit(1))`,
+        {
+          onStderr: (text) => {
+            stderr += text
+          },
+        },
+      ),
+    )
+    await until(() => stderr.includes('grandchild'))
+    const pid = Number(/grandchild (\d+)/.exec(stderr)?.[1])
+    await expect(client.call('die')).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
+    await until(() => !isRunning(pid))
+  })
+})
+
+describe('the environment of a server process', () => {
+  it('holds no secret of the parent, only what programs need and what was configured', async () => {
+    process.env['JACKFIELD_CANARY'] = 'secret'
+    process.env['JACKFIELD_WANTED'] = 'wanted'
+    onTestFinished(() => {
+      delete process.env['JACKFIELD_CANARY']
+      delete process.env['JACKFIELD_WANTED']
+    })
+    const client = await open(
+      child(
+        `each((message) => message.method === 'server/discover' ? modern(message)
+          : send({ id: message.id, result: { content: [], structuredContent: process.env } }))`,
+        { env: { TOKEN: 'configured', HOME: undefined }, inherit: ['JACKFIELD_WANTED'] },
+      ),
+    )
+    const { structuredContent } = await client.call('env')
+    expect(structuredContent).toMatchObject({ TOKEN: 'configured', JACKFIELD_WANTED: 'wanted' })
+    expect(structuredContent).toHaveProperty('PATH')
+    expect(structuredContent).not.toHaveProperty('JACKFIELD_CANARY')
+    expect(structuredContent).not.toHaveProperty('HOME')
+  })
+
+  it('never holds exported shell functions, and folds case on Windows', () => {
+    expect(childEnvironment({ PATH: '() { :; }' }, 'linux', [], {})).toEqual({})
+    expect(childEnvironment({ Path: 'a', Secret: 'b' }, 'win32', [], { PATH: 'c' })).toEqual({ PATH: 'c' })
+  })
+})
+
+describe('on Windows', () => {
+  const env = { PATH: 'C:\\node;C:\\tools', PATHEXT: '.EXE;.CMD', ComSpec: 'C:\\cmd.exe' }
+  const exists = (path: string) => ['C:\\node\\npx.CMD', 'C:\\tools\\tool.EXE'].includes(path)
+
+  it('a command script is run by cmd.exe, a program by itself', () => {
+    expect(windowsLaunch('npx', ['-y', 'some server'], env, 'C:\\', exists)).toEqual({
+      command: 'C:\\cmd.exe',
+      args: ['/d', '/s', '/c', '""C:\\node\\npx.CMD" "-y" "some server""'],
+      verbatim: true,
+    })
+    expect(windowsLaunch('tool', ['a & b'], env, 'C:\\', exists)).toEqual({
+      command: 'C:\\tools\\tool.EXE',
+      args: ['a & b'],
+      verbatim: false,
+    })
+  })
+
+  it.each(['a & calc', '%PATH%', 'a"b', 'x | y', 'a^b', '>out', 'line\nbreak', '!x!'])(
+    'a command script refuses the argument %j',
+    (argument) => {
+      expect(() => windowsLaunch('npx', [argument], env, 'C:\\', exists)).toThrow(/cmd\.exe/)
+    },
+  )
+})
+
+/** Whether a process runs; one that ended but was not yet collected does not. */
+function isRunning(pid: number): boolean {
+  if (!isAlive(pid)) return false
+  const { readFileSync } = process.getBuiltinModule('node:fs')
+  try {
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,22 @@
+import { serveStdio } from '../../src/serve/stdio.ts'
+import { hung, settle, type Tool, testServer } from './support.ts'
+
+const noisy: Tool = () => {
+  console.log('logged')
+  console.info('informed')
+  process.stdout.write('written\n')
+  return 'quiet'
+}
+const slow: Tool = () => settle(50).then(() => 'slow')
+const hangWithTimer: Tool = () => {
+  setInterval(() => {}, 1000)
+  return new Promise(() => {})
+}
+const chatty: Tool = async (_args, { notify, signal }) => {
+  while (!signal.aborted) {
+    notify({ method: 'notifications/progress', params: { progressToken: 'p', progress: 1 } })
+    await settle(0)
+  }
+}
+
+serveStdio(testServer({ noisy, slow, hung, hangWithTimer, chatty }))

@@ -1,0 +1,1 @@
+export { createTravelServer, type TravelOptions, type TravelServer } from './server.ts'

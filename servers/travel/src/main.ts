@@ -1,0 +1,90 @@
+#!/usr/bin/env node
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { serveStdio } from '@jackfield/sdk/stdio'
+import type { TravelServer } from './index.ts'
+
+const help = `The travel server: plan and book a trip over the Model Context Protocol.
+
+Usage: jackfield-travel [--db FILE] [--http PORT]
+
+  --db FILE    SQLite file to keep bookings, calendar and trips in; ":memory:" keeps nothing.
+               Default: TRAVEL_DB, or ${dataFile()}
+  --http PORT  Serve http://127.0.0.1:PORT/mcp instead of standard input and output; 0 takes any free port.
+  --help       Show this.
+
+Environment: TRAVEL_DB; SMTP_URL (smtps://user:password@host) and SMTP_FROM to send mail.`
+
+/** Where this user's data belongs on this system. */
+function dataFile(): string {
+  const { LOCALAPPDATA, XDG_DATA_HOME } = process.env
+  const home = homedir()
+  const base =
+    process.platform === 'win32'
+      ? (LOCALAPPDATA ?? join(home, 'AppData', 'Local'))
+      : process.platform === 'darwin'
+        ? join(home, 'Library', 'Application Support')
+        : XDG_DATA_HOME || join(home, '.local', 'share')
+  return join(base, 'jackfield', 'travel.db')
+}
+
+function fail(message: string): never {
+  process.stderr.write(`jackfield-travel: ${message}\n`)
+  process.exit(1)
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+function readArguments(): { db: string; http: number | undefined; help: boolean } {
+  const { values } = parseArgs({
+    options: { db: { type: 'string' }, http: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
+  })
+  const http = values.http === undefined ? undefined : Number(values.http)
+  if (http !== undefined && !(values.http !== '' && Number.isInteger(http) && http >= 0 && http <= 65_535)) {
+    throw new Error(`--http needs a port from 0 to 65535, not "${values.http}"`)
+  }
+  return { db: values.db || process.env['TRAVEL_DB'] || dataFile(), http, help: values.help ?? false }
+}
+
+async function openServer(database: string): Promise<TravelServer> {
+  if (process.getBuiltinModule?.('node:sqlite') === undefined) {
+    fail(`needs Node.js 22.13 or later, for node:sqlite; this is ${process.version}`)
+  }
+  const { createTravelServer } = await import('./index.ts')
+  const { SMTP_URL, SMTP_FROM } = process.env
+  return createTravelServer({
+    database,
+    ...(SMTP_URL ? { smtpUrl: SMTP_URL } : {}),
+    ...(SMTP_FROM ? { smtpFrom: SMTP_FROM } : {}),
+  })
+}
+
+async function serveOverHttp(server: TravelServer, port: number): Promise<void> {
+  const { serveHttp } = await import('@jackfield/sdk/http')
+  const http = await serveHttp(server).listen({ port })
+  process.stderr.write(`jackfield-travel: serving ${http.url}\n`)
+  const stop = (): void => {
+    http.close().then(
+      () => process.exit(0),
+      (error: unknown) => fail(reasonOf(error)),
+    )
+  }
+  process.once('SIGINT', stop)
+  process.once('SIGTERM', stop)
+}
+
+async function main(): Promise<void> {
+  const given = readArguments()
+  if (given.help) {
+    process.stdout.write(`${help}\n`)
+    return
+  }
+  const server = await openServer(given.db)
+  if (given.http === undefined) await serveStdio(server).closed
+  else await serveOverHttp(server, given.http)
+}
+
+main().catch((error: unknown) => fail(reasonOf(error)))

@@ -1,0 +1,173 @@
+import { type Completer, ErrorCode, RpcError, resource, template } from '@jackfield/sdk'
+import { isReachable, reachableFrom } from './domain/airlines.ts'
+import { addDays, isDate } from './domain/dates.ts'
+import { distanceKm } from './domain/geo.ts'
+import { todayIn } from './domain/package.ts'
+import { cities, findPlace, label, mainAirport, type Place } from './domain/places.ts'
+import { searchOptions } from './domain/schedule.ts'
+import { completePlaces } from './domain/suggest.ts'
+import { weatherOn } from './domain/weather.ts'
+import { placeOf, unknownPlace } from './tools/arguments.ts'
+import { uris } from './uris.ts'
+import type { World } from './world.ts'
+
+const json = 'application/json'
+const markdown = 'text/markdown'
+const dayMs = 86_400_000
+
+export const bookings = (world: World) =>
+  resource({
+    uri: uris.bookings,
+    title: 'Bookings',
+    description: 'Every booked trip with its flights, hotel and price',
+    mimeType: json,
+    read: () => asJson({ bookings: world.bookings.all() }),
+  })
+
+export const outbox = (world: World) =>
+  resource({
+    uri: uris.outbox,
+    title: 'Outbox',
+    description: 'E-mails that sendEmail took, and whether they were sent',
+    mimeType: json,
+    read: () => asJson({ messages: world.outbox.all() }),
+  })
+
+export const tripHistory = (world: World) =>
+  resource({
+    uri: uris.trips,
+    title: 'Trips',
+    description: 'Past and booked trips; read trips://history/{trip} for the notes on one',
+    mimeType: json,
+    read: () =>
+      asJson({
+        trips: world.trips
+          .all()
+          .map(({ notes: _notes, ...trip }) => ({ ...trip, uri: uris.trip(trip.name) })),
+      }),
+  })
+
+export const trip = (world: World) =>
+  template({
+    uriTemplate: 'trips://history/{trip}',
+    title: 'Trip',
+    description: 'Notes on one trip: flights, hotel, what was liked and what to do differently',
+    mimeType: markdown,
+    complete: {
+      trip: (value) =>
+        world.trips
+          .all()
+          .map(({ name }) => name)
+          .filter((name) => name.startsWith(value.toLowerCase())),
+    },
+    list: () =>
+      world.trips.all().map(({ name, title, destination }) => ({
+        uri: uris.trip(name),
+        name,
+        title,
+        description: `Notes on the trip to ${destination}`,
+        mimeType: markdown,
+      })),
+    read({ trip: name }) {
+      const found = world.trips.find(name)
+      return (
+        found &&
+        `# ${found.title}\n\n${found.destination}, ${found.start} to ${found.end}\n\n${found.notes.trim()}\n`
+      )
+    },
+  })
+
+export const calendar = (world: World) =>
+  template({
+    uriTemplate: 'calendar://events/{year}',
+    title: 'Calendar',
+    description: 'Everything in the calendar in one year, to see which days are free',
+    mimeType: json,
+    complete: { year: (value) => world.calendar.years().filter((year) => year.startsWith(value)) },
+    list: () =>
+      world.calendar.years().map((year) => ({
+        uri: uris.calendar(year),
+        name: `calendar-${year}`,
+        title: `Calendar ${year}`,
+        description: `Everything in the calendar in ${year}`,
+        mimeType: json,
+      })),
+    read: ({ year }) =>
+      /^20\d\d$/.test(year) ? asJson({ year, events: world.calendar.inYear(year) }) : undefined,
+  })
+
+export const weatherForecast = (world: World) =>
+  template({
+    uriTemplate: 'weather://forecast/{city}/{date}',
+    title: 'Weather Forecast',
+    description: 'Get weather forecast for any city and date, made from the climate of the city',
+    mimeType: json,
+    cache: { ttlMs: dayMs, cacheScope: 'public' },
+    complete: { city: (value) => completePlaces(value), date: nextDays(world) },
+    read({ city, date }, _ctx, uri) {
+      const place = placeAt(city, uri)
+      if (!isDate(date)) throw notFound(uri, `"${date}" is not a date such as 2027-06-15`)
+      return asJson(weatherOn(place.city, date))
+    },
+  })
+
+const daysShown = 14
+
+export const flightSearch = (world: World) =>
+  template({
+    uriTemplate: 'travel://flights/{origin}/{destination}',
+    title: 'Flight Search',
+    description: `Search available flights between cities: the distance, and for each of the next ${daysShown} days the number of options with the cheapest and the quickest`,
+    mimeType: json,
+    cache: { ttlMs: dayMs / 24, cacheScope: 'public' },
+    complete: {
+      origin: (value) => completePlaces(value),
+      destination: (value, { arguments: chosen }) => {
+        const origin = findPlace(chosen['origin'] ?? '')
+        return completePlaces(value, origin === undefined ? cities : reachableFrom(origin.city))
+      },
+    },
+    read({ origin: from, destination: to }, _ctx, uri) {
+      const origin = placeAt(from, uri)
+      const destination = placeAt(to, uri)
+      if (!isReachable(origin.city, destination.city)) {
+        throw notFound(uri, `No flights connect ${label(origin)} and ${label(destination)}`)
+      }
+      const today = todayIn(origin.city, world.now())
+      return asJson({
+        origin: placeOf(origin),
+        destination: placeOf(destination),
+        distanceKm: Math.round(distanceKm(mainAirport(origin.city), mainAirport(destination.city))),
+        currency: 'USD',
+        days: Array.from({ length: daysShown }, (_, i) => dayOf(origin, destination, addDays(today, i))),
+      })
+    },
+  })
+
+function dayOf(origin: Place, destination: Place, date: string): object {
+  const options = searchOptions(origin, destination, date)
+  const quickest = options.toSorted((a, b) => a.durationMinutes - b.durationMinutes)[0]
+  return { date, options: options.length, cheapest: options[0], quickest }
+}
+
+/** The next days that go on from what was typed. */
+export function nextDays(world: World): Completer {
+  return (value) => {
+    const today = world.now().toISOString().slice(0, 10)
+    return Array.from({ length: 365 }, (_, i) => addDays(today, i)).filter((date) => date.startsWith(value))
+  }
+}
+
+function placeAt(name: string, uri: string): Place {
+  const place = findPlace(name)
+  if (place === undefined) throw notFound(uri, unknownPlace(name))
+  return place
+}
+
+function notFound(uri: string, message: string): RpcError {
+  return new RpcError(ErrorCode.ResourceNotFound, message, { uri })
+}
+
+function asJson(value: object): string {
+  return JSON.stringify(value, null, 2)
+}

@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto'
+import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
+import { type Booking, bookingShape, type Order } from '../schemas.ts'
+import { text, transaction } from './database.ts'
+import type { Trips } from './trips.ts'
+
+export class Bookings {
+  readonly #database: DatabaseSync
+  readonly #trips: Trips
+  readonly #insert: StatementSync
+  readonly #byKey: StatementSync
+  readonly #byId: StatementSync
+  readonly #all: StatementSync
+
+  constructor(database: DatabaseSync, trips: Trips) {
+    this.#database = database
+    this.#trips = trips
+    this.#insert = database.prepare(
+      'INSERT INTO bookings (id, idempotency_key, trip, departure, booked_at, details) VALUES (?, ?, ?, ?, ?, ?)',
+    )
+    this.#byKey = database.prepare('SELECT details FROM bookings WHERE idempotency_key = ?')
+    this.#byId = database.prepare('SELECT details FROM bookings WHERE id = ?')
+    this.#all = database.prepare('SELECT details FROM bookings ORDER BY departure, id')
+  }
+
+  /**
+   * Books a trip and enters it among the trips, both or neither.
+   * @param key the same key books once: every further call gives the booking that is there
+   */
+  book(key: string, order: Order, trip: { title: string; notes: string }, now: Date): Booking {
+    return transaction(this.#database, () => {
+      const before = this.#byKey.get(key)
+      if (before !== undefined) return bookingOf(before)
+      const { name } = this.#trips.add({
+        ...trip,
+        destination: order.destination.city,
+        start: order.departure,
+        end: order.returnDate,
+      })
+      const booking: Booking = { id: reference(), trip: name, bookedAt: now.toISOString(), ...order }
+      this.#insert.run(
+        booking.id,
+        key,
+        booking.trip,
+        booking.departure,
+        booking.bookedAt,
+        JSON.stringify(booking),
+      )
+      return booking
+    })
+  }
+
+  find(id: string): Booking | undefined {
+    const row = this.#byId.get(id.toUpperCase())
+    return row && bookingOf(row)
+  }
+
+  all(): Booking[] {
+    return this.#all.all().map(bookingOf)
+  }
+}
+
+const letters = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
+
+/** Eight letters and digits that are not mistaken for one another. */
+function reference(): string {
+  return `JF-${Array.from(randomBytes(8), (byte) => letters[byte % letters.length]).join('')}`
+}
+
+function bookingOf(row: Record<string, SQLOutputValue>): Booking {
+  return bookingShape.parse(JSON.parse(text(row, 'details')))
+}

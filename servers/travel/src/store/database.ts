@@ -1,0 +1,99 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
+import { seed } from './seed.ts'
+
+const schema = `
+  CREATE TABLE events (
+    id TEXT PRIMARY KEY,
+    title TEXT NOT NULL,
+    start_date TEXT NOT NULL,
+    end_date TEXT NOT NULL,
+    location TEXT,
+    notes TEXT
+  ) STRICT;
+  CREATE INDEX events_by_start ON events (start_date);
+  CREATE TABLE trips (
+    name TEXT PRIMARY KEY,
+    title TEXT NOT NULL,
+    destination TEXT NOT NULL,
+    start_date TEXT NOT NULL,
+    end_date TEXT NOT NULL,
+    notes TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE bookings (
+    id TEXT PRIMARY KEY,
+    idempotency_key TEXT NOT NULL UNIQUE,
+    trip TEXT NOT NULL REFERENCES trips (name),
+    departure TEXT NOT NULL,
+    booked_at TEXT NOT NULL,
+    details TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE outbox (
+    id TEXT PRIMARY KEY,
+    recipient TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    body TEXT NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('kept', 'sending', 'sent', 'failed')),
+    created_at TEXT NOT NULL,
+    settled_at TEXT
+  ) STRICT;
+`
+
+const version = 1
+
+/**
+ * Opens the database of a traveller, and on first use makes it and puts a few events and past trips into it.
+ * @param file a path, or `:memory:`
+ */
+export function openDatabase(file: string, now: Date): DatabaseSync {
+  if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  const database = new DatabaseSync(file, { timeout: 5_000 })
+  try {
+    database.exec('PRAGMA journal_mode = WAL')
+    database.exec('PRAGMA synchronous = NORMAL')
+    database.exec('PRAGMA foreign_keys = ON')
+    transaction(database, () => {
+      const found = Number(database.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0)
+      if (found > version) {
+        throw new Error(
+          `${file} was written by a newer travel server (layout ${found}, this one knows ${version}). Update the server or choose another file.`,
+        )
+      }
+      if (found === 0) {
+        database.exec(schema)
+        seed(database, now)
+        database.exec(`PRAGMA user_version = ${version}`)
+      }
+    })
+  } catch (error) {
+    database.close()
+    throw error
+  }
+  return database
+}
+
+/** Runs `work` as one transaction: all of it is kept, or nothing. */
+export function transaction<T>(database: DatabaseSync, work: () => T): T {
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    const result = work()
+    database.exec('COMMIT')
+    return result
+  } catch (error) {
+    database.exec('ROLLBACK')
+    throw error
+  }
+}
+
+/** A column that holds text. */
+export function text(row: Record<string, SQLOutputValue>, column: string): string {
+  const value = row[column]
+  if (typeof value !== 'string') throw new TypeError(`Column ${column} holds no text`)
+  return value
+}
+
+/** A column that holds text or nothing. */
+export function optionalText(row: Record<string, SQLOutputValue>, column: string): string | undefined {
+  return row[column] === null ? undefined : text(row, column)
+}

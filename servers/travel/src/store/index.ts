@@ -1,0 +1,5 @@
+export { Bookings } from './bookings.ts'
+export { Calendar, type CalendarEvent, yearsOf } from './calendar.ts'
+export { openDatabase } from './database.ts'
+export { type Mail, type MailStatus, Outbox } from './outbox.ts'
+export { type Trip, Trips } from './trips.ts'

@@ -1,0 +1,69 @@
+import { ToolError } from '@jackfield/sdk'
+import { z } from 'zod'
+import { isReachable, reachableFrom } from '../domain/airlines.ts'
+import { type City, cities, findPlace, label, type Place } from '../domain/places.ts'
+import { similarCities } from '../domain/suggest.ts'
+import type { placeShape } from '../schemas.ts'
+
+export const originArgument = z.string().min(1).max(100).describe('Departure city or IATA code, such as NYC')
+export const destinationArgument = z
+  .string()
+  .min(1)
+  .max(100)
+  .describe('Arrival city or IATA code, such as Barcelona')
+
+/** The place someone means, or a `ToolError` that names places like it. */
+export function placeNamed(text: string): Place {
+  const place = findPlace(text)
+  if (place === undefined) throw new ToolError(unknownPlace(text))
+  return place
+}
+
+/** Says that a place is not known, and which ones it could be. */
+export function unknownPlace(text: string): string {
+  const similar = similarCities(text).map((city) => label({ city, airport: undefined }))
+  const hint =
+    similar.length > 0
+      ? `Did you mean ${list(similar, 'or')}?`
+      : `Known are ${cities.length} cities, among them ${list(
+          cities.filter(({ tier }) => tier === 3).map(({ name }) => name),
+          'and',
+        )}.`
+  return `No city or airport is known as "${text}". ${hint}`
+}
+
+/** Origin and destination of a journey, or a `ToolError` that says why there is none between them. */
+export function routeBetween(from: string, to: string): { origin: Place; destination: Place } {
+  const origin = placeNamed(from)
+  const destination = placeNamed(to)
+  if (origin.city === destination.city) {
+    throw new ToolError(`Origin and destination are both ${origin.city.name}. Choose two different cities.`)
+  }
+  if (!isReachable(origin.city, destination.city)) {
+    const via = changesBetween(origin.city, destination.city)
+    const hint = via.length > 0 ? ` Search two journeys that meet in ${list(via, 'or')}.` : ''
+    throw new ToolError(
+      `No flights with at most one stop connect ${label(origin)} and ${label(destination)}.${hint}`,
+    )
+  }
+  return { origin, destination }
+}
+
+/** A place as it stands in structured results. */
+export function placeOf({ city, airport }: Place): z.infer<typeof placeShape> {
+  return { code: airport?.code ?? city.code, city: city.name, country: city.country }
+}
+
+/** `a, b and c`. */
+export function list(items: readonly string[], word: 'and' | 'or'): string {
+  return items.length < 2 ? items.join('') : `${items.slice(0, -1).join(', ')} ${word} ${items.at(-1)}`
+}
+
+function changesBetween(a: City, b: City): string[] {
+  const fromB = new Set(reachableFrom(b))
+  return reachableFrom(a)
+    .filter((city) => fromB.has(city))
+    .toSorted((x, y) => y.tier - x.tier)
+    .slice(0, 3)
+    .map(({ name }) => name)
+}

@@ -1,0 +1,17 @@
+import type { Mailer } from './mail.ts'
+import type { Bookings, Calendar, Outbox, Trips } from './store/index.ts'
+
+/** What the tools, resources and prompts of one travel server work on. */
+export interface World {
+  readonly calendar: Calendar
+  readonly trips: Trips
+  readonly bookings: Bookings
+  readonly outbox: Outbox
+  /** Absent where no mail server is set. */
+  readonly mailer: Mailer | undefined
+  now(): Date
+  /** Tells watchers that these resources have new contents. */
+  changed(...uris: string[]): void
+  /** Tells watchers that there are more resources than before. */
+  listed(): void
+}

@@ -1,0 +1,106 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { assemble, bestOption } from '../src/domain/package.ts'
+import { findPlace } from '../src/domain/places.ts'
+import type { Order } from '../src/schemas.ts'
+import { Bookings, Calendar, openDatabase, Trips } from '../src/store/index.ts'
+
+const now = new Date('2027-03-01T12:00:00Z')
+
+function file(): string {
+  const made = mkdtempSync(join(tmpdir(), 'travel-'))
+  onTestFinished(() => rmSync(made, { recursive: true }))
+  return join(made, 'deep', 'travel.db')
+}
+
+function open(path: string): {
+  database: DatabaseSync
+  bookings: Bookings
+  trips: Trips
+  calendar: Calendar
+} {
+  const database = openDatabase(path, now)
+  onTestFinished(() => {
+    if (database.isOpen) database.close()
+  })
+  const trips = new Trips(database)
+  return { database, trips, bookings: new Bookings(database, trips), calendar: new Calendar(database) }
+}
+
+function order(): Order {
+  const origin = findPlace('NYC')
+  const destination = findPlace('Barcelona')
+  const outbound = origin && destination && bestOption(origin, destination, '2027-06-15')
+  const inbound = origin && destination && bestOption(destination, origin, '2027-06-22')
+  if (!destination || !outbound || !inbound) throw new Error('no flights')
+  const { stay, totalUsd } = assemble(destination.city, outbound, inbound, 1)
+  return {
+    origin: { code: 'NYC', city: 'New York', country: 'United States' },
+    destination: { code: 'BCN', city: 'Barcelona', country: 'Spain' },
+    departure: '2027-06-15',
+    returnDate: '2027-06-22',
+    travelers: 1,
+    outbound,
+    inbound,
+    stay,
+    choices: { seatPreference: 'aisle', roomType: 'sea view', travelInsurance: false },
+    currency: 'USD',
+    total: totalUsd,
+  }
+}
+
+const trip = { title: 'Barcelona', notes: '- none' }
+
+describe('the database', () => {
+  test('is made on first use, with events of this year and the next, and kept after', () => {
+    const path = file()
+    const first = open(path)
+    expect(first.calendar.years()).toEqual(['2027', '2028'])
+    expect(first.calendar.inYear('2027').length).toBeGreaterThan(3)
+    expect(first.calendar.between('2027-06-15', '2027-06-22')).toEqual([])
+    expect(first.trips.find('barcelona-2023')?.notes).toContain('Sagrada Família')
+    first.calendar.add({ title: 'Mine', start: '2031-01-01', end: '2031-01-01' })
+    first.database.close()
+    const second = open(path)
+    expect(second.calendar.years()).toEqual(['2027', '2028', '2031'])
+    expect(second.calendar.inYear('2031')).toMatchObject([{ title: 'Mine' }])
+    if (process.platform !== 'win32') expect(statSync(join(path, '..')).mode & 0o077).toBe(0)
+  })
+
+  test('of a newer server is refused and left as it is', () => {
+    const path = file()
+    open(path).database.close()
+    const raw = new DatabaseSync(path)
+    raw.exec('PRAGMA user_version = 99')
+    raw.close()
+    expect(() => openDatabase(path, now)).toThrow('newer travel server')
+  })
+})
+
+describe('a booking', () => {
+  test('is made once for a key, by however many servers', () => {
+    const path = file()
+    const one = open(path)
+    const two = open(path)
+    const first = one.bookings.book('key-1', order(), trip, now)
+    expect(one.bookings.book('key-1', order(), trip, now)).toEqual(first)
+    expect(two.bookings.book('key-1', order(), trip, now)).toEqual(first)
+    expect(two.bookings.all()).toEqual([first])
+    expect(one.trips.all().filter(({ name }) => name.startsWith('barcelona-2027'))).toHaveLength(1)
+    const second = two.bookings.book('key-2', order(), trip, now)
+    expect(second.trip).toBe('barcelona-2027-2')
+    expect(one.bookings.find(second.id)).toEqual(second)
+  })
+
+  test('that fails leaves no trip behind', () => {
+    const { bookings, trips } = open(':memory:')
+    const before = trips.all()
+    const broken = { ...order(), departure: undefined as unknown as string }
+    expect(() => bookings.book('key-1', broken, trip, now)).toThrow()
+    expect(trips.all()).toEqual(before)
+    expect(bookings.all()).toEqual([])
+  })
+})
