@@ -17,3 +17,10 @@ export function answered<T>(ask: (signal: AbortSignal) => Promise<T>, signal: Ab
       .finally(() => signal.removeEventListener('abort', abort))
   })
 }
+
+/** The answer, if it is a yes or a no. Throws for anything else, which is not the person's will. */
+export function yesOrNo<T extends { verdict: 'allow' | 'deny' }>(answer: T, surface: string): T {
+  const verdict: unknown = answer?.verdict
+  if (verdict !== 'allow' && verdict !== 'deny') throw new Error(`${surface} gave no valid answer`)
+  return answer
+}

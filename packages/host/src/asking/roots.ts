@@ -4,7 +4,7 @@ import { frozenCopy } from '../json.ts'
 import { reasonOf } from '../text.ts'
 import type { Surface } from '../types.ts'
 import type { AskingDeps } from './deps.ts'
-import { answered, questionId } from './put.ts'
+import { answered, questionId, yesOrNo } from './put.ts'
 
 /**
  * Tells a server of the configured folders once the person agreed, which they are asked once for each server. After a
@@ -27,7 +27,12 @@ export function roots(
       detail: { cause, roots: shown, surface: deps.surface.name },
     })
     const first = agreed === undefined
-    agreed ??= consent(ask, { kind: 'roots', id: questionId(), cause, roots: [...shown] }, context.signal)
+    agreed ??= consent(
+      ask,
+      { kind: 'roots', id: questionId(), cause, roots: [...shown] },
+      context.signal,
+      deps.surface.name,
+    )
     try {
       const allowed = await agreed
       row.close(allowed ? 'ok' : 'denied', { asked: first })
@@ -44,7 +49,8 @@ async function consent(
   ask: NonNullable<Surface['roots']>,
   question: Parameters<NonNullable<Surface['roots']>>[0],
   signal: AbortSignal,
+  surface: string,
 ): Promise<boolean> {
   const answer = await answered((until) => ask(question, until), signal)
-  return answer.verdict === 'allow'
+  return yesOrNo(answer, surface).verdict === 'allow'
 }

@@ -12,7 +12,7 @@ import { reasonOf } from '../text.ts'
 import type { Cause, Model, ModelReply, Surface } from '../types.ts'
 import { chooseModel } from './choose.ts'
 import type { AskingDeps } from './deps.ts'
-import { answered, questionId } from './put.ts'
+import { answered, questionId, yesOrNo } from './put.ts'
 
 /** The two looks a person takes at a sampling request. */
 export interface SamplingReview {
@@ -85,7 +85,7 @@ async function reviewRequest(
   models: readonly [Model, ...Model[]],
   review: SamplingReview,
   passage: Passage,
-  { recorder }: AskingDeps,
+  { recorder, surface }: AskingDeps,
 ): Promise<CreateMessageParams> {
   const { server, cause, row, signal } = passage
   const { model, why } = chooseModel(models, asked.modelPreferences)
@@ -104,7 +104,9 @@ async function reviewRequest(
     model: model.id,
     why,
   } as const
-  const answer = await stepped(step, signal, (until) => review.request(question, until))
+  const answer = await stepped(step, signal, async (until) =>
+    yesOrNo(await review.request(question, until), surface.name),
+  )
   if (answer.verdict !== 'allow') {
     step.close('denied', { reason: answer.reason ?? null })
     throw new Refused('request', answer.reason)
@@ -159,7 +161,7 @@ async function reviewResult(
   made: CreateMessageResult,
   review: SamplingReview,
   passage: Passage,
-  { recorder }: AskingDeps,
+  { recorder, surface }: AskingDeps,
 ): Promise<CreateMessageResult> {
   const { server, cause, row, signal } = passage
   const result = frozenCopy(made)
@@ -171,7 +173,9 @@ async function reviewResult(
     detail: { stage: 'result', result },
   })
   const question = { kind: 'sampling-result', id: questionId(), cause, params, result } as const
-  const answer = await stepped(step, signal, (until) => review.result(question, until))
+  const answer = await stepped(step, signal, async (until) =>
+    yesOrNo(await review.result(question, until), surface.name),
+  )
   if (answer.verdict !== 'allow') {
     step.close('denied', { reason: answer.reason ?? null })
     throw new Refused('result', answer.reason)

@@ -1,4 +1,4 @@
-import { answered, questionId } from '../asking/index.ts'
+import { answered, questionId, yesOrNo } from '../asking/index.ts'
 import { canonical, frozenCopy, isRecord, type JsonRecord } from '../json.ts'
 import type { Policy, PolicySubject, Ruling } from '../policy/index.ts'
 import type { Recorder } from '../store/index.ts'
@@ -61,18 +61,16 @@ export async function approval(
       decision,
       remember: ruling.remember,
     } as const
-    const answer = await answered((until) => ask(question, until), signal)
-    const remembered =
-      answer.remember !== undefined && (answer.verdict === 'allow' || answer.verdict === 'deny')
-        ? policy.remember(subject, answer.verdict, answer.remember, ruling)
-        : undefined
-    if (answer.verdict !== 'allow') {
+    const answer = yesOrNo(await answered((until) => ask(question, until), signal), surface.name)
+    const args =
+      answer.verdict === 'allow' && answer.arguments ? frozenCopy(answer.arguments) : request.arguments
+    if (!isRecord(args)) throw new Error(`${surface.name} gave arguments that are no object`)
+    const remembered = answer.remember && policy.remember(subject, answer.verdict, answer.remember, ruling)
+    if (answer.verdict === 'deny') {
       row.close('denied', { reason: answer.reason ?? null, remembered: remembered ?? null })
       const reason = answer.reason === undefined ? '' : `: ${answer.reason}`
       return { allowed: false, outcome: 'denied', reason: `the person said no${reason}` }
     }
-    const args = answer.arguments === undefined ? request.arguments : frozenCopy(answer.arguments)
-    if (!isRecord(args)) throw new Error(`${surface.name} gave arguments that are no object`)
     const edited = canonical(args) !== canonical(request.arguments)
     row.close('allowed', { edited, ...(edited && { sent: args }), remembered: remembered ?? null })
     return { allowed: true, arguments: args, edited }

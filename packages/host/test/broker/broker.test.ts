@@ -93,14 +93,21 @@ describe('a call', () => {
         throw new Error('the window is gone')
       },
     ],
-    ['gives nonsense', () => ({ verdict: 'yes' }) as never],
+    ['gives nonsense', () => ({ verdict: 'yes', remember: 'always' }) as never],
     ['gives nothing', () => undefined as never],
-    ['gives arguments that are no object', () => ({ verdict: 'allow', arguments: [1] }) as never],
+    [
+      'gives arguments that are no object',
+      () => ({ verdict: 'allow', arguments: [1], remember: 'always' }) as never,
+    ],
   ])('is not made when the surface %s', async (_how, approval) => {
     const { config, ran } = session()
     const host = await started({ servers: { s: config }, surface: person({ approval }) })
     const call = await host.call('s__echo', { text: 'hi' }, cli)
     expect(call).toMatchObject({ denied: true, result: { isError: true } })
+    expect(textOf(call)).toContain('nobody could be asked')
+    // Nor is it remembered as anybody's will.
+    await host.call('s__echo', { text: 'hi' }, cli)
+    expect(host.activity({ kind: 'approval' }).map((row) => row.outcome)).toEqual(['error', 'error'])
     expect(ran()).toEqual([])
   })
 

@@ -49,8 +49,12 @@ const partsOfDay: Readonly<Record<string, readonly [number, number]>> = {
   evening: [18, 24],
 }
 
+function partIn(wanted: string): string | undefined {
+  return /\b(morning|afternoon|evening)\b/i.exec(wanted)?.[1]?.toLowerCase()
+}
+
 function leavesAsWanted({ hour }: Listed, wanted: string): boolean | undefined {
-  const part = /\b(morning|afternoon|evening)\b/i.exec(wanted)?.[1]?.toLowerCase()
+  const part = partIn(wanted)
   const span = part === undefined ? undefined : partsOfDay[part]
   if (span === undefined || hour === undefined) return undefined
   return hour >= span[0] && hour < span[1]
@@ -65,10 +69,17 @@ function reasons(flight: Listed, wanted: string, cheapest: number, quickest: num
     flight.minutes === quickest
       ? 'the quickest'
       : `${Math.round((flight.minutes - quickest) / 6) / 10} h longer than the quickest`,
-    leavesAsWanted(flight, wanted) === true ? 'leaves at the time of day you prefer' : undefined,
+    timeOfDay(flight, wanted),
   ].filter((word) => word !== undefined)
   const text = words.join(', ')
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+}
+
+function timeOfDay(flight: Listed, wanted: string): string | undefined {
+  const fits = leavesAsWanted(flight, wanted)
+  if (fits === undefined) return undefined
+  const part = partIn(wanted)
+  return fits ? `leaves in the ${part} as you prefer` : `leaves at ${flight.hour} h, not in the ${part}`
 }
 
 function listed(question: string): Listed[] {
