@@ -57,7 +57,7 @@ export function play(
   const which =
     scenario === undefined
       ? ['--requirements', revision]
-      : ['--scenario', scenario, '--spec-version', revision]
+      : ['--scenario', scenario, '--spec-version', revision, '--force']
   return runHarness([role, ...target, ...which, '-o', folder, ...(verbose ? ['--verbose'] : [])], verbose)
 }
 

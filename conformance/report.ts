@@ -6,7 +6,7 @@ export interface Leg {
   revision: string
   scored: Scenario[]
   unscored: Scenario[]
-  /** Scored scenarios about authorization, which the client does not offer. */
+  /** Scenarios about authorization, which the client does not offer: the scored ones, or the one that was asked for. */
   notOffered: string[]
 }
 
@@ -36,7 +36,9 @@ export function judge(
     revision,
     scored: of(required.scored),
     unscored: of(required.unscored),
-    notOffered: wanted(required.scored).filter((name) => !offered(name)),
+    notOffered: wanted(
+      only === undefined ? required.scored : [...required.scored, ...required.unscored],
+    ).filter((name) => !offered(name)),
   }
 }
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { mkdirSync, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -15,7 +15,7 @@ Plays the official conformance suite against this repository's server and client
   --scenario NAME          only this scenario
   --verbose                show what the suite prints
 
-What every scenario left behind is kept in results/conformance.`
+What every scenario left behind, and what the server wrote, is kept in results/conformance.`
 
 const { values } = parseArgs({
   options: {
@@ -36,29 +36,43 @@ const kept = join(here, '..', 'results', 'conformance')
 const roles = choose<Role>('--role', values.role, ['server', 'client'])
 const revisions = choose('--revision', values.revision, ['2025-11-25', '2026-07-28'])
 
-const legs: Leg[] = []
-for (const role of roles) {
-  const target = role === 'server' ? await startServer() : undefined
-  try {
-    for (const revision of revisions) {
-      const leg = await playLeg(role, revision, target?.url)
-      if (leg === undefined) continue
-      legs.push(leg)
-      print(leg, values.verbose)
+try {
+  process.exitCode = verdict(await playAll())
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  process.exitCode = 1
+}
+
+async function playAll(): Promise<Leg[]> {
+  const legs: Leg[] = []
+  for (const role of roles) {
+    const target = role === 'server' ? await startServer() : undefined
+    try {
+      for (const revision of revisions) {
+        const leg = await playLeg(role, revision, target?.url)
+        if (leg === undefined) continue
+        legs.push(leg)
+        print(leg, values.verbose)
+      }
+    } finally {
+      await target?.stop()
     }
-  } finally {
-    await target?.stop()
   }
+  return legs
 }
-if (legs.length === 0) {
-  console.error(`No scenario "${values.scenario}" in the chosen roles and revisions.`)
-  process.exit(2)
+
+/** The exit code: every scored scenario has to pass, and so does one that was asked for by name. */
+function verdict(legs: readonly Leg[]): number {
+  if (legs.length === 0) {
+    console.error(`No scenario "${values.scenario}" in the chosen roles and revisions.`)
+    return 2
+  }
+  console.log(`\n${summary(legs)}`)
+  const counted = legs.flatMap(({ scored, unscored }) =>
+    values.scenario === undefined ? scored : [...scored, ...unscored],
+  )
+  return counted.every(({ passed }) => passed) ? 0 : 1
 }
-console.log(`\n${summary(legs)}`)
-const counted = legs.flatMap(({ scored, unscored }) =>
-  values.scenario === undefined ? scored : [...scored, ...unscored],
-)
-process.exit(counted.every(({ passed }) => passed) ? 0 : 1)
 
 async function playLeg(role: Role, revision: string, url: string | undefined): Promise<Leg | undefined> {
   const required = (await requirements(revision))[role]
@@ -78,8 +92,10 @@ async function playLeg(role: Role, revision: string, url: string | undefined): P
 
 /** Starts the server fixture on a free port. */
 async function startServer(): Promise<{ url: string; stop(): Promise<void> }> {
+  mkdirSync(kept, { recursive: true })
+  const log = join(kept, 'server.log')
   const child = spawn(process.execPath, [join(here, 'server.ts'), '--port', '0'], {
-    stdio: ['ignore', 'pipe', values.verbose ? 'inherit' : 'ignore'],
+    stdio: ['ignore', 'pipe', values.verbose ? 'inherit' : openSync(log, 'w')],
   })
   const url = await new Promise<string>((resolve, reject) => {
     let output = ''
@@ -96,7 +112,7 @@ async function startServer(): Promise<{ url: string; stop(): Promise<void> }> {
     })
     child.once('exit', (code) => {
       clearTimeout(timer)
-      reject(new Error(`The server ended with code ${code} before it listened; --verbose shows why`))
+      reject(new Error(`The server ended with code ${code} before it listened; see ${log}`))
     })
   })
   return { url, stop: () => stop(child) }

@@ -1,4 +1,4 @@
-import { type PromptMessage, prompt, type ResourceLink } from '@jackfield/sdk'
+import { ErrorCode, type PromptMessage, prompt, type ResourceLink, RpcError } from '@jackfield/sdk'
 import { z } from 'zod'
 import { addDays } from './domain/dates.ts'
 import { findPlace, label } from './domain/places.ts'
@@ -6,7 +6,7 @@ import { completePlaces } from './domain/suggest.ts'
 import { count, usd } from './domain/words.ts'
 import { nextDays } from './resources.ts'
 import { dateArgument } from './schemas.ts'
-import { list, placeNamed } from './tools/arguments.ts'
+import { list, unknownPlace } from './tools/arguments.ts'
 import { uris } from './uris.ts'
 import type { World } from './world.ts'
 
@@ -54,9 +54,10 @@ export const planVacation = (world: World) =>
       travelers: (value) => ['1', '2', '3', '4'].filter((people) => people.startsWith(value)),
     },
     run(wish): PromptMessage[] {
-      const place = placeNamed(wish.destination)
+      const place = findPlace(wish.destination)
+      if (place === undefined) throw new RpcError(ErrorCode.InvalidParams, unknownPlace(wish.destination))
       const city = place.city.name
-      const year = wish.departure_date?.slice(0, 4) ?? String(world.now().getUTCFullYear())
+      const years = yearsToLookAt(world.now(), wish.departure_date)
       const days = wish.duration ?? 7
       const back =
         wish.return_date ??
@@ -78,7 +79,7 @@ export const planVacation = (world: World) =>
             `Plan a vacation in ${label(place)} with me: ${facts.join('; ')}.`,
             '',
             'Go step by step, and tell me what you found before you go on:',
-            `1. Calendar. Read ${uris.calendar(year)} (and the year after, if it is late in the year). Find days that are free and name what is close by.`,
+            `1. Calendar. Read ${list(years.map(uris.calendar), 'and')}. Find days that are free and name what is close by.`,
             `2. Past trips. Read ${
               about.length > 0
                 ? list(
@@ -98,14 +99,16 @@ export const planVacation = (world: World) =>
               : ['7. Suggest a plan for each day that fits my interests and the weather.']),
           ].join('\n'),
         }),
-        user({
-          type: 'resource',
-          resource: {
-            uri: uris.calendar(year),
-            mimeType: 'application/json',
-            text: JSON.stringify({ year, events: world.calendar.inYear(year) }, null, 2),
-          },
-        }),
+        ...years.map((year) =>
+          user({
+            type: 'resource',
+            resource: {
+              uri: uris.calendar(year),
+              mimeType: 'application/json',
+              text: JSON.stringify({ year, events: world.calendar.inYear(year) }, null, 2),
+            },
+          }),
+        ),
         ...[...about, ...past.filter((trip) => !about.includes(trip))].map((trip) =>
           user({
             type: 'resource_link',
@@ -120,6 +123,13 @@ export const planVacation = (world: World) =>
       ]
     },
   })
+
+/** The year of the flight out; without one this year, and from October on the next one too. */
+function yearsToLookAt(now: Date, departure: string | undefined): string[] {
+  if (departure !== undefined) return [departure.slice(0, 4)]
+  const year = now.getUTCFullYear()
+  return now.getUTCMonth() >= 9 ? [String(year), String(year + 1)] : [String(year)]
+}
 
 function user(content: PromptMessage['content']): PromptMessage {
   return { role: 'user', content }

@@ -4,8 +4,9 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { connect } from '@jackfield/sdk/client'
+import { type Client, connect } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
+import type { TravelServer } from '@jackfield/server-travel'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { eras, readJson } from './fixture.ts'
 
@@ -49,8 +50,8 @@ async function outcome(child: ChildProcess): Promise<{ code: number; stdout: str
 describe.each(eras)('the travel server as a process on %s', (era) => {
   test('speaks over standard input and output and keeps its bookings', async () => {
     const database = databaseFile()
-    const open = (): ReturnType<typeof connect> =>
-      connect(stdio({ command: process.execPath, args: [main, '--db', database] }), {
+    const open = (): Promise<Client<TravelServer>> =>
+      connect<TravelServer>(stdio({ command: process.execPath, args: [main, '--db', database] }), {
         revisions: [era],
         ...accept,
       })
@@ -77,7 +78,7 @@ describe.each(eras)('the travel server as a process on %s', (era) => {
         if (address !== undefined) resolve(address)
       })
     })
-    const client = await connect(url, { revisions: [era], ...accept })
+    const client = await connect<TravelServer>(url, { revisions: [era], ...accept })
     expect((await client.call('bookVacation', wish)).structuredContent).toMatchObject({ status: 'booked' })
     expect(await readJson(client, 'travel://bookings')).toMatchObject({ bookings: [{}] })
     await client.close()

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { clientOf, eras } from './fixture.ts'
+import { clientOf, eras, travelServer } from './fixture.ts'
 
 const ref = { type: 'ref/prompt' as const, name: 'plan-vacation' }
 
@@ -74,6 +74,16 @@ describe.each(eras)('plan-vacation on %s', (era) => {
     const text = messages[0]?.content.type === 'text' ? messages[0].content.text : ''
     expect(text).toContain('from 2028-06-15 to 2028-06-22; for 2 travellers')
     expect(messages.at(-1)?.content).toMatchObject({ uri: 'weather://forecast/Barcelona/2028-06-15' })
+  })
+
+  test('looks at two years late in a year', async () => {
+    const server = travelServer({ now: () => new Date('2027-11-20T12:00:00Z') })
+    const client = await clientOf(era, {}, server)
+    const { messages } = await client.prompt('plan-vacation', { destination: 'Barcelona' })
+    const embedded = messages.flatMap(({ content }) =>
+      content.type === 'resource' ? [content.resource.uri] : [],
+    )
+    expect(embedded).toEqual(['calendar://events/2027', 'calendar://events/2028'])
   })
 
   test.each([

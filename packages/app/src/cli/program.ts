@@ -14,14 +14,16 @@ import { failureOf } from './failure.ts'
 import { createOutput, type Io } from './io.ts'
 import { version } from './version.ts'
 
-const about = `Talks to MCP servers: lists what they offer, calls, reads, completes, watches, and holds conversations.
+const about =
+  'Talks to MCP servers: lists what they offer, calls, reads, completes, watches, and holds conversations.'
 
+const more = `
 A <target> is a server named in the config, a URL, or left out when a command follows --:
   jackfield tools everything
   jackfield call https://example.org/mcp search query=flights
   jackfield call echo message=hi -- npx -y @modelcontextprotocol/server-everything
 
-Arguments are key=value, read by the tool's schema; key:=json is JSON, key=@file a file's contents.
+Arguments are key=value, read by the tool's schema; key:=json is JSON, key=@file the contents of a file.
 Exit codes: 0 done, 1 the tool failed or was refused, 2 wrong usage, 3 cannot connect, 4 protocol error.`
 
 /** Runs one command line and gives its exit code. Everything a person should see is written by then. */
@@ -35,6 +37,8 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     .description(about)
     .version(version)
     .helpCommand(true)
+    .addHelpText('after', more)
+    .configureHelp({ subcommandTerm: (made) => `${made.name()} ${made.usage()}`.replace(' [options]', '') })
     .showHelpAfterError('Try --help.')
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),

@@ -6,7 +6,7 @@ import { forbidding } from '../cli/rules.ts'
 import { toolResult } from '../output/content.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
-import { found } from './list.ts'
+import { found, toolsOf } from './list.ts'
 
 export interface CallOptions extends ServerOptions {
   args?: string
@@ -20,7 +20,7 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
   const { client, target } = session
   const [name, ...words] = rest
   if (name === undefined) throw usageError('Which tool? Usage: jackfield call <target> <tool> [key=value …]')
-  const tool = found(await client.tools({ signal: io.signal }), name, 'tool')
+  const tool = found(await toolsOf(client, io.signal), name, 'tool')
   const args = argumentsOf(tool, words, options)
   const rule = forbidding(target.config?.rules ?? [], target.name, tool)
   if (rule !== undefined) {

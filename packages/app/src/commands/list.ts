@@ -1,4 +1,5 @@
 import type { JsonSchema, Prompt, Resource, ResourceTemplate, Tool } from '@jackfield/sdk'
+import type { Client } from '@jackfield/sdk/client'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import { pretty, size } from '../output/content.ts'
 import type { Palette } from '../output/palette.ts'
@@ -11,7 +12,7 @@ export async function tools(context: CommandContext): Promise<ExitCode> {
   const { session, rest } = await connectTo(context)
   await using _ = session
   const { output } = context
-  const all = await session.client.tools({ signal: context.io.signal })
+  const all = await toolsOf(session.client, context.io.signal)
   const name = onlyWord(rest, 'tools <target> [name]')
   if (name === undefined) {
     output.result({ tools: all }, () =>
@@ -31,8 +32,9 @@ export async function resources(context: CommandContext): Promise<ExitCode> {
   const { output } = context
   onlyNothing(rest, 'resources <target>')
   const signal = context.io.signal
-  const direct = await session.client.resources({ signal })
-  const templates = await session.client.templates({ signal })
+  const has = session.client.server.capabilities.resources !== undefined
+  const direct = has ? await session.client.resources({ signal }) : []
+  const templates = has ? await session.client.templates({ signal }) : []
   output.result({ resources: direct, resourceTemplates: templates }, () => {
     const parts = [
       ...(direct.length === 0 ? [] : [resourceTable(direct, output)]),
@@ -49,11 +51,21 @@ export async function prompts(context: CommandContext): Promise<ExitCode> {
   await using _ = session
   const { output } = context
   onlyNothing(rest, 'prompts <target>')
-  const all = await session.client.prompts({ signal: context.io.signal })
+  const all = await promptsOf(session.client, context.io.signal)
   output.result({ prompts: all }, () =>
     all.length === 0 ? none('prompts', output.palette) : promptTable(all, output),
   )
   return ExitCode.done
+}
+
+/** The tools of a server; none where it does not offer that at all. */
+export async function toolsOf(client: Client, signal: AbortSignal): Promise<Tool[]> {
+  return client.server.capabilities.tools === undefined ? [] : client.tools({ signal })
+}
+
+/** The prompts of a server; none where it does not offer that at all. */
+export async function promptsOf(client: Client, signal: AbortSignal): Promise<Prompt[]> {
+  return client.server.capabilities.prompts === undefined ? [] : client.prompts({ signal })
 }
 
 type Look = { palette: Palette; columns: number | undefined }

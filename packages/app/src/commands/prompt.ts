@@ -3,7 +3,7 @@ import { ExitCode, usageError } from '../cli/exit.ts'
 import { promptResult } from '../output/content.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { type CommandContext, connectTo } from './context.ts'
-import { found } from './list.ts'
+import { found, promptsOf } from './list.ts'
 
 /** `jackfield prompt <target> <name> [key=value …]` */
 export async function prompt(context: CommandContext): Promise<ExitCode> {
@@ -14,7 +14,7 @@ export async function prompt(context: CommandContext): Promise<ExitCode> {
   if (name === undefined)
     throw usageError('Which prompt? Usage: jackfield prompt <target> <name> [key=value …]')
   const args = textArguments(words)
-  const definition = found(await session.client.prompts({ signal: io.signal }), name, 'prompt')
+  const definition = found(await promptsOf(session.client, io.signal), name, 'prompt')
   const missing = (definition.arguments ?? []).filter(
     (entry) => entry.required === true && !Object.hasOwn(args, entry.name),
   )

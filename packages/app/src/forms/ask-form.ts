@@ -1,4 +1,10 @@
-import type { ElicitFormParams, ElicitResult, ElicitValue } from '@jackfield/sdk'
+import {
+  type ElicitFormParams,
+  type ElicitResult,
+  type ElicitSchema,
+  type ElicitValue,
+  fillDefaults,
+} from '@jackfield/sdk'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { type Field, planForm, problemWith, readTyped } from './fields.ts'
 import { type Cancelled, cancelled, type Prompter } from './prompter.ts'
@@ -46,7 +52,7 @@ export async function askForm(
   if (start === 'decline') return { action: 'decline' }
   if (start !== 'answer') return { action: 'cancel' }
   if (fields.length === 0) return { action: 'accept', content: {} }
-  return fillIn(fields, prompter)
+  return fillIn(params.requestedSchema, fields, prompter)
 }
 
 async function refuse(prompter: Prompter): Promise<ElicitResult> {
@@ -60,7 +66,7 @@ async function refuse(prompter: Prompter): Promise<ElicitResult> {
   return { action: choice === 'decline' ? 'decline' : 'cancel' }
 }
 
-async function fillIn(fields: Field[], prompter: Prompter): Promise<ElicitResult> {
+async function fillIn(schema: ElicitSchema, fields: Field[], prompter: Prompter): Promise<ElicitResult> {
   const values: Values = new Map()
   for (;;) {
     for (const field of fields) {
@@ -69,7 +75,9 @@ async function fillIn(fields: Field[], prompter: Prompter): Promise<ElicitResult
       if (answer === undefined) values.delete(field.key)
       else values.set(field.key, answer)
     }
-    prompter.say(['This is what will be sent:', ...review(fields, values)])
+    // Clients send a form's defaults for what is left out, so they belong in the review.
+    const content = fillDefaults(schema, Object.fromEntries(values))
+    prompter.say(['This is what will be sent:', ...review(fields, new Map(Object.entries(content)))])
     const next = await prompter.select({
       message: 'Send it?',
       options: [
@@ -79,7 +87,7 @@ async function fillIn(fields: Field[], prompter: Prompter): Promise<ElicitResult
         { value: 'cancel', label: 'Cancel', hint: 'leave it unanswered' },
       ],
     })
-    if (next === 'send') return { action: 'accept', content: Object.fromEntries(values) }
+    if (next === 'send') return { action: 'accept', content }
     if (next === 'decline') return { action: 'decline' }
     if (next !== 'edit') return { action: 'cancel' }
   }
@@ -165,7 +173,7 @@ async function askChoices(
 }
 
 function leaveOut(field: Field): { value: string; label: string }[] {
-  return field.required ? [] : [{ value: leftOut, label: '(leave out)' }]
+  return field.required || field.default !== undefined ? [] : [{ value: leftOut, label: '(leave out)' }]
 }
 
 function safe<T extends { label: string }>(choice: T): T {

@@ -26,7 +26,7 @@ import { createTranscript, type Transcript } from './transcript.ts'
 const city = 'Barcelona'
 const logHeading = '5. The activity log'
 const request =
-  'I leave from New York. A morning departure would be good, with at most one stop. Please plan and book it.'
+  'I leave from New York. An evening departure would be good, with at most one stop. Please plan and book it.'
 
 /** Holds one whole planning conversation with a scripted person, then looks up whether what was said is true. */
 export async function plannedTrip(options: StartOptions, io: Io, output: Output): Promise<ExitCode> {

@@ -78,11 +78,25 @@ describe('a form', () => {
   })
 
   test('an optional choice can be left out', async () => {
-    const person = scripted('answer', 'yes', '(leave out)', [], '7', '', 'send')
-    expect(await askForm(booking, 'travel', person)).toEqual({
-      action: 'accept',
-      content: { confirm: true, nights: 7 },
-    })
+    const params: ElicitFormParams = {
+      message: 'x',
+      requestedSchema: {
+        type: 'object',
+        properties: { meal: { type: 'string', enum: ['any', 'none'] }, ok: { type: 'boolean' } },
+      },
+    }
+    const person = scripted('answer', '(leave out)', '(leave out)', 'send')
+    expect(await askForm(params, 's', person)).toEqual({ action: 'accept', content: {} })
+  })
+
+  test('left empty where there is a default shows and sends the default, as clients do', async () => {
+    const params: ElicitFormParams = {
+      message: 'x',
+      requestedSchema: { type: 'object', properties: { city: { type: 'string', default: 'Oslo' } } },
+    }
+    const person = scripted('answer', '', 'send')
+    expect(await askForm(params, 's', person)).toEqual({ action: 'accept', content: { city: 'Oslo' } })
+    expect(person.said).toContain('  city: Oslo')
   })
 
   const outcomes: [string, Scripted[], string][] = [

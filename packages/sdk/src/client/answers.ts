@@ -6,13 +6,18 @@ import type {
   CreateMessageResult,
   ElicitParams,
   ElicitResult,
-  ElicitSchema,
   QuestionMethod,
   Root,
 } from '../protocol/asking.ts'
 import type { ClientCapabilities } from '../protocol/capabilities.ts'
 import type { SamplingContent } from '../protocol/content.ts'
-import { checkElicitContent, checkElicitSchema, checkSampling, fillDefaults } from '../protocol/elicit.ts'
+import {
+  checkElicitContent,
+  checkElicitSchema,
+  checkSampling,
+  fillDefaults,
+  isElicitSchema,
+} from '../protocol/elicit.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
 import type { AnswerHandlers, AskContext, ConnectOptions } from './types.ts'
 
@@ -178,10 +183,6 @@ function sampled(
 
 function isElicitResult(value: unknown): value is ElicitResult {
   return isObject(value) && ['accept', 'decline', 'cancel'].includes(String(value['action']))
-}
-
-function isElicitSchema(value: unknown): value is ElicitSchema {
-  return checkElicitSchema(value) === undefined
 }
 
 function isSampling(params: JsonObject): params is JsonObject & CreateMessageParams {

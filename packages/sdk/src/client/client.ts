@@ -1,3 +1,4 @@
+import { McpError } from '../jsonrpc/error.ts'
 import type { JsonObject, JsonRpcNotification } from '../jsonrpc/message.ts'
 import type {
   CallToolResult,
@@ -56,6 +57,7 @@ export class McpClient implements Client {
   readonly closed: Promise<Error | undefined>
   readonly #wire: Wire
   readonly #era: Era
+  readonly #answers: Answers
   readonly #options: ConnectOptions
   readonly #cache = new Cache()
   readonly #tools: ToolBook
@@ -64,6 +66,7 @@ export class McpClient implements Client {
 
   constructor({ wire, answers, options, era }: ClientParts) {
     this.#wire = wire
+    this.#answers = answers
     this.#options = options
     this.#era = era((change) => this.#publish(change))
     this.#warn = (text) => wire.warn(text)
@@ -131,8 +134,11 @@ export class McpClient implements Client {
     return this.#era.setLogLevel(level)
   }
 
-  rootsChanged(): Promise<void> {
-    return this.#era.rootsChanged()
+  async rootsChanged(): Promise<void> {
+    if (!this.#answers.can('roots/list')) {
+      throw new McpError('CAPABILITY', 'This client has no roots: give connect the option "onRoots"')
+    }
+    await this.#era.rootsChanged()
   }
 
   ping(options: CallOptions = {}): Promise<void> {

@@ -1,7 +1,6 @@
 import { McpError } from '../jsonrpc/error.ts'
 import { http } from '../links/http.ts'
 import type { Link, LinkFactory } from '../links/link.ts'
-import { memory } from '../links/memory.ts'
 import type { Implementation } from '../protocol/definitions.ts'
 import { type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
 import { latest } from '../protocol/revisions.ts'
@@ -35,14 +34,14 @@ export function connect<S = unknown>(target: Target, options?: ConnectOptions): 
 export async function connect(target: Target, given: ConnectOptions = {}): Promise<Client> {
   const options = withGuards(given)
   const answers = new Answers(options)
-  const scope = connecting(options, options.signal)
   const greeting: Greeting = {
     info: options.info ?? unnamed,
     versions: versionsIn(options),
     capabilities: (era) => answers.capabilities(era),
     probeTimeoutMs: options.probeTimeoutMs ?? defaultProbeMs,
   }
-  const door = new Door(linkFor(target), options, answers)
+  const door = new Door(await linkFor(target), options, answers)
+  const scope = connecting(options, options.signal)
   try {
     scope.signal.throwIfAborted()
     const { wire, facts } = await hello(() => door.open(scope), greeting, scope)
@@ -65,9 +64,11 @@ function connecting(options: ConnectOptions, signal?: AbortSignal): Scope {
   return new Scope({ what: 'the attempt to connect', signal, idleMs: ms, totalMs: ms })
 }
 
-function linkFor(target: Target): Link | LinkFactory {
+async function linkFor(target: Target): Promise<Link | LinkFactory> {
   if (typeof target === 'string' || target instanceof URL) return http(target)
   if (typeof target === 'function' || 'request' in target) return target
+  // Serving in this process is loaded only where it is used, so that a browser's client stays small.
+  const { memory } = await import('../links/memory.ts')
   return memory(target)
 }
 

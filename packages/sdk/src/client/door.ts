@@ -4,7 +4,7 @@ import { latestLegacy } from '../protocol/revisions.ts'
 import type { Answers } from './answers.ts'
 import type { McpClient } from './client.ts'
 import { Inbox } from './inbox.ts'
-import type { Scope } from './scope.ts'
+import { orAborted, type Scope } from './scope.ts'
 import type { ConnectOptions } from './types.ts'
 import { Wire } from './wire.ts'
 
@@ -45,10 +45,7 @@ export class Door {
       log: (message) => this.#options.onLog?.(message),
       over: (id) => inbox.over(id),
     })
-    const aborted = new Promise<never>((_, reject) => {
-      scope.signal.addEventListener('abort', () => reject(scope.signal.reason), { once: true })
-    })
-    await Promise.race([started, aborted])
+    await orAborted(started, scope.signal)
     return wire
   }
 

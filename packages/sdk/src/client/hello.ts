@@ -122,7 +122,7 @@ async function initializeOrLate(
     const first = await Promise.race([offered.then((result) => ({ result })), late])
     if (!('result' in first)) return first
     asking.abort(new McpError('CANCELLED', 'The server began a session instead'))
-    return await begin(wire, first.result, legacy)
+    return await begin(wire, first.result, legacy, scope)
   } finally {
     offering.abort(new McpError('CANCELLED', 'The server answered server/discover after all'))
     offering.release()

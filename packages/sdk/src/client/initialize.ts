@@ -5,7 +5,7 @@ import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import { isImplementation } from '../protocol/client-meta.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
 import type { Greeting } from './hello.ts'
-import type { Scope } from './scope.ts'
+import { orAborted, type Scope } from './scope.ts'
 import type { ServerFacts } from './types.ts'
 import type { Wire } from './wire.ts'
 
@@ -19,7 +19,7 @@ export async function initialize(
   versions: readonly ProtocolVersion[],
   scope: Scope,
 ): Promise<ServerFacts> {
-  return begin(wire, await offer(wire, greeting, versions, scope), versions)
+  return begin(wire, await offer(wire, greeting, versions, scope), versions, scope)
 }
 
 /** Sends `initialize`, again where the server names a version it would rather have. */
@@ -57,13 +57,15 @@ export async function begin(
   wire: Wire,
   result: JsonObject,
   versions: readonly ProtocolVersion[],
+  scope: Scope,
 ): Promise<ServerFacts> {
   const facts = read(result, versions)
   wire.link.adopt(facts.revision)
-  await wire.link
+  const ready = wire.link
     .notify({ jsonrpc: '2.0', method: 'notifications/initialized' })
     .catch((error) => wire.warn(`The server did not take notifications/initialized: ${error}`))
-  await wire.link.listen()
+  await orAborted(ready, scope.signal)
+  await orAborted(wire.link.listen(), scope.signal)
   return facts
 }
 

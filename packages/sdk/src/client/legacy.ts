@@ -1,7 +1,7 @@
 import { McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { SessionEnded } from '../links/link.ts'
-import { Pace, wait } from '../links/pace.ts'
+import { Pace } from '../links/pace.ts'
 import type { LoggingLevel, SubscriptionFilter } from '../protocol/definitions.ts'
 import { everyChange, wants } from './changes.ts'
 import type { Era } from './era.ts'
@@ -69,7 +69,7 @@ export class Legacy implements Era {
       return await this.#options.wire.exchange(out)
     } catch (error) {
       if (!(error instanceof SessionEnded)) throw error
-      throw new McpError('CONNECTION_CLOSED', 'The server ends every session at once', { cause: error })
+      throw tooOften()
     }
   }
 
@@ -87,7 +87,16 @@ export class Legacy implements Era {
   }
 
   async rootsChanged(): Promise<void> {
-    await this.#options.wire.link.notify({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' })
+    const session = this.#session
+    const tell = (): Promise<void> =>
+      this.#options.wire.link.notify({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' })
+    try {
+      await tell()
+    } catch (error) {
+      if (!(error instanceof SessionEnded)) throw error
+      await this.#renew(session)
+      await tell()
+    }
   }
 
   changed(change: ServerChange): void {
@@ -185,7 +194,7 @@ export class Legacy implements Era {
 
   async #begin(): Promise<void> {
     const { wire, initialize } = this.#options
-    await wait(this.#pace.next(), AbortSignal.timeout(this.#options.timeoutMs))
+    if (!this.#pace.mayTry()) throw tooOften()
     this.#facts = await initialize()
     const scope = new Scope({
       what: 'renewing the session',
@@ -206,4 +215,8 @@ export class Legacy implements Era {
     }
     this.#catchUp()
   }
+}
+
+function tooOften(): McpError {
+  return new McpError('CONNECTION_CLOSED', 'The server ends its sessions too often to work with it')
 }

@@ -136,7 +136,7 @@ class Subscription {
   async #live(opened: (honored: SubscriptionFilter) => void): Promise<void> {
     const pace = new Pace()
     let honored: SubscriptionFilter | undefined
-    while (!this.#stop.signal.aborted) {
+    do {
       const missed = honored
       try {
         await this.#listen((filter) => {
@@ -151,7 +151,7 @@ class Subscription {
         if (this.#stop.signal.aborted || error instanceof RpcError) return
       }
       await wait(pace.afterFailure(undefined), this.#stop.signal).catch(() => {})
-    }
+    } while (!this.#stop.signal.aborted)
   }
 
   /** Runs one stream. Resolves when either side ended it in good order. */
@@ -183,7 +183,7 @@ class Subscription {
     try {
       await wire.exchange({ method: 'subscriptions/listen', params: this.#params, scope, onNotice })
     } catch (error) {
-      if (!ended.signal.aborted) throw error
+      if (!known || !ended.signal.aborted) throw error
     } finally {
       scope.close()
       this.#stop.signal.removeEventListener('abort', end)

@@ -5,7 +5,7 @@ import { isObject } from '../jsonrpc/parse.ts'
 import { wait } from '../links/pace.ts'
 import { methodRow, type ProtocolVersion } from '../protocol/methods.ts'
 import type { Answers } from './answers.ts'
-import { branch, type Scope } from './scope.ts'
+import { branch, orAborted, type Scope } from './scope.ts'
 import type { Answered } from './wire.ts'
 
 export interface RoundsOptions {
@@ -75,19 +75,14 @@ async function answerAll(inputRequests: unknown, id: RequestId, options: RoundsO
   const { scope, method, params, answers, version } = options
   const stop = branch(scope.signal)
   const resume = scope.pause()
-  const ended = new Promise<never>((_, reject) => {
-    stop.signal.addEventListener('abort', () => reject(stop.signal.reason), { once: true })
-  })
   const context = { cause: { id, method, params }, signal: stop.signal }
   const one = async ([key, question]: [string, unknown]): Promise<[string, JsonObject]> => {
     const asked = questionIn(question, key, answers)
     return [key, await answers.answer(asked.method, asked.params, context, version)]
   }
   try {
-    scope.signal.throwIfAborted()
-    return Object.fromEntries(await Promise.race([Promise.all(questions.map(one)), ended]))
+    return Object.fromEntries(await orAborted(Promise.all(questions.map(one)), scope.signal))
   } catch (error) {
-    ended.catch(() => {})
     stop.abort(error)
     throw error
   } finally {

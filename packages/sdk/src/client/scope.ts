@@ -114,3 +114,19 @@ export function branch(parent: AbortSignal): Branch {
     release: () => parent.removeEventListener('abort', abort),
   }
 }
+
+/** Waits for a promise, or rejects with the signal's reason; the promise is then left to itself. */
+export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  promise.catch(() => {})
+  signal.throwIfAborted()
+  let abort = (): void => {}
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+  })
+  try {
+    return await Promise.race([promise, aborted])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}

@@ -58,6 +58,7 @@ const either = 'application/json, text/event-stream'
 const firstByteMs = 250
 const leftoverMs = 1_000
 const goodbyeMs = 1_000
+const noticeMs = 10_000
 const sessionHeader = 'mcp-session-id'
 const versionHeader = 'mcp-protocol-version'
 
@@ -218,9 +219,25 @@ class HttpLink implements Link {
   }
 
   async #tell(message: JsonRpcNotification | JsonRpcResponse): Promise<void> {
-    const { signal } = this.#over
-    signal.throwIfAborted()
+    this.#over.signal.throwIfAborted()
     const session = this.#session
+    const late = new McpError('TIMEOUT', `${this.#endpoint.url} did not take a notice within ${noticeMs} ms`)
+    const stop = new AbortController()
+    const timer = setTimeout(() => stop.abort(late), noticeMs)
+    const off = follow(this.#over.signal, (reason) => stop.abort(reason))
+    try {
+      await this.#deliver(message, session, stop.signal)
+    } finally {
+      clearTimeout(timer)
+      off()
+    }
+  }
+
+  async #deliver(
+    message: JsonRpcNotification | JsonRpcResponse,
+    session: string | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     const response = await this.#post(message, session, {}, signal)
     if (response.ok) {
       bodyText(response, this.#maxBytes, signal, this.#endpoint.url).catch(() => {})

@@ -17,9 +17,12 @@ export class Pace {
     this.#tokens = burst
   }
 
-  /** Milliseconds until one more attempt is allowed. */
-  next(): number {
-    return this.#take()
+  /** Whether one more attempt may be made now; if so, it counts. */
+  mayTry(): boolean {
+    this.#refill()
+    if (this.#tokens < 1) return false
+    this.#tokens--
+    return true
   }
 
   /** Milliseconds to wait after the peer closed in good order. */
@@ -36,11 +39,15 @@ export class Pace {
 
   /** Milliseconds until the budget allows one more attempt, which is taken from it. */
   #take(): number {
+    this.#refill()
+    this.#tokens--
+    return this.#tokens >= 0 ? 0 : -this.#tokens * refillMs
+  }
+
+  #refill(): void {
     const now = performance.now()
     this.#tokens = Math.min(burst, this.#tokens + (now - this.#filledAt) / refillMs)
     this.#filledAt = now
-    this.#tokens--
-    return this.#tokens >= 0 ? 0 : -this.#tokens * refillMs
   }
 }
 

@@ -10,14 +10,9 @@ import type {
 } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import { type PeerMeta, readPeerMeta } from '../protocol/client-meta.ts'
-import {
-  type MethodRow,
-  type ProtocolVersion,
-  protocolVersions,
-  type ServerNotification,
-} from '../protocol/methods.ts'
+import { type MethodRow, protocolVersions, type ServerNotification } from '../protocol/methods.ts'
 import type { Revision } from '../protocol/revision.ts'
-import { revisionOf, revisions } from '../protocol/revisions.ts'
+import { revisionOf } from '../protocol/revisions.ts'
 import type { Server } from '../server/server.ts'
 
 /** Where messages about one request go. */
@@ -49,7 +44,7 @@ export class Call {
     this.method = request.method
     this.peer = peer
     this.#outlet = outlet
-    this.exchange = exchangeOf(this, request.params ?? {}, asking, outlet)
+    this.exchange = new ServedExchange(this, request.params ?? {}, asking, outlet)
   }
 
   /** Made when first looked at: most handlers never do. */
@@ -117,23 +112,39 @@ export class Call {
   }
 }
 
-/** Own members only, so that middleware can spread an exchange and change some of them. */
-function exchangeOf(call: Call, params: JsonObject, asking: Asking, outlet: Outlet): DetachableExchange {
-  const exchange: DetachableExchange = {
-    id: call.id,
-    method: call.method,
-    params,
-    peer: call.peer,
-    asking,
-    get signal() {
-      return call.signal
-    },
-    notify(notification) {
-      call.notify(notification)
-    },
+const call = Symbol('call')
+
+/** Shared by all, because a getter written into each exchange is far dearer than the rest of it. */
+const lazySignal: PropertyDescriptor & ThisType<ServedExchange> = {
+  enumerable: true,
+  get() {
+    return this[call].signal
+  },
+}
+
+/** What the server sees of a call: own members only, so that middleware can spread it and change some of them. */
+class ServedExchange implements DetachableExchange {
+  readonly id: RequestId
+  readonly method: string
+  readonly params: JsonObject
+  readonly peer: Peer
+  readonly asking: Asking
+  readonly [call]: Call
+  declare readonly signal: AbortSignal
+  readonly notify: (notification: ServerNotification) => void
+  readonly detach?: () => void
+
+  constructor(served: Call, params: JsonObject, asking: Asking, outlet: Outlet) {
+    this.id = served.id
+    this.method = served.method
+    this.params = params
+    this.peer = served.peer
+    this.asking = asking
+    this[call] = served
+    this.notify = (notification) => served.notify(notification)
+    if (outlet.detach !== undefined) this.detach = () => outlet.detach?.()
+    Object.defineProperty(this, 'signal', lazySignal)
   }
-  if (outlet.detach !== undefined) exchange.detach = () => outlet.detach?.()
-  return exchange
 }
 
 /**
@@ -165,20 +176,18 @@ export function peerOf(meta: PeerMeta, principal: string | null): Peer {
   }
 }
 
-/** Versions a request can name in its own `_meta`. */
-export const statelessVersions: readonly ProtocolVersion[] = protocolVersions.filter(
-  (version) => revisions[version].era === 'stateless',
-)
-
-/** Says that a version is not served, and which are. */
-export function unsupportedVersion(
-  requested: string,
-  supported: readonly ProtocolVersion[] = statelessVersions,
-): RpcError {
-  return new RpcError(ErrorCode.UnsupportedProtocolVersion, 'Unsupported protocol version', {
-    supported,
-    requested: shortened(requested),
-  })
+/** Says that a version is not served, or not in the way it was named, and which are. */
+export function unsupportedVersion(requested: string): RpcError {
+  return new RpcError(
+    ErrorCode.UnsupportedProtocolVersion,
+    revisionOf(requested)?.era === 'session'
+      ? `Unsupported protocol version: ${requested} begins with "initialize"`
+      : 'Unsupported protocol version',
+    {
+      supported: protocolVersions.filter((version) => version !== requested).reverse(),
+      requested: shortened(requested),
+    },
+  )
 }
 
 function requireStateless(version: string): Revision {

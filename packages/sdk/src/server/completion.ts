@@ -1,8 +1,9 @@
 import type { Exchange, Outcome } from '../core/exchange.ts'
-import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import { RpcError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Completer } from './context.ts'
 import type { Registry } from './registry.ts'
+import { clipped, invalidParams } from './run.ts'
 import type { Report } from './tools.ts'
 
 const maxValues = 100
@@ -11,11 +12,14 @@ const maxValues = 100
 export async function complete(registry: Registry, exchange: Exchange, report: Report): Promise<Outcome> {
   const { ref, argument, context } = exchange.params
   if (!isObject(argument) || typeof argument['name'] !== 'string' || typeof argument['value'] !== 'string') {
-    throw invalid('"argument" must have a "name" and a "value"')
+    throw invalidParams('"argument" must have a "name" and a "value"')
   }
   const { name, value } = argument
-  const completer = completersOf(registry, ref).get(name)
-  const values = completer === undefined ? [] : await suggest(completer, value, exchange, context, report)
+  const chosen = chosenArguments(context)
+  const { label, names, completers } = targetOf(registry, ref)
+  if (!names.includes(name)) throw invalidParams(`${label} has no argument "${clipped(name)}"`)
+  const completer = completers.get(name)
+  const values = completer === undefined ? [] : await suggest(completer, value, chosen, exchange, report)
   const total = values.length
   const completion = { values: values.slice(0, maxValues), total, hasMore: total > maxValues }
   return { type: 'complete', result: { completion } }
@@ -24,14 +28,14 @@ export async function complete(registry: Registry, exchange: Exchange, report: R
 async function suggest(
   completer: Completer,
   value: string,
+  chosen: Record<string, string>,
   exchange: Exchange,
-  context: unknown,
   report: Report,
 ): Promise<readonly string[]> {
-  const { peer } = exchange
+  const { method, peer } = exchange
   try {
     return await completer(value, {
-      arguments: chosen(context),
+      arguments: chosen,
       peer,
       get signal() {
         return exchange.signal
@@ -39,35 +43,43 @@ async function suggest(
     })
   } catch (error) {
     if (error instanceof RpcError) throw error
-    report(error, { method: exchange.method })
+    if (!exchange.signal.aborted) report(error, { method })
     return []
   }
 }
 
-function chosen(context: unknown): Record<string, string> {
-  const args = isObject(context) && isObject(context['arguments']) ? context['arguments'] : {}
-  const strings = Object.entries(args).filter(
-    (entry): entry is [string, string] => typeof entry[1] === 'string',
-  )
-  return Object.fromEntries(strings)
+function chosenArguments(context: unknown): Record<string, string> {
+  const args = isObject(context) ? context['arguments'] : context
+  if (args === undefined) return {}
+  if (isObject(args) && Object.values(args).every((value) => typeof value === 'string')) {
+    return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, String(value)]))
+  }
+  throw invalidParams('"context.arguments" must be an object of strings')
 }
 
-function completersOf(registry: Registry, ref: unknown): ReadonlyMap<string, Completer> {
-  if (isObject(ref) && ref['type'] === 'ref/prompt' && typeof ref['name'] === 'string') {
-    const prompt = registry.prompts.get(ref['name'])
-    if (prompt === undefined) throw invalid(`unknown prompt "${ref['name'].slice(0, 128)}"`)
-    return new Map(Object.entries(prompt.definition.complete ?? {}))
+interface Target {
+  label: string
+  names: readonly string[]
+  completers: ReadonlyMap<string, Completer>
+}
+
+function targetOf(registry: Registry, ref: unknown): Target {
+  const { type, name, uri } = isObject(ref) ? ref : {}
+  if (type === 'ref/prompt' && typeof name === 'string') {
+    const prompt = registry.prompts.get(name)
+    if (prompt === undefined) throw invalidParams(`unknown prompt "${clipped(name)}"`)
+    const names = prompt.listed.arguments?.map((argument) => argument.name) ?? []
+    return { label: `prompt "${name}"`, names, completers: prompt.completers }
   }
-  if (isObject(ref) && ref['type'] === 'ref/resource' && typeof ref['uri'] === 'string') {
-    for (const entry of registry.templates.values()) {
-      if (entry.listed.uriTemplate === ref['uri']) return new Map(Object.entries(entry.complete))
+  if (type === 'ref/resource' && typeof uri === 'string') {
+    const entry = registry.templateOf(uri)
+    if (entry !== undefined) {
+      return { label: `template "${uri}"`, names: entry.template.names, completers: entry.completers }
     }
-    if (registry.resourceAt(ref['uri']) !== undefined) return new Map()
-    throw invalid(`unknown resource template "${ref['uri'].slice(0, 256)}"`)
+    if (registry.resourceAt(uri) !== undefined) {
+      return { label: `resource "${uri}"`, names: [], completers: new Map() }
+    }
+    throw invalidParams(`unknown resource template "${clipped(uri)}"`)
   }
-  throw invalid('"ref" must be a ref/prompt with a "name" or a ref/resource with a "uri"')
-}
-
-function invalid(why: string): RpcError {
-  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`)
+  throw invalidParams('"ref" must be a ref/prompt with a "name" or a ref/resource with a "uri"')
 }

@@ -1,13 +1,20 @@
 import { isObject } from '../jsonrpc/parse.ts'
-import type { ElicitField, ElicitSchema } from '../protocol/asking.ts'
+import type { ElicitSchema } from '../protocol/asking.ts'
 import { checkElicitSchema, isElicitSchema } from '../protocol/elicit.ts'
-import { type DescribedSchema, isDescribed } from './schema.ts'
+import { type DescribedSchema, isDescribed, jsonOf } from './schema.ts'
 
-const forms = new WeakMap<object, ElicitSchema>()
+/** A form, or why a schema cannot be shown as one. */
+export type Form =
+  | { readonly ok: true; readonly schema: ElicitSchema }
+  | { readonly ok: false; readonly why: string }
 
-const shown = ['type', 'title', 'description', 'default']
-const members: Readonly<Record<string, readonly string[]>> = {
-  string: ['minLength', 'maxLength', 'enum', 'enumNames', 'oneOf'],
+type Json = Readonly<Record<string, unknown>>
+
+const known = new WeakMap<object, Form>()
+
+const common = ['title', 'description', 'default']
+const limits: Readonly<Record<string, readonly string[]>> = {
+  string: ['minLength', 'maxLength', 'format', 'enum', 'enumNames', 'oneOf'],
   number: ['minimum', 'maximum'],
   integer: ['minimum', 'maximum'],
   boolean: [],
@@ -16,68 +23,113 @@ const members: Readonly<Record<string, readonly string[]>> = {
 const formats = ['email', 'uri', 'date', 'date-time']
 
 /**
- * The form a schema describes: a flat object of primitive fields, without what forms do not know.
- * @throws TypeError naming the field that no form can show
+ * The form a schema describes: a flat object of primitive fields. What a form cannot say about a field, such as a
+ * pattern, is left out of it and checked by the validator when the answer comes.
  */
-export function formOf(schema: DescribedSchema | ElicitSchema): ElicitSchema {
-  const known = forms.get(schema)
-  if (known !== undefined) return known
-  const json = isDescribed(schema)
-    ? schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' })
-    : schema
-  const form = isDescribed(schema) ? reduced(json) : schema
-  const fault = checkElicitSchema(form)
-  if (fault !== undefined) throw new TypeError(`The schema cannot be shown as a form: ${fault}`)
-  forms.set(schema, form)
-  return form
+export function formOf(schema: DescribedSchema | ElicitSchema): Form {
+  const made = known.get(schema) ?? make(schema)
+  known.set(schema, made)
+  return made
 }
 
-function reduced(json: object): ElicitSchema {
-  const { properties, required } = { properties: {}, required: [], ...json }
-  const fields = Object.entries(properties).map(([name, field]): [string, ElicitField] => [
-    name,
-    fieldOf(name, field),
-  ])
-  const needed = Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []
-  const form: ElicitSchema = { type: 'object', properties: Object.fromEntries(fields) }
-  return needed.length === 0 ? form : { ...form, required: needed }
+/** The form a schema describes. @throws TypeError naming the field that no form can show */
+export function requireForm(schema: DescribedSchema | ElicitSchema): ElicitSchema {
+  const form = formOf(schema)
+  if (form.ok) return form.schema
+  throw new TypeError(form.why)
 }
 
-function fieldOf(name: string, field: unknown): ElicitField {
-  const choice = isObject(field) ? titledChoice(field) : undefined
-  const schema = choice ?? field
-  if (!isObject(schema) || typeof schema['type'] !== 'string') {
-    throw new TypeError(`The schema cannot be shown as a form: field "${name}" has no single type`)
+function make(schema: DescribedSchema | ElicitSchema): Form {
+  try {
+    const form = isDescribed(schema) ? reduced(jsonOf(schema, 'input')) : schema
+    if (isElicitSchema(form)) return { ok: true, schema: form }
+    return { ok: false, why: `The schema cannot be shown as a form: ${checkElicitSchema(form)}` }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    return { ok: false, why: `The schema cannot be shown as a form: ${why}` }
   }
-  const kept = [...shown, ...(members[schema['type']] ?? [])]
-  const reducedField: Record<string, unknown> = {}
-  for (const member of kept) if (schema[member] !== undefined) reducedField[member] = schema[member]
-  if (formats.includes(String(schema['format']))) reducedField['format'] = schema['format']
-  if (isObject(reducedField['items'])) reducedField['items'] = itemsOf(reducedField['items'])
-  const whole: unknown = { type: 'object', properties: { [name]: reducedField } }
-  const known = isElicitSchema(whole) ? whole.properties[name] : undefined
-  if (known === undefined) {
-    throw new TypeError(
-      `The schema cannot be shown as a form: ${checkElicitSchema(whole) ?? `field "${name}" is missing`}`,
-    )
-  }
-  return known
 }
 
-/** A union of titled constants is a choice with titles. */
-function titledChoice(field: Record<string, unknown>): Record<string, unknown> | undefined {
-  const union = field['anyOf'] ?? field['oneOf']
-  if (!Array.isArray(union) || !union.every((item) => isObject(item) && typeof item['const'] === 'string'))
-    return undefined
-  const { anyOf: _anyOf, ...rest } = field
+function reduced(json: Json): Json {
+  const { type, properties, required } = json
+  if (type !== 'object' || !isObject(properties)) return json
+  const fields = Object.entries(properties).map(([name, field]) => [name, fieldOf(field, json)])
+  const form = { type: 'object', properties: Object.fromEntries(fields) }
+  return Array.isArray(required) && required.length > 0 ? { ...form, required } : form
+}
+
+function fieldOf(field: unknown, root: Json): unknown {
+  const schema = dereferenced(field, root)
+  if (schema === undefined) return field
+  const choice = choiceOf(schema)
+  if (choice !== undefined) return { type: 'string', ...pick(schema, common), ...choice }
+  const { type } = schema
+  if (typeof type !== 'string' || schema['enum'] !== undefined || !Object.hasOwn(limits, type)) {
+    return { ...schema, type: describedType(schema) }
+  }
+  const kept: Record<string, unknown> = { type, ...pick(schema, [...common, ...(limits[type] ?? [])]) }
+  if (type === 'string' && !formats.includes(String(schema['format']))) delete kept['format']
+  if (type === 'integer') return { type, ...pick(schema, common), ...wholeBounds(schema) }
+  if (type === 'array') return { ...kept, items: itemsOf(dereferenced(schema['items'], root) ?? {}) }
+  return kept
+}
+
+/** A type no form has, in words, so that the refusal of the form tells what it met. */
+function describedType(schema: Json): unknown {
+  return schema['enum'] === undefined ? schema['type'] : 'enum of other than strings'
+}
+
+/** A choice among strings, however the schema writes it. */
+function choiceOf(schema: Json): Json | undefined {
+  const { const: only, enum: values, anyOf, oneOf, enumNames } = schema
+  if (typeof only === 'string') return { enum: [only] }
+  if (isStrings(values)) return enumNames === undefined ? { enum: values } : { enum: values, enumNames }
+  const union = anyOf ?? oneOf
+  if (!Array.isArray(union) || union.length === 0) return undefined
+  const options = union
+    .filter((option) => isObject(option))
+    .filter(({ const: value }) => typeof value === 'string')
+  if (options.length !== union.length) return undefined
+  return options.some(({ title }) => title !== undefined)
+    ? { oneOf: options.map(({ const: value, title }) => ({ const: value, title: title ?? value })) }
+    : { enum: options.map(({ const: value }) => value) }
+}
+
+function itemsOf(items: Json): Json {
+  const choice = choiceOf(items)
+  if (choice === undefined) return items
+  return choice['oneOf'] === undefined ? { type: 'string', enum: choice['enum'] } : { anyOf: choice['oneOf'] }
+}
+
+/** Bounds of whole numbers, exclusive ones included. */
+function wholeBounds({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Json): Json {
+  const least = [minimum, typeof exclusiveMinimum === 'number' ? exclusiveMinimum + 1 : undefined]
+  const most = [maximum, typeof exclusiveMaximum === 'number' ? exclusiveMaximum - 1 : undefined]
+  const lows = least.filter((bound) => typeof bound === 'number' && bound > Number.MIN_SAFE_INTEGER)
+  const highs = most.filter((bound) => typeof bound === 'number' && bound < Number.MAX_SAFE_INTEGER)
   return {
-    ...rest,
-    type: 'string',
-    oneOf: union.map((item) => ({ const: item.const, title: item.title ?? item.const })),
+    ...(lows.length === 0 ? {} : { minimum: Math.max(...lows.map(Number)) }),
+    ...(highs.length === 0 ? {} : { maximum: Math.min(...highs.map(Number)) }),
   }
 }
 
-function itemsOf(items: Record<string, unknown>): Record<string, unknown> {
-  const choice = titledChoice(items)
-  return choice === undefined ? { type: items['type'], enum: items['enum'] } : { anyOf: choice['oneOf'] }
+/** A subschema, or the definition it refers to. */
+function dereferenced(schema: unknown, root: Json): Json | undefined {
+  if (!isObject(schema)) return undefined
+  const { $ref, ...beside } = schema
+  if (typeof $ref !== 'string') return schema
+  const name = /^#\/\$defs\/([^/]+)$/.exec($ref)?.[1]
+  const { $defs } = root
+  const target = name !== undefined && isObject($defs) && Object.hasOwn($defs, name) ? $defs[name] : undefined
+  return isObject(target) ? { ...target, ...beside } : undefined
+}
+
+function pick(schema: Json, names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(
+    names.flatMap((name) => (schema[name] === undefined ? [] : [[name, schema[name]]])),
+  )
+}
+
+function isStrings(value: unknown): value is string[] {
+  return Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string')
 }

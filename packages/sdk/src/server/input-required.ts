@@ -1,6 +1,6 @@
 import { InputRequired } from '../core/exchange.ts'
 import type { CreateMessageParams, ElicitSchema, InputRequests, Question } from '../protocol/asking.ts'
-import { formOf } from './form.ts'
+import { requireForm } from './form.ts'
 import type { DescribedSchema } from './schema.ts'
 
 /**
@@ -20,7 +20,7 @@ export const ask: {
 } = {
   elicit: ({ message, schema }) => ({
     method: 'elicitation/create',
-    params: { mode: 'form', message, requestedSchema: formOf(schema) },
+    params: { mode: 'form', message, requestedSchema: requireForm(schema) },
   }),
   elicitUrl: (visit) => ({ method: 'elicitation/create', params: { mode: 'url', ...visit } }),
   sample: (params) => ({ method: 'sampling/createMessage', params }),

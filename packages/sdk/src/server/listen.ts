@@ -1,12 +1,12 @@
 import type { Change, Changes } from '../core/changes.ts'
 import type { Exchange, Outcome } from '../core/exchange.ts'
 import { limits } from '../core/limits.ts'
-import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import type { SubscriptionFilter } from '../protocol/definitions.ts'
 import { MetaKey } from '../protocol/meta.ts'
 import type { ServerNotification } from '../protocol/methods.ts'
+import { invalidParams } from './run.ts'
 
 /** Serves `subscriptions/listen`: says what it will tell, then tells it until the exchange is over. */
 export async function listen(
@@ -22,7 +22,7 @@ export async function listen(
     method: 'notifications/subscriptions/acknowledged',
     params: { notifications: honored, _meta },
   })
-  for await (const change of watching) exchange.notify({ ...noticeOf(change, _meta) })
+  for await (const change of watching) exchange.notify(noticeOf(change, _meta))
   return { type: 'complete', result: { _meta } }
 }
 
@@ -46,7 +46,7 @@ function noticeOf(change: Change, _meta: object): ServerNotification {
 }
 
 function honoredOf(filter: unknown, capabilities: ServerCapabilities): SubscriptionFilter {
-  if (!isObject(filter)) throw invalid('"notifications" must say which notices are wanted')
+  if (!isObject(filter)) throw invalidParams('"notifications" must say which notices are wanted')
   const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions } = filter
   const honored: SubscriptionFilter = {}
   if (toolsListChanged === true && capabilities.tools?.listChanged === true) honored.toolsListChanged = true
@@ -62,13 +62,9 @@ function honoredOf(filter: unknown, capabilities: ServerCapabilities): Subscript
 
 function urisOf(value: unknown): string[] {
   if (!Array.isArray(value) || value.length > limits.subscribedUris) {
-    throw invalid(`"resourceSubscriptions" must be a list of at most ${limits.subscribedUris} URIs`)
+    throw invalidParams(`"resourceSubscriptions" must be a list of at most ${limits.subscribedUris} URIs`)
   }
   const uris = value.filter((uri) => typeof uri === 'string' && uri.length <= limits.uriChars)
-  if (uris.length !== value.length) throw invalid('"resourceSubscriptions" must hold URIs')
+  if (uris.length !== value.length) throw invalidParams('"resourceSubscriptions" must hold URIs')
   return uris
-}
-
-function invalid(why: string): RpcError {
-  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`)
 }

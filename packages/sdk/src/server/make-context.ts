@@ -1,31 +1,38 @@
 import { type Askable, canAsk } from '../core/askable.ts'
 import type { RoundHandle } from '../core/conduct.ts'
 import type { Exchange, Peer } from '../core/exchange.ts'
-import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
-import type {
-  CreateMessageParams,
-  CreateMessageResult,
-  ElicitResult,
-  ElicitSchema,
-  Root,
-} from '../protocol/asking.ts'
-import type { LoggingLevel } from '../protocol/definitions.ts'
+import type { ElicitSchema } from '../protocol/asking.ts'
 import type { Context, ElicitContent, Elicited, ElicitForm } from './context.ts'
+import { ToolError } from './definitions.ts'
 import { formOf } from './form.ts'
-import { Notices, progressTokenOf } from './notices.ts'
-import { type DescribedSchema, isDescribed, prepare } from './schema.ts'
+import type { Notices } from './notices.ts'
+import { type DescribedSchema, isDescribed, validate } from './schema.ts'
 
-/** The context of one run. Nothing is made before it is used. */
+/** The context of one run. Nothing is made before it is used, and every member works taken off the context. */
 export class HandlerContext implements Context {
   readonly #exchange: Exchange
   readonly #round: RoundHandle
-  #notices: Notices | undefined
+  readonly #notices: Notices
+  #stop: ((error: Error) => void) | undefined
+  #stopped: Error | undefined
 
-  constructor(exchange: Exchange, round: RoundHandle) {
+  constructor(exchange: Exchange, round: RoundHandle, notices: Notices) {
     this.#exchange = exchange
     this.#round = round
+    this.#notices = notices
+  }
+
+  /** Runs a handler; its run ends early when it asked something that cannot be asked, or got no usable answer. */
+  run(handler: (ctx: Context) => unknown): unknown {
+    const returned = handler(this)
+    if (!isThenable(returned)) return returned
+    return new Promise((resolve, reject) => {
+      this.#stop = reject
+      if (this.#stopped !== undefined) reject(this.#stopped)
+      returned.then(resolve, reject)
+    })
   }
 
   get peer(): Peer {
@@ -53,84 +60,90 @@ export class HandlerContext implements Context {
     return this.#round.carried.answers
   }
 
-  can(kind: Askable): boolean {
-    return canAsk(this.peer, kind)
+  get can(): (kind: Askable) => boolean {
+    return (kind) => canAsk(this.peer, kind)
   }
 
-  async elicit<const S extends DescribedSchema | ElicitSchema>(
-    form: ElicitForm<S>,
-  ): Promise<Elicited<ElicitContent<S>>> {
-    const { message, schema, key } = form
-    let content: unknown
-    const accept = async (answer: ElicitResult): Promise<void> => {
-      content = answer.action === 'accept' ? await refine(schema, answer.content ?? {}) : undefined
+  get elicit(): Context['elicit'] {
+    return (form) => this.#elicit(form)
+  }
+
+  get elicitUrl(): Context['elicitUrl'] {
+    return async ({ message, url, key }) => {
+      const params = { mode: 'url' as const, message, url }
+      const { action } = await this.#round.get().put({ method: 'elicitation/create', params }, key)
+      return { action }
     }
-    const params = { mode: 'form' as const, message, requestedSchema: formOf(schema) }
-    const { action } = await this.#round.get().put({ method: 'elicitation/create', params }, key, accept)
-    // `refine` checked the content against the very schema its type comes from.
-    return action === 'accept' ? { action, content: content as ElicitContent<S> } : { action }
   }
 
-  async elicitUrl(question: {
-    message: string
-    url: string
-    key?: string
-  }): Promise<{ action: ElicitResult['action'] }> {
-    const { message, url, key } = question
-    const params = { mode: 'url' as const, message, url }
-    const { action } = await this.#round.get().put({ method: 'elicitation/create', params }, key)
-    return { action }
+  get sample(): Context['sample'] {
+    return async ({ key, ...params }) =>
+      this.#round.get().put({ method: 'sampling/createMessage', params }, key)
   }
 
-  sample(request: Omit<CreateMessageParams, '_meta'> & { key?: string }): Promise<CreateMessageResult> {
-    const { key, ...params } = request
-    return this.#round.get().put({ method: 'sampling/createMessage', params }, key)
+  get roots(): Context['roots'] {
+    return async (options) => {
+      const { roots } = await this.#round.get().put({ method: 'roots/list', params: {} }, options?.key)
+      return roots
+    }
   }
 
-  async roots(options?: { key?: string }): Promise<Root[]> {
-    const { roots } = await this.#round.get().put({ method: 'roots/list', params: {} }, options?.key)
-    return roots
+  get step(): Context['step'] {
+    return (name, work) => this.#round.get().step(name, work)
   }
 
-  step<T>(name: string, work: (idempotencyKey: string) => T | Promise<T>): Promise<T> {
-    return this.#round.get().step(name, work)
+  get progress(): Context['progress'] {
+    return (progress, total, message) => {
+      if (this.#replaying) return
+      this.#notices.progress({
+        progress,
+        ...(total === undefined ? {} : { total }),
+        ...(message === undefined ? {} : { message }),
+      })
+    }
   }
 
-  progress(progress: number, total?: number, message?: string): void {
-    if (this.#quiet) return
-    this.#told.progress({
-      progress,
-      ...(total === undefined ? {} : { total }),
-      ...(message === undefined ? {} : { message }),
-    })
+  get log(): Context['log'] {
+    return (level, data, logger) => {
+      if (!this.#replaying) this.#notices.log(level, data, logger)
+    }
   }
 
-  log(level: LoggingLevel, data: unknown, logger?: string): void {
-    if (!this.#quiet) this.#told.log(level, data, logger)
+  get detach(): () => void {
+    return () => this.#exchange.detach?.()
   }
 
-  detach(): void {
-    this.#exchange.detach?.()
-  }
-
-  /** Tells what is still held back. */
-  flush(): void {
-    this.#notices?.flush()
-  }
-
-  get #told(): Notices {
-    this.#notices ??= new Notices(this.#exchange, progressTokenOf(this.meta))
-    return this.#notices
-  }
-
-  get #quiet(): boolean {
+  get #replaying(): boolean {
     return this.#round.opened?.replaying ?? false
+  }
+
+  async #elicit<S extends DescribedSchema | ElicitSchema>(
+    question: ElicitForm<S>,
+  ): Promise<Elicited<ElicitContent<S>>> {
+    const { message, schema, key } = question
+    const form = formOf(schema)
+    if (!form.ok) return this.#end(new TypeError(form.why))
+    const params = { mode: 'form' as const, message, requestedSchema: form.schema }
+    const { action, content = {} } = await this.#round
+      .get()
+      .put({ method: 'elicitation/create', params }, key)
+    if (action !== 'accept') return { action }
+    const checked = isDescribed(schema)
+      ? await validate(schema, content)
+      : { ok: true as const, value: content }
+    if (!checked.ok) return this.#end(new ToolError(`The answer cannot be used: ${checked.why}`))
+    // The content was checked against the very schema its type comes from.
+    return { action, content: checked.value as ElicitContent<S> }
+  }
+
+  /** Ends the run; the promise never settles, so that no handler can take this for an answer. */
+  #end(error: Error): Promise<never> {
+    this.#stopped = error
+    this.#stop?.(error)
+    return new Promise(() => {})
   }
 }
 
-async function refine(schema: DescribedSchema | ElicitSchema, content: object): Promise<unknown> {
-  if (!isDescribed(schema)) return content
-  const checked = await prepare(schema, 'input').check(content)
-  if (checked.ok) return checked.value
-  throw new RpcError(ErrorCode.InvalidParams, `The answer cannot be used: ${checked.why}`)
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return isObject(value) && typeof value['then'] === 'function'
 }

@@ -1,6 +1,7 @@
 import type { Exchange } from '../core/exchange.ts'
+import { isObject } from '../jsonrpc/parse.ts'
 import type { LoggingLevel } from '../protocol/definitions.ts'
-import { loggingLevels, MetaKey } from '../protocol/meta.ts'
+import { loggingLevels, MetaKey, type ProgressToken } from '../protocol/meta.ts'
 import type { ServerNotifications } from '../protocol/methods.ts'
 
 const burst = 100
@@ -8,55 +9,74 @@ const perSecond = 20
 
 type Progress = Omit<ServerNotifications['notifications/progress'], 'progressToken'>
 
-/** Progress and log messages of one request: kept in order, at a bounded pace, and the newest progress never lost. */
+/** Progress and log messages of one request: at a bounded pace, progress only forward, and its newest value never lost. */
 export class Notices {
   readonly #exchange: Exchange
-  readonly #token: unknown
   #last = Number.NEGATIVE_INFINITY
   #tokens = burst
-  #refilled = Date.now()
+  #refilled = 0
   #held: Progress | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
   #leftOut = 0
+  #closed = false
 
-  constructor(exchange: Exchange, token: unknown) {
+  constructor(exchange: Exchange) {
     this.#exchange = exchange
-    this.#token = token
   }
 
   progress(report: Progress): void {
-    if (!isToken(this.#token) || !(report.progress > this.#last)) return
+    if (this.#closed || this.#token === undefined || !(report.progress > this.#last)) return
     this.#last = report.progress
-    if (this.#mayTell()) this.#tell(report)
-    else this.#held = report
+    if (this.#timer === undefined && this.#mayTell()) {
+      this.#tell(report)
+      return
+    }
+    this.#held = report
+    this.#timer ??= setTimeout(() => this.#release(), 1000 / perSecond)
   }
 
   log(level: LoggingLevel, data: unknown, logger: string | undefined): void {
     const wanted = this.#exchange.peer.logLevel
-    if (wanted === undefined || loggingLevels.indexOf(level) < loggingLevels.indexOf(wanted)) return
+    if (this.#closed || wanted === undefined || severity(level) < severity(wanted)) return
     if (!this.#mayTell()) {
       this.#leftOut++
       return
     }
-    const params = logger === undefined ? { level, data } : { level, logger, data }
+    const params = { level, ...(logger === undefined ? {} : { logger }), data: loggable(data) }
     this.#exchange.notify({ method: 'notifications/message', params })
   }
 
-  /** Tells what was held back; call it when the handler is done. */
-  flush(): void {
+  /** Tells what was held back, and nothing more from then on. */
+  close(): void {
+    clearTimeout(this.#timer)
     if (this.#held !== undefined) this.#tell(this.#held)
-    if (this.#leftOut === 0) return
-    const data = `${this.#leftOut} log messages were left out: at most ${perSecond} a second are sent`
-    this.#leftOut = 0
-    this.#exchange.notify({ method: 'notifications/message', params: { level: 'warning', data } })
+    const wanted = this.#exchange.peer.logLevel
+    if (this.#leftOut > 0 && wanted !== undefined) {
+      const level = severity(wanted) > severity('warning') ? wanted : 'warning'
+      const data = `${this.#leftOut} log messages were left out: at most ${perSecond} a second are sent`
+      this.#exchange.notify({ method: 'notifications/message', params: { level, data } })
+    }
+    this.#closed = true
+  }
+
+  #release(): void {
+    this.#timer = undefined
+    if (this.#held !== undefined && !this.#closed) this.#tell(this.#held)
   }
 
   #tell(report: Progress): void {
     this.#held = undefined
-    if (!isToken(this.#token)) return
-    this.#exchange.notify({
-      method: 'notifications/progress',
-      params: { progressToken: this.#token, ...report },
-    })
+    const progressToken = this.#token
+    if (progressToken === undefined) return
+    this.#exchange.notify({ method: 'notifications/progress', params: { progressToken, ...report } })
+  }
+
+  get #token(): ProgressToken | undefined {
+    const meta = this.#exchange.params['_meta']
+    const token = isObject(meta) ? meta[MetaKey.progressToken] : undefined
+    return typeof token === 'string' || (typeof token === 'number' && Number.isSafeInteger(token))
+      ? token
+      : undefined
   }
 
   #mayTell(): boolean {
@@ -69,11 +89,16 @@ export class Notices {
   }
 }
 
-function isToken(token: unknown): token is string | number {
-  return typeof token === 'string' || Number.isSafeInteger(token)
+function severity(level: LoggingLevel): number {
+  return loggingLevels.indexOf(level)
 }
 
-/** The token under which a request wants to hear of its progress. */
-export function progressTokenOf(meta: Readonly<Record<string, unknown>>): unknown {
-  return meta[MetaKey.progressToken]
+/** The data as JSON can carry it. */
+function loggable(data: unknown): unknown {
+  if (data instanceof Error) return `${data.name}: ${data.message}`
+  try {
+    return JSON.stringify(data) === undefined ? String(data) : data
+  } catch {
+    return String(data)
+  }
 }

@@ -1,4 +1,3 @@
-import { conduct } from '../core/conduct.ts'
 import type { Exchange, Outcome } from '../core/exchange.ts'
 import { limits } from '../core/limits.ts'
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
@@ -8,8 +7,8 @@ import type { ResourceContents } from '../protocol/content.ts'
 import type { CacheHints } from '../protocol/definitions.ts'
 import { toBase64 } from './base64.ts'
 import type { Context } from './context.ts'
-import { HandlerContext } from './make-context.ts'
 import type { Registry } from './registry.ts'
+import { invalidParams, runHandler, shownToPeer } from './run.ts'
 
 interface Source {
   mimeType: string | undefined
@@ -17,41 +16,32 @@ interface Source {
   read(ctx: Context): unknown
 }
 
+/** An answer made with a person's input is no answer to the same request of another time. */
+const uncached: CacheHints = { ttlMs: 0, cacheScope: 'private' }
+
 /** Serves `resources/read`: the resource at the URI, else the first template that matches it. */
 export async function readResource(registry: Registry, exchange: Exchange): Promise<Outcome> {
-  const { uri } = exchange.params
-  if (typeof uri !== 'string')
-    throw new RpcError(ErrorCode.InvalidParams, 'Invalid params: "uri" must be a string')
-  if (uri.length > limits.uriChars)
-    throw new RpcError(ErrorCode.InvalidParams, 'Invalid params: "uri" is too long')
+  const { uri, requestState, inputResponses } = exchange.params
+  if (typeof uri !== 'string') throw invalidParams('"uri" must be a string')
+  if (uri.length > limits.uriChars) {
+    throw invalidParams(`"uri" must have at most ${limits.uriChars} characters`)
+  }
   const source = sourceOf(registry, uri)
   if (source === undefined) throw notFound(uri)
-  return conduct(
+  const retried = requestState !== undefined || inputResponses !== undefined
+  return runHandler(
     exchange,
-    async (round) => {
-      const ctx = new HandlerContext(exchange, round)
-      const returned = await source.read(ctx)
-      ctx.flush()
-      return returned
-    },
-    (returned) => resultOf(uri, source, returned),
-  )
+    (ctx) => source.read(ctx),
+    (returned) => ({ ...resultOf(uri, source, returned), ...(retried ? uncached : {}) }),
+  ).catch(shownToPeer)
 }
 
 function sourceOf(registry: Registry, uri: string): Source | undefined {
-  const resource = registry.resourceAt(uri)?.definition
-  if (resource !== undefined) {
-    return { mimeType: resource.mimeType, cache: resource.cache, read: (ctx) => resource.read(ctx) }
-  }
-  for (const { template, definition, read } of registry.templates.values()) {
+  const resource = registry.resourceAt(uri)
+  if (resource !== undefined) return resource
+  for (const { template, mimeType, cache, read } of registry.templates.values()) {
     const variables = template.match(uri)
-    if (variables !== undefined) {
-      return {
-        mimeType: definition.mimeType,
-        cache: definition.cache,
-        read: (ctx) => read.call(definition, variables, ctx, uri),
-      }
-    }
+    if (variables !== undefined) return { mimeType, cache, read: (ctx) => read(variables, ctx, uri) }
   }
   return undefined
 }
@@ -61,30 +51,26 @@ function notFound(uri: string): RpcError {
 }
 
 function resultOf(uri: string, source: Source, returned: unknown): JsonObject {
-  const { ttlMs, cacheScope } = source.cache ?? {}
-  const hints = {
-    ...(ttlMs === undefined ? {} : { ttlMs }),
-    ...(cacheScope === undefined ? {} : { cacheScope }),
-  }
   if (returned === undefined) throw notFound(uri)
+  const { cache = {}, mimeType } = source
   if (typeof returned === 'string') {
-    return { contents: [{ uri, mimeType: source.mimeType ?? 'text/plain', text: returned }], ...hints }
+    return { contents: [{ uri, mimeType: mimeType ?? 'text/plain', text: returned }], ...cache }
   }
   if (returned instanceof Uint8Array) {
-    const mimeType = source.mimeType ?? 'application/octet-stream'
-    return { contents: [{ uri, mimeType, blob: toBase64(returned) }], ...hints }
+    const blob = toBase64(returned)
+    return { contents: [{ uri, mimeType: mimeType ?? 'application/octet-stream', blob }], ...cache }
   }
-  if (Array.isArray(returned)) return { contents: returned.map(requireContents), ...hints }
-  if (isObject(returned) && Array.isArray(returned['contents'])) {
-    const { contents, cache, meta } = returned
-    return {
-      contents: contents.map(requireContents),
-      ...hints,
-      ...(isObject(cache) ? cache : {}),
-      ...(isObject(meta) ? { _meta: meta } : {}),
-    }
+  if (Array.isArray(returned)) return { contents: returned.map(requireContents), ...cache }
+  if (!isObject(returned) || !Array.isArray(returned['contents'])) {
+    return { contents: [requireContents(returned)], ...cache }
   }
-  return { contents: [requireContents(returned)], ...hints }
+  const { contents, cache: own, meta } = returned
+  return {
+    contents: contents.map(requireContents),
+    ...cache,
+    ...(isObject(own) ? own : {}),
+    ...(isObject(meta) ? { _meta: meta } : {}),
+  }
 }
 
 function requireContents(value: unknown): ResourceContents {
@@ -96,6 +82,6 @@ function isContents(value: unknown): value is ResourceContents {
   return (
     isObject(value) &&
     typeof value['uri'] === 'string' &&
-    (typeof value['text'] === 'string' || typeof value['blob'] === 'string')
+    (typeof value['text'] === 'string') !== (typeof value['blob'] === 'string')
   )
 }

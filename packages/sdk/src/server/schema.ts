@@ -1,7 +1,8 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
+import { McpError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { JsonSchema } from '../protocol/definitions.ts'
-import { compileSchema, type Validator } from '../validate/index.ts'
+import { compileSchema } from '../validate/index.ts'
 
 /** A validator that can also describe itself as JSON Schema: zod 4.2 and later, arktype, valibot by its converter. */
 export type DescribedSchema<In = unknown, Out = In> = {
@@ -30,56 +31,73 @@ export type Checked =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly why: string }
 
-/** A schema made ready: its JSON form is converted once, when first looked at. */
+/** A schema made ready. */
 export interface Prepared {
   readonly json: JsonSchema
+  /** A promise only where the validator is asynchronous. */
   check(value: unknown): Checked | Promise<Checked>
 }
+
+const maxIssues = 20
 
 /** Whether a schema validates by itself. */
 export function isDescribed(schema: object): schema is DescribedSchema {
   return '~standard' in schema
 }
 
-/** Makes a schema ready for use on what comes in, or on what goes out. */
-export function prepare(schema: DescribedSchema | JsonSchema, side: 'input' | 'output'): Prepared {
-  return isDescribed(schema) ? prepareDescribed(schema, side) : preparePlain(schema)
+/**
+ * Makes a schema ready for use on what comes in, or on what goes out.
+ * @throws McpError 'INVALID' when it cannot be written as JSON Schema, or is not valid JSON Schema
+ */
+export function prepare(schema: AnySchema, side: 'input' | 'output'): Prepared {
+  if (!isDescribed(schema)) {
+    const validator = compileSchema(schema, { trusted: true })
+    return {
+      json: schema,
+      check(value) {
+        const why = validator.check(value)
+        return why === undefined ? { ok: true, value } : { ok: false, why }
+      },
+    }
+  }
+  return { json: jsonOf(schema, side), check: (value) => validate(schema, value) }
 }
 
-function prepareDescribed(schema: DescribedSchema, side: 'input' | 'output'): Prepared {
-  const standard = schema['~standard']
-  let json: JsonSchema | undefined
-  return {
-    get json() {
-      json ??= standard.jsonSchema[side]({ target: 'draft-2020-12' })
-      return json
-    },
-    check(value) {
-      const result = standard.validate(value)
-      return result instanceof Promise ? result.then(checkedOf) : checkedOf(result)
-    },
+/** Checks a value by the validator itself. */
+export function validate(schema: DescribedSchema, value: unknown): Checked | Promise<Checked> {
+  const result = schema['~standard'].validate(value)
+  return 'then' in result ? Promise.resolve(result).then(checkedOf) : checkedOf(result)
+}
+
+/**
+ * The JSON Schema of a validator.
+ * @throws McpError 'INVALID' when it has none, saying what to do
+ */
+export function jsonOf(schema: DescribedSchema, side: 'input' | 'output'): JsonSchema {
+  const { vendor, jsonSchema }: Partial<DescribedSchema['~standard']> = schema['~standard']
+  if (jsonSchema === undefined) {
+    throw new McpError(
+      'INVALID',
+      `a ${vendor ?? 'validator'} schema of this kind cannot describe itself as JSON Schema. Use zod 4.2, arktype 2.1.28 ` +
+        'or newer, or wrap it: toStandardJsonSchema of @valibot/to-json-schema does so for valibot',
+    )
+  }
+  try {
+    return jsonSchema[side]({ target: 'draft-2020-12' })
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new McpError('INVALID', `the schema cannot be written as JSON Schema: ${why}`, { cause: error })
   }
 }
 
 function checkedOf(result: StandardSchemaV1.Result<unknown>): Checked {
-  return result.issues === undefined
-    ? { ok: true, value: result.value }
-    : { ok: false, why: result.issues.map(inWords).join('; ') }
+  if (result.issues === undefined) return { ok: true, value: result.value }
+  const shown = result.issues.slice(0, maxIssues).map(inWords).join('; ')
+  const more = result.issues.length - maxIssues
+  return { ok: false, why: more > 0 ? `${shown}; and ${more} more` : shown }
 }
 
 function inWords({ path, message }: StandardSchemaV1.Issue): string {
   const at = (path ?? []).map((part) => String(isObject(part) ? part['key'] : part)).join('.')
-  return at === '' ? message : `${at}: ${message}`
-}
-
-function preparePlain(json: JsonSchema): Prepared {
-  let validator: Validator | undefined
-  return {
-    json,
-    check(value) {
-      validator ??= compileSchema(json, { trusted: true })
-      const why = validator.check(value)
-      return why === undefined ? { ok: true, value } : { ok: false, why }
-    },
-  }
+  return at === '' || message.startsWith(at) ? message : `${at}: ${message}`
 }

@@ -14,12 +14,12 @@ export function tool<In extends SchemaOrNone = undefined, Out extends SchemaOrNo
   return { ...definition, kind: 'tool' }
 }
 
-/** Defines a resource at one URI. */
+/** Defines a resource at one URI; its name is the key it is given in `defineServer`. */
 export function resource(definition: ResourceDefinition): ResourceValue {
   return { ...definition, kind: 'resource' }
 }
 
-/** Defines a family of resources by an RFC 6570 template. */
+/** Defines a family of resources by an RFC 6570 template; its name is the key it is given in `defineServer`. */
 export function template<const T extends string>(definition: TemplateDefinition<T>): TemplateValue<T> {
   return { ...definition, kind: 'template' }
 }

@@ -1,53 +1,48 @@
-import { conduct } from '../core/conduct.ts'
 import type { Exchange, Outcome } from '../core/exchange.ts'
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ContentBlock } from '../protocol/content.ts'
 import { Reply, ToolError } from './definitions.ts'
-import { HandlerContext } from './make-context.ts'
 import type { Registry, ToolEntry } from './registry.ts'
+import { clipped, invalidParams, runHandler } from './run.ts'
 import type { Checked } from './schema.ts'
 
 /** Reports a failure whose text the peer is not shown. */
 export type Report = (error: unknown, where: { method: string; name?: string }) => void
 
+const contentTypes = new Set(['text', 'image', 'audio', 'resource_link', 'resource'])
+
 /** Serves `tools/call`. Everything a tool does wrong is a result; only a call that cannot be made is an error. */
 export async function callTool(registry: Registry, exchange: Exchange, report: Report): Promise<Outcome> {
   const { name, arguments: args } = exchange.params
-  if (typeof name !== 'string') throw invalid('"name" must be a string')
+  if (typeof name !== 'string') throw invalidParams('"name" must be a string')
   const tool = registry.tools.get(name)
-  if (tool === undefined) throw new RpcError(ErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 128)}`)
-  if (args !== undefined && !isObject(args)) throw invalid('"arguments" must be an object')
-
-  const checking = checkArguments(tool, args ?? {})
-  const checked = checking instanceof Promise ? await checking : checking
-  if (!checked.ok) return failed(`Invalid arguments for "${name}": ${checked.why}`)
+  if (tool === undefined) throw new RpcError(ErrorCode.InvalidParams, `Unknown tool: ${clipped(name)}`)
+  if (args !== undefined && !isObject(args)) throw invalidParams('"arguments" must be an object')
   try {
-    return await conduct(
+    const checking = checkArguments(tool, args ?? {})
+    const checked = checking instanceof Promise ? await checking : checking
+    if (!checked.ok) return failed(`Invalid arguments for "${name}": ${checked.why}`)
+    return await runHandler(
       exchange,
-      (round) => runTool(tool, checked.value, new HandlerContext(exchange, round)),
+      (ctx) => tool.run(checked.value, ctx),
       (returned) => resultOf(tool, returned, report),
     )
   } catch (error) {
     if (error instanceof RpcError) throw error
     if (error instanceof ToolError) return failed(error.message)
-    report(error, { method: exchange.method, name })
+    if (!exchange.signal.aborted) report(error, { method: exchange.method, name })
     return failed(`"${name}" failed unexpectedly. What went wrong was written to the server's own log.`)
   }
 }
 
 function checkArguments(tool: ToolEntry, args: Record<string, unknown>): Checked | Promise<Checked> {
-  return tool.input === undefined ? { ok: true, value: args } : tool.input.check(args)
-}
-
-function runTool(tool: ToolEntry, args: unknown, ctx: HandlerContext): unknown {
-  const returned = tool.run(args, ctx)
-  if (!(returned instanceof Promise)) {
-    ctx.flush()
-    return returned
-  }
-  return returned.finally(() => ctx.flush())
+  if (tool.input !== undefined) return tool.input.check(args)
+  const [unknown] = Object.keys(args)
+  return unknown === undefined
+    ? { ok: true, value: args }
+    : { ok: false, why: `it takes none, so leave out "${clipped(unknown)}"` }
 }
 
 /** The wire result of what a tool returned; its structured content satisfies the output schema. */
@@ -75,7 +70,7 @@ function replyResult(reply: Reply, structured: unknown): JsonObject {
 function contentOf(tool: ToolEntry, returned: unknown): ContentBlock[] {
   if (returned === undefined) return []
   if (typeof returned === 'string') return [{ type: 'text', text: returned }]
-  const blocks = Array.isArray(returned) ? returned : [returned]
+  const blocks: unknown[] = Array.isArray(returned) ? returned : [returned]
   if (blocks.every(isContent)) return blocks
   throw new TypeError(
     `Tool "${tool.name}" returned neither text nor content. Give it an output schema to return values, or use reply().`,
@@ -83,11 +78,13 @@ function contentOf(tool: ToolEntry, returned: unknown): ContentBlock[] {
 }
 
 function isContent(value: unknown): value is ContentBlock {
-  return isObject(value) && typeof value['type'] === 'string'
+  return isObject(value) && typeof value['type'] === 'string' && contentTypes.has(value['type'])
 }
 
 function textOf(value: unknown): ContentBlock {
-  return { type: 'text', text: JSON.stringify(value) ?? 'null' }
+  const text = JSON.stringify(value)
+  if (text === undefined) throw new TypeError('A structured result must be a value JSON can write')
+  return { type: 'text', text }
 }
 
 function brokenOutput(tool: ToolEntry, why: string, report: Report): JsonObject {
@@ -96,7 +93,7 @@ function brokenOutput(tool: ToolEntry, why: string, report: Report): JsonObject 
     name: tool.name,
   })
   return failedResult(
-    `"${tool.name}" gave a result that does not satisfy its own output schema, so it was not sent.`,
+    `"${tool.name}" gave a result that does not satisfy its own output schema, so it was not sent. The fault is the server's.`,
   )
 }
 
@@ -106,8 +103,4 @@ function failed(text: string): Outcome {
 
 function failedResult(text: string): JsonObject {
   return { content: [{ type: 'text', text }], isError: true }
-}
-
-function invalid(why: string): RpcError {
-  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`)
 }

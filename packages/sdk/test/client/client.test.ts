@@ -47,7 +47,9 @@ describe.each(places)('a client over $name', ({ open, era }) => {
   it('learns who the server is', async () => {
     const { client } = await open()
     expect(client.server).toMatchObject({ info: { name: 'shop' }, era, instructions: 'Ask before you buy.' })
-    expect(Object.keys(client.server.capabilities)).toEqual(expect.arrayContaining(['tools', 'resources', 'prompts']))
+    expect(Object.keys(client.server.capabilities)).toEqual(
+      expect.arrayContaining(['tools', 'resources', 'prompts']),
+    )
     await expect(client.ping()).resolves.toBeUndefined()
   })
 
@@ -71,7 +73,9 @@ describe.each(places)('a client over $name', ({ open, era }) => {
     const { client } = await open()
     expect((await client.resources()).map((one) => one.uri)).toContain('shop://stock')
     expect((await client.templates()).map((one) => one.uriTemplate)).toEqual(['shop://items/{name}'])
-    await expect(client.read('shop://items/pear')).resolves.toMatchObject({ contents: [{ text: 'item pear' }] })
+    await expect(client.read('shop://items/pear')).resolves.toMatchObject({
+      contents: [{ text: 'item pear' }],
+    })
     expect((await client.prompts()).map((one) => one.name)).toEqual(['pitch'])
     await expect(client.prompt('pitch', { item: 'tea' })).resolves.toMatchObject({
       messages: [{ role: 'user', content: { text: 'Sell me tea' } }],
@@ -115,7 +119,9 @@ describe.each(places)('a client over $name', ({ open, era }) => {
       }),
       onRoots: () => [{ uri: 'file:///home' }],
     })
-    await expect(client.call('think')).resolves.toMatchObject({ content: text('{"type":"text","text":"10"}') })
+    await expect(client.call('think')).resolves.toMatchObject({
+      content: text('{"type":"text","text":"10"}'),
+    })
     await expect(client.call('where')).resolves.toMatchObject({ content: text('file:///home') })
   })
 
@@ -235,7 +241,9 @@ describe.each(places)('a client over $name', ({ open, era }) => {
     await expect(client.request('initialize', undefined)).rejects.toMatchObject({ code: 'INVALID' })
     await expect(client.request('subscriptions/listen')).rejects.toThrow(/watch/)
     if (era === 'stateless') {
-      await expect(client.request('resources/subscribe', { uri: 'x' })).rejects.toMatchObject({ code: 'CAPABILITY' })
+      await expect(client.request('resources/subscribe', { uri: 'x' })).rejects.toMatchObject({
+        code: 'CAPABILITY',
+      })
     } else {
       await expect(client.request('server/discover')).rejects.toMatchObject({ code: 'CAPABILITY' })
     }
@@ -294,7 +302,10 @@ describe('on 2026-07-28', () => {
   })
 
   it('a server that asks without end is stopped', async () => {
-    const { client } = await open({ onElicit: () => ({ action: 'accept', content: { v: 'x' } }), maxRounds: 3 })
+    const { client } = await open({
+      onElicit: () => ({ action: 'accept', content: { v: 'x' } }),
+      maxRounds: 3,
+    })
     await expect(client.call('forever')).rejects.toMatchObject({ code: 'TOO_MANY_ROUNDS' })
   })
 
@@ -305,7 +316,10 @@ describe('on 2026-07-28', () => {
         throw new RpcError(-1, 'User rejected')
       },
     })
-    await expect(client.call('buy', { item: 'tea' })).rejects.toMatchObject({ code: -1, message: 'User rejected' })
+    await expect(client.call('buy', { item: 'tea' })).rejects.toMatchObject({
+      code: -1,
+      message: 'User rejected',
+    })
     expect(log).toEqual([])
   })
 
@@ -351,8 +365,12 @@ describe('on 2026-07-28', () => {
     const { client } = await open({
       onElicit: () => ({ action: 'accept', content: { word: `${++asked}` } }),
     })
-    await expect(client.read('shop://guarded')).resolves.toMatchObject({ contents: [{ text: 'opened with 1' }] })
-    await expect(client.read('shop://guarded')).resolves.toMatchObject({ contents: [{ text: 'opened with 2' }] })
+    await expect(client.read('shop://guarded')).resolves.toMatchObject({
+      contents: [{ text: 'opened with 1' }],
+    })
+    await expect(client.read('shop://guarded')).resolves.toMatchObject({
+      contents: [{ text: 'opened with 2' }],
+    })
   })
 })
 
@@ -383,7 +401,8 @@ describe('on a session', () => {
     const sent: string[] = []
     const { client } = await open({
       onRoots: [],
-      onMessage: (direction, message) => direction === 'sent' && 'method' in message && sent.push(message.method),
+      onMessage: (direction, message) =>
+        direction === 'sent' && 'method' in message && sent.push(message.method),
     })
     await client.rootsChanged()
     expect(sent.at(-1)).toBe('notifications/roots/list_changed')

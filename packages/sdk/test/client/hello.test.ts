@@ -28,7 +28,11 @@ function counter() {
 describe('a server over stdio', () => {
   it('of the stateless era is known by its answer to server/discover', async () => {
     const client = await open(child(`each((message) => modern(message))`))
-    expect(client.server).toMatchObject({ revision: '2026-07-28', era: 'stateless', capabilities: { tools: {} } })
+    expect(client.server).toMatchObject({
+      revision: '2026-07-28',
+      era: 'stateless',
+      capabilities: { tools: {} },
+    })
   })
 
   it.each([
@@ -36,7 +40,10 @@ describe('a server over stdio', () => {
     ['-32602', `send({ id: message.id, error: { code: -32602, message: 'Invalid request parameters' } })`],
     ['an unknown code', `send({ id: message.id, error: { code: 77, message: 'what?' } })`],
     ['an empty result', `send({ id: message.id, result: {} })`],
-    ['a result of another kind', `send({ id: message.id, result: { resultType: 'x', supportedVersions: [] } })`],
+    [
+      'a result of another kind',
+      `send({ id: message.id, result: { resultType: 'x', supportedVersions: [] } })`,
+    ],
   ])('that answers server/discover with %s is legacy, in the same process', async (_, answer) => {
     const { code, starts } = counter()
     const client = await open(
@@ -105,7 +112,9 @@ describe('a server over stdio', () => {
 
   it('is not asked server/discover when only older revisions are allowed', async () => {
     const client = await open(
-      child(`each((message) => message.method === 'initialize' ? legacy(message) : message.id && process.exit(9))`),
+      child(
+        `each((message) => message.method === 'initialize' ? legacy(message) : message.id && process.exit(9))`,
+      ),
       { revisions: ['2025-11-25'] },
     )
     expect(client.server.revision).toBe('2025-11-25')
@@ -113,7 +122,9 @@ describe('a server over stdio', () => {
 
   it('of the older era is not greeted with initialize when only 2026-07-28 is allowed', async () => {
     const attempt = connect(
-      child(`each((message) => send({ id: message.id, error: { code: -32601, message: 'Method not found' } }))`),
+      child(
+        `each((message) => send({ id: message.id, error: { code: -32601, message: 'Method not found' } }))`,
+      ),
       { revisions: ['2026-07-28'] },
     )
     await expect(attempt).rejects.toMatchObject({
@@ -155,7 +166,10 @@ describe('a server over HTTP', () => {
   }
 
   it.each<[string, (one: Seen) => void]>([
-    ['400 and -32000 without an id', (one) => noId(one, 400, -32000, 'Bad Request: Unsupported protocol version')],
+    [
+      '400 and -32000 without an id',
+      (one) => noId(one, 400, -32000, 'Bad Request: Unsupported protocol version'),
+    ],
     ['400 and no body', (one) => one.res.writeHead(400).end()],
     ['404 and a page', (one) => one.res.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not found')],
     ['500', (one) => one.res.writeHead(500).end()],
@@ -186,15 +200,20 @@ describe('a server over HTTP', () => {
     ])
   })
 
-  it.each([-32020, -32021])('that refuses with %i is modern, and never greeted with initialize', async (code) => {
-    const server = await scripted((one) => failure(one, code, 'no'))
-    await expect(connect(server.url)).rejects.toMatchObject({ code: 'CONNECT_FAILED' })
-    expect(server.of('initialize')).toEqual([])
-    expect(server.of('server/discover')).toHaveLength(2)
-  })
+  it.each([-32020, -32021])(
+    'that refuses with %i is modern, and never greeted with initialize',
+    async (code) => {
+      const server = await scripted((one) => failure(one, code, 'no'))
+      await expect(connect(server.url)).rejects.toMatchObject({ code: 'CONNECT_FAILED' })
+      expect(server.of('initialize')).toEqual([])
+      expect(server.of('server/discover')).toHaveLength(2)
+    },
+  )
 
   it('that names only revisions this client does not allow is a mismatch that lists both', async () => {
-    const server = await scripted((one) => failure(one, -32022, 'Unsupported', 400, { supported: ['2030-01-01'] }))
+    const server = await scripted((one) =>
+      failure(one, -32022, 'Unsupported', 400, { supported: ['2030-01-01'] }),
+    )
     await expect(connect(server.url)).rejects.toMatchObject({
       code: 'VERSION_MISMATCH',
       message: expect.stringMatching(/2030-01-01.*2026-07-28/),

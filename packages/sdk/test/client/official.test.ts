@@ -64,7 +64,11 @@ describe('the official server 2.4, stateless over HTTP', () => {
             inputRequests: {
               sure: inputRequired.elicit({
                 message: 'Sure?',
-                requestedSchema: { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] },
+                requestedSchema: {
+                  type: 'object',
+                  properties: { ok: { type: 'boolean' } },
+                  required: ['ok'],
+                },
               }),
             },
           })
@@ -92,8 +96,10 @@ describe('the official server 2.4, stateless over HTTP', () => {
     let stopped = 0
     onTestFinished(() => handler.close())
     const node = toNodeHandler(handler)
-    // The adapter's own types leave no room for an absent method; Node's requests always have one.
-    const url = await listen((req, res) => node(Object.assign(req, { method: req.method ?? 'GET' }), res))
+    // The adapter's types leave no room for an absent method or URL; a request always has both.
+    const url = await listen((req, res) =>
+      node(Object.assign(req, { method: req.method ?? 'GET', url: req.url ?? '/' }), res),
+    )
     return { url, handler, stopped: () => stopped }
   }
 
@@ -266,7 +272,9 @@ describe('official servers over stdio', () => {
     )
     expect(progress).toEqual([1, 2, 3, 4])
     await until(() => client.server.era === 'session')
-    await expect(client.call('trigger-sampling-request', { prompt: 'x', maxTokens: 5 })).resolves.toMatchObject({
+    await expect(
+      client.call('trigger-sampling-request', { prompt: 'x', maxTokens: 5 }),
+    ).resolves.toMatchObject({
       content: [{ text: expect.stringContaining('sampled text') }],
     })
     await expect(client.call('trigger-elicitation-request')).resolves.toMatchObject({
@@ -291,6 +299,8 @@ describe('official servers over stdio', () => {
     await expect(client.call('read_text_file', { path: join(folder, 'a.txt') })).resolves.toMatchObject(
       text('hello'),
     )
-    await expect(client.call('read_text_file', { path: '/etc/passwd' })).resolves.toMatchObject({ isError: true })
+    await expect(client.call('read_text_file', { path: '/etc/passwd' })).resolves.toMatchObject({
+      isError: true,
+    })
   })
 })

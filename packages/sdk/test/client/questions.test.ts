@@ -41,7 +41,11 @@ const form = (properties: object, required: string[] = []) => ({
 })
 const accept = (content?: Record<string, string | number | boolean | string[]>) => () =>
   content === undefined ? { action: 'accept' as const } : { action: 'accept' as const, content }
-const sampler = () => ({ role: 'assistant' as const, model: 'm', content: { type: 'text' as const, text: 'A' } })
+const sampler = () => ({
+  role: 'assistant' as const,
+  model: 'm',
+  content: { type: 'text' as const, text: 'A' },
+})
 const user = (content: unknown) => ({ role: 'user', content })
 const assistant = (content: unknown) => ({ role: 'assistant', content })
 const use = (id: string) => ({ type: 'tool_use', id, name: 't', input: {} })
@@ -78,7 +82,10 @@ describe('an elicitation', () => {
     ['no message', { requestedSchema: { type: 'object', properties: {} } }],
     ['a field that is required but not there', form({ a: { type: 'string' } }, ['b'])],
     ['an unknown mode', { mode: 'telepathy', message: 'Please' }],
-    ['a URL nobody declared', { mode: 'url', message: 'Go', url: 'https://example.com/', elicitationId: '1' }],
+    [
+      'a URL nobody declared',
+      { mode: 'url', message: 'Go', url: 'https://example.com/', elicitationId: '1' },
+    ],
   ])('with %s is refused as invalid, and nobody is bothered', async (_, params) => {
     let asked = 0
     const answer = await put('elicitation/create', params, {
@@ -91,11 +98,14 @@ describe('an elicitation', () => {
     expect(asked).toBe(0)
   })
 
-  it.each(['javascript:alert(1)', 'file:///etc/passwd', 'not a url'])('may not send the person to %s', async (url) => {
-    const options = { onElicit: accept(), elicitation: { url: true } }
-    const answer = await put('elicitation/create', { mode: 'url', message: 'Go', url }, options)
-    expect(answer.error?.code).toBe(-32602)
-  })
+  it.each(['javascript:alert(1)', 'file:///etc/passwd', 'not a url'])(
+    'may not send the person to %s',
+    async (url) => {
+      const options = { onElicit: accept(), elicitation: { url: true } }
+      const answer = await put('elicitation/create', { mode: 'url', message: 'Go', url }, options)
+      expect(answer.error?.code).toBe(-32602)
+    },
+  )
 
   it('by URL is answered without content; forms are refused where only URLs were declared', async () => {
     const options = { onElicit: accept({ a: 'b' }), elicitation: { url: true } }
@@ -110,7 +120,10 @@ describe('an elicitation', () => {
     ['a field the form lacks', { stray: 1 }],
     ['nothing where something is required', {}],
   ])('is not answered with %s', async (_, content) => {
-    const params = form({ n: { type: 'number' }, c: { type: 'string', enum: ['x'] }, r: { type: 'string' } }, ['r'])
+    const params = form(
+      { n: { type: 'number' }, c: { type: 'string', enum: ['x'] }, r: { type: 'string' } },
+      ['r'],
+    )
     const answer = await put('elicitation/create', params, {
       onElicit: accept({ ...(Object.keys(content).length > 0 ? { r: 'r' } : {}), ...content }),
     })
@@ -123,7 +136,11 @@ describe('a sampling request', () => {
   const withTools = { onSample: sampler, sampling: { tools: true } }
 
   it('is answered', async () => {
-    const answer = await put('sampling/createMessage', { messages: [user({ type: 'text', text: 'Q' })], maxTokens: 5 }, { onSample: sampler })
+    const answer = await put(
+      'sampling/createMessage',
+      { messages: [user({ type: 'text', text: 'Q' })], maxTokens: 5 },
+      { onSample: sampler },
+    )
     expect(answer.result).toEqual(sampler())
   })
 
@@ -151,7 +168,11 @@ describe('a sampling request', () => {
       seen.push(includeContext)
       return sampler()
     }
-    const params = { messages: [user({ type: 'text', text: 'Q' })], maxTokens: 5, includeContext: 'allServers' }
+    const params = {
+      messages: [user({ type: 'text', text: 'Q' })],
+      maxTokens: 5,
+      includeContext: 'allServers',
+    }
     await put('sampling/createMessage', params, { onSample })
     await put('sampling/createMessage', params, { onSample, sampling: { context: true } })
     expect(seen).toEqual([undefined, 'allServers'])

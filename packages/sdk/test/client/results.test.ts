@@ -69,15 +69,27 @@ describe('lists', () => {
 
 describe('structured content', () => {
   const outputSchema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] }
-  const calls = (structuredContent: unknown, more: object = {}) => (one: Seen) =>
-    one.message.method === 'tools/list'
-      ? result(one, complete({ tools: [tool('t', { outputSchema })] }))
-      : result(one, complete({ content: [], ...(structuredContent === undefined ? {} : { structuredContent }), ...more }))
+  const calls =
+    (structuredContent: unknown, more: object = {}) =>
+    (one: Seen) =>
+      one.message.method === 'tools/list'
+        ? result(one, complete({ tools: [tool('t', { outputSchema })] }))
+        : result(
+            one,
+            complete({
+              content: [],
+              ...(structuredContent === undefined ? {} : { structuredContent }),
+              ...more,
+            }),
+          )
 
   it('that does not satisfy the tool’s schema never reaches the caller', async () => {
     const { client } = await serve(calls({ n: 'seven' }))
     await client.tools()
-    await expect(client.call('t')).rejects.toMatchObject({ code: 'INVALID', message: expect.stringContaining('"t"') })
+    await expect(client.call('t')).rejects.toMatchObject({
+      code: 'INVALID',
+      message: expect.stringContaining('"t"'),
+    })
   })
 
   it('may not be missing where a schema promised it, but in a failure it may', async () => {
@@ -128,7 +140,9 @@ describe('progress', () => {
       const send = sse(one.res)
       const token = one.message.params._meta.progressToken
       const report = (progressToken: unknown, progress: unknown): void =>
-        send({ data: { jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, progress } } })
+        send({
+          data: { jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, progress } },
+        })
       report(token, 2)
       report(token, 2)
       report(token, 1)
@@ -181,12 +195,27 @@ describe('the cache', () => {
         const send = sse(one.res)
         const _meta = { 'io.modelcontextprotocol/subscriptionId': one.message.id }
         const notifications = { resourceSubscriptions: ['a:b'] }
-        send({ data: { jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params: { _meta, notifications } } })
+        send({
+          data: {
+            jsonrpc: '2.0',
+            method: 'notifications/subscriptions/acknowledged',
+            params: { _meta, notifications },
+          },
+        })
         answer = () =>
-          send({ data: { jsonrpc: '2.0', method: 'notifications/resources/updated', params: { _meta, uri: 'a:b' } } })
+          send({
+            data: {
+              jsonrpc: '2.0',
+              method: 'notifications/resources/updated',
+              params: { _meta, uri: 'a:b' },
+            },
+          })
       } else if (++n === 1) {
         answer()
-        setTimeout(() => result(one, complete({ contents: [{ uri: 'a:b', text: 'old' }], ttlMs: 60_000 })), 50)
+        setTimeout(
+          () => result(one, complete({ contents: [{ uri: 'a:b', text: 'old' }], ttlMs: 60_000 })),
+          50,
+        )
       } else result(one, complete({ contents: [{ uri: 'a:b', text: 'new' }], ttlMs: 60_000 }))
     })
     await client.watch({ resourceSubscriptions: ['a:b'] })
@@ -209,7 +238,13 @@ describe('a watch', () => {
   const acknowledge = (one: Seen, notifications: object) => {
     const send = sse(one.res)
     const _meta = { 'io.modelcontextprotocol/subscriptionId': one.message.id }
-    send({ data: { jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params: { _meta, notifications } } })
+    send({
+      data: {
+        jsonrpc: '2.0',
+        method: 'notifications/subscriptions/acknowledged',
+        params: { _meta, notifications },
+      },
+    })
     return send
   }
 
@@ -219,7 +254,9 @@ describe('a watch', () => {
       acknowledge(one, { toolsListChanged: true, resourceSubscriptions: ['a:b'] })
       if (server.of('subscriptions/listen').length === 1) setTimeout(() => one.res.destroy(), 30)
     })
-    await client.watch({ toolsListChanged: true, resourceSubscriptions: ['a:b'] }, (change) => heard.push(change))
+    await client.watch({ toolsListChanged: true, resourceSubscriptions: ['a:b'] }, (change) =>
+      heard.push(change),
+    )
     await until(() => heard.length >= 2)
     expect(heard).toEqual([{ type: 'tools' }, { type: 'resource', uri: 'a:b' }])
     expect(server.of('subscriptions/listen')).toHaveLength(2)
@@ -229,7 +266,10 @@ describe('a watch', () => {
 
   it('the server ended in good order is over', async () => {
     const { client, server } = await serve((one) => {
-      acknowledge(one, {})({ data: { jsonrpc: '2.0', id: one.message.id, result: { resultType: 'complete' } } })
+      acknowledge(
+        one,
+        {},
+      )({ data: { jsonrpc: '2.0', id: one.message.id, result: { resultType: 'complete' } } })
       one.res.end()
     })
     const watch = await client.watch({ toolsListChanged: true })
@@ -270,12 +310,15 @@ describe('a watch', () => {
 
 describe('a server of 2026-07-28', () => {
   it('gets no answer to a request of its own', async () => {
-    const { client, server, warnings } = await serve((one) => {
-      const send = sse(one.res)
-      send({ data: { jsonrpc: '2.0', id: 'q', method: 'roots/list' } })
-      send({ data: { jsonrpc: '2.0', id: one.message.id, result: complete({ content: [] }) } })
-      one.res.end()
-    }, { onRoots: [] })
+    const { client, server, warnings } = await serve(
+      (one) => {
+        const send = sse(one.res)
+        send({ data: { jsonrpc: '2.0', id: 'q', method: 'roots/list' } })
+        send({ data: { jsonrpc: '2.0', id: one.message.id, result: complete({ content: [] }) } })
+        one.res.end()
+      },
+      { onRoots: [] },
+    )
     await client.call('t')
     await tick(30)
     expect(server.seen.filter((one) => one.message.method === undefined)).toEqual([])

@@ -101,7 +101,8 @@ describe('a request that is asked back', () => {
     let stopped = false
     const { client, calls } = await serve(() => asks({ inputRequests: { a: form('a'), b: form('b') } }), {
       onElicit: (question, { signal }) => {
-        if (question.mode === 'form' && 'a' in question.requestedSchema.properties) throw new Error('screen is gone')
+        if (question.mode === 'form' && 'a' in question.requestedSchema.properties)
+          throw new Error('screen is gone')
         return new Promise((resolve) => {
           signal.addEventListener('abort', () => {
             stopped = true
@@ -132,7 +133,10 @@ describe('an answer', () => {
     ['without content blocks', { content: 'text' }, /"content"/],
   ])('%s is refused', async (_, answer, why) => {
     const { client } = await serve(() => answer)
-    await expect(client.call('x')).rejects.toMatchObject({ code: 'PROTOCOL', message: expect.stringMatching(why) })
+    await expect(client.call('x')).rejects.toMatchObject({
+      code: 'PROTOCOL',
+      message: expect.stringMatching(why),
+    })
   })
 
   it('that asks for what this client never offered is refused', async () => {

@@ -14,7 +14,11 @@ const server = defineServer({
       output: z.object({ cents: z.number() }),
       run: ({ item, count }) => ({ cents: item.length * count }),
     }),
-    weigh: tool({ description: 'Weighs', input: type({ grams: 'number' }), run: ({ grams }) => `${grams} g` }),
+    weigh: tool({
+      description: 'Weighs',
+      input: type({ grams: 'number' }),
+      run: ({ grams }) => `${grams} g`,
+    }),
     now: tool({ description: 'The time', run: () => 'noon' }),
   },
 })
@@ -55,11 +59,9 @@ describe('a client typed by its server', () => {
     }
   })
 
-  it('can be named for a server reached elsewhere, and used where any client will do', () => {
-    expectTypeOf(connect<typeof server>).parameter(0).toEqualTypeOf<Target>()
+  it('can be named for a server reached elsewhere', () => {
     const remote = (): Promise<Client<typeof server>> => connect<typeof server>('http://127.0.0.1:9/mcp')
     expectTypeOf(remote).returns.resolves.toEqualTypeOf<Client<typeof server>>()
-    expectTypeOf<Client<typeof server>>().toExtend<Client>()
   })
 })
 

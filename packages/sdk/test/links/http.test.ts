@@ -1,6 +1,16 @@
 import { type ConnectOptions, connect, http } from '@jackfield/sdk/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { begun, discovered, failure, json, result, scripted, sse, tick, until } from '../client/support/http.ts'
+import {
+  begun,
+  discovered,
+  failure,
+  json,
+  result,
+  scripted,
+  sse,
+  tick,
+  until,
+} from '../client/support/http.ts'
 
 const text = (value: string) => ({ content: [{ type: 'text', text: value }] })
 const annotated = {
@@ -75,7 +85,9 @@ describe('requests of the stateless era', () => {
     let gone = false
     const server = await scripted((one) => {
       if (discovered(one)) return
-      sse(one.res)({ data: { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 1 } } })
+      sse(one.res)({
+        data: { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 1 } },
+      })
       one.res.on('close', () => {
         gone = true
       })
@@ -95,7 +107,8 @@ describe('requests of the stateless era', () => {
       if (one.message.method === 'tools/list') {
         known = true
         result(one, { resultType: 'complete', tools: [annotated] })
-      } else if (one.headers['mcp-param-region'] === 'eu') result(one, { resultType: 'complete', ...text('ok') })
+      } else if (one.headers['mcp-param-region'] === 'eu')
+        result(one, { resultType: 'complete', ...text('ok') })
       else failure(one, -32020, 'Header mismatch: Mcp-Param-Region is missing')
     })
     const client = await open(server.url)
@@ -105,7 +118,10 @@ describe('requests of the stateless era', () => {
   })
 
   it('leave out tools with invalid header annotations, and refuse to call them', async () => {
-    const bad = { name: 'bad', inputSchema: { type: 'object', properties: { n: { type: 'number', 'x-mcp-header': 'N' } } } }
+    const bad = {
+      name: 'bad',
+      inputSchema: { type: 'object', properties: { n: { type: 'number', 'x-mcp-header': 'N' } } },
+    }
     const server = await scripted((one) => {
       if (!discovered(one)) result(one, { resultType: 'complete', tools: [bad, annotated] })
     })
@@ -122,7 +138,11 @@ describe('answers', () => {
   it('are taken as JSON and as an event stream', async () => {
     const server = await scripted((one) => {
       if (discovered(one)) return
-      const data = { jsonrpc: '2.0', id: one.message.id, result: { resultType: 'complete', ...text('streamed') } }
+      const data = {
+        jsonrpc: '2.0',
+        id: one.message.id,
+        result: { resultType: 'complete', ...text('streamed') },
+      }
       if (one.message.params.name === 'stream') {
         sse(one.res)({ data })
         one.res.end()
@@ -149,7 +169,8 @@ describe('answers', () => {
 
   it('with an id of another type are not taken for the answer', async () => {
     const server = await scripted((one) => {
-      if (!discovered(one)) json(one.res, { jsonrpc: '2.0', id: String(one.message.id), result: text('forged') })
+      if (!discovered(one))
+        json(one.res, { jsonrpc: '2.0', id: String(one.message.id), result: text('forged') })
     })
     const client = await open(server.url)
     await expect(client.call('x')).rejects.toMatchObject({ code: 'PROTOCOL' })
@@ -223,15 +244,20 @@ describe('what is sent', () => {
     const server = await scripted((one) => {
       if (!discovered(one)) result(one, { tools: [] })
     })
-    const client = await connect(http(server.url, { headers: async () => ({ Authorization: `Bearer ${++n}` }) }))
+    const client = await connect(
+      http(server.url, { headers: async () => ({ Authorization: `Bearer ${++n}` }) }),
+    )
     onTestFinished(() => client.close())
     await client.tools()
     expect(server.seen.map((one) => one.headers.authorization)).toEqual(['Bearer 1', 'Bearer 2'])
   })
 
-  it.each(['ftp://127.0.0.1/', 'http://user:word@127.0.0.1/', 'not a url'])('never goes to %s', async (url) => {
-    await expect(async () => connect(url)).rejects.toMatchObject({ code: 'INVALID' })
-  })
+  it.each(['ftp://127.0.0.1/', 'http://user:word@127.0.0.1/', 'not a url'])(
+    'never goes to %s',
+    async (url) => {
+      await expect(async () => connect(url)).rejects.toMatchObject({ code: 'INVALID' })
+    },
+  )
 
   it('reaches nobody at a closed port, and says so', async () => {
     const attempt = connect('http://127.0.0.1:9/mcp')
@@ -325,13 +351,19 @@ describe('a session', () => {
       const report = (n: number) => ({
         jsonrpc: '2.0',
         method: 'notifications/progress',
-        params: { progressToken: server.of('tools/call')[0]?.message.params._meta.progressToken, progress: n },
+        params: {
+          progressToken: server.of('tools/call')[0]?.message.params._meta.progressToken,
+          progress: n,
+        },
       })
       if (one.method === 'GET') {
         if (one.headers['last-event-id'] === undefined) return void one.res.writeHead(405).end()
         const send = sse(one.res)
         send({ id: '3', data: report(2) })
-        send({ id: '4', data: { jsonrpc: '2.0', id: server.of('tools/call')[0]?.message.id, result: text('whole') } })
+        send({
+          id: '4',
+          data: { jsonrpc: '2.0', id: server.of('tools/call')[0]?.message.id, result: text('whole') },
+        })
         one.res.end()
         return
       }

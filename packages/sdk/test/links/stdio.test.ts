@@ -125,13 +125,16 @@ describe('the death of a server process', () => {
   it('by kill -9 is noticed within 250 ms, also while a large message waits to be read', async () => {
     let pid = 0
     const client = await open(
-      child(`
+      child(
+        `
         console.error(process.pid)
-        each((message) => { modern(message); process.stdin.pause(); setInterval(() => {}, 1000) })`, {
-        onStderr: (text) => {
-          pid = Number(text)
+        each((message) => { modern(message); process.stdin.pause(); setInterval(() => {}, 1000) })`,
+        {
+          onStderr: (text) => {
+            pid = Number(text)
+          },
         },
-      }),
+      ),
     )
     const calls = Promise.allSettled([client.call('x', { blob: 'y'.repeat(2_000_000) }), client.call('x')])
     await new Promise((resolve) => setTimeout(resolve, 100))

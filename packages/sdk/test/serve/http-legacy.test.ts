@@ -1,7 +1,10 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { memoryBackplane } from '../../src/core/memory-backplane.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
+import { bounds } from '../../src/serve/bounds.ts'
 import type { HttpOptions } from '../../src/serve/http/index.ts'
-import { type Answer, faces, type Mounted, session } from './http-support.ts'
+import { Sessions } from '../../src/serve/http/sessions.ts'
+import { type Answer, faces, type Mounted, session, webFace } from './http-support.ts'
 import {
   ask,
   echo,
@@ -600,27 +603,42 @@ describe.each(faces)('sessions over the %s face', (_, mount) => {
 })
 
 describe('idle sessions', () => {
+  beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }))
+  afterEach(() => vi.useRealTimers())
+
   it('end after a while, unless somebody is connected', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
-    try {
-      const [, web] = faces[1] ?? []
-      const mounted = await web?.(testServer({ echo }), { limits: { sessionIdleMs: 10_000 } })
-      if (mounted === undefined) throw new Error('no web face')
-      const idle = await session(mounted)
-      const connected = await session(mounted)
-      const stream = await connected.get()
-      const used = await session(mounted)
-      await vi.advanceTimersByTimeAsync(8000)
-      await used.call(1, 'echo')
-      await vi.advanceTimersByTimeAsync(14_000)
-      const statuses = await Promise.all(
-        [idle, connected, used].map(async (one) => (await one.call(2, 'echo')).status),
-      )
-      expect(statuses).toEqual([404, 200, 404])
-      stream.drop()
-      await mounted.close()
-    } finally {
-      vi.useRealTimers()
+    const mounted = await webFace(testServer({ echo }), { limits: { sessionIdleMs: 10_000 } })
+    const idle = await session(mounted)
+    const connected = await session(mounted)
+    const stream = await connected.get()
+    const used = await session(mounted)
+    await vi.advanceTimersByTimeAsync(8000)
+    await used.call(1, 'echo')
+    await vi.advanceTimersByTimeAsync(14_000)
+    const all = [idle, connected, used].map(async (one) => (await one.call(2, 'echo')).status)
+    expect(await Promise.all(all)).toEqual([404, 200, 404])
+    stream.drop()
+    await mounted.close()
+  })
+
+  it('leave nothing behind, nor does a call that waits for a client who went away', async () => {
+    const server = testServer({ ask, hung })
+    const sessions = new Sessions({ server, bounds: bounds(), backplane: memoryBackplane() })
+    for (let i = 0; i < 1000; i++) sessions.begin(null)
+    const waiting = sessions.begin(null)
+    const working = sessions.begin(null)
+    for (const [owner, name] of [
+      [waiting, 'ask'],
+      [working, 'hung'],
+    ] as const) {
+      const outlet = { notify: () => {}, request: () => true }
+      await owner?.session.request(JSON.parse(JSON.stringify(initialize())), outlet)
+      owner?.session.request({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } }, outlet)
     }
+    expect(sessions.size).toBe(1002)
+    await vi.advanceTimersByTimeAsync(2_000_000)
+    expect(sessions.size).toBe(1)
+    sessions.close('done')
+    expect([sessions.size, vi.getTimerCount()]).toEqual([0, 0])
   })
 })

@@ -186,7 +186,12 @@ describe.each(faces)('stateless requests over the %s face', (_, mount) => {
       withMeta({ [MetaKey.protocolVersion]: '2099-01-01' }, { 'mcp-protocol-version': '2099-01-01' }),
     )
     expect(await answer.json()).toMatchObject({
-      error: { data: { supported: ['2026-07-28'], requested: '2099-01-01' } },
+      error: {
+        data: {
+          supported: ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
+          requested: '2099-01-01',
+        },
+      },
     })
   })
 

@@ -26,10 +26,10 @@ export interface HttpRequest {
 
 /** Where the answer to one HTTP request goes. */
 export interface HttpReply {
-  /** Called once when the connection is over, whether or not there was an answer. */
-  onClose: (() => void) | undefined
   /** Headers to send with whatever the answer is. */
   extra: HeaderFields | undefined
+  /** Says whom to tell when the connection is over, answered or not; in place of whoever was named before. */
+  onClose(listener: () => void): void
   /** Sends a whole answer. A body is JSON text; '' is none. */
   send(status: number, body: string, headers?: HeaderFields): void
   /** Begins an event stream. */

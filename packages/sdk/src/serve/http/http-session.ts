@@ -82,12 +82,12 @@ export class HttpSession {
   connect(reply: HttpReply, stream: ResumableStream): EventStream {
     const connection = new EventStream(reply.open(), this.#bounds)
     this.#connections.add(connection)
-    reply.onClose = () => {
+    reply.onClose(() => {
       connection.closed()
       this.#connections.delete(connection)
       this.lastSeen = Date.now()
       stream.lost(connection)
-    }
+    })
     return connection
   }
 
@@ -98,7 +98,7 @@ export class HttpSession {
 
   /** What is left of a stream that is over: its stored events. */
   ended(id: string): ResumableStream {
-    const stream = new ResumableStream(id, this.log, this.#report)
+    const stream = new ResumableStream(id, this.log, this.#bounds, this.#report)
     stream.end()
     return stream
   }
@@ -121,7 +121,7 @@ export class HttpSession {
 
   #newStream(): ResumableStream {
     const id = `${this.#tag}-${this.#lastStream++}`
-    const stream = new ResumableStream(id, this.log, this.#report)
+    const stream = new ResumableStream(id, this.log, this.#bounds, this.#report)
     this.#streams.set(id, stream)
     return stream
   }

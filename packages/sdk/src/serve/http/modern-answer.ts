@@ -28,7 +28,7 @@ export class ModernAnswer implements Outlet, Serving {
       return
     }
     this.#call = call
-    this.#reply.onClose = () => this.#gone()
+    this.#reply.onClose(() => this.#gone())
     this.#wait = unref(setTimeout(() => this.#open().breathe(), this.#core.bounds.keepAliveMs))
     call.answer(this.#core.server).then((response) => {
       this.#core.done(this, call.method)

@@ -94,13 +94,18 @@ function parsedBody(request: object): Body {
 
 /** The answer to a `node:http` request. */
 export class NodeReply implements HttpReply {
-  onClose: (() => void) | undefined
   extra: HeaderFields | undefined
   readonly #response: ServerResponse
+  #listener: (() => void) | undefined
 
   constructor(response: ServerResponse) {
     this.#response = response
-    response.on('close', () => this.onClose?.())
+  }
+
+  onClose(listener: () => void): void {
+    if (this.#listener === undefined) this.#response.on('close', () => this.#listener?.())
+    this.#listener = listener
+    if (this.#response.closed) queueMicrotask(listener)
   }
 
   send(status: number, body: string, headers?: HeaderFields): void {

@@ -21,7 +21,7 @@ export class PostStream implements SessionOutlet {
     this.#owner = owner
     this.#reply = reply
     this.#wait = unref(setTimeout(() => this.#open(), wholeAnswerMs))
-    reply.onClose = () => this.#lost()
+    reply.onClose(() => this.#lost())
     owner.posts.add(this)
   }
 

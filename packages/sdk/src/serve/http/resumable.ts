@@ -1,4 +1,5 @@
 import { encodeEvent } from '../../jsonrpc/sse.ts'
+import type { Bounds } from '../bounds.ts'
 import type { EventLog, StoredEvent } from './event-log.ts'
 import type { EventStream } from './stream.ts'
 
@@ -12,14 +13,17 @@ const retryMs = 1000
 export class ResumableStream {
   readonly id: string
   readonly #log: EventLog
+  readonly #bounds: Bounds
   readonly #report: (error: unknown) => void
   #line: Promise<void> = Promise.resolve()
   #connection: EventStream | undefined
   #waiting: (() => void)[] = []
+  #unstored = 0
   #ended = false
 
-  constructor(id: string, log: EventLog, report: (error: unknown) => void) {
+  constructor(id: string, log: EventLog, bounds: Bounds, report: (error: unknown) => void) {
     this.id = id
+    this.#bounds = bounds
     this.#log = log
     this.#report = report
   }
@@ -42,7 +46,8 @@ export class ResumableStream {
 
   /** Sends one message. A droppable one is left out while the reader is behind. */
   send(data: string, droppable: boolean): void {
-    if (this.#ended || (droppable && this.#connection?.behind === true)) return
+    if (this.#ended || (droppable && this.#isBehind())) return
+    this.#unstored += data.length
     this.#then(() => this.#deliver(data, droppable))
   }
 
@@ -94,6 +99,10 @@ export class ResumableStream {
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
+  #isBehind(): boolean {
+    return this.#connection?.isBehind() === true || this.#unstored > this.#bounds.streamQueueBytes
+  }
+
   #replay(events: readonly StoredEvent[], connection: EventStream): void {
     for (const { position, data } of events) connection.send(this.#event(position, data), false)
     connection.breathe()
@@ -112,6 +121,7 @@ export class ResumableStream {
       this.#report(error)
       text = encodeEvent({ event: 'message', data })
     }
+    this.#unstored -= data.length
     this.#connection?.send(text, droppable)
   }
 

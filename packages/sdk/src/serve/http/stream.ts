@@ -21,24 +21,24 @@ export class EventStream {
     this.#quiet = unref(setInterval(() => this.breathe(), bounds.keepAliveMs))
   }
 
-  /** Whether more waits for the reader than it should. */
-  get behind(): boolean {
-    return this.#pipe.queued > this.#bounds.streamQueueBytes
+  /** Whether more waits for the reader than it should. From then on it is watched, and cut if it takes nothing. */
+  isBehind(): boolean {
+    const behind = this.#open && this.#pipe.queued > this.#bounds.streamQueueBytes
+    if (behind) this.#watch()
+    return behind
   }
 
   /** Sends a comment: the least that shows a stream is alive. */
   breathe(): void {
-    if (this.#open && !this.behind) this.#write(keepAlive)
+    if (this.#open && !this.isBehind()) this.#write(keepAlive)
   }
 
   /** Sends text in the event-stream format. */
   send(text: string, droppable: boolean): void {
     if (!this.#open) return
-    const { queued } = this.#pipe
-    if (queued > this.#bounds.streamQueueBytes) {
-      this.#watch()
+    if (this.isBehind()) {
       if (droppable) return
-      if (queued > this.#bounds.streamQueueBytes + this.#bounds.messageBytes) {
+      if (this.#pipe.queued > this.#bounds.streamQueueBytes + this.#bounds.messageBytes) {
         this.cut()
         return
       }
@@ -78,7 +78,7 @@ export class EventStream {
     this.#stall = unref(
       setTimeout(() => {
         this.#stall = undefined
-        if (this.#open ? !this.behind : this.#pipe.queued === 0) return
+        if (this.#open ? this.#pipe.queued <= this.#bounds.streamQueueBytes : this.#pipe.queued === 0) return
         if (this.#taken() === taken) this.cut()
         else this.#watch()
       }, this.#bounds.streamStallMs),

@@ -71,18 +71,24 @@ async function readAll(request: Request, maxBytes: number): Promise<Body> {
 
 /** The answer to a web request, as a promise of a `Response`. */
 export class WebReply implements HttpReply {
-  onClose: (() => void) | undefined
   extra: HeaderFields | undefined
   readonly response: Promise<Response>
   #resolve: (response: Response) => void = () => {}
   #answered = false
   #closed = false
+  #listener: (() => void) | undefined
 
   constructor(request: Request) {
     this.response = new Promise((resolve) => {
       this.#resolve = resolve
     })
-    request.signal.addEventListener('abort', () => this.#close(), { once: true })
+    if (request.signal.aborted) this.#close()
+    else request.signal.addEventListener('abort', () => this.#close(), { once: true })
+  }
+
+  onClose(listener: () => void): void {
+    this.#listener = listener
+    if (this.#closed) queueMicrotask(listener)
   }
 
   send(status: number, body: string, headers?: HeaderFields): void {
@@ -107,7 +113,7 @@ export class WebReply implements HttpReply {
   #close(): void {
     if (this.#closed) return
     this.#closed = true
-    this.onClose?.()
+    this.#listener?.()
     this.#answer(new Response(null, { status: 499 }))
   }
 }

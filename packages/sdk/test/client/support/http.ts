@@ -89,7 +89,12 @@ export function sse(res: ServerResponse): (event: { id?: string; retry?: number;
   }
 }
 
-const capabilities = { tools: { listChanged: true }, resources: { subscribe: true }, prompts: {}, logging: {} }
+const capabilities = {
+  tools: { listChanged: true },
+  resources: { subscribe: true },
+  prompts: {},
+  logging: {},
+}
 
 /** Answers `server/discover`; false for any other message. */
 export function discovered(one: Seen): boolean {

@@ -1,0 +1,107 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
+const require = createRequire(import.meta.url)
+
+function program(name: string): string {
+  return join(dirname(require.resolve(`${name}/package.json`)), 'dist/index.js')
+}
+
+/** Commands that start the official reference servers, and our travel server. */
+export const everything = [process.execPath, program('@modelcontextprotocol/server-everything'), 'stdio']
+export const filesystem = (folder: string): string[] => [
+  process.execPath,
+  program('@modelcontextprotocol/server-filesystem'),
+  folder,
+]
+export const travel = (database = ':memory:'): string[] => [
+  process.execPath,
+  join(dirname(require.resolve('@jackfield/server-travel/package.json')), 'dist/main.js'),
+  '--db',
+  database,
+]
+
+export interface Ended {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+export interface RunOptions {
+  cwd?: string
+  env?: Record<string, string>
+  stdin?: string
+  node?: string[]
+}
+
+/** A run that is still under way. */
+export interface Running {
+  child: ChildProcess
+  ended: Promise<Ended>
+  /** Resolves when stdout or stderr holds the text. */
+  says(text: string): Promise<void>
+}
+
+/** Starts the built program as a process of its own, without a terminal and without keys. */
+export function begin(args: string[], options: RunOptions = {}): Running {
+  const { HOME, PATH } = process.env
+  const child = spawn(process.execPath, [...(options.node ?? []), bin, ...args], {
+    cwd: options.cwd ?? tempFolder(),
+    env: { HOME: options.cwd ?? HOME, PATH, ...options.env },
+    stdio: 'pipe',
+  })
+  let stdout = ''
+  let stderr = ''
+  const waiting = new Set<() => void>()
+  const heard = (): void => {
+    for (const look of waiting) look()
+  }
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk
+    heard()
+  })
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk
+    heard()
+  })
+  child.stdin.end(options.stdin ?? '')
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, stdout, stderr }))
+  })
+  return {
+    child,
+    ended,
+    says: (text) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (!stdout.includes(text) && !stderr.includes(text)) return
+          waiting.delete(look)
+          resolve()
+        }
+        waiting.add(look)
+        look()
+        ended.then(() => reject(new Error(`ended without saying "${text}":\n${stdout}\n${stderr}`)))
+      }),
+  }
+}
+
+export function run(args: string[], options: RunOptions = {}): Promise<Ended> {
+  return begin(args, options).ended
+}
+
+export function tempFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'jackfield-test-'))
+}
+
+/** Writes a JSON file into a new folder and gives its path. */
+export function jsonFile(value: unknown, name = 'file.json'): string {
+  const file = join(tempFolder(), name)
+  writeFileSync(file, JSON.stringify(value))
+  return file
+}

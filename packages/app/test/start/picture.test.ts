@@ -1,0 +1,34 @@
+import picocolors from 'picocolors'
+import { expect, test } from 'vitest'
+import { picture } from '../../src/start/picture.ts'
+import { createTranscript } from '../../src/start/transcript.ts'
+
+function told(): { printed: string; svg: string } {
+  let printed = ''
+  const transcript = createTranscript((text) => {
+    printed += text
+  }, picocolors.createColors(false))
+  transcript.heading('1. Begin')
+  transcript.say('person', 'Person', `Fly <me> & "you"\u001b[31m ${'far '.repeat(40)}`)
+  transcript.say('server', 'travel', 'Booked.', 'good')
+  return { printed, svg: picture(transcript.lines, 'npm start') }
+}
+
+test('a transcript names who speaks once and wraps what they say', () => {
+  const lines = told().printed.split('\n')
+  expect(lines[0]).toBe('1. Begin')
+  expect(lines[1]).toMatch(/^Person {6}Fly <me> & "you" far far/)
+  expect(lines[2]).toMatch(/^ {12}far/)
+  expect(lines.at(-2)).toBe('travel      Booked.')
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(96)
+})
+
+test('a picture is well-formed, holds every word, and needs nothing from elsewhere', () => {
+  const { svg } = told()
+  expect(svg.match(/<text/g)?.length).toBe(svg.match(/<\/text>/g)?.length)
+  expect(svg).toContain('Fly &lt;me&gt; &amp; &quot;you&quot; far')
+  expect(svg).toContain('>Booked.</text>')
+  expect(svg).not.toMatch(/<script|href|@import|url\(/)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
+  expect(svg).not.toMatch(/[\u0000-\u0008\u000b-\u001f]/)
+})

@@ -1,0 +1,152 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { HostQuestion } from '@jackfield/host'
+import type { ElicitParams } from '@jackfield/sdk'
+import { describe, expect, test } from 'vitest'
+import { answersSurface, modelsNamed, readAnswers } from '../../src/surface/answers-file.ts'
+
+const never = new AbortController().signal
+const cause = { server: 'travel' }
+
+function elicitation(params: ElicitParams): Extract<HostQuestion, { kind: 'elicitation' }> {
+  return { kind: 'elicitation', id: '1', cause, params }
+}
+
+function form(message: string): ElicitParams {
+  return {
+    message,
+    requestedSchema: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] },
+  }
+}
+
+function sampling(text: string): Extract<HostQuestion, { kind: 'sampling-request' }> {
+  return {
+    kind: 'sampling-request',
+    id: '1',
+    cause,
+    params: { messages: [{ role: 'user', content: { type: 'text', text } }], maxTokens: 10 },
+    model: 'offline',
+    why: '',
+  }
+}
+
+describe('an answers file', () => {
+  test('offers only the kinds of question it has entries for', () => {
+    const none = answersSurface({}, () => {})
+    expect(Object.keys(none)).toEqual(['name'])
+    const some = answersSurface({ elicitation: [], roots: 'deny' }, () => {})
+    expect(Object.keys(some).toSorted()).toEqual(['elicitation', 'name', 'roots', 'urlElicitation'])
+  })
+
+  test('answers a form by the first entry that matches a part or an expression of its message', async () => {
+    const surface = answersSurface(
+      {
+        elicitation: [
+          { match: 'delete', action: 'decline' },
+          { match: '/^confirm/i', action: 'accept', content: { n: 1 } },
+          { action: 'accept', content: { n: 2 } },
+        ],
+      },
+      () => {},
+    )
+    const answer = (message: string) => surface.elicitation?.(elicitation(form(message)), never)
+    expect(await answer('delete all?')).toEqual({ action: 'decline' })
+    expect(await answer('Confirm it')).toEqual({ action: 'accept', content: { n: 1 } })
+    expect(await answer('Please confirm')).toEqual({ action: 'accept', content: { n: 2 } })
+  })
+
+  test('leaves a question without a fitting entry unanswered, and never says no for the person', async () => {
+    const told: string[] = []
+    const surface = answersSurface(
+      { elicitation: [{ match: 'a', action: 'accept', content: { n: 'x' } }] as never },
+      (message) => told.push(message),
+    )
+    await expect(surface.elicitation?.(elicitation(form('zzz')), never)).rejects.toThrow('no matching entry')
+    await expect(surface.elicitation?.(elicitation(form('a')), never)).rejects.toThrow(
+      'does not fit the form',
+    )
+    expect(told).toEqual([
+      'travel asked "zzz": the answers file has no matching entry.',
+      expect.stringContaining('travel asked "a": the answer does not fit the form: "n" must be a number'),
+    ])
+  })
+
+  test('agrees to a visit without content', async () => {
+    const surface = answersSurface({ elicitation: [{ action: 'accept', content: { n: 1 } }] }, () => {})
+    const visit = elicitation({ mode: 'url', message: 'Sign in', url: 'https://a.example' })
+    expect(await surface.elicitation?.(visit, never)).toEqual({ action: 'accept' })
+  })
+
+  test('answers a sampling request with its text, or lets a model answer', async () => {
+    const surface = answersSurface(
+      {
+        sampling: [
+          { match: 'capital', text: 'Paris' },
+          { match: 'plan', model: 'offline' },
+        ],
+      },
+      () => {},
+    )
+    const { params } = sampling('capital?')
+    expect(await surface.samplingRequest?.(sampling('capital?'), never)).toEqual({ verdict: 'allow' })
+    const made = { role: 'assistant' as const, content: { type: 'text' as const, text: 'made' }, model: 'm' }
+    const result = { kind: 'sampling-result' as const, id: '1', cause, params, result: made }
+    expect(await surface.samplingResult?.(result, never)).toMatchObject({
+      verdict: 'allow',
+      result: { content: { type: 'text', text: 'Paris' }, model: 'answers-file' },
+    })
+    const plan = { ...result, params: sampling('plan').params }
+    expect(await surface.samplingResult?.(plan, never)).toEqual({ verdict: 'allow' })
+    expect(await surface.samplingRequest?.(sampling('else'), never)).toMatchObject({ verdict: 'deny' })
+    expect(modelsNamed({ sampling: [{ text: 'x' }, { model: 'offline' }] })).toEqual(['offline'])
+  })
+
+  test('allows a call only where an entry says so', async () => {
+    const surface = answersSurface({ approvals: [{ tool: 'echo', verdict: 'allow' }] }, () => {})
+    const ask = (name: string) =>
+      surface.approval?.(
+        {
+          kind: 'approval',
+          id: '1',
+          cause,
+          tool: { name: `s__${name}`, server: 's', tool: { name, inputSchema: { type: 'object' } } },
+          arguments: {},
+          decision: { verdict: 'ask', rule: 'default' },
+          remember: [],
+        },
+        never,
+      )
+    expect(await ask('echo')).toEqual({ verdict: 'allow' })
+    expect(await ask('rm')).toMatchObject({ verdict: 'deny' })
+  })
+})
+
+describe('a file that is wrong is refused with the reason', () => {
+  const read = (text: string) => {
+    const file = join(mkdtempSync(join(tmpdir(), 'answers-')), 'a.json')
+    writeFileSync(file, text)
+    return readAnswers(file)
+  }
+
+  test.each([
+    ['{', 'cannot be read'],
+    ['[]', 'must be a JSON object'],
+    ['{"elicit":[]}', 'not "elicit"'],
+    ['{"elicitation":{}}', '"elicitation" must be a list'],
+    ['{"elicitation":[{"action":"ok"}]}', '"elicitation" entry 1 must have "action"'],
+    ['{"elicitation":[{"action":"accept","match":"/(/"}]}', 'bad regular expression'],
+    ['{"sampling":[{"match":"x"}]}', '"sampling" entry 1 must have "text"'],
+    ['{"approvals":[{"verdict":"yes"}]}', '"approvals" entry 1 must have "verdict"'],
+    ['{"roots":"yes"}', '"roots" must be'],
+  ])('%s', (text, words) => {
+    expect(() => read(text)).toThrow(words)
+  })
+
+  test('and one that is right is read', () => {
+    expect(read('{"elicitation":[{"action":"accept","content":{"a":1}}],"roots":"allow"}')).toMatchObject({
+      roots: 'allow',
+    })
+    expect(() => readAnswers('/nowhere/a.json')).toThrow('cannot be read')
+  })
+})

@@ -1,0 +1,108 @@
+import type { Changes } from '../core/changes.ts'
+import type { Exchange, Outcome } from '../core/exchange.ts'
+import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import type { ServerCapabilities } from '../protocol/capabilities.ts'
+import type { CacheHints, Resource } from '../protocol/definitions.ts'
+import { methods, protocolVersions } from '../protocol/methods.ts'
+import { complete } from './completion.ts'
+import { listen } from './listen.ts'
+import { page } from './lists.ts'
+import { HandlerContext } from './make-context.ts'
+import { Notices } from './notices.ts'
+import { getPrompt } from './prompts.ts'
+import type { Registry } from './registry.ts'
+import { readResource } from './resources.ts'
+import { shownToPeer } from './run.ts'
+import { callTool, type Report } from './tools.ts'
+
+/** What the handlers of one server stand on. */
+export interface Parts {
+  registry: Registry
+  changes: Changes
+  /** Read at every request: definitions can change. */
+  capabilities: () => ServerCapabilities
+  instructions: string | undefined
+  report: Report
+  pageSize: number
+  hints: CacheHints
+}
+
+type Handler = (exchange: Exchange) => Promise<Outcome> | Outcome
+
+/** Serves every request method by its handler. A method behind a capability the server lacks is not found. */
+export function handlersOf(parts: Parts): (exchange: Exchange) => Promise<Outcome> {
+  const { registry, changes, capabilities, instructions, report, pageSize, hints } = parts
+  const list = (name: string, rows: () => readonly unknown[]): Handler => {
+    return ({ params }) => page(name, rows(), params['cursor'], pageSize, hints)
+  }
+  const table: Readonly<Record<string, Handler>> = {
+    'server/discover': () => ({
+      type: 'complete',
+      result: {
+        supportedVersions: protocolVersions.toReversed(),
+        capabilities: capabilities(),
+        ...(instructions === undefined ? {} : { instructions }),
+        ...hints,
+      },
+    }),
+    'tools/list': list('tools', () => registry.rows.tools),
+    'tools/call': (exchange) => callTool(registry, exchange, report),
+    'resources/list': async (exchange) =>
+      page('resources', await resourcesOf(registry, exchange), exchange.params['cursor'], pageSize, hints),
+    'resources/templates/list': list('resourceTemplates', () => registry.rows.templates),
+    'resources/read': (exchange) => readResource(registry, exchange),
+    'prompts/list': list('prompts', () => registry.rows.prompts),
+    'prompts/get': (exchange) => getPrompt(registry, exchange),
+    'completion/complete': (exchange) => complete(registry, exchange, report),
+    'subscriptions/listen': (exchange) => listen(changes, capabilities(), exchange),
+  }
+  const rows = new Map(Object.entries(methods))
+  const handlers = new Map(
+    Object.entries(table).map(([method, handler]) => [
+      method,
+      { handler, capability: rows.get(method)?.capability },
+    ]),
+  )
+  return async (exchange) => {
+    const found = exchange.peer.revision.method(exchange.method) && handlers.get(exchange.method)
+    if (found === undefined) throw notFound(exchange.method)
+    if (found.capability !== undefined && capabilities()[found.capability] === undefined) {
+      throw notFound(exchange.method)
+    }
+    return found.handler(exchange)
+  }
+}
+
+function notFound(method: string): RpcError {
+  return new RpcError(ErrorCode.MethodNotFound, `Method not found: this server does not offer "${method}"`)
+}
+
+/** Resources by their own, then the members templates want to show; a URI is told once. */
+async function resourcesOf(registry: Registry, exchange: Exchange): Promise<readonly Resource[]> {
+  const { resources } = registry.rows
+  const lists = [...registry.templates.values()].flatMap(({ members }) => members ?? [])
+  if (lists.length === 0) return resources
+  const notices = new Notices(exchange)
+  const ctx = new HandlerContext(exchange, cannotAsk, notices)
+  try {
+    const listed = await Promise.all(lists.map(async (members) => members(ctx)))
+    const byUri = new Map(resources.map((row) => [row.uri, row]))
+    for (const row of listed.flat()) if (!byUri.has(row.uri)) byUri.set(row.uri, row)
+    return [...byUri.values()]
+  } catch (error) {
+    return shownToPeer(error)
+  } finally {
+    notices.close()
+  }
+}
+
+/** Lists are answered at once: nothing can be asked on the way. */
+const cannotAsk: ConstructorParameters<typeof HandlerContext>[1] = {
+  get(): never {
+    throw new TypeError(
+      'A list cannot ask the client: the protocol allows questions for calls, reads and prompts only',
+    )
+  },
+  opened: undefined,
+  carried: { state: undefined, answers: {} },
+}

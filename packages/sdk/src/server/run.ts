@@ -1,0 +1,44 @@
+import { conduct } from '../core/conduct.ts'
+import type { Exchange, Outcome } from '../core/exchange.ts'
+import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import type { JsonObject } from '../jsonrpc/message.ts'
+import type { Context } from './context.ts'
+import { ToolError } from './definitions.ts'
+import { HandlerContext } from './make-context.ts'
+import { Notices } from './notices.ts'
+
+/**
+ * Runs a handler under its exchange's way of asking, with a context of its own for every run.
+ * @param finish makes the complete result from what the handler returned
+ */
+export async function runHandler(
+  exchange: Exchange,
+  handler: (ctx: Context) => unknown,
+  finish: (returned: unknown) => JsonObject | Promise<JsonObject>,
+): Promise<Outcome> {
+  const notices = new Notices(exchange)
+  try {
+    return await conduct<unknown>(
+      exchange,
+      (round) => new HandlerContext(exchange, round, notices).run(handler),
+      finish,
+    )
+  } finally {
+    notices.close()
+  }
+}
+
+/** Tells the peer what a handler outside of tools wants it to know. */
+export function shownToPeer(error: unknown): never {
+  throw error instanceof ToolError ? new RpcError(ErrorCode.InternalError, error.message) : error
+}
+
+/** Params the protocol does not allow. */
+export function invalidParams(why: string, data?: unknown): RpcError {
+  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`, data)
+}
+
+/** A name or URI as an error message shows it. */
+export function clipped(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text
+}

@@ -1,0 +1,2 @@
+export { memory } from '../links/memory.ts'
+export { type Run, runTwice, type Twice, type TwiceOptions } from './run-twice.ts'

@@ -1,0 +1,283 @@
+import { toStandardJsonSchema } from '@valibot/to-json-schema'
+import { type } from 'arktype'
+import * as v from 'valibot'
+import { describe, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { defineServer, RpcError, reply, ToolError, tool } from '../../src/index.ts'
+import { call, request, text } from './support.ts'
+
+const base = { name: 'shop', version: '1.0.0' }
+
+describe('a call that cannot be made is a protocol error', () => {
+  const server = defineServer({ ...base, tools: { hi: tool({ run: () => 'hi' }) } })
+
+  test.each([
+    ['an unknown tool', { name: 'nope' }, 'Unknown tool: nope'],
+    ['a member of the prototype', { name: 'constructor' }, 'Unknown tool: constructor'],
+    ['__proto__', { name: '__proto__' }, 'Unknown tool: __proto__'],
+    ['no name', {}, '"name" must be a string'],
+    ['arguments that are a list', { name: 'hi', arguments: [] }, '"arguments" must be an object'],
+    ['arguments that are null', { name: 'hi', arguments: null }, '"arguments" must be an object'],
+  ])('%s', async (_, params, message) => {
+    const calling = request(server, 'tools/call', params)
+    await expect(calling).rejects.toBeInstanceOf(RpcError)
+    await expect(calling).rejects.toMatchObject({ code: -32602, message: expect.stringContaining(message) })
+  })
+
+  test('a name of megabytes is not sent back whole', async () => {
+    await expect(call(server, 'x'.repeat(1e6))).rejects.toMatchObject({
+      message: `Unknown tool: ${'x'.repeat(200)}…`,
+    })
+  })
+
+  test('without arguments, as with none', async () => {
+    expect(await call(server, 'hi')).toEqual({ content: [{ type: 'text', text: 'hi' }] })
+    expect(await call(server, 'hi', {})).toEqual({ content: [{ type: 'text', text: 'hi' }] })
+  })
+})
+
+describe('arguments are checked before the tool runs', () => {
+  const run = vi.fn(() => 'ran')
+  const valibot = toStandardJsonSchema(
+    v.object({ city: v.string(), days: v.optional(v.pipe(v.number(), v.maxValue(9))) }),
+  )
+  const server = defineServer({
+    ...base,
+    tools: {
+      zod: tool({ input: z.object({ city: z.string(), days: z.number().max(9).optional() }), run }),
+      valibot: tool({ input: valibot, run }),
+      arktype: tool({ input: type({ city: 'string', 'days?': 'number <= 9' }), run }),
+      plain: tool({
+        input: {
+          type: 'object',
+          properties: { city: { type: 'string' }, days: { maximum: 9 } },
+          required: ['city'],
+        },
+        run,
+      }),
+      none: tool({ run }),
+      later: tool({ input: z.object({ a: z.string().refine(async (a) => a === 'x', 'must be x') }), run }),
+    },
+  })
+
+  test.each(['zod', 'valibot', 'arktype', 'plain'])(
+    '%s: every issue is told with its place',
+    async (name) => {
+      run.mockClear()
+      const result = await call(server, name, { city: 5, days: 10 })
+      expect(result['isError']).toBe(true)
+      expect(text(result)).toMatch(/^Invalid arguments for ".*": .*city.*;.*days/)
+      expect(run).not.toHaveBeenCalled()
+      expect(text(await call(server, name, { city: 'Paris', days: 2 }))).toBe('ran')
+      expect(run).toHaveBeenCalledWith({ city: 'Paris', days: 2 }, expect.anything())
+    },
+  )
+
+  test('a tool without input takes none', async () => {
+    expect(text(await call(server, 'none', { x: 1 }))).toBe(
+      'Invalid arguments for "none": it takes none, so leave out "x"',
+    )
+  })
+
+  test('a validator may take its time', async () => {
+    expect(text(await call(server, 'later', { a: 'y' }))).toContain('a: must be x')
+    expect(text(await call(server, 'later', { a: 'x' }))).toBe('ran')
+  })
+
+  test('thousands of issues are not all told', async () => {
+    const many = defineServer({
+      ...base,
+      tools: { t: tool({ input: z.object({ a: z.array(z.number()) }), run }) },
+    })
+    const said = text(await call(many, 't', { a: Array.from({ length: 5000 }, () => 'x') }))
+    expect(said.length).toBeLessThan(3000)
+    expect(said).toContain('; and 4980 more')
+  })
+
+  test('a validator that breaks is a failure of the tool, not of the connection', async () => {
+    const reported = vi.fn()
+    const broken = z.object({}).refine(() => {
+      throw new Error('secret detail')
+    })
+    const odd = defineServer({ ...base, onError: reported, tools: { t: tool({ input: broken, run }) } })
+    expect(text(await call(odd, 't', {}))).toBe(
+      `"t" failed unexpectedly. What went wrong was written to the server's own log.`,
+    )
+    expect(reported).toHaveBeenCalledOnce()
+  })
+
+  test('defaults and transformations reach the tool', async () => {
+    const seen = vi.fn(() => 'ok')
+    const input = z.object({ n: z.number().default(3), at: z.iso.date().transform((day) => new Date(day)) })
+    await call(defineServer({ ...base, tools: { t: tool({ input, run: seen }) } }), 't', { at: '2026-07-28' })
+    expect(seen).toHaveBeenCalledWith({ n: 3, at: new Date('2026-07-28') }, expect.anything())
+  })
+})
+
+describe('what a tool returns becomes its result', () => {
+  const image = { type: 'image' as const, data: 'AA==', mimeType: 'image/png' }
+  const server = defineServer({
+    ...base,
+    tools: {
+      text: tool({ run: () => 'hello' }),
+      nothing: tool({ run: () => {} }),
+      block: tool({ run: () => image }),
+      blocks: tool({ run: async () => [{ type: 'text' as const, text: 'a' }, image] }),
+      reply: tool({ run: () => reply({ content: 'no', isError: true, meta: { 'example.com/a': 1 } }) }),
+      loose: tool({ run: () => reply({ structured: { a: 1 } }) }),
+      shaped: tool({ output: z.object({ n: z.number() }), run: () => ({ n: 1 }) }),
+      list: tool({ output: z.array(z.string()), run: () => ['a'] }),
+      both: tool({
+        output: z.object({ n: z.number() }),
+        run: () => reply({ content: 'One.', structured: { n: 1 } }),
+      }),
+      refused: tool({
+        output: z.object({ n: z.number() }),
+        run: () => reply({ content: 'No.', isError: true }),
+      }),
+      defaulted: tool({ output: z.object({ n: z.number().default(5) }), run: () => ({}) }),
+      thenable: tool({
+        output: z.object({ n: z.number() }),
+        run: () =>
+          ({
+            ...Promise.resolve(),
+            then: Promise.resolve({ n: 2 }).then.bind(Promise.resolve({ n: 2 })),
+          }) as never,
+      }),
+    },
+  })
+
+  test.each([
+    ['text', { content: [{ type: 'text', text: 'hello' }] }],
+    ['nothing', { content: [] }],
+    ['block', { content: [image] }],
+    ['blocks', { content: [{ type: 'text', text: 'a' }, image] }],
+    ['reply', { content: [{ type: 'text', text: 'no' }], isError: true, _meta: { 'example.com/a': 1 } }],
+    ['loose', { content: [{ type: 'text', text: '{"a":1}' }], structuredContent: { a: 1 } }],
+    ['shaped', { content: [{ type: 'text', text: '{"n":1}' }], structuredContent: { n: 1 } }],
+    ['list', { content: [{ type: 'text', text: '["a"]' }], structuredContent: ['a'] }],
+    ['both', { content: [{ type: 'text', text: 'One.' }], structuredContent: { n: 1 } }],
+    ['refused', { content: [{ type: 'text', text: 'No.' }], isError: true }],
+    ['defaulted', { content: [{ type: 'text', text: '{"n":5}' }], structuredContent: { n: 5 } }],
+    ['thenable', { content: [{ type: 'text', text: '{"n":2}' }], structuredContent: { n: 2 } }],
+  ])('%s', async (name, result) => {
+    expect(await call(server, name)).toEqual(result)
+  })
+})
+
+describe('what goes wrong in a tool', () => {
+  const onError = vi.fn()
+  const fail = (error: unknown) => () => {
+    throw error
+  }
+  const output = z.object({ n: z.number() })
+  const server = defineServer({
+    ...base,
+    onError,
+    tools: {
+      told: tool({ run: fail(new ToolError('The order is closed.')) }),
+      toldLater: tool({ run: async () => fail(new ToolError('Too late.'))() }),
+      protocol: tool({ run: fail(new RpcError(-32000, 'busy', { retry: 1 })) }),
+      secret: tool({ run: fail(new Error('password=hunter2 at /srv/db.ts')) }),
+      oddThrow: tool({ run: fail('password=hunter2') }),
+      // A handler written without types can return anything.
+      wrong: tool({ output, run: () => JSON.parse('{"n":"hunter2"}') }),
+      wrongReply: tool({ output, run: () => reply({ content: 'x', structured: JSON.parse('{}') }) }),
+      missing: tool({ output, run: () => reply({ content: 'x' }) }),
+      noContent: tool({ run: () => JSON.parse('{"n":1}') }),
+      noBlock: tool({ run: () => JSON.parse('[{"type":"video"}]') }),
+      bigint: tool({ run: () => reply({ structured: 10n }) }),
+    },
+  })
+
+  test.each([
+    ['told', 'The order is closed.'],
+    ['toldLater', 'Too late.'],
+  ])('%s: the model is told what the tool says', async (name, said) => {
+    onError.mockClear()
+    expect(await call(server, name)).toEqual({ content: [{ type: 'text', text: said }], isError: true })
+    expect(onError).not.toHaveBeenCalled()
+  })
+
+  test('an RpcError is the answer', async () => {
+    await expect(call(server, 'protocol')).rejects.toMatchObject({ code: -32000, data: { retry: 1 } })
+  })
+
+  test.each(['secret', 'oddThrow', 'noContent', 'noBlock', 'bigint'])(
+    '%s: the reason stays on the server',
+    async (name) => {
+      onError.mockClear()
+      const result = await call(server, name)
+      expect(result['isError']).toBe(true)
+      expect(JSON.stringify(result)).not.toMatch(/hunter2|srv|db\.ts|stack/)
+      expect(text(result)).toContain(`"${name}" failed unexpectedly`)
+      expect(onError).toHaveBeenCalledWith(expect.anything(), { method: 'tools/call', name })
+    },
+  )
+
+  test.each(['wrong', 'wrongReply', 'missing'])(
+    '%s: a result that breaks its schema is not sent',
+    async (name) => {
+      onError.mockClear()
+      const result = await call(server, name)
+      expect(result).toEqual({
+        content: [
+          {
+            type: 'text',
+            text: `"${name}" gave a result that does not satisfy its own output schema, so it was not sent. The fault is the server's.`,
+          },
+        ],
+        isError: true,
+      })
+      expect(onError).toHaveBeenCalledOnce()
+    },
+  )
+
+  test('nothing is reported of a call that was cancelled', async () => {
+    onError.mockClear()
+    const controller = new AbortController()
+    const cancelled = defineServer({
+      ...base,
+      onError,
+      tools: {
+        wait: tool({
+          run: (_, ctx) => new Promise((_, reject) => ctx.signal.addEventListener('abort', reject)),
+        }),
+      },
+    })
+    const calling = call(cancelled, 'wait', {}, { signal: controller.signal })
+    controller.abort()
+    await calling
+    expect(onError).not.toHaveBeenCalled()
+  })
+
+  test('an author who fails to listen does not break the call', async () => {
+    const deaf = defineServer({
+      ...base,
+      onError: fail(new Error('deaf')),
+      tools: { secret: tool({ run: fail(new Error('x')) }) },
+    })
+    expect(await call(deaf, 'secret')).toMatchObject({ isError: true })
+  })
+
+  test('by default failures are written to stderr', async () => {
+    const written = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const error = new Error('x')
+    await call(defineServer({ ...base, tools: { t: tool({ run: fail(error) }) } }), 't')
+    expect(written).toHaveBeenCalledWith('[shop] tools/call t:', error)
+    written.mockRestore()
+  })
+})
+
+test('plain JSON Schema travels untouched', async () => {
+  const input = {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+    $defs: { address: { $anchor: 'a', type: 'object', properties: { street: { type: 'string' } } } },
+    properties: { address: { $ref: '#/$defs/address' }, phone: { type: 'string' } },
+    if: { properties: { phone: { const: 'x' } }, required: ['phone'] },
+    additionalProperties: false,
+  }
+  const server = defineServer({ ...base, tools: { t: tool({ description: 'T', input, run: () => 'ok' }) } })
+  expect(await request(server, 'tools/list')).toMatchObject({ tools: [{ name: 't', inputSchema: input }] })
+})

@@ -1,0 +1,122 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { type Guest, guests } from './guests.ts'
+
+const day = (ahead: number): string => new Date(Date.now() + ahead * 86_400_000).toISOString().slice(0, 10)
+const flight = { origin: 'NYC', destination: 'Barcelona', date: day(60) }
+const vacation = {
+  origin: 'NYC',
+  destination: 'Barcelona',
+  departure: day(60),
+  returnDate: day(67),
+  travelers: 2,
+}
+const confirmed = {
+  action: 'accept',
+  content: { confirmBooking: true, seatPreference: 'aisle', roomType: 'sea view', travelInsurance: true },
+} as const
+
+describe.each(guests)('$name over stdio with the travel server', (kind) => {
+  const folder = mkdtempSync(join(tmpdir(), 'jackfield-interop-'))
+  const elicit = vi.fn<() => typeof confirmed | { action: 'decline' }>()
+  let guest: Guest
+
+  beforeAll(async () => {
+    guest = await kind.connect(
+      {
+        command: process.execPath,
+        args: ['servers/travel/src/main.ts', '--db', ':memory:'],
+        cwd: fileURLToPath(new URL('../..', import.meta.url)),
+      },
+      {
+        elicit,
+        sample: '{"recommendations":[1]}',
+        roots: [{ uri: pathToFileURL(folder).href, name: 'trips' }],
+      },
+    )
+  })
+
+  afterAll(async () => {
+    await guest.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  it('learns who the server is and what it offers', async () => {
+    expect(guest.server).toMatchObject({ name: 'travel' })
+    expect((await guest.tools()).map(({ name }) => name)).toEqual([
+      'searchFlights',
+      'findBestFlight',
+      'bookVacation',
+      'createCalendarEvent',
+      'sendEmail',
+      'saveItinerary',
+    ])
+    expect(await guest.prompts()).toMatchObject([{ name: 'plan-vacation' }])
+    expect(await guest.resources()).toContainEqual(expect.objectContaining({ uri: 'travel://bookings' }))
+    expect(await guest.templates()).toContainEqual(
+      expect.objectContaining({ uriTemplate: 'weather://forecast/{city}/{date}' }),
+    )
+  })
+
+  it('gets structured results that fit the output schema it checks them by', async () => {
+    const { structuredContent, isError } = await guest.call('searchFlights', flight)
+    expect(isError ?? false).toBe(false)
+    expect(structuredContent).toMatchObject({ currency: 'USD', destination: { city: 'Barcelona' } })
+    expect(await guest.call('searchFlights', { ...flight, destination: 'Nowhere' })).toMatchObject({
+      isError: true,
+    })
+  })
+
+  it('lends its model to a tool', async () => {
+    const { structuredContent } = await guest.call('findBestFlight', flight)
+    expect(structuredContent).toMatchObject({ decidedBy: 'model', model: 'test-model' })
+  })
+
+  it('declines a booking, and nothing is booked', async () => {
+    elicit.mockReturnValueOnce({ action: 'decline' })
+    const { structuredContent } = await guest.call('bookVacation', vacation)
+    expect(structuredContent).toEqual({ status: 'declined' })
+    expect(await guest.read('travel://bookings')).toMatchObject([
+      { text: expect.stringMatching(/"bookings": \[\]/) },
+    ])
+  })
+
+  it('confirms a booking, hears of its progress and of the change, and finds it booked once', async () => {
+    elicit.mockReturnValueOnce(confirmed)
+    await guest.watch('travel://bookings')
+    const steps: number[] = []
+    const { structuredContent } = await guest.call('bookVacation', vacation, (done) => steps.push(done))
+    expect(structuredContent).toMatchObject({
+      status: 'booked',
+      booking: { choices: { seatPreference: 'aisle' } },
+    })
+    expect(elicit).toHaveBeenLastCalledWith(
+      expect.objectContaining({ message: expect.stringContaining('confirm your Barcelona vacation') }),
+    )
+    // Client v2 counts the rounds in between by calling the same listener itself.
+    expect(steps).toEqual(expect.arrayContaining([1, 2, 3, 4, 5]))
+    expect(steps.at(-1)).toBe(5)
+    await vi.waitFor(() => expect(guest.heard.updated).toEqual(['travel://bookings']), { timeout: 5000 })
+    const kept = JSON.stringify(await guest.read('travel://bookings'))
+    expect(kept.match(/JF-/g)).toHaveLength(1)
+  })
+
+  it('opens a folder and has an itinerary saved there', async () => {
+    const saved = await guest.call('saveItinerary', { title: 'Barcelona', content: '# Barcelona' })
+    expect(saved.isError ?? false, JSON.stringify(saved)).toBe(false)
+    expect(readdirSync(folder)).toEqual(['barcelona.md'])
+  })
+
+  it('completes arguments and gets the prompt', async () => {
+    expect(await guest.complete('plan-vacation', 'destination', 'barc')).toContain('Barcelona')
+    const messages = await guest.prompt('plan-vacation', {
+      destination: 'Barcelona',
+      duration: '7 days',
+      budget: '$3,000',
+    })
+    expect(JSON.stringify(messages)).toContain('Barcelona')
+  })
+})
