@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { assemble, bestOption } from '../src/domain/package.ts'
+import { assemble, chooseOption } from '../src/domain/package.ts'
 import { findPlace } from '../src/domain/places.ts'
 import type { Order } from '../src/schemas.ts'
 import { Bookings, Calendar, openDatabase, Trips } from '../src/store/index.ts'
@@ -33,8 +33,8 @@ function open(path: string): {
 function order(): Order {
   const origin = findPlace('NYC')
   const destination = findPlace('Barcelona')
-  const outbound = origin && destination && bestOption(origin, destination, '2027-06-15')
-  const inbound = origin && destination && bestOption(destination, origin, '2027-06-22')
+  const outbound = origin && destination && chooseOption(origin, destination, '2027-06-15', 'best')
+  const inbound = origin && destination && chooseOption(destination, origin, '2027-06-22', 'best')
   if (!destination || !outbound || !inbound) throw new Error('no flights')
   const { stay, totalUsd } = assemble(destination.city, outbound, inbound, 1)
   return {

@@ -21,9 +21,18 @@ export function optionById(origin: Place, destination: Place, id: string): Fligh
     : searchOptions(origin, destination, date).find((option) => option.id === id)
 }
 
-/** The option to take where the traveller named none: the best by price, time and comfort; undefined without any. */
-export function bestOption(origin: Place, destination: Place, date: CalendarDate): FlightOption | undefined {
-  return rank(searchOptions(origin, destination, date))[0]
+/** How to choose where the traveller named no flight. */
+export type Preference = 'best' | 'cheapest'
+
+/** The option to take where the traveller named none: by price, time and comfort, or by price alone. */
+export function chooseOption(
+  origin: Place,
+  destination: Place,
+  date: CalendarDate,
+  preference: Preference,
+): FlightOption | undefined {
+  const options = searchOptions(origin, destination, date)
+  return preference === 'best' ? rank(options)[0] : options[0]
 }
 
 /** Adds up flights and a hotel from the day of arrival to the day of return. */

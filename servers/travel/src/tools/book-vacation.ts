@@ -2,7 +2,14 @@ import { type Context, reply, ToolError, tool } from '@jackfield/sdk'
 import { z } from 'zod'
 import { addDays, daysBetween } from '../domain/dates.ts'
 import { orderDetails, tripTitle } from '../domain/itinerary.ts'
-import { assemble, bestOption, optionById, type TripPackage, todayIn } from '../domain/package.ts'
+import {
+  assemble,
+  chooseOption,
+  optionById,
+  type Preference,
+  type TripPackage,
+  todayIn,
+} from '../domain/package.ts'
 import { label, type Place } from '../domain/places.ts'
 import type { FlightOption } from '../domain/schedule.ts'
 import { count, usd } from '../domain/words.ts'
@@ -61,8 +68,7 @@ export const bookVacation = (world: World) =>
           'Nothing was booked. Booking needs the traveller to confirm it in a form (elicitation), which this client cannot show. Connect with a client that can, or give the flights found by searchFlights to the traveller to book.',
         )
       }
-      const trip = planTrip(ctx, wish, origin, destination)
-      checkBudget(wish, trip)
+      const trip = affordableTrip(ctx, wish, origin, destination)
       ctx.progress(3, 5, `Flights and hotel come to ${usd(trip.totalUsd)}`)
 
       const answer = await ctx.elicit({
@@ -108,11 +114,20 @@ function checkDates({ departure, returnDate }: Wish, today: string): void {
   }
 }
 
-function planTrip(ctx: Context, wish: Wish, origin: Place, destination: Place): TripPackage {
-  const outbound = chosen(origin, destination, wish.departure, wish.outboundFlight)
-  ctx.progress(1, 5, `Chose ${outbound.airlines.join(' and ')} for the way out`)
-  const inbound = chosen(destination, origin, wish.returnDate, wish.returnFlight)
-  ctx.progress(2, 5, `Chose ${inbound.airlines.join(' and ')} for the way back`)
+/** The best trip, or the cheapest where the best is over the budget; a `ToolError` when that is over it too. */
+function affordableTrip(ctx: Context, wish: Wish, origin: Place, destination: Place): TripPackage {
+  const best = planTrip(wish, origin, destination, 'best')
+  ctx.progress(1, 5, 'Searched flights both ways')
+  const { budget = Number.POSITIVE_INFINITY } = wish
+  const trip = best.totalUsd <= budget ? best : planTrip(wish, origin, destination, 'cheapest')
+  ctx.progress(2, 5, 'Chose flights and hotel')
+  if (trip.totalUsd > budget) throw new ToolError(overBudget(wish.travelers, budget, trip))
+  return trip
+}
+
+function planTrip(wish: Wish, origin: Place, destination: Place, preference: Preference): TripPackage {
+  const outbound = chosen(origin, destination, wish.departure, wish.outboundFlight, preference)
+  const inbound = chosen(destination, origin, wish.returnDate, wish.returnFlight, preference)
   const arrival = outbound.arrives.slice(0, 10)
   if (arrival >= wish.returnDate) {
     throw new ToolError(
@@ -122,8 +137,14 @@ function planTrip(ctx: Context, wish: Wish, origin: Place, destination: Place): 
   return assemble(destination.city, outbound, inbound, wish.travelers)
 }
 
-function chosen(from: Place, to: Place, date: string, id: string | undefined): FlightOption {
-  const option = id === undefined ? bestOption(from, to, date) : optionById(from, to, id)
+function chosen(
+  from: Place,
+  to: Place,
+  date: string,
+  id: string | undefined,
+  preference: Preference,
+): FlightOption {
+  const option = id === undefined ? chooseOption(from, to, date, preference) : optionById(from, to, id)
   if (option === undefined) {
     throw new ToolError(
       id === undefined
@@ -139,11 +160,8 @@ function chosen(from: Place, to: Place, date: string, id: string | undefined): F
   return option
 }
 
-function checkBudget({ budget, travelers }: Wish, { totalUsd, flightsUsd, stay }: TripPackage): void {
-  if (budget === undefined || totalUsd <= budget) return
-  throw new ToolError(
-    `Nothing was booked: flights (${usd(flightsUsd)}) and hotel (${usd(stay.priceUsd)}) for ${count(travelers, 'traveller')} come to ${usd(totalUsd)}, ${usd(Math.ceil(totalUsd - budget))} over the budget of ${usd(budget)}. Choose cheaper flights with outboundFlight and returnFlight, fewer nights, other dates or a larger budget.`,
-  )
+function overBudget(travelers: number, budget: number, { totalUsd, flightsUsd, stay }: TripPackage): string {
+  return `Nothing was booked: even the cheapest flights left to choose (${usd(flightsUsd)}) and the hotel (${usd(stay.priceUsd)}) for ${count(travelers, 'traveller')} come to ${usd(totalUsd)}, ${usd(Math.ceil(totalUsd - budget))} over the budget of ${usd(budget)}. Try fewer nights, other dates, other flights or a larger budget.`
 }
 
 function refused(action: 'accept' | 'decline' | 'cancel') {

@@ -139,6 +139,22 @@ describe.each(eras)('bookVacation on %s', (era) => {
     expect(structuredContent?.booking?.outbound.id).toBe(outboundFlight)
   })
 
+  test('takes cheaper flights where the best ones are over the budget', async () => {
+    const client = await clientOf(era, accepting({ confirmBooking: true }))
+    const total = async (budget?: number): Promise<number> => {
+      const { structuredContent } = await client.call('bookVacation', {
+        ...wish,
+        ...(budget === undefined ? {} : { budget }),
+      })
+      return structuredContent?.booking?.total ?? Number.NaN
+    }
+    const best = await total()
+    const cheaper = await total(best - 1)
+    expect(cheaper).toBeLessThan(best)
+    const refused = await client.call('bookVacation', { ...wish, budget: cheaper - 1 })
+    expect(textOf(refused)).toContain('$1 over the budget')
+  })
+
   test.each([
     ['a return before the departure', { returnDate: '2027-06-14' }, 'must come after'],
     ['a departure in the past', { departure: '2026-06-15', returnDate: '2026-06-22' }, 'in the past'],
