@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, openSync, rmSync } from 'node:fs'
+import { createWriteStream, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -95,8 +95,9 @@ async function startServer(): Promise<{ url: string; stop(): Promise<void> }> {
   mkdirSync(kept, { recursive: true })
   const log = join(kept, 'server.log')
   const child = spawn(process.execPath, [join(here, 'server.ts'), '--port', '0'], {
-    stdio: ['ignore', 'pipe', values.verbose ? 'inherit' : openSync(log, 'w')],
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
+  child.stderr.pipe(values.verbose ? process.stderr : createWriteStream(log))
   const url = await new Promise<string>((resolve, reject) => {
     let output = ''
     const timer = setTimeout(() => {

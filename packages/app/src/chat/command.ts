@@ -9,6 +9,7 @@ import { answersSurface, readAnswers } from '../surface/answers-file.ts'
 import { terminalSurface } from '../surface/terminal.ts'
 import { converse } from './chat.ts'
 import { commandNames } from './commands.ts'
+import { createFloor } from './floor.ts'
 import { modelsInUse } from './models.ts'
 import { pipedFace } from './piped-face.ts'
 import { terminalFace } from './terminal-face.ts'
@@ -28,6 +29,7 @@ export async function chat(options: ChatOptions, io: Io, output: Output): Promis
     ...(options.root ?? []).map((folder) => ({ uri: pathToFileURL(resolve(io.cwd, folder)).href })),
   ]
   const models = modelsInUse(io.env, options.model, config.models)
+  const answers = options.answers === undefined ? undefined : readAnswers(options.answers)
   await hold(
     {
       servers: config.servers,
@@ -37,34 +39,40 @@ export async function chat(options: ChatOptions, io: Io, output: Output): Promis
       ...config.limits,
     },
     models,
-    surfaceOf(options, io, output),
+    answers === undefined ? undefined : answersSurface(answers, (message) => output.note(message)),
     io,
   )
   return ExitCode.done
 }
 
-/** Starts a host and holds a conversation on it until the person leaves. */
+/**
+ * Starts a host and holds a conversation on it until the person leaves. Questions go to `surface` where one is given,
+ * else to the person at the terminal, else to nobody.
+ */
 export async function hold(
   options: Omit<HostOptions, 'surface' | 'models'>,
   models: ReturnType<typeof modelsInUse>,
-  surface: Surface,
+  surface: Surface | undefined,
   io: Io,
 ): Promise<void> {
+  const interactive = isInteractive(io)
+  const floor = createFloor()
+  const person = interactive
+    ? terminalSurface({
+        input: io.stdin,
+        output: io.stdout,
+        env: io.env,
+        onAsking: (begins) => floor.asking(begins),
+      })
+    : { name: 'no terminal' }
   await using host = createHost({
     ...options,
-    surface,
+    surface: surface ?? person,
     models: [...models],
     info: { name: 'jackfield', title: 'Jackfield', version },
   })
   await host.start()
-  const face = isInteractive(io) ? terminalFace(io, () => commandNames(host)) : pipedFace(io)
+  await floor.free()
+  const face = interactive ? terminalFace(io, floor, () => commandNames(host)) : pipedFace(io)
   await converse(host, models, face)
-}
-
-function surfaceOf(options: ChatOptions, io: Io, output: Output): Surface {
-  if (options.answers !== undefined) {
-    return answersSurface(readAnswers(options.answers), (message) => output.note(message))
-  }
-  if (isInteractive(io)) return terminalSurface({ input: io.stdin, output: io.stdout, env: io.env })
-  return { name: 'no terminal' }
 }

@@ -124,7 +124,8 @@ async function askField(
     const answer = await prompter.select({
       message,
       options: [{ value: 'yes', label: 'Yes' }, { value: 'no', label: 'No' }, ...leaveOut(field)],
-      ...(current !== undefined && { initial: current === true ? 'yes' : 'no' }),
+      // Yes is never where Enter alone leads, unless the server's default says so.
+      initial: current === true ? 'yes' : current === false || field.required ? 'no' : leftOut,
     })
     if (answer === cancelled) return cancelled
     return answer === leftOut ? undefined : answer === 'yes'
@@ -133,7 +134,7 @@ async function askField(
     const answer = await prompter.select({
       message,
       options: [...field.choices.map(safe), ...leaveOut(field)],
-      ...(typeof current === 'string' && { initial: current }),
+      ...(typeof current === 'string' ? { initial: current } : !field.required && { initial: leftOut }),
     })
     return answer === leftOut ? undefined : answer
   }

@@ -4,7 +4,6 @@ import { hold } from '../chat/command.ts'
 import { modelsInUse } from '../chat/models.ts'
 import { CliError, ExitCode } from '../cli/exit.ts'
 import { type Io, isInteractive, type Output } from '../cli/io.ts'
-import { terminalSurface } from '../surface/terminal.ts'
 import { plannedTrip } from './planned-trip.ts'
 import { bundledServers, sampleFolder } from './servers.ts'
 
@@ -35,7 +34,7 @@ export async function start(options: StartOptions, io: Io, output: Output): Prom
       rules: [{ id: 'searching is fine', verdict: 'allow', server: 'travel', tool: 'searchFlights' }],
     },
     modelsInUse(io.env, options.model, []),
-    terminalSurface({ input: io.stdin, output: io.stdout, env: io.env }),
+    undefined,
     io,
   )
   return ExitCode.done

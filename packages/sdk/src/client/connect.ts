@@ -40,8 +40,33 @@ export async function connect(target: Target, given: ConnectOptions = {}): Promi
     capabilities: (era) => answers.capabilities(era),
     probeTimeoutMs: options.probeTimeoutMs ?? defaultProbeMs,
   }
-  const door = new Door(await linkFor(target), options, answers)
+  const links = await linkFor(target)
   const scope = connecting(options, options.signal)
+  try {
+    return await enter(links, options, answers, greeting, scope).catch((error) => {
+      const older = 'older' in links && greeting.versions.some((version) => version < latest) && links.older
+      if (!older || !findsNoEndpoint(error)) throw error
+      return enter(older, options, answers, greeting, scope).catch(() => {
+        // The older transport's failure says less than the first one's.
+        throw scope.signal.aborted ? scope.signal.reason : error
+      })
+    })
+  } catch (error) {
+    throw asConnectError(error)
+  } finally {
+    scope.close()
+  }
+}
+
+/** Meets the server over these links and makes a client of what was learned. */
+async function enter(
+  links: Link | LinkFactory,
+  options: ConnectOptions,
+  answers: Answers,
+  greeting: Greeting,
+  scope: Scope,
+): Promise<Client> {
+  const door = new Door(links, options, answers)
   try {
     scope.signal.throwIfAborted()
     const { wire, facts } = await hello(() => door.open(scope), greeting, scope)
@@ -53,10 +78,15 @@ export async function connect(target: Target, given: ConnectOptions = {}): Promi
     return client
   } catch (error) {
     await door.close()
-    throw asConnectError(error)
-  } finally {
-    scope.close()
+    throw error
   }
+}
+
+/** Whether a URL answered as one does where Streamable HTTP is not spoken. */
+function findsNoEndpoint(error: unknown): boolean {
+  if (!(error instanceof McpError) || error.code !== 'HTTP') return false
+  const { status } = error.details
+  return status === 400 || status === 404 || status === 405
 }
 
 function connecting(options: ConnectOptions, signal?: AbortSignal): Scope {

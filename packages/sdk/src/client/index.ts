@@ -1,6 +1,7 @@
-export type { Fetch, HeaderSource, HttpOptions } from '../links/http.ts'
 export { http } from '../links/http.ts'
+export type { Fetch, HeaderSource, HttpOptions } from '../links/http-request.ts'
 export type { Link, LinkEvents, LinkFactory, LinkRequestOptions } from '../links/link.ts'
+export { sse } from '../links/sse.ts'
 export type { Target } from './connect.ts'
 export { connect } from './connect.ts'
 export type * from './types.ts'

@@ -26,7 +26,8 @@ export interface ChannelEvents {
   lost(error: McpError): void
 }
 
-export type OpenChannel = (events: ChannelEvents) => Promise<Channel>
+/** Opens a channel; the signal aborts when it is no longer wanted, opened or not. */
+export type OpenChannel = (events: ChannelEvents, signal: AbortSignal) => Promise<Channel>
 
 const rememberedIds = 256
 
@@ -38,6 +39,7 @@ export class DuplexLink implements Link {
   readonly #open: OpenChannel
   readonly #pending = new Pending()
   readonly #dropped = new Set<RequestId>()
+  readonly #stop = new AbortController()
   #channel: Channel | undefined
   #events: LinkEvents | undefined
   #tolerance = new Tolerance(() => {})
@@ -57,11 +59,12 @@ export class DuplexLink implements Link {
   async start(events: LinkEvents): Promise<void> {
     this.#events = events
     this.#tolerance = new Tolerance((text) => events.warning(text))
-    this.#channel = await this.#open({
+    const inbound: ChannelEvents = {
       text: (text) => this.#take(text),
       warning: (text) => this.#tolerance.report(text),
       lost: (error) => this.#lost(error),
-    })
+    }
+    this.#channel = await this.#open(inbound, this.#stop.signal)
     if (this.#over !== undefined) {
       await this.#channel.close()
       throw this.#over
@@ -120,6 +123,7 @@ export class DuplexLink implements Link {
     const asked = this.#over === undefined
     this.#over ??= new McpError('CONNECTION_CLOSED', 'The connection was closed by this client')
     this.#pending.fail(this.#over)
+    this.#stop.abort(this.#over)
     await this.#channel?.close()
     if (asked) this.#settle(undefined)
   }

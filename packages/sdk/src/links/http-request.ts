@@ -8,6 +8,15 @@ export type HeaderSource =
   | Readonly<Record<string, string>>
   | (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>)
 
+export interface HttpOptions {
+  /** Headers for every request, such as `Authorization`: fixed, or a function asked each time. */
+  headers?: HeaderSource
+  /** What sends the requests. Default: the global `fetch`. Node's own gives up after 300 s of silence. */
+  fetch?: Fetch
+  /** Bytes of one answer or event. Default 4 MiB. */
+  maxMessageBytes?: number
+}
+
 const maxRedirects = 3
 const redirects = new Set([301, 302, 307, 308])
 const unreachable = new Set([
@@ -25,10 +34,19 @@ export class Endpoint {
   readonly #fetch: Fetch
   readonly #headers: HeaderSource
 
+  static from(url: string | URL, options: HttpOptions): Endpoint {
+    return new Endpoint(url, options.headers ?? {}, options.fetch ?? ((to, init) => fetch(to, init)))
+  }
+
   constructor(url: string | URL, headers: HeaderSource, fetch: Fetch) {
     this.url = endpointUrl(url)
     this.#headers = headers
     this.#fetch = fetch
+  }
+
+  /** Another place of the same server, with the same headers. */
+  at(url: URL): Endpoint {
+    return new Endpoint(url, this.#headers, this.#fetch)
   }
 
   /** Rejects with an McpError when no answer came, or with the signal's reason when it was aborted. */

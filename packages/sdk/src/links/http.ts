@@ -11,8 +11,8 @@ import { isObject } from '../jsonrpc/parse.ts'
 import { encodeHeaderValue } from '../protocol/headers.ts'
 import { MetaKey } from '../protocol/meta.ts'
 import { methods, type ProtocolVersion } from '../protocol/methods.ts'
-import { bodyText, eachEvent, failureOf, mediaType } from './http-answer.ts'
-import { Endpoint, type Fetch, type HeaderSource } from './http-request.ts'
+import { bodyText, discard, eachEvent, failureOf, mediaType } from './http-answer.ts'
+import { Endpoint, type HttpOptions } from './http-request.ts'
 import { followAnswer, keepListening, type Place, type StreamSource } from './http-session.ts'
 import { messagesIn, Tolerance } from './inbound.ts'
 import {
@@ -22,25 +22,17 @@ import {
   type LinkRequestOptions,
   SessionEnded,
 } from './link.ts'
-
-export type { Fetch, HeaderSource }
-
-export interface HttpOptions {
-  /** Headers for every request, such as `Authorization`: fixed, or a function asked each time. */
-  headers?: HeaderSource
-  /** What sends the requests. Default: the global `fetch`. Node's own gives up after 300 s of silence. */
-  fetch?: Fetch
-  /** Bytes of one answer or event. Default 4 MiB. */
-  maxMessageBytes?: number
-}
+import { sse } from './sse.ts'
 
 /**
  * A server behind a URL, reached by Streamable HTTP in whichever era it speaks. Give it to `connect`.
- * Redirects to another origin are refused, and every answer is bounded.
+ * Redirects to another origin are refused, and every answer is bounded. Where there is no such endpoint, the older
+ * HTTP+SSE transport is tried.
  */
 export function http(url: string | URL, options: HttpOptions = {}): LinkFactory {
-  const endpoint = new Endpoint(url, options.headers ?? {}, options.fetch ?? ((to, init) => fetch(to, init)))
-  return () => new HttpLink(endpoint, options.maxMessageBytes ?? limits.messageBytes)
+  const endpoint = Endpoint.from(url, options)
+  const link = (): Link => new HttpLink(endpoint, options.maxMessageBytes ?? limits.messageBytes)
+  return Object.assign(link, { older: sse(url, options) })
 }
 
 /** One request in flight, with the way its response gets back. */
@@ -171,8 +163,7 @@ class HttpLink implements Link {
     if (this.#session !== undefined) {
       await this.#endpoint
         .send('DELETE', headers, undefined, AbortSignal.timeout(goodbyeMs))
-        .then((response) => response.body?.cancel())
-        .catch(() => {})
+        .then(discard, () => {})
     }
     this.#settle(undefined)
   }
@@ -191,7 +182,7 @@ class HttpLink implements Link {
       throw new McpError('PROTOCOL', `The answer to ${message.method} holds no response with the same id`)
     }
     if (type !== 'text/event-stream') {
-      response.body?.cancel().catch(() => {})
+      discard(response)
       throw new McpError(
         'HTTP',
         `${url} answered ${message.method} with status ${response.status} and ${type || 'no content type'}, neither JSON nor an event stream. Is it an MCP endpoint?`,
@@ -210,7 +201,7 @@ class HttpLink implements Link {
 
   async #refused(call: Call, response: Response, signal: AbortSignal): Promise<void> {
     if (response.status === 404 && !call.modern && call.session !== undefined) {
-      response.body?.cancel().catch(() => {})
+      discard(response)
       throw new SessionEnded(false)
     }
     const failure = await failureOf(response, signal, this.#endpoint.url)
@@ -240,11 +231,11 @@ class HttpLink implements Link {
   ): Promise<void> {
     const response = await this.#post(message, session, {}, signal)
     if (response.ok) {
-      bodyText(response, this.#maxBytes, signal, this.#endpoint.url).catch(() => {})
+      discard(response)
       return
     }
     if (response.status === 404 && session !== undefined) {
-      response.body?.cancel().catch(() => {})
+      discard(response)
       throw new SessionEnded(false)
     }
     const failure = await failureOf(response, signal, this.#endpoint.url)

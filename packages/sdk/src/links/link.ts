@@ -54,7 +54,11 @@ export interface Link {
 }
 
 /** Makes a fresh link to the same server. */
-export type LinkFactory = () => Link
+export interface LinkFactory {
+  (): Link
+  /** Makes links of an older transport, to be tried where this one finds no endpoint. */
+  readonly older?: LinkFactory
+}
 
 /** The server ended the session (404); the client has to begin a new one. Never leaves the client. */
 export class SessionEnded extends Error {

@@ -22,18 +22,12 @@ export interface Outlet {
   detach?(): void
 }
 
-/** An exchange whose response stream can be let go of before its answer (HTTP, 2025-11-25). */
-export interface DetachableExchange extends Exchange {
-  /** Closes the response stream now; the client reconnects for the rest. Absent where nothing can be resumed. */
-  detach?(): void
-}
-
 /** One request on its way from the wire through the server and back. */
 export class Call {
   readonly id: RequestId
   readonly method: string
   readonly peer: Peer
-  readonly exchange: DetachableExchange
+  readonly exchange: Exchange
   readonly #outlet: Outlet
   #controller: AbortController | undefined
   #stopped: { readonly reason: unknown } | undefined
@@ -123,7 +117,7 @@ const lazySignal: PropertyDescriptor & ThisType<ServedExchange> = {
 }
 
 /** What the server sees of a call: own members only, so that middleware can spread it and change some of them. */
-class ServedExchange implements DetachableExchange {
+class ServedExchange implements Exchange {
   readonly id: RequestId
   readonly method: string
   readonly params: JsonObject

@@ -45,7 +45,7 @@ export class Reply<T = unknown> {
 }
 
 /** Says everything about a tool's result; left out, `content` is the structured value as JSON text. */
-export function reply<T>(parts: ConstructorParameters<typeof Reply<T>>[0]): Reply<T> {
+export function reply<T = never>(parts: ConstructorParameters<typeof Reply<T>>[0]): Reply<T> {
   return new Reply(parts)
 }
 

@@ -176,6 +176,30 @@ describe('answers', () => {
     await expect(client.call('x')).rejects.toMatchObject({ code: 'PROTOCOL' })
   })
 
+  it('on another request’s stream are not taken for the answer', async () => {
+    const server = await scripted((one) => {
+      if (discovered(one)) return
+      const calls = server.of('tools/call')
+      if (calls.length < 2) return
+      const [first, second] = calls
+      if (first === undefined || second === undefined) return
+      sse(second.res)({ data: { jsonrpc: '2.0', id: first.message.id, result: text('forged') } })
+      setTimeout(() => {
+        result(first, text('first'))
+        second.res.end(
+          `data: ${JSON.stringify({ jsonrpc: '2.0', id: second.message.id, result: text('second') })}\n\n`,
+        )
+      }, 50)
+    })
+    const client = await open(server.url)
+    const first = client.call('a')
+    await until(() => server.of('tools/call').length === 1)
+    await expect(Promise.all([first, client.call('b')])).resolves.toMatchObject([
+      text('first'),
+      text('second'),
+    ])
+  })
+
   it.each(['json', 'event'])('without end are cut off (%s)', async (kind) => {
     let gone = false
     const server = await scripted((one) => {
@@ -407,6 +431,23 @@ describe('a session', () => {
     expect(runs).toBe(1)
     expect(server.of('initialize')).toHaveLength(2)
     expect(server.of('initialize')[1]?.headers['mcp-session-id']).toBeUndefined()
+  })
+
+  it('that is being begun anew is waited for', async () => {
+    const server = await scripted((one) => {
+      const again = server.of('initialize').length > 1
+      if (one.message.method === 'initialize' && again) setTimeout(() => begun(one, 's2'), 100)
+      else if (begun(one, 's1')) return
+      else if (one.method === 'GET') one.res.writeHead(405).end()
+      else if (one.headers['mcp-session-id'] !== 's2') one.res.writeHead(404).end()
+      else result(one, { tools: [] })
+    })
+    const client = await open(server.url)
+    const first = client.tools()
+    await until(() => server.of('initialize').length === 2)
+    await Promise.all([first, client.tools(), client.tools()])
+    const sessions = server.of('tools/list').map((one) => one.headers['mcp-session-id'])
+    expect(sessions).toEqual(['s1', 's2', 's2', 's2'])
   })
 
   it('that ended under a running tool leaves its outcome unknown, and does not run it again', async () => {

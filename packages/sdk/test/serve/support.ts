@@ -7,10 +7,9 @@ import { isObject } from '../../src/jsonrpc/parse.ts'
 import type { ServerCapabilities } from '../../src/protocol/capabilities.ts'
 import type { HeaderPlan } from '../../src/protocol/headers.ts'
 import { MetaKey } from '../../src/protocol/meta.ts'
-import type { DetachableExchange } from '../../src/serve/message.ts'
 import type { Server } from '../../src/server/server.ts'
 
-export type Tool = (args: JsonObject, exchange: DetachableExchange, round: RoundHandle) => unknown
+export type Tool = (args: JsonObject, exchange: Exchange, round: RoundHandle) => unknown
 
 export interface TestServer extends Server {
   /** Failures the peer was not shown. */

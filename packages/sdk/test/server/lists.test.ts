@@ -245,18 +245,6 @@ describe('discovery and routing', () => {
 })
 
 describe('definitions may change', () => {
-  const watched = async (change: (server: Server) => void, server: Server): Promise<unknown[]> => {
-    const stop = new AbortController()
-    const changes = server.changes.watch(() => true, stop.signal)
-    change(server)
-    stop.abort()
-    const seen: unknown[] = []
-    const other = new AbortController()
-    for await (const one of changes) seen.push(one)
-    other.abort()
-    return seen
-  }
-
   test('added, replaced and removed, in place', async () => {
     const server: Server = defineServer({ ...base, tools: { a: tool({ run }), b: tool({ run }) } })
     server.add({ tools: { a: tool({ description: 'new', run }), c: tool({ run }) } })
@@ -288,9 +276,8 @@ describe('definitions may change', () => {
   })
 
   test('watchers hear of what changed, and of nothing else', async () => {
-    const fresh = (): Server => defineServer({ ...base, tools: { a: tool({ run }) }, prompts: {} })
     const told = vi.fn()
-    const server = fresh()
+    const server: Server = defineServer({ ...base, tools: { a: tool({ run }) }, prompts: {} })
     const stop = new AbortController()
     const watching = (async () => {
       for await (const change of server.changes.watch(() => true, stop.signal)) told(change)
@@ -309,6 +296,5 @@ describe('definitions may change', () => {
     ])
     stop.abort()
     await watching
-    expect(await watched((other) => other.remove({ tools: ['nope'] }), fresh())).toEqual([])
   })
 })

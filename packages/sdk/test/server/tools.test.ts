@@ -114,6 +114,21 @@ describe('arguments are checked before the tool runs', () => {
   })
 })
 
+/** As query builders are: a promise that is none of the engine's. */
+class Query<T> implements Promise<T> {
+  readonly [Symbol.toStringTag] = 'Query'
+  readonly #result: Promise<T>
+
+  constructor(value: T) {
+    this.#result = Promise.resolve(value)
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: what makes it a promise
+  then: Promise<T>['then'] = (...callbacks) => this.#result.then(...callbacks)
+  catch: Promise<T>['catch'] = (callback) => this.#result.catch(callback)
+  finally: Promise<T>['finally'] = (callback) => this.#result.finally(callback)
+}
+
 describe('what a tool returns becomes its result', () => {
   const image = { type: 'image' as const, data: 'AA==', mimeType: 'image/png' }
   const server = defineServer({
@@ -136,14 +151,7 @@ describe('what a tool returns becomes its result', () => {
         run: () => reply({ content: 'No.', isError: true }),
       }),
       defaulted: tool({ output: z.object({ n: z.number().default(5) }), run: () => ({}) }),
-      thenable: tool({
-        output: z.object({ n: z.number() }),
-        run: () =>
-          ({
-            ...Promise.resolve(),
-            then: Promise.resolve({ n: 2 }).then.bind(Promise.resolve({ n: 2 })),
-          }) as never,
-      }),
+      query: tool({ output: z.object({ n: z.number() }), run: () => new Query({ n: 2 }) }),
     },
   })
 
@@ -159,7 +167,7 @@ describe('what a tool returns becomes its result', () => {
     ['both', { content: [{ type: 'text', text: 'One.' }], structuredContent: { n: 1 } }],
     ['refused', { content: [{ type: 'text', text: 'No.' }], isError: true }],
     ['defaulted', { content: [{ type: 'text', text: '{"n":5}' }], structuredContent: { n: 5 } }],
-    ['thenable', { content: [{ type: 'text', text: '{"n":2}' }], structuredContent: { n: 2 } }],
+    ['query', { content: [{ type: 'text', text: '{"n":2}' }], structuredContent: { n: 2 } }],
   ])('%s', async (name, result) => {
     expect(await call(server, name)).toEqual(result)
   })

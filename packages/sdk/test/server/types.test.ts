@@ -1,8 +1,10 @@
+import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'
+import * as v from 'valibot'
 import { describe, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import type { ToolArguments, ToolName, ToolResult } from '../../src/client/types.ts'
-import { defineServer, prompt, reply, template, tool } from '../../src/index.ts'
+import { defineServer, inputRequired, prompt, reply, type Server, template, tool } from '../../src/index.ts'
 
 const server = defineServer({
   name: 'shop',
@@ -54,21 +56,88 @@ describe('types from a server value', () => {
     expectTypeOf<ToolName<unknown>>().toBeString()
   })
 
-  it('refuse a result that does not fit the output schema, and a variable the template lacks', () => {
+  it('know what a server lacks', () => {
+    const bare = defineServer({ name: 'bare', version: '1' })
+    expectTypeOf<ToolName<typeof bare>>().toBeNever()
+    expectTypeOf<Server>().toExtend<Server>()
+    const anyServer: Server = server
+    expectTypeOf(anyServer).toEqualTypeOf<Server>()
+  })
+
+  it('refuse an option there is not, and a definition in the wrong place', () => {
+    // @ts-expect-error it is "instructions"
+    defineServer({ name: 'x', version: '1', instuctions: 'typo' })
+    // @ts-expect-error a tool is no prompt
+    defineServer({ name: 'x', version: '1', prompts: { t: tool({ run: () => 'x' }) } })
+  })
+})
+
+describe('types of a definition', () => {
+  const cents = z.object({ cents: z.number() })
+
+  it('refuse a result that does not fit the output schema', () => {
+    // @ts-expect-error the output schema wants a number
+    tool({ output: cents, run: () => ({ cents: 'many' }) })
+    // @ts-expect-error the output schema wants an object
+    tool({ output: cents, run: async () => 'many' })
+    // @ts-expect-error the output schema wants a number
+    tool({ output: cents, run: () => reply({ structured: { cents: 'many' } }) })
+    // @ts-expect-error without an output schema there is text or content
+    tool({ run: () => ({ cents: 1 }) })
+    // @ts-expect-error video is no content
+    tool({ run: () => [{ type: 'video' as const, data: '', mimeType: '' }] })
+  })
+
+  it('accept every way to say a result', () => {
+    tool({ output: cents, run: () => ({ cents: 1 }) })
+    tool({ output: cents, run: async () => ({ cents: 1 }) })
+    tool({ output: cents, run: () => reply({ structured: { cents: 1 }, content: 'One.' }) })
+    tool({ output: cents, run: () => reply({ content: 'Closed.', isError: true }) })
+    tool({ output: cents, run: () => inputRequired({ state: 1 }) })
+    tool({ output: { type: 'object' }, run: () => ({ anything: 1 }) })
+    tool({ run: async () => {} })
+    tool({ run: () => [{ type: 'text', text: 'a' }] })
+    tool({ run: () => reply({ structured: { cents: 1 } }) })
+    tool({ output: z.object({ n: z.number().default(1) }), run: () => ({}) })
+  })
+
+  it('give arguments as the schema makes them', () => {
+    const valibot = toStandardJsonSchema(
+      v.object({
+        at: v.pipe(
+          v.string(),
+          v.transform((day) => new Date(day)),
+        ),
+      }),
+    )
+    tool({ input: valibot, run: ({ at }) => expectTypeOf(at).toEqualTypeOf<Date>() && '' })
+    tool({ input: type({ n: 'number' }), run: ({ n }) => expectTypeOf(n).toBeNumber() && '' })
+    tool({ input: { type: 'object' }, run: ({ any }) => expectTypeOf(any).toBeUnknown() && '' })
+    tool({ run: (args) => expectTypeOf(args).toEqualTypeOf<Record<string, never>>() && '' })
+    // @ts-expect-error there is no such argument
+    tool({ input: z.object({ item: z.string() }), run: ({ thing }) => thing })
+    prompt({ input: z.object({ n: z.coerce.number() }), run: ({ n }) => expectTypeOf(n).toBeNumber() && '' })
+  })
+
+  it('give answers as the question asks', () => {
     tool({
-      output: z.object({ cents: z.number() }),
-      // @ts-expect-error the output schema wants a number
-      run: () => ({ cents: 'many' }),
+      run: async (_, ctx) => {
+        const answer = await ctx.elicit({ message: 'Sure?', schema: z.object({ ok: z.boolean() }) })
+        if (answer.action === 'accept') expectTypeOf(answer.content).toEqualTypeOf<{ ok: boolean }>()
+        // @ts-expect-error there is content only where the answer was yes
+        else answer.content.ok.valueOf()
+      },
     })
+  })
+
+  it('know the variables of a template', () => {
+    // @ts-expect-error there is no such variable
+    template({ uriTemplate: 'weather://{city}', read: ({ town }) => town })
+    // @ts-expect-error there is no such variable to complete
+    template({ uriTemplate: 'weather://{city}', complete: { town: () => [] }, read: ({ city }) => city })
     template({
-      uriTemplate: 'weather://{city}',
-      // @ts-expect-error there is no such variable
-      read: ({ town }) => town,
-    })
-    tool({
-      input: z.object({ item: z.string() }),
-      // @ts-expect-error there is no such argument
-      run: ({ thing }) => thing,
+      uriTemplate: 'file://{/path*}',
+      read: ({ path }) => expectTypeOf(path).toEqualTypeOf<string[]>() && '',
     })
   })
 })

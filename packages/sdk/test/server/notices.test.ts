@@ -1,0 +1,206 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { type Context, defineServer, tool } from '../../src/index.ts'
+import type { LoggingLevel } from '../../src/protocol/definitions.ts'
+import type { ServerNotification } from '../../src/protocol/methods.ts'
+import { eras, exchange } from './support.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** What a tool's run tells the caller, in order, up to its answer. */
+async function told(
+  run: (ctx: Context, sent: readonly ServerNotification[]) => unknown,
+  options: { token?: unknown; logLevel?: LoggingLevel } = { token: 'p1' },
+): Promise<ServerNotification[]> {
+  const sent: ServerNotification[] = []
+  const server = defineServer({
+    name: 'shop',
+    version: '1.0.0',
+    tools: {
+      t: tool({
+        run: async (_, ctx) => {
+          await run(ctx, sent)
+          return 'done'
+        },
+      }),
+    },
+  })
+  const _meta = options.token === undefined ? {} : { progressToken: options.token }
+  const over = server.handle(
+    exchange(
+      'tools/call',
+      { name: 't', _meta },
+      { peer: { logLevel: options.logLevel }, notify: (notification) => sent.push(notification) },
+    ),
+  )
+  await vi.advanceTimersByTimeAsync(120_000)
+  await over
+  return sent
+}
+
+const values = (sent: ServerNotification[]) =>
+  sent.map(({ params }) => ('progress' in params ? params.progress : undefined))
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+describe('progress', () => {
+  test('carries the token the caller gave, and what is known', async () => {
+    expect(
+      await told((ctx) => {
+        ctx.progress(0.5)
+        ctx.progress(1, 2, 'Half way')
+      }),
+    ).toEqual([
+      { method: 'notifications/progress', params: { progressToken: 'p1', progress: 0.5 } },
+      {
+        method: 'notifications/progress',
+        params: { progressToken: 'p1', progress: 1, total: 2, message: 'Half way' },
+      },
+    ])
+  })
+
+  test('a token may be the number 0', async () => {
+    expect(await told((ctx) => ctx.progress(1), { token: 0 })).toMatchObject([
+      { params: { progressToken: 0 } },
+    ])
+  })
+
+  test.each([undefined, null, 1.5, {}])('without a token (%s) nothing is sent', async (token) => {
+    expect(await told((ctx) => ctx.progress(1), { token })).toEqual([])
+  })
+
+  test('only ever increases', async () => {
+    const sent = await told((ctx) => {
+      for (const value of [1, 1, 0, Number.NaN, 3, 2, 4]) ctx.progress(value)
+    })
+    expect(values(sent)).toEqual([1, 3, 4])
+  })
+
+  test('a flood is thinned out, and its last value is sent before the answer', async () => {
+    const sent = await told((ctx) => {
+      for (let i = 1; i <= 10_000; i++) ctx.progress(i)
+    })
+    expect(sent).toHaveLength(101)
+    expect(values(sent).at(-1)).toBe(10_000)
+  })
+
+  test('a value held back is sent when its time comes, not only at the end', async () => {
+    const lasts: (number | undefined)[] = []
+    await told(async (ctx, sent) => {
+      for (let i = 1; i <= 200; i++) ctx.progress(i)
+      lasts.push(values([...sent]).at(-1))
+      await wait(60)
+      lasts.push(values([...sent]).at(-1))
+    })
+    expect(lasts).toEqual([100, 200])
+  })
+
+  test('at a steady pace nothing is left out', async () => {
+    const sent = await told(async (ctx) => {
+      for (let i = 1; i <= 300; i++) {
+        ctx.progress(i)
+        await wait(60)
+      }
+    })
+    expect(sent).toHaveLength(300)
+  })
+
+  test('stops with the answer', async () => {
+    let late: (() => void) | undefined
+    const sent = await told((ctx) => {
+      ctx.progress(1)
+      late = () => {
+        ctx.progress(2)
+        ctx.log('error', 'late')
+      }
+    })
+    late?.()
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(values(sent)).toEqual([1])
+  })
+})
+
+describe('log messages', () => {
+  const all = (ctx: Context) => {
+    ctx.log('debug', 'a')
+    ctx.log('info', { b: 1 }, 'db')
+    ctx.log('error', 'c')
+  }
+
+  test('none where the caller wants none', async () => {
+    expect(await told(all, {})).toEqual([])
+  })
+
+  test('from the wanted level up', async () => {
+    expect(await told(all, { logLevel: 'info' })).toEqual([
+      { method: 'notifications/message', params: { level: 'info', logger: 'db', data: { b: 1 } } },
+      { method: 'notifications/message', params: { level: 'error', data: 'c' } },
+    ])
+    expect(await told(all, { logLevel: 'emergency' })).toEqual([])
+  })
+
+  test('what JSON cannot carry becomes text', async () => {
+    const cyclic: Record<string, unknown> = {}
+    cyclic['self'] = cyclic
+    const sent = await told(
+      (ctx) => {
+        for (const data of [cyclic, 10n, undefined, new TypeError('odd')]) ctx.log('error', data)
+      },
+      { logLevel: 'debug' },
+    )
+    expect(sent.map(({ params }) => ('data' in params ? params.data : undefined))).toEqual([
+      '[object Object]',
+      '10',
+      'undefined',
+      'TypeError: odd',
+    ])
+  })
+
+  test.each<[LoggingLevel, LoggingLevel]>([
+    ['debug', 'warning'],
+    ['error', 'error'],
+  ])('a flood is cut, which is told at a level the caller wants (%s)', async (logLevel, level) => {
+    const sent = await told(
+      (ctx) => {
+        for (let i = 0; i < 1000; i++) ctx.log('error', i)
+      },
+      { logLevel },
+    )
+    expect(sent).toHaveLength(101)
+    expect(sent.at(-1)).toMatchObject({
+      params: { level, data: '900 log messages were left out: at most 20 a second are sent' },
+    })
+  })
+})
+
+test('what already happened is not told again when a handler runs again', async () => {
+  vi.useRealTimers()
+  const told = vi.fn()
+  const server = defineServer({
+    name: 'shop',
+    version: '1.0.0',
+    use: [
+      (one, next) =>
+        next({ ...one, notify: ({ params }) => told('progress' in params ? params.progress : params) }),
+    ],
+    tools: {
+      t: tool({
+        run: async (_, ctx) => {
+          ctx.progress(1)
+          await ctx.elicit({ message: 'First?', schema: z.object({}) })
+          ctx.progress(2)
+          await ctx.elicit({ message: 'Second?', schema: z.object({}) })
+          ctx.progress(3)
+          return 'done'
+        },
+      }),
+    },
+  })
+  const params = { name: 't', _meta: { progressToken: 1 } }
+  await eras.replay(server, 'tools/call', params, () => Promise.resolve({ action: 'accept', content: {} }))
+  expect(told.mock.calls.flat()).toEqual([1, 2, 3])
+})
