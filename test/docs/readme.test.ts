@@ -11,7 +11,9 @@ describe('the README', () => {
   it('shows the server and the client of the quickstart as they are', async () => {
     const readme = await readFile(`${root}README.md`, 'utf8')
     for (const file of ['server.ts', 'client.ts']) {
-      expect(readme).toContain(`\`\`\`ts\n${await readFile(`${root}examples/quickstart/${file}`, 'utf8')}\`\`\``)
+      expect(readme).toContain(
+        `\`\`\`ts\n${await readFile(`${root}examples/quickstart/${file}`, 'utf8')}\`\`\``,
+      )
     }
   })
 

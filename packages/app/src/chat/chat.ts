@@ -6,7 +6,7 @@ import {
   type Model,
   ModelError,
 } from '@jackfield/host'
-import type { SamplingMessage } from '@jackfield/sdk'
+import { McpError, RpcError, type SamplingMessage } from '@jackfield/sdk'
 import { CliError } from '../cli/exit.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
@@ -29,10 +29,11 @@ export async function converse(
   host: Host,
   models: readonly [Model, ...Model[]],
   face: ChatFace,
+  env: NodeJS.ProcessEnv,
 ): Promise<void> {
   const { palette } = face
   const talk = createConversation({ host, model: models[0] })
-  const state: ChatState = { host, models, talk, attached: [] }
+  const state: ChatState = { host, models, talk, attached: [], env }
   const off = host.on((event) => tell(event, face))
   try {
     greet(state, face)
@@ -69,6 +70,14 @@ async function handle(line: string, state: ChatState, face: ChatFace): Promise<'
   }
 }
 
+/** What is told of a turn that did not end by itself. */
+const endings: Readonly<Record<string, string>> = {
+  cancelled: 'Stopped.',
+  maxTokens: 'The answer was cut off at its token limit.',
+  maxTurns: 'Stopped after too many rounds of tool calls. Say "go on" to continue.',
+  contentFilter: 'The provider withheld a part of the answer.',
+}
+
 /** One turn: what was attached goes along, the answer is written as it comes. */
 async function say(messages: SamplingMessage[], state: ChatState, face: ChatFace): Promise<void> {
   const { palette } = face
@@ -79,6 +88,7 @@ async function say(messages: SamplingMessage[], state: ChatState, face: ChatFace
     face.write(`${midLine ? '\n' : ''}${text}\n`)
     midLine = false
   }
+  let ended: string | undefined
   try {
     const turn = await state.talk.say([...attached, ...messages], {
       signal,
@@ -89,19 +99,12 @@ async function say(messages: SamplingMessage[], state: ChatState, face: ChatFace
       onToolCall: (event) =>
         begin(event.type === 'start' ? describeCall(event, palette) : describeEnd(event, palette)),
     })
-    if (midLine) face.write('\n')
-    if (turn.stopReason === 'cancelled') face.write(`${palette.yellow('Stopped.')}\n`)
-    if (turn.stopReason === 'maxTokens')
-      face.write(`${palette.yellow('The answer was cut off at its token limit.')}\n`)
-    if (turn.stopReason === 'maxTurns') {
-      face.write(
-        `${palette.yellow(`Stopped after ${turn.rounds} rounds of tool calls. Say "go on" to continue.`)}\n`,
-      )
-    }
+    ended = endings[turn.stopReason]
   } finally {
     if (midLine) face.write('\n')
     done()
   }
+  if (ended !== undefined) face.write(`${palette.yellow(ended)}\n`)
 }
 
 function greet({ host, talk }: ChatState, face: ChatFace): void {
@@ -169,7 +172,8 @@ function isExpected(error: unknown): error is Error {
   return (
     error instanceof CliError ||
     error instanceof ModelError ||
-    (error instanceof Error &&
-      (error.name === 'McpError' || error.name === 'RpcError' || error.name === 'AbortError'))
+    error instanceof McpError ||
+    error instanceof RpcError ||
+    (error instanceof Error && error.name === 'AbortError')
   )
 }

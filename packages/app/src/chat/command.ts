@@ -3,6 +3,7 @@ import { pathToFileURL } from 'node:url'
 import { createHost, type HostOptions, type Surface } from '@jackfield/host'
 import { ExitCode } from '../cli/exit.ts'
 import { type Io, isInteractive, type Output } from '../cli/io.ts'
+import { modelsInUse } from '../cli/models.ts'
 import { readConfig } from '../cli/target.ts'
 import { version } from '../cli/version.ts'
 import { answersSurface, readAnswers } from '../surface/answers-file.ts'
@@ -10,7 +11,6 @@ import { terminalSurface } from '../surface/terminal.ts'
 import { converse } from './chat.ts'
 import { commandNames } from './commands.ts'
 import { createFloor } from './floor.ts'
-import { modelsInUse } from './models.ts'
 import { pipedFace } from './piped-face.ts'
 import { terminalFace } from './terminal-face.ts'
 
@@ -74,5 +74,5 @@ export async function hold(
   await host.start()
   await floor.free()
   const face = interactive ? terminalFace(io, floor, () => commandNames(host)) : pipedFace(io)
-  await converse(host, models, face)
+  await converse(host, models, face, io.env)
 }

@@ -1,13 +1,8 @@
-import {
-  type Conversation,
-  type Host,
-  type Model,
-  modelsFromEnvironment,
-  promptMessages,
-} from '@jackfield/host'
+import { type Conversation, type Host, type Model, promptMessages } from '@jackfield/host'
 import type { SamplingMessage } from '@jackfield/sdk'
 import { argumentsFrom, requireAll, textArguments } from '../cli/arguments.ts'
 import { usageError } from '../cli/exit.ts'
+import { modelsInUse } from '../cli/models.ts'
 import { activityTable } from '../output/activity.ts'
 import { pretty, promptResult, readResult, toolResult } from '../output/content.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -20,6 +15,8 @@ export interface ChatState {
   talk: Conversation
   /** Goes along with what the person says next. */
   attached: SamplingMessage[]
+  /** Where keys of further models are. */
+  env: NodeJS.ProcessEnv
 }
 
 /** What a command leads to. */
@@ -272,17 +269,7 @@ function model(words: string[], state: ChatState, face: ChatFace): CommandOutcom
     return done
   }
   const known = state.models.find((one) => one.id === wanted || one.id.endsWith(`/${wanted}`))
-  state.talk.model = known ?? fromEnvironment(wanted)
+  state.talk.model = known ?? modelsInUse(state.env, wanted, [])[0]
   face.write(`${state.talk.model.id} answers from now on.\n`)
   return done
-}
-
-function fromEnvironment(wanted: string): Model {
-  try {
-    const [found] = modelsFromEnvironment({ ...process.env, JACKFIELD_MODEL: wanted })
-    if (found !== undefined) return found
-  } catch (error) {
-    throw usageError(error instanceof Error ? error.message : String(error))
-  }
-  throw usageError(`There is no model "${wanted}".`)
 }

@@ -1,10 +1,14 @@
+import type { Readable, Writable } from 'node:stream'
 import { type Palette, paletteFor } from '../output/palette.ts'
+
+/** A stream that may be a terminal. */
+export type TextStream = Writable & { isTTY?: boolean; columns?: number }
 
 /** What a command has of the world outside: its streams, variables and folder. */
 export interface Io {
-  stdin: NodeJS.ReadStream
-  stdout: NodeJS.WriteStream
-  stderr: NodeJS.WriteStream
+  stdin: Readable & { isTTY?: boolean }
+  stdout: TextStream
+  stderr: TextStream
   env: NodeJS.ProcessEnv
   cwd: string
   /** Aborted by Ctrl+C. */

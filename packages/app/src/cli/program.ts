@@ -1,16 +1,8 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import type { ChatOptions } from '../chat/command.ts'
-import { call } from '../commands/call.ts'
-import { complete } from '../commands/complete.ts'
 import type { CommandContext, ServerOptions } from '../commands/context.ts'
-import { prompts, resources, tools } from '../commands/list.ts'
-import { prompt } from '../commands/prompt.ts'
-import { read } from '../commands/read.ts'
-import { servers } from '../commands/servers.ts'
-import { watch } from '../commands/watch.ts'
 import type { StartOptions } from '../start/command.ts'
 import { ExitCode } from './exit.ts'
-import { failureOf } from './failure.ts'
 import { createOutput, type Io } from './io.ts'
 import { version } from './version.ts'
 
@@ -46,11 +38,11 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     })
     .exitOverride()
 
-  /** A command about one server. */
+  /** A command about one server. What it needs is imported when it is used, so that help and mistakes cost nothing. */
   function server<O extends ServerOptions>(
     usage: string,
     description: string,
-    run: (context: CommandContext<O>) => Promise<ExitCode>,
+    load: () => Promise<(context: CommandContext<O>) => Promise<ExitCode>>,
     extend: (command: Command) => Command = (same) => same,
   ): void {
     const [name = '', ...rest] = usage.split(' ')
@@ -61,27 +53,51 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
       .argument('[words...]')
       .action(async (words: string[], options: O) => {
         json = options.json === true
+        const run = await load()
         code = await run({ words, command, options, io, output: createOutput(io, json) })
       })
     withServerOptions(extend(made))
   }
 
-  server('tools <target> [tool]', 'list the tools of a server, or show one in full', tools)
-  server('resources <target>', 'list the resources and templates of a server', resources)
-  server('prompts <target>', 'list the prompts of a server', prompts)
-  server('call <target> <tool> [key=value...]', 'call a tool', call, (made) =>
-    made.option('--args <json>', 'arguments as one JSON object, or @file with one; sent unchecked'),
+  const lists = () => import('../commands/list.ts')
+  server(
+    'tools <target> [tool]',
+    'list the tools of a server, or show one in full',
+    async () => (await lists()).tools,
   )
-  server('read <target> <uri>', 'read a resource', read, (made) =>
-    made.option('-o, --output <file>', 'write the contents to a file'),
+  server(
+    'resources <target>',
+    'list the resources and templates of a server',
+    async () => (await lists()).resources,
   )
-  server('prompt <target> <name> [key=value...]', 'get a prompt', prompt)
+  server('prompts <target>', 'list the prompts of a server', async () => (await lists()).prompts)
+  server(
+    'call <target> <tool> [key=value...]',
+    'call a tool',
+    async () => (await import('../commands/call.ts')).call,
+    (made) => made.option('--args <json>', 'arguments as one JSON object, or @file with one; sent unchecked'),
+  )
+  server(
+    'read <target> <uri>',
+    'read a resource',
+    async () => (await import('../commands/read.ts')).read,
+    (made) => made.option('-o, --output <file>', 'write the contents to a file'),
+  )
+  server(
+    'prompt <target> <name> [key=value...]',
+    'get a prompt',
+    async () => (await import('../commands/prompt.ts')).prompt,
+  )
   server(
     'complete <target> <prompt|template> <argument> <value> [key=value...]',
     'ask for completions of an argument; key=value are arguments already chosen',
-    complete,
+    async () => (await import('../commands/complete.ts')).complete,
   )
-  server('watch <target> [uri...]', 'tell of changes until Ctrl+C', watch)
+  server(
+    'watch <target> [uri...]',
+    'tell of changes until Ctrl+C',
+    async () => (await import('../commands/watch.ts')).watch,
+  )
 
   program
     .command('servers')
@@ -90,6 +106,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     .addOption(jsonOption())
     .action(async (options: { config?: string; json?: boolean }) => {
       json = options.json === true
+      const { servers } = await import('../commands/servers.ts')
       code = await servers(options, io, createOutput(io, json))
     })
 
@@ -124,6 +141,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   } catch (error) {
     // Commander has already written its message, or the help that was asked for.
     if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.usage
+    const { failureOf } = await import('./failure.ts')
     const failure = failureOf(error, io.signal.aborted)
     const { exitCode, ...told } = failure
     io.stderr.write(json ? `${JSON.stringify({ error: told })}\n` : `${failure.message}\n`)

@@ -1,11 +1,12 @@
 import type { ProgressReport } from '@jackfield/sdk/client'
 import { oneLine } from '../output/sanitize.ts'
 import { widthOf } from '../output/width.ts'
+import type { TextStream } from './io.ts'
 
 const bar = 24
 
 /** Shows the progress of a call on one line of a terminal; does nothing elsewhere. */
-export function progressLine(stream: NodeJS.WriteStream): {
+export function progressLine(stream: TextStream): {
   report(progress: ProgressReport): void
   clear(): void
 } {

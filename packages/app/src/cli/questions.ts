@@ -32,11 +32,11 @@ export function answersThrough(
         sampling: { tools: true },
         async onSample(asked, context): Promise<CreateMessageResult> {
           const { signal } = context
-          const about1 = about(context)
+          const asking = about(context)
           const before = await samplingRequest(
             {
               kind: 'sampling-request',
-              ...about1,
+              ...asking,
               params: asked,
               model: model.id,
               why: 'it is the model in use',
@@ -63,7 +63,7 @@ export function answersThrough(
             model: reply.model,
             stopReason: reply.stopReason,
           }
-          const after = await samplingResult({ kind: 'sampling-result', ...about1, params, result }, signal)
+          const after = await samplingResult({ kind: 'sampling-result', ...asking, params, result }, signal)
           if (after.verdict === 'deny') throw refused(after.reason)
           return after.result ?? result
         },

@@ -1,4 +1,4 @@
-import { type Model, modelsFromEnvironment, offlineModel, type Surface } from '@jackfield/host'
+import type { Model, Surface } from '@jackfield/host'
 import { McpError, RpcError } from '@jackfield/sdk'
 import { type Client, type ConnectOptions, connect, http } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
@@ -7,6 +7,7 @@ import { type Answers, answersSurface, modelsNamed } from '../surface/answers-fi
 import { terminalSurface } from '../surface/terminal.ts'
 import { CliError, ExitCode } from './exit.ts'
 import { type Io, isInteractive, type Output } from './io.ts'
+import { modelsInUse } from './models.ts'
 import { answersThrough } from './questions.ts'
 import { revisionsFor } from './revisions.ts'
 import type { Target } from './target.ts'
@@ -53,6 +54,7 @@ export async function openSession(
         })
   const revisions = revisionsFor(options)
   const surface = surfaceFor(options.answers, io, output)
+  const models = surface === undefined ? [] : modelsFor(options.answers, io)
   const timeoutMs = options.timeout === undefined ? undefined : options.timeout * 1000
   try {
     const client = await connect(link, {
@@ -61,15 +63,12 @@ export async function openSession(
       logLevel: 'info',
       ...(revisions !== undefined && { revisions }),
       ...(timeoutMs !== undefined && { timeoutMs, connectTimeoutMs: timeoutMs }),
-      ...(surface !== undefined &&
-        answersThrough(surface, target.name, modelsFor(options.answers, io), target.config?.roots ?? [])),
+      ...(surface !== undefined && answersThrough(surface, target.name, models, target.config?.roots ?? [])),
       onLog: ({ level, logger, data }) => {
         const from = logger === undefined ? '' : ` ${oneLine(logger)}`
         output.note(`[${level}]${from}: ${plain(typeof data === 'string' ? data : JSON.stringify(data))}`)
       },
-      onWarning: (message) => {
-        if (options.verbose === true) output.note(`! ${oneLine(message)}`)
-      },
+      onWarning: (message) => output.note(`! ${oneLine(message)}`),
       ...(options.verbose === true && {
         onMessage: (direction, message) =>
           output.note(`${direction === 'sent' ? '→' : '←'} ${plain(JSON.stringify(message))}`),
@@ -90,11 +89,10 @@ function surfaceFor(answers: Answers | undefined, io: Io, output: Output): Surfa
   return terminalSurface({ input: io.stdin, output: io.stderr, env: io.env })
 }
 
-function modelsFor(answers: Answers | undefined, io: Io): Model[] {
-  if (answers === undefined) return modelsFromEnvironment(io.env)
-  const [named] = modelsNamed(answers)
-  if (named === undefined || named === 'offline') return [offlineModel]
-  return modelsFromEnvironment({ ...io.env, JACKFIELD_MODEL: named })
+/** An answers file decides alone which model may answer, so that a run does not depend on the keys at hand. */
+function modelsFor(answers: Answers | undefined, io: Io): readonly Model[] {
+  const named = answers === undefined ? undefined : (modelsNamed(answers)[0] ?? 'offline')
+  return modelsInUse(io.env, named, [])
 }
 
 function cannotConnect(target: Target, error: unknown, said: readonly string[]): CliError {

@@ -24,7 +24,7 @@ export async function checkTrip(
 
   const bookings = records(await json(host, 'travel://bookings'), 'bookings')
   const [booking] = bookings
-  const reference = String(booking?.id)
+  const reference = booking === undefined ? '(none)' : String(booking.id)
   await check(`travel://bookings holds the booking ${reference}, once`, async () =>
     bookings.length === 1 && booking?.departure === wish.departure
       ? undefined
@@ -71,10 +71,19 @@ export async function checkTrip(
 }
 
 /** What a resource of the travel server holds, as JSON. */
-export async function json(host: Host, uri: string): Promise<unknown> {
+async function json(host: Host, uri: string): Promise<unknown> {
   const { contents } = await host.read('travel', uri)
   const [first] = contents
-  return first !== undefined && 'text' in first ? JSON.parse(first.text) : undefined
+  return first !== undefined && 'text' in first ? parsed(first.text) : undefined
+}
+
+/** The JSON value of a text; undefined where it is none. */
+export function parsed(value: string): unknown {
+  try {
+    return JSON.parse(value)
+  } catch {
+    return undefined
+  }
 }
 
 /** The objects in a list, or in the member of that name. */

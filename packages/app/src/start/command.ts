@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { hold } from '../chat/command.ts'
-import { modelsInUse } from '../chat/models.ts'
 import { CliError, ExitCode } from '../cli/exit.ts'
 import { type Io, isInteractive, type Output } from '../cli/io.ts'
+import { modelsInUse } from '../cli/models.ts'
 import { plannedTrip } from './planned-trip.ts'
 import { bundledServers, sampleFolder } from './servers.ts'
 

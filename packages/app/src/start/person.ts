@@ -2,6 +2,7 @@ import type { Surface } from '@jackfield/host'
 import type { ElicitResult } from '@jackfield/sdk'
 import { planForm } from '../forms/fields.ts'
 import { oneLine } from '../output/sanitize.ts'
+import { parsed, records } from './checks.ts'
 import type { Transcript } from './transcript.ts'
 
 /** What the scripted person answers in forms, by field. */
@@ -78,12 +79,8 @@ export function scriptedPerson(transcript: Transcript, planner: string): Surface
 
 /** Recommendations one under the other, since JSON is hard to read. */
 function answerText(text: string): string {
-  try {
-    const { recommendations } = JSON.parse(text)
-    return recommendations
-      .map((entry: { id: string; reason: string }, n: number) => `${n + 1}. ${entry.id}: ${entry.reason}`)
-      .join('\n')
-  } catch {
-    return text
-  }
+  const list = records(parsed(text), 'recommendations')
+  return list.length === 0
+    ? text
+    : list.map((entry, n) => `${n + 1}. ${entry.id}: ${entry.reason}`).join('\n')
 }

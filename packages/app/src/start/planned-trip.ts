@@ -10,13 +10,13 @@ import {
   type ToolCallEvent,
 } from '@jackfield/host'
 import type { SamplingMessage } from '@jackfield/sdk'
-import { modelsInUse } from '../chat/models.ts'
 import { CliError, ExitCode } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
+import { modelsInUse } from '../cli/models.ts'
 import { version } from '../cli/version.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { activityLines } from './activity-lines.ts'
-import { checkTrip, records, text } from './checks.ts'
+import { checkTrip, parsed, records, text } from './checks.ts'
 import type { StartOptions } from './command.ts'
 import { scriptedPerson } from './person.ts'
 import { picture } from './picture.ts'
@@ -198,14 +198,6 @@ function nextSummer(now: Date): string {
 function calendarWords(value: string): string {
   const events = records(parsed(value), 'events')
   return `${events.length} events: ${events.map((event) => `${event.title} (${event.start})`).join(', ')}`
-}
-
-function parsed(value: string): unknown {
-  try {
-    return JSON.parse(value)
-  } catch {
-    return undefined
-  }
 }
 
 function firstLine(words: string): string {

@@ -30,9 +30,9 @@ export async function bundledServers(options: { database: string; folder: string
 async function programOf(name: string): Promise<string | undefined> {
   try {
     const file = createRequire(import.meta.url).resolve(`${name}/package.json`)
-    const { bin } = JSON.parse(await readFile(file, 'utf8'))
-    const [program] = typeof bin === 'string' ? [bin] : Object.values(bin ?? {})
-    return typeof program === 'string' ? join(dirname(file), program) : undefined
+    const manifest: { bin?: string | Record<string, string> } = JSON.parse(await readFile(file, 'utf8'))
+    const [program] = typeof manifest.bin === 'string' ? [manifest.bin] : Object.values(manifest.bin ?? {})
+    return program === undefined ? undefined : join(dirname(file), program)
   } catch {
     return undefined
   }

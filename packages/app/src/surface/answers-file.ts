@@ -36,6 +36,7 @@ export function readAnswers(file: string): Answers {
   }
   const problem = problemWithAnswers(value)
   if (problem !== undefined) throw usageError(`The answers file "${file}" is wrong: ${problem}`)
+  // Checked in full just before.
   return value as Answers
 }
 

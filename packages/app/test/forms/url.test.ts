@@ -14,6 +14,15 @@ describe('a URL to visit', () => {
     expect(parts.before + parts.host + parts.after).toBe(href)
   })
 
+  test('is never cut at a name that only stands before the @', () => {
+    const { parts } = planVisit('https://evil.example:evil.example@evil.example/evil.example')
+    expect(parts).toEqual({
+      before: 'https://evil.example:evil.example@',
+      host: 'evil.example',
+      after: '/evil.example',
+    })
+  })
+
   test.each([
     ['https://example.org/', []],
     ['https://example.org/%2e%2e/', []],

@@ -59,7 +59,7 @@ describe('an answers file', () => {
   test('leaves a question without a fitting entry unanswered, and never says no for the person', async () => {
     const told: string[] = []
     const surface = answersSurface(
-      { elicitation: [{ match: 'a', action: 'accept', content: { n: 'x' } }] as never },
+      { elicitation: [{ match: 'a', action: 'accept', content: { n: 'x' } }] },
       (message) => told.push(message),
     )
     await expect(surface.elicitation?.(elicitation(form('zzz')), never)).rejects.toThrow('no matching entry')

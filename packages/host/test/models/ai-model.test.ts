@@ -291,6 +291,50 @@ describe('tools', () => {
   })
 })
 
+test('what Gemini marks a call with goes back to it, and to nobody else', async () => {
+  const part = {
+    functionCall: { name: 'weather__get_forecast_v2', args: { city: 'Oslo' } },
+    thoughtSignature: 'sig-g',
+  }
+  const answer = (parts: unknown[]) => ({
+    json: {
+      candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP', index: 0 }],
+      usageMetadata: { promptTokenCount: 11, candidatesTokenCount: 7, totalTokenCount: 18 },
+      modelVersion: 'gemini-test-1',
+    },
+  })
+  await using server = await provider(answer([part]), answer([{ text: 'Snow.' }]))
+  const model = first({
+    GEMINI_API_KEY: 'key-g',
+    GOOGLE_GENERATIVE_AI_BASE_URL: `${server.url}/v1beta`,
+    JACKFIELD_MODEL: 'google/gemini-3-flash',
+  })
+  const reply = await model.generate(request({ tools: [weather] }))
+  expect(JSON.stringify(reply)).not.toContain('sig-g')
+  const [use] = Array.isArray(reply.content) ? reply.content : [reply.content]
+  if (use?.type !== 'tool_use') throw new Error('no tool use')
+  expect(use).toMatchObject({ name: 'weather__get.forecast/v2', input: { city: 'Oslo' } })
+  await model.generate(
+    request({
+      tools: [weather],
+      messages: [
+        ...hello,
+        { role: 'assistant', content: reply.content },
+        {
+          role: 'user',
+          content: [{ type: 'tool_result', toolUseId: use.id, content: [{ type: 'text', text: 'Snow' }] }],
+        },
+      ],
+    }),
+  )
+  expect(server.received[0]).toMatchObject({
+    path: '/v1beta/models/gemini-3-flash:generateContent',
+    headers: { 'x-goog-api-key': 'key-g' },
+    body: { generationConfig: { maxOutputTokens: 100 } },
+  })
+  expect(JSON.stringify(server.received[1]?.body.contents)).toContain('"thoughtSignature":"sig-g"')
+})
+
 test('an image in a message reaches the provider as an image', async () => {
   await using server = await provider(anthropic.message([{ type: 'text', text: 'A dot.' }]))
   await claude(server).generate(

@@ -119,7 +119,12 @@ function codeOf(error: unknown): string | undefined {
 }
 
 function endpointUrl(url: string | URL): URL {
-  if (!URL.canParse(url)) throw new McpError('INVALID', `${JSON.stringify(String(url))} is not a URL`)
+  if (!URL.canParse(url)) {
+    throw new McpError(
+      'INVALID',
+      `${JSON.stringify(String(url))} is not a URL. To start a program, give connect what "stdio" makes.`,
+    )
+  }
   const parsed = new URL(url)
   if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') {
     throw new McpError('INVALID', `An MCP server's URL begins with http: or https:, not ${parsed.protocol}`)

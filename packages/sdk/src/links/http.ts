@@ -61,7 +61,9 @@ class HttpLink implements Link {
   readonly #endpoint: Endpoint
   readonly #maxBytes: number
   readonly #calls = new Map<RequestId, Call>()
-  readonly #over = new AbortController()
+  /** What has to stop when the connection ends. */
+  readonly #running = new Set<(reason: McpError) => void>()
+  #over: McpError | undefined
   #settle: (reason: Error | undefined) => void = () => {}
   #events: LinkEvents = { message: () => {}, warning: () => {}, trace: () => {} }
   #tolerance = new Tolerance(() => {})
@@ -89,7 +91,7 @@ class HttpLink implements Link {
 
   request(message: JsonRpcRequest, options: LinkRequestOptions = {}): Promise<JsonRpcResponse> {
     const { signal, headers = {} } = options
-    if (this.#over.signal.aborted) return Promise.reject(this.#over.signal.reason)
+    if (this.#over !== undefined) return Promise.reject(this.#over)
     if (signal?.aborted) return Promise.reject(signal.reason)
     return new Promise((resolve, reject) => {
       const modern = versionIn(message) !== undefined
@@ -97,17 +99,16 @@ class HttpLink implements Link {
       const call: Call = { message, modern, session, headers, answered: false, settle: resolve }
       this.#calls.set(message.id, call)
       const stop = new AbortController()
-      const unfollow = [
-        follow(signal, (reason) => {
-          stop.abort(reason)
-          reject(reason)
-          if (!modern && message.method !== 'initialize') this.#cancel(message, reason)
-        }),
-        follow(this.#over.signal, (reason) => {
-          stop.abort(reason)
-          reject(reason)
-        }),
-      ]
+      const leave = (reason: unknown): void => {
+        stop.abort(reason)
+        reject(reason)
+      }
+      const abort = (): void => {
+        leave(signal?.reason)
+        if (!modern && message.method !== 'initialize') this.#cancel(message, signal?.reason)
+      }
+      signal?.addEventListener('abort', abort, { once: true })
+      this.#running.add(leave)
       const carried = this.#carry(call, stop.signal).catch(reject)
       call.settle = (response) => {
         resolve(response)
@@ -117,7 +118,8 @@ class HttpLink implements Link {
       }
       carried.finally(() => {
         this.#calls.delete(message.id)
-        for (const off of unfollow) off()
+        this.#running.delete(leave)
+        signal?.removeEventListener('abort', abort)
       })
     })
   }
@@ -131,10 +133,12 @@ class HttpLink implements Link {
   }
 
   async listen(): Promise<void> {
+    if (this.#over !== undefined) return
     this.#listening?.abort()
     const stop = new AbortController()
     this.#listening = stop
-    const off = follow(this.#over.signal, () => stop.abort())
+    const leave = (): void => stop.abort()
+    this.#running.add(leave)
     await new Promise<void>((resolve) => {
       const late = setTimeout(resolve, firstByteMs)
       const opened = (): void => {
@@ -146,7 +150,7 @@ class HttpLink implements Link {
           if (!stop.signal.aborted) this.#tolerance.report(`The server's own stream was given up: ${error}`)
         })
         .finally(() => {
-          off()
+          this.#running.delete(leave)
           opened()
         })
     })
@@ -159,7 +163,8 @@ class HttpLink implements Link {
 
   async #end(): Promise<void> {
     const headers = this.#sessionHeaders(this.#session)
-    this.#over.abort(new McpError('CONNECTION_CLOSED', 'The connection was closed by this client'))
+    this.#over = new McpError('CONNECTION_CLOSED', 'The connection was closed by this client')
+    for (const leave of this.#running) leave(this.#over)
     if (this.#session !== undefined) {
       await this.#endpoint
         .send('DELETE', headers, undefined, AbortSignal.timeout(goodbyeMs))
@@ -210,17 +215,18 @@ class HttpLink implements Link {
   }
 
   async #tell(message: JsonRpcNotification | JsonRpcResponse): Promise<void> {
-    this.#over.signal.throwIfAborted()
+    if (this.#over !== undefined) throw this.#over
     const session = this.#session
     const late = new McpError('TIMEOUT', `${this.#endpoint.url} did not take a notice within ${noticeMs} ms`)
     const stop = new AbortController()
     const timer = setTimeout(() => stop.abort(late), noticeMs)
-    const off = follow(this.#over.signal, (reason) => stop.abort(reason))
+    const leave = (reason: McpError): void => stop.abort(reason)
+    this.#running.add(leave)
     try {
       await this.#deliver(message, session, stop.signal)
     } finally {
       clearTimeout(timer)
-      off()
+      this.#running.delete(leave)
     }
   }
 
@@ -324,8 +330,13 @@ class HttpLink implements Link {
 }
 
 function move(place: Place, event: { id?: string; retry?: number }): void {
-  if (event.id !== undefined) place.id = event.id === '' ? undefined : event.id
+  if (event.id !== undefined) place.id = isHeaderSafe(event.id) ? event.id : undefined
   if (event.retry !== undefined) place.retryMs = event.retry
+}
+
+/** Whether an event id can be sent back as a header; an empty one stands for none. */
+function isHeaderSafe(id: string): boolean {
+  return id.length <= limits.headerChars && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(id)
 }
 
 /** The protocol version a request of the stateless era carries itself. */
@@ -344,11 +355,4 @@ function modernHeaders(message: JsonRpcMessage): Record<string, string> | undefi
   const name = named === undefined ? undefined : message.params?.[named]
   if (typeof name === 'string') headers['mcp-name'] = encodeHeaderValue(name)
   return headers
-}
-
-/** Calls back once when the signal aborts; the result stops that. */
-function follow(signal: AbortSignal | undefined, then: (reason: unknown) => void): () => void {
-  const abort = (): void => then(signal?.reason)
-  signal?.addEventListener('abort', abort, { once: true })
-  return () => signal?.removeEventListener('abort', abort)
 }

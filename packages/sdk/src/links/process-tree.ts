@@ -42,8 +42,7 @@ export class ProcessTree {
     const { pid } = this.#child
     if (pid === undefined) return
     if (onWindows) {
-      if (!this.#gone)
-        spawn('taskkill', ['/pid', String(pid), '/t', '/f'], { windowsHide: true, stdio: 'ignore' })
+      if (!this.#gone) endOnWindows(pid)
       return
     }
     try {
@@ -71,6 +70,11 @@ export class ProcessTree {
       await new Promise((resolve) => setTimeout(resolve, pollMs))
     }
   }
+}
+
+function endOnWindows(pid: number): void {
+  const kill = spawn('taskkill', ['/pid', String(pid), '/t', '/f'], { windowsHide: true, stdio: 'ignore' })
+  kill.on('error', () => {})
 }
 
 /** Waits for a promise, but no longer than this. */

@@ -31,7 +31,7 @@ export interface StdioOptions {
 }
 
 const graceMs = 1_000
-const drainMs = 150
+const drainMs = 100
 const keptStderrChars = 4_096
 
 /**

@@ -14,6 +14,7 @@ import { type MethodRow, protocolVersions, type ServerNotification } from '../pr
 import type { Revision } from '../protocol/revision.ts'
 import { revisionOf } from '../protocol/revisions.ts'
 import type { Server } from '../server/server.ts'
+import { report } from './report.ts'
 
 /** Where messages about one request go. */
 export interface Outlet {
@@ -97,10 +98,7 @@ export class Call {
     if (this.#stopped === undefined) {
       const { name, uri } = this.exchange.params
       const what = typeof name === 'string' ? name : uri
-      server.report(error, {
-        method: this.method,
-        ...(typeof what === 'string' ? { name: what } : {}),
-      })
+      report(server, error, this.method, typeof what === 'string' ? what : undefined)
     }
     return failure(this.id, internalError())
   }
@@ -219,7 +217,7 @@ export function internalError(): RpcError {
 /** The error to answer a request with that was refused before it began. */
 export function refusalOf(error: unknown, method: string, server: Server): RpcError {
   if (error instanceof RpcError) return error
-  server.report(error, { method })
+  report(server, error, method)
   return internalError()
 }
 
@@ -243,7 +241,7 @@ export function encodeMessage(
     return JSON.stringify(message)
   } catch (error) {
     const isCall = 'method' in message
-    server.report(error, { method: isCall ? message.method : 'response' })
+    report(server, error, isCall ? message.method : 'response')
     return isCall ? undefined : JSON.stringify(failure(message.id, internalError()))
   }
 }

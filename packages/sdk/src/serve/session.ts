@@ -15,6 +15,7 @@ import { Asker, type SessionOutlet } from './asker.ts'
 import type { Bounds } from './bounds.ts'
 import type { Calls } from './calls.ts'
 import { Call, refusalOf, requireMethod } from './message.ts'
+import { report } from './report.ts'
 
 export interface SessionOptions {
   server: Server
@@ -195,9 +196,7 @@ export class Session {
     const peer = this.#peer
     if (peer === undefined || this.#watching) return
     this.#watching = true
-    this.#tell(peer.revision).catch((error) =>
-      this.#server.report(error, { method: 'notifications/initialized' }),
-    )
+    this.#tell(peer.revision).catch((error) => report(this.#server, error, 'notifications/initialized'))
   }
 
   async #tell(revision: Revision): Promise<void> {

@@ -17,35 +17,48 @@ type Awaitable<T> = T | Promise<T>
 /** A validator, plain JSON Schema, or none. */
 export type SchemaOrNone = DescribedSchema | JsonSchema | undefined
 
+/** Primitive values a handler writes down. */
+export type Literal = string | number | boolean | null | undefined
+
+/** Allows everything JSON has; where the compiler looks for hints, it keeps `'text'` from becoming `string`. */
+type Hint<L extends Literal> = L | Hint<L>[] | { [name: string]: Hint<L> } | object
+
+/** What a `Reply` is made of. */
+export interface ReplyParts<T> {
+  /** What the model and the person see. Left out, it is the structured value as JSON text. */
+  content?: string | ContentBlock | ContentBlock[]
+  /** A JSON value; it satisfies the output schema where there is one and the tool did not fail. */
+  structured?: T
+  /** Whether the tool failed. */
+  isError?: boolean
+  /** The result's `_meta`. */
+  meta?: JsonObject
+}
+
 /** A tool's result in full: content, structured content, failure and metadata. Make one with `reply`. */
-export class Reply<T = unknown> {
+export class Reply<out T = unknown> {
   readonly content: ContentBlock[] | undefined
   readonly structured: T | undefined
   readonly isError: boolean
   readonly meta: JsonObject | undefined
 
-  constructor(parts: {
-    content?: string | ContentBlock | ContentBlock[]
-    structured?: T
-    isError?: boolean
-    meta?: JsonObject
-  }) {
+  constructor({ content, structured, isError = false, meta }: ReplyParts<T>) {
     this.content =
-      parts.content === undefined
-        ? undefined
-        : typeof parts.content === 'string'
-          ? [{ type: 'text', text: parts.content }]
-          : Array.isArray(parts.content)
-            ? parts.content
-            : [parts.content]
-    this.structured = parts.structured
-    this.isError = parts.isError ?? false
-    this.meta = parts.meta
+      typeof content === 'string'
+        ? [{ type: 'text', text: content }]
+        : content === undefined || Array.isArray(content)
+          ? content
+          : [content]
+    this.structured = structured
+    this.isError = isError
+    this.meta = meta
   }
 }
 
-/** Says everything about a tool's result; left out, `content` is the structured value as JSON text. */
-export function reply<T = never>(parts: ConstructorParameters<typeof Reply<T>>[0]): Reply<T> {
+/** Says everything about a tool's result. */
+export function reply<T = never, L extends Literal = Literal>(
+  parts: ReplyParts<T & Hint<L>>,
+): Reply<NoInfer<T>> {
   return new Reply(parts)
 }
 
@@ -55,9 +68,10 @@ export class ToolError extends Error {
 }
 
 /** Without an output schema: text, content, or a `Reply`. With one: the value itself, or a `Reply`. */
-export type ToolReturn<Out extends SchemaOrNone> =
+export type ToolReturn<Out extends SchemaOrNone, L extends Literal = Literal> =
+  | ((Out extends undefined ? string | ContentBlock | ContentBlock[] | undefined : InputOf<Out>) & Hint<L>)
   // biome-ignore lint/suspicious/noConfusingVoidType: a handler that returns nothing has this type
-  | (Out extends undefined ? string | ContentBlock | ContentBlock[] | undefined | void : InputOf<Out>)
+  | (Out extends undefined ? void : never)
   | Reply<Out extends undefined ? unknown : InputOf<Out>>
   | InputRequired
 
@@ -71,13 +85,14 @@ interface Shown {
 export interface ToolDefinition<
   In extends SchemaOrNone = SchemaOrNone,
   Out extends SchemaOrNone = SchemaOrNone,
+  L extends Literal = Literal,
 > extends Shown {
   /** What the arguments must look like. Left out, the tool takes none. */
   input?: In
   /** What the structured result looks like; checked before it is sent. */
   output?: Out
   annotations?: ToolAnnotations
-  run(args: OutputOf<In>, ctx: Context): Awaitable<ToolReturn<Out>>
+  run(args: OutputOf<In>, ctx: Context): Awaitable<ToolReturn<Out, L>>
 }
 
 export interface ReadReply {

@@ -1,4 +1,5 @@
 import type {
+  Literal,
   PromptDefinition,
   ResourceDefinition,
   SchemaOrNone,
@@ -8,9 +9,11 @@ import type {
 import type { PromptValue, ResourceValue, TemplateValue, ToolValue } from './server.ts'
 
 /** Defines a tool: its name is the key it is given in `defineServer`. */
-export function tool<In extends SchemaOrNone = undefined, Out extends SchemaOrNone = undefined>(
-  definition: ToolDefinition<In, Out>,
-): ToolValue<In, Out> {
+export function tool<
+  In extends SchemaOrNone = undefined,
+  Out extends SchemaOrNone = undefined,
+  L extends Literal = Literal,
+>(definition: ToolDefinition<In, Out, L>): ToolValue<In, Out> {
   return { ...definition, kind: 'tool' }
 }
 

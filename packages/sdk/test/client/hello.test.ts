@@ -262,6 +262,15 @@ describe('a server over HTTP', () => {
     await expect(client.tools()).resolves.toEqual([])
   })
 
+  it('that never takes notifications/initialized is given up in time', async () => {
+    const server = await scripted((one) => {
+      if (!one.message.method?.startsWith('notifications/')) legacy(one)
+    })
+    const began = performance.now()
+    await expect(connect(server.url, { connectTimeoutMs: 300 })).rejects.toMatchObject({ code: 'TIMEOUT' })
+    expect(performance.now() - began).toBeLessThan(2_000)
+  })
+
   it('hears who this client is and what it can answer, and nothing it cannot', async () => {
     const server = await scripted((one) => {
       if (!discovered(one)) result(one, { tools: [] })

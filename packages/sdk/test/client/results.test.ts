@@ -289,6 +289,16 @@ describe('a watch', () => {
     await expect(client.watch({ toolsListChanged: true })).rejects.toMatchObject({ code: 'TIMEOUT' })
   })
 
+  it('ends with its connection, and none is opened on one that is closed', async () => {
+    const { client } = await serve((one) => acknowledge(one, { toolsListChanged: true }))
+    const watch = await client.watch({ toolsListChanged: true })
+    await client.close()
+    await watch.closed
+    await expect(client.watch({ toolsListChanged: true })).rejects.toMatchObject({
+      code: 'CONNECTION_CLOSED',
+    })
+  })
+
   it('lives on past every clock, and closing it closes its stream', async () => {
     let gone = false
     const { client } = await serve(

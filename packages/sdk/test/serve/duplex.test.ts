@@ -240,16 +240,22 @@ describe('cancelling', () => {
           resolve('late')
         }
       })
-    const { begin, receive, answerTo, sent } = open({ stubborn, hang, echo })
+    const { begin, receive, answerTo, sent, connection } = open({ stubborn, hang, echo })
     await begin()
     receive(call(1, 'stubborn'))
     receive(cancel(1))
     receive(call(1, 'echo'))
     expect(text(await answerTo(1))).toBe('echo')
+    receive(call(1, 'hang'))
     release()
-    receive(cancel(1))
     await settle()
     expect(sent).toHaveLength(2)
+    receive(call(1, 'echo'))
+    await until(() => sent.length === 3)
+    expect(sent[2]).toMatchObject({ id: 1, error: { code: -32600 } })
+    receive(cancel(1))
+    await settle()
+    expect(connection.running).toBe(0)
   })
 })
 
@@ -536,6 +542,18 @@ describe('what goes wrong', () => {
     })
     expect(JSON.stringify(sent)).not.toContain('hunter2')
     expect(server.reports).toMatchObject([{ message: secret }])
+  })
+
+  it('inside the reporter takes nothing with it', async () => {
+    const { request, server } = open({
+      broken: () => {
+        throw new Error('first')
+      },
+    })
+    server.report = () => {
+      throw new Error('second')
+    }
+    expect(codeOf(await request(modernCall(1, 'broken')))).toBe(-32603)
   })
 
   it('in the error of a handler keeps its code and data', async () => {

@@ -364,6 +364,27 @@ describe.each(faces)('sessions over the %s face', (_, mount) => {
       ])
     })
 
+    it('that nobody noticed is replaced when the client comes back', async () => {
+      let release = (): void => {}
+      const slow: Tool = async (_args, { notify }) => {
+        notify({ method: 'notifications/progress', params: { progressToken: 'p', progress: 1 } })
+        await new Promise<void>((resolve) => {
+          release = resolve
+        })
+        return 'slow'
+      }
+      const { call, get } = await begin('2025-11-25', {}, { slow })
+      const old = await call(1, 'slow')
+      await until(() => old.events.length === 2)
+      const fresh = await get({ 'last-event-id': old.events[0]?.id })
+      await until(() => fresh.events.length === 1 && old.over())
+      await settle(10)
+      release()
+      await fresh.text()
+      expect(old.messages()).toHaveLength(1)
+      expect(fresh.messages()).toMatchObject([{ params: { progress: 1 } }, { id: 1, result: {} }])
+    })
+
     it('of a call that asks leaves the question to be found again', async () => {
       const { call, get, post } = await begin()
       const answer = await call(1, 'ask')

@@ -201,30 +201,37 @@ describe('a client that is cut off', () => {
     await mounted.close()
   })
 
-  it('while it is being identified has its call aborted at once', async () => {
+  it('while it is being identified is as gone as any other', async () => {
+    let hold = false
     let identify = (): void => {}
-    const aborted: boolean[] = []
-    const server = testServer({
-      echo: async (_args, { signal }) => {
-        await settle(1)
-        aborted.push(signal.aborted)
-        return 'x'
+    const server = testServer({ echo })
+    const mounted = await nodeFace(server, {
+      authenticate: async () => {
+        if (hold) {
+          await new Promise<void>((resolve) => {
+            identify = resolve
+          })
+        }
+        return { principal: 'a' }
       },
     })
-    const mounted = await nodeFace(server, {
-      authenticate: () =>
-        new Promise((resolve) => {
-          identify = () => resolve({ principal: 'a' })
-        }),
-    })
-    const { socket } = await dial(Number(new URL(mounted.url).port))
-    socket.write(rawModern('echo'))
-    await settle(20)
-    socket.destroy()
-    await settle(20)
-    identify()
-    await settle(30)
-    expect(aborted.filter((one) => !one)).toEqual([])
+    const { id, get } = await session(mounted)
+    const headers = `Host: localhost\r\nAccept: text/event-stream\r\nMcp-Session-Id: ${id}\r\n`
+    for (const text of [rawModern('echo'), `GET /mcp HTTP/1.1\r\n${headers}\r\n`]) {
+      hold = true
+      const { socket } = await dial(Number(new URL(mounted.url).port))
+      socket.write(text)
+      await settle(20)
+      socket.destroy()
+      await settle(20)
+      hold = false
+      identify()
+      await settle(20)
+    }
+    expect(server.ran).toEqual([])
+    const stream = await get()
+    expect(stream.status).toBe(200)
+    stream.drop()
     await mounted.close()
   })
 

@@ -1,5 +1,5 @@
 import { serveStdio } from '../../src/serve/stdio.ts'
-import { hung, settle, type Tool, testServer } from './support.ts'
+import { ask, hung, settle, type Tool, testServer } from './support.ts'
 
 const noisy: Tool = () => {
   console.log('logged')
@@ -19,4 +19,4 @@ const chatty: Tool = async (_args, { notify, signal }) => {
   }
 }
 
-serveStdio(testServer({ noisy, slow, hung, hangWithTimer, chatty }))
+serveStdio(testServer({ ask, noisy, slow, hung, hangWithTimer, chatty }))

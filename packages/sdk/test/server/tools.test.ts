@@ -194,7 +194,7 @@ describe('what goes wrong in a tool', () => {
       missing: tool({ output, run: () => reply({ content: 'x' }) }),
       noContent: tool({ run: () => JSON.parse('{"n":1}') }),
       noBlock: tool({ run: () => JSON.parse('[{"type":"video"}]') }),
-      bigint: tool({ run: () => reply({ structured: 10n }) }),
+      bigint: tool({ run: () => reply({ structured: Object(10n) }) }),
     },
   })
 

@@ -4,7 +4,16 @@ import * as v from 'valibot'
 import { describe, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import type { ToolArguments, ToolName, ToolResult } from '../../src/client/types.ts'
-import { defineServer, inputRequired, prompt, reply, type Server, template, tool } from '../../src/index.ts'
+import {
+  defineServer,
+  inputRequired,
+  prompt,
+  reply,
+  resource,
+  type Server,
+  template,
+  tool,
+} from '../../src/index.ts'
 
 const server = defineServer({
   name: 'shop',
@@ -84,21 +93,78 @@ describe('types of a definition', () => {
     tool({ output: cents, run: () => reply({ structured: { cents: 'many' } }) })
     // @ts-expect-error without an output schema there is text or content
     tool({ run: () => ({ cents: 1 }) })
+    // @ts-expect-error the output schema wants strings
+    tool({ output: z.array(z.string()), run: () => [1] })
+    // @ts-expect-error a number is no content
+    tool({ run: () => 1 })
     // @ts-expect-error video is no content
     tool({ run: () => [{ type: 'video' as const, data: '', mimeType: '' }] })
   })
 
   it('accept every way to say a result', () => {
     tool({ output: cents, run: () => ({ cents: 1 }) })
-    tool({ output: cents, run: async () => ({ cents: 1 }) })
     tool({ output: cents, run: () => reply({ structured: { cents: 1 }, content: 'One.' }) })
     tool({ output: cents, run: () => reply({ content: 'Closed.', isError: true }) })
     tool({ output: cents, run: () => inputRequired({ state: 1 }) })
     tool({ output: { type: 'object' }, run: () => ({ anything: 1 }) })
-    tool({ run: async () => {} })
-    tool({ run: () => [{ type: 'text', text: 'a' }] })
-    tool({ run: () => reply({ structured: { cents: 1 } }) })
+    tool({ output: { type: 'array' }, run: () => [1] })
+    tool({ output: z.string(), run: () => 'x' })
+    tool({ output: z.date(), run: () => new Date() })
     tool({ output: z.object({ n: z.number().default(1) }), run: () => ({}) })
+    tool({ output: z.object({ n: z.number().nullable() }), run: () => ({ n: null }) })
+    tool({ async run() {} })
+    tool({ run: () => reply({ structured: { cents: 1 } }) })
+    tool({
+      async run(_, ctx) {
+        if (ctx.signal.aborted) return reply({ content: 'Stopped.', isError: true })
+        return ctx.can('roots') ? undefined : 'x'
+      },
+    })
+    interface Row {
+      id: number
+      name: string
+    }
+    const rows = (): Promise<Row[]> => Promise.resolve([])
+    const row = z.object({ id: z.number(), name: z.string() })
+    tool({ output: z.array(row), run: () => rows() })
+    tool({ output: z.object({ rows: z.array(row) }), run: async () => ({ rows: await rows() }) })
+  })
+
+  it('keep literals as they are written', () => {
+    const chosen = z.object({ kind: z.enum(['a', 'b']), list: z.array(z.enum(['x', 'y'])).optional() })
+    tool({ output: chosen, run: () => ({ kind: 'a', list: ['x'] }) })
+    tool({ output: chosen, run: async () => ({ kind: 'a' }) })
+    tool({ output: chosen, run: (_, ctx) => ({ kind: ctx.can('roots') ? 'a' : 'b' }) })
+    tool({
+      output: chosen,
+      async run() {
+        return { kind: 'a' }
+      },
+    })
+    tool({ run: () => [{ type: 'text', text: 'a' }] })
+    tool({ run: async (_, ctx) => [{ type: 'text', text: String(ctx.state) }] })
+    tool({
+      async run() {
+        return { type: 'resource_link', uri: 'x:', name: 'n', icons: [{ src: 'data:,', sizes: ['1x1'] }] }
+      },
+    })
+    tool({ output: chosen, run: () => reply({ structured: { kind: 'a', list: ['x'] } }) })
+    prompt({ run: () => [{ role: 'user', content: { type: 'text', text: 'a' } }] })
+    resource({ uri: 'x:', cache: { cacheScope: 'public' }, read: () => [{ uri: 'x:', text: 'a' }] })
+    tool({
+      async run(_, ctx) {
+        const size = { type: 'string', enum: ['s', 'm'] } as const
+        await ctx.elicit({ message: 'Size?', schema: { type: 'object', properties: { size } } })
+        await ctx.elicit({
+          message: 'Old?',
+          schema: { type: 'object', properties: { age: { type: 'integer' } } },
+        })
+      },
+    })
+    // @ts-expect-error there is no such choice
+    tool({ output: chosen, run: () => reply({ structured: { kind: 'c' } }) })
+    // @ts-expect-error there is no such choice
+    tool({ output: chosen, run: () => ({ kind: 'c' }) })
   })
 
   it('give arguments as the schema makes them', () => {

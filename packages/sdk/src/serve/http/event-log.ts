@@ -50,9 +50,8 @@ export class EventLog {
     if (position < 1) return undefined
     const entries = await this.#backplane.after(this.#key, position - 1)
     const first = entries?.[0]
-    if (entries === undefined || first?.position !== position) return undefined
     const prefix = `${stream} `
-    if (!first.entry.startsWith(prefix)) return undefined
+    if (entries === undefined || first?.entry.startsWith(prefix) !== true) return undefined
     return entries
       .slice(1)
       .filter(({ entry }) => entry.startsWith(prefix))

@@ -5,6 +5,7 @@ import type { Server } from '../../server/server.ts'
 import type { Bounds } from '../bounds.ts'
 import { Calls } from '../calls.ts'
 import { encodeMessage, failure } from '../message.ts'
+import { report } from '../report.ts'
 import { Session } from '../session.ts'
 import { EventLog } from './event-log.ts'
 import type { HttpReply } from './face.ts'
@@ -37,7 +38,7 @@ export class HttpSession {
   readonly #streams = new Map<string, ResumableStream>()
   readonly #connections = new Set<EventStream>()
   readonly #tag: string = randomText(6)
-  readonly #report = (error: unknown): void => this.server.report(error, { method: 'event stream' })
+  readonly #report = (error: unknown): void => report(this.server, error, 'event stream')
   #lastStream = 0
 
   constructor({ server, bounds, backplane, principal }: HttpSessionOptions) {
@@ -116,7 +117,7 @@ export class HttpSession {
     for (const stream of this.#streams.values()) stream.end()
     this.#streams.clear()
     for (const connection of this.#connections) connection.end()
-    this.log.drop().catch((error) => this.server.report(error, { method: 'session' }))
+    this.log.drop().catch((error) => report(this.server, error, 'session'))
   }
 
   #newStream(): ResumableStream {

@@ -9,6 +9,7 @@ import { revisionOf } from '../../protocol/revisions.ts'
 import type { SessionOutlet } from '../asker.ts'
 import { serveBatch } from '../batch.ts'
 import { encodeMessage, failure, refusalOf, unsupportedVersion } from '../message.ts'
+import { report } from '../report.ts'
 import type { Core } from './core.ts'
 import type { HttpReply, HttpRequest } from './face.ts'
 import type { HttpSession } from './http-session.ts'
@@ -82,7 +83,7 @@ export function legacyGet(trip: LegacyTrip): void {
   const last = trip.request.header('last-event-id')
   if (last !== undefined) {
     resume(owner, reply, last).catch((error) => {
-      core.server.report(error, { method: 'GET' })
+      report(core.server, error, 'GET')
       reply.send(
         500,
         JSON.stringify(failure(undefined, new RpcError(ErrorCode.InternalError, 'Internal error'))),

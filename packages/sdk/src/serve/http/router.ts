@@ -4,6 +4,7 @@ import { classify, parseJson } from '../../jsonrpc/parse.ts'
 import { isModern } from '../../protocol/client-meta.ts'
 import { revisionOf } from '../../protocol/revisions.ts'
 import { failure } from '../message.ts'
+import { report } from '../report.ts'
 import type { Core } from './core.ts'
 import type { Body, HttpReply, HttpRequest } from './face.ts'
 import type { Guard } from './guard.ts'
@@ -168,7 +169,7 @@ export class Router {
       refuse(reply, 400, error.code, error.message)
       return
     }
-    this.#core.server.report(error, { method: request.method })
+    report(this.#core.server, error, request.method)
     refuse(reply, 500, ErrorCode.InternalError, 'Internal error')
   }
 }

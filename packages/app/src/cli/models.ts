@@ -1,5 +1,5 @@
 import { type Model, modelsFromEnvironment, offlineModel } from '@jackfield/host'
-import { usageError } from '../cli/exit.ts'
+import { usageError } from './exit.ts'
 
 /**
  * The models of a conversation, the one that answers first: what `--model` says, else `JACKFIELD_MODEL`, else the

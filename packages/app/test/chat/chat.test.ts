@@ -1,0 +1,132 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { everything, jsonFile, run, tempFolder, travel } from '../cli/jackfield.ts'
+
+function config(more: Record<string, unknown> = {}): string {
+  const [command, ...args] = travel()
+  const [program, ...words] = everything
+  return jsonFile({
+    mcpServers: { travel: { command, args }, demo: { command: program, args: words } },
+    ...more,
+  })
+}
+
+function say(...lines: string[]): { stdin: string } {
+  return { stdin: `${lines.join('\n')}\n` }
+}
+
+describe('a conversation from a pipe', () => {
+  test('plans and books a trip with answers from a file, and every call is in the activity log', async () => {
+    const folder = tempFolder()
+    const answers = jsonFile({
+      approvals: [{ verdict: 'allow' }],
+      roots: 'allow',
+      sampling: [{ model: 'offline' }],
+      elicitation: [{ action: 'accept', content: { confirmBooking: true, roomType: 'sea view' } }],
+    })
+    const { code, stdout, stderr } = await run(
+      ['chat', '--config', config(), '--answers', answers, '--root', folder],
+      say(
+        'Plan a trip from New York to Barcelona on 2027-06-15 for 7 days, budget $3000',
+        '/activity 40',
+        '/quit',
+      ),
+    )
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toContain('No language model is set up, so the offline planner answers')
+    expect(stdout).toContain('→ travel__bookVacation {"destination":"Barcelona"')
+    expect(stdout).toContain('✓ Booked: Barcelona from 2027-06-15 to 2027-06-22')
+    expect(stdout).toMatch(/#\d+ +\S+ +call +ok +\d+ ms +bookVacation of travel/)
+    expect(stdout).toMatch(/elicitation +accepted/)
+    expect(readdirSync(folder)).toEqual([expect.stringMatching(/\.md$/)])
+  })
+
+  test('denies what the policy asks about when nobody is there, and the planner says so', async () => {
+    const { stdout } = await run(
+      ['chat', '--config', config()],
+      say('Plan a trip from New York to Barcelona on 2027-06-15 for 7 days'),
+    )
+    expect(stdout).toContain('✗ denied searchFlights of travel was not called: nobody can be asked here')
+    expect(stdout).toContain('The flight search gave nothing')
+  })
+
+  test('has commands for looking around', async () => {
+    const { code, stdout } = await run(
+      ['chat', '--config', config()],
+      say(
+        '/servers',
+        '/tools flight',
+        '/prompts',
+        '/resources calendar',
+        '/model',
+        '/help',
+        '/nonsense',
+        '/attach travel calendar://events/2027',
+        '/quit',
+        'never said',
+      ),
+    )
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/travel +ready +2026-07-28 +6/)
+    expect(stdout).toMatch(/demo +ready +2025-11-25/)
+    expect(stdout).toContain('travel__searchFlights')
+    expect(stdout).toContain('/travel.plan-vacation')
+    expect(stdout).toContain('calendar://events/{year}')
+    expect(stdout).toContain('▸ offline')
+    expect(stdout).toContain('There is no command /nonsense')
+    expect(stdout).toContain('It goes along with what you say next.')
+    expect(stdout).not.toContain('never said')
+  })
+
+  test('lets the person call a tool and use a prompt, asking for what is missing', async () => {
+    const { stdout } = await run(
+      ['chat', '--config', config({ jackfield: { defaultVerdict: 'allow' } })],
+      say(
+        '/call demo__get-sum a=2 b=3',
+        '/call demo__get-sum a=x',
+        '/demo.args-prompt',
+        'Oslo',
+        'n',
+        '/activity 3',
+      ),
+    )
+    expect(stdout).toContain('The sum of 2 and 3 is 5.')
+    expect(stdout).toContain('a must be a number')
+    expect(stdout).toContain("user: What's weather in Oslo?")
+    expect(stdout).toContain('Left unsent.')
+  })
+})
+
+test('a model that cannot be had is a usage error that names what is missing', async () => {
+  const { code, stderr } = await run(['chat', '--config', config(), '--model', 'openai/x'], say('hi'))
+  expect(code).toBe(2)
+  expect(stderr).toContain('needs OPENAI_API_KEY')
+})
+
+test('starting without a terminal plans a whole trip, proves it, and draws it', async () => {
+  const cwd = tempFolder()
+  const first = await run(['start', '--record', 'trip.svg'], {
+    cwd,
+    env: { ANTHROPIC_API_KEY: 'would-fail-if-used' },
+  })
+  expect(first.code).toBe(0)
+  for (const words of [
+    'travel      2026-07-28 (stateless)',
+    'files       2025-11-25 (sessions)',
+    '/travel.plan-vacation destination=Barcelona',
+    'adds weather://forecast/Barcelona/',
+    'asks the model of this host (findBestFlight)',
+    'Seat: window · Room: sea view',
+    '✓ travel://bookings holds the booking',
+    '✓ the itinerary lies inside the root, and the file server reads the same text',
+    '5. The activity log',
+  ]) {
+    expect(first.stdout).toContain(words)
+  }
+  expect(first.stdout).not.toContain('✗')
+  expect(readdirSync(cwd)).toEqual(['trip.svg'])
+  const again = await run(['start', '--script'], { cwd })
+  expect(again.code).toBe(0)
+  expect(existsSync(join(cwd, '.jackfield'))).toBe(false)
+})

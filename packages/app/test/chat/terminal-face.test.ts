@@ -1,0 +1,121 @@
+import { PassThrough } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import { createFloor } from '../../src/chat/floor.ts'
+import { terminalFace } from '../../src/chat/terminal-face.ts'
+
+function terminal() {
+  const stdin = new PassThrough()
+  const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 80 })
+  let seen = ''
+  stdout.on('data', (chunk) => {
+    seen += chunk
+  })
+  const interrupts: (() => void)[] = []
+  const floor = createFloor()
+  const face = terminalFace(
+    {
+      stdin: stdin,
+      stdout: stdout,
+      stderr: stdout,
+      env: { NO_COLOR: '1' },
+      cwd: '/',
+      signal: new AbortController().signal,
+      onInterrupt(listener) {
+        interrupts.push(listener)
+        return () => interrupts.splice(interrupts.indexOf(listener), 1)
+      },
+    },
+    floor,
+    () => ['help', 'travel.plan-vacation'],
+  )
+  const tick = () => new Promise((resolve) => setTimeout(resolve, 20))
+  return { face, floor, interrupts, stdin, seen: () => seen, tick }
+}
+
+describe('a line typed at a terminal', () => {
+  test('is read, and the next one too', async () => {
+    const { face, stdin, tick } = terminal()
+    const first = face.readLine('› ')
+    await tick()
+    stdin.write('hello\r')
+    expect(await first).toBe('hello')
+    const second = face.readLine('› ')
+    await tick()
+    stdin.write('there\r')
+    expect(await second).toBe('there')
+  })
+
+  test('makes room for a question and is there again afterwards, as far as it was typed', async () => {
+    const { face, floor, stdin, tick } = terminal()
+    const line = face.readLine('› ')
+    await tick()
+    stdin.write('hel')
+    await tick()
+    floor.asking(true)
+    await tick()
+    floor.asking(false)
+    await tick()
+    stdin.write('lo\r')
+    expect(await line).toBe('hello')
+  })
+
+  test('waits until no question has the floor', async () => {
+    const { face, floor, stdin, seen, tick } = terminal()
+    floor.asking(true)
+    const line = face.readLine('PROMPT ')
+    await tick()
+    expect(seen()).not.toContain('PROMPT')
+    floor.asking(false)
+    await tick()
+    expect(seen()).toContain('PROMPT')
+    stdin.write('ok\r')
+    expect(await line).toBe('ok')
+  })
+
+  test('is completed with Tab where it begins like a command', async () => {
+    const { face, stdin, tick } = terminal()
+    const line = face.readLine('› ')
+    await tick()
+    stdin.write('/tra\t')
+    await tick()
+    stdin.write('x=1\r')
+    expect(await line).toBe('/travel.plan-vacation x=1')
+  })
+
+  test('stays below what happens meanwhile', async () => {
+    const { face, stdin, seen, tick } = terminal()
+    const line = face.readLine('› ')
+    await tick()
+    stdin.write('hel')
+    await tick()
+    face.write('files is reconnecting\n')
+    stdin.write('lo\r')
+    expect(await line).toBe('hello')
+    expect(seen()).toContain('files is reconnecting\n')
+  })
+
+  test('is over with Ctrl+D, or with Ctrl+C twice', async () => {
+    const one = terminal()
+    const left = one.face.readLine('› ')
+    await one.tick()
+    one.stdin.write('\u0004')
+    expect(await left).toBeUndefined()
+    const two = terminal()
+    const interrupted = two.face.readLine('› ')
+    await two.tick()
+    two.stdin.write('\u0003')
+    await two.tick()
+    expect(two.seen()).toContain('Ctrl+C again')
+    two.stdin.write('\u0003')
+    expect(await interrupted).toBeUndefined()
+  })
+})
+
+test('Ctrl+C during a turn stops that turn and nothing else', () => {
+  const { face, interrupts } = terminal()
+  const { signal, done } = face.turn()
+  interrupts.at(-1)?.()
+  expect(signal.aborted).toBe(true)
+  done()
+  expect(interrupts).toEqual([])
+})

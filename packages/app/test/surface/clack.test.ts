@@ -1,0 +1,84 @@
+import { PassThrough } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import { cancelled, type Prompter } from '../../src/forms/prompter.ts'
+import { clackPrompter } from '../../src/surface/clack.ts'
+
+/** A terminal of which the keys are pressed once the question stands there. */
+function terminal(signal?: AbortSignal): {
+  prompter: Prompter
+  press(...keys: string[]): void
+  seen(): string
+} {
+  const input = new PassThrough()
+  const output = new PassThrough()
+  let seen = ''
+  output.on('data', (chunk) => {
+    seen += chunk
+  })
+  return {
+    prompter: clackPrompter({ input, output, ...(signal !== undefined && { signal }) }),
+    press(...keys) {
+      setTimeout(() => {
+        for (const key of keys) input.write(key)
+      }, 20)
+    },
+    seen: () => seen,
+  }
+}
+
+const down = '\u001b[B'
+const enter = '\r'
+const interrupt = '\u0003'
+const options = [
+  { value: 'deny', label: 'Deny' },
+  { value: 'allow', label: 'Allow' },
+]
+
+describe('a question on a terminal', () => {
+  test('is a choice among labels', async () => {
+    const { prompter, press, seen } = terminal()
+    press(down, enter)
+    expect(await prompter.select({ message: 'Allow it?', options })).toBe('allow')
+    expect(seen()).toContain('Allow it?')
+  })
+
+  test('starts where it is told to', async () => {
+    const { prompter, press } = terminal()
+    press(enter)
+    expect(await prompter.select({ message: '?', options, initial: 'allow' })).toBe('allow')
+  })
+
+  test('left with Ctrl+C has no answer, whatever was highlighted', async () => {
+    const { prompter, press } = terminal()
+    press(down, interrupt)
+    expect(await prompter.select({ message: '?', options })).toBe(cancelled)
+  })
+
+  test('takes text once it is valid', async () => {
+    const { prompter, press, seen } = terminal()
+    press('x', enter, 'y', enter)
+    const typed = await prompter.text({
+      message: 'Two',
+      validate: (text) => (text.length < 2 ? 'Too short.' : undefined),
+    })
+    expect(typed).toBe('xy')
+    expect(seen()).toContain('Too short.')
+  })
+
+  test('takes several choices, or none', async () => {
+    const { prompter, press } = terminal()
+    press(down, ' ', enter)
+    expect(await prompter.multiselect({ message: '?', options, initial: [], required: false })).toEqual([
+      'allow',
+    ])
+    press(enter)
+    expect(await prompter.multiselect({ message: '?', options, initial: [], required: false })).toEqual([])
+  })
+
+  test('closes without an answer when it is withdrawn', async () => {
+    const stop = new AbortController()
+    const { prompter } = terminal(stop.signal)
+    setTimeout(() => stop.abort(), 20)
+    expect(await prompter.select({ message: '?', options })).toBe(cancelled)
+  })
+})
