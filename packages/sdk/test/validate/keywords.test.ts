@@ -198,6 +198,14 @@ const rows: Record<string, Row> = {
     ],
     bad: [[{ b: 1, c: 1 }, 'must not have the property "b"']],
   },
+  'what an inner unevaluatedProperties looked at, the outer one leaves': {
+    schema: {
+      allOf: [{ properties: { a: true }, unevaluatedProperties: { type: 'number' } }],
+      unevaluatedProperties: false,
+    },
+    good: [{ a: 'x', b: 1 }],
+    bad: [[{ a: 'x', b: 'x' }, '/b must be number']],
+  },
   'unevaluatedItems leaves what contains saw': {
     schema: { prefixItems: [true], contains: { type: 'number' }, unevaluatedItems: { type: 'string' } },
     good: [['x', 1, 'a', 2]],

@@ -123,11 +123,7 @@ test.each([true, false])('agrees with ajv on generated schemas and values (trust
         if (expected === undefined) continue
         runs++
         if (said === undefined) valid++
-        expect([JSON.stringify(one), said === undefined, said]).toEqual([
-          JSON.stringify(one),
-          expected,
-          said,
-        ])
+        expect([JSON.stringify(one), said === undefined, said]).toEqual([JSON.stringify(one), expected, said])
       }
       ajv.removeSchema()
     }),

@@ -18,6 +18,7 @@ describe('a schema is refused with its reason', () => {
     ['a string', 'x', 'it must be an object or a boolean'],
     ['null', null, 'it must be an object or a boolean'],
     ['an unknown type', { type: 'text' }, '"/type" must be one or several of null, boolean'],
+    ['a member of the prototype as type', { type: 'constructor' }, '"/type" must be one or several of null'],
     ['a negative length', { minLength: -1 }, '"/minLength" must be a non-negative integer'],
     ['a bound that is text', { minimum: '1' }, '"/minimum" must be a number'],
     ['a factor of zero', { multipleOf: 0 }, '"/multipleOf" must be a number above 0'],
