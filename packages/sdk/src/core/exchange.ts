@@ -46,14 +46,10 @@ export interface Asking {
 
 /** One run of one handler: its questions, its steps, and how it ends early. */
 export interface Round {
-  /**
-   * Settles only with a valid answer. If there is none the promise never settles, and `ended` does. `accept` may
-   * throw an RpcError to say that the answer cannot be used after all.
-   */
+  /** Settles only with a valid answer. If there is none the promise never settles, and `ended` does. */
   put<M extends QuestionMethod>(
     question: Extract<Question, { method: M }>,
     key?: string,
-    accept?: (answer: Questions[M]['answer']) => void | Promise<void>,
   ): Promise<Questions[M]['answer']>
   /** Runs `work` once in the life of the request and remembers what it gave. */
   step<T>(name: string, work: (idempotencyKey: string) => T | Promise<T>): Promise<T>

@@ -15,7 +15,7 @@ export const limits = {
   /** Characters of a string request id. */
   idChars: 256,
   /** Characters of `requestState`; larger state moves to the backplane. */
-  stateChars: 64096,
+  stateChars: 65_536,
   /** Milliseconds a `requestState` stays good. */
   stateTtlMs: 1_800_000,
   /** Requests being served at once on one session or connection. */
@@ -29,7 +29,7 @@ export const limits = {
   /** Resource URIs in one subscription. */
   subscribedUris: 1024,
   /** Bytes waiting to be read on one stream. */
-  streamQueueBytes: 1024096,
+  streamQueueBytes: 1_048_576,
   /** Milliseconds a stream's reader may stall before it is cut. */
   streamStallMs: 30_000,
   /** Events kept per session for resumption. */

@@ -109,7 +109,6 @@ class LiveRound extends BaseRound implements Round {
   put<M extends QuestionMethod>(
     question: Extract<Question, { method: M }>,
     key?: string,
-    accept?: (answer: Questions[M]['answer']) => void | Promise<void>,
   ): Promise<Questions[M]['answer']> {
     const name = this.keys.next(question.method, key)
     return new Promise((resolve) => {
@@ -126,9 +125,7 @@ class LiveRound extends BaseRound implements Round {
       const { peer, signal } = this.exchange
       const answered = async (): Promise<Questions[M]['answer']> => {
         const given = await this.#request(question.method, peer.revision.question(question), { signal })
-        const answer = answerTo(question, given, name)
-        await accept?.(answer)
-        return answer
+        return answerTo(question, given, name)
       }
       answered().then(resolve, (error) => this.#unanswered(question, error))
     })

@@ -98,7 +98,6 @@ class ReplayRound extends BaseRound implements Round {
   put<M extends QuestionMethod>(
     question: Extract<Question, { method: M }>,
     key?: string,
-    accept?: (answer: Questions[M]['answer']) => void | Promise<void>,
   ): Promise<Questions[M]['answer']> {
     const name = this.keys.next(question.method, key)
     return new Promise((resolve) => {
@@ -110,7 +109,6 @@ class ReplayRound extends BaseRound implements Round {
           this.#ask(question, identity, name)
           return
         }
-        await accept?.(answer)
         this.#journal.answers[identity] = answer
         resolve(answer)
       })

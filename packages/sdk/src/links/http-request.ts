@@ -104,10 +104,11 @@ export function lostBy(error: unknown, signal: AbortSignal, url: URL): unknown {
         cause: error,
         details: { code },
       })
-    : new McpError('CONNECTION_CLOSED', `The connection to ${url.origin} failed before the answer came`, {
-        cause: error,
-        details: code === undefined ? {} : { code },
-      })
+    : new McpError(
+        'CONNECTION_CLOSED',
+        `The connection to ${url.origin} failed before the answer came (${code ?? rootOf(error)})`,
+        { cause: error, details: code === undefined ? {} : { code } },
+      )
 }
 
 function codeOf(error: unknown): string | undefined {
@@ -116,6 +117,13 @@ function codeOf(error: unknown): string | undefined {
     if (at instanceof AggregateError) return codeOf(at.errors[0])
   }
   return undefined
+}
+
+/** What the innermost error says; `fetch` itself only says that it failed. */
+function rootOf(error: unknown): string {
+  let at = error
+  for (let depth = 0; depth < 4 && at instanceof Error && at.cause instanceof Error; depth++) at = at.cause
+  return at instanceof Error ? at.message : String(at)
 }
 
 function endpointUrl(url: string | URL): URL {

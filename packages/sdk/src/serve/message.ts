@@ -104,13 +104,13 @@ export class Call {
   }
 }
 
-const call = Symbol('call')
+const servedCall = Symbol('call')
 
 /** Shared by all, because a getter written into each exchange is far dearer than the rest of it. */
 const lazySignal: PropertyDescriptor & ThisType<ServedExchange> = {
   enumerable: true,
   get() {
-    return this[call].signal
+    return this[servedCall].signal
   },
 }
 
@@ -121,7 +121,7 @@ class ServedExchange implements Exchange {
   readonly params: JsonObject
   readonly peer: Peer
   readonly asking: Asking
-  readonly [call]: Call
+  readonly [servedCall]: Call
   declare readonly signal: AbortSignal
   readonly notify: (notification: ServerNotification) => void
   readonly detach?: () => void
@@ -132,7 +132,7 @@ class ServedExchange implements Exchange {
     this.params = params
     this.peer = served.peer
     this.asking = asking
-    this[call] = served
+    this[servedCall] = served
     this.notify = (notification) => served.notify(notification)
     if (outlet.detach !== undefined) this.detach = () => outlet.detach?.()
     Object.defineProperty(this, 'signal', lazySignal)

@@ -40,7 +40,7 @@ export interface StdioServer {
 /**
  * Serves one client on stdin and stdout, in every revision. While it does, whatever else is written to stdout (by
  * `console.log`, by a library) goes to stderr. When stdin ends, handlers are asked to stop; the process is ended by
- * force only if one is still running after 1 s.
+ * force only if one is still running after 1 s, or if the client stopped reading long ago.
  */
 export function serveStdio(server: Server, options: StdioOptions = {}): StdioServer {
   return new StdioConnection(server, options)
@@ -56,6 +56,7 @@ class StdioConnection implements StdioServer {
   readonly #writer: LineWriter
   readonly #connection: Duplex
   readonly #restore: () => void
+  #stalled = false
   #settle: () => void = () => {}
   #ending: Promise<void> | undefined
 
@@ -74,7 +75,10 @@ class StdioConnection implements StdioServer {
     this.#writer = new LineWriter(this.#output, write, limits, {
       onBehind: () => this.#input.pause(),
       onCaughtUp: () => this.#input.resume(),
-      onStalled: () => this.#lost(stalled(limits.streamStallMs)),
+      onStalled: () => {
+        this.#stalled = true
+        this.#lost(stalled(limits.streamStallMs))
+      },
     })
     this.#connection = openConnection(server, (message) => this.#send(message), {
       ...(options.keys === undefined ? {} : { keys: options.keys }),
@@ -158,7 +162,8 @@ class StdioConnection implements StdioServer {
     this.#input.destroy()
     if (this.#options.output !== undefined) this.#output.end()
     this.#settle()
-    if (this.#connection.running > 0 && this.#options.input === undefined) exitSoon(this.#output)
+    const stuck = this.#connection.running > 0 || this.#stalled
+    if (stuck && this.#options.input === undefined) exitSoon(this.#output)
   }
 }
 

@@ -1,6 +1,5 @@
 import type { Changes } from '../core/changes.ts'
 import type { Exchange, Outcome } from '../core/exchange.ts'
-import type { JsonObject } from '../jsonrpc/message.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import type { CacheHints, Implementation } from '../protocol/definitions.ts'
 import type { HeaderPlan } from '../protocol/headers.ts'
@@ -91,5 +90,3 @@ export interface Server<D extends Definitions = Definitions> {
   /** Only for types: what this server defines. */
   readonly '~definitions'?: D
 }
-
-export type { JsonObject }

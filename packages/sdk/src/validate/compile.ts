@@ -47,7 +47,7 @@ export class Compiler {
     const known = this.#nodes.get(schema)
     if (known !== undefined) return known
     const place = this.#places.get(schema, parent)
-    const node: Node = { checks: [], tracks: false, resource: place.resource, plain: true }
+    const node: Node = { checks: [], late: [], resource: place.resource, plain: true }
     this.#nodes.set(schema, node)
     this.#unbuilt.push(() => this.#build(schema, node, place))
     return node
@@ -55,7 +55,7 @@ export class Compiler {
 
   #constant(allows: boolean, resource: Resource): Node {
     const checks: Check[] = allows ? [] : [(_, run) => run.fail('must not be there')]
-    return { checks, tracks: false, resource, plain: true }
+    return { checks, late: [], resource, plain: true }
   }
 
   #build(schema: Record<string, unknown>, node: Node, place: Place): void {
@@ -67,10 +67,10 @@ export class Compiler {
     for (const [name, builder] of keywords[place.dialect]) {
       if (!Object.hasOwn(schema, name) || schema[name] === undefined) continue
       const check = builder(this.#applicator(schema, name, place))
-      if (check !== undefined) node.checks.push(check)
-      if (Object.hasOwn(unevaluated, name)) node.tracks = true
+      const checks = Object.hasOwn(unevaluated, name) ? node.late : node.checks
+      if (check !== undefined) checks.push(check)
     }
-    node.plain = !node.tracks && !this.#places.dynamic
+    node.plain = node.late.length === 0 && !this.#places.dynamic
   }
 
   #applicator(schema: Record<string, unknown>, name: string, place: Place): Applicator {

@@ -7,8 +7,8 @@ export interface Issue {
 /** One subschema, ready to run. */
 export interface Node {
   readonly checks: Check[]
-  /** Whether it has `unevaluatedProperties` or `unevaluatedItems`, and so must know what the others looked at. */
-  tracks: boolean
+  /** `unevaluatedProperties` and `unevaluatedItems`: run when all others hold, and told what those looked at. */
+  readonly late: Check[]
   /** The schema resource it stands in. */
   readonly resource: Resource
   /** Whether neither of these matters to a run. */
@@ -96,14 +96,14 @@ export class Run {
   here(node: Node, value: unknown): boolean {
     if (--this.#steps < 0) throw tooMuch()
     if (++this.#depth > maxDepth) throw new TooExpensive('nests too deep to check')
-    const ok = node.plain ? this.#all(node, value) : this.#watched(node, value)
+    const ok = node.plain ? this.#all(node.checks, value) : this.#watched(node, value)
     this.#depth--
     return ok
   }
 
-  #all(node: Node, value: unknown): boolean {
+  #all(checks: readonly Check[], value: unknown): boolean {
     let ok = true
-    for (const check of node.checks) {
+    for (const check of checks) {
       if (check(value, this)) continue
       ok = false
       if (this.issues === undefined) break
@@ -111,13 +111,13 @@ export class Run {
     return ok
   }
 
-  #watched(node: Node, value: unknown): boolean {
+  #watched({ checks, late, resource }: Node, value: unknown): boolean {
     const outer = this.seen
-    if (node.tracks) this.seen = new Evaluated()
-    this.scope.push(node.resource)
-    const ok = this.#all(node, value)
+    if (late.length > 0) this.seen = new Evaluated()
+    this.scope.push(resource)
+    const ok = this.#all(checks, value) && this.#all(late, value)
     this.scope.pop()
-    if (node.tracks) {
+    if (late.length > 0) {
       if (ok && this.seen !== undefined) outer?.merge(this.seen)
       this.seen = outer
     }

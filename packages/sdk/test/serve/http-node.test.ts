@@ -201,6 +201,21 @@ describe('a client that is cut off', () => {
     await mounted.close()
   })
 
+  it('by a server that closes while it sends is told so', async () => {
+    const server = testServer({ echo })
+    const mounted = await nodeFace(server)
+    const { socket, got } = await dial(Number(new URL(mounted.url).port))
+    const text = rawModern('echo')
+    socket.write(text.slice(0, -10))
+    await settle(20)
+    await mounted.handler.close()
+    socket.write(text.slice(-10))
+    await until(() => got().includes('503'))
+    expect(server.ran).toEqual([])
+    socket.destroy()
+    await mounted.close()
+  })
+
   it('while it is being identified is as gone as any other', async () => {
     let hold = false
     let identify = (): void => {}

@@ -19,4 +19,10 @@ const chatty: Tool = async (_args, { notify, signal }) => {
   }
 }
 
-serveStdio(testServer({ ask, noisy, slow, hung, hangWithTimer, chatty }))
+const large: Tool = () => 'x'.repeat(4_000_000)
+
+const impatient = { limits: { streamStallMs: 200 } }
+serveStdio(
+  testServer({ ask, noisy, slow, hung, hangWithTimer, chatty, large }),
+  process.argv.includes('impatient') ? impatient : {},
+)

@@ -1,8 +1,8 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { PassThrough, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { MetaKey } from '../../src/protocol/meta.ts'
 import { type StdioOptions, serveStdio } from '../../src/serve/stdio.ts'
@@ -229,8 +229,13 @@ describe('a reader that is slow', () => {
 
 describe('a server process', () => {
   const program = fileURLToPath(new URL('./stdio-program.ts', import.meta.url))
+  const children: ChildProcess[] = []
+  afterEach(() => {
+    for (const child of children.splice(0)) child.kill('SIGKILL')
+  })
   const start = (...args: string[]) => {
     const child = spawn(process.execPath, ['--no-warnings', program, ...args], { stdio: 'pipe' })
+    children.push(child)
     let out = ''
     let err = ''
     child.stdout.on('data', (chunk) => {
@@ -275,6 +280,13 @@ describe('a server process', () => {
       expect(Date.now() - began).toBeLessThan(1900)
     },
   )
+
+  it('ends when its client is there but reads nothing', async () => {
+    const { child, exited } = start('impatient')
+    child.stdout.pause()
+    child.stdin.write(line(callTool(1, 'large')))
+    expect(await exited).toEqual({ code: 0, signal: null })
+  })
 
   it('ends soon when both its pipes break while it writes', async () => {
     const { child, exited } = start()

@@ -30,6 +30,11 @@ describe('a definition that cannot be served is refused by name when the server 
       'Tool "t" needs an object schema',
     ],
     [
+      'alternatives without objects',
+      { tools: { t: tool({ input: { anyOf: [{ type: 'string' }, { oneOf: [{ type: 'array' }] }] }, run }) } },
+      'Tool "t" needs an object schema',
+    ],
+    [
       'a value JSON Schema cannot say',
       { tools: { t: tool({ input: z.object({ at: z.date() }), run }) } },
       'Tool "t": input: the schema cannot be written as JSON Schema: Date cannot be represented',

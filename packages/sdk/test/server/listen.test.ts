@@ -56,6 +56,17 @@ describe('subscriptions/listen', () => {
     expect(complete(await over)).toEqual({ _meta })
   })
 
+  test('tells nothing that was not asked for', async () => {
+    const { server, sent, stop, over } = listening({})
+    server.remove({ tools: ['t'], resources: ['r'] })
+    server.resourceUpdated('x:1')
+    stop.abort()
+    await over
+    expect(sent).toEqual([
+      { method: 'notifications/subscriptions/acknowledged', params: { notifications: {}, _meta } },
+    ])
+  })
+
   test('loses no change that comes while it says so', async () => {
     const { server, sent, stop, over } = listening({ toolsListChanged: true })
     server.remove({ tools: ['t'] })

@@ -50,7 +50,7 @@ export class Router {
     if (!request.isAt(this.#path)) {
       refuse(reply, 404, ErrorCode.InvalidRequest, `Not found: the endpoint is ${this.#path}`)
     } else if (this.#core.closing) {
-      refuse(reply, 503, ErrorCode.InternalError, 'The server is shutting down')
+      this.#closing(reply)
     } else if (request.method === 'OPTIONS') {
       this.#options(request, reply)
     } else if (request.method !== 'POST' && request.method !== 'GET' && request.method !== 'DELETE') {
@@ -93,7 +93,9 @@ export class Router {
     const { messageBytes } = this.#core.bounds
     request.read(messageBytes, (body) => {
       try {
-        if (body.type === 'too large') {
+        if (this.#core.closing) {
+          this.#closing(reply)
+        } else if (body.type === 'too large') {
           refuse(reply, 413, ErrorCode.InvalidRequest, `A message may have at most ${messageBytes} bytes`)
         } else {
           this.#message(request, reply, principal, this.#parse(body))
@@ -150,6 +152,10 @@ export class Router {
           legacyOther(trip, classified.message)
         }
     }
+  }
+
+  #closing(reply: HttpReply): void {
+    refuse(reply, 503, ErrorCode.InternalError, 'The server is shutting down')
   }
 
   #options(request: HttpRequest, reply: HttpReply): void {

@@ -114,7 +114,7 @@ export class WebReply implements HttpReply {
     if (this.#closed) return
     this.#closed = true
     this.#listener?.()
-    this.#answer(new Response(null, { status: 499 }))
+    if (!this.#answered) this.#answer(new Response(null, { status: 499 }))
   }
 }
 
