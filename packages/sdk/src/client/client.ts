@@ -168,6 +168,11 @@ export class McpClient implements Client {
 
   /** A notice came that belongs to no request and no subscription. */
   notice(message: JsonRpcNotification): void {
+    const { method, params } = message
+    if (method === 'notifications/elicitation/complete' && typeof params?.['elicitationId'] === 'string') {
+      this.#options.onElicitationComplete?.(params['elicitationId'])
+      return
+    }
     const change = changeIn(message)
     if (change === undefined) return
     this.#publish(change)

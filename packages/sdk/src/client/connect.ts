@@ -133,7 +133,7 @@ function eraFor(
 }
 
 function withGuards(options: ConnectOptions): ConnectOptions {
-  const { onWarning, onLog, onChange, onMessage, onClose } = options
+  const { onWarning, onLog, onChange, onMessage, onElicitationComplete, onClose } = options
   const report = guarded(onWarning ?? (() => {}), 'onWarning', () => {})
   return {
     ...options,
@@ -141,6 +141,9 @@ function withGuards(options: ConnectOptions): ConnectOptions {
     ...(onLog && { onLog: guarded(onLog, 'onLog', report) }),
     ...(onChange && { onChange: guarded(onChange, 'onChange', report) }),
     ...(onMessage && { onMessage: guarded(onMessage, 'onMessage', report) }),
+    ...(onElicitationComplete && {
+      onElicitationComplete: guarded(onElicitationComplete, 'onElicitationComplete', report),
+    }),
     ...(onClose && { onClose: guarded(onClose, 'onClose', report) }),
   }
 }

@@ -116,6 +116,8 @@ export interface ConnectOptions extends AnswerHandlers {
   onWarning?: (message: string) => void
   /** Sees every message as it crosses the wire, for logs and inspectors. */
   onMessage?: (direction: 'sent' | 'received', message: JsonRpcMessage) => void
+  /** Hears that the person finished a URL visit, by its `elicitationId` (2025-11-25). */
+  onElicitationComplete?: (id: string) => void
   /** Called once, when the connection is over. */
   onClose?: (reason: Error | undefined) => void
   /** Gives up connecting; a connection that stands is not touched. */

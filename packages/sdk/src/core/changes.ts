@@ -4,6 +4,8 @@ export type Change =
   | { readonly type: 'prompts' }
   | { readonly type: 'resources' }
   | { readonly type: 'resource'; readonly uri: string }
+  /** A person finished at the URL they were asked to visit. */
+  | { readonly type: 'elicitation'; readonly id: string }
 
 /** One hub for changes: servers publish, sessions and `subscriptions/listen` streams watch. */
 export interface Changes {

@@ -22,7 +22,7 @@ function watch(watchers: Set<Watcher>, wants: Watcher['wants'], signal: AbortSig
   const watcher: Watcher = {
     wants,
     tell(change) {
-      unread.set(change.type === 'resource' ? `resource ${change.uri}` : change.type, change)
+      unread.set(keyOf(change), change)
       wake?.()
     },
   }
@@ -55,4 +55,15 @@ function watch(watchers: Set<Watcher>, wants: Watcher['wants'], signal: AbortSig
     }
   }
   return read()
+}
+
+function keyOf(change: Change): string {
+  switch (change.type) {
+    case 'resource':
+      return `resource ${change.uri}`
+    case 'elicitation':
+      return `elicitation ${change.id}`
+    default:
+      return change.type
+  }
 }

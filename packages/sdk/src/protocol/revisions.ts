@@ -1,7 +1,7 @@
 import { ErrorCode, type RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
-import type { Question } from './asking.ts'
+import type { InputRequests, Question } from './asking.ts'
 import type { Implementation } from './definitions.ts'
 import { type Trim, trimmer } from './fields.ts'
 import { MetaKey } from './meta.ts'
@@ -50,16 +50,33 @@ function statelessRevision(version: ProtocolVersion): Revision {
     },
     inputRequired(requests, state, server) {
       const wire: JsonObject = { resultType: 'input_required', _meta: named(undefined, server) }
-      if (Object.keys(requests).length > 0) wire['inputRequests'] = requests
+      if (Object.keys(requests).length > 0) wire['inputRequests'] = withoutVisitIds(requests)
       if (state !== undefined) wire['requestState'] = state
       return wire
     },
-    error: (error) =>
-      error.code === ErrorCode.ResourceNotFound ? withCode(error, ErrorCode.InvalidParams) : error.toObject(),
+    error: (error) => {
+      const replaced = replacedCodes.get(error.code)
+      return replaced === undefined ? error.toObject() : withCode(error, replaced)
+    },
     notification: ({ method, params }) =>
       method === 'notifications/elicitation/complete' ? undefined : { method, params },
     question: ({ params }) => ({ ...params }),
   }
+}
+
+/** Codes of earlier revisions that this one must not send. */
+const replacedCodes: ReadonlyMap<number, number> = new Map([
+  [ErrorCode.ResourceNotFound, ErrorCode.InvalidParams],
+  [ErrorCode.UrlElicitationRequired, ErrorCode.InvalidRequest],
+])
+
+function withoutVisitIds(requests: InputRequests): JsonObject {
+  const known = Object.entries(requests).map(([key, { method, params }]): [string, unknown] => {
+    if (!('elicitationId' in params)) return [key, { method, params }]
+    const { elicitationId: _id, ...rest } = params
+    return [key, { method, params: rest }]
+  })
+  return Object.fromEntries(known)
 }
 
 function named(meta: unknown, server: Implementation): JsonObject {

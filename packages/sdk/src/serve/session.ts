@@ -1,4 +1,4 @@
-import { live } from '../core/asking.ts'
+import { type LiveRequest, live } from '../core/asking.ts'
 import type { Change } from '../core/changes.ts'
 import type { Peer } from '../core/exchange.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
@@ -37,6 +37,8 @@ export class Session {
   readonly #pending = new Pending()
   readonly #askers = new Set<Asker>()
   readonly #subscribed = new Set<string>()
+  /** URL visits this session was asked for and not told of yet, oldest first. */
+  readonly #visits = new Set<string>()
   readonly #over = new AbortController()
   #peer: Peer | undefined
   #watching = false
@@ -75,10 +77,27 @@ export class Session {
 
     const asker = new Asker(this.#pending, { next: () => ++this.#lastQuestion }, outlet)
     this.#askers.add(asker)
-    const response = await calls.run(new Call(message, peer, live(asker.ask), outlet), this.#server)
+    const response = await calls.run(
+      new Call(message, peer, live(this.#remembering(asker)), outlet),
+      this.#server,
+    )
     asker.close()
     this.#askers.delete(asker)
     return response
+  }
+
+  /** Asks as usual, and remembers URL visits so that their completion can be told. */
+  #remembering(asker: Asker): LiveRequest {
+    return (method, params, options) => {
+      const id = method === 'elicitation/create' ? params['elicitationId'] : undefined
+      if (typeof id === 'string') {
+        const [oldest] = this.#visits
+        if (oldest !== undefined && this.#visits.size >= this.#options.bounds.subscribedUris)
+          this.#visits.delete(oldest)
+        this.#visits.add(id)
+      }
+      return asker.ask(method, params, options)
+    }
   }
 
   /** Takes a notice; one that means nothing here is ignored. */
@@ -202,6 +221,7 @@ export class Session {
   async #tell(revision: Revision): Promise<void> {
     const { changes } = this.#server
     for await (const change of changes.watch((change) => this.#wants(change), this.#over.signal)) {
+      if (change.type === 'elicitation') this.#visits.delete(change.id)
       const wire = revision.notification(noticeOf(change))
       if (wire !== undefined) await this.#options.send({ jsonrpc: '2.0', ...wire })
     }
@@ -209,6 +229,7 @@ export class Session {
 
   #wants(change: Change): boolean {
     if (change.type === 'resource') return this.#subscribed.has(change.uri)
+    if (change.type === 'elicitation') return this.#visits.has(change.id)
     return this.#server.capabilities[change.type]?.listChanged === true
   }
 }
@@ -220,9 +241,14 @@ function negotiated(requested: string): Revision {
 }
 
 function noticeOf(change: Change): ServerNotification {
-  return change.type === 'resource'
-    ? { method: 'notifications/resources/updated', params: { uri: change.uri } }
-    : { method: `notifications/${change.type}/list_changed`, params: {} }
+  switch (change.type) {
+    case 'resource':
+      return { method: 'notifications/resources/updated', params: { uri: change.uri } }
+    case 'elicitation':
+      return { method: 'notifications/elicitation/complete', params: { elicitationId: change.id } }
+    default:
+      return { method: `notifications/${change.type}/list_changed`, params: {} }
+  }
 }
 
 function invalid(why: string): RpcError {

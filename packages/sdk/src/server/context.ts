@@ -49,11 +49,15 @@ export interface Context {
   elicit<const S extends DescribedSchema | ElicitSchema>(
     form: ElicitForm<S>,
   ): Promise<Elicited<ElicitContent<S>>>
-  /** Asks the person to visit a URL. `accept` means they agreed to go, not that they finished there. */
+  /**
+   * Asks the person to visit a URL. `accept` means they agreed to go, not that they finished there. With an `id`
+   * (the same on every run), `server.elicitationComplete(id)` can tell a 2025-11-25 client later that they did.
+   */
   elicitUrl(question: {
     message: string
     url: string
     key?: string
+    id?: string
   }): Promise<{ action: 'accept' | 'decline' | 'cancel' }>
   /** Asks the client's model for a message. Ends the request if the client refuses. */
   sample(request: Omit<CreateMessageParams, '_meta'> & { key?: string }): Promise<CreateMessageResult>

@@ -68,6 +68,7 @@ export function defineServer<
     add: (definitions: Definitions) => tell(registry.add(definitions)),
     remove: (names: Parameters<Server['remove']>[0]) => tell(registry.remove(names)),
     resourceUpdated: (uri: string) => changes.publish({ type: 'resource', uri }),
+    elicitationComplete: (id: string) => changes.publish({ type: 'elicitation', id }),
     headerPlan: (tool: string) => registry.tools.get(tool)?.headers,
   })
 }

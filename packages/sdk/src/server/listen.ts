@@ -36,13 +36,21 @@ function wants(filter: SubscriptionFilter, uris: ReadonlySet<string>, change: Ch
       return filter.resourcesListChanged === true
     case 'resource':
       return uris.has(change.uri)
+    case 'elicitation':
+      return false
   }
 }
 
-function noticeOf(change: Change, _meta: object): ServerNotification {
-  return change.type === 'resource'
-    ? { method: 'notifications/resources/updated', params: { uri: change.uri, _meta: { ..._meta } } }
-    : { method: `notifications/${change.type}/list_changed`, params: { _meta: { ..._meta } } }
+function noticeOf(change: Change, meta: object): ServerNotification {
+  const _meta = { ...meta }
+  switch (change.type) {
+    case 'resource':
+      return { method: 'notifications/resources/updated', params: { uri: change.uri, _meta } }
+    case 'elicitation':
+      return { method: 'notifications/elicitation/complete', params: { elicitationId: change.id, _meta } }
+    default:
+      return { method: `notifications/${change.type}/list_changed`, params: { _meta } }
+  }
 }
 
 function honoredOf(filter: unknown, capabilities: ServerCapabilities): SubscriptionFilter {

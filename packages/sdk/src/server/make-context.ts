@@ -69,8 +69,9 @@ export class HandlerContext implements Context {
   }
 
   get elicitUrl(): Context['elicitUrl'] {
-    return async ({ message, url, key }) => {
-      const params = { mode: 'url' as const, message, url }
+    return async ({ message, url, key, id }) => {
+      const named = id === undefined ? {} : { elicitationId: id }
+      const params = { mode: 'url' as const, message, url, ...named }
       const { action } = await this.#round.get().put({ method: 'elicitation/create', params }, key)
       return { action }
     }

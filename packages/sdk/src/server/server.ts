@@ -83,6 +83,11 @@ export interface Server<D extends Definitions = Definitions> {
   remove(names: { tools?: string[]; resources?: string[]; prompts?: string[] }): void
   /** Tells watchers that a resource has new contents. */
   resourceUpdated(uri: string): void
+  /**
+   * Tells the session that asked for a URL visit under this id that the person finished there (2025-11-25). On
+   * other revisions a client finds out by calling again.
+   */
+  elicitationComplete(id: string): void
   /** Which arguments of a tool are mirrored into HTTP headers; undefined when there are none. */
   headerPlan(tool: string): HeaderPlan | undefined
   /** Reports a failure whose text the peer is not shown. */

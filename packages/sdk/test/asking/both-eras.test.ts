@@ -59,6 +59,11 @@ function shop() {
           return JSON.stringify({ state: ctx.state, answers: ctx.answers })
         },
       }),
+      visit: tool({
+        run: async (_args, ctx) =>
+          (await ctx.elicitUrl({ message: 'Sign in', url: 'https://shop.example/sign-in', id: 'visit-1' }))
+            .action,
+      }),
       both: tool({
         run: async (_args, ctx) => {
           const [form, roots] = await Promise.all([ctx.elicit({ message: 'A?', schema: sure }), ctx.roots()])
@@ -160,6 +165,37 @@ describe.each(eras)('a handler that asks, on %s', (revision) => {
       state: { asked: 1 },
       answers: { who: { action: 'accept', content: { ok: true } } },
     })
+    await client.close()
+  })
+
+  it('may send the person to a URL, and a session hears once when they finished there', async () => {
+    const { server } = shop()
+    const seen: unknown[] = []
+    const finished: string[] = []
+    const client = await connect(server, {
+      ...options,
+      elicitation: { url: true },
+      onElicit: (question) => {
+        seen.push(question)
+        return { action: 'accept' }
+      },
+      onElicitationComplete: (id) => finished.push(id),
+    })
+    expect(textOf(await client.call('visit'))).toBe('accept')
+    const session = revision === '2025-11-25'
+    expect(seen).toEqual([
+      {
+        mode: 'url',
+        message: 'Sign in',
+        url: 'https://shop.example/sign-in',
+        ...(session ? { elicitationId: 'visit-1' } : {}),
+      },
+    ])
+    server.elicitationComplete('visit-1')
+    server.elicitationComplete('visit-1')
+    server.elicitationComplete('never asked')
+    await client.ping()
+    expect(finished).toEqual(session ? ['visit-1'] : [])
     await client.close()
   })
 

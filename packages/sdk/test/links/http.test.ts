@@ -31,6 +31,19 @@ async function open(url: string, options: ConnectOptions = {}) {
   return client
 }
 
+describe('a server that cannot be reached', () => {
+  it.each([
+    ['nobody listens', 'http://127.0.0.1:1024/mcp', 'Could not reach http://127.0.0.1:1024 (ECONNREFUSED)'],
+    ['nobody has the name', 'http://nobody.invalid/mcp', /Could not reach http:\/\/nobody\.invalid \(E/],
+    ['fetch refuses the port', 'http://127.0.0.1:9/mcp', 'failed before the answer came (bad port)'],
+  ])('says why: %s', async (_, url, words) => {
+    await expect(connect(url)).rejects.toMatchObject({
+      code: 'CONNECT_FAILED',
+      message: typeof words === 'string' ? expect.stringContaining(words) : expect.stringMatching(words),
+    })
+  })
+})
+
 describe('requests of the stateless era', () => {
   it('mirror version, method, name and annotated arguments into headers', async () => {
     const server = await scripted((one) => {

@@ -88,6 +88,9 @@ describe('what a revision sends', () => {
       data: { uri: 'x://y' },
     })
     expect(revisions['2026-07-28'].error(error).code).toBe(-32602)
+    const visit = new RpcError(-32042, 'Visit first', { elicitations: [] })
+    expect(revisions['2025-11-25'].error(visit).code).toBe(-32042)
+    expect(revisions['2026-07-28'].error(visit).code).toBe(-32600)
   })
 
   it('puts a question in its own form', () => {

@@ -7,6 +7,7 @@ import { isObject } from '../../src/jsonrpc/parse.ts'
 import type { ServerCapabilities } from '../../src/protocol/capabilities.ts'
 import type { HeaderPlan } from '../../src/protocol/headers.ts'
 import { MetaKey } from '../../src/protocol/meta.ts'
+import { listen } from '../../src/server/listen.ts'
 import type { Server } from '../../src/server/server.ts'
 
 export type Tool = (args: JsonObject, exchange: Exchange, round: RoundHandle) => unknown
@@ -40,37 +41,18 @@ export function testServer(
           : { content: [{ type: 'text', text: String(value) }] },
     )
   }
-  const listen = async (exchange: Exchange): Promise<Outcome> => {
-    const wanted = exchange.params['notifications']
-    if (!isObject(wanted)) throw new RpcError(ErrorCode.InvalidParams, '"notifications" is required')
-    const uris = Array.isArray(wanted['resourceSubscriptions']) ? wanted['resourceSubscriptions'] : []
-    const _meta = { [MetaKey.subscriptionId]: exchange.id }
-    exchange.notify({
-      method: 'notifications/subscriptions/acknowledged',
-      params: { _meta, notifications: wanted },
-    })
-    const wants = (change: { type: string; uri?: string }): boolean =>
-      change.type === 'resource' ? uris.includes(change.uri) : wanted[`${change.type}ListChanged`] === true
-    for await (const change of changes.watch(wants, exchange.signal)) {
-      exchange.notify(
-        change.type === 'resource'
-          ? { method: 'notifications/resources/updated', params: { _meta, uri: change.uri } }
-          : { method: `notifications/${change.type}/list_changed`, params: { _meta } },
-      )
-    }
-    return { type: 'complete', result: { _meta } }
+  const capabilities = options.capabilities ?? {
+    tools: { listChanged: true },
+    prompts: { listChanged: true },
+    resources: { subscribe: true, listChanged: true },
+    logging: {},
   }
   return {
     reports,
     ran,
     info: { name: 'test', version: '1.0.0' },
     instructions: 'Be gentle.',
-    capabilities: options.capabilities ?? {
-      tools: { listChanged: true },
-      prompts: { listChanged: true },
-      resources: { subscribe: true, listChanged: true },
-      logging: {},
-    },
+    capabilities,
     changes,
     async handle(exchange) {
       switch (exchange.method) {
@@ -92,7 +74,7 @@ export function testServer(
             result: { supportedVersions: ['2026-07-28'], capabilities: this.capabilities },
           }
         case 'subscriptions/listen':
-          return listen(exchange)
+          return listen(changes, capabilities, exchange)
         default:
           throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${exchange.method}`)
       }
@@ -100,6 +82,7 @@ export function testServer(
     add: () => {},
     remove: () => {},
     resourceUpdated: (uri) => changes.publish({ type: 'resource', uri }),
+    elicitationComplete: (id) => changes.publish({ type: 'elicitation', id }),
     headerPlan: (tool) => new Map(Object.entries(options.plans ?? {})).get(tool),
     report: (error) => reports.push(error),
   }
