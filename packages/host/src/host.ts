@@ -1,10 +1,10 @@
 import { type GetPromptResult, McpError, type ReadResourceResult } from '@jackfield/sdk'
-import type { Client } from '@jackfield/sdk/client'
+import type { Client, ServerChange, Watch } from '@jackfield/sdk/client'
 import { answersFor, type Origin, Origins } from './asking/index.ts'
 import { Broker, isTransport } from './broker/index.ts'
 import { createCatalog } from './catalog/index.ts'
 import { rootProblem } from './config/index.ts'
-import { ServerConnection } from './connections/index.ts'
+import { listChanges, ServerConnection } from './connections/index.ts'
 import { createGrants, createPolicy } from './policy/index.ts'
 import { createRecorder, openStore, type RowStart } from './store/index.ts'
 import { reasonOf } from './text.ts'
@@ -18,8 +18,8 @@ const defaults = {
 const closeWaitMs = 2_000
 
 /**
- * Makes a host. Nothing is started before `start`. Throws where the store cannot be opened or a root is not a plain
- * local folder.
+ * Makes a host. Nothing is started before `start`. Throws a StoreError where the store cannot be opened, and an
+ * McpError 'INVALID' where a root is not a plain local folder.
  */
 export function createHost(options: HostOptions): Host {
   const roots = options.roots ?? []
@@ -35,6 +35,7 @@ class LiveHost implements Host {
   readonly #servers: ReadonlyMap<string, ServerConnection>
   readonly #catalog: ReturnType<typeof createCatalog>
   readonly #broker: Broker
+  readonly #grants: ReturnType<typeof createGrants>
   readonly #store: ReturnType<typeof openStore>
   readonly #recorder: ReturnType<typeof createRecorder>
   readonly #origins = new Origins()
@@ -59,6 +60,7 @@ class LiveHost implements Host {
     this.#catalog = createCatalog(this.#servers, (server, message) =>
       this.#emit({ type: 'warning', server, message }),
     )
+    this.#grants = createGrants(this.#store.grants)
     this.#broker = new Broker({
       catalog: this.#catalog,
       origins: this.#origins,
@@ -67,7 +69,7 @@ class LiveHost implements Host {
       policy: createPolicy({
         rules: options.rules ?? [],
         defaultVerdict: options.defaultVerdict ?? 'ask',
-        grants: createGrants(this.#store.grants),
+        grants: this.#grants,
       }),
       callTimeoutMs: options.callTimeoutMs ?? defaults.callTimeoutMs,
       emit: (event) => this.#emit(event),
@@ -77,6 +79,11 @@ class LiveHost implements Host {
   async start(): Promise<void> {
     this.#refuseWhenClosed()
     await Promise.all([...this.#servers.values()].map((server) => server.start()))
+  }
+
+  async reconnect(server: string): Promise<void> {
+    this.#refuseWhenClosed()
+    await this.#catalog.server(server).reconnect()
   }
 
   tools: Host['tools'] = () => this.#catalog.tools()
@@ -91,8 +98,8 @@ class LiveHost implements Host {
     })
   }
 
-  call: Host['call'] = (name, args, { caller, signal, cause }) =>
-    this.#track(() => this.#broker.call(name, args, { caller, cause, signal: this.#until(signal) }))
+  call: Host['call'] = (name, args, { caller, typed = false, signal, cause }) =>
+    this.#track(() => this.#broker.call(name, args, { caller, typed, cause, signal: this.#until(signal) }))
 
   async read(
     server: string,
@@ -130,11 +137,39 @@ class LiveHost implements Host {
     )
   }
 
-  complete: Host['complete'] = (server, params) =>
+  complete: Host['complete'] = (server, params, options = {}) =>
     this.#track(async () => {
-      const client = await this.#catalog.server(server).ready(this.#over.signal)
-      return client.complete(params, { signal: this.#over.signal })
+      const signal = this.#until(options.signal)
+      const client = await this.#catalog.server(server).ready(signal)
+      return client.complete(params, { signal })
     })
+
+  watch(server: string, uris: readonly string[], onChange: (change: ServerChange) => void): Promise<Watch> {
+    const connection = this.#catalog.server(server)
+    return this.#track(async () => {
+      const client = await connection.ready(this.#over.signal)
+      const lists = listChanges(client)
+      const row = this.#recorder.open({
+        kind: 'change',
+        server,
+        summary: `Changes of ${server} are watched`,
+        detail: { ...lists, uris },
+      })
+      try {
+        const filter = { ...lists, ...(uris.length > 0 && { resourceSubscriptions: [...uris] }) }
+        const watch = await client.watch(filter, onChange)
+        const ended = watch.closed.then(() => {
+          row.close('ended', { honored: watch.honored })
+          this.#running.delete(ended)
+        })
+        this.#running.add(ended)
+        return watch
+      } catch (error) {
+        row.close('error', { reason: reasonOf(error) })
+        throw error
+      }
+    })
+  }
 
   on(listener: (event: HostEvent) => void): () => void {
     this.#listeners.add(listener)
@@ -144,6 +179,18 @@ class LiveHost implements Host {
   }
 
   activity: Host['activity'] = (filter) => this.#store.activity.list(filter)
+
+  grants: Host['grants'] = () => this.#grants.list()
+
+  revoke(id: string): boolean {
+    this.#refuseWhenClosed()
+    const grant = this.#grants.remove(id)
+    if (grant === undefined) return false
+    const { server, tool } = grant
+    const summary = `The answer about ${tool} of ${server} is forgotten`
+    this.#recorder.note({ kind: 'approval', server, summary, detail: { ...grant } }, 'revoked')
+    return true
+  }
 
   record: Host['record'] = ({ outcome, durationMs, ...start }) => {
     this.#refuseWhenClosed()
@@ -170,13 +217,21 @@ class LiveHost implements Host {
   }
 
   #connection(name: string, config: ServerConfig, options: HostOptions): ServerConnection {
+    const { revisions, onMessage } = options.connect ?? {}
     const connection = new ServerConnection({
       name,
       config,
       connectTimeoutMs: options.connectTimeoutMs ?? defaults.connectTimeoutMs,
+      lists: options.connect?.lists,
+      follow: options.connect?.follow,
       client: {
         info: options.info ?? defaults.info,
         logLevel: 'info',
+        timeoutMs: options.callTimeoutMs ?? defaults.callTimeoutMs,
+        ...(revisions !== undefined && { revisions }),
+        ...(onMessage !== undefined && {
+          onMessage: (direction, message) => onMessage(name, direction, message),
+        }),
         onLog: ({ level, logger, data }) =>
           this.#emit({ type: 'log', server: name, level, data, ...(logger !== undefined && { logger }) }),
         ...answersFor(name, {
@@ -190,7 +245,7 @@ class LiveHost implements Host {
       onState: (state) => this.#stateChanged(name, state),
       onLists: () => this.#emit({ type: 'catalog' }),
       onResourceUpdated: (uri) => this.#emit({ type: 'resource-updated', server: name, uri }),
-      onStderr: (data) => this.#emit({ type: 'log', server: name, level: 'info', logger: 'stderr', data }),
+      onStderr: (text) => this.#emit({ type: 'stderr', server: name, text }),
       onWarning: (message) => this.#emit({ type: 'warning', server: name, message }),
     })
     this.#states.set(name, connection.state)

@@ -9,4 +9,5 @@ export {
 } from './config/index.ts'
 export { createHost } from './host.ts'
 export * from './models/index.ts'
+export { StoreError } from './store/index.ts'
 export type * from './types.ts'

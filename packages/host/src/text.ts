@@ -1,4 +1,5 @@
-import { RpcError } from '@jackfield/sdk'
+import { McpError, RpcError } from '@jackfield/sdk'
+import type { Failure } from './types.ts'
 
 const maxReason = 600
 // Controls, invisible and direction-changing characters, and the tag block: what can hide or disguise text.
@@ -17,4 +18,15 @@ export function reasonOf(error: unknown): string {
   if (error instanceof RpcError) return oneLine(`${error.message} (error ${error.code})`)
   if (error instanceof Error) return oneLine(error.message)
   return oneLine(String(error))
+}
+
+/** A failure as data; undefined where neither a server nor the SDK says what it was. */
+export function failureFrom(error: unknown): Failure | undefined {
+  if (error instanceof RpcError) {
+    const { code, message, data } = error
+    return { code, message, ...(data !== undefined && { data }) }
+  }
+  if (!(error instanceof McpError)) return undefined
+  const { code, message, details } = error
+  return { code, message, ...(Object.keys(details).length > 0 && { data: details }) }
 }

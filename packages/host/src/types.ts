@@ -5,26 +5,37 @@ import type {
   ElicitParams,
   ElicitResult,
   Implementation,
+  JsonRpcMessage,
+  McpErrorCode,
   Prompt,
   Resource,
   ResourceTemplate,
   Root,
   Tool,
 } from '@jackfield/sdk'
+import type { ConnectOptions, ServerChange, Watch } from '@jackfield/sdk/client'
 
 /** One server as the person configured it, in the field's own form (`mcpServers`). */
 export type ServerConfig =
   | { command: string; args?: string[]; env?: Record<string, string>; cwd?: string; disabled?: boolean }
   | { url: string; headers?: Record<string, string>; disabled?: boolean }
 
+/** A failure with its code, as data: a server's JSON-RPC error (a number), or one of this side (a word). */
+export interface Failure {
+  code: number | McpErrorCode
+  message: string
+  /** What the server sent along, or facts such as an HTTP status. */
+  data?: unknown
+}
+
 /** The state of one connection, always with its reason. */
 export type ConnectionState =
   | { state: 'connecting' }
   | { state: 'ready'; era: 'session' | 'stateless'; revision: string; sinceMs: number }
   /** Connected, but a list could not be fetched. */
-  | { state: 'degraded'; reason: string }
+  | { state: 'degraded'; reason: string; error?: Failure }
   | { state: 'reconnecting'; attempt: number; reason: string; inMs: number }
-  | { state: 'failed'; reason: string }
+  | { state: 'failed'; reason: string; error?: Failure }
   | { state: 'disabled' }
 
 /** A tool as the host shows it to a model and a person. */
@@ -78,8 +89,25 @@ export interface PolicyRule {
 
 export interface Decision {
   verdict: Verdict
-  /** The rule that decided; `default` when none matched, `remembered:session` or `remembered:always` for an earlier answer. */
+  /**
+   * The rule that decided; `default` when none matched, `remembered:session` or `remembered:always` for an earlier
+   * answer, `typed` for a call that the person wrote themselves.
+   */
   rule: string
+}
+
+/** An answer that is remembered beyond one call. */
+export interface Grant {
+  /** For `revoke`. */
+  readonly id: string
+  /** The server as it was called when the answer was given. */
+  readonly server: string
+  readonly tool: string
+  readonly verdict: 'allow' | 'deny'
+  /** Until the host closes, or in the store. */
+  readonly scope: 'session' | 'always'
+  /** ISO 8601. */
+  readonly at: string
 }
 
 /** What a question is about and where it comes from. */
@@ -202,6 +230,8 @@ export type HostEvent =
   | { type: 'activity'; row: Activity }
   | { type: 'progress'; server: string; tool: string; progress: number; total?: number; message?: string }
   | { type: 'log'; server: string; level: string; logger?: string; data: unknown }
+  /** What a child process wrote beside the protocol. */
+  | { type: 'stderr'; server: string; text: string }
   | { type: 'resource-updated'; server: string; uri: string }
   | { type: 'warning'; server: string; message: string }
 
@@ -242,11 +272,28 @@ export interface BrokeredCall {
   result: CallToolResult
   /** Set when policy or the person refused; the result then says so to the model. */
   denied: boolean
+  /**
+   * Set when there is no result of the tool: the server answered with a JSON-RPC error, or the call failed on this
+   * side. `result` then says so to the model. A tool's own failure is only a result with `isError`.
+   */
+  error?: Failure
   decision: Decision
   /** The arguments that were sent, where the person changed them. */
   edited?: Record<string, unknown>
   /** The activity row of this call. */
   activity: number
+}
+
+/** How a host connects, the same for all its servers. */
+export interface HostConnectOptions {
+  /** Revisions to speak. Default all. */
+  revisions?: NonNullable<ConnectOptions['revisions']>
+  /** Lists to fetch. Default all. */
+  lists?: readonly ('tools' | 'prompts' | 'resources')[]
+  /** Whether lists are kept up to date while the connection stands. Default true. */
+  follow?: boolean
+  /** Sees every message as it crosses the wire, for logs and inspectors. */
+  onMessage?: (server: string, direction: 'sent' | 'received', message: JsonRpcMessage) => void
 }
 
 export interface HostOptions {
@@ -263,8 +310,9 @@ export interface HostOptions {
   defaultVerdict?: Verdict
   /** Milliseconds to ready or a typed failure. Default 8 000. */
   connectTimeoutMs?: number
-  /** Milliseconds a call may go without an answer or progress. Default 60 000. */
+  /** Milliseconds a call, read or other request may go without an answer or progress. Default 60 000. */
   callTimeoutMs?: number
+  connect?: HostConnectOptions
   /** Who the host says it is to servers. */
   info?: Implementation
 }
@@ -273,6 +321,11 @@ export interface HostOptions {
 export interface Host extends AsyncDisposable {
   /** Connects every enabled server side by side; resolves when each is ready or failed. */
   start(): Promise<void>
+  /**
+   * Connects one server anew at once, whether it stands, waits for its next attempt or was given up; resolves when it
+   * is ready or failed. Throws an McpError 'INVALID' for a server that is unknown or disabled.
+   */
+  reconnect(server: string): Promise<void>
   readonly connections: ReadonlyMap<string, ConnectionState>
   tools(): CatalogTool[]
   prompts(): CatalogPrompt[]
@@ -280,11 +333,14 @@ export interface Host extends AsyncDisposable {
   templates(): CatalogTemplate[]
   /** Instructions of each ready server. */
   instructions(): { server: string; text: string }[]
-  /** Policy → question → call → activity row. Never throws for a refusal or a failed tool; throws for an unknown name. */
+  /**
+   * Policy → question → call → activity row. Never throws for a refusal or a failed tool; throws for an unknown name.
+   * `typed` says that the person wrote this very call: that answers what policy would ask, and overrides no `deny`.
+   */
   call(
     name: string,
     args: Record<string, unknown>,
-    options: { caller: Caller; signal?: AbortSignal; cause?: number },
+    options: { caller: Caller; typed?: boolean; signal?: AbortSignal; cause?: number },
   ): Promise<BrokeredCall>
   read(
     server: string,
@@ -299,10 +355,20 @@ export interface Host extends AsyncDisposable {
   complete(
     server: string,
     params: import('@jackfield/sdk').CompleteParams,
+    options?: { signal?: AbortSignal },
   ): Promise<{ values: string[]; total?: number; hasMore?: boolean }>
+  /**
+   * Tells of changes to these resources and to every list the server can tell of, until the watch is closed or ends
+   * with the connection.
+   */
+  watch(server: string, uris: readonly string[], onChange: (change: ServerChange) => void): Promise<Watch>
   /** Calls `listener` for every event until the returned function is called. */
   on(listener: (event: HostEvent) => void): () => void
   activity(filter?: { server?: string; kind?: Activity['kind']; limit?: number }): Activity[]
+  /** Every remembered answer about a tool, oldest first. */
+  grants(): Grant[]
+  /** Forgets a remembered answer, so that policy decides again; false where there is none of that id. */
+  revoke(id: string): boolean
   /** Writes a row about something a face did, such as a model turn; returns its id. */
   record(row: Omit<Activity, 'id' | 'at'>): number
   close(): Promise<void>

@@ -162,6 +162,7 @@ function tell(event: HostEvent, face: ChatFace): void {
       return
     case 'catalog':
     case 'activity':
+    case 'stderr':
     case 'warning':
       return
   }

@@ -1,9 +1,10 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { createHost, type HostOptions, type Surface } from '@jackfield/host'
+import type { HostOptions, Surface } from '@jackfield/host'
 import { ExitCode } from '../cli/exit.ts'
-import { type Io, isInteractive, type Output } from '../cli/io.ts'
+import { createOutput, type Io, isInteractive, type Output } from '../cli/io.ts'
 import { modelsInUse } from '../cli/models.ts'
+import { hostWithStore, storeFile } from '../cli/store.ts'
 import { readConfig } from '../cli/target.ts'
 import { version } from '../cli/version.ts'
 import { answersSurface, readAnswers } from '../surface/answers-file.ts'
@@ -19,6 +20,7 @@ export interface ChatOptions {
   model?: string
   root?: string[]
   answers?: string
+  store?: string
 }
 
 /** `jackfield chat` */
@@ -33,6 +35,7 @@ export async function chat(options: ChatOptions, io: Io, output: Output): Promis
   await hold(
     {
       servers: config.servers,
+      store: storeFile(options.store, io),
       rules: config.rules,
       roots,
       ...(config.defaultVerdict !== undefined && { defaultVerdict: config.defaultVerdict }),
@@ -65,12 +68,15 @@ export async function hold(
         onAsking: (begins) => floor.asking(begins),
       })
     : { name: 'no terminal' }
-  await using host = createHost({
-    ...options,
-    surface: surface ?? person,
-    models: [...models],
-    info: { name: 'jackfield', title: 'Jackfield', version },
-  })
+  await using host = hostWithStore(
+    {
+      ...options,
+      surface: surface ?? person,
+      models: [...models],
+      info: { name: 'jackfield', title: 'Jackfield', version },
+    },
+    (text) => createOutput(io, false).note(text),
+  )
   await host.start()
   await floor.free()
   const face = interactive ? terminalFace(io, floor, () => commandNames(host)) : pipedFace(io)

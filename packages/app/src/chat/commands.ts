@@ -71,6 +71,11 @@ const commands: Readonly<Record<string, ChatCommand>> = {
     help: 'what happened, newest last; #number shows one row in full',
     run: (words, state, face) => activity(words, state, face),
   },
+  remembered: {
+    usage: '/remembered [forget <id>]',
+    help: 'answers about tools that are remembered; forget one to be asked again',
+    run: (words, state, face) => remembered(words, state, face),
+  },
   model: {
     usage: '/model [name]',
     help: 'which model answers, or another one',
@@ -259,6 +264,31 @@ function activity(words: string[], { host }: ChatState, face: ChatFace): Command
   const limit = Number(which)
   if (!Number.isInteger(limit) || limit < 1) throw usageError('Usage: /activity [count | #number]')
   face.write(`${activityTable(host.activity({ limit }), face.palette)}\n`)
+  return done
+}
+
+function remembered(words: string[], { host }: ChatState, face: ChatFace): CommandOutcome {
+  const [verb, id] = words
+  if (verb !== undefined) {
+    if (verb !== 'forget' || id === undefined) throw usageError('Usage: /remembered [forget <id>]')
+    if (!host.revoke(id)) throw usageError(`No answer has the id "${id}". /remembered lists them.`)
+    face.write('Forgotten.\n')
+    return done
+  }
+  const rows = host
+    .grants()
+    .map((grant) => [
+      grant.id,
+      grant.verdict,
+      grant.scope,
+      grant.at.slice(0, 10),
+      oneLine(`${grant.tool} of ${grant.server}`, 90),
+    ])
+  face.write(
+    rows.length === 0
+      ? 'Nothing is remembered.\n'
+      : `${table(['ID', 'VERDICT', 'KEPT', 'SINCE', 'TOOL'], rows, { palette: face.palette })}\n`,
+  )
   return done
 }
 

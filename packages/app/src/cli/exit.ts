@@ -19,10 +19,17 @@ export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode]
 export class CliError extends Error {
   override readonly name: string = 'CliError'
   readonly exitCode: ExitCode
+  /** The protocol's or the SDK's own code, where there is one. */
+  readonly code: number | string | undefined
 
-  constructor(exitCode: ExitCode, message: string, options?: { cause?: unknown }) {
-    super(message, options)
+  constructor(
+    exitCode: ExitCode,
+    message: string,
+    options: { cause?: unknown; code?: number | string } = {},
+  ) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined)
     this.exitCode = exitCode
+    this.code = options.code
   }
 }
 

@@ -14,7 +14,10 @@ export interface Failure {
 /** Reads any error as a failure of the command. */
 export function failureOf(error: unknown, interrupted: boolean): Failure {
   if (interrupted) return { exitCode: ExitCode.interrupted, message: 'Interrupted.' }
-  if (error instanceof CliError) return { exitCode: error.exitCode, message: plain(error.message) }
+  if (error instanceof CliError) {
+    const { exitCode, code } = error
+    return { exitCode, message: plain(error.message), ...(code !== undefined && { code }) }
+  }
   if (error instanceof RpcError) {
     return {
       exitCode: ExitCode.protocol,

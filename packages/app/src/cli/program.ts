@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import type { ChatOptions } from '../chat/command.ts'
+import type { ActivityOptions } from '../commands/activity.ts'
 import type { CommandContext, ServerOptions } from '../commands/context.ts'
 import type { StartOptions } from '../start/command.ts'
 import { ExitCode } from './exit.ts'
@@ -14,6 +15,9 @@ A <target> is a server named in the config, a URL, or left out when a command fo
   jackfield tools everything
   jackfield call https://example.org/mcp search query=flights
   jackfield call echo message=hi -- npx -y @modelcontextprotocol/server-everything
+
+A call you type is your consent to it: only a deny rule of the config stops it. Every call, read and prompt leaves a
+row in the activity log (jackfield activity), kept in ~/.local/share/jackfield unless --store says otherwise.
 
 Arguments are key=value, read by the tool's schema; key:=json is JSON, key=@file the contents of a file.
 Exit codes: 0 done, 1 the tool failed or was refused, 2 wrong usage, 3 cannot connect, 4 protocol error.`
@@ -111,12 +115,26 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     })
 
   program
+    .command('activity')
+    .description('show what was called, read and asked, and who decided, newest last')
+    .option('--server <name>', 'only of this server')
+    .option('--limit <count>', 'so many of the newest rows', count, 50)
+    .addOption(storeOption())
+    .addOption(jsonOption())
+    .action(async (options: ActivityOptions) => {
+      json = options.json === true
+      const { activity } = await import('../commands/activity.ts')
+      code = await activity(options, io, createOutput(io, json))
+    })
+
+  program
     .command('chat')
     .description('hold a conversation in the terminal, with every configured server')
     .addOption(configOption())
     .option('--model <name>', 'provider/model, or offline; default from the environment')
     .option('--root <folder...>', 'folders that servers may be told of, after asking you')
     .option('--answers <file>', 'answers to questions of servers, for when nobody is there')
+    .addOption(storeOption())
     .action(async (options: ChatOptions) => {
       const { chat } = await import('../chat/command.ts')
       code = await chat(options, io, createOutput(io, false))
@@ -154,6 +172,7 @@ function withServerOptions(command: Command): Command {
     .addOption(configOption())
     .addOption(jsonOption())
     .option('--answers <file>', 'answers to questions of the server, for when nobody is there')
+    .addOption(storeOption())
     .option('--header <header...>', "header for a URL target, as 'Name: value'")
     .option('--era <era>', 'auto, modern or legacy')
     .option('--revision <date>', 'speak only this revision of the protocol')
@@ -168,8 +187,21 @@ function configOption(): Option {
   )
 }
 
+function storeOption(): Option {
+  return new Option(
+    '--store <file>',
+    'SQLite file of activity and remembered answers, or :memory:; default in ~/.local/share/jackfield',
+  )
+}
+
 function jsonOption(): Option {
   return new Option('--json', 'print the result as one JSON document and nothing else')
+}
+
+function count(text: string): number {
+  const value = Number(text)
+  if (Number.isInteger(value) && value > 0) return value
+  throw new InvalidArgumentError('It must be a whole number above 0.')
 }
 
 function seconds(text: string): number {

@@ -1,85 +1,120 @@
-import type { Model, Surface } from '@jackfield/host'
+import type { ConnectionState, Failure, Host, HostConnectOptions, Model, Surface } from '@jackfield/host'
 import { McpError, RpcError } from '@jackfield/sdk'
-import { type Client, type ConnectOptions, connect, http } from '@jackfield/sdk/client'
-import { stdio } from '@jackfield/sdk/client/stdio'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { type Answers, answersSurface, modelsNamed } from '../surface/answers-file.ts'
 import { terminalSurface } from '../surface/terminal.ts'
 import { CliError, ExitCode } from './exit.ts'
 import { type Io, isInteractive, type Output } from './io.ts'
 import { modelsInUse } from './models.ts'
-import { answersThrough } from './questions.ts'
 import { revisionsFor } from './revisions.ts'
+import { hostWithStore, storeFile } from './store.ts'
 import type { Target } from './target.ts'
 import { version } from './version.ts'
+
+const connectTimeoutMs = 30_000
+const keptLines = 50
 
 export interface SessionOptions {
   era?: string
   revision?: string
   verbose?: boolean
+  store?: string
   /** Seconds without an answer or progress. */
   timeout?: number
   answers: Answers | undefined
 }
 
-/** A client connected to the one server a command is about. */
+/** A host with the one server a command is about, connected. */
 export interface Session extends AsyncDisposable {
-  readonly client: Client
-  readonly target: Target
+  readonly host: Host
+  /** What the host calls the server. */
+  readonly server: string
 }
 
-/** Connects. What the person can be asked is what this terminal, or the answers file, can answer. */
+/**
+ * Connects and fetches `lists`. What the person can be asked is what this terminal, or the answers file, can answer.
+ * Throws where the server cannot be reached or a list cannot be fetched.
+ */
 export async function openSession(
   target: Target,
+  lists: NonNullable<HostConnectOptions['lists']>,
   options: SessionOptions,
   io: Io,
   output: Output,
-  more: Pick<ConnectOptions, 'onChange'> = {},
 ): Promise<Session> {
-  const said: string[] = []
-  const { server } = target
-  const link =
-    'url' in server
-      ? http(server.url, { headers: server.headers ?? {} })
-      : stdio({
-          command: server.command,
-          ...(server.args !== undefined && { args: server.args }),
-          ...(server.env !== undefined && { env: server.env }),
-          cwd: server.cwd ?? io.cwd,
-          onStderr: (text) => {
-            if (options.verbose === true) output.note(`${oneLine(target.name)}: ${plain(text).trimEnd()}`)
-            else said.push(text)
-            if (said.length > 50) said.shift()
-          },
-        })
   const revisions = revisionsFor(options)
   const surface = surfaceFor(options.answers, io, output)
-  const models = surface === undefined ? [] : modelsFor(options.answers, io)
   const timeoutMs = options.timeout === undefined ? undefined : options.timeout * 1000
-  try {
-    const client = await connect(link, {
+  io.signal.throwIfAborted()
+  const host = hostWithStore(
+    {
+      // Whoever names a server wants it, even where conversations do without.
+      servers: { [target.name]: { ...target.server, disabled: false } },
+      surface: surface ?? { name: 'nobody' },
+      models: surface === undefined ? [] : [...modelsFor(options.answers, io)],
+      store: storeFile(options.store, io),
+      rules: target.config?.rules ?? [],
+      roots: target.config?.roots ?? [],
+      ...(target.config?.defaultVerdict !== undefined && { defaultVerdict: target.config.defaultVerdict }),
+      connectTimeoutMs,
+      ...target.config?.limits,
+      ...(timeoutMs !== undefined && { connectTimeoutMs: timeoutMs, callTimeoutMs: timeoutMs }),
       info: { name: 'jackfield', title: 'Jackfield', version },
-      signal: io.signal,
-      logLevel: 'info',
-      ...(revisions !== undefined && { revisions }),
-      ...(timeoutMs !== undefined && { timeoutMs, connectTimeoutMs: timeoutMs }),
-      ...(surface !== undefined && answersThrough(surface, target.name, models, target.config?.roots ?? [])),
-      onLog: ({ level, logger, data }) => {
-        const from = logger === undefined ? '' : ` ${oneLine(logger)}`
-        output.note(`[${level}]${from}: ${plain(typeof data === 'string' ? data : JSON.stringify(data))}`)
+      connect: {
+        lists,
+        follow: false,
+        ...(revisions !== undefined && { revisions }),
+        ...(options.verbose === true && {
+          onMessage: (_server, direction, message) =>
+            output.note(`${direction === 'sent' ? '→' : '←'} ${plain(JSON.stringify(message))}`),
+        }),
       },
-      onWarning: (message) => output.note(`! ${oneLine(message)}`),
-      ...(options.verbose === true && {
-        onMessage: (direction, message) =>
-          output.note(`${direction === 'sent' ? '→' : '←'} ${plain(JSON.stringify(message))}`),
-      }),
-      ...more,
-    })
-    return { client, target, [Symbol.asyncDispose]: () => client.close() }
-  } catch (error) {
-    io.signal.throwIfAborted()
-    throw cannotConnect(target, error, said)
+    },
+    (text) => output.note(text),
+  )
+  const said: string[] = []
+  tell(host, target, options.verbose === true, said, output)
+  const stop = (): void => {
+    host.close()
   }
+  io.signal.addEventListener('abort', stop, { once: true })
+  try {
+    await host.start()
+    io.signal.throwIfAborted()
+    const state = host.connections.get(target.name)
+    if (state?.state === 'failed') throw cannotConnect(target, state, options, said)
+    if (state?.state === 'degraded') {
+      throw state.error === undefined ? new McpError('PROTOCOL', state.reason) : errorOf(state.error)
+    }
+    return { host, server: target.name, [Symbol.asyncDispose]: () => host.close() }
+  } catch (error) {
+    await host.close()
+    throw error
+  } finally {
+    io.signal.removeEventListener('abort', stop)
+  }
+}
+
+/** The error that a failure of the host stands for. */
+export function errorOf({ code, message, data }: Failure): Error {
+  return typeof code === 'number' ? new RpcError(code, message, data) : new McpError(code, message)
+}
+
+/** Shows what the server says beside its answers; the end of its stderr is kept in `said`. */
+function tell(host: Host, target: Target, verbose: boolean, said: string[], output: Output): void {
+  host.on((event) => {
+    if (event.type === 'log') {
+      const { level, logger, data } = event
+      const from = logger === undefined ? '' : ` ${oneLine(logger)}`
+      output.note(`[${level}]${from}: ${plain(typeof data === 'string' ? data : JSON.stringify(data))}`)
+    }
+    if (event.type === 'warning') output.note(`! ${oneLine(event.message)}`)
+    if (event.type === 'stderr') {
+      if (verbose) output.note(`${oneLine(target.name)}: ${plain(event.text).trimEnd()}`)
+      else said.push(event.text)
+      if (said.length > keptLines) said.shift()
+    }
+  })
 }
 
 /** Who answers questions: the answers file, else a person at the terminal, else nobody. */
@@ -95,14 +130,25 @@ function modelsFor(answers: Answers | undefined, io: Io): readonly Model[] {
   return modelsInUse(io.env, named, [])
 }
 
-function cannotConnect(target: Target, error: unknown, said: readonly string[]): CliError {
-  const reason = error instanceof McpError || error instanceof RpcError ? error.message : String(error)
+function cannotConnect(
+  target: Target,
+  { reason, error }: Extract<ConnectionState, { state: 'failed' }>,
+  { era, revision }: SessionOptions,
+  said: readonly string[],
+): CliError {
+  const asked = revision === undefined ? era : revision
+  const option = revision === undefined ? '--era' : '--revision'
+  const why =
+    error?.code === 'VERSION_MISMATCH' && asked !== undefined && asked !== 'auto'
+      ? `it does not speak what ${option} ${asked} asks for. Leave ${option} out to let both sides agree on a revision.`
+      : plain(error?.message ?? reason)
   const last = plain(said.join('')).trim().split('\n').slice(-8)
   const stderr =
-    last.length === 0 || last[0] === '' || reason.includes(last.at(-1) ?? '')
+    last.length === 0 || last[0] === '' || why.includes(last.at(-1) ?? '')
       ? ''
       : `\nIts last words:\n  ${last.join('\n  ')}`
-  return new CliError(ExitCode.cannotConnect, `Cannot connect to ${target.name}: ${plain(reason)}${stderr}`, {
-    cause: error,
+  const code = error?.code
+  return new CliError(ExitCode.cannotConnect, `Cannot connect to ${target.name}: ${why}${stderr}`, {
+    ...(code !== undefined && { code }),
   })
 }

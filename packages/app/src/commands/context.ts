@@ -1,4 +1,4 @@
-import type { ConnectOptions } from '@jackfield/sdk/client'
+import type { HostConnectOptions } from '@jackfield/host'
 import type { Io, Output } from '../cli/io.ts'
 import { openSession, type Session } from '../cli/session.ts'
 import { type CommandWords, takeTarget } from '../cli/target.ts'
@@ -10,6 +10,7 @@ export interface ServerOptions {
   header?: string[]
   json?: boolean
   answers?: string
+  store?: string
   era?: string
   revision?: string
   verbose?: boolean
@@ -23,13 +24,13 @@ export interface CommandContext<O = ServerOptions> extends CommandWords {
   output: Output
 }
 
-/** Connects to the server the words begin with, and gives the words after it. */
+/** Connects to the server the words begin with, fetches `lists`, and gives the words after it. */
 export async function connectTo(
   context: CommandContext,
-  more: Pick<ConnectOptions, 'onChange'> = {},
+  lists: NonNullable<HostConnectOptions['lists']> = [],
 ): Promise<{ session: Session; rest: string[] }> {
   const { options, io, output } = context
   const { target, rest } = await takeTarget(context, options, io)
   const answers = options.answers === undefined ? undefined : readAnswers(options.answers)
-  return { session: await openSession(target, { ...options, answers }, io, output, more), rest }
+  return { session: await openSession(target, lists, { ...options, answers }, io, output), rest }
 }

@@ -1,5 +1,4 @@
 import type { JsonSchema, Prompt, Resource, ResourceTemplate, Tool } from '@jackfield/sdk'
-import type { Client } from '@jackfield/sdk/client'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import { pretty, size } from '../output/content.ts'
 import type { Palette } from '../output/palette.ts'
@@ -9,10 +8,10 @@ import { type CommandContext, connectTo } from './context.ts'
 
 /** `jackfield tools <target> [name]` */
 export async function tools(context: CommandContext): Promise<ExitCode> {
-  const { session, rest } = await connectTo(context)
+  const { session, rest } = await connectTo(context, ['tools'])
   await using _ = session
   const { output } = context
-  const all = await toolsOf(session.client, context.io.signal)
+  const all = session.host.tools().map(({ tool }) => tool)
   const name = onlyWord(rest, 'tools <target> [name]')
   if (name === undefined) {
     output.result({ tools: all }, () =>
@@ -20,21 +19,19 @@ export async function tools(context: CommandContext): Promise<ExitCode> {
     )
     return ExitCode.done
   }
-  const tool = found(all, name, 'tool')
+  const tool = found(all, (tool) => tool.name, name, 'tool')
   output.result(tool, () => toolText(tool, output.palette))
   return ExitCode.done
 }
 
 /** `jackfield resources <target>` */
 export async function resources(context: CommandContext): Promise<ExitCode> {
-  const { session, rest } = await connectTo(context)
+  const { session, rest } = await connectTo(context, ['resources'])
   await using _ = session
   const { output } = context
   onlyNothing(rest, 'resources <target>')
-  const signal = context.io.signal
-  const has = session.client.server.capabilities.resources !== undefined
-  const direct = has ? await session.client.resources({ signal }) : []
-  const templates = has ? await session.client.templates({ signal }) : []
+  const direct = session.host.resources().map(({ resource }) => resource)
+  const templates = session.host.templates().map(({ template }) => template)
   output.result({ resources: direct, resourceTemplates: templates }, () => {
     const parts = [
       ...(direct.length === 0 ? [] : [resourceTable(direct, output)]),
@@ -47,25 +44,15 @@ export async function resources(context: CommandContext): Promise<ExitCode> {
 
 /** `jackfield prompts <target>` */
 export async function prompts(context: CommandContext): Promise<ExitCode> {
-  const { session, rest } = await connectTo(context)
+  const { session, rest } = await connectTo(context, ['prompts'])
   await using _ = session
   const { output } = context
   onlyNothing(rest, 'prompts <target>')
-  const all = await promptsOf(session.client, context.io.signal)
+  const all = session.host.prompts().map(({ prompt }) => prompt)
   output.result({ prompts: all }, () =>
     all.length === 0 ? none('prompts', output.palette) : promptTable(all, output),
   )
   return ExitCode.done
-}
-
-/** The tools of a server; none where it does not offer that at all. */
-export async function toolsOf(client: Client, signal: AbortSignal): Promise<Tool[]> {
-  return client.server.capabilities.tools === undefined ? [] : client.tools({ signal })
-}
-
-/** The prompts of a server; none where it does not offer that at all. */
-export async function promptsOf(client: Client, signal: AbortSignal): Promise<Prompt[]> {
-  return client.server.capabilities.prompts === undefined ? [] : client.prompts({ signal })
 }
 
 type Look = { palette: Palette; columns: number | undefined }
@@ -176,10 +163,10 @@ function none(what: string, palette: Palette): string {
 }
 
 /** The entry of that name; a usage error that lists the names where there is none. */
-export function found<T extends { name: string }>(list: readonly T[], name: string, what: string): T {
-  const entry = list.find((candidate) => candidate.name === name)
+export function found<T>(list: readonly T[], nameOf: (entry: T) => string, name: string, what: string): T {
+  const entry = list.find((candidate) => nameOf(candidate) === name)
   if (entry !== undefined) return entry
-  const names = list.map((candidate) => oneLine(candidate.name)).join(', ')
+  const names = list.map((candidate) => oneLine(nameOf(candidate))).join(', ')
   throw usageError(
     `The server has no ${what} "${name}". ${names === '' ? 'It has none.' : `It has: ${names}.`}`,
   )

@@ -16,7 +16,7 @@ export async function read(context: CommandContext<ReadCommandOptions>): Promise
   const [uri, ...more] = rest
   if (uri === undefined || more.length > 0)
     throw usageError('Which resource? Usage: jackfield read <target> <uri>')
-  const result = await session.client.read(uri, { signal: io.signal })
+  const result = await session.host.read(session.server, uri, { signal: io.signal })
   if (options.output === undefined) {
     output.result(result, () => readResult(result, output.palette))
     return ExitCode.done

@@ -8,22 +8,12 @@ export async function watch(context: CommandContext): Promise<ExitCode> {
   const { io, output } = context
   const { session, rest } = await connectTo(context)
   await using _ = session
-  const { client } = session
-  const { tools, prompts, resources } = client.server.capabilities
-  const watching = await client.watch(
-    {
-      ...(tools?.listChanged === true && { toolsListChanged: true }),
-      ...(prompts?.listChanged === true && { promptsListChanged: true }),
-      ...(resources?.listChanged === true && { resourcesListChanged: true }),
-      ...(rest.length > 0 && { resourceSubscriptions: rest }),
-    },
-    (change) => {
-      const at = new Date().toISOString()
-      const text =
-        change.type === 'resource' ? `changed: ${oneLine(change.uri)}` : `list of ${change.type} changed`
-      output.row({ at, ...change }, `${output.palette.dim(at)}  ${text}`)
-    },
-  )
+  const watching = await session.host.watch(session.server, rest, (change) => {
+    const at = new Date().toISOString()
+    const text =
+      change.type === 'resource' ? `changed: ${oneLine(change.uri)}` : `list of ${change.type} changed`
+    output.row({ at, ...change }, `${output.palette.dim(at)}  ${text}`)
+  })
   const honored = Object.entries(watching.honored).flatMap(([name, value]) =>
     Array.isArray(value)
       ? value.map((uri) => oneLine(String(uri)))

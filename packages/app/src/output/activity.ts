@@ -3,8 +3,15 @@ import type { Palette } from './palette.ts'
 import { oneLine } from './sanitize.ts'
 import { table } from './table.ts'
 
-/** Rows of the activity log, oldest first, each under what caused it. */
-export function activityTable(rows: readonly Activity[], palette: Palette): string {
+/**
+ * Rows of the activity log, oldest first, each under what caused it. Times are UTC. `long` adds the date, and the rule
+ * that decided about a call.
+ */
+export function activityTable(
+  rows: readonly Activity[],
+  palette: Palette,
+  { long = false }: { long?: boolean } = {},
+): string {
   const sorted = rows.toSorted((a, b) => a.id - b.id)
   const depth = new Map<number, number>()
   const cells = sorted.map((row) => {
@@ -12,12 +19,19 @@ export function activityTable(rows: readonly Activity[], palette: Palette): stri
     depth.set(row.id, level)
     return [
       `#${row.id}`,
-      row.at.slice(11, 19),
+      row.at.slice(long ? 0 : 11, 19).replace('T', ' '),
       row.kind,
       row.outcome,
+      ...(long ? [oneLine(ruleOf(row), 40)] : []),
       row.durationMs === null ? '' : `${row.durationMs} ms`,
       `${'  '.repeat(level)}${oneLine(row.summary, 100)}`,
     ]
   })
-  return table(['ROW', 'TIME', 'KIND', 'OUTCOME', 'TOOK', 'WHAT'], cells, { palette })
+  const heads = ['ROW', 'TIME', 'KIND', 'OUTCOME', ...(long ? ['RULE'] : []), 'TOOK', 'WHAT']
+  return table(heads, cells, { palette })
+}
+
+function ruleOf({ detail: { decision } }: Activity): string {
+  if (typeof decision !== 'object' || decision === null || !('rule' in decision)) return ''
+  return String(decision.rule)
 }

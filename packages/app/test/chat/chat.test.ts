@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { createHost } from '@jackfield/host'
 import { describe, expect, test } from 'vitest'
 import { everything, jsonFile, run, tempFolder, travel } from '../cli/jackfield.ts'
 
@@ -96,6 +97,29 @@ describe('a conversation from a pipe', () => {
     expect(stdout).toContain("user: What's weather in Oslo?")
     expect(stdout).toContain('Left unsent.')
   })
+})
+
+test('an answer that is remembered for good can be looked up and forgotten in a later conversation', async () => {
+  const store = join(tempFolder(), 'log.db')
+  const [command = '', ...args] = travel()
+  await using host = createHost({
+    servers: { travel: { command, args } },
+    surface: { name: 'test', approval: async () => ({ verdict: 'allow', remember: 'always' }) },
+    models: [],
+    store,
+  })
+  await host.start()
+  const flight = { origin: 'Oslo', destination: 'Barcelona', date: '2027-06-15' }
+  await host.call('travel__searchFlights', flight, { caller: 'chat' })
+  const id = host.grants()[0]?.id ?? ''
+  const { stdout } = await run(
+    ['chat', '--config', config(), '--store', store],
+    say('/remembered', `/remembered forget ${id}`, '/remembered'),
+  )
+  expect(stdout).toMatch(new RegExp(`${id} +allow +always +\\d{4}-\\d\\d-\\d\\d +searchFlights of travel`))
+  expect(stdout).toContain('Forgotten.')
+  expect(stdout).toContain('Nothing is remembered.')
+  expect(host.grants()).toEqual([])
 })
 
 test('a model that cannot be had is a usage error that names what is missing', async () => {

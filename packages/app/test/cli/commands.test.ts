@@ -1,11 +1,21 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { begin, everything, filesystem, jsonFile, run, tempFolder, travel } from './jackfield.ts'
+import {
+  begin,
+  closedShop,
+  everything,
+  filesystem,
+  jsonFile,
+  recorded,
+  run,
+  tempFolder,
+  travel,
+} from './jackfield.ts'
 
 const onEverything = (...words: string[]): string[] => [...words, '--', ...everything]
 
-describe('listing', () => {
+describe.concurrent('listing', () => {
   test('tools are an aligned table, and one of them is shown with its arguments', async () => {
     const list = await run(onEverything('tools'))
     expect(list).toMatchObject({ code: 0, stderr: '' })
@@ -39,7 +49,7 @@ describe('listing', () => {
   })
 })
 
-describe('calling', () => {
+describe.concurrent('calling', () => {
   test('reads arguments by the schema and prints text', async () => {
     const sum = await run(onEverything('call', 'get-sum', 'a=2', 'b=0.5'))
     expect(sum).toEqual({ code: 0, stdout: 'The sum of 2 and 0.5 is 2.5.\n', stderr: '' })
@@ -107,7 +117,7 @@ describe('calling', () => {
   })
 })
 
-describe('reading, prompts and completion', () => {
+describe.concurrent('reading, prompts and completion', () => {
   test('a text resource is its text, and bytes can be written to a file', async () => {
     const text = await run(onEverything('read', 'demo://resource/static/document/features.md'))
     expect(text.stdout).toMatch(/^# /)
@@ -138,7 +148,7 @@ describe('reading, prompts and completion', () => {
   })
 })
 
-describe('exit codes', () => {
+describe.concurrent('exit codes', () => {
   test.each([
     ['no command', [], 'Usage: jackfield'],
     ['an unknown command', ['nonsense'], "unknown command 'nonsense'"],
@@ -160,9 +170,9 @@ describe('exit codes', () => {
   })
 
   test('a server that cannot be reached or started is 3, with why', async () => {
-    expect(await run(['tools', 'http://127.0.0.1:9/mcp'])).toMatchObject({
+    expect(await run(['tools', 'http://127.0.0.1:1024/mcp'])).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('Cannot connect to 127.0.0.1:9'),
+      stderr: expect.stringMatching(/Cannot connect to 127\.0\.0\.1:1024: .*ECONNREFUSED/),
     })
     expect(await run(['tools', '--', 'no-such-program'])).toMatchObject({
       code: 3,
@@ -188,13 +198,34 @@ describe('exit codes', () => {
     expect(JSON.parse(json.stderr)).toEqual({ error: { code: -32602, message: expect.any(String) } })
   })
 
+  test('a call that the server answers with a protocol error is 4 too, not a tool that failed', async () => {
+    const { code, stdout, stderr } = await run(['call', 'sell', '--json', '--', ...closedShop])
+    expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
+    expect(JSON.parse(stderr)).toEqual({
+      error: { code: -32050, message: expect.stringContaining('the shop is closed'), data: { opens: 9 } },
+    })
+  })
+
+  test('a list that the server cannot give is 4', async () => {
+    expect(await run(['prompts', '--', ...closedShop])).toMatchObject({
+      code: 4,
+      stdout: '',
+      stderr: expect.stringContaining('error -32601'),
+    })
+  })
+
   test('Ctrl+C ends a call under way with 130', async () => {
-    const running = begin(onEverything('call', 'trigger-long-running-operation', 'duration=60', '-v'))
+    const store = ['--store', join(tempFolder(), 'log.db')]
+    const running = begin(
+      onEverything('call', 'trigger-long-running-operation', 'duration=60', '-v', ...store),
+    )
     await running.says('"tools/call"')
     const started = performance.now()
     running.child.kill('SIGINT')
     expect(await running.ended).toMatchObject({ code: 130, stdout: '' })
     expect(performance.now() - started).toBeLessThan(5_000)
+    const { rows } = await recorded(store, tempFolder())
+    expect(rows.at(-1)).toMatchObject({ kind: 'call', outcome: 'cancelled' })
   })
 
   test('--help and --version are 0', async () => {
@@ -210,7 +241,7 @@ describe('exit codes', () => {
   })
 })
 
-describe('eras', () => {
+describe.concurrent('eras', () => {
   test('--era and --revision choose what is spoken', async () => {
     const legacy = await run(['tools', '-v', '--era', 'legacy', '--', ...travel()])
     expect(legacy.stderr).toContain('"method":"initialize"')
@@ -226,11 +257,14 @@ describe('eras', () => {
   })
 
   test('an era the server does not speak is exit code 3', async () => {
-    expect(await run(onEverything('tools', '--era', 'modern'))).toMatchObject({ code: 3 })
+    const { code, stderr } = await run(onEverything('tools', '--era', 'modern'))
+    expect(code).toBe(3)
+    expect(stderr).toContain('it does not speak what --era modern asks for. Leave --era out')
+    expect(stderr).not.toContain('option "revisions"')
   })
 })
 
-describe('questions of a server', () => {
+describe.concurrent('questions of a server', () => {
   test('are not even possible where nobody can answer: no capability is advertised', async () => {
     const { stderr } = await run(onEverything('tools', '-v', '--era', 'legacy'))
     expect(stderr).toContain('"capabilities":{}')
@@ -312,7 +346,7 @@ describe('questions of a server', () => {
   })
 })
 
-describe('configured servers', () => {
+describe.concurrent('configured servers', () => {
   function folder(config: unknown, name = '.mcp.json'): string {
     const cwd = tempFolder()
     writeFileSync(join(cwd, name), JSON.stringify(config))
@@ -346,13 +380,42 @@ describe('configured servers', () => {
       mcpServers,
       jackfield: { rules: [{ id: 'no sums', verdict: 'deny', tool: 'get-s*' }] },
     })
-    const denied = await run(['call', 'demo', 'get-sum', 'a=1', 'b=2'], { cwd })
+    const store = ['--store', 'log.db']
+    const denied = await run(['call', 'demo', 'get-sum', 'a=1', 'b=2', ...store], { cwd })
     expect(denied).toMatchObject({
       code: 1,
       stdout: '',
       stderr: expect.stringContaining('rule "no sums" of your config forbids it'),
     })
-    expect(await run(['call', 'demo', 'echo', 'message=hi'], { cwd })).toMatchObject({ code: 0 })
+    expect(await run(['call', 'demo', 'echo', 'message=hi', ...store], { cwd })).toMatchObject({ code: 0 })
+    const { rows } = await recorded(['--server', 'demo', ...store], cwd)
+    expect(rows.filter((row) => row.kind === 'call')).toMatchObject([
+      { outcome: 'denied', detail: { decision: { verdict: 'deny', rule: 'no sums' } } },
+      { outcome: 'ok', detail: { decision: { verdict: 'allow', rule: 'typed' }, caller: 'cli' } },
+    ])
+  })
+
+  test('get the same verdict from the command line as in a conversation', async () => {
+    const [program, ...words] = travel()
+    const cwd = folder({
+      mcpServers: { travel: { command: program, args: words } },
+      jackfield: { rules: [{ id: 'no flights', verdict: 'deny', tool: 'searchFlights' }] },
+    })
+    const flight = ['origin=New York', 'destination=Barcelona', 'date=2027-06-15']
+    const store = ['--store', 'log.db']
+    const typed = await run(['call', 'travel', 'searchFlights', ...flight, ...store], { cwd })
+    expect(typed).toMatchObject({ code: 1, stderr: expect.stringContaining('"no flights"') })
+    const talk = await run(['chat', '--model', 'offline', ...store], {
+      cwd,
+      stdin: 'Plan a trip from New York to Barcelona on 2027-06-15 for 7 days\n',
+    })
+    expect(talk.stdout).toContain('rule "no flights" forbids it')
+    const { rows } = await recorded(store, cwd)
+    const flights = rows.filter((row) => row.detail.tool === 'searchFlights')
+    expect(flights.map(({ outcome, detail }) => [detail.caller, outcome, detail.decision])).toEqual([
+      ['cli', 'denied', { verdict: 'deny', rule: 'no flights' }],
+      ['chat', 'denied', { verdict: 'deny', rule: 'no flights' }],
+    ])
   })
 
   test('are all listed with how they stand', async () => {
@@ -363,6 +426,35 @@ describe('configured servers', () => {
     expect(stdout).toMatch(/broken +failed/)
     const json = await run(['servers', '--json'], { cwd })
     expect(JSON.parse(json.stdout).servers).toHaveLength(2)
+  })
+})
+
+describe.concurrent('activity', () => {
+  test('is a table of what was done, in the data folder of the person', async () => {
+    const data = tempFolder()
+    const env = { XDG_DATA_HOME: data }
+    const empty = await run(['activity'], { env })
+    expect(empty).toMatchObject({ code: 0, stdout: expect.stringContaining('Nothing is recorded') })
+    expect(existsSync(join(data, 'jackfield'))).toBe(false)
+    const server = ['--', ...travel()]
+    await run(['read', 'calendar://events/2027', ...server], { env })
+    await run(['call', 'searchFlights', 'origin=Oslo', 'destination=Rome', 'date=2027-06-15', ...server], {
+      env,
+    })
+    const { stdout } = await run(['activity', '--limit', '3'], { env })
+    expect(stdout).toMatch(/^\/.*activity\.db\nROW +TIME +KIND +OUTCOME +RULE +TOOK +WHAT\n/)
+    expect(stdout).toMatch(/#4 +\S+ \S+ +call +ok +typed +\d+ ms +searchFlights of /)
+    expect(stdout).toMatch(/#2 +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +read +ok +\d+ ms +calendar:/)
+    expect(stdout).not.toContain('#1 ')
+  })
+
+  test('is not kept where the store cannot be opened, which is said once', async () => {
+    const folder = tempFolder()
+    const { code, stdout, stderr } = await run(['tools', '--store', folder, '--', ...travel()])
+    expect(code).toBe(0)
+    expect(stdout).toContain('searchFlights')
+    expect(stderr).toMatch(/^! Cannot use \S+ as the store: .* What happens now is not recorded\.\n$/)
+    expect(await run(['activity', '--store', folder])).toMatchObject({ code: 2, stdout: '' })
   })
 })
 

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Activity } from '@jackfield/host'
 
 const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
 const require = createRequire(import.meta.url)
@@ -24,6 +25,24 @@ export const travel = (database = ':memory:'): string[] => [
   join(dirname(require.resolve('@jackfield/server-travel/package.json')), 'dist/main.js'),
   '--db',
   database,
+]
+
+/** A server whose one tool and whose prompts cannot be had: it answers with protocol errors. */
+export const closedShop = [
+  process.execPath,
+  '-e',
+  `require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    const { id, method } = JSON.parse(line)
+    if (id === undefined) return
+    const answers = {
+      initialize: { result: { protocolVersion: '2025-11-25', capabilities: { tools: {}, prompts: {} },
+        serverInfo: { name: 'shop', version: '1' } } },
+      'tools/list': { result: { tools: [{ name: 'sell', inputSchema: { type: 'object' } }] } },
+      'tools/call': { error: { code: -32050, message: 'the shop is closed', data: { opens: 9 } } },
+    }
+    const answer = answers[method] ?? { error: { code: -32601, message: 'unknown' } }
+    console.log(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
+  })`,
 ]
 
 export interface Ended {
@@ -47,12 +66,15 @@ export interface Running {
   says(text: string): Promise<void>
 }
 
+/** Keeps what the runs of one test file record, away from the person's own. */
+const data = tempFolder()
+
 /** Starts the built program as a process of its own, without a terminal and without keys. */
 export function begin(args: string[], options: RunOptions = {}): Running {
   const { HOME, PATH } = process.env
   const child = spawn(process.execPath, [...(options.node ?? []), bin, ...args], {
     cwd: options.cwd ?? tempFolder(),
-    env: { HOME: options.cwd ?? HOME, PATH, ...options.env },
+    env: { HOME: options.cwd ?? HOME, PATH, XDG_DATA_HOME: data, ...options.env },
     stdio: 'pipe',
   })
   let stdout = ''
@@ -93,6 +115,13 @@ export function begin(args: string[], options: RunOptions = {}): Running {
 
 export function run(args: string[], options: RunOptions = {}): Promise<Ended> {
   return begin(args, options).ended
+}
+
+/** What `jackfield activity` tells, as JSON. */
+export async function recorded(options: string[], cwd: string): Promise<{ store: string; rows: Activity[] }> {
+  const { stdout } = await run(['activity', '--json', ...options], { cwd })
+  const { store, activity } = JSON.parse(stdout)
+  return { store, rows: activity }
 }
 
 export function tempFolder(): string {

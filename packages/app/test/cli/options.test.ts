@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { progressText } from '../../src/cli/progress.ts'
 import { revisionsFor } from '../../src/cli/revisions.ts'
-import { forbidding } from '../../src/cli/rules.ts'
+import { storeFile } from '../../src/cli/store.ts'
 
 describe('--era and --revision', () => {
   test('leave the revisions they name', () => {
@@ -22,42 +22,14 @@ describe('--era and --revision', () => {
   })
 })
 
-describe('a rule that forbids', () => {
-  const tool = {
-    name: 'delete_file',
-    inputSchema: { type: 'object' as const },
-    annotations: { destructiveHint: true },
-  }
-
-  test.each([
-    [{ tool: 'delete*' }, true],
-    [{ tool: 'delete?file' }, true],
-    [{ tool: 'delete' }, false],
-    [{ tool: 'delete.file' }, false],
-    [{ server: 'files' }, true],
-    [{ server: 'fil??' }, true],
-    [{ server: 'other' }, false],
-    [{ server: 'files', tool: 'read*' }, false],
-    [{ hint: 'destructive' as const }, true],
-    [{ hint: 'readOnly' as const }, false],
-    [{}, true],
-  ])('%j matches: %s', (rule, matches) => {
-    const found = forbidding([{ id: 'r', verdict: 'deny', ...rule }], 'files', tool)
-    expect(found?.id).toBe(matches ? 'r' : undefined)
-  })
-
-  test('only deny counts: who types a call agrees to it', () => {
-    expect(
-      forbidding(
-        [
-          { id: 'a', verdict: 'ask' },
-          { id: 'b', verdict: 'allow' },
-        ],
-        'files',
-        tool,
-      ),
-    ).toBeUndefined()
-  })
+test('the store is the file named, or lies in the data folder of the person', () => {
+  const at = (option: string | undefined, env: Record<string, string> = {}): string =>
+    storeFile(option, { env: { HOME: '/home/ada', ...env }, cwd: '/work' })
+  expect(at(undefined)).toBe('/home/ada/.local/share/jackfield/activity.db')
+  expect(at(undefined, { XDG_DATA_HOME: '/data' })).toBe('/data/jackfield/activity.db')
+  expect(at(undefined, { XDG_DATA_HOME: 'data' })).toBe('/home/ada/.local/share/jackfield/activity.db')
+  expect(at('mine.db')).toBe('/work/mine.db')
+  expect(at(':memory:')).toBe(':memory:')
 })
 
 test('progress shows a bar where the end is known, and a count where not', () => {

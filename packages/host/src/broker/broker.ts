@@ -7,9 +7,9 @@ import { frozenCopy, isRecord, type JsonRecord } from '../json.ts'
 import { type PolicySubject, toolDefinition } from '../policy/index.ts'
 import type { OpenRow } from '../store/index.ts'
 import { reasonOf } from '../text.ts'
-import type { BrokeredCall, Caller, CatalogTool, Decision, HostEvent } from '../types.ts'
+import type { BrokeredCall, Caller, CatalogTool, Decision, Failure, HostEvent } from '../types.ts'
 import { type ApprovalDeps, approval } from './approval.ts'
-import { failure, lostCall } from './results.ts'
+import { failure, failureOf, type Lost, lostCall } from './results.ts'
 
 export interface BrokerDeps extends ApprovalDeps {
   catalog: Catalog
@@ -20,6 +20,8 @@ export interface BrokerDeps extends ApprovalDeps {
 
 export interface BrokerOptions {
   caller: Caller
+  /** The person wrote this very call. */
+  typed: boolean
   signal: AbortSignal
   /** The row that caused the call. */
   cause?: number | undefined
@@ -39,7 +41,7 @@ export class Broker {
     const { entry, connection } = catalog.tool(name)
     const args = copyOf(given)
     const subject = { server: entry.server, identity: connection.identity, tool: entry.tool }
-    const ruling = policy.decide(subject)
+    const ruling = policy.decide(subject, options.typed)
     const { decision } = ruling
     const row = recorder.open({
       kind: 'call',
@@ -51,11 +53,19 @@ export class Broker {
     const finish = (
       outcome: string,
       result: CallToolResult,
-      more: { denied?: boolean; edited?: JsonRecord } = {},
+      more: Partial<Pick<BrokeredCall, 'denied' | 'edited' | 'error'>> = {},
     ): BrokeredCall => {
-      const { denied = false, edited } = more
-      row.close(outcome, { result, ...(edited !== undefined && { sent: edited }) })
-      return { result, denied, decision, activity: row.id, ...(edited !== undefined && { edited }) }
+      const { denied = false, edited, error } = more
+      const failed = error !== undefined && { error }
+      row.close(outcome, { result, ...failed, ...(edited !== undefined && { sent: edited }) })
+      return {
+        result,
+        denied,
+        decision,
+        activity: row.id,
+        ...failed,
+        ...(edited !== undefined && { edited }),
+      }
     }
 
     if (decision.verdict === 'deny')
@@ -68,13 +78,14 @@ export class Broker {
       if (!answer.allowed) {
         if (answer.outcome !== 'cancelled')
           return finish(answer.outcome, denial(entry, answer.reason), { denied: true })
-        return finish('cancelled', failure(`${entry.tool.name} was not called: ${answer.reason}.`))
+        const error: Failure = { code: 'CANCELLED', message: answer.reason }
+        return finish('cancelled', failure(`${entry.tool.name} was not called: ${answer.reason}.`), { error })
       }
       sent = answer.arguments
       if (answer.edited) edited = { edited: sent }
     }
-    const { outcome, result } = await this.#send(entry, subject, connection, sent, row, options)
-    return finish(outcome, result, edited)
+    const { outcome, result, error } = await this.#send(entry, subject, connection, sent, row, options)
+    return finish(outcome, result, { ...edited, ...(error !== undefined && { error }) })
   }
 
   async #send(
@@ -84,7 +95,7 @@ export class Broker {
     args: JsonRecord,
     row: OpenRow,
     { caller, signal }: BrokerOptions,
-  ): Promise<{ outcome: string; result: CallToolResult }> {
+  ): Promise<Lost | { outcome: 'ok' | 'error'; result: CallToolResult; error?: undefined }> {
     const { catalog, origins, callTimeoutMs, emit } = this.#deps
     const { server } = entry
     const tool = entry.tool.name
@@ -99,8 +110,10 @@ export class Broker {
         }
       }
     } catch (error) {
-      const outcome = signal.aborted ? 'cancelled' : 'error'
-      return { outcome, result: failure(`${tool} was not called: ${reasonOf(error)}`) }
+      const result = failure(`${tool} was not called: ${reasonOf(error)}`)
+      return signal.aborted
+        ? { outcome: 'cancelled', result, error: { code: 'CANCELLED', message: reasonOf(error) } }
+        : { outcome: 'error', result, error: failureOf(error) }
     }
 
     const over = origins.begin({

@@ -1,5 +1,6 @@
 import { type CallToolResult, McpError, RpcError } from '@jackfield/sdk'
-import { reasonOf } from '../text.ts'
+import { failureFrom, reasonOf } from '../text.ts'
+import type { Failure } from '../types.ts'
 
 /** A result that tells the model why there is none. */
 export function failure(text: string): CallToolResult {
@@ -8,8 +9,9 @@ export function failure(text: string): CallToolResult {
 
 /** What became of a call that gave no result. */
 export interface Lost {
-  outcome: 'error' | 'cancelled' | 'unknown'
+  outcome: 'error' | 'cancelled' | 'unknown' | 'changed'
   result: CallToolResult
+  error?: Failure
 }
 
 /** Failures after which nobody can say whether the tool did its work. */
@@ -17,6 +19,15 @@ const unknowable = new Set(['CONNECTION_CLOSED', 'OUTCOME_UNKNOWN', 'TIMEOUT', '
 
 /** Says what a failed call means, without hiding that it may have had an effect. */
 export function lostCall(server: string, tool: string, error: unknown): Lost {
+  return { ...meaning(server, tool, error), error: failureOf(error) }
+}
+
+/** The failure as data; one that nobody named is taken for a breach of the protocol. */
+export function failureOf(error: unknown): Failure {
+  return failureFrom(error) ?? { code: 'PROTOCOL', message: reasonOf(error) }
+}
+
+function meaning(server: string, tool: string, error: unknown): Lost {
   const reason = reasonOf(error)
   if (error instanceof RpcError) {
     return {

@@ -1,11 +1,18 @@
-import { McpError } from '@jackfield/sdk'
+import { McpError, type SubscriptionFilter } from '@jackfield/sdk'
 import { type Client, type ConnectOptions, connect, http } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { serverIdentity } from '../policy/index.ts'
-import { reasonOf } from '../text.ts'
-import type { ConnectionState, ServerConfig } from '../types.ts'
+import { failureFrom, reasonOf } from '../text.ts'
+import type { ConnectionState, Failure, ServerConfig } from '../types.ts'
 import { Breaker, backoff } from './backoff.ts'
-import { everyKind, type ListKind, noLists, refreshLists, type ServerLists } from './lists.ts'
+import {
+  everyKind,
+  type ListKind,
+  type ListProblem,
+  noLists,
+  refreshLists,
+  type ServerLists,
+} from './lists.ts'
 
 export interface ConnectionOptions {
   name: string
@@ -13,6 +20,10 @@ export interface ConnectionOptions {
   /** What the client answers and says about itself. */
   client: ConnectOptions
   connectTimeoutMs: number
+  /** Lists to fetch; default all. */
+  lists?: readonly ListKind[] | undefined
+  /** Whether lists are kept up to date; default true. */
+  follow?: boolean | undefined
   /** Hears every change of state, after `state` has it. */
   onState: (state: ConnectionState) => void
   /** The lists have new contents. */
@@ -23,6 +34,7 @@ export interface ConnectionOptions {
 }
 
 const debounceMs = 100
+const probeTimeoutMs = 5_000
 const pingTimeoutMs = 5_000
 const watchWaitMs = 1_000
 const leastListMs = 1_000
@@ -41,12 +53,15 @@ export class ServerConnection {
   readonly #over = new AbortController()
   readonly #breaker = new Breaker()
   readonly #waiting = new Set<() => void>()
-  readonly #problems = new Map<ListKind, string>()
+  readonly #problems = new Map<ListKind, ListProblem>()
+  readonly #kinds: readonly ListKind[]
   readonly #stale = new Set<ListKind>()
   #state: ConnectionState
   #lists: ServerLists = noLists
   #client: Client | undefined
   #attempt: Promise<void> | undefined
+  /** Ends the pause before the next attempt. */
+  #hurry = new AbortController()
   #lostBecause = ''
   #refreshing: Promise<void> = Promise.resolve()
   #refreshTimer: NodeJS.Timeout | undefined
@@ -62,6 +77,7 @@ export class ServerConnection {
     this.config = options.config
     this.identity = serverIdentity(options.config)
     this.#options = options
+    this.#kinds = options.lists ?? everyKind
     this.#state = options.config.disabled ? { state: 'disabled' } : { state: 'connecting' }
   }
 
@@ -85,7 +101,23 @@ export class ServerConnection {
     if (this.#state.state === 'disabled' || this.#over.signal.aborted) return
     clearTimeout(this.#coolDown)
     this.#breaker.reset()
-    if (this.#client === undefined) await this.#run(() => this.#first())
+    if (this.#client === undefined) await this.#run(() => this.#once({ state: 'connecting' }))
+  }
+
+  /** Connects anew at once, whatever the state. Resolves when the server is ready or failed. */
+  async reconnect(): Promise<void> {
+    if (this.#state.state === 'disabled') throw new McpError('INVALID', `${this.name} is disabled`)
+    if (this.#over.signal.aborted) return
+    clearTimeout(this.#coolDown)
+    this.#breaker.reset()
+    this.#hurry.abort()
+    this.#hurry = new AbortController()
+    if (this.#attempt !== undefined) return this.#attempt
+    const client = this.#client
+    if (client !== undefined) this.#drop(client)
+    await this.#run(() =>
+      this.#once({ state: 'reconnecting', attempt: 1, reason: 'it was asked for', inMs: 0 }),
+    )
   }
 
   /** The client, after waiting out a reconnection. Throws an McpError where there will be none. */
@@ -148,12 +180,12 @@ export class ServerConnection {
     this.#closing.add(closing)
   }
 
-  async #first(): Promise<void> {
-    this.#become({ state: 'connecting' })
+  async #once(state: ConnectionState): Promise<void> {
+    this.#become(state)
     try {
       await this.#connect()
     } catch (error) {
-      this.#fail(reasonOf(error))
+      this.#fail(reasonOf(error), failureFrom(error))
     }
   }
 
@@ -173,31 +205,28 @@ export class ServerConnection {
       ...options,
       connectTimeoutMs,
       // Leaves time to start a server again that says nothing to the first question.
-      probeTimeoutMs: Math.ceil(connectTimeoutMs / 2),
+      probeTimeoutMs: Math.min(probeTimeoutMs, Math.ceil(connectTimeoutMs / 2)),
       signal: this.#over.signal,
       onWarning,
       onChange: (change) => {
         if (change.type === 'resource') onResourceUpdated(change.uri)
-        else this.#refreshSoon(change.type)
+        else if (this.#options.follow !== false) this.#refreshSoon(change.type)
       },
     })
     if (this.#over.signal.aborted) return this.#end(client)
     this.#client = client
     client.closed.then((reason) => this.#lost(client, reason))
-    await Promise.race([this.#watch(client), pause(watchWaitMs, this.#over.signal)])
+    if (this.#options.follow !== false) {
+      await Promise.race([this.#watch(client), pause(watchWaitMs, this.#over.signal)])
+    }
     const leftMs = Math.ceil(connectTimeoutMs - (performance.now() - since))
-    await this.#refresh(client, everyKind, Math.max(leastListMs, leftMs))
+    await this.#refresh(client, this.#kinds, Math.max(leastListMs, leftMs))
     if (this.#client !== client) throw new McpError('CONNECTION_CLOSED', this.#lostBecause)
   }
 
   /** Asks to be told of changes; a server that cannot be watched is only less up to date. */
   async #watch(client: Client): Promise<void> {
-    const { tools, prompts, resources } = client.server.capabilities
-    const filter = {
-      ...(tools?.listChanged && { toolsListChanged: true }),
-      ...(prompts?.listChanged && { promptsListChanged: true }),
-      ...(resources?.listChanged && { resourcesListChanged: true }),
-    }
+    const filter = listChanges(client, this.#kinds)
     if (Object.keys(filter).length === 0) return
     try {
       const watch = await client.watch(filter)
@@ -218,7 +247,7 @@ export class ServerConnection {
     await pause(backoff(this.#watchFailures + 3), this.#over.signal)
     if (this.#isGone(client)) return
     this.#watch(client)
-    for (const kind of everyKind) this.#refreshSoon(kind)
+    for (const kind of this.#kinds) this.#refreshSoon(kind)
   }
 
   #isGone(client: Client): boolean {
@@ -227,6 +256,7 @@ export class ServerConnection {
 
   /** Fetches a list again before long; a refresh that is due sooner takes it along. */
   #refreshSoon(kind: ListKind, afterMs = debounceMs): void {
+    if (!this.#kinds.includes(kind)) return
     this.#stale.add(kind)
     const due = performance.now() + afterMs
     if (this.#over.signal.aborted || this.#refreshDue <= due) return
@@ -255,9 +285,11 @@ export class ServerConnection {
     for (const kind of kinds) this.#problems.delete(kind)
     for (const [kind, problem] of problems) this.#problems.set(kind, problem)
     if (this.#problems.size > 0) {
-      const reason = [...this.#problems.values()].join('; ')
+      const problems = [...this.#problems.values()]
+      const reason = problems.map((problem) => problem.reason).join('; ')
+      const error = problems.find((problem) => problem.error !== undefined)?.error
       const told = this.#state.state === 'degraded' && this.#state.reason === reason
-      if (!told) this.#become({ state: 'degraded', reason })
+      if (!told) this.#become({ state: 'degraded', reason, ...(error !== undefined && { error }) })
       this.#listFailures++
       for (const kind of this.#problems.keys()) this.#refreshSoon(kind, backoff(this.#listFailures + 3))
     } else if (this.#state.state !== 'ready') {
@@ -270,34 +302,40 @@ export class ServerConnection {
 
   #lost(client: Client, reason: unknown): void {
     if (client !== this.#client) return
+    this.#lostBecause = reason === undefined ? 'the connection ended' : reasonOf(reason)
+    this.#drop(client)
+    if (!this.#over.signal.aborted) this.#run(() => this.#reconnect())
+  }
+
+  #drop(client: Client): void {
     this.#client = undefined
     this.#problems.clear()
     this.#forgetRefresh()
-    this.#lostBecause = reason === undefined ? 'the connection ended' : reasonOf(reason)
     this.#end(client)
-    if (!this.#over.signal.aborted) this.#run(() => this.#reconnect())
   }
 
   async #reconnect(): Promise<void> {
     let reason = this.#lostBecause
+    let last: Failure | undefined
     for (let attempt = 1; !this.#over.signal.aborted; attempt++) {
-      if (this.#breaker.fail()) return this.#fail(`failed too often within a minute, last: ${reason}`)
+      if (this.#breaker.fail()) return this.#fail(`failed too often within a minute, last: ${reason}`, last)
       const inMs = backoff(attempt)
       this.#become({ state: 'reconnecting', attempt, reason, inMs })
-      await pause(inMs, this.#over.signal)
+      await pause(inMs, AbortSignal.any([this.#over.signal, this.#hurry.signal]))
       if (this.#over.signal.aborted) return
       try {
         return await this.#connect()
       } catch (error) {
         reason = reasonOf(error)
+        last = failureFrom(error)
       }
     }
   }
 
   /** Gives up. What is reached over the network often heals by itself, so that is tried again now and then. */
-  #fail(reason: string): void {
+  #fail(reason: string, error?: Failure): void {
     this.#lists = noLists
-    this.#become({ state: 'failed', reason })
+    this.#become({ state: 'failed', reason, ...(error !== undefined && { error }) })
     this.#options.onLists()
     if (!('url' in this.config)) return
     this.#coolDown = setTimeout(() => this.start(), coolDownMs)
@@ -321,6 +359,16 @@ export class ServerConnection {
       this.#waiting.add(wake)
       signal.addEventListener('abort', wake, { once: true })
     })
+  }
+}
+
+/** The list changes that the server can tell of, among these kinds. */
+export function listChanges(client: Client, kinds: readonly ListKind[] = everyKind): SubscriptionFilter {
+  const { tools, prompts, resources } = client.server.capabilities
+  return {
+    ...(tools?.listChanged && kinds.includes('tools') && { toolsListChanged: true }),
+    ...(prompts?.listChanged && kinds.includes('prompts') && { promptsListChanged: true }),
+    ...(resources?.listChanged && kinds.includes('resources') && { resourcesListChanged: true }),
   }
 }
 

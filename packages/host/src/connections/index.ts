@@ -1,2 +1,2 @@
-export { ServerConnection } from './connection.ts'
+export { listChanges, ServerConnection } from './connection.ts'
 export type { ServerLists } from './lists.ts'

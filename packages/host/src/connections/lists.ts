@@ -7,7 +7,8 @@ import {
   type Tool,
 } from '@jackfield/sdk'
 import type { Client, ReadOptions } from '@jackfield/sdk/client'
-import { reasonOf } from '../text.ts'
+import { failureFrom, reasonOf } from '../text.ts'
+import type { Failure } from '../types.ts'
 
 /** What one server offers. */
 export interface ServerLists {
@@ -28,10 +29,16 @@ const empty: Readonly<Record<ListKind, Partial<ServerLists>>> = {
   resources: { resources: [], templates: [] },
 }
 
+/** Why a list could not be fetched. */
+export interface ListProblem {
+  reason: string
+  error: Failure | undefined
+}
+
 /** Lists as they are after a refresh, and what could not be fetched. */
 export interface Refreshed {
   lists: ServerLists
-  problems: Map<ListKind, string>
+  problems: Map<ListKind, ListProblem>
 }
 
 /** Fetches lists anew. One that cannot be fetched stays as it was, with a problem to tell of. */
@@ -41,7 +48,7 @@ export async function refreshLists(
   kinds: Iterable<ListKind>,
   withinMs: number,
 ): Promise<Refreshed> {
-  const problems = new Map<ListKind, string>()
+  const problems = new Map<ListKind, ListProblem>()
   const { capabilities } = client.server
   const options = { timeoutMs: withinMs, maxTotalMs: withinMs, cache: 'refresh' } as const
   const fetches: Record<ListKind, () => Promise<Partial<ServerLists>>> = {
@@ -61,7 +68,8 @@ export async function refreshLists(
       try {
         fetched.push(capabilities[kind] === undefined ? empty[kind] : await fetches[kind]())
       } catch (error) {
-        problems.set(kind, `could not list ${kind}: ${reasonOf(error)}`)
+        const reason = `could not list ${kind}: ${reasonOf(error)}`
+        problems.set(kind, { reason, error: failureFrom(error) })
       }
     }),
   )

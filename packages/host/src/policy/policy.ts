@@ -19,7 +19,8 @@ export interface Ruling {
 }
 
 export interface Policy {
-  decide(subject: PolicySubject): Ruling
+  /** `typed`: the person wrote this very call, which answers what would be asked. */
+  decide(subject: PolicySubject, typed?: boolean): Ruling
   /** Remembers an answer, no longer than the ruling lets it. Returns for how long, or undefined if not at all. */
   remember(
     subject: PolicySubject,
@@ -42,7 +43,7 @@ export function createPolicy(options: {
 }): Policy {
   const rules = options.rules.map((rule) => Object.freeze({ ...rule }))
   return {
-    decide(subject) {
+    decide(subject, typed = false) {
       const matching = rules.filter((rule) => matches(rule, subject))
       const strictest = matching.reduce<PolicyRule | undefined>(
         (found, rule) =>
@@ -52,6 +53,10 @@ export function createPolicy(options: {
       const verdict = strictest?.verdict ?? options.defaultVerdict
       const ruled: Decision = { verdict, rule: strictest?.id ?? 'default' }
       if (verdict === 'deny') return { decision: ruled, remember: [] }
+      // What the person writes now says more than what they answered once.
+      if (typed) {
+        return { decision: verdict === 'ask' ? { verdict: 'allow', rule: 'typed' } : ruled, remember: [] }
+      }
 
       const grant = options.grants.find(grantKey(subject.identity, subject.tool))
       if (grant?.verdict === 'deny') {

@@ -38,11 +38,19 @@ const migrations: readonly string[] = [
   `,
 ]
 
-/** Opens the SQLite file, or memory for `:memory:`, and brings its schema up to date. Only its owner may read a new file. */
+/** The store cannot be opened: the message says which and why. */
+export class StoreError extends Error {
+  override readonly name: string = 'StoreError'
+}
+
+/**
+ * Opens the SQLite file, or memory for `:memory:`, and brings its schema up to date. Only its owner may read a new file.
+ * @throws StoreError
+ */
 export function openDatabase(file: string): DatabaseSync {
   const sqlite = process.getBuiltinModule('node:sqlite')
   if (sqlite === undefined) {
-    throw new Error(
+    throw new StoreError(
       `The host keeps its activity in node:sqlite, which Node ${process.versions.node} lacks. Run Node 22.13 or newer.`,
     )
   }
@@ -61,7 +69,7 @@ export function openDatabase(file: string): DatabaseSync {
       throw error
     }
   } catch (error) {
-    throw new Error(
+    throw new StoreError(
       `Cannot use ${file} as the store: ${error instanceof Error ? error.message : String(error)}. Name another file, or move this one away.`,
       { cause: error },
     )

@@ -7,11 +7,21 @@ export interface GrantKey {
   definition: string
 }
 
+export interface StoredGrant {
+  key: GrantKey
+  verdict: 'allow' | 'deny'
+  label: string
+  /** ISO 8601. */
+  at: string
+}
+
 /** Lasting answers about tools. */
 export interface GrantTable {
   find(key: GrantKey): 'allow' | 'deny' | undefined
   /** `label` names the server for a person who looks through the grants. */
   put(key: GrantKey, verdict: 'allow' | 'deny', label: string): void
+  list(): StoredGrant[]
+  remove(key: GrantKey): void
 }
 
 export function createGrantTable(database: DatabaseSync): GrantTable {
@@ -22,6 +32,8 @@ export function createGrantTable(database: DatabaseSync): GrantTable {
     `INSERT INTO grants (identity, tool, definition, verdict, label, at) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET verdict = excluded.verdict, label = excluded.label, at = excluded.at`,
   )
+  const every = database.prepare('SELECT identity, tool, definition, verdict, label, at FROM grants')
+  const remove = database.prepare('DELETE FROM grants WHERE identity = ? AND tool = ? AND definition = ?')
   return {
     find(key) {
       const verdict = find.get(key.identity, key.tool, key.definition)?.['verdict']
@@ -29,6 +41,20 @@ export function createGrantTable(database: DatabaseSync): GrantTable {
     },
     put(key, verdict, label) {
       put.run(key.identity, key.tool, key.definition, verdict, label, new Date().toISOString())
+    },
+    list: () =>
+      every.all().map((row) => ({
+        key: {
+          identity: String(row['identity']),
+          tool: String(row['tool']),
+          definition: String(row['definition']),
+        },
+        verdict: row['verdict'] === 'allow' ? 'allow' : 'deny',
+        label: String(row['label']),
+        at: String(row['at']),
+      })),
+    remove(key) {
+      remove.run(key.identity, key.tool, key.definition)
     },
   }
 }

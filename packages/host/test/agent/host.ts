@@ -40,6 +40,7 @@ export function fakeHost(runs: Runs): FakeHost {
       ['shop', { state: 'ready', era: 'stateless', revision: '2026-07-28', sinceMs: 0 }],
     ]),
     start: async () => {},
+    reconnect: refuse,
     tools: () => Object.keys(host.runs).map(catalogTool),
     prompts: () => [],
     resources: () => [
@@ -69,8 +70,11 @@ export function fakeHost(runs: Runs): FakeHost {
     },
     prompt: refuse,
     complete: refuse,
+    watch: refuse,
     on: () => () => {},
     activity: () => rows,
+    grants: () => [],
+    revoke: () => false,
     record(row) {
       rows.push({ ...row, id: rows.length + 1, at: '2027-01-01T00:00:00Z' })
       return rows.length

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Caller, PolicyRule } from '../../src/types.ts'
-import { folder, returned, session, started, textOf, until } from '../fixtures/hosts.ts'
+import { folder, returned, rough, session, started, textOf, until } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 
 const rule = (verdict: PolicyRule['verdict'], more: Partial<PolicyRule> = {}): PolicyRule => ({
@@ -75,6 +75,50 @@ describe('a call', () => {
     expect(textOf(call)).toContain('rule "deny rule" forbids it')
     expect(surface.asked).toEqual([])
     expect(ran()).toEqual([])
+  })
+
+  it('that the person typed is not asked about, and is denied all the same', async () => {
+    const { config, ran } = session()
+    const surface = person({ approval: () => ({ verdict: 'deny' }) })
+    const host = await started({
+      servers: { s: config },
+      surface,
+      rules: [rule('ask', { tool: 'look' }), rule('deny', { tool: 'pid' })],
+    })
+    const typed = { ...cli, typed: true }
+    expect(await host.call('s__echo', { text: 'hi' }, typed)).toMatchObject({
+      denied: false,
+      decision: { verdict: 'allow', rule: 'typed' },
+    })
+    expect((await host.call('s__look', {}, typed)).decision).toEqual({ verdict: 'allow', rule: 'typed' })
+    expect(await host.call('s__pid', {}, typed)).toMatchObject({
+      denied: true,
+      decision: { verdict: 'deny', rule: 'deny rule' },
+    })
+    expect(surface.asked).toEqual([])
+    expect(ran().map(([tool]) => tool)).toEqual(['echo', 'look'])
+    expect(host.activity({ kind: 'call' }).map((row) => row.outcome)).toEqual(['ok', 'ok', 'denied'])
+  })
+
+  it('that ends with a protocol error is told apart from one whose tool failed', async () => {
+    const host = await started({
+      servers: { s: session().config, r: rough('call-fails') },
+      rules: [rule('allow')],
+    })
+    const failed = await host.call('s__fail', {}, cli)
+    expect(failed.result.isError).toBe(true)
+    expect(failed).not.toHaveProperty('error')
+    const refused = await host.call('r__once', {}, cli)
+    expect(refused).toMatchObject({
+      denied: false,
+      error: { code: -32050, message: 'the shop is closed', data: { opens: '9:00' } },
+      result: { isError: true },
+    })
+    expect(textOf(refused)).toContain('the shop is closed (error -32050)')
+    const crashed = await host.call('s__crash', {}, cli)
+    expect(crashed.error).toMatchObject({ code: 'CONNECTION_CLOSED' })
+    const rows = host.activity({ kind: 'call' })
+    expect(rows.map(({ detail }) => detail['error'])).toEqual([undefined, refused.error, crashed.error])
   })
 
   it('is denied, never allowed, where nobody can be asked', async () => {

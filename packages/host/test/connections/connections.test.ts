@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Breaker, backoff } from '../../src/connections/backoff.ts'
 import {
   everything,
@@ -179,6 +179,98 @@ describe('a server that goes away', () => {
   })
 })
 
+describe('connecting anew', () => {
+  it('replaces a connection that stands, and keeps the tools meanwhile', async () => {
+    const host = await started({ servers: { s: session().config }, rules: [...allow] })
+    const before = await pidOf(host)
+    const again = host.reconnect('s')
+    expect(host.tools().length).toBeGreaterThan(0)
+    await again
+    expect(host.connections.get('s')).toMatchObject({ state: 'ready' })
+    expect(await pidOf(host)).not.toBe(before)
+    await until(() => !alive(before), 'the end of the first process')
+    expect(states(host, 's')).toEqual(['connecting', 'ready', 'reconnecting', 'ready'])
+  })
+
+  it('does not wait for the next attempt, and revives what was given up', async () => {
+    const server = await stateless()
+    await server.stop()
+    const host = await started({ servers: { m: { url: server.url } }, rules: [...allow] })
+    expect(host.connections.get('m')).toMatchObject({ state: 'failed', error: { code: 'CONNECT_FAILED' } })
+    await server.again()
+    await host.reconnect('m')
+    expect(host.connections.get('m')).toMatchObject({ state: 'ready' })
+
+    const longest = vi.spyOn(Math, 'random').mockReturnValue(1)
+    onTestFinished(() => longest.mockRestore())
+    await server.stop()
+    await host.call('m__echo', { text: 'x' }, { caller: 'cli' })
+    const attempt = (): number => {
+      const state = host.connections.get('m')
+      return state?.state === 'reconnecting' ? state.attempt : 0
+    }
+    await until(() => attempt() >= 3, 'a pause of 1.6 s')
+    await server.again()
+    const since = performance.now()
+    await host.reconnect('m')
+    expect(host.connections.get('m')).toMatchObject({ state: 'ready' })
+    expect(performance.now() - since).toBeLessThan(1_000)
+  })
+
+  it('is refused for a server that is unknown or disabled', async () => {
+    const host = hostOf({ servers: { off: { command: 'x', disabled: true } } })
+    await expect(host.reconnect('off')).rejects.toThrow('off is disabled')
+    await expect(host.reconnect('nope')).rejects.toThrow('no server named "nope"')
+  })
+})
+
+describe('how a host connects', () => {
+  it('can be narrowed to some revisions and lists, and every message be seen', async () => {
+    const messages: [string, string, string][] = []
+    const host = await started({
+      servers: { s: session().config },
+      rules: [...allow],
+      connect: {
+        revisions: ['2025-06-18'],
+        lists: ['prompts'],
+        follow: false,
+        onMessage: (server, direction, message) => {
+          if ('method' in message) messages.push([server, direction, message.method])
+        },
+      },
+    })
+    expect(host.connections.get('s')).toMatchObject({ state: 'ready', revision: '2025-06-18' })
+    expect(host.prompts()).toHaveLength(1)
+    expect([host.tools(), host.resources()]).toEqual([[], []])
+    const asked = messages.filter(([, direction]) => direction === 'sent').map(([, , method]) => method)
+    expect(asked).toContain('prompts/list')
+    expect(asked).not.toContain('tools/list')
+    expect(asked).not.toContain('server/discover')
+    expect(messages.every(([server]) => server === 's')).toBe(true)
+  })
+
+  it('says with its code why there is no connection', async () => {
+    const host = await started({
+      servers: { s: session().config },
+      connect: { revisions: ['2026-07-28'] },
+    })
+    expect(host.connections.get('s')).toMatchObject({ state: 'failed', error: { code: 'VERSION_MISMATCH' } })
+  })
+})
+
+describe('watching', () => {
+  it('tells of changed lists until it is closed, and leaves a row', async () => {
+    const host = await started({ servers: { s: session().config }, rules: [...allow] })
+    const heard: unknown[] = []
+    const watch = await host.watch('s', [], (change) => heard.push(change))
+    await host.call('s__grow', {}, { caller: 'cli' })
+    await until(() => heard.length > 0, 'a change')
+    expect(heard[0]).toEqual({ type: 'tools' })
+    await watch.close()
+    await until(() => host.activity({ kind: 'change' })[0]?.outcome === 'ended', 'the row')
+  })
+})
+
 describe('lists', () => {
   it('follow a session server that grows', async () => {
     const { config } = session()
@@ -202,6 +294,7 @@ describe('lists', () => {
     expect(host.connections.get('s')).toEqual({
       state: 'degraded',
       reason: 'could not list tools: the database is locked (error -32603)',
+      error: { code: -32603, message: 'the database is locked' },
     })
     expect(host.tools()).toEqual([])
     await until(() => host.connections.get('s')?.state === 'ready', 'ready')

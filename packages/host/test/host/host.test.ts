@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { loadConfig } from '../../src/config/index.ts'
 import { createHost } from '../../src/host.ts'
+import { StoreError } from '../../src/store/index.ts'
 import { filesystem, folder, hostOf, returned, session, started, textOf, until } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 
@@ -41,10 +42,7 @@ describe('events', () => {
   it('tell of logs, stderr and every finished row', async () => {
     const host = await started({ servers: { s: session().config }, rules })
     await host.call('s__say', {}, cli)
-    await until(
-      () => host.events.some((event) => event.type === 'log' && event.logger === 'stderr'),
-      'stderr',
-    )
+    await until(() => host.events.some((event) => event.type === 'stderr'), 'stderr')
     expect(host.events).toContainEqual({
       type: 'log',
       server: 's',
@@ -53,11 +51,9 @@ describe('events', () => {
       data: 'careful',
     })
     expect(host.events).toContainEqual({
-      type: 'log',
+      type: 'stderr',
       server: 's',
-      level: 'info',
-      logger: 'stderr',
-      data: 'a line on stderr\n',
+      text: 'a line on stderr\n',
     })
     expect(host.events.flatMap((event) => (event.type === 'activity' ? [event.row] : []))).toEqual(
       host.activity(),
@@ -131,6 +127,41 @@ describe('the activity', () => {
   })
 })
 
+describe('remembered answers', () => {
+  it('can be looked through and taken back, those of the session and lasting ones', async () => {
+    const store = join(folder(), 'store.db')
+    const { config } = session()
+    const surface = person({
+      approval: ({ cause }) => ({
+        verdict: cause.tool === 'look' ? 'deny' : 'allow',
+        remember: cause.tool === 'pid' ? 'session' : 'always',
+      }),
+    })
+    const host = await started({ servers: { s: config }, surface, store })
+    for (const name of ['s__echo', 's__look', 's__pid']) await host.call(name, { text: 'x' }, cli)
+    const grants = host.grants()
+    expect(grants).toMatchObject([
+      { server: 's', tool: 'echo', verdict: 'allow', scope: 'always' },
+      { server: 's', tool: 'look', verdict: 'deny', scope: 'always' },
+      { server: 's', tool: 'pid', verdict: 'allow', scope: 'session' },
+    ])
+    const decision = async (name: string) => (await host.call(name, { text: 'x' }, cli)).decision.rule
+    expect(await decision('s__echo')).toBe('remembered:always')
+    for (const { id } of grants) expect(host.revoke(id)).toBe(true)
+    expect(host.revoke(grants[0]?.id ?? '')).toBe(false)
+    expect(host.grants()).toEqual([])
+    expect(await decision('s__echo')).toBe('default')
+    expect(await decision('s__pid')).toBe('default')
+    expect(host.activity({ kind: 'approval' }).filter((row) => row.outcome === 'revoked')).toMatchObject([
+      { server: 's', detail: { tool: 'echo', verdict: 'allow' } },
+      { detail: { tool: 'look', verdict: 'deny' } },
+      { detail: { tool: 'pid', scope: 'session' } },
+    ])
+    await host.close()
+    expect(hostOf({ store }).grants()).toMatchObject([{ tool: 'echo' }])
+  })
+})
+
 describe('a config file', () => {
   it('becomes running servers under its own policy', async () => {
     const data = folder()
@@ -165,6 +196,10 @@ describe('a host', () => {
     expect(() =>
       createHost({ servers: {}, surface: { name: 'x' }, models: [], roots: [{ uri: 'https://x/' }] }),
     ).toThrow(/root must be a folder/)
+  })
+
+  it('says with an error of its own that the store cannot be used', () => {
+    expect(() => hostOf({ store: folder() })).toThrow(StoreError)
   })
 
   it('closes once, however often it is asked, and then does nothing more', async () => {

@@ -103,6 +103,23 @@ describe('rules', () => {
     )
   })
 
+  it('let the person type what they would be asked about, and nothing that is denied', () => {
+    const verdicts = fc.constantFrom<Verdict>('allow', 'ask', 'deny')
+    fc.assert(
+      fc.property(fc.array(verdicts, { maxLength: 4 }), verdicts, (given, fallback) => {
+        const policy = policyOf(
+          given.map((verdict) => rule(verdict)),
+          fallback,
+        )
+        const of = subject('s', tool('x'))
+        const untyped = policy.decide(of).decision
+        const { decision, remember } = policy.decide(of, true)
+        expect(decision).toEqual(untyped.verdict === 'ask' ? { verdict: 'allow', rule: 'typed' } : untyped)
+        if (untyped.verdict === 'ask') expect(remember).toEqual([])
+      }),
+    )
+  })
+
   it('cannot be changed from outside later', () => {
     const changeable = rule('deny')
     const policy = policyOf([changeable])
@@ -190,6 +207,11 @@ describe('remembered answers', () => {
   ])('end when %s of the tool changes', (_name, change) => {
     const { decide } = remembering('always')
     expect(decide(subject('s', tool('x', change))).verdict).toBe('ask')
+  })
+
+  it('are overridden by what the person types', () => {
+    const { policy } = remembering('always', 'deny')
+    expect(policy.decide(subject('s', tool('x')), true).decision).toEqual({ verdict: 'allow', rule: 'typed' })
   })
 
   it('stay when only the order of members changes', () => {

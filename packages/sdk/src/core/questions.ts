@@ -45,17 +45,29 @@ function faultOfUrl(url: string): string | undefined {
   return URL.canParse(url) ? undefined : `"${url}" is not an absolute URL`
 }
 
-/** The answer, checked against its question. Throws an RpcError -32602 that says what is wrong with it. */
+/**
+ * The answer, checked against its question; values of a form that it did not ask for are left out.
+ * Throws an RpcError -32602 that says what is wrong with it.
+ */
 export function answerTo<M extends QuestionMethod>(
   question: Extract<Question, { method: M }>,
-  answer: unknown,
+  given: unknown,
   key: string,
 ): Questions[M]['answer'] {
+  const answer = withoutUnasked(question, given)
   const fault = faultOfAnswer(question, answer)
   if (fault !== undefined) {
     throw new RpcError(ErrorCode.InvalidParams, `The answer to "${key}" is not valid: ${fault}`)
   }
   return answer as Questions[M]['answer']
+}
+
+function withoutUnasked(question: Question, answer: unknown): unknown {
+  if (question.method !== 'elicitation/create' || question.params.mode === 'url') return answer
+  if (!isObject(answer) || !isObject(answer['content'])) return answer
+  const { properties } = question.params.requestedSchema
+  const asked = Object.entries(answer['content']).filter(([name]) => Object.hasOwn(properties, name))
+  return { ...answer, content: Object.fromEntries(asked) }
 }
 
 function faultOfAnswer(question: Question, answer: unknown): string | undefined {

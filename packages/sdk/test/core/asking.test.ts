@@ -431,11 +431,6 @@ describe('answers', () => {
       { action: 'accept', content: { ok: 'yes' } },
       /"ok" must be true or false/,
     ],
-    [
-      'a field nobody asked for',
-      { action: 'accept', content: { ok: true, admin: true } },
-      /"admin" is not a field/,
-    ],
   ])('that are %s are refused with the reason', async (_what, answer, reason) => {
     const asking = node().asking
     const { state } = await firstRound(asking, run)
@@ -445,6 +440,15 @@ describe('answers', () => {
       finish,
     )
     await expect(retry).rejects.toMatchObject({ code: -32602, message: expect.stringMatching(reason) })
+  })
+
+  it('lose the values nobody asked for', async () => {
+    const asking = node().asking
+    const whole: Run = async (handle) => handle.get().put(form('Go?'), 'go')
+    const { state } = await firstRound(asking, whole)
+    const inputResponses = { go: { action: 'accept', content: { ok: true, admin: true } } }
+    const outcome = await conduct(exchange(asking, { requestState: state, inputResponses }), whole, finish)
+    expect(outcome).toEqual({ type: 'complete', result: { value: yes } })
   })
 })
 
