@@ -65,16 +65,20 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
 
   const lists = () => import('../commands/list.ts')
   server(
-    'tools <target> [tool]',
-    'list the tools of a server, or show one in full',
+    'tools [target] [tool]',
+    'list the tools of a server or of every configured one, or show one tool in full',
     async () => (await lists()).tools,
   )
   server(
-    'resources <target>',
-    'list the resources and templates of a server',
+    'resources [target]',
+    'list the resources and templates of a server, or of every configured one',
     async () => (await lists()).resources,
   )
-  server('prompts <target>', 'list the prompts of a server', async () => (await lists()).prompts)
+  server(
+    'prompts [target]',
+    'list the prompts of a server, or of every configured one',
+    async () => (await lists()).prompts,
+  )
   server(
     'call <target> <tool> [key=value...]',
     'call a tool',

@@ -1,22 +1,22 @@
 import type { JsonSchema, Prompt, Resource, ResourceTemplate, Tool } from '@jackfield/sdk'
-import { ExitCode, usageError } from '../cli/exit.ts'
+import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { pretty, size } from '../output/content.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import { type CommandContext, connectTo } from './context.ts'
+import { everyServer, type Look, namesNoServer, type ServerLists } from './every-server.ts'
 
-/** `jackfield tools <target> [name]` */
+/** `jackfield tools [target] [name]`: without a target, those of every configured server. */
 export async function tools(context: CommandContext): Promise<ExitCode> {
+  if (namesNoServer(context)) return everyServer(context, toolLists)
   const { session, rest } = await connectTo(context, ['tools'])
   await using _ = session
   const { output } = context
   const all = session.host.tools().map(({ tool }) => tool)
-  const name = onlyWord(rest, 'tools <target> [name]')
+  const name = onlyWord(rest, 'tools [target] [name]')
   if (name === undefined) {
-    output.result({ tools: all }, () =>
-      all.length === 0 ? none('tools', output.palette) : toolTable(all, output),
-    )
+    output.result({ tools: all }, () => toolTable(all, output))
     return ExitCode.done
   }
   const tool = found(all, (tool) => tool.name, name, 'tool')
@@ -24,40 +24,63 @@ export async function tools(context: CommandContext): Promise<ExitCode> {
   return ExitCode.done
 }
 
-/** `jackfield resources <target>` */
+/** `jackfield resources [target]`: without a target, those of every configured server. */
 export async function resources(context: CommandContext): Promise<ExitCode> {
+  if (namesNoServer(context)) return everyServer(context, resourceLists)
   const { session, rest } = await connectTo(context, ['resources'])
   await using _ = session
   const { output } = context
-  onlyNothing(rest, 'resources <target>')
+  onlyNothing(rest, 'resources [target]')
   const direct = session.host.resources().map(({ resource }) => resource)
   const templates = session.host.templates().map(({ template }) => template)
-  output.result({ resources: direct, resourceTemplates: templates }, () => {
-    const parts = [
-      ...(direct.length === 0 ? [] : [resourceTable(direct, output)]),
-      ...(templates.length === 0 ? [] : [templateTable(templates, output)]),
-    ]
-    return parts.length === 0 ? none('resources', output.palette) : parts.join('\n\n')
-  })
-  return ExitCode.done
-}
-
-/** `jackfield prompts <target>` */
-export async function prompts(context: CommandContext): Promise<ExitCode> {
-  const { session, rest } = await connectTo(context, ['prompts'])
-  await using _ = session
-  const { output } = context
-  onlyNothing(rest, 'prompts <target>')
-  const all = session.host.prompts().map(({ prompt }) => prompt)
-  output.result({ prompts: all }, () =>
-    all.length === 0 ? none('prompts', output.palette) : promptTable(all, output),
+  output.result({ resources: direct, resourceTemplates: templates }, () =>
+    resourceTables(direct, templates, output),
   )
   return ExitCode.done
 }
 
-type Look = { palette: Palette; columns: number | undefined }
+/** `jackfield prompts [target]`: without a target, those of every configured server. */
+export async function prompts(context: CommandContext): Promise<ExitCode> {
+  if (namesNoServer(context)) return everyServer(context, promptLists)
+  const { session, rest } = await connectTo(context, ['prompts'])
+  await using _ = session
+  const { output } = context
+  onlyNothing(rest, 'prompts [target]')
+  const all = session.host.prompts().map(({ prompt }) => prompt)
+  output.result({ prompts: all }, () => promptTable(all, output))
+  return ExitCode.done
+}
+
+const toolLists: ServerLists = {
+  lists: ['tools'],
+  of: (host, server, look) => {
+    const own = host.tools().flatMap((entry) => (entry.server === server ? [entry.tool] : []))
+    return { result: { tools: own }, text: toolTable(own, look) }
+  },
+}
+
+const resourceLists: ServerLists = {
+  lists: ['resources'],
+  of: (host, server, look) => {
+    const own = host.resources().flatMap((entry) => (entry.server === server ? [entry.resource] : []))
+    const templates = host.templates().flatMap((entry) => (entry.server === server ? [entry.template] : []))
+    return {
+      result: { resources: own, resourceTemplates: templates },
+      text: resourceTables(own, templates, look),
+    }
+  },
+}
+
+const promptLists: ServerLists = {
+  lists: ['prompts'],
+  of: (host, server, look) => {
+    const own = host.prompts().flatMap((entry) => (entry.server === server ? [entry.prompt] : []))
+    return { result: { prompts: own }, text: promptTable(own, look) }
+  },
+}
 
 function toolTable(list: readonly Tool[], look: Look): string {
+  if (list.length === 0) return none('tools', look.palette)
   const rows = list.map((tool) => {
     const title = tool.title ?? tool.annotations?.title
     const words = [title, tool.description].filter((part) => part !== undefined).join(': ')
@@ -124,6 +147,18 @@ function defaultText(property: unknown): string {
     : ''
 }
 
+function resourceTables(
+  resources: readonly Resource[],
+  templates: readonly ResourceTemplate[],
+  look: Look,
+): string {
+  const parts = [
+    ...(resources.length === 0 ? [] : [resourceTable(resources, look)]),
+    ...(templates.length === 0 ? [] : [templateTable(templates, look)]),
+  ]
+  return parts.length === 0 ? none('resources', look.palette) : parts.join('\n\n')
+}
+
 function resourceTable(list: readonly Resource[], look: Look): string {
   const rows = list.map((resource) => [
     oneLine(resource.uri),
@@ -144,6 +179,7 @@ function templateTable(list: readonly ResourceTemplate[], look: Look): string {
 }
 
 function promptTable(list: readonly Prompt[], look: Look): string {
+  if (list.length === 0) return none('prompts', look.palette)
   const rows = list.map((prompt) => {
     const args = (prompt.arguments ?? []).map((entry) =>
       entry.required === true ? entry.name : `[${entry.name}]`,
@@ -162,12 +198,13 @@ function none(what: string, palette: Palette): string {
   return palette.dim(`The server offers no ${what}.`)
 }
 
-/** The entry of that name; a usage error that lists the names where there is none. */
+/** The entry of that name; an error that lists the names where there is none. */
 export function found<T>(list: readonly T[], nameOf: (entry: T) => string, name: string, what: string): T {
   const entry = list.find((candidate) => nameOf(candidate) === name)
   if (entry !== undefined) return entry
   const names = list.map((candidate) => oneLine(nameOf(candidate))).join(', ')
-  throw usageError(
+  throw new CliError(
+    ExitCode.protocol,
     `The server has no ${what} "${name}". ${names === '' ? 'It has none.' : `It has: ${names}.`}`,
   )
 }

@@ -43,6 +43,26 @@ describe.concurrent('listing', () => {
     expect(prompts.stdout).toMatch(/args-prompt +city \[state\]/)
   })
 
+  test('without a target every configured server is listed, and one that fails is told of beside', async () => {
+    const [command, ...args] = everything
+    const [fileCommand, ...fileArgs] = filesystem(tempFolder())
+    const config = join(tempFolder(), 'config.json')
+    const mcpServers = {
+      everything: { command, args },
+      files: { command: fileCommand, args: fileArgs },
+      broken: { command: 'no-such-program' },
+    }
+    writeFileSync(config, JSON.stringify({ mcpServers }))
+    const { code, stdout, stderr } = await run(['tools', '--config', config, '--json'])
+    expect(code).toBe(0)
+    const lists = JSON.parse(stdout)
+    expect(Object.keys(lists)).toEqual(['everything', 'files'])
+    expect(lists.files.tools.map((tool: { name: string }) => tool.name)).toContain('read_text_file')
+    expect(stderr).toMatch(/broken: .*no-such-program/)
+    const prompts = await run(['prompts', '--config', config])
+    expect(prompts.stdout).toMatch(/everything\nPROMPT[\s\S]*files\nThe server offers no prompts\./)
+  })
+
   test('a server without resources says so', async () => {
     const { code, stdout } = await run(['resources', '--', ...filesystem(tempFolder())])
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'The server offers no resources.\n' })
@@ -153,10 +173,10 @@ describe.concurrent('exit codes', () => {
     ['no command', [], 'Usage: jackfield'],
     ['an unknown command', ['nonsense'], "unknown command 'nonsense'"],
     ['an unknown option', ['tools', '--nonsense'], "unknown option '--nonsense'"],
-    ['no target', ['tools'], 'Which server?'],
+    ['no target', ['call'], 'Which server?'],
+    ['no target and no config', ['tools'], 'There is no config file'],
     ['a name without a config', ['tools', 'shop'], 'no config file'],
     ['nothing after --', ['tools', '--'], 'Nothing follows --'],
-    ['an unknown tool', onEverything('call', 'nope'), 'has no tool "nope". It has: echo'],
     ['a missing argument', onEverything('call', 'get-sum', 'a=1'), 'Missing argument:\n  b'],
     ['an argument of the wrong type', onEverything('call', 'get-sum', 'a=1', 'b=x'), 'b must be a number'],
     ['a bad era', onEverything('tools', '--era', 'old'), '--era is auto, modern or legacy'],
@@ -203,6 +223,14 @@ describe.concurrent('exit codes', () => {
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
     expect(JSON.parse(stderr)).toEqual({
       error: { code: -32050, message: expect.stringContaining('the shop is closed'), data: { opens: 9 } },
+    })
+  })
+
+  test('a tool that the server does not have is 4, with those it has', async () => {
+    expect(await run(onEverything('call', 'nope'))).toMatchObject({
+      code: 4,
+      stdout: '',
+      stderr: expect.stringContaining('has no tool "nope". It has: echo'),
     })
   })
 
