@@ -31,8 +31,10 @@ export async function conduct<T>(
     const handle = new Handle(exchange, round, carried)
     const end = await attempt(handle, run)
     if (end instanceof Ended) return end.outcome
-    if (!(end.returned instanceof InputRequired))
-      return { type: 'complete', result: await finish(end.returned) }
+    if (!(end.returned instanceof InputRequired)) {
+      const result = finish(end.returned)
+      return { type: 'complete', result: result instanceof Promise ? await result : result }
+    }
     const next = await Promise.race([handle.get().require(end.returned), handle.get().ended])
     if ('type' in next) return next
     carried = next

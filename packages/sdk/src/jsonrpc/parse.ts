@@ -10,7 +10,7 @@ const maxIdChars = 256
  */
 export function parseJson(text: string, options?: { depth?: number }): unknown {
   const depth = options?.depth ?? maxDepth
-  if (text.length > depth && nestsDeeper(text, depth)) {
+  if (opensMore(text, depth) && nestsDeeper(text, depth)) {
     throw new RpcError(ErrorCode.ParseError, `Parse error: JSON nests deeper than ${depth} levels`)
   }
   try {
@@ -18,6 +18,14 @@ export function parseJson(text: string, options?: { depth?: number }): unknown {
   } catch {
     throw new RpcError(ErrorCode.ParseError, 'Parse error: not valid JSON')
   }
+}
+
+/** Whether a text holds more opening brackets than it may nest: seldom true, and quicker to find out. */
+function opensMore(text: string, depth: number): boolean {
+  let count = 0
+  for (let at = text.indexOf('{'); at !== -1; at = text.indexOf('{', at + 1)) if (++count > depth) return true
+  for (let at = text.indexOf('['); at !== -1; at = text.indexOf('[', at + 1)) if (++count > depth) return true
+  return false
 }
 
 function nestsDeeper(text: string, depth: number): boolean {

@@ -6,7 +6,7 @@ import type { ContentBlock } from '../protocol/content.ts'
 import { Reply, ToolError } from './definitions.ts'
 import type { Registry, ToolEntry } from './registry.ts'
 import { clipped, invalidParams, runHandler } from './run.ts'
-import type { Checked } from './schema.ts'
+import type { Checked, Prepared } from './schema.ts'
 
 /** Reports a failure whose text the peer is not shown. */
 export type Report = (error: unknown, where: { method: string; name?: string }) => void
@@ -46,14 +46,27 @@ function checkArguments(tool: ToolEntry, args: Record<string, unknown>): Checked
 }
 
 /** The wire result of what a tool returned; its structured content satisfies the output schema. */
-async function resultOf(tool: ToolEntry, returned: unknown, report: Report): Promise<JsonObject> {
+function resultOf(tool: ToolEntry, returned: unknown, report: Report): JsonObject | Promise<JsonObject> {
+  const { output } = tool
+  if (returned instanceof Reply && (output === undefined || returned.isError)) {
+    return replyResult(returned, returned.structured)
+  }
+  return output === undefined
+    ? { content: contentOf(tool, returned) }
+    : structuredResult(tool, output, returned, report)
+}
+
+async function structuredResult(
+  tool: ToolEntry,
+  output: Prepared,
+  returned: unknown,
+  report: Report,
+): Promise<JsonObject> {
   if (returned instanceof Reply) {
-    if (tool.output === undefined || returned.isError) return replyResult(returned, returned.structured)
-    const checked = await tool.output.check(returned.structured)
+    const checked = await output.check(returned.structured)
     return checked.ok ? replyResult(returned, checked.value) : brokenOutput(tool, checked.why, report)
   }
-  if (tool.output === undefined) return { content: contentOf(tool, returned) }
-  const checked = await tool.output.check(returned)
+  const checked = await output.check(returned)
   if (!checked.ok) return brokenOutput(tool, checked.why, report)
   return { content: [textOf(checked.value)], structuredContent: checked.value }
 }

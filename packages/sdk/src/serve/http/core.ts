@@ -5,6 +5,7 @@ import { createSealer } from '../../core/seal.ts'
 import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
 import type { Server } from '../../server/server.ts'
 import { type Bounds, bounds } from '../bounds.ts'
+import { unref } from '../timers.ts'
 import type { HttpOptions } from './options.ts'
 import { Sessions } from './sessions.ts'
 
@@ -14,6 +15,8 @@ export interface Serving {
   abort(reason: unknown): void
   /** Breaks off without an answer. */
   abandon(reason: unknown): void
+  /** Half a keep-alive interval went by. */
+  tick(): void
 }
 
 const graceMs = 1000
@@ -26,6 +29,7 @@ export class Core {
   readonly sessions: Sessions
   readonly #serving = new Set<Serving>()
   #subscriptions = 0
+  #ticking: ReturnType<typeof setTimeout> | undefined
   #onIdle: (() => void) | undefined
   #closing: Promise<void> | undefined
 
@@ -57,7 +61,18 @@ export class Core {
       this.#subscriptions++
     }
     this.#serving.add(serving)
+    this.#ticking ??= this.#tickLater()
     return undefined
+  }
+
+  /** One timer for every answer that is owed: most are given long before it rings. */
+  #tickLater(): ReturnType<typeof setTimeout> {
+    return unref(
+      setTimeout(() => {
+        for (const serving of this.#serving) serving.tick()
+        this.#ticking = this.#serving.size > 0 ? this.#tickLater() : undefined
+      }, this.bounds.keepAliveMs / 2),
+    )
   }
 
   /** A stateless request that was taken in is over. */
@@ -75,6 +90,7 @@ export class Core {
 
   async #close(): Promise<void> {
     const reason = new McpError('CONNECTION_CLOSED', 'The server is shutting down')
+    clearTimeout(this.#ticking)
     this.sessions.close(reason.message)
     for (const serving of this.#serving) serving.abort(reason)
     if (this.#serving.size > 0) await this.#idle()

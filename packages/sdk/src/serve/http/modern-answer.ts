@@ -2,7 +2,6 @@ import { ErrorCode, McpError } from '../../jsonrpc/error.ts'
 import type { JsonRpcNotification, JsonRpcResponse } from '../../jsonrpc/message.ts'
 import { encodeEvent } from '../../jsonrpc/sse.ts'
 import { type Call, encodeMessage, failure, isDroppable, type Outlet } from '../message.ts'
-import { unref } from '../timers.ts'
 import type { Core, Serving } from './core.ts'
 import type { HttpReply } from './face.ts'
 import { EventStream } from './stream.ts'
@@ -13,7 +12,7 @@ export class ModernAnswer implements Outlet, Serving {
   readonly #reply: HttpReply
   #call: Call | undefined
   #stream: EventStream | undefined
-  #wait: ReturnType<typeof setTimeout> | undefined
+  #ticks = 0
   #over = false
 
   constructor(core: Core, reply: HttpReply) {
@@ -29,7 +28,6 @@ export class ModernAnswer implements Outlet, Serving {
     }
     this.#call = call
     this.#reply.onClose(() => this.#gone())
-    this.#wait = unref(setTimeout(() => this.#open().breathe(), this.#core.bounds.keepAliveMs))
     call.answer(this.#core.server).then((response) => {
       this.#core.done(this, call.method)
       this.#finish(response)
@@ -47,10 +45,14 @@ export class ModernAnswer implements Outlet, Serving {
     this.#call?.abort(reason)
   }
 
+  /** An answer that takes long becomes a stream, so that nobody on the way takes the connection for dead. */
+  tick(): void {
+    if (++this.#ticks === 2 && this.#stream === undefined && !this.#over) this.#open().breathe()
+  }
+
   abandon(reason: unknown): void {
     if (this.#over) return
     this.#over = true
-    clearTimeout(this.#wait)
     this.#call?.cancel(reason)
     if (this.#stream !== undefined) this.#stream.cut()
     else this.#reply.send(503, '')
@@ -58,7 +60,6 @@ export class ModernAnswer implements Outlet, Serving {
 
   #open(): EventStream {
     if (this.#stream === undefined) {
-      clearTimeout(this.#wait)
       this.#stream = new EventStream(this.#reply.open(), this.#core.bounds)
     }
     return this.#stream
@@ -67,7 +68,6 @@ export class ModernAnswer implements Outlet, Serving {
   #finish(response: JsonRpcResponse | undefined): void {
     if (this.#over) return
     this.#over = true
-    clearTimeout(this.#wait)
     if (response === undefined) {
       this.#stream?.end()
       return
@@ -85,7 +85,6 @@ export class ModernAnswer implements Outlet, Serving {
   #gone(): void {
     this.#stream?.closed()
     if (this.#over) return
-    clearTimeout(this.#wait)
     this.#call?.cancel(new McpError('CANCELLED', 'The client closed the connection'))
   }
 }
