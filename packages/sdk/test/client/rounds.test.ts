@@ -52,8 +52,8 @@ describe('a request that is asked back', () => {
     )
     await client.call('x')
     const [, second, third] = calls()
-    expect(Object.keys(second?.params.inputResponses)).toEqual(['a'])
-    expect(Object.keys(third?.params.inputResponses)).toEqual(['b'])
+    expect(Object.keys(second?.params.inputResponses ?? {})).toEqual(['a'])
+    expect(Object.keys(third?.params.inputResponses ?? {})).toEqual(['b'])
     expect(third?.params).not.toHaveProperty('requestState')
   })
 

@@ -14,12 +14,21 @@ export interface Seen {
   readonly at: number
 }
 
+/** What a test reads of the params a client sent; a part it did not send is missing all the same. */
+export interface Params {
+  [name: string]: unknown
+  _meta: Record<string, unknown>
+  name: string
+  cursor?: string
+  protocolVersion: string
+  inputResponses: object
+}
+
 export interface Message {
   jsonrpc?: string
   id?: number | string
   method?: string
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever a client sent
-  params?: any
+  params: Params
   result?: unknown
   error?: { code: number; message: string }
 }
