@@ -6,14 +6,12 @@ export const limits = {
   jsonDepth: 64,
   /** Messages in one batch (2025-03-26). */
   batch: 100,
-  /** Characters of one HTTP header value. */
-  headerChars: 8192,
+  /** Characters of an event id a client gives back in `Last-Event-ID`. */
+  eventIdChars: 8192,
   /** Characters of a URI. */
   uriChars: 8192,
   /** Characters of a cursor. */
   cursorChars: 4096,
-  /** Characters of a string request id. */
-  idChars: 256,
   /** Characters of `requestState`; larger state moves to the backplane. */
   stateChars: 65_536,
   /** Milliseconds a `requestState` stays good. */

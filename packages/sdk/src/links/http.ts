@@ -336,7 +336,7 @@ function move(place: Place, event: { id?: string; retry?: number }): void {
 
 /** Whether an event id can be sent back as a header; an empty one stands for none. */
 function isHeaderSafe(id: string): boolean {
-  return id.length <= limits.headerChars && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(id)
+  return id.length <= limits.eventIdChars && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(id)
 }
 
 /** The protocol version a request of the stateless era carries itself. */
