@@ -164,11 +164,11 @@ class LiveRound extends BaseRound implements Round {
   }
 }
 
-/** The name of a step or question with its place among equals: the second `charge` is `charge#2`. */
+/** The name of a step or question with its place among equals in front: the second `charge` is `2:charge`. */
 export function occurrence(counts: Map<string, number>, name: string): string {
   const count = (counts.get(name) ?? 0) + 1
   counts.set(name, count)
-  return count === 1 ? name : `${name}#${count}`
+  return `${count}:${name}`
 }
 
 /** Stays the same however often a step of one request runs. */

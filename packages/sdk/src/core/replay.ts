@@ -1,6 +1,6 @@
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
-import type { InputRequests, Question, QuestionMethod, Questions } from '../protocol/asking.ts'
+import type { Question, QuestionMethod, Questions } from '../protocol/asking.ts'
 import type { Backplane } from './backplane.ts'
 import { canonical, digest } from './canonical.ts'
 import type { Asking, Carried, Exchange, InputRequired, Outcome, Round } from './exchange.ts'
@@ -66,7 +66,9 @@ class ReplayRound extends BaseRound implements Round {
   readonly #occurrences = new Map<string, number>()
   readonly #steps = new Map<string, number>()
   readonly #unread: Set<string>
-  readonly #asked: Record<string, { question: Question; identity: string }> = {}
+  readonly #asked = new Map<string, { question: Question; identity: string }>()
+  readonly #askedBefore: ReadonlyMap<string, string>
+  readonly #drifts: Map<string, number>
   #busy = 0
   #closing = false
 
@@ -80,7 +82,9 @@ class ReplayRound extends BaseRound implements Round {
     this.#keeper = keeper
     this.#journal = journal
     this.#given = given
-    for (const [key, identity] of Object.entries(journal.asked)) {
+    this.#askedBefore = new Map(Object.entries(journal.asked))
+    this.#drifts = new Map(Object.entries(journal.drifts))
+    for (const [key, identity] of this.#askedBefore) {
       if (Object.hasOwn(given, key)) this.#fresh.set(identity, { key, answer: given[key] })
     }
     this.#unread = new Set([
@@ -138,7 +142,7 @@ class ReplayRound extends BaseRound implements Round {
     }
     for (const [key, question] of requests) {
       if (this.refused(question)) return this.ended
-      this.#asked[key] = { question, identity: await this.#identify(question) }
+      this.#asked.set(key, { question, identity: await this.#identify(question) })
     }
     this.#journal.state = needed.state
     this.#journal.carries = true
@@ -179,9 +183,9 @@ class ReplayRound extends BaseRound implements Round {
   }
 
   #ask(question: Question, identity: string, name: string): void {
-    const before = this.#journal.asked[name]
+    const before = this.#askedBefore.get(name)
     if (before !== undefined && before !== identity && Object.hasOwn(this.#given, name)) {
-      const drifts = (this.#journal.drifts[name] ?? 0) + 1
+      const drifts = (this.#drifts.get(name) ?? 0) + 1
       if (drifts >= 2) {
         this.fail(
           new TypeError(
@@ -191,9 +195,9 @@ class ReplayRound extends BaseRound implements Round {
         )
         return
       }
-      this.#journal.drifts[name] = drifts
+      this.#drifts.set(name, drifts)
     }
-    this.#asked[name] = { question, identity }
+    this.#asked.set(name, { question, identity })
   }
 
   #working(work: () => Promise<void>): void {
@@ -210,7 +214,7 @@ class ReplayRound extends BaseRound implements Round {
     this.#closing = true
     setTimeout(() => {
       this.#closing = false
-      if (this.#busy === 0 && !this.over && Object.keys(this.#asked).length > 0) {
+      if (this.#busy === 0 && !this.over && this.#asked.size > 0) {
         this.#outcome().then(
           (outcome) => this.end(outcome),
           (error) => this.fail(error),
@@ -220,29 +224,30 @@ class ReplayRound extends BaseRound implements Round {
   }
 
   async #outcome(): Promise<Outcome> {
-    const requests: InputRequests = {}
-    const asked: Record<string, string> = {}
-    for (const [key, { question, identity }] of Object.entries(this.#asked)) {
-      requests[key] = question
-      asked[key] = identity
-    }
-    if (Object.keys(this.#journal.answers).length + Object.keys(asked).length > limits.questions) {
+    if (Object.keys(this.#journal.answers).length + this.#asked.size > limits.questions) {
       throw new RpcError(
         ErrorCode.InternalError,
         `A handler asked more than ${limits.questions} questions in one request`,
       )
     }
+    const asked = [...this.#asked]
     const answers = { ...this.#journal.answers }
     for (const [identity, { answer }] of this.#fresh) answers[identity] ??= answer
-    const journal = { ...this.#journal, answers, asked, round: this.#journal.round + 1 }
-    return { type: 'input_required', requests, state: await this.#keeper.seal(this.exchange, journal) }
+    const state = await this.#keeper.seal(this.exchange, {
+      ...this.#journal,
+      round: this.#journal.round + 1,
+      asked: Object.fromEntries(asked.map(([key, { identity }]) => [key, identity])),
+      answers,
+      drifts: Object.fromEntries(this.#drifts),
+    })
+    const requests = Object.fromEntries(asked.map(([key, { question }]) => [key, question]))
+    return { type: 'input_required', requests, state }
   }
 
   #carriedAnswers(): Record<string, unknown> {
     if (!this.#journal.carries) return {}
-    const answers = { ...this.#journal.carried }
-    for (const { key, answer } of this.#fresh.values()) answers[key] = answer
-    this.#journal.carried = answers
-    return answers
+    const fresh = Array.from(this.#fresh.values(), ({ key, answer }): [string, unknown] => [key, answer])
+    this.#journal.carried = Object.fromEntries([...Object.entries(this.#journal.carried), ...fresh])
+    return this.#journal.carried
   }
 }

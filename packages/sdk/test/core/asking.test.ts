@@ -250,6 +250,35 @@ describe('a straight-line handler on the stateless era', () => {
     expect(keys.size).toBe(1)
   })
 
+  it.each(['__proto__', 'constructor', 'toString'])('may name a step and a question "%s"', async (name) => {
+    let ran = 0
+    const { outcome, rounds } = await play(node().asking, async (handle) => {
+      const round = handle.get()
+      const value = await round.step(name, () => ++ran)
+      const first = await round.put(form('A?'), name)
+      const second = await round.put(form('B?'), 'b')
+      return [value, first.action, second.action]
+    })
+    expect(outcome).toEqual({ type: 'complete', result: { value: [1, 'accept', 'accept'] } })
+    expect(rounds.map((round) => Object.keys(round))).toEqual([[name], ['b']])
+    expect(ran).toBe(1)
+  })
+
+  it('does not take the second step of one name for a step of another', async () => {
+    const { outcome } = await play(node().asking, async (handle) => {
+      const round = handle.get()
+      const values = [
+        await round.step('a', () => 'first a'),
+        await round.step('a', () => 'second a'),
+        await round.step('a#2', () => 'a#2'),
+        await round.step('2:a', () => '2:a'),
+      ]
+      await round.put(form('Go?'))
+      return values
+    })
+    expect(outcome).toEqual({ type: 'complete', result: { value: ['first a', 'second a', 'a#2', '2:a'] } })
+  })
+
   it('is replaying until the last remembered answer was read', async () => {
     const seen: boolean[] = []
     await play(node().asking, async (handle) => {
