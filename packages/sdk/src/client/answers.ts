@@ -20,9 +20,11 @@ import {
 } from '../protocol/elicit.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
 import type { AnswerHandlers, AskContext, ConnectOptions } from './types.ts'
+import { Visits } from './visits.ts'
 
 /** Answers a server's questions with the caller's handlers, and holds both sides to the rules. */
 export class Answers {
+  readonly visits: Visits = new Visits()
   readonly #handlers: AnswerHandlers
   readonly #capabilities: ClientCapabilities
 
@@ -102,6 +104,7 @@ export class Answers {
     if (this.#capabilities.elicitation?.url === undefined) throw refused('this client visits no URLs')
     if (typeof message !== 'string') throw refused('a URL needs a "message"')
     if (typeof url !== 'string' || !isWebUrl(url)) throw refused('"url" must be an http or https URL')
+    this.visits.begin(params['elicitationId'])
     return { ...params, mode, message, url }
   }
 
@@ -152,7 +155,9 @@ function capabilitiesOf(options: ConnectOptions): ClientCapabilities {
   }
   if (onRoots !== undefined) all.roots = {}
   if (experimental !== undefined) all.experimental = experimental
-  if (extensions !== undefined) all.extensions = extensions
+  if (extensions !== undefined) {
+    all.extensions = Object.fromEntries(extensions.map(({ id, settings = {} }) => [id, settings]))
+  }
   return all
 }
 
@@ -170,7 +175,8 @@ function sampled(
   if (answer.role !== 'assistant' && answer.role !== 'user') throw invalid('onSample must give a "role"')
   const blocks: SamplingContent[] = Array.isArray(answer.content) ? answer.content : [answer.content]
   if (!blocks.every(isBlock)) throw invalid('onSample must give "content" blocks')
-  if (request.tools === undefined && blocks.some((block) => block.type === 'tool_use')) {
+  const offersNone = request.tools === undefined || request.toolChoice?.mode === 'none'
+  if (offersNone && blocks.some((block) => block.type === 'tool_use')) {
     throw invalid('onSample used a tool, but the request offers none')
   }
   const [only] = blocks

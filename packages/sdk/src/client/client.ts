@@ -79,6 +79,7 @@ export class McpClient implements Client {
       timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
       maxTotalMs: options.maxTotalMs ?? defaultMaxTotalMs,
       maxRounds: options.maxRounds ?? defaultMaxRounds,
+      extensions: options.extensions ?? [],
       relist: async () => {
         await this.tools({ cache: 'refresh' })
       },
@@ -170,11 +171,16 @@ export class McpClient implements Client {
   notice(message: JsonRpcNotification): void {
     const { method, params } = message
     if (method === 'notifications/elicitation/complete' && typeof params?.['elicitationId'] === 'string') {
-      this.#options.onElicitationComplete?.(params['elicitationId'])
+      if (this.#answers.visits.end(params['elicitationId'])) {
+        this.#options.onElicitationComplete?.(params['elicitationId'])
+      }
       return
     }
     const change = changeIn(message)
-    if (change === undefined) return
+    if (change === undefined) {
+      for (const extension of this.#options.extensions ?? []) extension.onNotice?.(message)
+      return
+    }
     this.#publish(change)
     this.#era.changed(change)
   }

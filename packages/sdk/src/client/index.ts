@@ -4,4 +4,5 @@ export type { Link, LinkEvents, LinkFactory, LinkRequestOptions } from '../links
 export { sse } from '../links/sse.ts'
 export type { Target } from './connect.ts'
 export { connect } from './connect.ts'
+export type { ClientExtension, ExtensionCall } from './extension.ts'
 export type * from './types.ts'

@@ -1,9 +1,12 @@
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import { wait } from '../links/pace.ts'
+import { encodeHeaderValue } from '../protocol/headers.ts'
 import { type MethodRow, methodRow, methods } from '../protocol/methods.ts'
 import type { Answers } from './answers.ts'
 import type { Era } from './era.ts'
+import type { ClientExtension } from './extension.ts'
 import { guarded } from './guard.ts'
 import { type Completed, untilComplete } from './rounds.ts'
 import { isSafe } from './safe.ts'
@@ -20,6 +23,7 @@ export interface RequestsOptions {
   readonly timeoutMs: number
   readonly maxTotalMs: number
   readonly maxRounds: number
+  readonly extensions: readonly ClientExtension[]
   /** Lists the tools anew, past the cache. */
   readonly relist: () => Promise<void>
 }
@@ -55,7 +59,21 @@ export class Requests {
         answers,
         maxRounds,
         send,
+        extended: (resultType, result, { answer }) =>
+          this.#finisher(resultType)?.(result, {
+            method,
+            params,
+            server: era.facts,
+            signal: scope.signal,
+            request: async (name, more) => (await this.#ofExtension(name, more, scope)).result,
+            answer,
+            touch: () => scope.touch(),
+            wait: (ms) => wait(ms, scope.signal),
+          }),
       })
+    } catch (error) {
+      answers.visits.beginAll(error)
+      throw error
     } finally {
       scope.close()
     }
@@ -89,10 +107,12 @@ export class Requests {
     }
     const all: JsonObject = { ...params, ...more, _meta: meta }
     if (Object.keys(meta).length === 0) delete all['_meta']
+    const headers = row === undefined ? this.#nameHeader(method, params) : undefined
     return {
       method,
       params: all,
       scope,
+      ...(headers && { headers }),
       progress: options.onProgress !== undefined || row === undefined || row.asks === true,
       ...(options.onProgress && { onProgress: guarded(options.onProgress, 'onProgress', warn) }),
       ...(options.onLog && { onLog: guarded(options.onLog, 'onLog', warn) }),
@@ -125,6 +145,29 @@ export class Requests {
       if (!broke || !wire.isOpen || out.scope.signal.aborted || !isSafe(out.method, out.params)) throw error
       return era.send(out)
     }
+  }
+
+  #finisher(resultType: string): NonNullable<ClientExtension['results']>[string] | undefined {
+    for (const { results } of this.#options.extensions) {
+      if (results !== undefined && Object.hasOwn(results, resultType)) return results[resultType]
+    }
+    return undefined
+  }
+
+  /** A request an extension makes while a call waits for it. */
+  #ofExtension(method: string, params: JsonObject, scope: Scope): Promise<Answered> {
+    return this.#sendTwice(this.#outgoing(method, params, {}, scope, {}))
+  }
+
+  /** Extensions' methods say by themselves which param their `Mcp-Name` header mirrors. */
+  #nameHeader(method: string, params: JsonObject): Readonly<Record<string, string>> | undefined {
+    if (!this.#options.wire.link.hasHeaders) return undefined
+    for (const { named } of this.#options.extensions) {
+      const value =
+        named !== undefined && Object.hasOwn(named, method) ? params[named[method] ?? ''] : undefined
+      if (typeof value === 'string') return { 'mcp-name': encodeHeaderValue(value) }
+    }
+    return undefined
   }
 
   #mayCall(method: string): void {

@@ -15,8 +15,15 @@ export interface RoundsOptions {
   readonly scope: Scope
   readonly answers: Answers
   readonly maxRounds: number
+  /** Finishes a result of a type that an extension adds; undefined where none does. */
+  extended(resultType: string, result: JsonObject, call: RoundCall): Promise<JsonObject> | undefined
   /** Sends the request, with what the retry adds to its params. */
   send(more: JsonObject): Promise<Answered>
+}
+
+/** What an extension may do while it finishes a result. */
+export interface RoundCall {
+  answer(inputRequests: unknown): Promise<JsonObject>
 }
 
 export interface Completed {
@@ -39,6 +46,11 @@ export async function untilComplete(options: RoundsOptions): Promise<Completed> 
     const { resultType = 'complete', ...rest } = result
     if (resultType === 'complete') return { result: rest, rounds }
     if (resultType !== 'input_required') {
+      const finished =
+        typeof resultType === 'string'
+          ? options.extended(resultType, rest, { answer: (asked) => answerAll(asked, id, options) })
+          : undefined
+      if (finished !== undefined) return { result: await finished, rounds: rounds + 1 }
       throw protocol(`The result of ${method} has the unknown type ${JSON.stringify(resultType)}`)
     }
     if (methodRow(method, options.version)?.asks !== true) {

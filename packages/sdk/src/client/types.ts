@@ -30,6 +30,7 @@ import type {
 import type { SchemaOrNone } from '../server/definitions.ts'
 import type { InputOf, OutputOf } from '../server/schema.ts'
 import type { Definitions, Server } from '../server/server.ts'
+import type { ClientExtension } from './extension.ts'
 
 /** Where a question to this client comes from. */
 export interface AskContext {
@@ -93,7 +94,8 @@ export interface ConnectOptions extends AnswerHandlers {
   /** What sampling may bring along. Default: neither tools nor context. */
   sampling?: { tools?: boolean; context?: boolean }
   experimental?: Record<string, JsonObject>
-  extensions?: Record<string, JsonObject>
+  /** What this client speaks beyond the core protocol. Default: nothing. */
+  extensions?: readonly ClientExtension[]
   /** Milliseconds until the server must be ready. Default 30 000. */
   connectTimeoutMs?: number
   /** Milliseconds to wait for `server/discover` before taking the server for legacy. Default 5 000. */
@@ -125,7 +127,9 @@ export interface ConnectOptions extends AnswerHandlers {
 }
 
 type ToolsOf<S> =
-  S extends Server<infer D> ? (D extends Definitions ? NonNullable<D['tools']> : never) : never
+  S extends Server<infer D> ? (D extends Definitions ? Named<NonNullable<D['tools']>> : never) : never
+/** Nothing where the names are not known, so that such a server's client is like any other. */
+type Named<T> = string extends keyof T ? never : T
 type InOf<T> = T extends { input?: infer In } ? Exclude<In, undefined> : never
 type OutOf<T> = T extends { output?: infer Out } ? Exclude<Out, undefined> : never
 
@@ -166,17 +170,11 @@ export interface Watch {
   close(): Promise<void>
 }
 
-/** One connection to one server. Give the server's type (`Client<typeof server>`) to have tool names, arguments and results checked. */
-export interface Client<S = unknown> {
+/** What every client has, whatever is known about its server. */
+export interface BaseClient {
   readonly server: ServerFacts
   /** Every tool, all pages. Tools whose header annotations are invalid are left out with a warning (HTTP). */
   tools(options?: ReadOptions): Promise<Tool[]>
-  /** Calls a tool, answering the server's questions on the way. A tool's own failure is a result with `isError`. */
-  call<N extends ToolName<S>>(
-    name: N,
-    args?: ToolArguments<S, N>,
-    options?: CallOptions,
-  ): Promise<ToolResult<S, N>>
   resources(options?: ReadOptions): Promise<Resource[]>
   templates(options?: ReadOptions): Promise<ResourceTemplate[]>
   read(uri: string, options?: ReadOptions): Promise<ReadResourceResult>
@@ -204,3 +202,22 @@ export interface Client<S = unknown> {
   readonly closed: Promise<Error | undefined>
   [Symbol.asyncDispose](): Promise<void>
 }
+
+/** A client of a server whose tools the compiler does not know. */
+export interface UntypedClient extends BaseClient {
+  /** Calls a tool, answering the server's questions on the way. A tool's own failure is a result with `isError`. */
+  call(name: string, args?: JsonObject, options?: CallOptions): Promise<CallToolResult>
+}
+
+/** A client of a server whose tools the compiler knows: their names, arguments and results are checked. */
+export interface TypedClient<S> extends BaseClient {
+  /** Calls a tool, answering the server's questions on the way. A tool's own failure is a result with `isError`. */
+  call<N extends ToolName<S>>(
+    name: N,
+    args?: ToolArguments<S, N>,
+    options?: CallOptions,
+  ): Promise<ToolResult<S, N>>
+}
+
+/** One connection to one server. Give the server's type (`Client<typeof server>`) to have tool names, arguments and results checked. */
+export type Client<S = unknown> = [ToolsOf<S>] extends [never] ? UntypedClient : TypedClient<S>

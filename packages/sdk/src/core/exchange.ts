@@ -5,14 +5,30 @@ import type { Implementation, LoggingLevel } from '../protocol/definitions.ts'
 import type { ServerNotification } from '../protocol/methods.ts'
 import type { Revision } from '../protocol/revision.ts'
 
+/** What the transport found out about who sends a request. */
+export interface Caller {
+  /** Who authenticated; null when nobody did. */
+  readonly principal: string | null
+  /** What they were allowed. 'any' where the transport has no such thing: whoever started a process may use all of it. */
+  readonly scopes: ReadonlySet<string> | 'any'
+  /** The OAuth client that acts for them, where one does. */
+  readonly clientId?: string
+  /** What else their token says, verified. Never the token itself. */
+  readonly claims: Readonly<JsonObject>
+}
+
+/** The caller on a channel that only whoever owns both ends can use: a child process, memory, a socket file. */
+export const local: Caller = { principal: null, scopes: 'any', claims: {} }
+
+/** The caller of a request over a network that nobody was asked to authenticate. */
+export const nobody: Caller = { principal: null, scopes: new Set(), claims: {} }
+
 /** Who is on the other end of one exchange. */
-export interface Peer {
+export interface Peer extends Caller {
   readonly revision: Revision
   readonly capabilities: ClientCapabilities
   /** What the client says it is; absent when it does not say. */
   readonly info: Implementation | undefined
-  /** Who authenticated, as the transport found out; null when nobody did. */
-  readonly principal: string | null
   /** The least severe level this peer wants to hear; absent means no log messages. */
   readonly logLevel: LoggingLevel | undefined
 }
@@ -87,3 +103,5 @@ export class InputRequired {
 export type Outcome =
   | { readonly type: 'complete'; readonly result: JsonObject }
   | { readonly type: 'input_required'; readonly requests: InputRequests; readonly state?: string }
+  /** A kind of result that an extension adds, as it goes over the wire; `resultType` is told since 2026-07-28. */
+  | { readonly type: 'extension'; readonly resultType: string; readonly result: JsonObject }

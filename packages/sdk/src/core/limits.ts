@@ -18,6 +18,8 @@ export const limits = {
   stateTtlMs: 1_800_000,
   /** Requests being served at once on one session or connection. */
   inFlight: 256,
+  /** Clients connected to one socket server. */
+  connections: 256,
   /** Legacy HTTP sessions on one node. */
   sessions: 10_000,
   /** Milliseconds an unused legacy session is kept. */

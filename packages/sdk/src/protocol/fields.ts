@@ -41,7 +41,7 @@ const since: Readonly<Record<Shape, Readonly<Record<string, ProtocolVersion>>>> 
   progress: { message: '2025-03-26', _meta: '2025-11-25' },
   sampling: { tools: '2025-11-25', toolChoice: '2025-11-25', _meta: '2025-11-25' },
   root: { _meta: '2025-06-18' },
-  serverCapabilities: { completions: '2025-03-26', extensions: '2026-07-28' },
+  serverCapabilities: { completions: '2025-03-26' },
 }
 
 /** Gives an object with only the members a revision knows: the very same object where it knows them all. */

@@ -17,7 +17,7 @@ export type HeaderPlan = readonly MirroredParam[]
 const annotation = 'x-mcp-header'
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const sentinel = /^=\?base64\?(.*)\?=$/s
-const plain = /^[\x21-\x7E](?:[\x20-\x7E\t]*[\x21-\x7E])?$/
+const plain = /^[\x21-\x7E](?:[\x20-\x7E]*[\x21-\x7E])?$/
 const strictBase64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 /**
@@ -114,14 +114,20 @@ export function decodeHeaderValue(text: string): string {
   }
 }
 
-/** The headers that go with a tool's arguments. */
+/**
+ * The headers that go with a tool's arguments.
+ * @throws McpError 'INVALID' for an integer that not every reader can hold exactly
+ */
 export function paramHeaders(
   plan: HeaderPlan,
   args: Readonly<Record<string, unknown>>,
 ): Record<string, string> {
   const headers: Record<string, string> = {}
-  for (const { header, path } of plan) {
+  for (const { header, path, type } of plan) {
     const value = valueAt(args, path)
+    if (type === 'integer' && isUnsafe(value)) {
+      throw invalid(`the argument "${path.join('.')}" travels as a header, so it must be a safe integer`)
+    }
     if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
       headers[header] = encodeHeaderValue(value)
     }
@@ -143,6 +149,7 @@ export function checkParamHeaders(
       continue
     }
     if (sent === undefined) return `${name} is missing`
+    if (type === 'integer' && isUnsafe(value)) return `${name} mirrors a number that is no safe integer`
     let decoded: string
     try {
       decoded = decodeHeaderValue(sent)
@@ -154,6 +161,11 @@ export function checkParamHeaders(
     if (!same) return `${name} does not match the body`
   }
   return undefined
+}
+
+/** Whether a number is too large to be the same number for every reader. */
+function isUnsafe(value: unknown): boolean {
+  return typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER
 }
 
 function sameNumber(text: string, value: number): boolean {

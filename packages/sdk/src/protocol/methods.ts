@@ -128,7 +128,7 @@ export interface MethodRow {
   /** Whether its handler may put questions to the client. */
   asks?: true
   /** The param mirrored into the `Mcp-Name` header. */
-  named?: 'name' | 'uri'
+  named?: string
   /** Whether its result carries `ttlMs` and `cacheScope`. */
   cacheable?: true
 }

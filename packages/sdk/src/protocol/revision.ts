@@ -17,6 +17,8 @@ export interface Revision {
   result(method: string, result: JsonObject, server: Implementation): JsonObject
   /** The wire form of a request for input. */
   inputRequired(requests: InputRequests, state: string | undefined, server: Implementation): JsonObject
+  /** The wire form of a result whose type an extension adds. */
+  extended(resultType: string, result: JsonObject, server: Implementation): JsonObject
   /** The wire form of an error: each revision has its own codes. */
   error(error: RpcError): JsonRpcErrorObject
   /** The wire form of a notice, or undefined where this revision has none like it. */

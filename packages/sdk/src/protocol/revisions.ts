@@ -54,6 +54,11 @@ function statelessRevision(version: ProtocolVersion): Revision {
       if (state !== undefined) wire['requestState'] = state
       return wire
     },
+    extended: (resultType, result, server) => ({
+      ...result,
+      resultType,
+      _meta: named(result['_meta'], server),
+    }),
     error: (error) => {
       const replaced = replacedCodes.get(error.code)
       return replaced === undefined ? error.toObject() : withCode(error, replaced)
@@ -98,6 +103,7 @@ function sessionRevision(version: ProtocolVersion): Revision {
     inputRequired() {
       throw new TypeError(`Revision ${version} asks by requests, not by results`)
     },
+    extended: (_resultType, result) => result,
     error: (error) =>
       error.code === ErrorCode.MissingRequiredClientCapability
         ? withCode(error, ErrorCode.InvalidRequest)

@@ -1,3 +1,4 @@
+import type { Caller } from '../core/exchange.ts'
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { JsonRpcResponse } from '../jsonrpc/message.ts'
 import { classify } from '../jsonrpc/parse.ts'
@@ -16,9 +17,10 @@ export async function serveBatch(
   values: readonly unknown[],
   outlet: SessionOutlet,
   max: number,
+  caller?: Caller,
 ): Promise<JsonRpcResponse[]> {
   requireBatch(session, values, max)
-  const responses = await Promise.all(values.map((value) => serveOne(session, value, outlet)))
+  const responses = await Promise.all(values.map((value) => serveOne(session, value, outlet, caller)))
   return responses.filter((response) => response !== undefined)
 }
 
@@ -35,6 +37,7 @@ async function serveOne(
   session: Session,
   value: unknown,
   outlet: SessionOutlet,
+  caller: Caller | undefined,
 ): Promise<JsonRpcResponse | undefined> {
   const classified = classify(value)
   switch (classified.kind) {
@@ -52,7 +55,7 @@ async function serveOne(
         return failure(message.id, refused('this request may not be part of a batch'))
       }
       return session
-        .request(message, outlet)
+        .request(message, outlet, caller)
         .catch((error) => failure(message.id, session.refusal(error, message.method)))
     }
   }

@@ -1,4 +1,4 @@
-import type { Peer } from '../core/exchange.ts'
+import type { Caller, Peer } from '../core/exchange.ts'
 import type { JsonRpcMessage } from '../jsonrpc/message.ts'
 import type { Server } from '../server/server.ts'
 
@@ -15,8 +15,8 @@ export interface Connection {
 }
 
 export interface ConnectionOptions {
-  /** Who authenticated on this connection; null (the default) when nobody did. */
-  principal?: string | null
+  /** Who is on the other end. Default: whoever owns both ends, who may use everything. */
+  caller?: Caller
 }
 
 /** Serves one ordered two-way channel (stdio, memory, a socket) in both eras at once. */

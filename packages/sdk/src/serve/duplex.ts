@@ -1,6 +1,6 @@
 import { replay } from '../core/asking.ts'
 import type { Backplane } from '../core/backplane.ts'
-import type { Asking, Peer } from '../core/exchange.ts'
+import { type Asking, type Caller, local, type Peer } from '../core/exchange.ts'
 import { memoryBackplane } from '../core/memory-backplane.ts'
 import { createSealer } from '../core/seal.ts'
 import { McpError, RpcError } from '../jsonrpc/error.ts'
@@ -60,7 +60,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
   readonly #send: (message: JsonRpcMessage) => void
   readonly #options: DuplexOptions
   readonly #bounds: Bounds
-  readonly #principal: string | null
+  readonly #caller: Caller
   readonly #asking: Asking
   readonly #calls: Calls
   readonly #session: Session
@@ -72,7 +72,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
     this.#send = send
     this.#options = options
     this.#bounds = bounds(options.limits)
-    this.#principal = options.principal ?? null
+    this.#caller = options.caller ?? local
     this.#asking = replay({
       sealer: createSealer(options.keys),
       backplane: options.backplane ?? memoryBackplane(),
@@ -83,7 +83,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
     this.#session = new Session({
       server,
       calls: this.#calls,
-      principal: this.#principal,
+      caller: this.#caller,
       bounds: this.#bounds,
       send: (message) => {
         this.#out(message)
@@ -166,7 +166,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
 
   async #stateless(message: JsonRpcRequest): Promise<JsonRpcResponse | undefined> {
     this.#calls.admit(message.id)
-    const call = openCall(message, this.#principal, this.#asking, this)
+    const call = openCall(this.#server, message, this.#caller, this.#asking, this)
     const response = await this.#calls.run(call, this.#server)
     if (response !== undefined) this.#tellOver(call, response)
     return response

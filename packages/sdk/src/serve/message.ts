@@ -1,4 +1,4 @@
-import type { Asking, Exchange, Outcome, Peer } from '../core/exchange.ts'
+import type { Asking, Caller, Exchange, Outcome, Peer } from '../core/exchange.ts'
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type {
   JsonObject,
@@ -86,9 +86,14 @@ export class Call {
 
   #encode(outcome: Outcome, server: Server): JsonObject {
     const { revision } = this.peer
-    return outcome.type === 'complete'
-      ? revision.result(this.method, outcome.result, server.info)
-      : revision.inputRequired(outcome.requests, outcome.state, server.info)
+    switch (outcome.type) {
+      case 'complete':
+        return revision.result(this.method, outcome.result, server.info)
+      case 'input_required':
+        return revision.inputRequired(outcome.requests, outcome.state, server.info)
+      case 'extension':
+        return revision.extended(outcome.resultType, outcome.result, server.info)
+    }
   }
 
   #failure(error: unknown, server: Server): JsonRpcFailure {
@@ -144,13 +149,14 @@ class ServedExchange implements Exchange {
  * @throws RpcError -32602, -32022 or -32601
  */
 export function openCall(
+  server: Server,
   request: JsonRpcRequest,
-  principal: string | null,
+  caller: Caller,
   asking: Asking,
   outlet: Outlet,
 ): Call {
-  const peer = peerOf(readPeerMeta(request.params?.['_meta']), principal)
-  requireMethod(peer.revision, request.method)
+  const peer = peerOf(readPeerMeta(request.params?.['_meta']), caller)
+  requireMethod(server, peer.revision, request.method)
   return new Call(request, peer, asking, outlet)
 }
 
@@ -158,12 +164,12 @@ export function openCall(
  * The sender of a stateless request.
  * @throws RpcError -32022 for a version that is not served that way
  */
-export function peerOf(meta: PeerMeta, principal: string | null): Peer {
+export function peerOf(meta: PeerMeta, caller: Caller): Peer {
   return {
+    ...caller,
     revision: requireStateless(meta.version),
     capabilities: meta.capabilities,
     info: meta.info,
-    principal,
     logLevel: meta.logLevel,
   }
 }
@@ -192,8 +198,8 @@ function requireStateless(version: string): Revision {
  * The row of a client method.
  * @throws RpcError -32601 where the revision has none
  */
-export function requireMethod(revision: Revision, method: string): MethodRow {
-  const row = revision.method(method)
+export function requireMethod(server: Server, revision: Revision, method: string): MethodRow {
+  const row = server.method(method, revision.version)
   if (row === undefined) {
     throw new RpcError(
       ErrorCode.MethodNotFound,

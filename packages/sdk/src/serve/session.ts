@@ -1,10 +1,11 @@
 import { type LiveRequest, live } from '../core/asking.ts'
 import type { Change } from '../core/changes.ts'
-import type { Peer } from '../core/exchange.ts'
+import type { Caller, Peer } from '../core/exchange.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, JsonRpcNotification, JsonRpcRequest, JsonRpcResponse } from '../jsonrpc/message.ts'
 import { isRequestId } from '../jsonrpc/parse.ts'
 import { Pending } from '../jsonrpc/pending.ts'
+import type { ClientCapabilities, ServerCapabilities } from '../protocol/capabilities.ts'
 import { isCapabilities, isImplementation, isLoggingLevel } from '../protocol/client-meta.ts'
 import { loggingLevels } from '../protocol/meta.ts'
 import type { ServerNotification } from '../protocol/methods.ts'
@@ -21,7 +22,8 @@ export interface SessionOptions {
   server: Server
   /** What runs on this session; a connection that also serves stateless requests shares it with them. */
   calls: Calls
-  principal: string | null
+  /** Who began it; each request may come with what its sender is allowed by now. */
+  caller: Caller
   bounds: Bounds
   /** Sends a notice that belongs to no request. Changes wait until it was taken, and equal ones are told once. */
   send(message: JsonRpcNotification): void | Promise<void>
@@ -65,13 +67,17 @@ export class Session {
    * Serves one request. Gives its response, or undefined once it was cancelled.
    * @throws RpcError for a request that was refused before it began
    */
-  async request(message: JsonRpcRequest, outlet: SessionOutlet): Promise<JsonRpcResponse | undefined> {
+  async request(
+    message: JsonRpcRequest,
+    outlet: SessionOutlet,
+    caller: Caller = this.#options.caller,
+  ): Promise<JsonRpcResponse | undefined> {
     const { calls } = this.#options
     calls.admit(message.id)
     if (message.method === 'initialize') return this.#result(message, this.#initialize(message.params))
     if (message.method === 'ping') return this.#result(message, {})
-    const peer = this.#requirePeer()
-    requireMethod(peer.revision, message.method)
+    const peer = { ...this.#requirePeer(), ...caller }
+    requireMethod(this.#server, peer.revision, message.method)
     const own = this.#own(message, peer)
     if (own !== undefined) return this.#result(message, own)
 
@@ -152,17 +158,17 @@ export class Session {
     if (!isCapabilities(capabilities)) throw invalid('"capabilities" must be an object of objects')
     if (!isImplementation(clientInfo)) throw invalid('"clientInfo" must have a "name" and a "version"')
     const revision = negotiated(protocolVersion)
-    const { server, principal } = this.#options
+    const { server, caller } = this.#options
     this.#peer = {
+      ...caller,
       revision,
       capabilities,
       info: clientInfo,
-      principal,
       logLevel: server.capabilities.logging === undefined ? undefined : defaultLogLevel,
     }
     const result: JsonObject = {
       protocolVersion: revision.version,
-      capabilities: server.capabilities,
+      capabilities: offeredTo(server.capabilitiesOn(revision.version), capabilities),
       serverInfo: server.info,
     }
     if (server.instructions !== undefined) result['instructions'] = server.instructions
@@ -232,6 +238,13 @@ export class Session {
     if (change.type === 'elicitation') return this.#visits.has(change.id)
     return this.#server.capabilities[change.type]?.listChanged === true
   }
+}
+
+/** Sessions know of extensions only where the client speaks of them first. */
+function offeredTo(offered: ServerCapabilities, client: ClientCapabilities): ServerCapabilities {
+  if (client.extensions !== undefined) return offered
+  const { extensions: _extensions, ...rest } = offered
+  return rest
 }
 
 /** The revision both sides will speak: the requested one where it has sessions, else the newest that has. */

@@ -1,6 +1,4 @@
 import process from 'node:process'
-import type { Writable } from 'node:stream'
-import type { Bounds } from './bounds.ts'
 
 /**
  * Keeps stdout for protocol messages: what anybody else writes there goes to stderr until `restore`.
@@ -10,6 +8,7 @@ export function guardStdout(): { write(text: string): boolean; restore(): void }
   const { stdout, stderr } = process
   const original = stdout.write
   stdout.write = stderr.write.bind(stderr)
+  stderr.on('error', ignore)
   return {
     write: original.bind(stdout),
     restore: () => {
@@ -18,76 +17,5 @@ export function guardStdout(): { write(text: string): boolean; restore(): void }
   }
 }
 
-/** Writes lines to a stream that may be slower than what it is given. */
-export class LineWriter {
-  readonly #output: Writable
-  readonly #write: (text: string) => boolean
-  readonly #bounds: Bounds
-  readonly #events: { onBehind(): void; onCaughtUp(): void; onStalled(): void }
-  #drained: Promise<void> | undefined
-  #written = 0
-  #over = false
-
-  constructor(
-    output: Writable,
-    write: (text: string) => boolean,
-    bounds: Bounds,
-    events: { onBehind(): void; onCaughtUp(): void; onStalled(): void },
-  ) {
-    this.#output = output
-    this.#write = write
-    this.#bounds = bounds
-    this.#events = events
-  }
-
-  /** Writes one line. A droppable one is left out while the reader is behind. */
-  line(text: string, droppable: boolean): void {
-    if (this.#over || (droppable && this.#drained !== undefined)) return
-    this.#written += text.length
-    this.#write(`${text}\n`)
-    if (this.#output.writableLength > this.#bounds.streamQueueBytes) this.#drained ??= this.#catchUp()
-  }
-
-  /** Settles when the reader is no longer behind; undefined when it is not. */
-  ready(): Promise<void> | undefined {
-    return this.#drained
-  }
-
-  /** Writes nothing more. */
-  stop(): void {
-    this.#over = true
-  }
-
-  async #catchUp(): Promise<void> {
-    this.#events.onBehind()
-    let taken = this.#taken()
-    while (!this.#over && !(await this.#drain())) {
-      if (this.#taken() === taken) {
-        this.#events.onStalled()
-        return
-      }
-      taken = this.#taken()
-    }
-    this.#drained = undefined
-    if (!this.#over) this.#events.onCaughtUp()
-  }
-
-  #taken(): number {
-    return this.#written - this.#output.writableLength
-  }
-
-  #drain(): Promise<boolean> {
-    return new Promise((resolve) => {
-      const settle = (drained: boolean): void => {
-        clearTimeout(timer)
-        this.#output.off('drain', onDrain)
-        this.#output.off('close', onDrain)
-        resolve(drained)
-      }
-      const onDrain = (): void => settle(true)
-      const timer = setTimeout(() => settle(false), this.#bounds.streamStallMs)
-      this.#output.once('drain', onDrain)
-      this.#output.once('close', onDrain)
-    })
-  }
-}
+/** A client that no longer reads stderr must not take the server down with what is logged there. */
+function ignore(): void {}

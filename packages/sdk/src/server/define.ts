@@ -2,7 +2,9 @@ import { createChanges } from '../core/hub.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import type { Implementation } from '../protocol/definitions.ts'
+import { methodRow, methods, type ProtocolVersion } from '../protocol/methods.ts'
 import { requireHints, requireIcons } from './entries.ts'
+import { type Extension, ExtensionMethods } from './extension.ts'
 import { handlersOf } from './handlers.ts'
 import { type ListName, Registry } from './registry.ts'
 import type {
@@ -42,26 +44,35 @@ export function defineServer<
     capabilities = capabilitiesOf(registry, options)
     for (const type of lists) changes.publish({ type })
   }
+  const { extensions = [] } = options
+  const added = new ExtensionMethods(extensions)
+  const capabilitiesOn = (version: ProtocolVersion): ServerCapabilities =>
+    Object.assign({}, capabilities, ...extensions.map((extension) => extension.capabilities?.(version)))
   const handlers = handlersOf({
     registry,
     changes,
     capabilities: () => capabilities,
+    capabilitiesOn,
+    added,
     instructions,
     report,
     pageSize,
     hints: { ttlMs: cache?.ttlMs ?? 0, cacheScope: cache?.cacheScope ?? 'private' },
   })
-  const handle = (options.use ?? []).reduceRight<Server['handle']>(
+  const layers = [...(options.use ?? []), ...extensions.flatMap(({ use }) => use ?? [])]
+  const handle = layers.reduceRight<Server['handle']>(
     (next, layer) => async (exchange) => layer(exchange, next),
     handlers,
   )
 
-  return Object.freeze({
+  const server: Server<{ tools: T; resources: R; prompts: P }> = Object.freeze({
     info: infoOf(options),
     instructions,
     get capabilities() {
       return capabilities
     },
+    capabilitiesOn,
+    method: (name: string, version: ProtocolVersion) => methodRow(name, version) ?? added.row(name, version),
     changes,
     handle,
     report,
@@ -71,10 +82,12 @@ export function defineServer<
     elicitationComplete: (id: string) => changes.publish({ type: 'elicitation', id }),
     headerPlan: (tool: string) => registry.tools.get(tool)?.headers,
   })
+  for (const extension of extensions) extension.attach?.(server)
+  return server
 }
 
 function requireOptions(options: ServerOptions<Definitions>, pageSize: number): void {
-  const { name, version, icons, cache } = options
+  const { name, version, icons, cache, extensions = [] } = options
   if (typeof name !== 'string' || name === '') throw new McpError('INVALID', 'A server needs a name')
   if (typeof version !== 'string' || version === '')
     throw new McpError('INVALID', `Server "${name}" needs a version`)
@@ -86,6 +99,25 @@ function requireOptions(options: ServerOptions<Definitions>, pageSize: number): 
   }
   requireHints(`Server "${name}"`, cache)
   requireIcons(`Server "${name}"`, icons)
+  requireExtensions(`Server "${name}"`, extensions)
+}
+
+const extensionId =
+  /^[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*\/[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?$/
+
+function requireExtensions(what: string, extensions: readonly Extension[]): void {
+  const seen = new Set<string>()
+  const names = new Set<string>(Object.keys(methods))
+  for (const { id, methods = {} } of extensions) {
+    if (!extensionId.test(id))
+      throw new McpError('INVALID', `${what} has an extension without a prefix: "${id}"`)
+    if (seen.has(id)) throw new McpError('INVALID', `${what} names the extension "${id}" twice`)
+    seen.add(id)
+    for (const name of Object.keys(methods)) {
+      if (names.has(name)) throw new McpError('INVALID', `${what} has two meanings for the method "${name}"`)
+      names.add(name)
+    }
+  }
 }
 
 function definitionsOf({ tools, resources, prompts }: Definitions): Definitions {
@@ -110,7 +142,7 @@ function infoOf(options: ServerOptions<Definitions>): Implementation {
 
 function capabilitiesOf(
   { offered, completes }: Registry,
-  { experimental }: ServerOptions<Definitions>,
+  { experimental, extensions = [] }: ServerOptions<Definitions>,
 ): ServerCapabilities {
   return {
     ...(offered.has('tools') ? { tools: { listChanged: true } } : {}),
@@ -119,6 +151,9 @@ function capabilitiesOf(
     ...(completes ? { completions: {} } : {}),
     logging: {},
     ...(experimental === undefined ? {} : { experimental }),
+    ...(extensions.length === 0
+      ? {}
+      : { extensions: Object.fromEntries(extensions.map(({ id, settings = {} }) => [id, settings])) }),
   }
 }
 

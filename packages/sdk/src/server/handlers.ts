@@ -3,8 +3,9 @@ import type { Exchange, Outcome } from '../core/exchange.ts'
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import type { CacheHints, Resource } from '../protocol/definitions.ts'
-import { methods, protocolVersions } from '../protocol/methods.ts'
+import { methods, type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
 import { complete } from './completion.ts'
+import type { ExtensionMethods } from './extension.ts'
 import { listen } from './listen.ts'
 import { page } from './lists.ts'
 import { HandlerContext } from './make-context.ts'
@@ -21,6 +22,9 @@ export interface Parts {
   changes: Changes
   /** Read at every request: definitions can change. */
   capabilities: () => ServerCapabilities
+  capabilitiesOn: (version: ProtocolVersion) => ServerCapabilities
+  /** Methods that extensions add. */
+  added: ExtensionMethods
   instructions: string | undefined
   report: Report
   pageSize: number
@@ -31,16 +35,17 @@ type Handler = (exchange: Exchange) => Promise<Outcome> | Outcome
 
 /** Serves every request method by its handler. A method behind a capability the server lacks is not found. */
 export function handlersOf(parts: Parts): (exchange: Exchange) => Promise<Outcome> {
-  const { registry, changes, capabilities, instructions, report, pageSize, hints } = parts
+  const { registry, changes, capabilities, capabilitiesOn, added, instructions, report, pageSize, hints } =
+    parts
   const list = (name: string, rows: () => readonly unknown[]): Handler => {
     return ({ params }) => page(name, rows(), params['cursor'], pageSize, hints)
   }
   const table: Readonly<Record<string, Handler>> = {
-    'server/discover': () => ({
+    'server/discover': ({ peer }) => ({
       type: 'complete',
       result: {
         supportedVersions: protocolVersions.toReversed(),
-        capabilities: capabilities(),
+        capabilities: capabilitiesOn(peer.revision.version),
         ...(instructions === undefined ? {} : { instructions }),
         ...hints,
       },
@@ -65,7 +70,11 @@ export function handlersOf(parts: Parts): (exchange: Exchange) => Promise<Outcom
   )
   return async (exchange) => {
     const found = exchange.peer.revision.method(exchange.method) && handlers.get(exchange.method)
-    if (found === undefined) throw notFound(exchange.method)
+    if (found === undefined) {
+      const served = added.handle(exchange)
+      if (served === undefined) throw notFound(exchange.method)
+      return served
+    }
     if (found.capability !== undefined && capabilities()[found.capability] === undefined) {
       throw notFound(exchange.method)
     }

@@ -3,6 +3,7 @@ import type { Exchange, Outcome } from '../core/exchange.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import type { CacheHints, Implementation } from '../protocol/definitions.ts'
 import type { HeaderPlan } from '../protocol/headers.ts'
+import type { MethodRow, ProtocolVersion } from '../protocol/methods.ts'
 import type {
   PromptDefinition,
   ResourceDefinition,
@@ -10,6 +11,7 @@ import type {
   TemplateDefinition,
   ToolDefinition,
 } from './definitions.ts'
+import type { Extension } from './extension.ts'
 
 /** A definition made by `tool`, `resource`, `template` or `prompt`; `kind` tells them apart. */
 export type ToolValue<
@@ -67,6 +69,8 @@ export interface ServerOptions<D extends Definitions> {
   /** Hears of every failure whose text the peer was not shown. Default: writes to stderr where there is one. */
   onError?: (error: unknown, where: { method: string; name?: string }) => void
   experimental?: ServerCapabilities['experimental']
+  /** What it offers beyond the core protocol. Default: nothing. */
+  extensions?: readonly Extension[]
 }
 
 /** A server: definitions and the way requests meet them. It knows no connection, session or era. */
@@ -74,6 +78,10 @@ export interface Server<D extends Definitions = Definitions> {
   readonly info: Implementation
   readonly instructions: string | undefined
   readonly capabilities: ServerCapabilities
+  /** What it declares to a client of one revision: some extensions had another form on older ones. */
+  capabilitiesOn(version: ProtocolVersion): ServerCapabilities
+  /** The row of a client's request method on a revision, an extension's among them; undefined where there is none. */
+  method(name: string, version: ProtocolVersion): MethodRow | undefined
   readonly changes: Changes
   /** Serves one request. Rejects with an RpcError where the protocol wants an error response. */
   handle(exchange: Exchange): Promise<Outcome>

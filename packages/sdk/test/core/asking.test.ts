@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { live, replay } from '../../src/core/asking.ts'
 import { conduct, type RoundHandle } from '../../src/core/conduct.ts'
-import { type Asking, type Exchange, InputRequired, type Outcome } from '../../src/core/exchange.ts'
+import { type Asking, type Exchange, InputRequired, local, type Outcome } from '../../src/core/exchange.ts'
 import { memoryBackplane } from '../../src/core/memory-backplane.ts'
 import { createSealer } from '../../src/core/seal.ts'
 import { RpcError } from '../../src/jsonrpc/error.ts'
@@ -29,7 +29,7 @@ function exchange(asking: Asking, params: JsonObject, overrides?: Partial<Exchan
       revision: revisions['2026-07-28'],
       capabilities: everything,
       info: undefined,
-      principal: null,
+      ...local,
       logLevel: undefined,
       ...overrides,
     },
@@ -73,7 +73,7 @@ async function play(
   let params: JsonObject = {}
   for (let round = 0; round < 12; round++) {
     const outcome = await conduct(exchange(pick(), params), run, finish)
-    if (outcome.type === 'complete') return { rounds, outcome, states }
+    if (outcome.type !== 'input_required') return { rounds, outcome, states }
     rounds.push(outcome.requests)
     const inputResponses = Object.fromEntries(
       Object.entries(outcome.requests).map(([name, question]) => [name, answer(question, name)]),

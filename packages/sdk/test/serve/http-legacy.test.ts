@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { nobody } from '../../src/core/exchange.ts'
 import { memoryBackplane } from '../../src/core/memory-backplane.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { bounds } from '../../src/serve/bounds.ts'
@@ -645,9 +646,9 @@ describe('idle sessions', () => {
   it('leave nothing behind, nor does a call that waits for a client who went away', async () => {
     const server = testServer({ ask, hung })
     const sessions = new Sessions({ server, bounds: bounds(), backplane: memoryBackplane() })
-    for (let i = 0; i < 1000; i++) sessions.begin(null)
-    const waiting = sessions.begin(null)
-    const working = sessions.begin(null)
+    for (let i = 0; i < 1000; i++) sessions.begin(nobody)
+    const waiting = sessions.begin(nobody)
+    const working = sessions.begin(nobody)
     for (const [owner, name] of [
       [waiting, 'ask'],
       [working, 'hung'],

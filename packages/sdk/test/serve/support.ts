@@ -7,6 +7,7 @@ import { isObject } from '../../src/jsonrpc/parse.ts'
 import type { ServerCapabilities } from '../../src/protocol/capabilities.ts'
 import type { HeaderPlan } from '../../src/protocol/headers.ts'
 import { MetaKey } from '../../src/protocol/meta.ts'
+import { methodRow } from '../../src/protocol/methods.ts'
 import { listen } from '../../src/server/listen.ts'
 import type { Server } from '../../src/server/server.ts'
 
@@ -53,6 +54,8 @@ export function testServer(
     info: { name: 'test', version: '1.0.0' },
     instructions: 'Be gentle.',
     capabilities,
+    capabilitiesOn: () => capabilities,
+    method: methodRow,
     changes,
     async handle(exchange) {
       switch (exchange.method) {

@@ -1,5 +1,5 @@
 import { type LiveRequest, live, none, replay } from '../../src/core/asking.ts'
-import type { Asking, Exchange, Outcome, Peer } from '../../src/core/exchange.ts'
+import { type Asking, type Exchange, local, type Outcome, type Peer } from '../../src/core/exchange.ts'
 import { memoryBackplane } from '../../src/core/memory-backplane.ts'
 import { createSealer } from '../../src/core/seal.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
@@ -26,7 +26,7 @@ export function exchange(method: string, params: JsonObject = {}, overrides: Ove
       revision: revisions[overrides.version ?? '2026-07-28'],
       capabilities: { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} },
       info: undefined,
-      principal: null,
+      ...local,
       logLevel: undefined,
       ...overrides.peer,
     },
@@ -90,7 +90,7 @@ export const eras = {
     let carried: JsonObject = {}
     for (let round = 0; round < 10; round++) {
       const outcome = await server.handle(exchange(method, { ...params, ...carried }, { asking }))
-      if (outcome.type === 'complete') return outcome.result
+      if (outcome.type !== 'input_required') return outcome.result
       const inputResponses: JsonObject = {}
       for (const [key, question] of Object.entries(outcome.requests)) {
         const signal = new AbortController().signal

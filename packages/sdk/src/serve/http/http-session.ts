@@ -1,5 +1,6 @@
 import type { Backplane } from '../../core/backplane.ts'
 import { toBase64Url } from '../../core/base64url.ts'
+import type { Caller } from '../../core/exchange.ts'
 import { ErrorCode, RpcError } from '../../jsonrpc/error.ts'
 import type { Server } from '../../server/server.ts'
 import type { Bounds } from '../bounds.ts'
@@ -17,13 +18,14 @@ export interface HttpSessionOptions {
   server: Server
   bounds: Bounds
   backplane: Backplane
-  principal: string | null
+  caller: Caller
 }
 
 /** One session over HTTP: the session proper, and the streams its messages travel on. */
 export class HttpSession {
   /** 192 random bits as visible ASCII. */
   readonly id: string = randomText(24)
+  /** Who began it, and alone may use it. */
   readonly principal: string | null
   readonly server: Server
   readonly session: Session
@@ -41,16 +43,16 @@ export class HttpSession {
   readonly #report = (error: unknown): void => report(this.server, error, 'event stream')
   #lastStream = 0
 
-  constructor({ server, bounds, backplane, principal }: HttpSessionOptions) {
+  constructor({ server, bounds, backplane, caller }: HttpSessionOptions) {
     this.server = server
-    this.principal = principal
+    this.principal = caller.principal
     this.#bounds = bounds
     this.log = new EventLog(backplane, this.id, bounds)
     this.standalone = this.#newStream()
     this.session = new Session({
       server,
       calls: new Calls(bounds.inFlight),
-      principal,
+      caller,
       bounds,
       send: async (message) => {
         await this.standalone.ready()

@@ -1,3 +1,4 @@
+import type { Caller } from '../../core/exchange.ts'
 import { ErrorCode, RpcError } from '../../jsonrpc/error.ts'
 import type {
   JsonRpcNotification,
@@ -21,7 +22,7 @@ export interface LegacyTrip {
   readonly core: Core
   readonly request: HttpRequest
   readonly reply: HttpReply
-  readonly principal: string | null
+  readonly caller: Caller
 }
 
 /** Serves a request: `initialize` begins a session, everything else belongs to one. */
@@ -35,7 +36,7 @@ export function legacyRequest(trip: LegacyTrip, message: JsonRpcRequest): void {
   if (owner === undefined) return
   const { core, reply } = trip
   const post = new PostStream(owner, reply)
-  owner.session.request(message, post).then(
+  owner.session.request(message, post, trip.caller).then(
     (response) =>
       post.answer(200, response === undefined ? '' : (encodeMessage(response, core.server) ?? '')),
     (error) => {
@@ -51,7 +52,7 @@ export function legacyBatch(trip: LegacyTrip, values: readonly unknown[]): void 
   if (owner === undefined) return
   const { core, reply } = trip
   const post = new PostStream(owner, reply)
-  serveBatch(owner.session, values, post, core.bounds.batch).then(
+  serveBatch(owner.session, values, post, core.bounds.batch, trip.caller).then(
     (responses) => {
       if (responses.length > 0) {
         post.answer(200, `[${responses.map((response) => encodeMessage(response, core.server)).join(',')}]`)
@@ -112,8 +113,8 @@ export function legacyDelete(trip: LegacyTrip): void {
 /** `initialize` has nothing to say but its answer. */
 const nowhere: SessionOutlet = { notify: () => {}, request: () => false }
 
-function begin({ core, reply, principal }: LegacyTrip, message: JsonRpcRequest): void {
-  const owner = core.sessions.begin(principal)
+function begin({ core, reply, caller }: LegacyTrip, message: JsonRpcRequest): void {
+  const owner = core.sessions.begin(caller)
   if (owner === undefined) {
     reply.send(
       503,
@@ -149,7 +150,7 @@ async function resume(owner: HttpSession, reply: HttpReply, last: string): Promi
 /** The session a request names, or an answer that there is none. */
 function findSession(trip: LegacyTrip, id: RequestId | undefined): HttpSession | undefined {
   if (!checkVersion(trip, id)) return undefined
-  const { core, request, reply, principal } = trip
+  const { core, request, reply, caller } = trip
   const name = request.header('mcp-session-id')
   if (name === undefined) {
     refuse(
@@ -160,7 +161,7 @@ function findSession(trip: LegacyTrip, id: RequestId | undefined): HttpSession |
     )
     return undefined
   }
-  const owner = core.sessions.find(name, principal)
+  const owner = core.sessions.find(name, caller.principal)
   if (owner === undefined) refuse(reply, 404, id, 'this session does not exist, or no longer')
   return owner
 }

@@ -1,3 +1,4 @@
+import type { Caller } from '../../core/exchange.ts'
 import { ErrorCode, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonRpcRequest } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
@@ -14,13 +15,13 @@ export function serveModern(
   core: Core,
   request: HttpRequest,
   reply: HttpReply,
-  principal: string | null,
+  caller: Caller,
   message: JsonRpcRequest,
 ): void {
   const answer = new ModernAnswer(core, reply)
   let call: Call
   try {
-    call = open(core, request, principal, message, answer)
+    call = open(core, request, caller, message, answer)
   } catch (error) {
     const refusal = refusalOf(error, message.method, core.server)
     reply.send(refusalStatus(refusal.code), JSON.stringify(failure(message.id, refusal)))
@@ -33,16 +34,16 @@ export function serveModern(
 function open(
   core: Core,
   request: HttpRequest,
-  principal: string | null,
+  caller: Caller,
   message: JsonRpcRequest,
   outlet: Outlet,
 ): Call {
   const { method, params } = message
   const meta = readPeerMeta(params?.['_meta'])
   requireHeader(request, 'mcp-protocol-version', 'MCP-Protocol-Version', meta.version)
-  const peer = peerOf(meta, principal)
+  const peer = peerOf(meta, caller)
   requireHeader(request, 'mcp-method', 'Mcp-Method', method)
-  const { named } = requireMethod(peer.revision, method)
+  const { named } = requireMethod(core.server, peer.revision, method)
   if (named !== undefined) requireName(request, params?.[named])
   if (method === 'tools/call') requireParams(core.server, request, params)
   return new Call(message, peer, core.asking, outlet)

@@ -1,4 +1,6 @@
 import type { Backplane } from '../../core/backplane.ts'
+import type { Caller } from '../../core/exchange.ts'
+import type { JsonObject } from '../../jsonrpc/message.ts'
 import type { Bounds } from '../bounds.ts'
 import type { HeaderFields } from './face.ts'
 
@@ -19,8 +21,25 @@ export interface HttpRefusal {
   readonly body?: string
 }
 
+/** Who sends a request. */
+export interface Identified {
+  readonly principal: string
+  /** What they were allowed. Default: nothing that asks for a scope. */
+  readonly scopes?: Iterable<string>
+  /** The OAuth client that acts for them. */
+  readonly clientId?: string
+  /** What else their token says. */
+  readonly claims?: Readonly<JsonObject>
+}
+
 /** Finds out who sends a request, or refuses it. Called for every request, before its body is read. */
-export type Authenticate = (request: HttpCaller) => Promise<{ readonly principal: string } | HttpRefusal>
+export interface Authenticate {
+  (request: HttpCaller): Promise<Identified | HttpRefusal>
+  /** JSON documents anybody may GET, by path: protected-resource metadata. */
+  readonly documents?: ReadonlyMap<string, string>
+  /** Refuses a request whose caller lacks scopes, naming all that it needs. Default: 403 without a challenge. */
+  lacking?(scopes: readonly string[], caller: Caller): HttpRefusal
+}
 
 export interface HttpOptions {
   /**

@@ -1,3 +1,4 @@
+import { type Caller, nobody } from '../../core/exchange.ts'
 import { ErrorCode, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonRpcRequest } from '../../jsonrpc/message.ts'
 import { classify, parseJson } from '../../jsonrpc/parse.ts'
@@ -11,7 +12,7 @@ import type { Guard } from './guard.ts'
 import { legacyBatch, legacyDelete, legacyGet, legacyOther, legacyRequest } from './legacy.ts'
 import { AcceptReader, isJson } from './media.ts'
 import { serveModern } from './modern.ts'
-import type { Authenticate } from './options.ts'
+import type { Authenticate, Identified } from './options.ts'
 
 const methods = 'POST, GET, DELETE'
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -56,7 +57,7 @@ export class Router {
     } else if (request.method !== 'POST' && request.method !== 'GET' && request.method !== 'DELETE') {
       this.#wrongMethod(reply, methods)
     } else if (this.#authenticate === undefined) {
-      this.#route(request, reply, null)
+      this.#route(request, reply, nobody)
     } else {
       this.#identify(this.#authenticate, request, reply).catch((error) => this.#broken(error, request, reply))
     }
@@ -64,22 +65,22 @@ export class Router {
 
   async #identify(authenticate: Authenticate, request: HttpRequest, reply: HttpReply): Promise<void> {
     const caller = await authenticate(request)
-    if ('principal' in caller) this.#route(request, reply, caller.principal)
+    if ('principal' in caller) this.#route(request, reply, callerOf(caller))
     else reply.send(caller.status, caller.body ?? '', caller.headers)
   }
 
-  #route(request: HttpRequest, reply: HttpReply, principal: string | null): void {
-    if (request.method === 'POST') this.#post(request, reply, principal)
+  #route(request: HttpRequest, reply: HttpReply, caller: Caller): void {
+    if (request.method === 'POST') this.#post(request, reply, caller)
     else if (namesStateless(request)) this.#wrongMethod(reply, 'POST')
-    else if (request.method === 'DELETE') legacyDelete({ core: this.#core, request, reply, principal })
+    else if (request.method === 'DELETE') legacyDelete({ core: this.#core, request, reply, caller })
     else if (this.#accepts.read(request.header('accept')).events) {
-      legacyGet({ core: this.#core, request, reply, principal })
+      legacyGet({ core: this.#core, request, reply, caller })
     } else {
       refuse(reply, 406, ErrorCode.InvalidRequest, 'Not acceptable: Accept must list text/event-stream')
     }
   }
 
-  #post(request: HttpRequest, reply: HttpReply, principal: string | null): void {
+  #post(request: HttpRequest, reply: HttpReply, caller: Caller): void {
     if (!isJson(request.header('content-type'))) {
       refuse(reply, 415, ErrorCode.InvalidRequest, 'Content-Type must be application/json, in UTF-8')
       return
@@ -98,7 +99,7 @@ export class Router {
         } else if (body.type === 'too large') {
           refuse(reply, 413, ErrorCode.InvalidRequest, `A message may have at most ${messageBytes} bytes`)
         } else {
-          this.#message(request, reply, principal, this.#parse(body))
+          this.#message(request, reply, caller, this.#parse(body))
         }
       } catch (error) {
         this.#broken(error, request, reply)
@@ -121,9 +122,9 @@ export class Router {
   }
 
   /** The era of a message: one that names its version in `_meta` is stateless, anything else is of a session. */
-  #message(request: HttpRequest, reply: HttpReply, principal: string | null, value: unknown): void {
+  #message(request: HttpRequest, reply: HttpReply, caller: Caller, value: unknown): void {
     const core = this.#core
-    const trip = { core, request, reply, principal }
+    const trip = { core, request, reply, caller }
     if (Array.isArray(value)) {
       if (!namesStateless(request)) legacyBatch(trip, value)
       else refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: send each message by itself')
@@ -136,7 +137,7 @@ export class Router {
         return
       case 'request':
         if (isStateless(request, classified.message)) {
-          serveModern(core, request, reply, principal, classified.message)
+          serveModern(core, request, reply, caller, classified.message)
         } else {
           legacyRequest(trip, classified.message)
         }
@@ -178,6 +179,11 @@ export class Router {
     report(this.#core.server, error, request.method)
     refuse(reply, 500, ErrorCode.InternalError, 'Internal error')
   }
+}
+
+function callerOf({ principal, scopes = [], clientId, claims = {} }: Identified): Caller {
+  const caller = { principal, scopes: new Set(scopes), claims }
+  return clientId === undefined ? caller : { ...caller, clientId }
 }
 
 function isStateless(request: HttpRequest, message: JsonRpcRequest): boolean {

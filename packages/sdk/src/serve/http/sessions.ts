@@ -1,3 +1,4 @@
+import type { Caller } from '../../core/exchange.ts'
 import type { Bounds } from '../bounds.ts'
 import { unref } from '../timers.ts'
 import { HttpSession, type HttpSessionOptions } from './http-session.ts'
@@ -7,11 +8,11 @@ const sweepMs = 60_000
 /** The sessions of one node, least recently used first. Idle ones go after a while, or when room is needed. */
 export class Sessions {
   readonly #bounds: Bounds
-  readonly #options: Omit<HttpSessionOptions, 'principal'>
+  readonly #options: Omit<HttpSessionOptions, 'caller'>
   readonly #byId = new Map<string, HttpSession>()
   #sweep: ReturnType<typeof setTimeout> | undefined
 
-  constructor(options: Omit<HttpSessionOptions, 'principal'>) {
+  constructor(options: Omit<HttpSessionOptions, 'caller'>) {
     this.#bounds = options.bounds
     this.#options = options
   }
@@ -21,9 +22,9 @@ export class Sessions {
   }
 
   /** Begins a session; undefined when there is no room and none is idle. */
-  begin(principal: string | null): HttpSession | undefined {
+  begin(caller: Caller): HttpSession | undefined {
     if (this.#byId.size >= this.#bounds.sessions && !this.#makeRoom()) return undefined
-    const session = new HttpSession({ ...this.#options, principal })
+    const session = new HttpSession({ ...this.#options, caller })
     this.#byId.set(session.id, session)
     this.#schedule()
     return session

@@ -1,0 +1,150 @@
+import type { Readable, Writable } from 'node:stream'
+import type { Backplane } from '../core/backplane.ts'
+import type { Caller } from '../core/exchange.ts'
+import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import { LineReader } from '../jsonrpc/lines.ts'
+import type { JsonRpcMessage } from '../jsonrpc/message.ts'
+import { parseJson } from '../jsonrpc/parse.ts'
+import type { Server } from '../server/server.ts'
+import type { Bounds } from './bounds.ts'
+import { type Duplex, openConnection } from './duplex.ts'
+import { LineWriter } from './line-writer.ts'
+import { encodeMessage, isDroppable } from './message.ts'
+
+export interface LineConnectionOptions {
+  input: Readable
+  output: Writable
+  /** Writes to `output`. Default: its own `write`. */
+  write?: (text: string) => boolean
+  limits: Bounds
+  keys?: readonly (string | Uint8Array)[]
+  backplane?: Backplane
+  caller?: Caller
+  /** Ends the connection when its first line is not JSON, because then it is no client of this protocol. */
+  strict?: boolean
+  onError?: (error: Error) => void
+  /** Called once, when every handler let go or 1 s passed, before `closed` settles. */
+  onOver(how: { stuck: boolean }): void
+}
+
+/** One client that sends and is sent messages as lines. */
+export class LineConnection {
+  /** Settles when the connection is over and every handler let go, or 1 s passed. */
+  readonly closed: Promise<void>
+  readonly #server: Server
+  readonly #options: LineConnectionOptions
+  readonly #lines: LineReader
+  readonly #writer: LineWriter
+  readonly #connection: Duplex
+  #unproven: boolean
+  #stalled = false
+  #settle: () => void = () => {}
+  #ending: Promise<void> | undefined
+
+  constructor(server: Server, options: LineConnectionOptions) {
+    const { input, output, limits } = options
+    this.#server = server
+    this.#options = options
+    this.#unproven = options.strict ?? false
+    this.closed = new Promise((resolve) => {
+      this.#settle = resolve
+    })
+    this.#writer = new LineWriter(output, options.write ?? ((text) => output.write(text)), limits, {
+      onBehind: () => input.pause(),
+      onCaughtUp: () => input.resume(),
+      onStalled: () => {
+        this.#stalled = true
+        this.#lost(stalled(limits.streamStallMs))
+      },
+    })
+    this.#connection = openConnection(server, (message) => this.#send(message), {
+      ...(options.keys === undefined ? {} : { keys: options.keys }),
+      ...(options.backplane === undefined ? {} : { backplane: options.backplane }),
+      ...(options.caller === undefined ? {} : { caller: options.caller }),
+      limits,
+      sendBatch: (responses) =>
+        this.#writer.line(
+          `[${responses.map((response) => encodeMessage(response, server)).join(',')}]`,
+          false,
+        ),
+      ready: () => this.#writer.ready(),
+    })
+    this.#lines = new LineReader({
+      maxBytes: limits.messageBytes,
+      onLine: (text) => this.#line(text, limits.jsonDepth),
+      onTooLong: () =>
+        this.#connection.reject(
+          ErrorCode.InvalidRequest,
+          `Invalid request: a message may have at most ${limits.messageBytes} bytes`,
+        ),
+    })
+    this.#listen()
+  }
+
+  /** Ends the connection: tells open subscriptions, sends what handlers still answer within 1 s. */
+  close(): Promise<void> {
+    return this.#end(() => this.#connection.shutdown('The server is shutting down'))
+  }
+
+  #listen(): void {
+    const { input, output } = this.#options
+    output.on('error', (error) => this.#lost(error))
+    input.on('error', (error) => this.#lost(error))
+    input.on('end', () => {
+      this.#lines.end()
+      this.#finish()
+    })
+    input.on('close', () => this.#finish())
+    input.on('data', (chunk: Uint8Array | string) =>
+      this.#lines.push(typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk),
+    )
+  }
+
+  #line(text: string, depth: number): void {
+    let value: unknown
+    try {
+      value = parseJson(text, { depth })
+    } catch (error) {
+      const { code, message } =
+        error instanceof RpcError ? error : new RpcError(ErrorCode.ParseError, 'Parse error')
+      this.#connection.reject(code, message)
+      if (this.#unproven) this.#end(() => this.#connection.close('The client does not speak this protocol'))
+      return
+    }
+    this.#unproven = false
+    this.#connection.receive(value)
+  }
+
+  #send(message: JsonRpcMessage): void {
+    const text = encodeMessage(message, this.#server)
+    if (text !== undefined) this.#writer.line(text, 'method' in message && isDroppable(message.method))
+  }
+
+  /** The client closed its end: it may still read, so what handlers answer is still sent. */
+  #finish(): void {
+    this.#end(() => this.#connection.shutdown('The client closed the connection'))
+  }
+
+  /** The client cannot be reached any more. */
+  #lost(error: Error): void {
+    if (this.#ending === undefined) this.#options.onError?.(error)
+    this.#writer.stop()
+    this.#end(() => this.#connection.close('The client is gone'))
+  }
+
+  #end(stop: () => Promise<void>): Promise<void> {
+    this.#ending ??= this.#stop(stop)
+    return this.#ending
+  }
+
+  async #stop(stop: () => Promise<void>): Promise<void> {
+    await stop()
+    this.#writer.stop()
+    this.#options.onOver({ stuck: this.#connection.running > 0 || this.#stalled })
+    this.#settle()
+  }
+}
+
+function stalled(ms: number): McpError {
+  return new McpError('TIMEOUT', `The client read nothing for ${ms} ms, so the connection was closed`)
+}

@@ -1,0 +1,76 @@
+import type { Writable } from 'node:stream'
+import type { Bounds } from './bounds.ts'
+
+/** Writes lines to a stream that may be slower than what it is given. */
+export class LineWriter {
+  readonly #output: Writable
+  readonly #write: (text: string) => boolean
+  readonly #bounds: Bounds
+  readonly #events: { onBehind(): void; onCaughtUp(): void; onStalled(): void }
+  #drained: Promise<void> | undefined
+  #written = 0
+  #over = false
+
+  constructor(
+    output: Writable,
+    write: (text: string) => boolean,
+    bounds: Bounds,
+    events: { onBehind(): void; onCaughtUp(): void; onStalled(): void },
+  ) {
+    this.#output = output
+    this.#write = write
+    this.#bounds = bounds
+    this.#events = events
+  }
+
+  /** Writes one line. A droppable one is left out while the reader is behind. */
+  line(text: string, droppable: boolean): void {
+    if (this.#over || (droppable && this.#drained !== undefined)) return
+    this.#written += text.length
+    this.#write(`${text}\n`)
+    if (this.#output.writableLength > this.#bounds.streamQueueBytes) this.#drained ??= this.#catchUp()
+  }
+
+  /** Settles when the reader is no longer behind; undefined when it is not. */
+  ready(): Promise<void> | undefined {
+    return this.#drained
+  }
+
+  /** Writes nothing more. */
+  stop(): void {
+    this.#over = true
+  }
+
+  async #catchUp(): Promise<void> {
+    this.#events.onBehind()
+    let taken = this.#taken()
+    while (!this.#over && !(await this.#drain())) {
+      if (this.#taken() === taken) {
+        this.#events.onStalled()
+        return
+      }
+      taken = this.#taken()
+    }
+    this.#drained = undefined
+    if (!this.#over) this.#events.onCaughtUp()
+  }
+
+  #taken(): number {
+    return this.#written - this.#output.writableLength
+  }
+
+  #drain(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const settle = (drained: boolean): void => {
+        clearTimeout(timer)
+        this.#output.off('drain', onDrain)
+        this.#output.off('close', onDrain)
+        resolve(drained)
+      }
+      const onDrain = (): void => settle(true)
+      const timer = setTimeout(() => settle(false), this.#bounds.streamStallMs)
+      this.#output.once('drain', onDrain)
+      this.#output.once('close', onDrain)
+    })
+  }
+}
