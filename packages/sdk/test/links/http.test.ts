@@ -73,13 +73,13 @@ describe('requests of the stateless era', () => {
 
   it('encode a name that is not safe in a header', async () => {
     const server = await scripted((one) => {
-      if (!discovered(one)) result(one, { resultType: 'complete', contents: [] })
+      if (!discovered(one)) result(one, { resultType: 'complete', content: [] })
     })
     const client = await open(server.url)
-    await client.read('file:///für/alle')
-    const [read] = server.of('resources/read')
-    const encoded = Buffer.from('file:///für/alle').toString('base64')
-    expect(read?.headers['mcp-name']).toBe(`=?base64?${encoded}?=`)
+    await client.call('für alle')
+    const [call] = server.of('tools/call')
+    const encoded = Buffer.from('für alle').toString('base64')
+    expect(call?.headers['mcp-name']).toBe(`=?base64?${encoded}?=`)
   })
 
   it('never carry a session id, whatever the server sends', async () => {

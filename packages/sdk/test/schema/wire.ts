@@ -128,7 +128,8 @@ function members(schema: WireSchema, union: string): string[] {
 function schemaOf(version: ProtocolVersion): WireSchema {
   const known = schemas.get(version)
   if (known !== undefined) return known
-  const document = JSON.parse(readFileSync(new URL(`./${version}.json`, import.meta.url), 'utf8'))
+  const text = readFileSync(new URL(`./${version}.json`, import.meta.url), 'utf8')
+  const document = JSON.parse(text, (name, value) => (name === 'ElicitResult' ? withFractions(value) : value))
   const place = 'definitions' in document ? 'definitions' : '$defs'
   const definitions: Record<string, Definition> = document[place]
   const options = { strict: false, allErrors: true }
@@ -156,6 +157,11 @@ function schemaOf(version: ProtocolVersion): WireSchema {
   }
   schemas.set(version, schema)
   return schema
+}
+
+/** The official files say `integer` where the specification's own types say `number`: a person may answer 95.5. */
+function withFractions(definition: unknown): unknown {
+  return JSON.parse(JSON.stringify(definition).replaceAll('"integer"', '"number"'))
 }
 
 function codesOf(name: string, definition: Definition): [number, string][] {
