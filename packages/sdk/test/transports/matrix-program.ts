@@ -1,0 +1,4 @@
+import { serveStdio } from '../../src/serve/stdio.ts'
+import { createMatrixServer } from './matrix-server.ts'
+
+serveStdio(createMatrixServer())
