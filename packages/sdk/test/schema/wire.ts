@@ -57,6 +57,11 @@ export function checkDefinition(revision: ProtocolVersion, name: string, value: 
   return check(schemaOf(revision), name, value)
 }
 
+/** What the official schema calls a method's message: `tools/call` is `CallToolRequest`. */
+export function definitionName(revision: ProtocolVersion, method: string): string | undefined {
+  return schemaOf(revision).byMethod.get(method)
+}
+
 function checkCall(
   schema: WireSchema,
   sender: Sender,

@@ -1,0 +1,80 @@
+import * as official from '@modelcontextprotocol/core'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { connect } from '../../src/client/connect.ts'
+import type { JsonRpcMessage } from '../../src/jsonrpc/message.ts'
+import type { Feature } from '../matrix/feature.ts'
+import { features } from '../matrix/features.ts'
+import { createMatrixServer } from '../transports/matrix-server.ts'
+import { definitionName } from './wire.ts'
+
+interface Heard {
+  readonly from: 'client' | 'server'
+  readonly message: JsonRpcMessage
+}
+
+const versions = ['2025-11-25', '2026-07-28'] as const
+const validators = new Map(
+  Object.entries(official).flatMap(([name, value]) => (isValidator(value) ? [[name, value]] : [])),
+)
+
+/** Everything both sides say while a feature is tried. */
+async function conversation(feature: Feature, version: (typeof versions)[number]): Promise<Heard[]> {
+  const heard: Heard[] = []
+  const server = createMatrixServer()
+  await feature.run({
+    version,
+    transport: 'memory',
+    async open(options = {}) {
+      const client = await connect(server, {
+        ...options,
+        revisions: [version],
+        onMessage: (direction, message) =>
+          heard.push({ from: direction === 'sent' ? 'client' : 'server', message }),
+      })
+      onTestFinished(() => client.close())
+      return client
+    },
+  })
+  return heard
+}
+
+/** What the official SDK's own schemas say against one message. */
+function objections(heard: readonly Heard[], version: (typeof versions)[number]): string[] {
+  const asked = new Map<string, string>()
+  return heard.flatMap(({ from, message }) => {
+    if ('method' in message) {
+      if ('id' in message) asked.set(`${from} ${message.id}`, message.method)
+      return against(definitionName(version, message.method), message)
+    }
+    const asker = from === 'client' ? 'server' : 'client'
+    const method = asked.get(`${asker} ${message.id}`)
+    if (!('result' in message) || method === undefined) return []
+    if (message.result['resultType'] === 'input_required') return []
+    const name = definitionName(version, method)?.replace(/Request$/, 'Result')
+    return against(name === 'CreateMessageResult' ? `${name}WithTools` : name, message.result)
+  })
+}
+
+function against(name: string | undefined, value: unknown): string[] {
+  const outcome = validators.get(`${name}Schema`)?.safeParse(value)
+  return outcome === undefined || outcome.success ? [] : [`${name}: ${String(outcome.error)}`]
+}
+
+function isValidator(
+  value: unknown,
+): value is { safeParse(value: unknown): { success: boolean; error?: unknown } } {
+  return typeof value === 'object' && value !== null && 'safeParse' in value
+}
+
+describe.each(versions)("the official SDK's own schemas at %s", (version) => {
+  it.each(features)('have nothing against $title', async (feature) => {
+    const heard = await conversation(feature, version)
+    expect(heard.length).toBeGreaterThanOrEqual(2)
+    expect(objections(heard, version)).toEqual([])
+  })
+
+  it('are asked about every message of the core protocol', () => {
+    expect(validators.has(`${definitionName(version, 'tools/call')}Schema`)).toBe(true)
+    expect(against('CallToolResult', { content: 'text' })).toHaveLength(1)
+  })
+})
