@@ -36,6 +36,8 @@ export interface Tool {
   inputSchema: JsonSchema & { type: 'object' }
   outputSchema?: JsonSchema
   annotations?: ToolAnnotations
+  /** How it may be run (2025-11-25 only). */
+  execution?: { taskSupport?: 'forbidden' | 'optional' | 'required' }
   _meta?: JsonObject
 }
 
@@ -164,4 +166,6 @@ export interface SubscriptionFilter {
   promptsListChanged?: boolean
   resourcesListChanged?: boolean
   resourceSubscriptions?: string[]
+  /** Tasks to be told about, by their ids; of the tasks extension. */
+  taskIds?: string[]
 }

@@ -6,6 +6,8 @@ export const MetaKey = {
   logLevel: 'io.modelcontextprotocol/logLevel',
   serverInfo: 'io.modelcontextprotocol/serverInfo',
   subscriptionId: 'io.modelcontextprotocol/subscriptionId',
+  /** Only on 2025-11-25: the task a message is about. */
+  relatedTask: 'io.modelcontextprotocol/related-task',
   progressToken: 'progressToken',
 } as const
 
@@ -23,3 +25,11 @@ export const loggingLevels = [
   'alert',
   'emergency',
 ] as const
+
+const extensionId =
+  /^[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*\/[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?$/
+
+/** Whether a text can name an extension: a prefix of labels, a slash and a name. */
+export function isExtensionId(text: string): boolean {
+  return extensionId.test(text)
+}

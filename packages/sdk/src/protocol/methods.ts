@@ -98,6 +98,10 @@ export interface ServerNotifications {
   'notifications/subscriptions/acknowledged': Meta & { notifications: SubscriptionFilter }
   'notifications/cancelled': Meta & { requestId: RequestId; reason?: string }
   'notifications/elicitation/complete': Meta & { elicitationId: string }
+  /** Of the tasks extension. */
+  'notifications/tasks': JsonObject
+  /** The same on 2025-11-25, where tasks were a part of the protocol. */
+  'notifications/tasks/status': JsonObject
 }
 
 /** Notices a client sends. */

@@ -60,8 +60,9 @@ function statelessRevision(version: ProtocolVersion): Revision {
       _meta: named(result['_meta'], server),
     }),
     error: (error) => {
-      const replaced = replacedCodes.get(error.code)
-      return replaced === undefined ? error.toObject() : withCode(error, replaced)
+      const replaced =
+        replacedCodes.get(error.code) ?? (isUndefined(error.code) ? ErrorCode.InternalError : error.code)
+      return replaced === error.code ? error.toObject() : withCode(error, replaced)
     },
     notification: ({ method, params }) =>
       method === 'notifications/elicitation/complete' ? undefined : { method, params },
@@ -74,6 +75,17 @@ const replacedCodes: ReadonlyMap<number, number> = new Map([
   [ErrorCode.ResourceNotFound, ErrorCode.InvalidParams],
   [ErrorCode.UrlElicitationRequired, ErrorCode.InvalidRequest],
 ])
+
+const definedCodes: ReadonlySet<number> = new Set([
+  ErrorCode.HeaderMismatch,
+  ErrorCode.MissingRequiredClientCapability,
+  ErrorCode.UnsupportedProtocolVersion,
+])
+
+/** Whether a code lies where only the specification may define codes, and it has not. */
+function isUndefined(code: number): boolean {
+  return code >= -32099 && code <= -32020 && !definedCodes.has(code)
+}
 
 function withoutVisitIds(requests: InputRequests): JsonObject {
   const known = Object.entries(requests).map(([key, { method, params }]): [string, unknown] => {
@@ -105,9 +117,7 @@ function sessionRevision(version: ProtocolVersion): Revision {
     },
     extended: (_resultType, result) => result,
     error: (error) =>
-      error.code === ErrorCode.MissingRequiredClientCapability
-        ? withCode(error, ErrorCode.InvalidRequest)
-        : error.toObject(),
+      laterCodes(version).has(error.code) ? withCode(error, ErrorCode.InvalidRequest) : error.toObject(),
     notification({ method, params }) {
       switch (method) {
         case 'notifications/subscriptions/acknowledged':
@@ -122,6 +132,18 @@ function sessionRevision(version: ProtocolVersion): Revision {
     },
     question: (question) => sessionQuestion(question, version, trim),
   }
+}
+
+const codesOf2026: ReadonlySet<number> = new Set([
+  ErrorCode.HeaderMismatch,
+  ErrorCode.MissingRequiredClientCapability,
+  ErrorCode.UnsupportedProtocolVersion,
+])
+const codesSince2025: ReadonlySet<number> = new Set([...codesOf2026, ErrorCode.UrlElicitationRequired])
+
+/** Codes that a revision with sessions does not know yet. */
+function laterCodes(version: ProtocolVersion): ReadonlySet<number> {
+  return version === latestLegacy ? codesOf2026 : codesSince2025
 }
 
 function withCode(error: RpcError, code: number): ReturnType<RpcError['toObject']> {
