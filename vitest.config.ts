@@ -9,11 +9,33 @@ export default defineConfig({
     alias: [
       { find: /^@jackfield\/sdk$/, replacement: source('packages/sdk/src/index.ts') },
       { find: /^@jackfield\/sdk\/http$/, replacement: source('packages/sdk/src/serve/http/index.ts') },
+      { find: /^@jackfield\/sdk\/auth$/, replacement: source('packages/sdk/src/auth/index.ts') },
       { find: /^@jackfield\/sdk\/stdio$/, replacement: source('packages/sdk/src/serve/stdio.ts') },
       { find: /^@jackfield\/sdk\/socket$/, replacement: source('packages/sdk/src/serve/socket.ts') },
       { find: /^@jackfield\/sdk\/client$/, replacement: source('packages/sdk/src/client/index.ts') },
+      {
+        find: /^@jackfield\/sdk\/client\/auth$/,
+        replacement: source('packages/sdk/src/client/auth/index.ts'),
+      },
+      {
+        find: /^@jackfield\/sdk\/client\/auth\/node$/,
+        replacement: source('packages/sdk/src/client/auth/node/index.ts'),
+      },
       { find: /^@jackfield\/sdk\/client\/stdio$/, replacement: source('packages/sdk/src/links/stdio.ts') },
       { find: /^@jackfield\/sdk\/client\/socket$/, replacement: source('packages/sdk/src/links/socket.ts') },
+      { find: /^@jackfield\/sdk\/compose$/, replacement: source('packages/sdk/src/compose/index.ts') },
+      {
+        find: /^@jackfield\/sdk\/client\/tasks$/,
+        replacement: source('packages/sdk/src/extensions/tasks/client/index.ts'),
+      },
+      {
+        find: /^@jackfield\/sdk\/extensions\/tasks$/,
+        replacement: source('packages/sdk/src/extensions/tasks/index.ts'),
+      },
+      {
+        find: /^@jackfield\/sdk\/extensions\/tasks\/sqlite$/,
+        replacement: source('packages/sdk/src/extensions/tasks/sqlite.ts'),
+      },
       { find: /^@jackfield\/sdk\/testing$/, replacement: source('packages/sdk/src/testing/index.ts') },
       { find: /^@jackfield\/host$/, replacement: source('packages/host/src/index.ts') },
       { find: /^@jackfield\/server-travel$/, replacement: source('servers/travel/src/index.ts') },

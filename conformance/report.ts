@@ -6,8 +6,6 @@ export interface Leg {
   revision: string
   scored: Scenario[]
   unscored: Scenario[]
-  /** Scenarios about authorization, which the client does not offer: the scored ones, or the one that was asked for. */
-  notOffered: string[]
 }
 
 export interface Scenario {
@@ -25,21 +23,11 @@ export function judge(
   found: ReadonlyMap<string, Check[]>,
   only: string | undefined,
 ): Leg {
-  const wanted = (names: string[]): string[] => names.filter((name) => only === undefined || name === only)
-  const offered = (name: string): boolean => role === 'server' || !name.startsWith('auth/')
   const of = (names: string[]): Scenario[] =>
-    wanted(names)
-      .filter(offered)
+    names
+      .filter((name) => only === undefined || name === only)
       .map((name) => judgeScenario(name, found.get(name)))
-  return {
-    role,
-    revision,
-    scored: of(required.scored),
-    unscored: of(required.unscored),
-    notOffered: wanted(
-      only === undefined ? required.scored : [...required.scored, ...required.unscored],
-    ).filter((name) => !offered(name)),
-  }
+  return { role, revision, scored: of(required.scored), unscored: of(required.unscored) }
 }
 
 function judgeScenario(name: string, checks: Check[] | undefined): Scenario {
@@ -61,12 +49,9 @@ function told({ id, errorMessage, description, details }: Check): string {
 }
 
 /** Prints a leg: what failed or warned in full, and scenarios that are not scored by name unless all is wanted. */
-export function print({ role, revision, scored, unscored, notOffered }: Leg, all: boolean): void {
+export function print({ role, revision, scored, unscored }: Leg, all: boolean): void {
   console.log(`\n${role} ${revision}`)
   if (scored.length > 0) console.log(`  scored      ${tally(scored)} passed`)
-  if (notOffered.length > 0) {
-    console.log(`              ${notOffered.length} more under auth/ (authorization: not yet offered)`)
-  }
   for (const scenario of scored) explain(scenario)
   if (unscored.length === 0) return
   const failed = unscored.filter(({ passed }) => !passed).map(({ name }) => name)
@@ -89,12 +74,10 @@ export function summary(legs: readonly Leg[]): string {
   return roles
     .map((role) => {
       const mine = legs.filter((leg) => leg.role === role)
-      const notOffered = mine.reduce((sum, leg) => sum + leg.notOffered.length, 0)
-      const rest = notOffered > 0 ? ` (${notOffered} about authorization not yet offered)` : ''
       const scored = mine.flatMap((leg) => leg.scored)
       return scored.length > 0
-        ? `${role} ${tally(scored)} scored${rest}`
-        : `${role} ${tally(mine.flatMap(({ unscored }) => unscored))} not scored${rest}`
+        ? `${role} ${tally(scored)} scored`
+        : `${role} ${tally(mine.flatMap(({ unscored }) => unscored))} not scored`
     })
     .join(', ')
 }

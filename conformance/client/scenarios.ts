@@ -1,17 +1,11 @@
-import type { JsonObject } from '@jackfield/sdk'
 import { type Client, type ConnectOptions, connect } from '@jackfield/sdk/client'
-
-/** What a scenario hands to its client besides a URL. */
-export interface ScenarioContext {
-  toolCalls?: { name: string; arguments?: JsonObject }[]
-}
-
-type Play = (url: string, context: ScenarioContext) => Promise<void>
-
-const info = { name: 'jackfield-conformance-client', version: '1.0.0' }
+import { authScenarios } from './auth.ts'
+import { options as common, type Play, type ScenarioContext } from './play.ts'
 
 /** What the client does in each scenario of the suite, by the scenario's name. */
 export const scenarios: Readonly<Record<string, Play | undefined>> = {
+  ...authScenarios,
+
   initialize: connected(async (client) => {
     await client.tools()
   }),
@@ -92,7 +86,7 @@ function connected(
   options: ConnectOptions = {},
 ): Play {
   return async (url, context) => {
-    await using client = await connect(url, { info, onWarning: (text) => console.error(text), ...options })
+    await using client = await connect(url, { ...common, ...options })
     await play(client, context)
   }
 }

@@ -1,6 +1,8 @@
 import { defineServer, prompt, type Server, tool } from '@jackfield/sdk'
+import { tasks } from '@jackfield/sdk/extensions/tasks'
 import { askingPrompts, askingTools } from './asking.ts'
 import { prompts, resources } from './data.ts'
+import { taskTools } from './tasks.ts'
 import { tools } from './tools.ts'
 
 /** The server the official suite's scenarios ask for. */
@@ -9,7 +11,8 @@ export function createConformanceServer(): Server {
     name: 'jackfield-conformance',
     version: '1.0.0',
     instructions: 'Everything here exists to be tested.',
-    tools: { ...tools, ...askingTools },
+    tools: { ...tools, ...askingTools, ...taskTools },
+    extensions: [tasks({ pollIntervalMs: 200 })],
     resources,
     prompts: { ...prompts, ...askingPrompts },
   })

@@ -13,6 +13,8 @@ import { checkWire, type Sender } from '../../packages/sdk/test/schema/wire.ts'
 
 const faults: { fault: string; message: string }[] = []
 const core: ReadonlySet<string> = new Set(Object.keys(methods))
+/** Notices of extensions, which the schema of the core does not know. */
+const added: ReadonlySet<string> = new Set(['notifications/tasks'])
 
 function hold(revision: ProtocolVersion, sender: Sender, message: unknown, answers?: string): void {
   const text = written(message)
@@ -52,7 +54,7 @@ for (const revision of Object.values(revisions)) {
     },
     notification: (...args: Parameters<typeof notification>) => {
       const wire = notification(...args)
-      if (wire !== undefined) hold(version, 'server', { jsonrpc: '2.0', ...wire })
+      if (wire !== undefined && !added.has(wire.method)) hold(version, 'server', { jsonrpc: '2.0', ...wire })
       return wire
     },
     question: (...args: Parameters<typeof question>) => {

@@ -240,6 +240,8 @@ class LiveHost implements Host {
           roots: options.roots ?? [],
           origins: this.#origins,
           recorder: this.#recorder,
+          rootsChanged: () => this.#rootsChanged(connection),
+          signal: this.#over.signal,
         }),
       },
       onState: (state) => this.#stateChanged(name, state),
@@ -250,6 +252,13 @@ class LiveHost implements Host {
     })
     this.#states.set(name, connection.state)
     return connection
+  }
+
+  #rootsChanged({ name, client }: ServerConnection): void {
+    client?.rootsChanged().catch((error: unknown) => {
+      const message = `The server could not be told that roots changed: ${reasonOf(error)}`
+      this.#emit({ type: 'warning', server: name, message })
+    })
   }
 
   #stateChanged(server: string, state: ConnectionState): void {

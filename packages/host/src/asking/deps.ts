@@ -10,4 +10,8 @@ export interface AskingDeps {
   roots: readonly Root[]
   origins: Origins
   recorder: Recorder
+  /** The folders a server was told of are others now. */
+  rootsChanged(): void
+  /** Aborted when the host closes. */
+  signal: AbortSignal
 }

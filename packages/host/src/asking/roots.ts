@@ -5,10 +5,12 @@ import { reasonOf } from '../text.ts'
 import type { Surface } from '../types.ts'
 import type { AskingDeps } from './deps.ts'
 import { answered, questionId, yesOrNo } from './put.ts'
+import { RootWatch } from './root-watch.ts'
 
 /**
  * Tells a server of the configured folders once the person agreed, which they are asked once for each server. After a
- * refusal the server hears of none.
+ * refusal the server hears of none. Folders that cannot be read are left out, and a server that was told hears when
+ * that changes.
  */
 export function roots(
   server: string,
@@ -16,6 +18,7 @@ export function roots(
   deps: AskingDeps,
 ): (context: AskContext) => Promise<Root[]> {
   const shown = frozenCopy(deps.roots)
+  const watch = new RootWatch(shown, () => deps.rootsChanged(), deps.signal)
   let agreed: Promise<boolean> | undefined
   return async (context) => {
     const { cause, row: causeRow } = deps.origins.find(server, context.cause, false)
@@ -35,8 +38,10 @@ export function roots(
     )
     try {
       const allowed = await agreed
-      row.close(allowed ? 'ok' : 'denied', { asked: first })
-      return allowed ? [...shown] : []
+      const told = allowed ? await watch.readable() : []
+      const missing = allowed ? shown.filter((root) => !told.includes(root)).map(({ uri }) => uri) : []
+      row.close(allowed ? 'ok' : 'denied', { asked: first, ...(missing.length > 0 && { missing }) })
+      return told
     } catch (error) {
       agreed = undefined
       row.close(context.signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })

@@ -318,7 +318,7 @@ describe.each(eras)('elicitation (%s)', (era) => {
 })
 
 describe.each(eras)('roots (%s)', (era) => {
-  const roots = [{ uri: 'file:///srv/data', name: 'data' }]
+  const roots = [{ uri: import.meta.resolve('..'), name: 'data' }]
 
   it('are told after one consent for the session', async () => {
     const surface = person({ roots: () => ({ verdict: 'allow' }) })
@@ -432,7 +432,7 @@ describe('the official everything server', () => {
       rules,
       surface,
       models: [model],
-      roots: [{ uri: 'file:///srv/data', name: 'data' }],
+      roots: [{ uri: import.meta.resolve('..'), name: 'data' }],
     })
     await until(
       () => host.tools().some((tool) => tool.name === 'everything__trigger-sampling-request'),
@@ -447,7 +447,7 @@ describe('the official everything server', () => {
     expect(model.requests[0]).toMatchObject({ system: 'edited', maxTokens: 7 })
     const elicited = await host.call('everything__trigger-elicitation-request', {}, cli)
     expect(textOf(elicited)).toContain('Ada')
-    expect(textOf(await host.call('everything__get-roots-list', {}, cli))).toContain('file:///srv/data')
+    expect(textOf(await host.call('everything__get-roots-list', {}, cli))).toContain('packages/host/test')
     // The server's own list of roots was asked for outside any call.
     expect(surface.asked.find((question) => question.kind === 'roots')?.cause).toEqual({
       server: 'everything',

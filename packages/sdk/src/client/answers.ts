@@ -18,6 +18,7 @@ import {
   fillDefaults,
   isElicitSchema,
 } from '../protocol/elicit.ts'
+import { isExtensionId } from '../protocol/meta.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
 import type { AnswerHandlers, AskContext, ConnectOptions } from './types.ts'
 import { Visits } from './visits.ts'
@@ -27,14 +28,17 @@ export class Answers {
   readonly visits: Visits = new Visits()
   readonly #handlers: AnswerHandlers
   readonly #capabilities: ClientCapabilities
+  readonly #relay: ConnectOptions['relay']
 
   constructor(options: ConnectOptions) {
     this.#handlers = options
     this.#capabilities = capabilitiesOf(options)
+    this.#relay = options.relay
   }
 
   /** What to declare. Only sessions can hear that roots change. */
   capabilities(era: 'session' | 'stateless'): ClientCapabilities {
+    if (this.#relay !== undefined) return this.#relay.capabilities
     const { roots, ...rest } = this.#capabilities
     if (roots === undefined) return rest
     return { ...rest, roots: era === 'session' ? { listChanged: true } : {} }
@@ -44,11 +48,11 @@ export class Answers {
   can(method: string): method is QuestionMethod {
     switch (method) {
       case 'elicitation/create':
-        return this.#handlers.onElicit !== undefined
+        return this.#relay !== undefined || this.#handlers.onElicit !== undefined
       case 'sampling/createMessage':
-        return this.#handlers.onSample !== undefined
+        return this.#relay !== undefined || this.#handlers.onSample !== undefined
       case 'roots/list':
-        return this.#handlers.onRoots !== undefined
+        return this.#relay !== undefined || this.#handlers.onRoots !== undefined
       default:
         return false
     }
@@ -65,6 +69,7 @@ export class Answers {
     context: AskContext,
     version: ProtocolVersion,
   ): Promise<JsonObject> {
+    if (this.#relay !== undefined) return this.#relay.answer({ method, params }, context)
     switch (method) {
       case 'elicitation/create':
         return this.#elicit(params, context)
@@ -156,6 +161,9 @@ function capabilitiesOf(options: ConnectOptions): ClientCapabilities {
   if (onRoots !== undefined) all.roots = {}
   if (experimental !== undefined) all.experimental = experimental
   if (extensions !== undefined) {
+    for (const { id } of extensions) {
+      if (!isExtensionId(id)) throw invalid(`"extensions" names one without a prefix: "${id}"`)
+    }
     all.extensions = Object.fromEntries(extensions.map(({ id, settings = {} }) => [id, settings]))
   }
   return all

@@ -18,6 +18,7 @@ import type { Answers } from './answers.ts'
 import { Cache } from './cache.ts'
 import { changeIn } from './changes.ts'
 import type { Era } from './era.ts'
+import type { ClientExtension } from './extension.ts'
 import { guarded } from './guard.ts'
 import { allPages, type Page } from './lists.ts'
 import { Requests } from './requests.ts'
@@ -85,6 +86,7 @@ export class McpClient implements Client {
       },
     })
     this.closed = wire.link.closed
+    this.#attach(options.extensions ?? [])
   }
 
   get server(): ServerFacts {
@@ -153,6 +155,7 @@ export class McpClient implements Client {
   ): Promise<ClientRequests[M]['result']>
   request(method: string, params?: JsonObject, options?: CallOptions): Promise<JsonObject>
   async request(method: string, params: object = {}, options: CallOptions = {}): Promise<object> {
+    if (options.relay !== undefined) return this.#relayed(method, { ...params }, options)
     const done = isClientMethod(method)
       ? await this.#known(method, { ...params }, options)
       : await this.#requests.perform(method, { ...params }, options)
@@ -226,11 +229,44 @@ export class McpClient implements Client {
       assertResult('tools/list', result, this.#warn)
       result.tools = this.#tools.learn(result.tools)
     }
+    this.#check(method, params, result)
+    return { result, rounds }
+  }
+
+  /** Holds a result to what the protocol and the tools promise. */
+  #check<M extends ClientMethod>(
+    method: M,
+    params: JsonObject,
+    result: JsonObject,
+  ): asserts result is JsonObject & ClientRequests[M]['result'] {
     assertResult(method, result, this.#warn)
     if (method === 'tools/call') {
       this.#tools.checkResult(params['name'], result, this.server.revision >= '2025-06-18')
     }
-    return { result, rounds }
+  }
+
+  /** A request passed on for somebody else: its result as it came, but with the shape its method promises. */
+  async #relayed(method: string, params: JsonObject, options: CallOptions): Promise<JsonObject> {
+    const { result } = await this.#requests.perform(method, params, options)
+    const { resultType = 'complete', ...complete } = result
+    if (resultType !== 'complete') return result
+    if (isClientMethod(method)) assertResult(method, complete, this.#warn)
+    if (method === 'tools/list') {
+      assertResult('tools/list', complete, this.#warn)
+      complete.tools = this.#tools.learn(complete.tools)
+    }
+    return complete
+  }
+
+  #attach(extensions: readonly ClientExtension[]): void {
+    for (const extension of extensions) {
+      extension.attach?.(this, {
+        first: (method, params, options) => this.#requests.first(method, params, options),
+        during: (method, params, options, run) => this.#requests.during(method, params, options, run),
+        tool: (name) => this.#requests.tool(name),
+        check: (method, params, result) => this.#check(method, params, result),
+      })
+    }
   }
 
   #publish(change: ServerChange): void {

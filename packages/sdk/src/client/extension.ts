@@ -1,5 +1,7 @@
 import type { JsonObject, JsonRpcNotification } from '../jsonrpc/message.ts'
-import type { ServerFacts } from './types.ts'
+import type { Tool } from '../protocol/definitions.ts'
+import type { ClientMethod, ClientRequests } from '../protocol/methods.ts'
+import type { CallOptions, Client, ServerFacts } from './types.ts'
 
 /** The request whose result an extension finishes, and what it may use to do so. */
 export interface ExtensionCall {
@@ -10,12 +12,51 @@ export interface ExtensionCall {
   readonly signal: AbortSignal
   /** Sends a request of the extension, with this call's signal. */
   request(method: string, params: JsonObject): Promise<JsonObject>
+  /** Sends a request of the extension that is no part of this call: with its own clock, and also when it was aborted. */
+  apart(method: string, params: JsonObject): Promise<JsonObject>
   /** Answers questions with the caller's handlers, as if the server had asked back; the clocks stand still meanwhile. */
   answer(inputRequests: unknown): Promise<JsonObject>
   /** There was a sign of life: the idle clock begins anew. */
   touch(): void
   /** Waits so many milliseconds, or rejects when the signal aborts. */
   wait(ms: number): Promise<void>
+}
+
+/** A request that is about to be sent, or was answered. */
+export interface ExtensionSubject {
+  readonly method: string
+  readonly params: JsonObject
+  readonly server: ServerFacts
+  /** The tool a call names, as the server lists it; undefined for one it does not list. Lists the tools if need be. */
+  tool(): Promise<Tool | undefined>
+}
+
+/** What an extension may do by itself on one connection. */
+export interface ExtensionAccess {
+  /** Sends a request and answers what the server asks back. Gives the first result that is no question, as it came. */
+  first(
+    method: string,
+    params: JsonObject,
+    options: CallOptions,
+  ): Promise<{ readonly resultType: string; readonly result: JsonObject }>
+  /** Runs something as one call: under its options' signal and clocks, able to answer questions about it. */
+  during<T>(
+    method: string,
+    params: JsonObject,
+    options: CallOptions,
+    run: (call: ExtensionCall) => Promise<T>,
+  ): Promise<T>
+  /** The tool of this name, as the server lists it. */
+  tool(name: string): Promise<Tool | undefined>
+  /**
+   * Holds a complete result to what the protocol and the tool promise.
+   * @throws McpError 'PROTOCOL' or 'INVALID'
+   */
+  check<M extends ClientMethod>(
+    method: M,
+    params: JsonObject,
+    result: JsonObject,
+  ): asserts result is JsonObject & ClientRequests[M]['result']
 }
 
 /** Something beyond the core protocol that a client speaks, off until it is named in `connect`. */
@@ -30,6 +71,12 @@ export interface ClientExtension {
   readonly results?: Readonly<
     Record<string, (result: JsonObject, call: ExtensionCall) => Promise<JsonObject>>
   >
+  /** The params of a request as it is to be sent, when the extension has something to add. */
+  params?(subject: ExtensionSubject): Promise<JsonObject | undefined>
+  /** The type of a result that does not say it by itself; undefined where it is none of this extension's. */
+  resultType?(result: JsonObject, subject: Pick<ExtensionSubject, 'method' | 'server'>): string | undefined
+  /** Called once for every client it becomes a part of. */
+  attach?(client: Client, access: ExtensionAccess): void
   /** Hears of notices that the core does not know. */
   onNotice?(notice: JsonRpcNotification): void
 }

@@ -4,12 +4,13 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { ClientCapabilities } from '../protocol/capabilities.ts'
 import { isImplementation } from '../protocol/client-meta.ts'
 import type { Implementation } from '../protocol/definitions.ts'
+import { withSafeIcons } from '../protocol/icons.ts'
 import { MetaKey } from '../protocol/meta.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
 import { latest } from '../protocol/revisions.ts'
 import { begin, initialize, isCapabilitySet, newestOf, offer } from './initialize.ts'
 import { envelope } from './modern.ts'
-import { type Branch, branch, type Scope } from './scope.ts'
+import { type Branch, branch, orAborted, Scope } from './scope.ts'
 import type { ServerFacts } from './types.ts'
 import type { Wire } from './wire.ts'
 
@@ -49,9 +50,14 @@ export async function hello(open: () => Promise<Wire>, greeting: Greeting, scope
   if (preferred === undefined) return { wire, facts: await initialize(wire, greeting, legacy, scope) }
 
   const asking = branch(scope.signal)
-  const probe = discover(wire, greeting, preferred, scope, asking.signal).finally(asking.release)
+  const { probeTimeoutMs: ms } = greeting
+  const patience = new Scope({ what: 'server/discover', idleMs: ms, totalMs: ms })
+  const probe = discover(wire, greeting, preferred, [scope, patience], asking.signal).finally(() => {
+    asking.release()
+    patience.close()
+  })
   if (legacy.length === 0) return { wire, facts: modernOnly(await probe, modern) }
-  const probed = await orSilence(probe, greeting.probeTimeoutMs)
+  const probed = await orSilence(probe, patience)
   switch (probed.kind) {
     case 'modern':
       return { wire, facts: probed.facts }
@@ -87,15 +93,12 @@ function modernOnly(probed: Probed, modern: readonly ProtocolVersion[]): ServerF
   )
 }
 
-async function orSilence(probe: Promise<Probed>, ms: number): Promise<Probed> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const silence = new Promise<Probed>((resolve) => {
-    timer = setTimeout(() => resolve({ kind: 'silent' }), ms)
-  })
+async function orSilence(probe: Promise<Probed>, patience: Scope): Promise<Probed> {
   try {
-    return await Promise.race([probe, silence])
-  } finally {
-    clearTimeout(timer)
+    return await orAborted(probe, patience.signal)
+  } catch (error) {
+    if (error === patience.signal.reason) return { kind: 'silent' }
+    throw error
   }
 }
 
@@ -118,8 +121,14 @@ async function initializeOrLate(
     )
   })
   try {
-    const offered = offer(wire, greeting, legacy, scope, offering.signal)
-    const first = await Promise.race([offered.then((result) => ({ result })), late])
+    const offered = offer(wire, greeting, legacy, scope, offering.signal).then((result) => ({ result }))
+    // Who refuses to begin a session may be about to answer the first question.
+    const refused = offered.catch(async (error) => {
+      const probed = await probe.catch(() => undefined)
+      if (probed?.kind === 'modern') return probed.facts
+      throw error
+    })
+    const first = await Promise.race([refused, late])
     if (!('result' in first)) return first
     asking.abort(new McpError('CANCELLED', 'The server began a session instead'))
     return await begin(wire, first.result, legacy, scope)
@@ -129,20 +138,29 @@ async function initializeOrLate(
   }
 }
 
-/** Asks `server/discover`, again where the server says with which version. Rejects when it makes no sense to go on. */
+/**
+ * Asks `server/discover`, again where the server says with which version. Rejects when it makes no sense to go on.
+ * Both clocks, that of the connection and that of this question, stand still while a person logs in.
+ */
 async function discover(
   wire: Wire,
   greeting: Greeting,
   preferred: ProtocolVersion,
-  scope: Scope,
+  [scope, patience]: readonly [Scope, Scope],
   signal: AbortSignal,
 ): Promise<Probed> {
   let version = preferred
+  const pause = (): (() => void) => {
+    const resume = [scope.pause(), patience.pause()]
+    return () => {
+      for (const go of resume) go()
+    }
+  }
   for (let attempt = 0; ; attempt++) {
     const meta = envelope(version, greeting.info, greeting.capabilities('stateless'), undefined)
     try {
       const params = { _meta: meta }
-      const { result } = await wire.exchange({ method: 'server/discover', params, scope, signal })
+      const { result } = await wire.exchange({ method: 'server/discover', params, scope, signal, pause })
       return read(result, greeting)
     } catch (error) {
       if (!(error instanceof RpcError)) return afterFailure(error, wire)
@@ -218,7 +236,8 @@ function read(result: JsonObject, greeting: Greeting): Probed {
 
 function infoIn(result: JsonObject): Implementation | undefined {
   const meta = isObject(result['_meta']) ? result['_meta'] : {}
-  return [meta[MetaKey.serverInfo], result['serverInfo']].find(isImplementation)
+  const info = [meta[MetaKey.serverInfo], result['serverInfo']].find(isImplementation)
+  return info && withSafeIcons(info)
 }
 
 function mismatch(supported: readonly string[], greeting: Greeting): McpError {

@@ -1,5 +1,5 @@
 import { limits } from '../core/limits.ts'
-import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type {
   JsonObject,
   JsonRpcErrorObject,
@@ -7,7 +7,9 @@ import type {
   JsonRpcRequest,
   RequestId,
 } from '../jsonrpc/message.ts'
+import { isObject } from '../jsonrpc/parse.ts'
 import type { QuestionMethod } from '../protocol/asking.ts'
+import { MetaKey } from '../protocol/meta.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
 import type { Answers } from './answers.ts'
 import type { Cause, Wire } from './wire.ts'
@@ -70,15 +72,17 @@ export class Inbox {
       .then((answer) => {
         if (stop.signal.aborted) return
         done()
-        if ('result' in answer) this.#reply(id, answer.result)
+        if ('result' in answer) this.#reply(id, aboutTask(answer.result, params))
         else this.#refuse(id, answer.error.code, answer.error.message, answer.error.data)
       })
   }
 
   /** The server no longer wants the answer to a request. */
   cancel({ params }: JsonRpcNotification): void {
-    const id = params?.['requestId']
-    if (typeof id === 'string' || typeof id === 'number') this.#open.get(id)?.stop.abort()
+    const { requestId: id, reason } = params ?? {}
+    if (typeof id !== 'string' && typeof id !== 'number') return
+    const why = typeof reason === 'string' ? `: ${reason}` : ''
+    this.#open.get(id)?.stop.abort(new McpError('CANCELLED', `The server took its question back${why}`))
   }
 
   /** A request of this client is over, and with it every question about it. */
@@ -106,4 +110,12 @@ export class Inbox {
   #undelivered(error: unknown): void {
     if (this.#wire.isOpen) this.#wire.warn(`An answer to the server could not be delivered: ${error}`)
   }
+}
+
+/** The answer to a question about a task says so too. */
+function aboutTask(result: JsonObject, { _meta: asked }: JsonObject): JsonObject {
+  const task = isObject(asked) ? asked[MetaKey.relatedTask] : undefined
+  if (task === undefined) return result
+  const meta = isObject(result['_meta']) ? result['_meta'] : {}
+  return { ...result, _meta: { ...meta, [MetaKey.relatedTask]: task } }
 }

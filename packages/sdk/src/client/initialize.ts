@@ -3,6 +3,7 @@ import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import { isImplementation } from '../protocol/client-meta.ts'
+import { withSafeIcons } from '../protocol/icons.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
 import type { Greeting } from './hello.ts'
 import { orAborted, type Scope } from './scope.ts'
@@ -89,7 +90,7 @@ function read(result: JsonObject, versions: readonly ProtocolVersion[]): ServerF
     )
   }
   return {
-    info: isImplementation(serverInfo) ? serverInfo : undefined,
+    info: isImplementation(serverInfo) ? withSafeIcons(serverInfo) : undefined,
     revision,
     era: 'session',
     capabilities,

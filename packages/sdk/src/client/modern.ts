@@ -35,8 +35,9 @@ export class Modern implements Era {
     this.#logLevel = options.logLevel
   }
 
-  envelope({ logLevel, onLog }: CallOptions): JsonObject {
-    const { info, capabilities, facts } = this.#options
+  envelope({ logLevel, onLog, relay }: CallOptions): JsonObject {
+    const { info, facts } = this.#options
+    const { capabilities } = relay ?? this.#options
     const level = logLevel ?? this.#logLevel ?? (onLog === undefined ? undefined : 'info')
     return envelope(facts.revision, info, capabilities, level)
   }

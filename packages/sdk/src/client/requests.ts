@@ -1,14 +1,15 @@
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
-import type { JsonObject } from '../jsonrpc/message.ts'
+import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import { wait } from '../links/pace.ts'
+import type { Tool } from '../protocol/definitions.ts'
 import { encodeHeaderValue } from '../protocol/headers.ts'
 import { type MethodRow, methodRow, methods } from '../protocol/methods.ts'
 import type { Answers } from './answers.ts'
 import type { Era } from './era.ts'
-import type { ClientExtension } from './extension.ts'
+import type { ClientExtension, ExtensionCall } from './extension.ts'
 import { guarded } from './guard.ts'
-import { type Completed, untilComplete } from './rounds.ts'
+import { answerAll, type Completed, untilComplete } from './rounds.ts'
 import { isSafe } from './safe.ts'
 import { Scope } from './scope.ts'
 import type { ToolBook } from './tools.ts'
@@ -34,6 +35,9 @@ const reserved = new Map([
   ['subscriptions/listen', 'use watch'],
 ])
 
+/** Stands for a request that was not sent yet: ids begin at 1. */
+const beforeFirst: RequestId = 0
+
 /** Requests as a caller means them: gated, timed, answered when asked back, and sent again where that is safe. */
 export class Requests {
   readonly #options: RequestsOptions
@@ -42,15 +46,63 @@ export class Requests {
     this.#options = options
   }
 
-  async perform(method: string, params: JsonObject, options: CallOptions): Promise<Completed> {
+  perform(method: string, given: JsonObject, options: CallOptions): Promise<Completed> {
+    return this.#perform(method, given, options)
+  }
+
+  /** The first result that is no question, with its type, not finished by any extension. */
+  async first(
+    method: string,
+    given: JsonObject,
+    options: CallOptions,
+  ): Promise<{ resultType: string; result: JsonObject }> {
+    let type = 'complete'
+    const { result } = await this.#perform(method, given, options, async (resultType, result) => {
+      type = resultType
+      return result
+    })
+    return { resultType: type, result }
+  }
+
+  /** Runs what an extension does by itself as one call. */
+  async during<T>(
+    method: string,
+    params: JsonObject,
+    options: CallOptions,
+    run: (call: ExtensionCall) => Promise<T>,
+  ): Promise<T> {
+    const scope = this.#scope(method, params, options)
+    try {
+      scope.signal.throwIfAborted()
+      return await run(this.#callOf(method, params, scope, beforeFirst))
+    } finally {
+      scope.close()
+    }
+  }
+
+  /** The tool of this name, once the tools were listed. */
+  async tool(name: string): Promise<Tool | undefined> {
+    const { tools, relist } = this.#options
+    if (tools.isEmpty) await relist()
+    return tools.tool(name)
+  }
+
+  async #perform(
+    method: string,
+    given: JsonObject,
+    options: CallOptions,
+    finish?: (resultType: string, result: JsonObject) => Promise<JsonObject>,
+  ): Promise<Completed> {
     const { era, answers, maxRounds } = this.#options
     this.#mayCall(method)
+    const params = options.relay === undefined ? await this.#extended(method, given) : given
     const scope = this.#scope(method, params, options)
     const { revision } = era.facts
     const send = (more: JsonObject): Promise<Answered> =>
       this.#sendTool(this.#outgoing(method, params, more, scope, options))
     try {
       scope.signal.throwIfAborted()
+      if (options.relay !== undefined) return { result: (await send({})).result, rounds: 0 }
       return await untilComplete({
         method,
         params,
@@ -59,17 +111,11 @@ export class Requests {
         answers,
         maxRounds,
         send,
-        extended: (resultType, result, { answer }) =>
-          this.#finisher(resultType)?.(result, {
-            method,
-            params,
-            server: era.facts,
-            signal: scope.signal,
-            request: async (name, more) => (await this.#ofExtension(name, more, scope)).result,
-            answer,
-            touch: () => scope.touch(),
-            wait: (ms) => wait(ms, scope.signal),
-          }),
+        typeOf: (result) => this.#typeOf(result, method),
+        extended: finish
+          ? (resultType, result) => finish(resultType, result)
+          : (resultType, result, id) =>
+              this.#finisher(resultType)?.(result, this.#callOf(method, params, scope, id)),
       })
     } catch (error) {
       answers.visits.beginAll(error)
@@ -116,6 +162,7 @@ export class Requests {
       progress: options.onProgress !== undefined || row === undefined || row.asks === true,
       ...(options.onProgress && { onProgress: guarded(options.onProgress, 'onProgress', warn) }),
       ...(options.onLog && { onLog: guarded(options.onLog, 'onLog', warn) }),
+      ...(options.relay && { relay: options.relay }),
     }
   }
 
@@ -147,16 +194,63 @@ export class Requests {
     }
   }
 
+  /** The params with what extensions add to them. */
+  async #extended(method: string, given: JsonObject): Promise<JsonObject> {
+    let params = given
+    for (const extension of this.#options.extensions) {
+      if (extension.params === undefined) continue
+      const { name } = params
+      const tool = async (): Promise<Tool | undefined> =>
+        method === 'tools/call' && typeof name === 'string' ? this.tool(name) : undefined
+      params = (await extension.params({ method, params, server: this.#options.era.facts, tool })) ?? params
+    }
+    return params
+  }
+
+  #typeOf(result: JsonObject, method: string): string {
+    const { extensions, era } = this.#options
+    for (const extension of extensions) {
+      const type = extension.resultType?.(result, { method, server: era.facts })
+      if (type !== undefined) return type
+    }
+    return 'complete'
+  }
+
+  #callOf(method: string, params: JsonObject, scope: Scope, id: RequestId): ExtensionCall {
+    const { era, answers, timeoutMs } = this.#options
+    const { revision: version } = era.facts
+    let last = id
+    const send = (name: string, more: JsonObject, scope: Scope): Promise<Answered> =>
+      this.#sendTwice(this.#outgoing(name, more, {}, scope, {}))
+    return {
+      method,
+      params,
+      server: era.facts,
+      signal: scope.signal,
+      request: async (name, more) => {
+        const answered = await send(name, more, scope)
+        last = answered.id
+        return answered.result
+      },
+      apart: async (name, more) => {
+        const own = new Scope({ what: name, idleMs: timeoutMs, totalMs: timeoutMs })
+        try {
+          return (await send(name, more, own)).result
+        } finally {
+          own.close()
+        }
+      },
+      answer: (questions) => answerAll(questions, last, { scope, method, params, answers, version }),
+      touch: () => scope.touch(),
+      wait: (ms) => wait(ms, scope.signal),
+    }
+  }
+
   #finisher(resultType: string): NonNullable<ClientExtension['results']>[string] | undefined {
     for (const { results } of this.#options.extensions) {
       if (results !== undefined && Object.hasOwn(results, resultType)) return results[resultType]
     }
     return undefined
-  }
-
-  /** A request an extension makes while a call waits for it. */
-  #ofExtension(method: string, params: JsonObject, scope: Scope): Promise<Answered> {
-    return this.#sendTwice(this.#outgoing(method, params, {}, scope, {}))
   }
 
   /** Extensions' methods say by themselves which param their `Mcp-Name` header mirrors. */

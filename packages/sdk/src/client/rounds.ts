@@ -15,15 +15,12 @@ export interface RoundsOptions {
   readonly scope: Scope
   readonly answers: Answers
   readonly maxRounds: number
+  /** The type of a result that does not say it by itself. */
+  typeOf(result: JsonObject): string
   /** Finishes a result of a type that an extension adds; undefined where none does. */
-  extended(resultType: string, result: JsonObject, call: RoundCall): Promise<JsonObject> | undefined
+  extended(resultType: string, result: JsonObject, id: RequestId): Promise<JsonObject> | undefined
   /** Sends the request, with what the retry adds to its params. */
   send(more: JsonObject): Promise<Answered>
-}
-
-/** What an extension may do while it finishes a result. */
-export interface RoundCall {
-  answer(inputRequests: unknown): Promise<JsonObject>
 }
 
 export interface Completed {
@@ -43,13 +40,10 @@ export async function untilComplete(options: RoundsOptions): Promise<Completed> 
   for (let rounds = 0; ; rounds++) {
     scope.touch()
     const { id, result } = await send(more)
-    const { resultType = 'complete', ...rest } = result
+    const { resultType = options.typeOf(result), ...rest } = result
     if (resultType === 'complete') return { result: rest, rounds }
     if (resultType !== 'input_required') {
-      const finished =
-        typeof resultType === 'string'
-          ? options.extended(resultType, rest, { answer: (asked) => answerAll(asked, id, options) })
-          : undefined
+      const finished = typeof resultType === 'string' ? options.extended(resultType, rest, id) : undefined
       if (finished !== undefined) return { result: await finished, rounds: rounds + 1 }
       throw protocol(`The result of ${method} has the unknown type ${JSON.stringify(resultType)}`)
     }
@@ -75,7 +69,12 @@ export async function untilComplete(options: RoundsOptions): Promise<Completed> 
   }
 }
 
-async function answerAll(inputRequests: unknown, id: RequestId, options: RoundsOptions): Promise<JsonObject> {
+/** Answers the questions that came with the answer to one request. */
+export async function answerAll(
+  inputRequests: unknown,
+  id: RequestId,
+  options: Pick<RoundsOptions, 'scope' | 'method' | 'params' | 'answers' | 'version'>,
+): Promise<JsonObject> {
   if (!isObject(inputRequests)) throw protocol('"inputRequests" must be an object')
   const questions = Object.entries(inputRequests)
   if (questions.length > limits.questions) {

@@ -1,6 +1,7 @@
 import { McpError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import { withSafeIcons } from '../protocol/icons.ts'
 import type { ClientMethod, ClientRequests } from '../protocol/methods.ts'
 
 type Fault = (result: JsonObject, warn: (text: string) => void) => string | undefined
@@ -13,8 +14,11 @@ const listOf =
     const good = entries.filter((entry) => isObject(entry) && typeof entry[key] === 'string')
     if (good.length < entries.length) {
       warn(`Left out ${entries.length - good.length} of the "${member}" because they have no "${key}"`)
-      result[member] = good
     }
+    let unsafe = 0
+    const shown = good.map((entry) => withSafeIcons(entry, (count) => (unsafe += count)))
+    if (unsafe > 0) warn(`Left out ${unsafe} icons of the "${member}" that are neither https: nor data:`)
+    result[member] = shown
     return undefined
   }
 
@@ -22,10 +26,14 @@ const blocks: Fault = (result) => {
   // A result with structured content alone is common, and complete enough to use.
   if (result['content'] === undefined) result['content'] = []
   const { content } = result
-  return Array.isArray(content) &&
-    content.every((block) => isObject(block) && typeof block['type'] === 'string')
-    ? undefined
-    : '"content" must be a list of content blocks'
+  if (
+    !Array.isArray(content) ||
+    !content.every((block) => isObject(block) && typeof block['type'] === 'string')
+  ) {
+    return '"content" must be a list of content blocks'
+  }
+  result['content'] = content.map((block) => withSafeIcons(block))
+  return undefined
 }
 
 const faults: Readonly<Record<ClientMethod, Fault>> = {

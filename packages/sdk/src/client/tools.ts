@@ -3,11 +3,12 @@ import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { JsonSchema, Tool } from '../protocol/definitions.ts'
 import { type HeaderPlan, headerPlan, paramHeaders } from '../protocol/headers.ts'
-import { compileSchema } from '../validate/index.ts'
+import { compileSchema, dialectNamed } from '../validate/index.ts'
 
 type Check = (value: unknown) => string | undefined
 
 interface Known {
+  readonly tool: Tool
   readonly plan: HeaderPlan
   readonly output: JsonSchema | undefined
   check: Check | undefined
@@ -31,15 +32,36 @@ export class ToolBook {
     return tools.filter((tool) => this.#learn(tool))
   }
 
+  /** Whether no tool is known, because none were listed or they changed. */
+  get isEmpty(): boolean {
+    return this.#known.size === 0
+  }
+
+  /** A tool as it was listed. */
+  tool(name: string): Tool | undefined {
+    return this.#known.get(name)?.tool
+  }
+
   /** Forgets every tool: they changed. */
   clear(): void {
     this.#known.clear()
     this.#refused.clear()
   }
 
-  /** The headers that go with a call. */
+  /**
+   * The headers that go with a call.
+   * @throws McpError 'INVALID' for a tool whose headers cannot be made, or whose results could not be understood
+   */
   headers(name: unknown, args: unknown): Record<string, string> {
-    if (!this.#mirrors || typeof name !== 'string') return {}
+    if (typeof name !== 'string') return {}
+    const dialect = this.#known.get(name)?.output?.['$schema']
+    if (dialect !== undefined && dialectNamed(dialect) === undefined) {
+      throw new McpError(
+        'INVALID',
+        `The tool "${name}" was not called: its output schema is in a dialect that is not supported, ${JSON.stringify(dialect)}. Supported are JSON Schema 2020-12 and draft-07.`,
+      )
+    }
+    if (!this.#mirrors) return {}
     const reason = this.#refused.get(name)
     if (reason !== undefined) {
       throw new McpError('INVALID', `The tool "${name}" cannot be called over HTTP: ${reason}`)
@@ -82,7 +104,7 @@ export class ToolBook {
     }
     this.#refused.delete(tool.name)
     const output = isObject(tool.outputSchema) ? tool.outputSchema : undefined
-    this.#known.set(tool.name, { plan, output, check: undefined })
+    this.#known.set(tool.name, { tool, plan, output, check: undefined })
     return true
   }
 

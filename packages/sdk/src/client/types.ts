@@ -4,9 +4,10 @@ import type {
   CreateMessageResult,
   ElicitParams,
   ElicitResult,
+  QuestionMethod,
   Root,
 } from '../protocol/asking.ts'
-import type { ServerCapabilities } from '../protocol/capabilities.ts'
+import type { ClientCapabilities, ServerCapabilities } from '../protocol/capabilities.ts'
 import type {
   CallToolResult,
   CompleteParams,
@@ -32,10 +33,24 @@ import type { InputOf, OutputOf } from '../server/schema.ts'
 import type { Definitions, Server } from '../server/server.ts'
 import type { ClientExtension } from './extension.ts'
 
+/** Who a request is passed on for. */
+export interface Relay {
+  /** What they can answer, declared in place of the connection's own (2026-07-28). */
+  readonly capabilities: ClientCapabilities
+}
+
 /** Where a question to this client comes from. */
 export interface AskContext {
   /** The request whose handler asks, where the transport tells: always on 2026-07-28 and on HTTP. */
-  readonly cause: { readonly id: RequestId; readonly method: string; readonly params: JsonObject } | undefined
+  readonly cause:
+    | {
+        readonly id: RequestId
+        readonly method: string
+        readonly params: JsonObject
+        /** Who the request was passed on for. */
+        readonly relay?: Relay
+      }
+    | undefined
   /** Aborted when the answer is no longer wanted. */
   readonly signal: AbortSignal
 }
@@ -73,6 +88,11 @@ export interface CallOptions {
   logLevel?: LoggingLevel
   /** Further `_meta` for the request. */
   meta?: JsonObject
+  /**
+   * Passes the request on for somebody else. A result that asks for input, or of a type an extension adds, is handed
+   * back as it came, with its `resultType`, and no structured content is checked: that is up to them.
+   */
+  relay?: Relay
 }
 
 /** Something about a server that changed. */
@@ -96,6 +116,16 @@ export interface ConnectOptions extends AnswerHandlers {
   experimental?: Record<string, JsonObject>
   /** What this client speaks beyond the core protocol. Default: nothing. */
   extensions?: readonly ClientExtension[]
+  /**
+   * Declares these capabilities and hands every question over unread, in place of the handlers and what they can show:
+   * for proxies. Throw an RpcError to refuse.
+   */
+  relay?: Relay & {
+    answer(
+      question: { readonly method: QuestionMethod; readonly params: JsonObject },
+      context: AskContext,
+    ): Promise<JsonObject>
+  }
   /** Milliseconds until the server must be ready. Default 30 000. */
   connectTimeoutMs?: number
   /** Milliseconds to wait for `server/discover` before taking the server for legacy. Default 5 000. */

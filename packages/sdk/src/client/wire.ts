@@ -24,11 +24,14 @@ export interface Outgoing {
   readonly scope: Scope
   /** Ends this request before its scope does. */
   readonly signal?: AbortSignal
+  /** Stops the clocks while a person logs in. Default: those of the scope. */
+  readonly pause?: () => () => void
   readonly headers?: Readonly<Record<string, string>>
   /** Whether progress notices are wanted: they keep a slow call alive. */
   readonly progress?: boolean
   readonly onProgress?: CallOptions['onProgress']
   readonly onLog?: CallOptions['onLog']
+  readonly relay?: CallOptions['relay']
   /** Hears of notices on the subscription this request opens. */
   readonly onNotice?: (message: JsonRpcNotification) => void
 }
@@ -94,10 +97,11 @@ export class Wire {
     if (Object.keys(params).length > 0) message.params = params
     this.#flights.set(id, { ...out, lastProgress: Number.NEGATIVE_INFINITY })
     try {
-      const { signal = out.scope.signal } = out
+      const { signal = out.scope.signal, pause = () => out.scope.pause(), headers } = out
+      const options = { signal, pause }
       const answer = await this.link.request(
         message,
-        out.headers === undefined ? { signal } : { signal, headers: out.headers },
+        headers === undefined ? options : { ...options, headers },
       )
       return { id, result: resultOf(answer) }
     } finally {
@@ -118,10 +122,7 @@ export class Wire {
   #take(message: JsonRpcRequest | JsonRpcNotification, causeId: RequestId | undefined): void {
     const flight = causeId === undefined ? undefined : this.#flights.get(causeId)
     if ('id' in message) {
-      const cause =
-        flight === undefined || causeId === undefined
-          ? undefined
-          : { id: causeId, method: flight.method, params: flight.params }
+      const cause = flight === undefined || causeId === undefined ? undefined : causeOf(causeId, flight)
       this.#events?.request(message, cause)
       return
     }
@@ -167,6 +168,10 @@ export class Wire {
     const owner = flight ?? (wanting.length === 1 ? wanting[0] : undefined)
     owner?.onLog?.(log)
   }
+}
+
+function causeOf(id: RequestId, { method, params, relay }: Flight): Cause {
+  return relay === undefined ? { id, method, params } : { id, method, params, relay }
 }
 
 function resultOf(response: JsonRpcResponse): JsonObject {

@@ -1,3 +1,6 @@
+import type { SubscriptionFilter } from '../protocol/definitions.ts'
+import type { Exchange } from './exchange.ts'
+
 /** Something about a server that changed. */
 export type Change =
   | { readonly type: 'tools' }
@@ -11,6 +14,25 @@ export type Change =
 export interface Changes {
   /** Tells every watcher that wants it. */
   publish(change: Change): void
-  /** Yields wanted changes until the signal aborts. Equal changes not yet read are told once, so a slow reader stays bounded. */
-  watch(wants: (change: Change) => boolean, signal: AbortSignal): AsyncIterable<Change>
+  /**
+   * Yields wanted changes until the signal aborts. Equal changes not yet read are told once, so a slow reader stays
+   * bounded. `listener` says on whose behalf, where not everybody hears the same.
+   */
+  watch(wants: (change: Change) => boolean, signal: AbortSignal, listener?: Listener): AsyncIterable<Change>
+  /**
+   * Sees to it that these changes are heard of where they happen, until they are let go. Absent where that needs no
+   * doing. Rejects with an RpcError for what cannot be watched.
+   */
+  hold?(filter: SubscriptionFilter, listener: Listener): Promise<Held>
+}
+
+/** Who hears of changes. */
+export type Listener = Pick<Exchange, 'peer' | 'session'>
+
+/** Changes that are being listened for elsewhere. */
+export interface Held {
+  /** What will be told. */
+  readonly honored: SubscriptionFilter
+  /** Lets go of them; a second time does nothing. */
+  release(): void
 }

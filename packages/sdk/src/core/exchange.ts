@@ -4,6 +4,7 @@ import type { ClientCapabilities } from '../protocol/capabilities.ts'
 import type { Implementation, LoggingLevel } from '../protocol/definitions.ts'
 import type { ServerNotification } from '../protocol/methods.ts'
 import type { Revision } from '../protocol/revision.ts'
+import type { Journal } from './journal.ts'
 
 /** What the transport found out about who sends a request. */
 export interface Caller {
@@ -33,6 +34,12 @@ export interface Peer extends Caller {
   readonly logLevel: LoggingLevel | undefined
 }
 
+/** A session of the legacy era, as far as who serves its requests may know it: the same value for every one of them. */
+export interface ClientSession {
+  /** Aborted when the session is over. */
+  readonly ended: AbortSignal
+}
+
 /** One request being served. Everything known about it was found out at the edge. */
 export interface Exchange {
   readonly id: RequestId
@@ -43,10 +50,17 @@ export interface Exchange {
   readonly signal: AbortSignal
   /** How questions reach the client in this exchange. */
   readonly asking: Asking
+  /** The session it belongs to; absent where every request stands alone. */
+  readonly session?: ClientSession
   /** Sends a notice about this request before its answer. Does nothing once the exchange is over. */
   notify(notification: ServerNotification): void
   /** Closes the response stream now; the client reconnects for the rest. Absent where nothing can be resumed. */
   detach?(): void
+  /**
+   * Goes on with this request in the background from what it remembers, and gives what to answer now. Absent where
+   * that cannot be.
+   */
+  takeOver?(journal: Journal): Promise<Outcome>
 }
 
 /**
@@ -58,6 +72,11 @@ export interface Asking {
   begin(exchange: Exchange): Round
   /** Opens a later run, with what the retry carries. Rejects with an RpcError when its state does not verify. */
   resume(exchange: Exchange): Promise<Round>
+  /**
+   * Puts a question as it stands and gives the client's own result, or rejects with its own error: for proxies. The
+   * params are in the client's revision already. Absent where a question ends the round.
+   */
+  relay?(method: QuestionMethod, params: JsonObject, options: { signal: AbortSignal }): Promise<unknown>
 }
 
 /** One run of one handler: its questions, its steps, and how it ends early. */
@@ -69,6 +88,8 @@ export interface Round {
   ): Promise<Questions[M]['answer']>
   /** Runs `work` once in the life of the request and remembers what it gave. */
   step<T>(name: string, work: (idempotencyKey: string) => T | Promise<T>): Promise<T>
+  /** Ends the run and has the request taken over in the background; settles at once where that cannot be, or has been. */
+  leave(): Promise<void>
   /** Settles when the run must stop before its handler returned: with the outcome, or with the error to answer. */
   readonly ended: Promise<Outcome>
   /** Aborted when the handler was parked: it will not be resumed. */

@@ -16,7 +16,7 @@ export type LiveRequest = (
 /** Asks by a request on the connection while the handler waits. */
 export function live(request: LiveRequest): Asking {
   const begin = (exchange: Exchange): Round => new LiveRound(exchange, request)
-  return { begin, resume: async (exchange) => begin(exchange) }
+  return { begin, resume: async (exchange) => begin(exchange), relay: request }
 }
 
 /** Cannot ask: the first question ends the request. */
@@ -135,6 +135,8 @@ class LiveRound extends BaseRound implements Round {
     return runStep(work, idempotencyKey(this.#flow, occurrence(this.#steps, name)))
   }
 
+  async leave(): Promise<void> {}
+
   async require(needed: InputRequired): Promise<Carried> {
     const asked = Object.entries(needed.requests).map(
       async ([key, question]): Promise<[string, unknown]> => [key, await this.put(question, key)],
@@ -147,9 +149,12 @@ class LiveRound extends BaseRound implements Round {
   #unanswered(question: Question, error: unknown): void {
     const why =
       error instanceof RpcError || error instanceof McpError ? error.message : 'the connection failed'
-    this.cannotAsk(
-      new RpcError(ErrorCode.InternalError, `The client did not answer ${question.method}: ${why}`),
+    const failure = new RpcError(
+      ErrorCode.InternalError,
+      `The client did not answer ${question.method}: ${why}`,
     )
+    failure.cause = error
+    this.cannotAsk(failure)
   }
 
   protected cannotAsk(error: RpcError): void {

@@ -56,6 +56,19 @@ export function replay(options: ReplayOptions): Asking {
   }
 }
 
+/**
+ * One run of a handler from what its request remembers.
+ * @param given the answers of this run, by the keys the journal asked under
+ */
+export function replayRound(
+  exchange: Exchange,
+  keeper: StateKeeper,
+  journal: Journal,
+  given: Readonly<Record<string, unknown>>,
+): Round {
+  return new ReplayRound(exchange, keeper, journal, given)
+}
+
 class ReplayRound extends BaseRound implements Round {
   readonly carried: Carried
   readonly #keeper: StateKeeper
@@ -71,6 +84,7 @@ class ReplayRound extends BaseRound implements Round {
   readonly #drifts: Map<string, number>
   #busy = 0
   #closing = false
+  #leaving = false
 
   constructor(
     exchange: Exchange,
@@ -128,11 +142,20 @@ class ReplayRound extends BaseRound implements Round {
     }
     this.#busy++
     return runStep(work, idempotencyKey(this.#journal.flow, place))
-      .then((value) => {
+      .then(async (value) => {
         this.#journal.steps[place] = { value }
+        await this.#keeper.keep?.(this.exchange, this.#journal)
         return value
       })
       .finally(() => this.#rest())
+  }
+
+  leave(): Promise<void> {
+    if (this.exchange.takeOver === undefined) return Promise.resolve()
+    this.#working(async () => {
+      this.#leaving = true
+    })
+    return new Promise(() => {})
   }
 
   async require(needed: InputRequired): Promise<Outcome> {
@@ -214,13 +237,26 @@ class ReplayRound extends BaseRound implements Round {
     this.#closing = true
     setTimeout(() => {
       this.#closing = false
-      if (this.#busy === 0 && !this.over && this.#asked.size > 0) {
-        this.#outcome().then(
-          (outcome) => this.end(outcome),
-          (error) => this.fail(error),
-        )
-      }
+      if (this.#busy > 0 || this.over || (this.#asked.size === 0 && !this.#leaving)) return
+      const closed = this.#asked.size > 0 ? this.#outcome() : this.#takenOver()
+      closed.then(
+        (outcome) => this.end(outcome),
+        (error) => this.fail(error),
+      )
     }, 0)
+  }
+
+  async #takenOver(): Promise<Outcome> {
+    const { takeOver } = this.exchange
+    if (takeOver === undefined) throw new TypeError('Nobody takes this request over')
+    return takeOver({ ...this.#journal, asked: {}, required: {}, answers: this.#answers() })
+  }
+
+  /** Every answer so far, read by this run or not. */
+  #answers(): Journal['answers'] {
+    const answers = { ...this.#journal.answers }
+    for (const [identity, { answer }] of this.#fresh) answers[identity] ??= answer
+    return answers
   }
 
   async #outcome(): Promise<Outcome> {
@@ -231,13 +267,11 @@ class ReplayRound extends BaseRound implements Round {
       )
     }
     const asked = [...this.#asked]
-    const answers = { ...this.#journal.answers }
-    for (const [identity, { answer }] of this.#fresh) answers[identity] ??= answer
     const state = await this.#keeper.seal(this.exchange, {
       ...this.#journal,
       round: this.#journal.round + 1,
       asked: Object.fromEntries(asked.map(([key, { identity }]) => [key, identity])),
-      answers,
+      answers: this.#answers(),
       drifts: Object.fromEntries(this.#drifts),
     })
     const requests = Object.fromEntries(asked.map(([key, { question }]) => [key, question]))
@@ -247,7 +281,9 @@ class ReplayRound extends BaseRound implements Round {
   #carriedAnswers(): Record<string, unknown> {
     if (!this.#journal.carries) return {}
     const fresh = Array.from(this.#fresh.values(), ({ key, answer }): [string, unknown] => [key, answer])
-    this.#journal.carried = Object.fromEntries([...Object.entries(this.#journal.carried), ...fresh])
+    // What was asked under a key last has no answer yet where this retry brings none: an older one was to something else.
+    const older = Object.entries(this.#journal.carried).filter(([key]) => !this.#askedBefore.has(key))
+    this.#journal.carried = Object.fromEntries([...older, ...fresh])
     return this.#journal.carried
   }
 }

@@ -23,6 +23,8 @@ export interface StateKeeper {
   seal(exchange: Exchange, journal: Journal): Promise<string>
   /** Rejects with one and the same RpcError whatever is wrong; only `onRefused` hears the reason. */
   open(exchange: Exchange, state: unknown): Promise<Journal>
+  /** Keeps what is remembered so far while the handler runs; absent where a run that breaks off is over. */
+  keep?(exchange: Exchange, journal: Journal): Promise<void>
 }
 
 export function createStateKeeper(options: {

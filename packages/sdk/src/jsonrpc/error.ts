@@ -30,7 +30,10 @@ export class RpcError extends Error {
   readonly code: number
   readonly data: unknown
 
+  /** @throws TypeError for a code that is no integer: JSON-RPC has no other */
   constructor(code: number, message: string, data?: unknown) {
+    if (!Number.isSafeInteger(code))
+      throw new TypeError(`The code of an RpcError must be an integer: ${code}`)
     super(message)
     this.code = code
     this.data = data

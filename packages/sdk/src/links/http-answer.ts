@@ -7,6 +7,7 @@ import { lostBy } from './http-request.ts'
 import { shown } from './inbound.ts'
 
 const errorBodyBytes = 64 * 1024
+const loginHint = 'It wants credentials: give http() the "auth" option, such as oauth(…), or a header'
 
 /** The media type of an answer, without its parameters. */
 export function mediaType(response: Response): string {
@@ -105,7 +106,7 @@ export async function failureOf(
     const why = rpc?.message ?? shown(text)
     return new McpError(
       'UNAUTHORIZED',
-      `${url.origin} refused the request with status ${status}${why === '' ? '' : `: ${why}`}`,
+      `${url.origin} refused the request with status ${status}${why === '' ? '' : `: ${why}`}${status === 401 ? `. ${loginHint}` : ''}`,
       { details: { status, challenge: response.headers.get('www-authenticate') ?? undefined } },
     )
   }

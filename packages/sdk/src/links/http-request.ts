@@ -8,16 +8,53 @@ export type HeaderSource =
   | Readonly<Record<string, string>>
   | (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>)
 
+/** A request the server refused with 401 or 403. */
+export interface Refusal {
+  readonly status: number
+  /** The headers of the answer. */
+  readonly headers: Headers
+  readonly method: string
+  readonly url: URL
+  /** What `authorize` had supplied for the refused request. */
+  readonly sent: Readonly<Record<string, string>>
+  /** Nobody waits for this request, so no person should be bothered for it. */
+  readonly background: boolean
+}
+
+/** Supplies credentials for requests to one endpoint, and finds new ones when they are refused. */
+export interface HttpAuth {
+  /** Headers for one request; called for every one, so it must be cheap when a good token is at hand. */
+  authorize(request: { method: string; url: URL }): Promise<Readonly<Record<string, string>>>
+  /**
+   * The server answered 401 or 403. True: credentials changed, send the request again. False: the answer stands.
+   * Rejects with McpError 'UNAUTHORIZED' saying why not. The signal aborts when the request is given up.
+   */
+  refused(refusal: Refusal, signal: AbortSignal): Promise<boolean>
+  /** Sees the headers of every other answer, e.g. for `DPoP-Nonce`. */
+  answered?(headers: Headers): void
+}
+
 export interface HttpOptions {
   /** Headers for every request, such as `Authorization`: fixed, or a function asked each time. */
   headers?: HeaderSource
+  /** Supplies credentials and renews them: what `oauth` and its siblings make. Use one for one server. */
+  auth?: HttpAuth
   /** What sends the requests. Default: the global `fetch`. Node's own gives up after 300 s of silence. */
   fetch?: Fetch
   /** Bytes of one answer or event. Default 4 MiB. */
   maxMessageBytes?: number
 }
 
+/** What the sender of one request says about it. */
+export interface SendOptions {
+  /** Stops the sender's clocks while credentials are looked for; call what it gives when that is over. */
+  pause?: (() => () => void) | undefined
+  /** Nobody waits for this request, so no person should be bothered for it. */
+  background?: boolean
+}
+
 const maxRedirects = 3
+const maxRetries = 3
 const redirects = new Set([301, 302, 307, 308])
 const unreachable = new Set([
   'ECONNREFUSED',
@@ -28,42 +65,94 @@ const unreachable = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 
+interface Sent {
+  readonly response: Response
+  readonly url: URL
+  readonly supplied: Readonly<Record<string, string>>
+}
+
 /** Sends requests to one endpoint and never follows it to another origin. */
 export class Endpoint {
   readonly url: URL
   readonly #fetch: Fetch
   readonly #headers: HeaderSource
+  readonly #auth: HttpAuth | undefined
 
   static from(url: string | URL, options: HttpOptions): Endpoint {
-    return new Endpoint(url, options.headers ?? {}, options.fetch ?? ((to, init) => fetch(to, init)))
+    const send = options.fetch ?? ((to, init) => fetch(to, init))
+    return new Endpoint(url, options.headers ?? {}, send, options.auth)
   }
 
-  constructor(url: string | URL, headers: HeaderSource, fetch: Fetch) {
+  constructor(url: string | URL, headers: HeaderSource, fetch: Fetch, auth?: HttpAuth) {
     this.url = endpointUrl(url)
     this.#headers = headers
     this.#fetch = fetch
+    this.#auth = auth
   }
 
-  /** Another place of the same server, with the same headers. */
+  /** Another place of the same server, with the same headers and credentials. */
   at(url: URL): Endpoint {
-    return new Endpoint(url, this.#headers, this.#fetch)
+    return new Endpoint(url, this.#headers, this.#fetch, this.#auth)
   }
 
-  /** Rejects with an McpError when no answer came, or with the signal's reason when it was aborted. */
+  /**
+   * Sends a request, again with other credentials where those are refused. Rejects with an McpError when no answer
+   * came or none could be had, or with the signal's reason when it was aborted.
+   */
   async send(
     method: 'POST' | 'GET' | 'DELETE',
     own: Readonly<Record<string, string>>,
     body: string | undefined,
     signal: AbortSignal,
+    options: SendOptions = {},
   ): Promise<Response> {
     const headers = await this.#all(own)
-    const init: RequestInit = { method, headers, signal, redirect: 'manual' }
+    const init: RequestInit = { method, signal, redirect: 'manual' }
     if (body !== undefined) init.body = body
+    for (let retry = 0; ; retry++) {
+      const sent = await this.#follow(method, headers, init, signal)
+      const last = retry === maxRetries || method === 'DELETE'
+      if (!(await this.#changes(sent, method, last, signal, options))) return sent.response
+      sent.response.body?.cancel().catch(() => {})
+    }
+  }
+
+  /** Whether an answer is a refusal that other credentials may overcome, and those are at hand now. */
+  async #changes(
+    { response, url, supplied }: Sent,
+    method: string,
+    last: boolean,
+    signal: AbortSignal,
+    { pause, background = false }: SendOptions,
+  ): Promise<boolean> {
+    const { status, headers } = response
+    if (status !== 401 && status !== 403) {
+      this.#auth?.answered?.(headers)
+      return false
+    }
+    if (this.#auth === undefined || last) return false
+    const resume = pause?.()
+    try {
+      return await this.#auth.refused({ status, headers, method, url, sent: supplied, background }, signal)
+    } catch (error) {
+      response.body?.cancel().catch(() => {})
+      throw error
+    } finally {
+      resume?.()
+    }
+  }
+
+  /** Sends a request and follows where it is redirected. */
+  async #follow(method: string, headers: Headers, init: RequestInit, signal: AbortSignal): Promise<Sent> {
     let url = this.url
     for (let hop = 0; ; hop++) {
-      const response = await this.#once(url, init, signal)
+      const supplied = (await this.#auth?.authorize({ method, url })) ?? {}
+      const all = new Headers(headers)
+      for (const [name, value] of Object.entries(supplied)) all.set(name, value)
+      signal.throwIfAborted()
+      const response = await this.#once(url, { ...init, headers: all }, signal)
       const next = target(response, url)
-      if (next === undefined) return response
+      if (next === undefined) return { response, url, supplied }
       response.body?.cancel().catch(() => {})
       if (hop === maxRedirects) {
         throw new McpError('HTTP', `${this.url} redirects more than ${maxRedirects} times`)

@@ -42,6 +42,7 @@ interface Call {
   readonly modern: boolean
   readonly session: string | undefined
   readonly headers: Readonly<Record<string, string>>
+  readonly pause: (() => () => void) | undefined
   answered: boolean
   settle(response: JsonRpcResponse): void
 }
@@ -90,13 +91,13 @@ class HttpLink implements Link {
   }
 
   request(message: JsonRpcRequest, options: LinkRequestOptions = {}): Promise<JsonRpcResponse> {
-    const { signal, headers = {} } = options
+    const { signal, headers = {}, pause } = options
     if (this.#over !== undefined) return Promise.reject(this.#over)
     if (signal?.aborted) return Promise.reject(signal.reason)
     return new Promise((resolve, reject) => {
       const modern = versionIn(message) !== undefined
       const session = message.method === 'initialize' ? undefined : this.#session
-      const call: Call = { message, modern, session, headers, answered: false, settle: resolve }
+      const call: Call = { message, modern, session, headers, pause, answered: false, settle: resolve }
       this.#calls.set(message.id, call)
       const stop = new AbortController()
       const leave = (reason: unknown): void => {
@@ -176,7 +177,7 @@ class HttpLink implements Link {
   /** Sends a request and hands on all that its answer holds. Rejects when no response can come any more. */
   async #carry(call: Call, signal: AbortSignal): Promise<void> {
     const { message } = call
-    const response = await this.#post(message, call.session, call.headers, signal)
+    const response = await this.#post(message, call.session, call.headers, signal, call.pause)
     if (!response.ok) return this.#refused(call, response, signal)
     if (message.method === 'initialize') this.#session = this.#sessionIn(response)
     const { url } = this.#endpoint
@@ -211,6 +212,8 @@ class HttpLink implements Link {
     }
     const failure = await failureOf(response, signal, this.#endpoint.url)
     if (failure instanceof McpError) throw failure
+    // No endpoint that takes messages answers so, whatever it says: it may be one of the older transport.
+    if (response.status === 405) throw new McpError('HTTP', failure.message, { details: { status: 405 } })
     this.#receive({ jsonrpc: '2.0', id: call.message.id, error: failure }, call)
   }
 
@@ -253,6 +256,7 @@ class HttpLink implements Link {
     session: string | undefined,
     headers: Readonly<Record<string, string>>,
     signal: AbortSignal,
+    pause?: () => () => void,
   ): Promise<Response> {
     this.#events.trace('sent', message)
     const own = {
@@ -261,7 +265,7 @@ class HttpLink implements Link {
       'content-type': 'application/json',
       ...(modernHeaders(message) ?? this.#sessionHeaders(session, message)),
     }
-    return this.#endpoint.send('POST', own, JSON.stringify(message), signal)
+    return this.#endpoint.send('POST', own, JSON.stringify(message), signal, { pause })
   }
 
   #cancel(message: JsonRpcRequest, reason: unknown): void {
@@ -296,7 +300,7 @@ class HttpLink implements Link {
       get: (place, signal) => {
         const headers = { ...this.#sessionHeaders(session), accept: 'text/event-stream' }
         const all = place.id === undefined ? headers : { ...headers, 'last-event-id': place.id }
-        return this.#endpoint.send('GET', all, undefined, signal)
+        return this.#endpoint.send('GET', all, undefined, signal, { background: call === undefined })
       },
       read: (response, place, onMessage, signal) =>
         eachEvent(response, this.#maxBytes, signal, url, (event) => {

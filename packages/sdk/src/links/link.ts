@@ -25,6 +25,8 @@ export interface LinkRequestOptions {
   signal?: AbortSignal
   /** Further request headers, where the transport has any. */
   headers?: Readonly<Record<string, string>>
+  /** Stops the caller's clocks while a person logs in; the link calls what it gives when that is over. */
+  pause?: () => () => void
 }
 
 /**

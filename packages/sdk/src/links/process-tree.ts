@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { windowsEnd } from './stdio-windows.ts'
 
 const onWindows = process.platform === 'win32'
 const pollMs = 20
@@ -73,7 +74,8 @@ export class ProcessTree {
 }
 
 function endOnWindows(pid: number): void {
-  const kill = spawn('taskkill', ['/pid', String(pid), '/t', '/f'], { windowsHide: true, stdio: 'ignore' })
+  const { command, args } = windowsEnd(pid, process.env)
+  const kill = spawn(command, args, { windowsHide: true, stdio: 'ignore' })
   kill.on('error', () => {})
 }
 

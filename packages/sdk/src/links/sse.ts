@@ -1,13 +1,16 @@
 import { limits } from '../core/limits.ts'
 import { McpError } from '../jsonrpc/error.ts'
+import type { ServerSentEvent } from '../jsonrpc/sse.ts'
 import { type Channel, type ChannelEvents, DuplexLink } from './duplex.ts'
 import { discard, eachEvent, failureOf, mediaType } from './http-answer.ts'
 import { Endpoint, type HttpOptions } from './http-request.ts'
+import { shown } from './inbound.ts'
 import type { LinkFactory } from './link.ts'
 
 /**
  * A server behind a URL that speaks the HTTP+SSE transport of 2024-11-05: one event stream for everything it says, and
- * a second URL, which it names there, for everything it is told. `http` falls back to this by itself.
+ * a second URL, which it names there, for everything it is told. `http` falls back to this by itself. The transport
+ * has no way to take up a lost stream, so losing it ends the connection.
  */
 export function sse(url: string | URL, options: HttpOptions = {}): LinkFactory {
   const endpoint = Endpoint.from(url, options)
@@ -23,19 +26,12 @@ async function open(
 ): Promise<Channel> {
   const response = await endpoint.send('GET', { accept: 'text/event-stream' }, undefined, signal)
   if (!response.ok || mediaType(response) !== 'text/event-stream') {
-    const failure = await failureOf(response, signal, endpoint.url)
-    throw failure instanceof McpError ? failure : new McpError('HTTP', failure.message)
+    throw await refusal(response, endpoint, signal)
   }
   const inbox = await new Promise<Endpoint>((resolve, reject) => {
-    let named = false
-    eachEvent(response, maxBytes, signal, endpoint.url, ({ event = 'message', data }) => {
-      if (event === 'message' && data !== '') events.text(data)
-      if (event !== 'endpoint' || named) return
-      named = true
-      resolve(inboxAt(data, endpoint))
-    })
-      .then(() => new McpError('CONNECTION_CLOSED', `${endpoint.url.origin} closed its event stream`))
-      .catch((error) => asLoss(error, signal))
+    const take = oneInbox((data) => resolve(inboxAt(data, response, endpoint)), events)
+    eachEvent(response, maxBytes, signal, endpoint.url, take)
+      .then(ended, broken)
       .then((lost) => {
         reject(lost)
         events.lost(lost)
@@ -44,22 +40,56 @@ async function open(
   return {
     async send(text) {
       const sent = await inbox.send('POST', { 'content-type': 'application/json' }, text, signal)
-      if (sent.ok) return discard(sent)
-      const failure = await failureOf(sent, signal, endpoint.url)
-      throw failure instanceof McpError ? failure : new McpError('HTTP', failure.message)
+      if (!sent.ok) throw await refusal(sent, endpoint, signal)
+      discard(sent)
     },
     close: async () => {},
   }
 }
 
-function asLoss(error: unknown, signal: AbortSignal): McpError {
-  if (error instanceof McpError) return error
-  return new McpError('CONNECTION_CLOSED', 'The event stream broke off', { cause: signal.reason ?? error })
+/** Hands on what the server says. The first `endpoint` is the one that counts. */
+function oneInbox(name: (data: string) => void, events: ChannelEvents): (event: ServerSentEvent) => void {
+  let named = false
+  return ({ event = 'message', data }) => {
+    if (event === 'message') {
+      if (data !== '') events.text(data)
+    } else if (event === 'endpoint') {
+      if (named) events.warning(`Ignored another place to send messages to: ${shown(data)}`)
+      else name(data)
+      named = true
+    }
+  }
+}
+
+/** Why a request was refused, as a failure of that request alone. */
+async function refusal(response: Response, endpoint: Endpoint, signal: AbortSignal): Promise<McpError> {
+  const failure = await failureOf(response, signal, endpoint.url)
+  if (failure instanceof McpError) return failure
+  const { status } = response
+  return new McpError('HTTP', `${endpoint.url.origin} answered with status ${status}: ${failure.message}`, {
+    details: { status, code: failure.code },
+  })
+}
+
+const goneForGood = 'a stream of the HTTP+SSE transport cannot be taken up again, so connect anew'
+
+function ended(): McpError {
+  return new McpError('CONNECTION_CLOSED', `The server closed its event stream; ${goneForGood}`)
+}
+
+function broken(error: unknown): McpError {
+  if (error instanceof McpError && error.code !== 'CONNECTION_CLOSED') return error
+  const why = error instanceof Error ? error.message : String(error)
+  return new McpError('CONNECTION_CLOSED', `The event stream broke off (${why}); ${goneForGood}`, {
+    cause: error,
+  })
 }
 
 /** @throws McpError 'PROTOCOL' for a place on another origin, where this client's credentials must not go */
-function inboxAt(data: string, endpoint: Endpoint): Endpoint {
-  const url = URL.canParse(data, endpoint.url) ? new URL(data, endpoint.url) : undefined
-  if (url?.origin === endpoint.url.origin) return endpoint.at(url)
-  throw new McpError('PROTOCOL', `${endpoint.url.origin} wants messages sent to another origin: ${data}`)
+function inboxAt(data: string, { url: asked }: Response, endpoint: Endpoint): Endpoint {
+  const base = asked === '' ? endpoint.url : asked
+  const url = URL.canParse(data, base) ? new URL(data, base) : undefined
+  const { origin } = endpoint.url
+  if (url?.origin === origin && url.username === '' && url.password === '') return endpoint.at(url)
+  throw new McpError('PROTOCOL', `${origin} wants messages sent to another origin: ${shown(data)}`)
 }

@@ -10,22 +10,28 @@ export interface Launch {
   verbatim: boolean
 }
 
+type Environment = Readonly<Record<string, string | undefined>>
+
 const unsafe = /["%!&|<>^\r\n]/
+const startable = /^\.(?:com|exe|bat|cmd)$/i
 
 /**
- * How to start a command on Windows, where `npx` and its like are `.cmd` scripts that only `cmd.exe` can run.
- * @throws McpError 'INVALID' for an argument that `cmd.exe` would take for more than text
+ * How to start a command on Windows, where `npx` and its like are `.cmd` scripts that only `cmd.exe` can run. A bare
+ * name is looked for on the PATH alone: Windows by itself would begin with the working directory.
+ * @throws McpError 'INVALID' for an argument that `cmd.exe` would take for more than text, 'CONNECT_FAILED' for a
+ * program that does not exist
  */
 export function windowsLaunch(
   command: string,
   args: readonly string[],
-  env: Readonly<Record<string, string>>,
+  env: Environment,
   cwd: string,
   exists: (path: string) => boolean = existsSync,
 ): Launch {
   const found = find(command, env, cwd, exists)
-  if (found === undefined || !/^\.(?:cmd|bat)$/i.test(win32.extname(found))) {
-    return { command: found ?? command, args: [...args], verbatim: false }
+  if (found === undefined) throw noSuchProgram(command)
+  if (!/^\.(?:cmd|bat)$/i.test(win32.extname(found))) {
+    return { command: found, args: [...args], verbatim: false }
   }
   for (const text of [found, ...args]) {
     if (unsafe.test(text)) {
@@ -37,24 +43,52 @@ export function windowsLaunch(
   }
   const line = [found, ...args].map((text) => `"${text.replace(/\\+$/, '$&$&')}"`).join(' ')
   return {
-    command: variable(env, 'COMSPEC') ?? 'cmd.exe',
+    command: variable(env, 'COMSPEC') ?? systemProgram('cmd.exe', env),
     args: ['/d', '/s', '/c', `"${line}"`],
     verbatim: true,
   }
 }
 
+/** How to end a process with everything it started. The program is named in full, as another may lie on the PATH. */
+export function windowsEnd(pid: number, env: Environment): Launch {
+  return {
+    command: systemProgram('taskkill.exe', env),
+    args: ['/pid', String(pid), '/t', '/f'],
+    verbatim: false,
+  }
+}
+
+function systemProgram(name: string, env: Environment): string {
+  return win32.join(variable(env, 'SYSTEMROOT') ?? 'C:\\Windows', 'System32', name)
+}
+
+/** A program that was not found, in the words of every platform. */
+export function noSuchProgram(command: string, cwd?: string, cause?: unknown): McpError {
+  const name = JSON.stringify(command)
+  const why =
+    cwd === undefined
+      ? `Could not start ${name}: no such program. Check the spelling and the PATH.`
+      : `Could not start ${name} in ${JSON.stringify(cwd)}: no such program or folder.`
+  return new McpError('CONNECT_FAILED', why, { cause, details: { code: 'ENOENT' } })
+}
+
 function find(
   command: string,
-  env: Readonly<Record<string, string>>,
+  env: Environment,
   cwd: string,
   exists: (path: string) => boolean,
 ): string | undefined {
-  const extensions = (variable(env, 'PATHEXT') ?? '.COM;.EXE;.BAT;.CMD').split(';').filter(Boolean)
+  const extensions = (variable(env, 'PATHEXT') ?? '.COM;.EXE;.BAT;.CMD')
+    .split(';')
+    .filter((ending) => startable.test(ending))
   const endings = win32.extname(command) === '' ? extensions : ['', ...extensions]
   const places =
     win32.isAbsolute(command) || /[\\/]/.test(command)
       ? [cwd]
-      : (variable(env, 'PATH') ?? '').split(win32.delimiter).filter((place) => win32.isAbsolute(place))
+      : (variable(env, 'PATH') ?? '')
+          .split(win32.delimiter)
+          .map((place) => place.replace(/^"(.*)"$/, '$1'))
+          .filter((place) => win32.isAbsolute(place))
   for (const place of places) {
     for (const ending of endings) {
       const path = win32.resolve(place, command + ending)
@@ -64,6 +98,6 @@ function find(
   return undefined
 }
 
-function variable(env: Readonly<Record<string, string>>, name: string): string | undefined {
+function variable(env: Environment, name: string): string | undefined {
   return Object.entries(env).find(([key]) => key.toUpperCase() === name)?.[1]
 }

@@ -5,10 +5,11 @@ import { McpError } from '../jsonrpc/error.ts'
 import { LineReader } from '../jsonrpc/lines.ts'
 import { type Channel, type ChannelEvents, DuplexLink } from './duplex.ts'
 import { shown } from './inbound.ts'
+import { LineSender } from './line-sender.ts'
 import type { Link, LinkFactory } from './link.ts'
 import { ProcessTree, within } from './process-tree.ts'
 import { childEnvironment } from './stdio-environment.ts'
-import { type Launch, windowsLaunch } from './stdio-windows.ts'
+import { type Launch, noSuchProgram, windowsLaunch } from './stdio-windows.ts'
 
 export type { Link, LinkFactory }
 
@@ -47,9 +48,7 @@ class ServerProcess implements Channel {
   readonly #command: string
   readonly #events: ChannelEvents
   readonly #tree: ProcessTree
-  readonly #maxQueued: number
-  readonly #unsent = new Set<(error: McpError) => void>()
-  #queued = 0
+  readonly #sender: LineSender
   #stderr = ''
   #over: McpError | undefined
 
@@ -74,7 +73,7 @@ class ServerProcess implements Channel {
       await once(child, 'spawn')
       return new ServerProcess(child, options, events)
     } catch (error) {
-      throw new McpError('CONNECT_FAILED', whyNotStarted(options, error), { cause: error })
+      throw notStarted(options, error)
     }
   }
 
@@ -82,7 +81,7 @@ class ServerProcess implements Channel {
     this.#child = child
     this.#command = options.command
     this.#events = events
-    this.#maxQueued = options.maxQueuedBytes ?? 4 * limits.messageBytes
+    this.#sender = new LineSender(child.stdin, options.maxQueuedBytes ?? 4 * limits.messageBytes)
     this.#tree = new ProcessTree(child)
     const maxBytes = options.maxFrameBytes ?? limits.messageBytes
     const lines = new LineReader({
@@ -105,27 +104,7 @@ class ServerProcess implements Channel {
   }
 
   send(text: string): Promise<void> {
-    if (this.#over !== undefined) return Promise.reject(this.#over)
-    const bytes = Buffer.byteLength(text) + 1
-    if (this.#queued > 0 && this.#queued + bytes > this.#maxQueued) {
-      return Promise.reject(
-        new McpError(
-          'LIMIT',
-          `The server does not read its input: ${this.#queued} bytes are already waiting`,
-        ),
-      )
-    }
-    this.#queued += bytes
-    return new Promise((resolve, reject) => {
-      this.#unsent.add(reject)
-      this.#child.stdin.write(`${text}\n`, (error) => {
-        this.#queued -= bytes
-        // A failed write is settled with the reason of the loss, which is known a moment later.
-        if (error) return
-        this.#unsent.delete(reject)
-        resolve()
-      })
-    })
+    return this.#sender.send(text)
   }
 
   async close(): Promise<void> {
@@ -166,8 +145,7 @@ class ServerProcess implements Channel {
   #lose(error: McpError, tell = false): void {
     if (this.#over !== undefined) return
     this.#over = error
-    for (const reject of this.#unsent) reject(error)
-    this.#unsent.clear()
+    this.#sender.fail(error)
     if (tell) this.#events.lost(error)
   }
 
@@ -187,14 +165,18 @@ class ServerProcess implements Channel {
   }
 }
 
-function whyNotStarted(options: StdioOptions, error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
-  const name = JSON.stringify(options.command)
-  if (code === 'ENOENT') {
-    return options.cwd === undefined
-      ? `Could not start ${name}: no such program. Check the spelling and the PATH.`
-      : `Could not start ${name} in ${JSON.stringify(options.cwd)}: no such program or folder.`
-  }
-  if (code === 'EACCES') return `Could not start ${name}: it is not allowed to be executed.`
-  return `Could not start ${name}: ${error instanceof Error ? error.message : String(error)}`
+function notStarted({ command, cwd }: StdioOptions, cause: unknown): McpError {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  if (code === 'ENOENT') return noSuchProgram(command, cwd, cause)
+  const why =
+    code === 'EACCES'
+      ? 'it is not allowed to be executed.'
+      : cause instanceof Error
+        ? cause.message
+        : String(cause)
+  const details = code === undefined ? {} : { code }
+  return new McpError('CONNECT_FAILED', `Could not start ${JSON.stringify(command)}: ${why}`, {
+    cause,
+    details,
+  })
 }

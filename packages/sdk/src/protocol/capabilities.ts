@@ -8,6 +8,8 @@ export interface ClientCapabilities {
   /** Present but empty means forms only. */
   elicitation?: { form?: JsonObject; url?: JsonObject }
   extensions?: Record<string, JsonObject>
+  /** Only on 2025-11-25. */
+  tasks?: JsonObject
 }
 
 /** What a server offers. */
@@ -19,4 +21,6 @@ export interface ServerCapabilities {
   resources?: { subscribe?: boolean; listChanged?: boolean }
   tools?: { listChanged?: boolean }
   extensions?: Record<string, JsonObject>
+  /** Only on 2025-11-25. */
+  tasks?: { list?: JsonObject; cancel?: JsonObject; requests?: { tools?: { call?: JsonObject } } }
 }

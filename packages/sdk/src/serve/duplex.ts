@@ -11,14 +11,14 @@ import type {
   JsonRpcResponse,
 } from '../jsonrpc/message.ts'
 import { classify } from '../jsonrpc/parse.ts'
-import { isModern } from '../protocol/client-meta.ts'
+import { isModern, readPeerMeta } from '../protocol/client-meta.ts'
 import type { Server } from '../server/server.ts'
 import type { SessionOutlet } from './asker.ts'
 import { serveBatch } from './batch.ts'
 import { type Bounds, bounds } from './bounds.ts'
 import { Calls } from './calls.ts'
 import type { Connection, ConnectionOptions } from './connection.ts'
-import { type Call, failure, openCall, refusalOf, wantsAnswer } from './message.ts'
+import { type Call, failure, openCall, refusalOf, unsupportedVersion, wantsAnswer } from './message.ts'
 import { Session } from './session.ts'
 
 export interface DuplexOptions extends ConnectionOptions {
@@ -31,10 +31,14 @@ export interface DuplexOptions extends ConnectionOptions {
   sendBatch?: (responses: JsonRpcResponse[]) => void
   /** Settles when the channel can take more; notices of changes wait for it. */
   ready?: () => Promise<void> | undefined
+  /** Refuses requests of the stateless era, for a transport that is older than it. Default false. */
+  sessionsOnly?: boolean
 }
 
 /** A connection its own side can end. */
 export interface Duplex extends Connection {
+  /** Takes one parsed value, from a sender who may be allowed something else by now. Never throws. */
+  receive(value: unknown, caller?: Caller): void
   /**
    * Ends the connection from this side: handlers are asked to stop, what they still answer within 1 s is sent, and
    * open subscriptions are told that they are over.
@@ -44,7 +48,8 @@ export interface Duplex extends Connection {
   readonly running: number
 }
 
-const graceMs = 1000
+/** Milliseconds handlers get to finish. A process must be gone 1 s after its input ended. */
+const graceMs = 950
 
 /** Serves one ordered two-way channel (stdio, memory, a socket) in both eras at once. */
 export function openConnection(
@@ -100,10 +105,10 @@ class DuplexConnection implements Duplex, SessionOutlet {
     return this.#calls.size
   }
 
-  receive(value: unknown): void {
+  receive(value: unknown, caller?: Caller): void {
     if (!this.#accepting) return
     if (Array.isArray(value)) {
-      this.#batch(value)
+      this.#batch(value, caller)
       return
     }
     const classified = classify(value)
@@ -118,7 +123,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
         this.#session.response(classified.message)
         return
       case 'request':
-        this.#request(classified.message)
+        this.#request(classified.message, caller)
     }
   }
 
@@ -154,8 +159,10 @@ class DuplexConnection implements Duplex, SessionOutlet {
     if (this.#open) this.#send(message)
   }
 
-  #request(message: JsonRpcRequest): void {
-    const served = isModern(message.params) ? this.#stateless(message) : this.#session.request(message, this)
+  #request(message: JsonRpcRequest, caller: Caller | undefined): void {
+    const served = isModern(message.params)
+      ? this.#stateless(message)
+      : this.#session.request(message, this, caller)
     served.then(
       (response) => {
         if (response !== undefined) this.#out(response)
@@ -165,6 +172,9 @@ class DuplexConnection implements Duplex, SessionOutlet {
   }
 
   async #stateless(message: JsonRpcRequest): Promise<JsonRpcResponse | undefined> {
+    if (this.#options.sessionsOnly === true) {
+      throw unsupportedVersion(readPeerMeta(message.params?.['_meta']).version)
+    }
     this.#calls.admit(message.id)
     const call = openCall(this.#server, message, this.#caller, this.#asking, this)
     const response = await this.#calls.run(call, this.#server)
@@ -178,8 +188,8 @@ class DuplexConnection implements Duplex, SessionOutlet {
     this.#out({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: call.id } })
   }
 
-  #batch(values: readonly unknown[]): void {
-    serveBatch(this.#session, values, this, this.#bounds.batch).then(
+  #batch(values: readonly unknown[], caller: Caller | undefined): void {
+    serveBatch(this.#session, values, this, this.#bounds.batch, caller).then(
       (responses) => {
         if (responses.length === 0 || !this.#open) return
         if (this.#options.sendBatch !== undefined) this.#options.sendBatch(responses)

@@ -1,4 +1,4 @@
-import type { Asking, Caller, Exchange, Outcome, Peer } from '../core/exchange.ts'
+import type { Asking, Caller, ClientSession, Exchange, Outcome, Peer } from '../core/exchange.ts'
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type {
   JsonObject,
@@ -34,12 +34,18 @@ export class Call {
   #stopped: { readonly reason: unknown } | undefined
   #over = false
 
-  constructor(request: JsonRpcRequest, peer: Peer, asking: Asking, outlet: Outlet) {
+  constructor(
+    request: JsonRpcRequest,
+    peer: Peer,
+    asking: Asking,
+    outlet: Outlet,
+    session?: ClientSession | undefined,
+  ) {
     this.id = request.id
     this.method = request.method
     this.peer = peer
     this.#outlet = outlet
-    this.exchange = new ServedExchange(this, request.params ?? {}, asking, outlet)
+    this.exchange = new ServedExchange(this, request.params ?? {}, asking, outlet, session)
   }
 
   /** Made when first looked at: most handlers never do. */
@@ -126,17 +132,25 @@ class ServedExchange implements Exchange {
   readonly params: JsonObject
   readonly peer: Peer
   readonly asking: Asking
+  readonly session?: ClientSession
   readonly [servedCall]: Call
   declare readonly signal: AbortSignal
   readonly notify: (notification: ServerNotification) => void
   readonly detach?: () => void
 
-  constructor(served: Call, params: JsonObject, asking: Asking, outlet: Outlet) {
+  constructor(
+    served: Call,
+    params: JsonObject,
+    asking: Asking,
+    outlet: Outlet,
+    session: ClientSession | undefined,
+  ) {
     this.id = served.id
     this.method = served.method
     this.params = params
     this.peer = served.peer
     this.asking = asking
+    if (session !== undefined) this.session = session
     this[servedCall] = served
     this.notify = (notification) => served.notify(notification)
     if (outlet.detach !== undefined) this.detach = () => outlet.detach?.()

@@ -1,16 +1,18 @@
 import { type LiveRequest, live } from '../core/asking.ts'
-import type { Change } from '../core/changes.ts'
-import type { Caller, Peer } from '../core/exchange.ts'
+import type { Change, Listener } from '../core/changes.ts'
+import type { Caller, ClientSession, Peer } from '../core/exchange.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, JsonRpcNotification, JsonRpcRequest, JsonRpcResponse } from '../jsonrpc/message.ts'
 import { isRequestId } from '../jsonrpc/parse.ts'
 import { Pending } from '../jsonrpc/pending.ts'
 import type { ClientCapabilities, ServerCapabilities } from '../protocol/capabilities.ts'
 import { isCapabilities, isImplementation, isLoggingLevel } from '../protocol/client-meta.ts'
+import type { SubscriptionFilter } from '../protocol/definitions.ts'
 import { loggingLevels } from '../protocol/meta.ts'
 import type { ServerNotification } from '../protocol/methods.ts'
 import type { Revision } from '../protocol/revision.ts'
 import { latestLegacy, revisionOf, revisions } from '../protocol/revisions.ts'
+import { lacking } from '../server/scopes.ts'
 import type { Server } from '../server/server.ts'
 import { Asker, type SessionOutlet } from './asker.ts'
 import type { Bounds } from './bounds.ts'
@@ -38,10 +40,12 @@ export class Session {
   readonly #server: Server
   readonly #pending = new Pending()
   readonly #askers = new Set<Asker>()
-  readonly #subscribed = new Set<string>()
+  /** Subscribed resources, with how to let go of each. */
+  readonly #subscribed = new Map<string, () => void>()
   /** URL visits this session was asked for and not told of yet, oldest first. */
   readonly #visits = new Set<string>()
   readonly #over = new AbortController()
+  readonly #shown: ClientSession = { ended: this.#over.signal }
   #peer: Peer | undefined
   #watching = false
   #lastQuestion = 0
@@ -78,13 +82,15 @@ export class Session {
     if (message.method === 'ping') return this.#result(message, {})
     const peer = { ...this.#requirePeer(), ...caller }
     requireMethod(this.#server, peer.revision, message.method)
+    const refused = lacking(this.#server.scopesFor(message.method, message.params), peer)
+    if (refused !== undefined) throw refused
     const own = this.#own(message, peer)
-    if (own !== undefined) return this.#result(message, own)
+    if (own !== undefined) return this.#result(message, await own)
 
     const asker = new Asker(this.#pending, { next: () => ++this.#lastQuestion }, outlet)
     this.#askers.add(asker)
     const response = await calls.run(
-      new Call(message, peer, live(this.#remembering(asker)), outlet),
+      new Call(message, peer, live(this.#remembering(asker)), outlet, this.#shown),
       this.#server,
     )
     asker.close()
@@ -126,6 +132,8 @@ export class Session {
   close(reason: string): void {
     const error = new McpError('CONNECTION_CLOSED', reason)
     this.#over.abort(error)
+    for (const release of this.#subscribed.values()) release()
+    this.#subscribed.clear()
     this.#options.calls.cancelAll(error)
     this.#pending.fail(error)
   }
@@ -168,7 +176,7 @@ export class Session {
     }
     const result: JsonObject = {
       protocolVersion: revision.version,
-      capabilities: offeredTo(server.capabilitiesOn(revision.version), capabilities),
+      capabilities: offeredTo(server.capabilitiesOn(revision.version, caller), capabilities),
       serverInfo: server.info,
     }
     if (server.instructions !== undefined) result['instructions'] = server.instructions
@@ -176,16 +184,15 @@ export class Session {
   }
 
   /** What the session itself answers; undefined for what the server does. */
-  #own(message: JsonRpcRequest, peer: Peer): JsonObject | undefined {
+  #own(message: JsonRpcRequest, peer: Peer): JsonObject | Promise<JsonObject> | undefined {
     switch (message.method) {
       case 'logging/setLevel':
         this.#setLevel(message.params?.['level'], peer)
         return {}
       case 'resources/subscribe':
-        this.#subscribe(message)
-        return {}
+        return this.#subscribe(message, peer)
       case 'resources/unsubscribe':
-        this.#subscribed.delete(this.#uriOf(message))
+        this.#unsubscribe(this.#uriOf(message))
         return {}
       default:
         return undefined
@@ -198,13 +205,31 @@ export class Session {
     this.#peer = { ...peer, logLevel: level }
   }
 
-  #subscribe(message: JsonRpcRequest): void {
+  async #subscribe(message: JsonRpcRequest, peer: Peer): Promise<JsonObject> {
     const uri = this.#uriOf(message)
     const { subscribedUris } = this.#options.bounds
-    if (!this.#subscribed.has(uri) && this.#subscribed.size >= subscribedUris) {
+    if (this.#subscribed.has(uri)) return {}
+    if (this.#subscribed.size >= subscribedUris) {
       throw invalid(`at most ${subscribedUris} resources can be subscribed to at once`)
     }
-    this.#subscribed.add(uri)
+    const mark = (): void => {}
+    this.#subscribed.set(uri, mark)
+    try {
+      const held = await this.#server.changes.hold?.({ resourceSubscriptions: [uri] }, this.#listener(peer))
+      if (held === undefined) return {}
+      if (this.#subscribed.get(uri) === mark) this.#subscribed.set(uri, () => held.release())
+      else held.release()
+      if (held.honored.resourceSubscriptions?.includes(uri) === true) return {}
+      throw invalid('this resource cannot be subscribed to')
+    } catch (error) {
+      this.#unsubscribe(uri)
+      throw error
+    }
+  }
+
+  #unsubscribe(uri: string): void {
+    this.#subscribed.get(uri)?.()
+    this.#subscribed.delete(uri)
   }
 
   #uriOf({ method, params }: JsonRpcRequest): string {
@@ -221,16 +246,27 @@ export class Session {
     const peer = this.#peer
     if (peer === undefined || this.#watching) return
     this.#watching = true
-    this.#tell(peer.revision).catch((error) => report(this.#server, error, 'notifications/initialized'))
+    this.#tell(peer).catch((error) => report(this.#server, error, 'notifications/initialized'))
   }
 
-  async #tell(revision: Revision): Promise<void> {
+  async #tell(peer: Peer): Promise<void> {
     const { changes } = this.#server
-    for await (const change of changes.watch((change) => this.#wants(change), this.#over.signal)) {
-      if (change.type === 'elicitation') this.#visits.delete(change.id)
-      const wire = revision.notification(noticeOf(change))
-      if (wire !== undefined) await this.#options.send({ jsonrpc: '2.0', ...wire })
+    const listener = this.#listener(peer)
+    const watching = changes.watch((change) => this.#wants(change), this.#over.signal, listener)
+    const held = await changes.hold?.(everyList, listener)
+    try {
+      for await (const change of watching) {
+        if (change.type === 'elicitation') this.#visits.delete(change.id)
+        const wire = peer.revision.notification(noticeOf(change))
+        if (wire !== undefined) await this.#options.send({ jsonrpc: '2.0', ...wire })
+      }
+    } finally {
+      held?.release()
     }
+  }
+
+  #listener(peer: Peer): Listener {
+    return { peer, session: this.#shown }
   }
 
   #wants(change: Change): boolean {
@@ -238,6 +274,12 @@ export class Session {
     if (change.type === 'elicitation') return this.#visits.has(change.id)
     return this.#server.capabilities[change.type]?.listChanged === true
   }
+}
+
+const everyList: SubscriptionFilter = {
+  toolsListChanged: true,
+  promptsListChanged: true,
+  resourcesListChanged: true,
 }
 
 /** Sessions know of extensions only where the client speaks of them first. */

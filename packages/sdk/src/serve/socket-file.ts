@@ -38,7 +38,7 @@ export function bindPrivately(server: Server, path: string): void {
   } finally {
     if (mask !== undefined) process.umask(mask)
   }
-  if (server.listening) chmodSync(path, ownerOnly)
+  if (mask === undefined && server.listening) chmodSync(path, ownerOnly)
 }
 
 function statOf(path: string): Stats | undefined {

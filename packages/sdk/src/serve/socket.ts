@@ -1,5 +1,5 @@
 import { type AddressInfo, createServer, isIPv4, type Server as NetServer, type Socket } from 'node:net'
-import { type Backplane } from '../core/backplane.ts'
+import type { Backplane } from '../core/backplane.ts'
 import { local, nobody } from '../core/exchange.ts'
 import { memoryBackplane } from '../core/memory-backplane.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
@@ -49,7 +49,9 @@ export interface SocketServer {
 }
 
 /** Milliseconds a client has to take the last of what it was sent, once its connection is over. */
-const lingerMs = 250
+const lingerMs = 1000
+/** Milliseconds it then has to close its own end. */
+const goodbyeMs = 250
 const keepAliveMs = 30_000
 
 /**
@@ -160,7 +162,11 @@ class ListeningServer implements SocketServer {
 /** Gives the far end a moment to take what was sent, and then closes whatever it does. */
 function linger(socket: Socket): void {
   socket.resume()
-  const timer = setTimeout(() => socket.destroy(), lingerMs)
+  let timer = setTimeout(() => socket.destroy(), lingerMs)
+  socket.once('finish', () => {
+    clearTimeout(timer)
+    timer = setTimeout(() => socket.destroy(), goodbyeMs)
+  })
   socket.once('close', () => clearTimeout(timer))
 }
 

@@ -69,6 +69,13 @@ export interface Context {
    */
   step<T>(name: string, work: (idempotencyKey: string) => T | Promise<T>): Promise<T>
 
+  /**
+   * Goes on as a task, where the server has the tasks extension and the client speaks it: the client is answered with
+   * a task, and the handler runs again from the top in the background, where this resolves at once. Ask what must be
+   * known beforehand first. Elsewhere it resolves at once and nothing changes.
+   */
+  task(): Promise<void>
+
   /** Reports progress; values that do not increase are left out. Quiet where the caller did not ask for it. */
   progress(progress: number, total?: number, message?: string): void
   /** Sends a log message if the client wants that level. */

@@ -2,11 +2,13 @@ import { createChanges } from '../core/hub.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import type { Implementation } from '../protocol/definitions.ts'
+import { isExtensionId } from '../protocol/meta.ts'
 import { methodRow, methods, type ProtocolVersion } from '../protocol/methods.ts'
 import { requireHints, requireIcons } from './entries.ts'
 import { type Extension, ExtensionMethods } from './extension.ts'
 import { handlersOf } from './handlers.ts'
 import { type ListName, Registry } from './registry.ts'
+import { lacking, scopesFor } from './scopes.ts'
 import type {
   AnyPrompt,
   AnyTemplate,
@@ -46,8 +48,12 @@ export function defineServer<
   }
   const { extensions = [] } = options
   const added = new ExtensionMethods(extensions)
-  const capabilitiesOn = (version: ProtocolVersion): ServerCapabilities =>
-    Object.assign({}, capabilities, ...extensions.map((extension) => extension.capabilities?.(version)))
+  const capabilitiesOn: Server['capabilitiesOn'] = (version, caller) =>
+    Object.assign(
+      {},
+      capabilities,
+      ...extensions.map((extension) => extension.capabilities?.(version, caller)),
+    )
   const handlers = handlersOf({
     registry,
     changes,
@@ -60,10 +66,15 @@ export function defineServer<
     hints: { ttlMs: cache?.ttlMs ?? 0, cacheScope: cache?.cacheScope ?? 'private' },
   })
   const layers = [...(options.use ?? []), ...extensions.flatMap(({ use }) => use ?? [])]
-  const handle = layers.reduceRight<Server['handle']>(
+  const serve = layers.reduceRight<Server['handle']>(
     (next, layer) => async (exchange) => layer(exchange, next),
     handlers,
   )
+  const handle: Server['handle'] = (exchange) => {
+    const { method, params, peer } = exchange
+    const refused = lacking(scopesFor(registry, method, params), peer)
+    return refused === undefined ? serve(exchange) : Promise.reject(refused)
+  }
 
   const server: Server<{ tools: T; resources: R; prompts: P }> = Object.freeze({
     info: infoOf(options),
@@ -80,9 +91,15 @@ export function defineServer<
     remove: (names: Parameters<Server['remove']>[0]) => tell(registry.remove(names)),
     resourceUpdated: (uri: string) => changes.publish({ type: 'resource', uri }),
     elicitationComplete: (id: string) => changes.publish({ type: 'elicitation', id }),
+    get scopes() {
+      return registry.scopes
+    },
+    scopesFor: (method: string, params: Parameters<Server['scopesFor']>[1]) =>
+      scopesFor(registry, method, params),
     headerPlan: (tool: string) => registry.tools.get(tool)?.headers,
+    taskSupport: (tool: string) => registry.tools.get(tool)?.task,
   })
-  for (const extension of extensions) extension.attach?.(server)
+  for (const extension of extensions) extension.attach?.(server, handlers)
   return server
 }
 
@@ -102,14 +119,11 @@ function requireOptions(options: ServerOptions<Definitions>, pageSize: number): 
   requireExtensions(`Server "${name}"`, extensions)
 }
 
-const extensionId =
-  /^[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*\/[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?$/
-
 function requireExtensions(what: string, extensions: readonly Extension[]): void {
   const seen = new Set<string>()
   const names = new Set<string>(Object.keys(methods))
   for (const { id, methods = {} } of extensions) {
-    if (!extensionId.test(id))
+    if (!isExtensionId(id))
       throw new McpError('INVALID', `${what} has an extension without a prefix: "${id}"`)
     if (seen.has(id)) throw new McpError('INVALID', `${what} names the extension "${id}" twice`)
     seen.add(id)

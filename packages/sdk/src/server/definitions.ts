@@ -80,6 +80,11 @@ interface Shown {
   description?: string
   icons?: Icon[]
   meta?: JsonObject
+  /**
+   * What a caller must have been allowed, all of it, to see this in a list and to use it. Default: nothing. Where the
+   * transport has no callers to tell apart, such as stdio, everything is allowed.
+   */
+  scopes?: readonly string[]
 }
 
 export interface ToolDefinition<
@@ -92,6 +97,11 @@ export interface ToolDefinition<
   /** What the structured result looks like; checked before it is sent. */
   output?: Out
   annotations?: ToolAnnotations
+  /**
+   * Whether a call runs as a task, on a server with the tasks extension: `optional` where the client can follow one,
+   * `required` always, so that other clients are refused. Left out, only when the handler calls `ctx.task`.
+   */
+  task?: 'optional' | 'required'
   run(args: OutputOf<In>, ctx: Context): Awaitable<ToolReturn<Out, L>>
 }
 

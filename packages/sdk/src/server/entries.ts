@@ -1,3 +1,4 @@
+import { isScope } from '../core/scopes.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Icon } from '../protocol/content.ts'
@@ -11,6 +12,7 @@ import type {
   Tool,
 } from '../protocol/definitions.ts'
 import { type HeaderPlan, headerPlan } from '../protocol/headers.ts'
+import { isSafeIcon } from '../protocol/icons.ts'
 import type { Completer, Context } from './context.ts'
 import { type AnySchema, type Prepared, prepare } from './schema.ts'
 import type { AnyPrompt, AnyTemplate, AnyTool, ResourceValue } from './server.ts'
@@ -19,9 +21,13 @@ import { parseTemplate, type UriTemplate } from './uri-template.ts'
 /** A tool ready to be listed and called. */
 export interface ToolEntry {
   readonly name: string
+  /** What a caller needs to see and use it. */
+  readonly scopes: readonly string[]
   readonly input: Prepared | undefined
   readonly output: Prepared | undefined
   readonly run: (args: unknown, ctx: Context) => unknown
+  /** Whether a call of it runs as a task. */
+  readonly task: 'optional' | 'required' | undefined
   /** Its row in `tools/list`. */
   readonly listed: Tool
   /** Its mirrored arguments; undefined when there are none. */
@@ -31,6 +37,7 @@ export interface ToolEntry {
 /** A resource ready to be listed and read. */
 export interface ResourceEntry {
   readonly name: string
+  readonly scopes: readonly string[]
   readonly mimeType: string | undefined
   readonly cache: Partial<CacheHints> | undefined
   readonly read: (ctx: Context) => unknown
@@ -40,6 +47,7 @@ export interface ResourceEntry {
 /** A template ready to be listed, matched and read. */
 export interface TemplateEntry {
   readonly name: string
+  readonly scopes: readonly string[]
   readonly mimeType: string | undefined
   readonly cache: Partial<CacheHints> | undefined
   readonly template: UriTemplate
@@ -52,6 +60,7 @@ export interface TemplateEntry {
 /** A prompt ready to be listed and run. */
 export interface PromptEntry {
   readonly name: string
+  readonly scopes: readonly string[]
   readonly input: Prepared | undefined
   readonly run: (args: unknown, ctx: Context) => unknown
   readonly completers: ReadonlyMap<string, Completer>
@@ -73,9 +82,11 @@ export function toolEntry(name: string, value: AnyTool): ToolEntry {
   const handler: { run(args: unknown, ctx: Context): unknown } = value
   return {
     name,
+    scopes: scopesOf(what, value.scopes),
     input,
     output,
     run: (args, ctx) => handler.run(args, ctx),
+    task: value.task,
     listed: {
       name,
       ...shown(what, value),
@@ -96,6 +107,7 @@ export function resourceEntry(name: string, value: ResourceValue): ResourceEntry
   requireHints(what, cache)
   return {
     name,
+    scopes: scopesOf(what, value.scopes),
     mimeType,
     cache,
     read: (ctx) => value.read(ctx),
@@ -121,6 +133,7 @@ export function templateEntry(name: string, value: AnyTemplate): TemplateEntry {
   } = value
   return {
     name,
+    scopes: scopesOf(what, value.scopes),
     mimeType,
     cache,
     template,
@@ -145,6 +158,7 @@ export function promptEntry(name: string, value: AnyPrompt): PromptEntry {
   const handler: { run(args: unknown, ctx: Context): unknown } = value
   return {
     name,
+    scopes: scopesOf(what, value.scopes),
     input,
     run: (args, ctx) => handler.run(args, ctx),
     completers: completersOf(what, value.complete, list?.map((argument) => argument.name) ?? []),
@@ -165,9 +179,15 @@ export function requireHints(what: string, hints: Partial<CacheHints> | undefine
 
 /** Checks icons. @throws McpError 'INVALID' for one that is neither `https:` nor `data:` */
 export function requireIcons(what: string, icons: readonly Icon[] | undefined): void {
-  const unsafe = icons?.find(({ src }) => !/^(?:https|data):/i.test(src))
+  const unsafe = icons?.find((icon) => !isSafeIcon(icon))
   if (unsafe !== undefined)
     throw invalid(`${what} has an icon that is neither https: nor data: (${unsafe.src})`)
+}
+
+function scopesOf(what: string, scopes: readonly string[] = []): readonly string[] {
+  const wrong = scopes.find((scope) => !isScope(scope))
+  if (wrong !== undefined) throw invalid(`${what} needs "${wrong}", which cannot be the name of a scope`)
+  return [...new Set(scopes)]
 }
 
 function shown(

@@ -1,4 +1,4 @@
-import type { Exchange, Outcome, Peer } from '../core/exchange.ts'
+import type { Caller, Exchange, Outcome, Peer } from '../core/exchange.ts'
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
@@ -26,12 +26,12 @@ export interface Extension {
   /** What the server declares under `capabilities.extensions`. Default `{}`. */
   readonly settings?: JsonObject
   /** Further capabilities on some revisions, for what was not an extension there yet. */
-  capabilities?(version: ProtocolVersion): ServerCapabilities & JsonObject
+  capabilities?(version: ProtocolVersion, caller?: Caller): ServerCapabilities & JsonObject
   readonly methods?: Readonly<Record<string, ExtensionMethod>>
   /** Wraps the handling of every request, inside the server's own `use`. */
   readonly use?: Middleware
-  /** Called once, with the server that it became a part of. */
-  attach?(server: Server): void
+  /** Called once, with the server that it became a part of and a way to have a request served past every layer. */
+  attach?(server: Server, serve: (exchange: Exchange) => Promise<Outcome>): void
 }
 
 /** Whether a peer declared that it speaks an extension. */

@@ -1,5 +1,6 @@
 import type { Changes } from '../core/changes.ts'
-import type { Exchange, Outcome } from '../core/exchange.ts'
+import type { Caller, Exchange, Outcome, Peer } from '../core/exchange.ts'
+import { allows } from '../core/scopes.ts'
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import type { CacheHints, Resource } from '../protocol/definitions.ts'
@@ -14,6 +15,7 @@ import { getPrompt } from './prompts.ts'
 import type { Registry } from './registry.ts'
 import { readResource } from './resources.ts'
 import { shownToPeer } from './run.ts'
+import { scopesOfUri, visible } from './scopes.ts'
 import { callTool, type Report } from './tools.ts'
 
 /** What the handlers of one server stand on. */
@@ -22,7 +24,7 @@ export interface Parts {
   changes: Changes
   /** Read at every request: definitions can change. */
   capabilities: () => ServerCapabilities
-  capabilitiesOn: (version: ProtocolVersion) => ServerCapabilities
+  capabilitiesOn: (version: ProtocolVersion, caller?: Caller) => ServerCapabilities
   /** Methods that extensions add. */
   added: ExtensionMethods
   instructions: string | undefined
@@ -37,29 +39,39 @@ type Handler = (exchange: Exchange) => Promise<Outcome> | Outcome
 export function handlersOf(parts: Parts): (exchange: Exchange) => Promise<Outcome> {
   const { registry, changes, capabilities, capabilitiesOn, added, instructions, report, pageSize, hints } =
     parts
-  const list = (name: string, rows: () => readonly unknown[]): Handler => {
-    return ({ params }) => page(name, rows(), params['cursor'], pageSize, hints)
+  /** A list that is not the same for everybody is nothing that others may keep. */
+  const hintsOf = (scoped: boolean): CacheHints => (scoped ? { ...hints, cacheScope: 'private' } : hints)
+  const list = (name: string, kind: 'tools' | 'templates' | 'prompts'): Handler => {
+    return ({ params, peer }) => {
+      const scoped = registry.isScoped(kind)
+      const rows = scoped ? seenBy(registry, kind, peer) : registry.rows[kind]
+      return page(name, rows, params['cursor'], pageSize, hintsOf(scoped))
+    }
   }
   const table: Readonly<Record<string, Handler>> = {
     'server/discover': ({ peer }) => ({
       type: 'complete',
       result: {
         supportedVersions: protocolVersions.toReversed(),
-        capabilities: capabilitiesOn(peer.revision.version),
+        capabilities: capabilitiesOn(peer.revision.version, peer),
         ...(instructions === undefined ? {} : { instructions }),
         ...hints,
       },
     }),
-    'tools/list': list('tools', () => registry.rows.tools),
+    'tools/list': list('tools', 'tools'),
     'tools/call': (exchange) => callTool(registry, exchange, report),
-    'resources/list': async (exchange) =>
-      page('resources', await resourcesOf(registry, exchange), exchange.params['cursor'], pageSize, hints),
-    'resources/templates/list': list('resourceTemplates', () => registry.rows.templates),
+    'resources/list': async (exchange) => {
+      const scoped = registry.isScoped('resources') || registry.isScoped('templates')
+      const rows = await resourcesOf(registry, exchange)
+      return page('resources', rows, exchange.params['cursor'], pageSize, hintsOf(scoped))
+    },
+    'resources/templates/list': list('resourceTemplates', 'templates'),
     'resources/read': (exchange) => readResource(registry, exchange),
-    'prompts/list': list('prompts', () => registry.rows.prompts),
+    'prompts/list': list('prompts', 'prompts'),
     'prompts/get': (exchange) => getPrompt(registry, exchange),
     'completion/complete': (exchange) => complete(registry, exchange, report),
-    'subscriptions/listen': (exchange) => listen(changes, capabilities(), exchange),
+    'subscriptions/listen': (exchange) =>
+      listen(changes, capabilities(), exchange, (uri) => allows(exchange.peer, scopesOfUri(registry, uri))),
   }
   const rows = new Map(Object.entries(methods))
   const handlers = new Map(
@@ -86,17 +98,32 @@ function notFound(method: string): RpcError {
   return new RpcError(ErrorCode.MethodNotFound, `Method not found: this server does not offer "${method}"`)
 }
 
+function seenBy(registry: Registry, kind: 'tools' | 'templates' | 'prompts', peer: Peer): readonly unknown[] {
+  switch (kind) {
+    case 'tools':
+      return visible(registry.tools, registry.rows.tools, peer)
+    case 'templates':
+      return visible(registry.templates, registry.rows.templates, peer)
+    case 'prompts':
+      return visible(registry.prompts, registry.rows.prompts, peer)
+  }
+}
+
 /** Resources by their own, then the members templates want to show; a URI is told once. */
 async function resourcesOf(registry: Registry, exchange: Exchange): Promise<readonly Resource[]> {
-  const { resources } = registry.rows
-  const lists = [...registry.templates.values()].flatMap(({ members }) => members ?? [])
+  const { peer } = exchange
+  const resources = visible(registry.resources, registry.rows.resources, peer)
+  const templates = [...registry.templates.values()].filter(({ scopes }) => allows(peer, scopes))
+  const lists = templates.flatMap(({ members }) => members ?? [])
   if (lists.length === 0) return resources
   const notices = new Notices(exchange)
   const ctx = new HandlerContext(exchange, cannotAsk, notices)
   try {
     const listed = await Promise.all(lists.map(async (members) => members(ctx)))
     const byUri = new Map(resources.map((row) => [row.uri, row]))
-    for (const row of listed.flat()) if (!byUri.has(row.uri)) byUri.set(row.uri, row)
+    for (const row of listed.flat()) {
+      if (!byUri.has(row.uri) && allows(peer, scopesOfUri(registry, row.uri))) byUri.set(row.uri, row)
+    }
     return [...byUri.values()]
   } catch (error) {
     return shownToPeer(error)

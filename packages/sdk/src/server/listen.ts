@@ -8,22 +8,31 @@ import { MetaKey } from '../protocol/meta.ts'
 import type { ServerNotification } from '../protocol/methods.ts'
 import { invalidParams } from './run.ts'
 
-/** Serves `subscriptions/listen`: says what it will tell, then tells it until the exchange is over. */
+/**
+ * Serves `subscriptions/listen`: says what it will tell, then tells it until the exchange is over.
+ * @param allowed whether its client may hear of a resource; others are left out
+ */
 export async function listen(
   changes: Changes,
   capabilities: ServerCapabilities,
   exchange: Exchange,
+  allowed: (uri: string) => boolean = () => true,
 ): Promise<Outcome> {
-  const honored = honoredOf(exchange.params['notifications'], capabilities)
+  const honored = honoredOf(exchange.params['notifications'], capabilities, allowed)
   const _meta = { [MetaKey.subscriptionId]: exchange.id }
   const uris = new Set(honored.resourceSubscriptions)
-  const watching = changes.watch((change) => wants(honored, uris, change), exchange.signal)
-  exchange.notify({
-    method: 'notifications/subscriptions/acknowledged',
-    params: { notifications: honored, _meta },
-  })
-  for await (const change of watching) exchange.notify(noticeOf(change, _meta))
-  return { type: 'complete', result: { _meta } }
+  const watching = changes.watch((change) => wants(honored, uris, change), exchange.signal, exchange)
+  const held = await changes.hold?.(honored, exchange)
+  try {
+    exchange.notify({
+      method: 'notifications/subscriptions/acknowledged',
+      params: { notifications: held?.honored ?? honored, _meta },
+    })
+    for await (const change of watching) exchange.notify(noticeOf(change, _meta))
+    return { type: 'complete', result: { _meta } }
+  } finally {
+    held?.release()
+  }
 }
 
 function wants(filter: SubscriptionFilter, uris: ReadonlySet<string>, change: Change): boolean {
@@ -53,7 +62,11 @@ function noticeOf(change: Change, meta: object): ServerNotification {
   }
 }
 
-function honoredOf(filter: unknown, capabilities: ServerCapabilities): SubscriptionFilter {
+function honoredOf(
+  filter: unknown,
+  capabilities: ServerCapabilities,
+  allowed: (uri: string) => boolean,
+): SubscriptionFilter {
   if (!isObject(filter)) throw invalidParams('"notifications" must say which notices are wanted')
   const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions } = filter
   const honored: SubscriptionFilter = {}
@@ -63,7 +76,7 @@ function honoredOf(filter: unknown, capabilities: ServerCapabilities): Subscript
   if (resourcesListChanged === true && capabilities.resources?.listChanged === true)
     honored.resourcesListChanged = true
   if (resourceSubscriptions !== undefined && capabilities.resources?.subscribe === true) {
-    honored.resourceSubscriptions = urisOf(resourceSubscriptions)
+    honored.resourceSubscriptions = urisOf(resourceSubscriptions).filter(allowed)
   }
   return honored
 }

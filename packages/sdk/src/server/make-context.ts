@@ -93,6 +93,12 @@ export class HandlerContext implements Context {
     return (name, work) => this.#round.get().step(name, work)
   }
 
+  get task(): Context['task'] {
+    return async () => {
+      if (this.#exchange.takeOver !== undefined) await this.#round.get().leave()
+    }
+  }
+
   get progress(): Context['progress'] {
     return (progress, total, message) => {
       if (this.#replaying) return

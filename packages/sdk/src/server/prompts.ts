@@ -2,6 +2,7 @@ import type { Exchange, Outcome } from '../core/exchange.ts'
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import { isContent } from './content.ts'
 import type { PromptEntry, Registry } from './registry.ts'
 import { clipped, invalidParams, runHandler, shownToPeer } from './run.ts'
 
@@ -56,6 +57,6 @@ function isMessage(value: unknown): boolean {
   return (
     isObject(value) &&
     (value['role'] === 'user' || value['role'] === 'assistant') &&
-    isObject(value['content'])
+    isContent(value['content'])
   )
 }

@@ -39,6 +39,7 @@ export class Registry {
   #byUri: ReadonlyMap<string, ResourceEntry> = new Map()
   #byTemplate: ReadonlyMap<string, TemplateEntry> = new Map()
   #rows: Rows | undefined
+  #scopes: readonly string[] = []
 
   /**
    * Adds or replaces definitions, all or none, and gives the lists that changed.
@@ -101,6 +102,16 @@ export class Registry {
     return entries.some(({ completers }) => completers.size > 0)
   }
 
+  /** Every scope that some definition needs. */
+  get scopes(): readonly string[] {
+    return this.#scopes
+  }
+
+  /** Whether what a caller sees of a list depends on what they were allowed. */
+  isScoped(list: keyof Rows): boolean {
+    return this.#scopes.length > 0 && [...this[list].values()].some(({ scopes }) => scopes.length > 0)
+  }
+
   get rows(): Rows {
     this.#rows ??= {
       tools: Array.from(this.tools.values(), ({ listed }) => listed),
@@ -113,6 +124,10 @@ export class Registry {
 
   #changed(): void {
     this.#rows = undefined
+    const entries = [this.tools, this.resources, this.templates, this.prompts].flatMap((all) => [
+      ...all.values(),
+    ])
+    this.#scopes = [...new Set(entries.flatMap(({ scopes }) => scopes))]
     this.#byUri = new Map(Array.from(this.resources.values(), (entry) => [entry.listed.uri, entry]))
     this.#byTemplate = new Map(
       Array.from(this.templates.values(), (entry) => [entry.listed.uriTemplate, entry]),

@@ -6,11 +6,13 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { ResourceContents } from '../protocol/content.ts'
 import type { CacheHints } from '../protocol/definitions.ts'
 import { toBase64 } from './base64.ts'
+import { isContents } from './content.ts'
 import type { Context } from './context.ts'
 import type { Registry } from './registry.ts'
 import { invalidParams, runHandler, shownToPeer } from './run.ts'
 
 interface Source {
+  scopes: readonly string[]
   mimeType: string | undefined
   cache: Partial<CacheHints> | undefined
   read(ctx: Context): unknown
@@ -18,6 +20,9 @@ interface Source {
 
 /** An answer made with a person's input is no answer to the same request of another time. */
 const uncached: CacheHints = { ttlMs: 0, cacheScope: 'private' }
+
+/** What only some callers may read is nothing that others may keep. */
+const unshared: Pick<CacheHints, 'cacheScope'> = { cacheScope: 'private' }
 
 /** Serves `resources/read`: the resource at the URI, else the first template that matches it. */
 export async function readResource(registry: Registry, exchange: Exchange): Promise<Outcome> {
@@ -32,18 +37,30 @@ export async function readResource(registry: Registry, exchange: Exchange): Prom
   return runHandler(
     exchange,
     (ctx) => source.read(ctx),
-    (returned) => ({ ...resultOf(uri, source, returned), ...(retried ? uncached : {}) }),
+    (returned) => ({
+      ...resultOf(uri, source, returned),
+      ...(source.scopes.length > 0 ? unshared : {}),
+      ...(retried ? uncached : {}),
+    }),
   ).catch(shownToPeer)
 }
 
 function sourceOf(registry: Registry, uri: string): Source | undefined {
   const resource = registry.resourceAt(uri)
   if (resource !== undefined) return resource
-  for (const { template, mimeType, cache, read } of registry.templates.values()) {
+  for (const { template, scopes, mimeType, cache, read } of registry.templates.values()) {
     const variables = template.match(uri)
-    if (variables !== undefined) return { mimeType, cache, read: (ctx) => read(variables, ctx, uri) }
+    if (variables !== undefined && !climbs(uri, variables))
+      return { scopes, mimeType, cache, read: (ctx) => read(variables, ctx, uri) }
   }
   return undefined
+}
+
+/** Whether a path in a file's address leads out of the folder it begins in: no handler is given one. */
+function climbs(uri: string, variables: Readonly<Record<string, string | string[]>>): boolean {
+  if (!/^file:/i.test(uri)) return false
+  const parts = Object.values(variables).flat()
+  return parts.some((part) => part.includes('\0') || part.split(/[/\\]/).includes('..'))
 }
 
 function notFound(uri: string): RpcError {
@@ -75,13 +92,7 @@ function resultOf(uri: string, source: Source, returned: unknown): JsonObject {
 
 function requireContents(value: unknown): ResourceContents {
   if (isContents(value)) return value
-  throw new TypeError('A resource must give text, bytes, or contents with a "uri" and a "text" or "blob"')
-}
-
-function isContents(value: unknown): value is ResourceContents {
-  return (
-    isObject(value) &&
-    typeof value['uri'] === 'string' &&
-    (typeof value['text'] === 'string') !== (typeof value['blob'] === 'string')
+  throw new TypeError(
+    'A resource must give text, bytes, or contents with a "uri" and either a "text" or a "blob" in base64',
   )
 }

@@ -1,5 +1,6 @@
 import type { Changes } from '../core/changes.ts'
-import type { Exchange, Outcome } from '../core/exchange.ts'
+import type { Caller, Exchange, Outcome } from '../core/exchange.ts'
+import type { JsonObject } from '../jsonrpc/message.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import type { CacheHints, Implementation } from '../protocol/definitions.ts'
 import type { HeaderPlan } from '../protocol/headers.ts'
@@ -78,8 +79,8 @@ export interface Server<D extends Definitions = Definitions> {
   readonly info: Implementation
   readonly instructions: string | undefined
   readonly capabilities: ServerCapabilities
-  /** What it declares to a client of one revision: some extensions had another form on older ones. */
-  capabilitiesOn(version: ProtocolVersion): ServerCapabilities
+  /** What it declares to a client of one revision: some extensions had another form on older ones, or depend on who asks. */
+  capabilitiesOn(version: ProtocolVersion, caller?: Caller): ServerCapabilities
   /** The row of a client's request method on a revision, an extension's among them; undefined where there is none. */
   method(name: string, version: ProtocolVersion): MethodRow | undefined
   readonly changes: Changes
@@ -96,8 +97,14 @@ export interface Server<D extends Definitions = Definitions> {
    * other revisions a client finds out by calling again.
    */
   elicitationComplete(id: string): void
+  /** Every scope that some definition needs. */
+  readonly scopes: readonly string[]
+  /** What a request needs its caller to be allowed, as far as definitions say. */
+  scopesFor(method: string, params: Readonly<JsonObject> | undefined): readonly string[]
   /** Which arguments of a tool are mirrored into HTTP headers; undefined when there are none. */
   headerPlan(tool: string): HeaderPlan | undefined
+  /** Whether calls of a tool run as tasks; undefined when only its handler knows. */
+  taskSupport(tool: string): 'optional' | 'required' | undefined
   /** Reports a failure whose text the peer is not shown. */
   report(error: unknown, where: { method: string; name?: string }): void
   /** Only for types: what this server defines. */

@@ -3,6 +3,7 @@ import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ContentBlock } from '../protocol/content.ts'
+import { isContent } from './content.ts'
 import { Reply, ToolError } from './definitions.ts'
 import type { Registry, ToolEntry } from './registry.ts'
 import { clipped, invalidParams, runHandler } from './run.ts'
@@ -10,8 +11,6 @@ import type { Checked, Prepared } from './schema.ts'
 
 /** Reports a failure whose text the peer is not shown. */
 export type Report = (error: unknown, where: { method: string; name?: string }) => void
-
-const contentTypes = new Set(['text', 'image', 'audio', 'resource_link', 'resource'])
 
 /** Serves `tools/call`. Everything a tool does wrong is a result; only a call that cannot be made is an error. */
 export async function callTool(registry: Registry, exchange: Exchange, report: Report): Promise<Outcome> {
@@ -72,6 +71,8 @@ async function structuredResult(
 }
 
 function replyResult(reply: Reply, structured: unknown): JsonObject {
+  if (reply.content?.every(isContent) === false)
+    throw new TypeError('A reply holds content that is not whole')
   const content = reply.content ?? (structured === undefined ? [] : [textOf(structured)])
   const result: JsonObject = { content }
   if (structured !== undefined) result['structuredContent'] = structured
@@ -86,12 +87,8 @@ function contentOf(tool: ToolEntry, returned: unknown): ContentBlock[] {
   const blocks: unknown[] = Array.isArray(returned) ? returned : [returned]
   if (blocks.every(isContent)) return blocks
   throw new TypeError(
-    `Tool "${tool.name}" returned neither text nor content. Give it an output schema to return values, or use reply().`,
+    `Tool "${tool.name}" returned neither text nor whole content blocks. Give it an output schema to return values, or use reply().`,
   )
-}
-
-function isContent(value: unknown): value is ContentBlock {
-  return isObject(value) && typeof value['type'] === 'string' && contentTypes.has(value['type'])
 }
 
 function textOf(value: unknown): ContentBlock {

@@ -1,2 +1,3 @@
+export { dialectNamed } from './places.ts'
 export type { Issue } from './run.ts'
 export { compileSchema, type SchemaOptions, type Validator } from './schema.ts'

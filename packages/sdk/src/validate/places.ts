@@ -184,8 +184,13 @@ export class Places {
   }
 }
 
+/** The dialect a `$schema` names, or undefined for one that is not supported. */
+export function dialectNamed(uri: unknown): Dialect | undefined {
+  return typeof uri === 'string' ? dialects.get(uri.replace(/#$/, '')) : undefined
+}
+
 function dialectOf(uri: unknown, place: Place): Dialect {
-  const dialect = typeof uri === 'string' ? dialects.get(uri.replace(/#$/, '')) : undefined
+  const dialect = dialectNamed(uri)
   if (dialect !== undefined) return dialect
   throw invalid(
     place.pointer,

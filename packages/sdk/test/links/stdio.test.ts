@@ -2,7 +2,7 @@ import { type ConnectOptions, connect, type LinkFactory } from '@jackfield/sdk/c
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { childEnvironment } from '../../src/links/stdio-environment.ts'
-import { windowsLaunch } from '../../src/links/stdio-windows.ts'
+import { windowsEnd, windowsLaunch } from '../../src/links/stdio-windows.ts'
 import { child, isAlive } from '../client/support/child.ts'
 import { until } from '../client/support/http.ts'
 
@@ -94,7 +94,9 @@ describe('messages over a child process', () => {
       { onWarning: (warning) => warnings.push(warning) },
     )
     await expect(client.call('slow', {}, { timeoutMs: 50 })).rejects.toMatchObject({ code: 'TIMEOUT' })
-    await expect(client.call('reason')).resolves.toMatchObject({ content: [{ text: /No answer/ }] })
+    await expect(client.call('reason')).resolves.toMatchObject({
+      content: [{ text: expect.stringMatching(/No answer/) }],
+    })
     expect(warnings).toEqual([])
   })
 })
@@ -316,6 +318,31 @@ describe('on Windows', () => {
     expect(windowsLaunch('tool', ['a & b'], env, 'C:\\', exists)).toEqual({
       command: 'C:\\tools\\tool.EXE',
       args: ['a & b'],
+      verbatim: false,
+    })
+  })
+
+  it('is found on the PATH alone, quoted places too, and never where the process happens to work', () => {
+    const quoted = { ...env, PATH: 'relative;"C:\\my tools"', PATHEXT: '.JS;.EXE;.CMD' }
+    const there = (path: string) =>
+      ['C:\\my tools\\tool.JS', 'C:\\my tools\\tool.EXE', 'C:\\work\\other.EXE'].includes(path)
+    expect(windowsLaunch('tool', [], quoted, 'C:\\work', there).command).toBe('C:\\my tools\\tool.EXE')
+    expect(windowsLaunch('.\\other', [], quoted, 'C:\\work', there).command).toBe('C:\\work\\other.EXE')
+    expect(() => windowsLaunch('other', [], quoted, 'C:\\work', there)).toThrow(/no such program/)
+  })
+
+  it('an argument keeps its spaces, its emptiness and its last backslash', () => {
+    const { args } = windowsLaunch('npx', ['', 'a b', 'C:\\dir\\', "it's (fine);"], env, 'C:\\', exists)
+    expect(args.at(-1)).toBe(`""C:\\node\\npx.CMD" "" "a b" "C:\\dir\\\\" "it's (fine);""`)
+  })
+
+  it('the programs of the system are named in full', () => {
+    const { ComSpec: _, ...bare } = env
+    const launch = windowsLaunch('npx', [], { ...bare, SystemRoot: 'D:\\Windows' }, 'C:\\', exists)
+    expect(launch.command).toBe('D:\\Windows\\System32\\cmd.exe')
+    expect(windowsEnd(12, { SystemRoot: 'D:\\Windows' })).toEqual({
+      command: 'D:\\Windows\\System32\\taskkill.exe',
+      args: ['/pid', '12', '/t', '/f'],
       verbatim: false,
     })
   })

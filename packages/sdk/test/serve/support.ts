@@ -87,6 +87,9 @@ export function testServer(
     resourceUpdated: (uri) => changes.publish({ type: 'resource', uri }),
     elicitationComplete: (id) => changes.publish({ type: 'elicitation', id }),
     headerPlan: (tool) => new Map(Object.entries(options.plans ?? {})).get(tool),
+    taskSupport: () => undefined,
+    scopes: [],
+    scopesFor: () => [],
     report: (error) => reports.push(error),
   }
 }

@@ -1,13 +1,14 @@
 import { replay } from '../../core/asking.ts'
-import type { Asking } from '../../core/exchange.ts'
+import type { Asking, Caller } from '../../core/exchange.ts'
 import { memoryBackplane } from '../../core/memory-backplane.ts'
 import { createSealer } from '../../core/seal.ts'
 import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
 import type { Server } from '../../server/server.ts'
 import { type Bounds, bounds } from '../bounds.ts'
 import { unref } from '../timers.ts'
-import type { HttpOptions } from './options.ts'
+import type { Authenticate, HttpOptions, HttpRefusal } from './options.ts'
 import { Sessions } from './sessions.ts'
+import { SseSessions } from './sse.ts'
 
 /** An answer that is still owed. */
 export interface Serving {
@@ -27,6 +28,9 @@ export class Core {
   readonly bounds: Bounds
   readonly asking: Asking
   readonly sessions: Sessions
+  /** Those of HTTP+SSE, where it is served. */
+  readonly sse: SseSessions | undefined
+  readonly #authenticate: Authenticate | undefined
   readonly #serving = new Set<Serving>()
   #subscriptions = 0
   #ticking: ReturnType<typeof setTimeout> | undefined
@@ -36,6 +40,7 @@ export class Core {
   constructor(server: Server, options: HttpOptions, warn: (message: string) => void) {
     const backplane = options.backplane ?? memoryBackplane()
     this.server = server
+    this.#authenticate = options.authenticate
     this.bounds = bounds(options.limits)
     this.asking = replay({
       sealer: createSealer(options.keys),
@@ -46,10 +51,16 @@ export class Core {
       onRefused: (reason) => warn(`A requestState was refused: ${reason}`),
     })
     this.sessions = new Sessions({ server, bounds: this.bounds, backplane })
+    this.sse = options.sse === undefined ? undefined : new SseSessions(options.sse, server, this.bounds)
   }
 
   get closing(): boolean {
     return this.#closing !== undefined
+  }
+
+  /** How to refuse a caller who was not allowed all of this. */
+  lacking(scopes: readonly string[], caller: Caller): HttpRefusal {
+    return this.#authenticate?.lacking?.(scopes, caller) ?? { status: 403 }
   }
 
   /** Takes a stateless request in, or says why not now. */
@@ -92,8 +103,10 @@ export class Core {
     const reason = new McpError('CONNECTION_CLOSED', 'The server is shutting down')
     clearTimeout(this.#ticking)
     this.sessions.close(reason.message)
+    const sse = this.sse?.close(reason.message)
     for (const serving of this.#serving) serving.abort(reason)
     if (this.#serving.size > 0) await this.#idle()
+    await sse
     for (const serving of this.#serving) serving.abandon(reason)
   }
 

@@ -20,6 +20,7 @@ const corsHeaders: ReadonlySet<string> = new Set([
   'accept',
   'authorization',
   'content-type',
+  'dpop',
   'last-event-id',
   'mcp-method',
   'mcp-name',
@@ -58,15 +59,19 @@ export class Guard {
 
   /** Why a request must be refused, in words for its author; undefined when it may pass. */
   refuses(request: HttpRequest): string | undefined {
-    const { host } = request
-    if (host === undefined || (host !== this.#lastHost && !this.#allowsHost(host))) {
-      return 'Forbidden: the Host header is not one this server answers to (see allowedHosts)'
-    }
+    const wrongHost = this.refusesHost(request)
+    if (wrongHost !== undefined) return wrongHost
     const origin = request.header('origin')
     if (origin !== undefined && !this.#allowsOrigin(origin)) {
       return 'Forbidden: pages of this Origin may not use this server (see allowedOrigins)'
     }
     return undefined
+  }
+
+  /** The same for what any page may read. */
+  refusesHost({ host }: HttpRequest): string | undefined {
+    if (host !== undefined && (host === this.#lastHost || this.#allowsHost(host))) return undefined
+    return 'Forbidden: the Host header is not one this server answers to (see allowedHosts)'
   }
 
   /** What lets a page of an allowed origin read the answer. Loopback pages need to be listed for that. */
@@ -77,7 +82,7 @@ export class Guard {
     return {
       Vary: 'Origin',
       'Access-Control-Allow-Origin': origin,
-      'Access-Control-Expose-Headers': 'Mcp-Session-Id, WWW-Authenticate',
+      'Access-Control-Expose-Headers': 'Mcp-Session-Id, WWW-Authenticate, DPoP-Nonce',
     }
   }
 

@@ -29,9 +29,10 @@ const everywhere: ReadonlySet<string> = new Set(['0.0.0.0', '::', ''])
 export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandler {
   const warn = options.onWarning ?? ((message: string): void => console.warn(message))
   const path = options.path ?? '/mcp'
-  if (!path.startsWith('/') || /[?#\s]/.test(path)) {
-    throw new TypeError(`path: "${path}" must begin with "/" and have no query`)
-  }
+  checkPath('path', path)
+  if (options.sse !== undefined) checkPath('sse', options.sse)
+  if (options.sse === path)
+    throw new TypeError(`sse: "${path}" is the path of the endpoint, so it needs another`)
   const guard = new Guard({
     allowedHosts: options.allowedHosts ?? [],
     allowedOrigins: options.allowedOrigins ?? [],
@@ -40,6 +41,12 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
   })
   const core = new Core(server, options, warn)
   const router = new Router(core, guard, path, options.authenticate)
+  if (server.scopes.length > 0 && options.authenticate === undefined) {
+    warn(
+      `${server.info.name}: some definitions need scopes, but nobody is asked who they are, so nobody can use those. ` +
+        'Give serveHttp an authenticate, such as bearer of @jackfield/sdk/auth.',
+    )
+  }
   if (options.keys === undefined || options.keys.length === 0) {
     warn(
       `${server.info.name}: no keys were given, so questions asked before a restart or by another process cannot be ` +
@@ -67,4 +74,9 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
     },
     close: () => core.close(),
   }
+}
+
+function checkPath(option: string, path: string): void {
+  if (path.startsWith('/') && !/[?#\s]/.test(path)) return
+  throw new TypeError(`${option}: "${path}" must begin with "/" and have no query`)
 }

@@ -15,6 +15,7 @@ import type { Core } from './core.ts'
 import type { HttpReply, HttpRequest } from './face.ts'
 import type { HttpSession } from './http-session.ts'
 import { PostStream } from './post-stream.ts'
+import { refusesScopes } from './refusal.ts'
 import { parseEventId } from './resumable.ts'
 
 /** One HTTP request of the legacy era, with who sent it. */
@@ -33,8 +34,8 @@ export function legacyRequest(trip: LegacyTrip, message: JsonRpcRequest): void {
     return
   }
   const owner = findSession(trip, message.id)
-  if (owner === undefined) return
   const { core, reply } = trip
+  if (owner === undefined || refusesScopes(core, reply, trip.caller, message)) return
   const post = new PostStream(owner, reply)
   owner.session.request(message, post, trip.caller).then(
     (response) =>
@@ -49,8 +50,8 @@ export function legacyRequest(trip: LegacyTrip, message: JsonRpcRequest): void {
 /** Serves an array of messages, where the session's revision has such. */
 export function legacyBatch(trip: LegacyTrip, values: readonly unknown[]): void {
   const owner = findSession(trip, undefined)
-  if (owner === undefined) return
   const { core, reply } = trip
+  if (owner === undefined || refusesScopes(core, reply, trip.caller, values)) return
   const post = new PostStream(owner, reply)
   serveBatch(owner.session, values, post, core.bounds.batch, trip.caller).then(
     (responses) => {

@@ -9,6 +9,7 @@ import { Call, failure, type Outlet, peerOf, refusalOf, requireMethod } from '..
 import type { Core } from './core.ts'
 import type { HttpReply, HttpRequest } from './face.ts'
 import { ModernAnswer, refusalStatus } from './modern-answer.ts'
+import { refusesScopes } from './refusal.ts'
 
 /** Serves one request of the stateless era: whole in one POST and its answer. */
 export function serveModern(
@@ -27,7 +28,7 @@ export function serveModern(
     reply.send(refusalStatus(refusal.code), JSON.stringify(failure(message.id, refusal)))
     return
   }
-  answer.serve(call)
+  if (!refusesScopes(core, reply, caller, message)) answer.serve(call)
 }
 
 /** Checks the envelope, then every header that mirrors a part of it. */

@@ -11,6 +11,8 @@ export interface HttpCaller {
   readonly url: string
   /** A header by its lower-case name. */
   header(name: string): string | undefined
+  /** Whether a header came more than once. The web's requests join such headers and do not tell. */
+  repeats(name: string): boolean
 }
 
 /** An answer instead of service: 401 with `WWW-Authenticate`, for example. */
@@ -30,6 +32,8 @@ export interface Identified {
   readonly clientId?: string
   /** What else their token says. */
   readonly claims?: Readonly<JsonObject>
+  /** Headers to send with whatever the answer is. */
+  readonly headers?: HeaderFields
 }
 
 /** Finds out who sends a request, or refuses it. Called for every request, before its body is read. */
@@ -51,6 +55,12 @@ export interface HttpOptions {
   backplane?: Backplane
   /** Path of the endpoint. Default `/mcp`. */
   path?: string
+  /**
+   * Serves the HTTP+SSE transport of 2024-11-05 too, for clients that know no other: `sse: '/sse'` is the path of
+   * its event stream. Clients POST their messages to the same path, with the id of their session in the query, which
+   * is no proof of who they are. Default: it is not served.
+   */
+  sse?: string
   /**
    * Names this server answers to, with or without a port: `mcp.example.com`. The loopback names are always among
    * them, and so is the address `listen` binds. Requests for any other Host are refused with 403.

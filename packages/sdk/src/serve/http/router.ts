@@ -7,14 +7,21 @@ import { revisionOf } from '../../protocol/revisions.ts'
 import { failure } from '../message.ts'
 import { report } from '../report.ts'
 import type { Core } from './core.ts'
-import type { Body, HttpReply, HttpRequest } from './face.ts'
+import type { Body, HeaderFields, HttpReply, HttpRequest } from './face.ts'
 import type { Guard } from './guard.ts'
 import { legacyBatch, legacyDelete, legacyGet, legacyOther, legacyRequest } from './legacy.ts'
 import { AcceptReader, isJson } from './media.ts'
 import { serveModern } from './modern.ts'
 import type { Authenticate, Identified } from './options.ts'
+import { refusesScopes, sendRefusal } from './refusal.ts'
+import { sessionIdIn } from './sse.ts'
 
 const methods = 'POST, GET, DELETE'
+const documentPreflight: HeaderFields = {
+  'Access-Control-Allow-Methods': 'GET',
+  'Access-Control-Allow-Headers': '*',
+  'Access-Control-Max-Age': '600',
+}
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Takes HTTP requests of every runtime to where they are served. */
@@ -42,13 +49,18 @@ export class Router {
   }
 
   #enter(request: HttpRequest, reply: HttpReply): void {
+    const document = this.#document(request)
+    if (document !== undefined) {
+      this.#publish(request, reply, document)
+      return
+    }
     const refused = this.#guard.refuses(request)
     if (refused !== undefined) {
       refuse(reply, 403, ErrorCode.InvalidRequest, refused)
       return
     }
     reply.extra = this.#guard.corsFor(request)
-    if (!request.isAt(this.#path)) {
+    if (!request.isAt(this.#path) && !this.#isOlder(request)) {
       refuse(reply, 404, ErrorCode.InvalidRequest, `Not found: the endpoint is ${this.#path}`)
     } else if (this.#core.closing) {
       this.#closing(reply)
@@ -65,24 +77,52 @@ export class Router {
 
   async #identify(authenticate: Authenticate, request: HttpRequest, reply: HttpReply): Promise<void> {
     const caller = await authenticate(request)
-    if ('principal' in caller) this.#route(request, reply, callerOf(caller))
-    else reply.send(caller.status, caller.body ?? '', caller.headers)
+    if (!('principal' in caller)) {
+      sendRefusal(reply, caller)
+      return
+    }
+    if (caller.headers !== undefined) reply.extra = { ...reply.extra, ...caller.headers }
+    this.#route(request, reply, callerOf(caller))
+  }
+
+  /** What anybody may read at the path of a request. */
+  #document(request: HttpRequest): string | undefined {
+    for (const [path, text] of this.#authenticate?.documents ?? []) if (request.isAt(path)) return text
+    return undefined
+  }
+
+  /** Answers with a document, to any page too: it says nothing that is not for everybody. */
+  #publish(request: HttpRequest, reply: HttpReply, document: string): void {
+    const refused = this.#guard.refusesHost(request)
+    if (refused !== undefined) {
+      refuse(reply, 403, ErrorCode.InvalidRequest, refused)
+      return
+    }
+    reply.extra = { 'Access-Control-Allow-Origin': '*' }
+    if (request.method === 'GET') reply.send(200, document, { 'Cache-Control': 'public, max-age=300' })
+    else if (request.method === 'OPTIONS') reply.send(204, '', documentPreflight)
+    else this.#wrongMethod(reply, 'GET')
+  }
+
+  #isOlder(request: HttpRequest): boolean {
+    return this.#core.sse !== undefined && request.isAt(this.#core.sse.path)
   }
 
   #route(request: HttpRequest, reply: HttpReply, caller: Caller): void {
-    if (request.method === 'POST') this.#post(request, reply, caller)
+    if (this.#isOlder(request)) this.#older(request, reply, caller)
+    else if (request.method === 'POST') this.#post(request, reply, caller)
     else if (namesStateless(request)) this.#wrongMethod(reply, 'POST')
     else if (request.method === 'DELETE') legacyDelete({ core: this.#core, request, reply, caller })
     else if (this.#accepts.read(request.header('accept')).events) {
       legacyGet({ core: this.#core, request, reply, caller })
     } else {
-      refuse(reply, 406, ErrorCode.InvalidRequest, 'Not acceptable: Accept must list text/event-stream')
+      this.#notAcceptable(reply)
     }
   }
 
   #post(request: HttpRequest, reply: HttpReply, caller: Caller): void {
     if (!isJson(request.header('content-type'))) {
-      refuse(reply, 415, ErrorCode.InvalidRequest, 'Content-Type must be application/json, in UTF-8')
+      this.#notJson(reply)
       return
     }
     const { json, events } = this.#accepts.read(request.header('accept'))
@@ -91,6 +131,32 @@ export class Router {
       refuse(reply, 406, ErrorCode.InvalidRequest, why)
       return
     }
+    this.#read(request, reply, (value) => this.#message(request, reply, caller, value))
+  }
+
+  /** HTTP+SSE. A POST without a session is how clients find out that this is not Streamable HTTP. */
+  #older(request: HttpRequest, reply: HttpReply, caller: Caller): void {
+    const { sse } = this.#core
+    if (sse === undefined) return
+    if (request.method === 'GET') {
+      if (this.#accepts.read(request.header('accept')).events) sse.open(reply, caller)
+      else this.#notAcceptable(reply)
+    } else if (request.method !== 'POST' || sessionIdIn(request) === undefined) {
+      this.#wrongMethod(reply, 'GET')
+    } else if (!isJson(request.header('content-type'))) {
+      this.#notJson(reply)
+    } else {
+      this.#read(request, reply, (value) => {
+        const session = sse.find(request, caller)
+        if (session !== undefined) {
+          if (!refusesScopes(this.#core, reply, caller, value)) sse.take(session, reply, value, caller)
+        } else refuse(reply, 404, ErrorCode.InvalidRequest, 'This session does not exist, or no longer')
+      })
+    }
+  }
+
+  /** Reads the one JSON text of a request. */
+  #read(request: HttpRequest, reply: HttpReply, take: (value: unknown) => void): void {
     const { messageBytes } = this.#core.bounds
     request.read(messageBytes, (body) => {
       try {
@@ -99,7 +165,7 @@ export class Router {
         } else if (body.type === 'too large') {
           refuse(reply, 413, ErrorCode.InvalidRequest, `A message may have at most ${messageBytes} bytes`)
         } else {
-          this.#message(request, reply, caller, this.#parse(body))
+          take(this.#parse(body))
         }
       } catch (error) {
         this.#broken(error, request, reply)
@@ -153,6 +219,14 @@ export class Router {
           legacyOther(trip, classified.message)
         }
     }
+  }
+
+  #notJson(reply: HttpReply): void {
+    refuse(reply, 415, ErrorCode.InvalidRequest, 'Content-Type must be application/json, in UTF-8')
+  }
+
+  #notAcceptable(reply: HttpReply): void {
+    refuse(reply, 406, ErrorCode.InvalidRequest, 'Not acceptable: Accept must list text/event-stream')
   }
 
   #closing(reply: HttpReply): void {

@@ -1,0 +1,119 @@
+import { connect, type HttpAuth, http } from '@jackfield/sdk/client'
+import {
+  clientCredentials,
+  enterpriseManaged,
+  type OAuthClient,
+  type OAuthOptions,
+  oauth,
+  type Redirect,
+  whicheverTheServerNames,
+  workloadIdentity,
+} from '@jackfield/sdk/client/auth'
+import { options, type Play, type ScenarioContext } from './play.ts'
+
+const redirectUri = 'http://localhost:3000/callback'
+const client: OAuthClient = {
+  name: 'jackfield-conformance-client',
+  metadataUrl: 'https://conformance-test.local/client-metadata.json',
+}
+
+/** A person who agrees to everything: the authorization server sends them back at once. */
+const agreeing: Redirect = {
+  begin: async () => ({
+    uri: redirectUri,
+    async open(url, signal) {
+      const { headers } = await fetch(url, { redirect: 'manual', signal })
+      return new URL(headers.get('location') ?? '', url)
+    },
+    close: async () => {},
+  }),
+}
+
+const names = [
+  'metadata-default',
+  'metadata-var1',
+  'metadata-var2',
+  'metadata-var3',
+  'basic-cimd',
+  'scope-from-www-authenticate',
+  'scope-from-scopes-supported',
+  'scope-omitted-when-undefined',
+  'scope-step-up',
+  'scope-retry-limit',
+  'token-endpoint-auth-basic',
+  'token-endpoint-auth-post',
+  'token-endpoint-auth-none',
+  '2025-03-26-oauth-metadata-backcompat',
+  '2025-03-26-oauth-endpoint-fallback',
+  'resource-mismatch',
+  'offline-access-scope',
+  'offline-access-not-supported',
+  'authorization-server-migration',
+  'iss-supported',
+  'iss-not-advertised',
+  'iss-supported-missing',
+  'iss-wrong-issuer',
+  'iss-unexpected',
+  'iss-normalized',
+  'metadata-issuer-mismatch',
+]
+
+/** What the client does in each scenario about authorization. */
+export const authScenarios: Readonly<Record<string, Play>> = {
+  ...Object.fromEntries(names.map((name) => [`auth/${name}`, authorized(() => asPerson())])),
+
+  'auth/pre-registration': authorized((context) => {
+    const { issuer = '', client_id: clientId = '', client_secret: clientSecret = '' } = context
+    return asPerson({ client: { ...client, registered: { issuer, clientId, clientSecret } } })
+  }),
+
+  'auth/dpop': authorized(() => asPerson({ dpop: true })),
+  'auth/dpop-nonce': authorized(() => asPerson({ dpop: true })),
+
+  'auth/client-credentials-basic': authorized((context) => {
+    const { client_id: clientId = '', client_secret: clientSecret = '' } = context
+    return clientCredentials({ client: { issuer: whicheverTheServerNames, clientId, clientSecret } })
+  }),
+
+  'auth/client-credentials-jwt': authorized((context) => {
+    const {
+      client_id: clientId = '',
+      private_key_pem: privateKey = '',
+      signing_algorithm: algorithm,
+    } = context
+    const signingKey = { privateKey, ...(algorithm !== undefined && { algorithm }) }
+    return clientCredentials({ client: { issuer: whicheverTheServerNames, clientId, signingKey } })
+  }),
+
+  'auth/enterprise-managed-authorization': authorized((context) => {
+    const { client_id: clientId = '', client_secret: clientSecret = '', idp_id_token: idToken = '' } = context
+    return enterpriseManaged({
+      client: { issuer: whicheverTheServerNames, clientId, clientSecret },
+      idp: {
+        issuer: context.idp_issuer ?? '',
+        clientId: context.idp_client_id ?? '',
+        subjectToken: () => idToken,
+        ...(context.idp_token_endpoint !== undefined && { tokenEndpoint: context.idp_token_endpoint }),
+      },
+    })
+  }),
+
+  'auth/wif-jwt-bearer': authorized((context) => {
+    const { client_id: clientId = '', valid_jwt: assertion = '' } = context
+    return workloadIdentity({ issuer: whicheverTheServerNames, clientId, assertion: () => assertion })
+  }),
+}
+
+function asPerson(more: Partial<OAuthOptions> = {}): HttpAuth {
+  return oauth({ client, redirect: agreeing, ...more })
+}
+
+/** Lists the tools and calls one, with the credentials a scenario provides for. */
+function authorized(credentials: (context: ScenarioContext) => HttpAuth): Play {
+  return async (url, context) => {
+    const target = http(url, { auth: credentials(context) })
+    await using one = await connect(target, options)
+    await one.tools()
+    await one.call('test-tool')
+  }
+}

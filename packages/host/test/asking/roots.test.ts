@@ -1,0 +1,81 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { HostOptions, Surface } from '../../src/types.ts'
+import { folder, hostOf, returned, session, started, until, type Watched } from '../fixtures/hosts.ts'
+import { person } from '../fixtures/people.ts'
+import { statelessServer } from '../fixtures/stateless-server.ts'
+
+const cli = { caller: 'cli' } as const
+const rules = [{ id: 'all', verdict: 'allow' as const }]
+const agreeing = (): Surface => person({ roots: () => ({ verdict: 'allow' }) })
+const rootOf = (path: string) => ({ uri: pathToFileURL(path).href })
+
+async function hostIn(era: 'session' | 'stateless', options: Partial<HostOptions>): Promise<Watched> {
+  if (era === 'session') return started({ servers: { s: session().config }, rules, ...options })
+  const server = await statelessServer()
+  onTestFinished(() => server.stop())
+  return started({ servers: { s: { url: server.url } }, rules, ...options })
+}
+
+const told = async (host: Watched): Promise<unknown> => returned(await host.call('s__roots', {}, cli))
+
+describe.each(['session', 'stateless'] as const)('folders that cannot be read (%s)', (era) => {
+  it('are not told to a server, and the activity says which', async () => {
+    const here = folder()
+    const gone = join(here, 'gone')
+    const host = await hostIn(era, { surface: agreeing(), roots: [rootOf(here), rootOf(gone)] })
+    expect(await told(host)).toEqual({ answer: expect.objectContaining({ roots: [rootOf(here)] }) })
+    expect(host.activity({ kind: 'roots' })).toMatchObject([{ detail: { missing: [rootOf(gone).uri] } }])
+    mkdirSync(gone)
+    expect(await told(host)).toMatchObject({ answer: { roots: [rootOf(here), rootOf(gone)] } })
+  })
+})
+
+describe('a folder that goes away', () => {
+  it('is noticed, and a server that was told of it hears that its roots changed, once', async () => {
+    const here = join(folder(), 'project')
+    mkdirSync(here)
+    const notices: string[] = []
+    const host = await hostIn('session', {
+      surface: agreeing(),
+      roots: [rootOf(here)],
+      connect: {
+        onMessage: (_server, direction, message) => {
+          if (direction === 'sent' && 'method' in message) notices.push(message.method)
+        },
+      },
+    })
+    const changes = (): number => notices.filter((name) => name === 'notifications/roots/list_changed').length
+    expect(await told(host)).toMatchObject({ answer: { roots: [rootOf(here)] } })
+    expect(changes()).toBe(0)
+    rmSync(here, { recursive: true })
+    await until(() => changes() === 1, 'told that the folder went')
+    expect(await told(host)).toMatchObject({ answer: { roots: [] } })
+    mkdirSync(here)
+    await until(() => changes() === 2, 'told that the folder came back')
+    expect(await told(host)).toMatchObject({ answer: { roots: [rootOf(here)] } })
+  })
+
+  it('concerns no server that was told of none', async () => {
+    const here = folder()
+    const surface = person({ roots: () => ({ verdict: 'deny' }) })
+    const host = await hostIn('session', { surface, roots: [rootOf(here)] })
+    expect(await told(host)).toMatchObject({ answer: { roots: [] } })
+    expect(host.activity({ kind: 'roots' })[0]?.detail).not.toHaveProperty('missing')
+  })
+})
+
+describe('a root that leaves its place', () => {
+  it.each([
+    'file:///srv/../etc',
+    'file:///srv/%2e%2e/etc',
+    'file:///srv%2f..%2fetc',
+    'file://other.example/srv',
+    'https://example.com/',
+    'not a uri',
+  ])('is refused before anything starts: %s', (uri) => {
+    expect(() => hostOf({ roots: [{ uri }] })).toThrow()
+  })
+})

@@ -1,0 +1,65 @@
+import { createServer } from 'node:http'
+import { connect } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { HostOptions } from '../../src/types.ts'
+import { returned, session, started, textOf, type Watched } from '../fixtures/hosts.ts'
+import { person } from '../fixtures/people.ts'
+import { statelessServer } from '../fixtures/stateless-server.ts'
+
+const cli = { caller: 'cli' } as const
+const rules = [{ id: 'all', verdict: 'allow' as const }]
+
+/** A site that counts every connection to it. */
+async function site(): Promise<{ url: string; port: number; visits: () => number }> {
+  let visits = 0
+  const server = createServer((_request, response) => response.end('hello'))
+  server.on('connection', () => {
+    visits++
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  return { url: `http://127.0.0.1:${port}/sign-in?state=1`, port, visits: () => visits }
+}
+
+async function hostIn(era: 'session' | 'stateless', options: Partial<HostOptions>): Promise<Watched> {
+  if (era === 'session') return started({ servers: { s: session().config }, rules, ...options })
+  const server = await statelessServer()
+  onTestFinished(() => server.stop())
+  return started({ servers: { s: { url: server.url } }, rules, ...options })
+}
+
+describe.each(['session', 'stateless'] as const)('a URL a person is asked to visit (%s)', (era) => {
+  it.each(['accept', 'decline', 'cancel'] as const)(
+    'is shown whole with the server that asks, and nothing of it is fetched on %s',
+    async (action) => {
+      const { url, port, visits } = await site()
+      const surface = person({ elicitation: () => ({ action }), urlElicitation: true })
+      const host = await hostIn(era, { surface })
+      const params = { mode: 'url', message: 'Sign in', url, elicitationId: 'e1' }
+      expect(returned(await host.call('s__ask', { params }, cli))).toMatchObject({ answer: { action } })
+      expect(surface.asked).toMatchObject([
+        { kind: 'elicitation', cause: { server: 's' }, params: { mode: 'url', message: 'Sign in', url } },
+      ])
+      expect(host.activity({ kind: 'elicitation' })).toMatchObject([
+        { summary: `s asks to visit 127.0.0.1:${port}` },
+      ])
+      expect(visits()).toBe(0)
+      await new Promise<void>((resolve) => connect(port, '127.0.0.1', resolve).unref())
+      expect(visits()).toBe(1)
+    },
+  )
+
+  it('is not agreed to for a person who was not there', async () => {
+    const { url, visits } = await site()
+    const host = await hostIn(era, { surface: { name: 'script', urlElicitation: true } })
+    const params = { mode: 'url', message: 'Sign in', url, elicitationId: 'e1' }
+    const call = await host.call('s__ask', { params }, cli)
+    expect(textOf(call)).not.toContain('accept')
+    expect(visits()).toBe(0)
+  })
+})

@@ -1,0 +1,168 @@
+import { calculateJwkThumbprint, EmbeddedJWK, type JWTVerifyResult, jwtVerify } from 'jose'
+import type { Backplane } from '../core/backplane.ts'
+import { McpError } from '../jsonrpc/error.ts'
+import type { HttpCaller } from '../serve/http/options.ts'
+import { digest } from './digest.ts'
+import { Nonces } from './dpop-nonces.ts'
+
+export interface DpopOptions {
+  /** Whether every token must be bound to a key. Default false: bearer tokens are taken too. */
+  required?: boolean
+  /** Signature algorithms of proofs. Default ES256, ES384, EdDSA, Ed25519, PS256 and RS256. */
+  algorithms?: readonly string[]
+  /** Milliseconds a proof is good for. Default 60,000. */
+  proofAgeMs?: number
+  /**
+   * Whether proofs must hold a nonce of this server, or the secret of at least 32 bytes that nonces are made with:
+   * the same on every node. Default false.
+   */
+  nonces?: boolean | string | Uint8Array
+  /** Proofs remembered in memory; where so many are used at once, further ones are refused. Default 100,000. */
+  maxRemembered?: number
+  /** Where used proofs are remembered, for nodes that take each other's tokens. Default: memory. */
+  backplane?: Pick<Backplane, 'add'>
+}
+
+/** What came of a proof; either way with the nonce to use next, where it is another. */
+export type Proved =
+  | { readonly ok: true; readonly nonce?: string }
+  | {
+      readonly ok: false
+      /** An error code of RFC 6750 or RFC 9449. */
+      readonly error: string
+      readonly why: string
+      readonly nonce?: string
+    }
+
+const defaultAlgorithms: readonly string[] = ['ES256', 'ES384', 'EdDSA', 'Ed25519', 'PS256', 'RS256']
+const maxProofChars = 8192
+const maxJtiChars = 256
+const minSecretBytes = 32
+
+/** Checks proofs of possession (RFC 9449) for one resource. */
+export class ProofChecker {
+  readonly algorithms: readonly string[]
+  readonly #resource: URL
+  readonly #ageMs: number
+  readonly #toleranceMs: number
+  readonly #nonces: Nonces | undefined
+  readonly #seen: Pick<Backplane, 'add'>
+
+  /** @throws McpError INVALID for options that are no use */
+  constructor(resource: URL, options: DpopOptions, toleranceMs: number) {
+    const { algorithms = defaultAlgorithms, proofAgeMs = 60_000, nonces = false } = options
+    const { backplane, maxRemembered = 100_000 } = options
+    const symmetric = algorithms.find((name) => !/^(?:RS|PS|ES|Ed)/.test(name))
+    if (symmetric !== undefined) {
+      throw new McpError('INVALID', `dpop.algorithms: "${symmetric}" is not an asymmetric algorithm`)
+    }
+    this.algorithms = algorithms
+    this.#resource = resource
+    this.#ageMs = proofAgeMs
+    this.#toleranceMs = toleranceMs
+    this.#nonces = noncesOf(nonces)
+    this.#seen = backplane ?? boundedMemory(maxRemembered)
+  }
+
+  /** The nonce a client must use, where there are such. */
+  async nonce(): Promise<string | undefined> {
+    return this.#nonces?.current()
+  }
+
+  /** Whether a request proves that its sender holds the key with this thumbprint. */
+  async check(request: HttpCaller, token: string, thumbprint: string): Promise<Proved> {
+    const next = await this.#nonces?.current()
+    const fresh = next === undefined ? {} : { nonce: next }
+    const bad = (why: string): Proved => ({ ok: false, error: 'invalid_dpop_proof', why, ...fresh })
+    const proof = request.header('dpop')
+    if (proof === undefined || request.repeats('dpop') || proof.length > maxProofChars) {
+      return bad('The request needs exactly one DPoP header')
+    }
+    const verified = await this.#verified(proof)
+    if (verified === undefined) return bad('The DPoP proof is not valid')
+    const { htm, htu, iat, jti, ath, nonce } = verified.payload
+    if (htm !== request.method || !this.#isHere(htu, request)) {
+      return bad('The DPoP proof is for another request')
+    }
+    if (ath !== (await digest(token))) return bad('The DPoP proof is for another access token')
+    const jwk = verified.protectedHeader.jwk
+    if (jwk === undefined || (await calculateJwkThumbprint(jwk)) !== thumbprint) {
+      return bad('The access token is bound to another key')
+    }
+    if (!this.#isRecent(iat)) return bad('The DPoP proof is too old, or its clock is wrong')
+    if (this.#nonces !== undefined && !(await this.#nonces.accepts(nonce))) {
+      return {
+        ok: false,
+        error: 'use_dpop_nonce',
+        why: 'The DPoP proof needs a nonce of this server',
+        ...fresh,
+      }
+    }
+    if (typeof jti !== 'string' || jti === '' || jti.length > maxJtiChars)
+      return bad('The DPoP proof has no "jti"')
+    if (!(await this.#isFirst(thumbprint, jti))) return bad('The DPoP proof was used before')
+    return { ok: true, ...(next === nonce ? {} : fresh) }
+  }
+
+  async #verified(proof: string): Promise<JWTVerifyResult | undefined> {
+    try {
+      return await jwtVerify(proof, EmbeddedJWK, {
+        typ: 'dpop+jwt',
+        algorithms: [...this.algorithms],
+        clockTolerance: this.#toleranceMs / 1000,
+      })
+    } catch {
+      // Everything a proof is made of comes from its sender, a key that cannot be read included.
+      return undefined
+    }
+  }
+
+  /** Whether a URL is that of the request, as the client sees it: the resource, or another path of its origin. */
+  #isHere(htu: unknown, request: HttpCaller): boolean {
+    if (typeof htu !== 'string' || !URL.canParse(htu)) return false
+    const { origin, pathname } = new URL(htu)
+    const path = new URL(request.url, this.#resource).pathname
+    return origin === this.#resource.origin && (pathname === this.#resource.pathname || pathname === path)
+  }
+
+  #isRecent(iat: unknown): boolean {
+    const now = Date.now()
+    return (
+      typeof iat === 'number' &&
+      iat * 1000 <= now + this.#toleranceMs &&
+      iat * 1000 >= now - this.#ageMs - this.#toleranceMs
+    )
+  }
+
+  async #isFirst(thumbprint: string, jti: string): Promise<boolean> {
+    const key = `dpop:${await digest(`${thumbprint} ${jti}`)}`
+    return this.#seen.add(key, '', this.#ageMs + 2 * this.#toleranceMs + 1000)
+  }
+}
+
+function noncesOf(nonces: boolean | string | Uint8Array): Nonces | undefined {
+  if (nonces === false) return undefined
+  if (nonces === true) return new Nonces(crypto.getRandomValues(new Uint8Array(minSecretBytes)))
+  if (nonces.length < minSecretBytes) {
+    throw new McpError('INVALID', `dpop.nonces: a secret needs at least ${minSecretBytes} bytes`)
+  }
+  return new Nonces(nonces)
+}
+
+/** Remembers keys until they expire. When it is full and nothing has expired, a key counts as seen: none passes twice. */
+function boundedMemory(max: number): Pick<Backplane, 'add'> {
+  const until = new Map<string, number>()
+  return {
+    add: async (key, _value, ttlMs) => {
+      const now = Date.now()
+      // All live equally long, so the oldest come first.
+      for (const [old, expires] of until) {
+        if (expires > now) break
+        until.delete(old)
+      }
+      if (until.has(key) || until.size >= max) return false
+      until.set(key, now + ttlMs)
+      return true
+    },
+  }
+}

@@ -1,0 +1,65 @@
+import { McpError } from '../jsonrpc/error.ts'
+import type { JsonObject } from '../jsonrpc/message.ts'
+import { isObject, parseJson } from '../jsonrpc/parse.ts'
+
+/** The part of `fetch` that is needed here. */
+export type AuthFetch = (url: string, init: RequestInit) => Promise<Response>
+
+const maxBytes = 262_144
+const timeoutMs = 5000
+
+/**
+ * Fetches a JSON object from an authorization server: bounded in time and size, and never redirected.
+ * @throws McpError CONNECT_FAILED, HTTP or PROTOCOL
+ */
+export async function fetchJson(fetch: AuthFetch, url: string, init: RequestInit = {}): Promise<JsonObject> {
+  const response = await send(fetch, url, init)
+  if (response.status !== 200) {
+    response.body?.cancel().catch(() => {})
+    throw new McpError('HTTP', `${url} answered with status ${response.status}`, {
+      details: { status: response.status },
+    })
+  }
+  const value = parsed(await bounded(url, response))
+  if (!isObject(value)) throw new McpError('PROTOCOL', `${url} did not answer with a JSON object`)
+  return value
+}
+
+/** Undefined for what is no JSON: the fault is not that of the peer whose request is being served. */
+function parsed(text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch {
+    return undefined
+  }
+}
+
+async function send(fetch: AuthFetch, url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, {
+      ...init,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeoutMs),
+    })
+  } catch (cause) {
+    throw new McpError('CONNECT_FAILED', `${url} gave no answer`, { cause })
+  }
+}
+
+async function bounded(url: string, response: Response): Promise<string> {
+  const decoder = new TextDecoder()
+  const reader = response.body?.getReader()
+  let text = ''
+  let bytes = 0
+  while (reader !== undefined) {
+    const { done, value } = await reader.read()
+    if (done) break
+    bytes += value.length
+    if (bytes > maxBytes) {
+      await reader.cancel()
+      throw new McpError('LIMIT', `${url} answered with more than ${maxBytes} bytes`)
+    }
+    text += decoder.decode(value, { stream: true })
+  }
+  return text + decoder.decode()
+}

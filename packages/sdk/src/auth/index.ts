@@ -1,0 +1,5 @@
+export { type BearerOptions, bearer } from './bearer.ts'
+export type { Claims, VerifyToken } from './claims.ts'
+export type { DpopOptions } from './dpop.ts'
+export { type IntrospectionOptions, introspection } from './introspection.ts'
+export { type JwtOptions, jwt } from './jwt.ts'

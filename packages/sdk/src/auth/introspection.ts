@@ -1,0 +1,85 @@
+import { McpError } from '../jsonrpc/error.ts'
+import type { Claims, VerifyToken } from './claims.ts'
+import { digest } from './digest.ts'
+import { type AuthFetch, fetchJson } from './fetch-json.ts'
+import { requireUrl } from './metadata.ts'
+
+export interface IntrospectionOptions {
+  /** The introspection endpoint of the authorization server. */
+  endpoint: string
+  /** Who issues the tokens, for answers that do not say. Default: the endpoint's origin. */
+  issuer?: string
+  /** What this server is registered as at the authorization server. */
+  clientId: string
+  /** Its secret, sent with HTTP Basic. */
+  clientSecret?: string
+  /** Authenticates the request in another way, by changing its headers and its form. */
+  auth?: (request: { headers: Headers; form: URLSearchParams }) => void | Promise<void>
+  /** Milliseconds an answer is used again, so that a revoked token may live so much longer. Default 10,000; 0 is not at all. */
+  cacheMs?: number
+  /** What sends the requests. Default: the global `fetch`. */
+  fetch?: AuthFetch
+  /** Sends tokens over http to other machines too. Default false. */
+  dangerouslyAllowPlainHttp?: boolean
+}
+
+interface Known {
+  readonly claims: Promise<Claims | undefined>
+  readonly until: number
+}
+
+const maxKnown = 1000
+
+/**
+ * Verifies access tokens by asking their authorization server (RFC 7662). Answers are kept for a short time and in
+ * bounded number, under a digest of the token.
+ * @throws McpError INVALID for options that are no use
+ */
+export function introspection(options: IntrospectionOptions): VerifyToken {
+  const { endpoint, clientSecret, auth, cacheMs = 10_000, dangerouslyAllowPlainHttp = false } = options
+  const { origin } = requireUrl('endpoint', endpoint.replace(/\?.*$/, ''), dangerouslyAllowPlainHttp)
+  if ((clientSecret === undefined) === (auth === undefined)) {
+    throw new McpError('INVALID', 'introspection: give either a clientSecret or an auth')
+  }
+  const issuer = options.issuer ?? origin
+  const known = new Map<string, Known>()
+  return async (token) => {
+    const key = await digest(token)
+    const now = Date.now()
+    const found = known.get(key)
+    if (found !== undefined && found.until > now) return found.claims
+    const claims = ask(options, issuer, token)
+    known.delete(key)
+    known.set(key, { claims, until: now + cacheMs })
+    claims.catch(() => known.delete(key))
+    const [oldest] = known.keys()
+    if (oldest !== undefined && known.size > maxKnown) known.delete(oldest)
+    return claims
+  }
+}
+
+async function ask(
+  options: IntrospectionOptions,
+  issuer: string,
+  token: string,
+): Promise<Claims | undefined> {
+  const { endpoint, clientId, clientSecret, auth } = options
+  const headers = new Headers({
+    accept: 'application/json',
+    'content-type': 'application/x-www-form-urlencoded',
+  })
+  const form = new URLSearchParams({ token, token_type_hint: 'access_token' })
+  if (clientSecret !== undefined) headers.set('authorization', basic(clientId, clientSecret))
+  await auth?.({ headers, form })
+  const load: AuthFetch = options.fetch ?? ((url, init) => fetch(url, init))
+  const answer = await fetchJson(load, endpoint, { method: 'POST', headers, body: form.toString() })
+  if (answer['active'] !== true) return undefined
+  if (answer['iss'] === undefined) return { ...answer, iss: issuer }
+  return options.issuer === undefined || answer['iss'] === options.issuer ? answer : undefined
+}
+
+/** Both parts are written as in a form first (RFC 6749, section 2.3.1). */
+function basic(clientId: string, secret: string): string {
+  const encode = (text: string): string => new URLSearchParams({ '': text }).toString().slice(1)
+  return `Basic ${btoa(`${encode(clientId)}:${encode(secret)}`)}`
+}

@@ -1,0 +1,66 @@
+import type { HttpRefusal } from '../serve/http/options.ts'
+import { challenge } from './challenge.ts'
+
+/** How a token is sent: by the name of the authentication scheme. */
+export type Scheme = 'Bearer' | 'DPoP'
+
+/** Why a request is refused. */
+export interface Failure {
+  readonly error: string
+  /** Words its client may read. */
+  readonly why: string
+  /** The scheme it used. */
+  readonly scheme: Scheme
+  /** What it needs besides what every request needs. */
+  readonly scopes?: readonly string[]
+  readonly nonce?: string | undefined
+}
+
+/** What every challenge of one resource says. */
+export interface Terms {
+  /** Where its metadata is. */
+  readonly metadata: string
+  /** What every request needs. */
+  readonly required: readonly string[]
+  /** Whether tokens that are bound to no key are taken. */
+  readonly bearer: boolean
+  /** Algorithms of proofs; undefined where they are not taken. */
+  readonly algorithms: readonly string[] | undefined
+}
+
+/** Asks for a token: nothing was shown, so there is nothing to say against it. */
+export function unauthorized(terms: Terms, nonce: string | undefined): HttpRefusal {
+  return refusal(401, terms, { nonce })
+}
+
+/** Refuses what was shown, with a challenge that says why and what to do (RFC 6750, RFC 9728). */
+export function refused(status: number, terms: Terms, failure: Failure): HttpRefusal {
+  return refusal(status, terms, failure)
+}
+
+function refusal(status: number, terms: Terms, failure: Partial<Failure>): HttpRefusal {
+  const { error, why, scopes = [], nonce } = failure
+  const { metadata, bearer, algorithms } = terms
+  const taken: readonly Scheme[] = [
+    ...(bearer || algorithms === undefined ? (['Bearer'] as const) : []),
+    ...(algorithms === undefined ? [] : (['DPoP'] as const)),
+  ]
+  // What is wrong is told once: in the challenge of the scheme that was used, where that one is taken.
+  const told = taken.find((scheme) => scheme === failure.scheme) ?? taken[0]
+  const scope = [...new Set([...terms.required, ...scopes])].join(' ')
+  const challenges = taken.map((scheme) =>
+    challenge(scheme, {
+      ...(scheme === told ? { error, error_description: why } : {}),
+      resource_metadata: metadata,
+      scope: scope === '' ? undefined : scope,
+      algs: scheme === 'DPoP' ? algorithms?.join(' ') : undefined,
+    }),
+  )
+  return {
+    status,
+    headers: {
+      'WWW-Authenticate': challenges.join(', '),
+      ...(nonce === undefined ? {} : { 'DPoP-Nonce': nonce }),
+    },
+  }
+}

@@ -1,0 +1,190 @@
+import { McpError } from '../../jsonrpc/error.ts'
+import { parseJson } from '../../jsonrpc/parse.ts'
+import { bodyText, discard } from '../../links/http-answer.ts'
+import { lostBy } from '../../links/http-request.ts'
+import { hostOf, isLoopback, type Zone, zoneOfAddress, zoneOfName } from './address.ts'
+
+/**
+ * Sends one request to an authorization server. `addresses` are those its host name was found to stand for, already
+ * checked; a `fetch` that connects to them and no others leaves no gap between check and use.
+ */
+export type AuthFetch = (url: URL, init: RequestInit, addresses: readonly string[]) => Promise<Response>
+
+/** The addresses of a host name. Rejects when it has none. */
+export type Lookup = (hostname: string) => Promise<readonly string[]>
+
+/** How requests to authorization servers leave this process. */
+export interface NetworkOptions {
+  /** What sends the requests. Default: the global `fetch`. */
+  fetch?: AuthFetch
+  /**
+   * Resolves host names, so that none that stands for a private address is reached. Default: the system's resolver
+   * where the runtime has one to offer, as Node has; elsewhere names are judged by what they say.
+   */
+  lookup?: Lookup
+}
+
+const maxRedirects = 3
+const bodyBytes = 65_536
+const timeoutMs = 10_000
+const redirects = new Set([301, 302, 303, 307, 308])
+
+interface Sent {
+  readonly response: Response
+  readonly url: URL
+  readonly signal: AbortSignal
+  /** The signal, or the time being up. */
+  readonly limited: AbortSignal
+}
+
+/** Requests that a server told this client to make: bounded, timed, and kept away from where it must not reach. */
+export class Network {
+  readonly #fetch: AuthFetch
+  readonly #lookup: Lookup | undefined
+  readonly #server: URL
+  #zone: Promise<Zone> | undefined
+
+  /** @param server the URL this client was given; what lies where it lies may be reached */
+  constructor(server: URL, options: NetworkOptions) {
+    this.#server = server
+    this.#fetch = options.fetch ?? ((url, init) => fetch(url, init))
+    this.#lookup = options.lookup ?? systemLookup()
+  }
+
+  /** The JSON document at a URL; undefined when there is none. */
+  async document(url: URL, signal: AbortSignal): Promise<unknown> {
+    for (let at = url, hop = 0; ; hop++) {
+      const sent = await this.#send(at, { headers: { accept: 'application/json' } }, signal)
+      const { status, headers } = sent.response
+      if (status === 200) return parsed(await this.#text(sent), at)
+      discard(sent.response)
+      if (absent(status)) return undefined
+      const location = headers.get('location')
+      if (!redirects.has(status) || location === null) {
+        throw refused(`${at} answered with status ${status}. Try again later`)
+      }
+      if (hop === maxRedirects || !URL.canParse(location, at)) {
+        throw refused(`${url} redirects ${hop === maxRedirects ? 'too often' : 'to what is no URL'}`)
+      }
+      at = new URL(location, at)
+    }
+  }
+
+  /** Posts to an endpoint of an authorization server; the whole answer is read, and no redirect is followed. */
+  async post(url: URL, init: RequestInit, signal: AbortSignal): Promise<Response> {
+    const sent = await this.#send(url, { ...init, method: 'POST' }, signal)
+    const { status, headers } = sent.response
+    const text = await this.#text(sent)
+    return new Response(status === 204 || status === 304 ? null : text, { status, headers })
+  }
+
+  /**
+   * Refuses a URL this client must not be led to, before anything is sent there.
+   * @returns the addresses its name stands for, as far as they could be found out
+   */
+  async check(url: URL): Promise<readonly string[]> {
+    this.mayName(url)
+    const { zone, addresses } = await this.#locate(url)
+    const own = await this.#ownZone()
+    if (url.protocol === 'http:' && zone !== 'loopback') throw refused(`${url} is not on this machine`)
+    if (zone === 'public' || (zone !== 'forbidden' && zone === own)) return addresses
+    throw refused(
+      `${url.origin} lies in a ${zone === 'forbidden' ? 'reserved' : zone} network, where ${this.#server.origin} has no business sending this client. If it is meant to be there, reach the server by an address of that network`,
+    )
+  }
+
+  /** What can be told without a look at the network: the scheme, and hosts that are written as addresses. */
+  mayName(url: URL): void {
+    const plain = url.protocol === 'http:' && isLoopback(url) && isLoopback(this.#server)
+    if (url.protocol !== 'https:' && !plain) {
+      throw refused(`${url} is not an https: URL, as everything about a login must be`)
+    }
+    if (url.username !== '' || url.password !== '') {
+      throw refused(`The server names a URL with a password in it: ${url.origin}`)
+    }
+    const zone = zoneOfAddress(hostOf(url))
+    if (zone === 'forbidden') throw refused(`${url.origin} is a reserved address, which is never reached`)
+  }
+
+  async #send(url: URL, init: RequestInit, signal: AbortSignal): Promise<Sent> {
+    const addresses = await this.check(url)
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+    try {
+      const response = await this.#fetch(url, { ...init, signal: limited, redirect: 'manual' }, addresses)
+      return { response, url, signal, limited }
+    } catch (error) {
+      throw failed(error, { url, signal, limited })
+    }
+  }
+
+  async #text(sent: Sent): Promise<string> {
+    const { response, limited, url } = sent
+    try {
+      return await bodyText(response, bodyBytes, limited, url)
+    } catch (error) {
+      throw failed(error, sent)
+    }
+  }
+
+  #ownZone(): Promise<Zone> {
+    this.#zone ??= this.#locate(this.#server).then(
+      ({ zone }) => zone,
+      (error) => {
+        this.#zone = undefined
+        throw error
+      },
+    )
+    return this.#zone
+  }
+
+  async #locate(url: URL): Promise<{ zone: Zone; addresses: readonly string[] }> {
+    const host = hostOf(url)
+    const literal = zoneOfAddress(host)
+    if (literal !== undefined) return { zone: literal, addresses: [host] }
+    const named = zoneOfName(host)
+    if (this.#lookup === undefined || named === 'forbidden') {
+      return { zone: named ?? 'public', addresses: [] }
+    }
+    let addresses: readonly string[]
+    try {
+      addresses = await this.#lookup(host)
+    } catch (error) {
+      throw refused(`The host ${host} could not be found. Check the network, or try again later`, error)
+    }
+    const zones = new Set(addresses.map((address) => zoneOfAddress(address) ?? 'forbidden'))
+    if (named === 'loopback' && [...zones].some((zone) => zone !== 'loopback')) zones.add('forbidden')
+    const worst = (['forbidden', 'loopback', 'private'] as const).find((zone) => zones.has(zone))
+    return { zone: worst ?? (zones.size === 0 ? 'forbidden' : 'public'), addresses }
+  }
+}
+
+/** An error that ends an attempt to get credentials. */
+export function refused(message: string, cause?: unknown, details?: Record<string, unknown>): McpError {
+  return new McpError('UNAUTHORIZED', message, { cause, ...(details && { details }) })
+}
+
+function absent(status: number): boolean {
+  return status >= 400 && status < 500 && status !== 408 && status !== 429
+}
+
+function failed(error: unknown, { url, signal, limited }: Omit<Sent, 'response'>): unknown {
+  if (signal.aborted) return signal.reason
+  if (limited.aborted) return refused(`${url.origin} did not answer within ${timeoutMs} ms. Try again later`)
+  const lost = lostBy(error, signal, url)
+  return lost instanceof McpError ? refused(`${lost.message}. Try again later`, lost) : lost
+}
+
+function parsed(text: string, url: URL): unknown {
+  try {
+    return parseJson(text)
+  } catch {
+    throw refused(`${url} does not hold JSON. Tell whoever runs it`)
+  }
+}
+
+/** The resolver of the system, where the runtime lends it to code that names no module of its own. */
+function systemLookup(): Lookup | undefined {
+  const builtin = typeof process === 'object' ? process.getBuiltinModule?.('node:dns/promises') : undefined
+  if (typeof builtin?.lookup !== 'function') return undefined
+  return async (hostname) => (await builtin.lookup(hostname, { all: true })).map(({ address }) => address)
+}

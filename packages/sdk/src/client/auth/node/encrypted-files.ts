@@ -1,0 +1,106 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { McpError } from '../../../jsonrpc/error.ts'
+import { type CredentialStore, Turns } from '../store.ts'
+import { isCode, withLockFile } from './lock-file.ts'
+import type { StoreKey } from './store-keys.ts'
+
+export interface EncryptedFilesOptions {
+  /** The folder to keep credentials in, made for its owner alone where it does not exist. */
+  directory: string
+  /** Where the key comes from: `passphrase`, `keyFile` or `keychain`. */
+  key: StoreKey
+}
+
+const magic = Buffer.from('JFC1')
+const ivBytes = 12
+const tagBytes = 16
+
+/**
+ * Keeps credentials on disk, one file each, encrypted with AES-256-GCM and readable to the owner alone. Any number of
+ * processes may share the folder.
+ */
+export function encryptedFiles({ directory, key }: EncryptedFilesOptions): CredentialStore {
+  const turns = new Turns()
+  let ready: Promise<Uint8Array> | undefined
+  const secret = (): Promise<Uint8Array> => {
+    ready ??= prepare(directory, key).catch((error) => {
+      ready = undefined
+      throw error
+    })
+    return ready
+  }
+  const pathOf = (name: string): string =>
+    join(directory, createHash('sha256').update(name).digest('hex').slice(0, 40))
+
+  return {
+    async get(name) {
+      const bytes = await secret()
+      const path = pathOf(name)
+      const sealed = await readFile(path).catch((error) => {
+        if (isCode(error, 'ENOENT')) return undefined
+        throw error
+      })
+      return sealed === undefined ? undefined : unseal(sealed, bytes, name, path)
+    },
+    async set(name, value) {
+      await replace(pathOf(name), seal(value, await secret(), name))
+    },
+    async delete(name) {
+      await rm(pathOf(name), { force: true })
+    },
+    async exclusive(name, work, signal) {
+      await secret()
+      const path = `${pathOf(name)}.lock`
+      return turns.take(name, () => withLockFile(path, work, signal), signal)
+    },
+  }
+}
+
+async function prepare(directory: string, key: StoreKey): Promise<Uint8Array> {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  return withLockFile(join(directory, 'key.lock'), () => key.load(directory))
+}
+
+/** A reader sees the old content or the new, whole. */
+async function replace(path: string, content: Uint8Array): Promise<void> {
+  const draft = `${path}.${randomBytes(8).toString('hex')}`
+  const file = await open(draft, 'wx', 0o600)
+  try {
+    await file.writeFile(content)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(draft, path).catch(async (error) => {
+    await rm(draft, { force: true })
+    throw error
+  })
+}
+
+/** The name is bound in, so that one file cannot stand in for another. */
+function seal(value: string, key: Uint8Array, name: string): Uint8Array {
+  const iv = randomBytes(ivBytes)
+  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.concat([magic, Buffer.from(name)]))
+  const text = Buffer.concat([cipher.update(value, 'utf8'), cipher.final()])
+  return Buffer.concat([magic, iv, text, cipher.getAuthTag()])
+}
+
+function unseal(sealed: Buffer, key: Uint8Array, name: string, path: string): string {
+  const textAt = magic.length + ivBytes
+  const tagAt = sealed.length - tagBytes
+  try {
+    if (tagAt < textAt || !sealed.subarray(0, magic.length).equals(magic))
+      throw new Error('not a sealed file')
+    const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(magic.length, textAt))
+      .setAAD(Buffer.concat([magic, Buffer.from(name)]))
+      .setAuthTag(sealed.subarray(tagAt))
+    return decipher.update(sealed.subarray(textAt, tagAt), undefined, 'utf8') + decipher.final('utf8')
+  } catch {
+    throw new McpError(
+      'INVALID',
+      `The saved credentials in ${path} cannot be read with this key. Give the passphrase or key they were saved with, or delete the file and log in again`,
+    )
+  }
+}

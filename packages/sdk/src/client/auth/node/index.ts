@@ -1,0 +1,8 @@
+export { openBrowser } from './browser.ts'
+export type { EncryptedFilesOptions } from './encrypted-files.ts'
+export { encryptedFiles } from './encrypted-files.ts'
+export type { LoopbackOptions } from './loopback.ts'
+export { loopback } from './loopback.ts'
+export { pinnedFetch } from './pinned-fetch.ts'
+export type { KeychainOptions, StoreKey } from './store-keys.ts'
+export { keychain, keyFile, passphrase } from './store-keys.ts'

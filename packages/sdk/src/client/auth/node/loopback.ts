@@ -1,0 +1,151 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { McpError } from '../../../jsonrpc/error.ts'
+import { orAborted } from '../../scope.ts'
+import type { Redirect, RedirectSession } from '../redirect.ts'
+import { openBrowser } from './browser.ts'
+
+export interface LoopbackOptions {
+  /**
+   * The port to listen on. Default: that of the last registration if it is free, else any free one. Clients that are
+   * registered by hand, or have a metadata document, may need a fixed one.
+   */
+  port?: number
+  /** The path the person comes back to. Default `/callback`. */
+  path?: string
+  /** How the redirect URI names this machine. Default `127.0.0.1`, where the listener is in either case. */
+  host?: '127.0.0.1' | 'localhost'
+  /** Opens the login page. Default: the person's browser. A failure only matters where there is no `onUrl`. */
+  open?: (url: URL) => Promise<void>
+  /** Hears of the login page, so that it can be printed for a person whose browser is elsewhere. */
+  onUrl?: (url: URL) => void
+  /** Milliseconds to wait for the person. Default 300 000. */
+  timeoutMs?: number
+}
+
+const page = (text: string): string =>
+  `<!doctype html><html lang="en"><meta charset="utf-8"><title>Login</title><p>${text}</p></html>`
+const done = page('That is all. You can close this window and go back to the application.')
+const stray = page('This page only takes the answer to a login that is going on.')
+
+/** A login in the person's own browser, which comes back to a listener on 127.0.0.1 that lives as long as the login. */
+export function loopback(options: LoopbackOptions = {}): Redirect {
+  const { path = '/callback', host = '127.0.0.1' } = options
+  return {
+    async begin(last) {
+      const server = createServer()
+      const port = await listen(server, options.port, portIn(last, host, path))
+      return new LoopbackSession(server, `http://${host}:${port}${path}`, options)
+    },
+  }
+}
+
+class LoopbackSession implements RedirectSession {
+  readonly uri: string
+  readonly #server: Server
+  readonly #options: LoopbackOptions
+
+  constructor(server: Server, uri: string, options: LoopbackOptions) {
+    this.#server = server
+    this.uri = uri
+    this.#options = options
+  }
+
+  async open(url: URL, signal: AbortSignal): Promise<URL> {
+    const { timeoutMs = 300_000, onUrl, open = openBrowser } = this.#options
+    const late = new AbortController()
+    const timer = setTimeout(() => {
+      late.abort(
+        new McpError(
+          'UNAUTHORIZED',
+          `Nobody came back from the login page within ${Math.round(timeoutMs / 1_000)} s. Try again, and finish the login in the browser`,
+        ),
+      )
+    }, timeoutMs)
+    const answer = this.#answer(url.searchParams.get('state'))
+    try {
+      onUrl?.(url)
+      await open(url).catch((error) => {
+        if (onUrl === undefined) throw error
+      })
+      return await orAborted(answer, AbortSignal.any([signal, late.signal]))
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve())
+      this.#server.closeIdleConnections()
+      // The browser may keep its connection; what it was sent must still get there.
+      setTimeout(() => this.#server.closeAllConnections(), 1_000).unref()
+    })
+  }
+
+  /** The first answer to this very login; everything else that comes is turned away and does not end the wait. */
+  #answer(state: string | null): Promise<URL> {
+    const own = new URL(this.uri)
+    return new Promise((resolve) => {
+      this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+        const url = URL.canParse(request.url ?? '', own) ? new URL(request.url ?? '', own) : undefined
+        const ours =
+          request.method === 'GET' &&
+          request.headers.host === own.host &&
+          url?.origin === own.origin &&
+          url.pathname === own.pathname &&
+          url.searchParams.get('state') === state
+        send(response, ours ? 200 : 400, ours ? done : stray)
+        if (ours) resolve(url)
+      })
+    })
+  }
+}
+
+/** What the browser shows holds nothing that came with the request. */
+function send(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    connection: 'close',
+  })
+  response.end(body)
+}
+
+function portIn(last: string | undefined, host: string, path: string): number | undefined {
+  if (last === undefined || !URL.canParse(last)) return undefined
+  const { protocol, hostname, port, pathname } = new URL(last)
+  return protocol === 'http:' && hostname === host && pathname === path && port !== ''
+    ? Number(port)
+    : undefined
+}
+
+async function listen(server: Server, fixed: number | undefined, last: number | undefined): Promise<number> {
+  for (const port of fixed === undefined ? [...(last === undefined ? [] : [last]), 0] : [fixed]) {
+    try {
+      return await tryListen(server, port)
+    } catch (cause) {
+      if (port === last && fixed === undefined) continue
+      throw new McpError(
+        'CONNECT_FAILED',
+        `The login needs port ${port} of this machine, and it cannot be listened on. Close what uses it, or choose another port`,
+        { cause },
+      )
+    }
+  }
+  throw new McpError('CONNECT_FAILED', 'No port of this machine can be listened on for the login')
+}
+
+function tryListen(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => {
+      server.off('error', reject)
+      const address = server.address()
+      if (address !== null && typeof address === 'object') resolve(address.port)
+      else reject(new Error('not a TCP port'))
+    })
+  })
+}

@@ -1,0 +1,342 @@
+import { McpError } from '../../jsonrpc/error.ts'
+import type { HttpAuth, Refusal } from '../../links/http-request.ts'
+import { challengesIn, type Wanted, wantedIn } from './challenge.ts'
+import { discover, type Target } from './discover.ts'
+import { type Described, describe, presumed } from './discover-server.ts'
+import { SharedWork } from './flight.ts'
+import type { Grant, Need } from './grant.ts'
+import { Network, type NetworkOptions, refused } from './network.ts'
+import { ProofKey } from './proof.ts'
+import { load, type Saved, save } from './saved.ts'
+import { Refusals, scopesFor } from './scopes.ts'
+import { type CredentialStore, memoryStore } from './store.ts'
+import { oauthError, type Tokens } from './tokens.ts'
+
+/** What every way of getting credentials takes. */
+export interface AuthOptions extends NetworkOptions {
+  /** Where tokens and registrations are kept. Default: in memory. */
+  store?: CredentialStore
+  /** Scopes to ask for at first. Default: those the server wants. Later ones are added to them. */
+  scopes?: readonly string[]
+  /** Bind tokens to a key (RFC 9449) and take no others. Default: only where the server insists. */
+  dpop?: boolean
+  /** Keeps the credentials of several accounts at one server apart. */
+  account?: string
+}
+
+/** Credentials for one server. */
+export interface Authorization extends HttpAuth {
+  /** Forgets the tokens for a server; the next request to it that needs some begins anew. */
+  forget(server: string | URL): Promise<void>
+}
+
+const renewEarlyMs = 15_000
+const renewAgainMs = 5_000
+const spent = new Set(['invalid_grant', 'invalid_client', 'unauthorized_client'])
+const noWants: Wanted = { resourceMetadata: undefined, scopes: undefined, error: undefined, dpop: false }
+
+/** Tokens of one server: sent along, renewed in time, and replaced when they are refused. */
+export class Session implements Authorization {
+  readonly #grant: Grant
+  readonly #options: AuthOptions
+  readonly #store: CredentialStore
+  readonly #renewing = new SharedWork()
+  readonly #replacing = new SharedWork()
+  readonly #inVain = new Refusals()
+  #server: URL | undefined
+  #net: Network | undefined
+  #loading: Promise<void> | undefined
+  #saved: Saved | undefined
+  #proof: ProofKey | undefined
+  #described: Described | undefined
+  /** A token nobody has accepted yet, and how it was come by. */
+  #unproven: { token: string; how: 'renewed' | 'obtained' } | undefined
+
+  constructor(grant: Grant, options: AuthOptions) {
+    this.#grant = grant
+    this.#options = options
+    this.#store = options.store ?? memoryStore()
+  }
+
+  async authorize({ method, url }: { method: string; url: URL }): Promise<Readonly<Record<string, string>>> {
+    const saved = await this.#current(this.#bind(url))
+    if (saved === undefined) return {}
+    const { accessToken: token } = saved
+    if (saved.tokenType === 'bearer' || this.#proof === undefined) return { authorization: `Bearer ${token}` }
+    return { authorization: `DPoP ${token}`, dpop: await this.#proof.sign(method, url, token) }
+  }
+
+  async refused(refusal: Refusal, signal: AbortSignal): Promise<boolean> {
+    const { status, headers, sent } = refusal
+    const server = this.#bind(refusal.url)
+    const wanted = wantedIn(challengesIn(headers.get('www-authenticate')))
+    const used = sent['authorization']?.replace(/^\S+ /, '')
+    this.#proof?.learn(server.origin, headers)
+    if (wanted.error === 'use_dpop_nonce') return this.#proof?.outdates(sent['dpop'], server.origin) === true
+    if (status === 403 && wanted.error !== 'insufficient_scope') return false
+    if (this.#changedSince(used)) return true
+    await this.#replacing.join((stop) => this.#replace(server, used, refusal, wanted, stop), signal)
+    return this.#changedSince(used)
+  }
+
+  answered(headers: Headers): void {
+    this.#unproven = undefined
+    if (this.#server !== undefined) this.#proof?.learn(this.#server.origin, headers)
+  }
+
+  async forget(server: string | URL): Promise<void> {
+    const url = new URL(server)
+    const key = this.#key(url)
+    await this.#store.exclusive(key, () => this.#store.delete(key))
+    if (this.#server?.href === url.href) this.#adopt(undefined)
+  }
+
+  /** One set of credentials serves one server: the first it is asked for. */
+  #bind(url: URL): URL {
+    this.#server ??= url
+    if (url.origin === this.#server.origin) return this.#server
+    throw new McpError(
+      'INVALID',
+      `These credentials are for ${this.#server.origin} and do not go to ${url.origin}. Make others for that server`,
+    )
+  }
+
+  #network(server: URL): Network {
+    this.#net ??= new Network(server, this.#options)
+    return this.#net
+  }
+
+  #key(server: URL): string {
+    return `${this.#grant.kind} ${this.#options.account ?? ''} ${server.href}`
+  }
+
+  /** Whether there is another token now than the one a request was sent with. */
+  #changedSince(used: string | undefined): boolean {
+    return this.#saved !== undefined && this.#saved.accessToken !== used
+  }
+
+  /** The token to send; renewed when its time is up. */
+  async #current(server: URL): Promise<Saved | undefined> {
+    this.#loading ??= load(this.#store, this.#key(server)).then(
+      (saved) => this.#adopt(saved),
+      (error) => {
+        this.#loading = undefined
+        throw error
+      },
+    )
+    await this.#loading
+    const saved = this.#saved
+    if (saved === undefined || !isDue(saved)) return saved
+    if (!this.#grant.canRenew(saved)) return isOver(saved) ? undefined : saved
+    try {
+      await this.#renewing.join((stop) => this.#renewDue(server, saved, stop))
+    } catch (error) {
+      if (isOver(saved)) throw error
+      if (this.#saved === saved) this.#saved = { ...saved, renewAt: Date.now() + renewAgainMs }
+    }
+    return this.#saved
+  }
+
+  async #renewDue(server: URL, due: Saved, signal: AbortSignal): Promise<void> {
+    const key = this.#key(server)
+    const work = async (): Promise<void> => {
+      const stored = await load(this.#store, key)
+      this.#adopt(stored)
+      const renewed = stored === undefined || (stored.accessToken !== due.accessToken && !isDue(stored))
+      if (renewed || !this.#grant.canRenew(stored)) return
+      const described = await this.#describe(stored, signal)
+      await this.#renew(server, stored, { ...described, ...aboutResource(stored) }, signal)
+    }
+    await this.#store.exclusive(key, work, signal)
+  }
+
+  async #describe({ issuer, presumed: unpublished }: Saved, signal: AbortSignal): Promise<Described> {
+    if (this.#described?.issuer === issuer) return this.#described
+    const found = unpublished ? presumed(issuer) : await describe(issuer, this.#networkNow(), signal)
+    if (found === undefined) throw refused(`The authorization server ${issuer} has no metadata any more`)
+    this.#described = found
+    return found
+  }
+
+  #networkNow(): Network {
+    if (this.#server === undefined) throw new McpError('INVALID', 'These credentials have no server yet')
+    return this.#network(this.#server)
+  }
+
+  /** Renews a saved token; it is gone afterwards if it can never be renewed again. */
+  async #renew(server: URL, stored: Saved, target: Target, signal: AbortSignal): Promise<void> {
+    const need = this.#need(server, target, stored.requested, this.#proofOf(stored), signal)
+    try {
+      await this.#keep(server, need, await this.#grant.renew(stored, need), 'renewed', stored)
+    } catch (error) {
+      const code = oauthError(error)
+      if (code === undefined || !spent.has(code) || !this.#grant.interactive) throw error
+      if (code !== 'invalid_grant') {
+        await this.#grant.disown?.(stored.issuer, stored.clientId, this.#store)
+      }
+      await this.#drop(server, stored)
+    }
+  }
+
+  /** Deletes tokens that turned out to be worthless, but never others that took their place meanwhile. */
+  async #drop(server: URL, worthless: Saved): Promise<void> {
+    const key = this.#key(server)
+    const stored = await load(this.#store, key)
+    const same =
+      stored?.accessToken === worthless.accessToken && stored.refreshToken === worthless.refreshToken
+    if (same) await this.#store.delete(key)
+    this.#adopt(same ? undefined : stored)
+  }
+
+  /** Finds another token than the refused one: a newer one of somebody else, a renewed one, or one of a new login. */
+  async #replace(
+    server: URL,
+    used: string | undefined,
+    { status, method, url, background }: Refusal,
+    wanted: Wanted,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const key = this.#key(server)
+    const work = async (): Promise<void> => {
+      const stored = await load(this.#store, key)
+      if (stored !== undefined && stored.accessToken !== used) return this.#adopt(stored)
+      const known = [...this.#grant.issuers, ...(stored === undefined ? [] : [stored.issuer])]
+      const target = await discover(server, wanted, this.#network(server), known, signal)
+      this.#described = target
+      const same = stored?.issuer === target.issuer && stored.resource === target.resource
+      const fresh = used !== undefined && this.#unproven?.token === used ? this.#unproven.how : undefined
+      if (
+        status === 401 &&
+        stored !== undefined &&
+        same &&
+        fresh === undefined &&
+        this.#grant.canRenew(stored)
+      ) {
+        await this.#renew(server, stored, target, signal)
+        if (this.#saved !== undefined) return
+      }
+      if (status === 401 && fresh !== undefined) this.#mayAskAgain(server, fresh)
+      if (background && this.#grant.interactive) throw refused(`${server.origin} wants a new login`)
+      const before = same ? stored.requested : []
+      await this.#obtain(server, status, `${method} ${url.pathname}`, { wanted, target, before }, signal)
+    }
+    await this.#store.exclusive(key, work, signal)
+  }
+
+  #mayAskAgain(server: URL, how: 'renewed' | 'obtained'): void {
+    if (how === 'renewed' && this.#grant.interactive) return
+    throw refused(
+      `${server.origin} refuses the token its own authorization server has just issued, so asking for another would not help. Tell whoever runs the server: it may expect another audience or issuer`,
+    )
+  }
+
+  async #obtain(
+    server: URL,
+    status: number,
+    operation: string,
+    { wanted, target, before }: { wanted: Wanted; target: Target; before: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { interactive } = this.#grant
+    const scopes = scopesFor(status, wanted, target, this.#options.scopes, before, interactive)
+    const operationKey = `${operation} ${(wanted.scopes ?? []).toSorted().join(' ')}`
+    if (status === 403 && this.#inVain.has(operationKey)) {
+      throw refused(
+        `${server.origin} does not allow this with the scopes ${JSON.stringify(scopes.join(' '))}, for which a login has just been made. The account may lack the permission: ask whoever runs the server, or use another account`,
+        undefined,
+        { scopes },
+      )
+    }
+    try {
+      const proof = this.#binds(target, wanted) ? await ProofKey.generate() : undefined
+      const need = this.#need(server, target, scopes, proof, signal)
+      await this.#keep(server, need, await this.#grant.obtain(need), 'obtained')
+      if (status === 403) this.#inVain.add(operationKey)
+    } catch (error) {
+      if (status === 403 && oauthError(error) === 'access_denied') this.#inVain.add(operationKey)
+      throw error
+    }
+  }
+
+  #binds(target: Target, wanted: Wanted): boolean {
+    if (this.#options.dpop !== true && !target.dpop && !wanted.dpop) return false
+    if (target.metadata.dpop_signing_alg_values_supported?.includes('ES256') === true) return true
+    throw refused(
+      `Tokens for this server are to be bound to a key, and the authorization server ${target.issuer} does not say that it can do that with ES256. Tell whoever runs it${this.#options.dpop === true ? ', or do without the option "dpop"' : ''}`,
+    )
+  }
+
+  #need(
+    server: URL,
+    target: Target,
+    scopes: readonly string[],
+    proof: ProofKey | undefined,
+    signal: AbortSignal,
+  ): Need {
+    return { target, scopes, network: this.#network(server), store: this.#store, proof, signal }
+  }
+
+  async #keep(
+    server: URL,
+    { target, scopes, proof }: Need,
+    tokens: Tokens,
+    how: 'renewed' | 'obtained',
+    before?: Saved,
+  ): Promise<void> {
+    const { clientId, accessToken, tokenType, expiresIn } = tokens
+    if ((tokenType === 'dpop') !== (proof !== undefined)) {
+      throw refused(
+        proof === undefined
+          ? `The authorization server ${target.issuer} issued a token that is bound to a key nobody gave it`
+          : `The authorization server ${target.issuer} did not bind its token to this client's key, as was asked. Tell whoever runs it`,
+      )
+    }
+    const refreshToken = tokens.refreshToken ?? before?.refreshToken
+    const saved: Saved = {
+      issuer: target.issuer,
+      presumed: target.presumed,
+      resource: target.resource,
+      clientId,
+      accessToken,
+      tokenType,
+      requested: scopes,
+      ...(refreshToken !== undefined && { refreshToken }),
+      ...(expiresIn !== undefined && lifetime(expiresIn)),
+      ...(proof !== undefined && { proofKey: proof.jwk }),
+    }
+    this.#proof = proof
+    await save(this.#store, this.#key(server), saved)
+    this.#adopt(saved)
+    this.#unproven = { token: accessToken, how }
+  }
+
+  #adopt(saved: Saved | undefined): void {
+    this.#proof = saved === undefined ? undefined : this.#proofOf(saved)
+    this.#saved = saved
+  }
+
+  #proofOf({ proofKey }: Saved): ProofKey | undefined {
+    if (proofKey === undefined) return undefined
+    return this.#proof?.jwk.x === proofKey.x ? this.#proof : new ProofKey(proofKey)
+  }
+}
+
+/** What a login says of its resource, where nothing has to be found out about it. */
+function aboutResource({ resource }: Saved): Pick<Target, 'resource' | 'scopes' | 'dpop'> {
+  return { resource, scopes: noWants.scopes, dpop: noWants.dpop }
+}
+
+/** Renewal comes a little before the end, but late in the life of a short one. */
+function lifetime(seconds: number): { expiresAt: number; renewAt: number } {
+  const ms = seconds * 1_000
+  const now = Date.now()
+  return { expiresAt: now + ms, renewAt: now + ms - Math.min(renewEarlyMs, ms / 4) }
+}
+
+function isDue({ renewAt }: Saved): boolean {
+  return renewAt !== undefined && Date.now() >= renewAt
+}
+
+function isOver({ expiresAt }: Saved): boolean {
+  return expiresAt !== undefined && Date.now() >= expiresAt
+}

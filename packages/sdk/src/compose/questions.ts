@@ -1,0 +1,143 @@
+import { canAsk, missingFor } from '../core/askable.ts'
+import type { Exchange, Peer } from '../core/exchange.ts'
+import { none } from '../core/live.ts'
+import { faultOf } from '../core/questions.ts'
+import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import type { JsonObject } from '../jsonrpc/message.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import type { CreateMessageParams, InputRequests, Question } from '../protocol/asking.ts'
+import type { ClientCapabilities } from '../protocol/capabilities.ts'
+import { isElicitSchema } from '../protocol/elicit.ts'
+import { withEndToEnd } from './meta.ts'
+
+const noMeta: ReadonlySet<string> = new Set()
+
+/**
+ * What an upstream server may be told that the client of an exchange can answer: what it declared, as far as its
+ * revision has it and this exchange can carry it, and nothing else.
+ */
+export function answerable(
+  { peer, asking }: Pick<Exchange, 'peer' | 'asking'>,
+  extensions: readonly string[],
+): ClientCapabilities {
+  if (asking !== none) return capabilitiesOf(peer, extensions)
+  const { extensions: spoken } = capabilitiesOf(peer, extensions)
+  return spoken === undefined ? {} : { extensions: spoken }
+}
+
+/** What a client declared, as far as its revision has it. */
+export function capabilitiesOf(peer: Peer, extensions: readonly string[]): ClientCapabilities {
+  const asks = questionsOf(peer)
+  const declared = peer.capabilities.extensions ?? {}
+  const spoken = extensions.filter((id) => Object.hasOwn(declared, id)).map((id) => [id, declared[id]])
+  return spoken.length === 0 ? asks : { ...asks, extensions: Object.fromEntries(spoken) }
+}
+
+function questionsOf(peer: Peer): ClientCapabilities {
+  const form = canAsk(peer, 'elicitation')
+  const url = canAsk(peer, 'elicitation.url')
+  const all: ClientCapabilities = {}
+  if (form || url) all.elicitation = { ...(form ? { form: {} } : {}), ...(url ? { url: {} } : {}) }
+  if (canAsk(peer, 'sampling')) {
+    all.sampling = {
+      ...(canAsk(peer, 'sampling.tools') ? { tools: {} } : {}),
+      ...(canAsk(peer, 'sampling.context') ? { context: {} } : {}),
+    }
+  }
+  if (canAsk(peer, 'roots')) all.roots = {}
+  return all
+}
+
+/** Whether any question can be answered. */
+export function answersAny({ elicitation, sampling, roots }: ClientCapabilities): boolean {
+  return elicitation !== undefined || sampling !== undefined || roots !== undefined
+}
+
+/**
+ * A question as an upstream server put it.
+ * @throws RpcError for one against the rules
+ */
+export function questionOf(method: unknown, params: unknown): Question {
+  const question = isObject(params) ? read(method, withEndToEnd(params, noMeta)) : undefined
+  if (question === undefined) throw refusedForm(`${String(method)} is none it knows, or lacks what it needs`)
+  const fault = faultOf(question)
+  if (fault !== undefined) throw refusedForm(fault)
+  return question
+}
+
+/** All questions of one `input_required` result, by their keys. */
+export function questionsIn(requests: unknown): InputRequests {
+  if (requests === undefined) return {}
+  if (!isObject(requests)) throw refusedForm('"inputRequests" is no object')
+  return Object.fromEntries(
+    Object.entries(requests).map(([key, request]) => {
+      if (!isObject(request)) throw refusedForm(`the question "${key}" is no request`)
+      return [key, questionOf(request['method'], request['params'] ?? {})]
+    }),
+  )
+}
+
+/** Puts a question of an upstream server to the client of a live exchange, and gives its own answer or error. */
+export async function askLive(
+  { peer }: Exchange,
+  relay: NonNullable<Exchange['asking']['relay']>,
+  question: Question,
+  signal: AbortSignal,
+): Promise<JsonObject> {
+  const missing = missingFor(peer, question)
+  if (missing !== undefined) {
+    throw new RpcError(
+      ErrorCode.InvalidRequest,
+      `The client behind this proxy cannot be asked this: it did not declare ${Object.keys(missing).join(', ')}`,
+    )
+  }
+  try {
+    const answer = await relay(question.method, peer.revision.question(question), { signal })
+    if (isObject(answer)) return withEndToEnd(answer, noMeta)
+  } catch (error) {
+    if (!(error instanceof McpError)) throw error
+    throw new RpcError(ErrorCode.InternalError, 'The client behind this proxy could not be asked')
+  }
+  throw new RpcError(ErrorCode.InternalError, 'The client behind this proxy gave an answer that is none')
+}
+
+function read(method: unknown, params: JsonObject): Question | undefined {
+  switch (method) {
+    case 'elicitation/create':
+      return form(params) ?? visit(params)
+    case 'sampling/createMessage':
+      return isSampling(params) ? { method, params } : undefined
+    case 'roots/list':
+      return { method, params: {} }
+    default:
+      return undefined
+  }
+}
+
+function form(params: JsonObject): Question | undefined {
+  const { mode = 'form', message, requestedSchema } = params
+  if (mode !== 'form' || typeof message !== 'string' || !isElicitSchema(requestedSchema)) return undefined
+  return { method: 'elicitation/create', params: { ...params, mode, message, requestedSchema } }
+}
+
+function visit(params: JsonObject): Question | undefined {
+  const { mode, message, url } = params
+  if (mode !== 'url' || typeof message !== 'string' || typeof url !== 'string') return undefined
+  return { method: 'elicitation/create', params: { ...params, mode, message, url } }
+}
+
+function isSampling(params: JsonObject): params is JsonObject & CreateMessageParams {
+  const { messages, maxTokens } = params
+  return (
+    typeof maxTokens === 'number' &&
+    Array.isArray(messages) &&
+    messages.every((message) => isObject(message) && typeof message['role'] === 'string')
+  )
+}
+
+function refusedForm(why: string): RpcError {
+  return new RpcError(
+    ErrorCode.InvalidParams,
+    `The upstream server asked in a form the protocol does not allow: ${why}`,
+  )
+}

@@ -1,0 +1,9 @@
+export type { TaskStatus } from '../record.ts'
+export type { TaskState } from './state.ts'
+export {
+  type ClientTask,
+  type Started,
+  type StartOptions,
+  type TasksClient,
+  tasksClient,
+} from './tasks-client.ts'

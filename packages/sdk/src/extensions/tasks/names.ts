@@ -1,0 +1,2 @@
+/** The identifier of this extension. */
+export const tasksExtension = 'io.modelcontextprotocol/tasks'

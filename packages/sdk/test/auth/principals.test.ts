@@ -1,0 +1,158 @@
+import { bearer, jwt } from '@jackfield/sdk/auth'
+import { connect } from '@jackfield/sdk/client'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { memory } from '../../src/links/memory.ts'
+import { faces, type Mounted, modern, session } from '../serve/http-support.ts'
+import { until } from '../serve/support.ts'
+import { as, authenticated, inSeconds, issuer, keys, mcp, mounted, shop, tokenOf } from './support.ts'
+
+const elsewhere = 'https://other-as.example.com'
+const alice = { sub: 'alice', scope: 'orders:read orders:write' }
+
+/** Others who show a token that is as good as Alice's. */
+const others: [string, object][] = [
+  ['another subject', { ...alice, sub: 'mallory' }],
+  ['the same subject of another issuer', { ...alice, iss: elsewhere }],
+  ['a client with her name', { ...alice, sub: undefined, client_id: 'alice' }],
+]
+
+/** Two issuers, each with subjects of its own. */
+const authenticate = bearer({
+  resource: mcp,
+  authorizationServers: [issuer, elsewhere],
+  verify: [jwt({ issuer, keys }), jwt({ issuer: elsewhere, keys })],
+})
+
+const header = async (claims: object) => as(await tokenOf({ ...claims }))
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe.each(faces)('over the %s face', (_face, mount) => {
+  describe.each(others)('%s', (_who, claims) => {
+    test('cannot use, read, resume or end a session', async () => {
+      const all = await mounted(mount, shop().server, { authenticate })
+      const mine = await session(all, '2025-11-25', await header(alice))
+      const theirs = await header(claims)
+      const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'whoami' } }
+      const answers = [
+        await mine.post(call, theirs),
+        await mine.post({ jsonrpc: '2.0', id: 1, result: {} }, theirs),
+        await mine.get(theirs),
+        await mine.get({ ...theirs, 'last-event-id': 'a-1_1' }),
+        await mine.send({ method: 'DELETE', headers: theirs }),
+        await mine.post([call], theirs),
+      ]
+      expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404, 404])
+      const unknown = await mine.post(call, { ...theirs, 'mcp-session-id': 'nothing' })
+      expect(await unknown.text()).toBe(await answers[0]?.text())
+      expect((await mine.call(2, 'whoami')).status).toBe(200)
+    })
+
+    test('cannot have a stream that was lost', async () => {
+      const { server } = shop()
+      const all = await mounted(mount, server, { authenticate })
+      const mine = await session(all, '2025-11-25', await header(alice))
+      const lost = await mine.call(1, 'sure')
+      await until(() => lost.events.length >= 2)
+      lost.drop()
+      const last = { 'last-event-id': lost.events[0]?.id }
+      const stolen = await mine.get({ ...last, ...(await header(claims)) })
+      expect(stolen.status).toBe(404)
+      const ownSession = await session(all, '2025-11-25', await header(claims))
+      const foreign = await ownSession.get(last)
+      expect([foreign.status, foreign.messages()]).toEqual([400, []])
+      const resumed = await mine.get(last)
+      await until(() => resumed.messages().length === 1)
+      expect(resumed.messages()).toMatchObject([{ method: 'elicitation/create' }])
+      resumed.drop()
+    })
+
+    test('cannot answer a question that was put to her', async () => {
+      const { server, ran } = shop()
+      const { send } = await mounted(mount, server, { authenticate })
+      const asked = await (await send(modern('tools/call', { name: 'sure' }, await header(alice)))).json()
+      const { requestState, inputRequests } = Object(asked['result'])
+      const [key = ''] = Object.keys(inputRequests)
+      const inputResponses = { [key]: { action: 'accept', content: { ok: true } } }
+      const retry = { name: 'sure', requestState, inputResponses }
+      const stolen = await (await send(modern('tools/call', retry, await header(claims)))).json()
+      expect(stolen).toMatchObject({ error: {} })
+      expect(ran).toEqual([])
+      const own = await (await send(modern('tools/call', retry, await header(alice)))).json()
+      expect(own).toMatchObject({ result: { content: [{ text: 'accept' }] } })
+    })
+
+    test('hears nothing of what she subscribed to', async () => {
+      const { server } = shop()
+      const all = await mounted(mount, server, { authenticate })
+      const mine = await session(all, '2025-11-25', await header(alice))
+      const theirs = await session(all, '2025-11-25', await header(claims))
+      const subscribe = {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'resources/subscribe',
+        params: { uri: 'shop://ledger' },
+      }
+      expect((await mine.post(subscribe)).status).toBe(200)
+      expect((await theirs.post({ ...subscribe, method: 'resources/unsubscribe' })).status).toBe(200)
+      const [heard, overheard] = [await mine.get(), await theirs.get()]
+      server.resourceUpdated('shop://ledger')
+      server.add({ prompts: {} })
+      server.remove({ tools: ['whoami'] })
+      await until(() => heard.messages().length === 2 && overheard.messages().length === 1)
+      expect(heard.messages().map(({ method }) => method)).toEqual([
+        'notifications/resources/updated',
+        'notifications/tools/list_changed',
+      ])
+      expect(overheard.messages().map(({ method }) => method)).toEqual(['notifications/tools/list_changed'])
+      heard.drop()
+      overheard.drop()
+    })
+  })
+
+  test('a token that expires in a session is refused, and the session goes on with a new one', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const all: Mounted = await mounted(mount, shop().server, {
+      authenticate: authenticated({ clockToleranceMs: 0 }),
+    })
+    const mine = await session(all, '2025-11-25', as(await tokenOf({ exp: inSeconds(60) })))
+    expect((await mine.call(1, 'whoami')).status).toBe(200)
+    vi.setSystemTime(Date.now() + 61_000)
+    const late = [await mine.call(2, 'whoami'), await mine.get(), await mine.end()]
+    expect(late.map(({ status }) => status)).toEqual([401, 401, 401])
+    const call = { jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name: 'whoami' } }
+    const renewed = await mine.post(call, as(await tokenOf({ exp: inSeconds(60) })))
+    expect(renewed.status).toBe(200)
+  })
+
+  test('a session of HTTP+SSE belongs to whoever opened its stream', async () => {
+    const all = await mounted(mount, shop().server, { authenticate, sse: '/sse' })
+    const stream = await all.send({ method: 'GET', path: '/sse', headers: await header(alice) })
+    await until(() => stream.events.length === 1)
+    const path = stream.events[0]?.data ?? ''
+    const body = { jsonrpc: '2.0', id: 1, method: 'ping' }
+    expect((await all.send({ path, body, headers: await header({ sub: 'mallory' }) })).status).toBe(404)
+    expect((await all.send({ path, body })).status).toBe(401)
+    stream.drop()
+  })
+})
+
+test.each(['2026-07-28', '2025-11-25'] as const)(
+  'on a connection of its own, a caller who lacks scopes is refused with an error (%s)',
+  async (revision) => {
+    const { server, ran } = shop()
+    const caller = { principal: 'bob', scopes: new Set<string>(), claims: {} }
+    const client = await connect(memory(server, { caller }), { revisions: [revision] })
+    const names = (await client.tools()).map(({ name }) => name)
+    expect(names).toEqual(['whoami', 'sure'])
+    await expect(client.call('refund', {})).rejects.toMatchObject({
+      code: -32600,
+      data: { scopes: ['orders:write', 'orders:read'] },
+    })
+    await expect(client.read('shop://ledger')).rejects.toMatchObject({ code: -32600 })
+    expect(ran).toEqual([])
+    await client.close()
+  },
+)

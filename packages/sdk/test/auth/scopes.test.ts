@@ -1,0 +1,198 @@
+import { defineServer, tool } from '@jackfield/sdk'
+import { connect } from '@jackfield/sdk/client'
+import { describe, expect, test } from 'vitest'
+import { memory } from '../../src/links/memory.ts'
+import { faces, modern, session, webFace } from '../serve/http-support.ts'
+import { initialize, until } from '../serve/support.ts'
+import { as, authenticated, challengeOf, eras, metadataUrl, mounted, shop, tokenOf } from './support.ts'
+
+const read = 'orders:read'
+const both = 'orders:read orders:write'
+
+/** Requests, what they need, and who may not make them. */
+const needing: [string, Record<string, unknown>, string][] = [
+  ['tools/call', { name: 'refund' }, 'orders:write orders:read'],
+  ['resources/read', { uri: 'shop://ledger' }, read],
+  ['resources/read', { uri: 'shop://orders/9' }, read],
+  ['prompts/get', { name: 'complain', arguments: { about: 'x' } }, read],
+  [
+    'completion/complete',
+    { ref: { type: 'ref/prompt', name: 'complain' }, argument: { name: 'about', value: '' } },
+    read,
+  ],
+  [
+    'completion/complete',
+    { ref: { type: 'ref/resource', uri: 'shop://orders/{id}' }, argument: { name: 'id', value: '' } },
+    read,
+  ],
+]
+
+/** What a list holds for whom. */
+const lists: [string, string, string[], string[]][] = [
+  ['tools/list', 'tools', ['whoami', 'sure'], ['refund', 'whoami', 'sure']],
+  ['resources/list', 'resources', ['hours'], ['ledger', 'hours', 'First']],
+  ['resources/templates/list', 'resourceTemplates', [], ['order']],
+  ['prompts/list', 'prompts', ['greet'], ['complain', 'greet']],
+]
+
+function namesIn(value: unknown): unknown[] {
+  return Array.isArray(value) ? value.map(({ name }) => name) : []
+}
+
+describe.each(faces)('over the %s face', (_face, mount) => {
+  describe.each(eras)('on %s', (era, request) => {
+    test.each(needing)('%s %j needs %s', async (method, params, scope) => {
+      const { server, ran } = shop()
+      const { send } = await mounted(mount, server, { authenticate: authenticated() })
+      const refused = await request(send, as(await tokenOf({ scope: 'orders:write' })), method, params)
+      expect(refused.status).toBe(403)
+      expect(challengeOf(refused)).toMatchObject({
+        scheme: 'Bearer',
+        params: { error: 'insufficient_scope', scope, resource_metadata: metadataUrl },
+      })
+      expect(await refused.json()).toMatchObject({ id: 1, error: {} })
+      expect(ran).toEqual([])
+      const allowed = await request(send, as(await tokenOf({ scope: both })), method, params)
+      expect(allowed.status).toBe(200)
+      expect(await allowed.json()).toMatchObject({ result: {} })
+    })
+
+    test.each(lists)('%s shows what its caller may use', async (method, member, few, all) => {
+      const { server } = shop()
+      const { send } = await mounted(mount, server, { authenticate: authenticated() })
+      for (const [scope, names] of [
+        ['', few],
+        [both, all],
+      ] as const) {
+        const { result } = await (await request(send, as(await tokenOf({ scope })), method)).json()
+        expect(namesIn(Object(result)[member])).toEqual(names)
+        if (era === '2026-07-28') expect(result).toMatchObject({ ttlMs: 1000, cacheScope: 'private' })
+      }
+    })
+  })
+
+  test('every message of a batch is looked at before any of them runs', async () => {
+    const { server, ran } = shop()
+    const mountedServer = await mounted(mount, server, { authenticate: authenticated() })
+    const client = await session(mountedServer, '2025-03-26', as(await tokenOf()))
+    const call = (id: number, method: string, params: object) => ({ jsonrpc: '2.0', id, method, params })
+    const answer = await client.post([
+      call(1, 'tools/call', { name: 'whoami' }),
+      call(2, 'tools/call', { name: 'refund' }),
+      call(3, 'resources/read', { uri: 'shop://ledger' }),
+    ])
+    expect(answer.status).toBe(403)
+    expect(challengeOf(answer).params['scope']).toBe('orders:write orders:read')
+    expect(ran).toEqual([])
+  })
+
+  test('a session cannot subscribe to what its caller may not read', async () => {
+    const { server } = shop()
+    const all = await mounted(mount, server, { authenticate: authenticated() })
+    const client = await session(all, '2025-11-25', as(await tokenOf()))
+    const subscribe = (uri: string) =>
+      client.post({ jsonrpc: '2.0', id: 5, method: 'resources/subscribe', params: { uri } })
+    expect((await subscribe('shop://ledger')).status).toBe(403)
+    expect((await subscribe('shop://orders/3')).status).toBe(403)
+    expect((await subscribe('shop://hours')).status).toBe(200)
+  })
+
+  test('a stateless subscription leaves out what its caller may not read', async () => {
+    const { server } = shop()
+    const { send } = await mounted(mount, server, { authenticate: authenticated() })
+    const resourceSubscriptions = ['shop://ledger', 'shop://hours', 'shop://orders/1']
+    const params = { notifications: { toolsListChanged: true, resourceSubscriptions } }
+    const answer = await send(modern('subscriptions/listen', params, as(await tokenOf())))
+    await until(() => answer.messages().length === 1)
+    server.resourceUpdated('shop://ledger')
+    server.resourceUpdated('shop://orders/1')
+    server.resourceUpdated('shop://hours')
+    await until(() => answer.messages().length === 2)
+    expect(answer.messages()).toMatchObject([
+      { params: { notifications: { resourceSubscriptions: ['shop://hours'] } } },
+      { params: { uri: 'shop://hours' } },
+    ])
+    answer.drop()
+  })
+
+  test('each request of a session may do what its own token allows', async () => {
+    const { server, ran } = shop()
+    const all = await mounted(mount, server, { authenticate: authenticated() })
+    const client = await session(all, '2025-11-25', as(await tokenOf({ scope: both })))
+    expect((await client.call(1, 'refund')).status).toBe(200)
+    const narrowed = { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'refund' } }
+    expect((await client.post(narrowed, as(await tokenOf({ scope: read })))).status).toBe(403)
+    expect(ran).toEqual(['refund'])
+  })
+
+  test('without authenticate nobody may use what needs a scope, and the operator is told', async () => {
+    const warnings: string[] = []
+    const { server, ran } = shop()
+    const { send } = await mounted(mount, server, { onWarning: (message) => warnings.push(message) })
+    expect(warnings.filter((message) => message.includes('authenticate'))).toHaveLength(1)
+    const answer = await send(modern('tools/call', { name: 'refund' }))
+    expect(answer.status).toBe(403)
+    expect(answer.header('www-authenticate')).toBeUndefined()
+    expect(ran).toEqual([])
+    const { result } = await (await send(modern('tools/list'))).json()
+    expect(namesIn(Object(result).tools)).toEqual(['whoami', 'sure'])
+  })
+
+  test('the HTTP+SSE transport looks at scopes as well', async () => {
+    const { server, ran } = shop()
+    const all = await mounted(mount, server, { authenticate: authenticated(), sse: '/sse' })
+    const headers = as(await tokenOf())
+    const stream = await all.send({ method: 'GET', path: '/sse', headers })
+    await until(() => stream.events.length === 1)
+    const path = stream.events[0]?.data ?? ''
+    expect((await all.send({ path, headers, body: initialize('2024-11-05') })).status).toBe(202)
+    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'refund' } }
+    expect((await all.send({ path, headers, body: call })).status).toBe(403)
+    expect(ran).toEqual([])
+    stream.drop()
+  })
+})
+
+test('what a resource needs decides who may keep it', async () => {
+  const { server } = shop()
+  const { send } = await mounted(webFace, server, { authenticate: authenticated() })
+  const headers = as(await tokenOf({ scope: read }))
+  const scopeOf = async (uri: string) =>
+    Object((await (await send(modern('resources/read', { uri }, headers))).json())['result']).cacheScope
+  expect(await scopeOf('shop://ledger')).toBe('private')
+  expect(await scopeOf('shop://hours')).toBe('public')
+})
+
+test('a server without scopes keeps its lists public', async () => {
+  const open = defineServer({
+    name: 'open',
+    version: '1.0.0',
+    cache: { cacheScope: 'public' },
+    tools: { hello: tool({ run: () => 'hello' }) },
+  })
+  const { send } = await mounted(webFace, open, {})
+  expect(await (await send(modern('tools/list'))).json()).toMatchObject({ result: { cacheScope: 'public' } })
+  expect(open.scopes).toEqual([])
+})
+
+test('whoever started the server may use all of it', async () => {
+  const { server } = shop()
+  const client = await connect(memory(server))
+  const tools = await client.tools()
+  expect(tools.map(({ name }) => name)).toEqual(['refund', 'whoami', 'sure'])
+  expect(await client.call('refund', {})).toMatchObject({ content: [{ text: 'refunded' }] })
+  await client.close()
+})
+
+test('definitions that come and go change what is needed', () => {
+  const { server } = shop()
+  expect(server.scopesFor('tools/call', { name: 'whoami' })).toEqual([])
+  server.add({ tools: { whoami: tool({ scopes: ['admin', 'admin'], run: () => '' }) } })
+  expect(server.scopesFor('tools/call', { name: 'whoami' })).toEqual(['admin'])
+  expect(server.scopes).toContain('admin')
+  server.remove({ tools: ['whoami'] })
+  expect(server.scopes).not.toContain('admin')
+  expect(() => server.add({ tools: { bad: tool({ scopes: ['a b'], run: () => '' }) } })).toThrow(
+    expect.objectContaining({ code: 'INVALID' }),
+  )
+})

@@ -1,0 +1,65 @@
+import { createRemoteJWKSet, jwtVerify } from 'jose'
+import { expect, it, onTestFinished } from 'vitest'
+import { type AuthorizationServer, startAuthorizationServer } from '../auth-support/authorization-server.ts'
+import { open, person, type World, world } from './support/world.ts'
+
+/** A world whose tokens come from an authorization server that others wrote. */
+async function realWorld(as: AuthorizationServer): Promise<World> {
+  onTestFinished(() => as.close())
+  const one = await world()
+  as.addResource(one.url, { scopes: ['read', 'write'] })
+  const keys = createRemoteJWKSet(new URL(`${as.issuer}/jwks`))
+  one.resource = { resource: one.url, authorization_servers: [as.issuer], scopes_supported: ['read'] }
+  one.allows = async (token, { method }) => {
+    const checked = await jwtVerify(token, keys, { issuer: as.issuer, audience: one.url }).catch(
+      () => undefined,
+    )
+    if (checked === undefined) return false
+    const scopes = String(checked.payload['scope']).split(' ')
+    const wanted = method === 'tools/call' ? 'write' : 'read'
+    return scopes.includes(wanted) || `Bearer error="insufficient_scope", scope="${wanted}"`
+  }
+  return one
+}
+
+it('logs in, renews and steps up at an authorization server that others wrote', async () => {
+  const as = await startAuthorizationServer({ path: '/tenant', lifetimes: { accessToken: 1 } })
+  const one = await realWorld(as)
+  const { auth, opened } = person()
+  const client = await open(one, auth)
+  await Promise.all(Array.from({ length: 10 }, () => client.call('x')))
+  expect(opened).toHaveLength(2)
+  expect(
+    as.grants.filter(({ grantType }) => grantType === 'authorization_code').map(({ scope }) => scope),
+  ).toEqual([expect.stringContaining('read'), expect.stringMatching(/read.*write|write.*read/)])
+  await expect
+    .poll(
+      async () => {
+        await client.call('x')
+        return as.grants.at(-1)?.grantType
+      },
+      { timeout: 10_000 },
+    )
+    .toBe('refresh_token')
+  expect(opened).toHaveLength(2)
+})
+
+it('binds tokens to a key, with a nonce, at an authorization server that others wrote', async () => {
+  const as = await startAuthorizationServer({ dpopNonces: true })
+  const one = await realWorld(as)
+  const { auth, opened } = person({ dpop: true })
+  const client = await open(one, auth)
+  await client.call('x')
+  expect(opened).toHaveLength(2)
+  expect(one.calls[0]?.headers.authorization).toMatch(/^DPoP /)
+})
+
+it('is told of a person who refuses', async () => {
+  const as = await startAuthorizationServer()
+  const one = await realWorld(as)
+  as.denies = true
+  await expect(open(one, person().auth)).rejects.toMatchObject({
+    code: 'UNAUTHORIZED',
+    details: { error: 'access_denied', issuer: as.issuer },
+  })
+})

@@ -1,0 +1,309 @@
+import { describe, expect, it } from 'vitest'
+import { memoryStore, oauth } from '../../src/client/auth/index.ts'
+import { authority } from './support/authority.ts'
+import { json } from './support/server.ts'
+import { open, person, world } from './support/world.ts'
+
+describe('a login', () => {
+  it('asks with PKCE, state, resource and scopes, and gets the call through', async () => {
+    const one = await world()
+    one.challenge = 'Bearer scope="read  write read"'
+    const { auth, opened } = person()
+    const client = await open(one, auth)
+    await client.call('x')
+    const [page] = opened
+    expect(Object.fromEntries(page?.searchParams ?? [])).toEqual({
+      response_type: 'code',
+      client_id: 'client-1',
+      redirect_uri: 'http://127.0.0.1:3456/callback',
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge_method: 'S256',
+      state: expect.stringMatching(/^[\w-]{22,}$/),
+      resource: one.url,
+      scope: 'read write',
+    })
+    expect(one.calls[0]?.headers.authorization).toMatch(/^Bearer access-\d+-secret$/)
+    expect(one.seen.every(({ url }) => !url.search.includes('secret'))).toBe(true)
+  })
+
+  it('asks for other secrets each time', async () => {
+    const one = await world()
+    const { auth, opened } = person()
+    const client = await open(one, auth)
+    await auth.forget(one.url)
+    await client.call('x')
+    const [first, second] = opened.map(({ searchParams }) => [
+      searchParams.get('state'),
+      searchParams.get('code_challenge'),
+    ])
+    expect(second?.some((value) => first?.includes(value))).toBe(false)
+  })
+
+  it.each([
+    ['the challenge names', 'Bearer scope="a b"', ['c'], undefined, 'a b'],
+    ['the resource names, where the challenge names none', 'Bearer', ['c', 'd'], undefined, 'c d'],
+    ['nobody names', 'Bearer', undefined, undefined, null],
+    [
+      'the challenge names, and lasting access where it can be had',
+      'Bearer scope="a"',
+      undefined,
+      ['a', 'offline_access'],
+      'a offline_access',
+    ],
+    ['nobody names, though lasting access could be had', 'Bearer', undefined, ['offline_access'], null],
+  ])('asks for the scopes %s', async (_, challenge, ofResource, ofServer, asked) => {
+    const one = await world()
+    one.challenge = challenge
+    one.resource = { ...one.resource, scopes_supported: ofResource }
+    one.as.metadata = { scopes_supported: ofServer }
+    const { auth, opened } = person()
+    await open(one, auth)
+    expect(opened[0]?.searchParams.get('scope')).toBe(asked)
+  })
+
+  it('does not begin where PKCE is not supported', async () => {
+    for (const methods of [undefined, [], ['plain']]) {
+      const one = await world()
+      one.as.metadata = { code_challenge_methods_supported: methods }
+      const { auth, opened } = person()
+      await expect(open(one, auth)).rejects.toThrow(/PKCE/)
+      expect(opened).toEqual([])
+      expect(one.as.at('/register')).toEqual([])
+    }
+  })
+
+  it('is not asked for again by a call that only was told no', async () => {
+    const one = await world()
+    const { auth, opened } = person()
+    const client = await open(one, auth)
+    one.allows = (token, { method }) =>
+      one.as.good.has(token) && (method !== 'tools/call' || 'Bearer error="other"')
+    await expect(client.call('x')).rejects.toMatchObject({ code: 'UNAUTHORIZED', details: { status: 403 } })
+    expect(opened).toHaveLength(1)
+  })
+
+  it('is not repeated for a server that refuses what its own authorization server issues', async () => {
+    const one = await world()
+    one.allows = () => false
+    const { auth, opened } = person()
+    await expect(open(one, auth)).rejects.toThrow(
+      /refuses the token its own authorization server has just issued/,
+    )
+    expect(opened).toHaveLength(1)
+  })
+
+  it('may take longer than connecting or a call may', async () => {
+    const one = await world()
+    const slow = { connectTimeoutMs: 400, probeTimeoutMs: 200, timeoutMs: 400 }
+    const { auth, opened } = person()
+    const patient = oauth({
+      client: { name: 'test' },
+      redirect: {
+        begin: async () => ({
+          uri: 'http://127.0.0.1:3456/callback',
+          async open(url) {
+            opened.push(url)
+            await new Promise((resolve) => setTimeout(resolve, 700))
+            const { headers } = await fetch(url, { redirect: 'manual' })
+            return new URL(headers.get('location') ?? '')
+          },
+          close: async () => {},
+        }),
+      },
+    })
+    const client = await open(one, patient, { ...slow, revisions: ['2026-07-28', '2025-11-25'] })
+    expect(one.seen.some(({ body }) => body.includes('"initialize"'))).toBe(false)
+    await patient.forget(one.url)
+    await client.call('x')
+    expect(opened).toHaveLength(2)
+    await auth.forget(one.url)
+  })
+
+  it('ends when the only call that waits for it is given up', async () => {
+    const one = await world()
+    let gaveUp = false
+    let closed = false
+    const auth = oauth({
+      client: { name: 'test' },
+      redirect: {
+        begin: async () => ({
+          uri: 'http://127.0.0.1:3456/callback',
+          open: (_, signal) =>
+            new Promise((_, reject) => {
+              signal.addEventListener('abort', () => {
+                gaveUp = true
+                reject(signal.reason)
+              })
+              stop.abort()
+            }),
+          close: async () => {
+            closed = true
+          },
+        }),
+      },
+    })
+    const stop = new AbortController()
+    await expect(open(one, auth, { signal: stop.signal })).rejects.toMatchObject({ code: 'CANCELLED' })
+    await expect.poll(() => [gaveUp, closed]).toEqual([true, true])
+  })
+})
+
+describe('the answer to a login', () => {
+  const foreign = 'https://honest.example'
+
+  it.each([
+    ['advertised and right', true, (issuer: string) => issuer, true],
+    ['advertised and missing', true, () => undefined, false],
+    ['not advertised and right', false, (issuer: string) => issuer, true],
+    ['not advertised and missing', false, () => undefined, true],
+    ['advertised and another', true, () => foreign, false],
+    ['not advertised and another', false, () => foreign, false],
+    ['another case', true, (issuer: string) => issuer.replace('http', 'HTTP'), false],
+    ['a slash more', false, (issuer: string) => `${issuer}/`, false],
+    ['encoded', true, (issuer: string) => issuer.replace('1', '%31'), false],
+    ['empty', false, () => '', false],
+  ])('is judged by its issuer: %s', async (_, advertised, iss, good) => {
+    const one = await world()
+    one.as.metadata = { authorization_response_iss_parameter_supported: advertised }
+    one.as.callback = { iss: iss(one.as.issuer) }
+    const opening = open(one, person().auth)
+    if (good) await opening
+    else await expect(opening).rejects.toThrow(/should come from the authorization server/)
+    expect(one.as.at('/token')).toHaveLength(good ? 1 : 0)
+  })
+
+  it('of another issuer shows nothing of the error it tells', async () => {
+    const one = await world()
+    one.as.callback = { iss: foreign, code: undefined, error: 'access_denied', error_description: 'CANARY' }
+    const error = await open(one, person().auth).catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ code: 'UNAUTHORIZED' })
+    expect(String(error)).not.toMatch(/CANARY|access_denied|honest/)
+  })
+
+  it.each([
+    ['another state', { state: 'other' }],
+    ['no state', { state: undefined }],
+    ['no code', { code: undefined }],
+    ['an empty code', { code: '' }],
+  ])('with %s is not used', async (_, callback) => {
+    const one = await world()
+    one.as.callback = callback
+    await expect(open(one, person().auth)).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
+    expect(one.as.at('/token')).toEqual([])
+  })
+
+  it('that is a refusal says so, and what to do', async () => {
+    const one = await world()
+    one.as.callback = { code: undefined, error: 'access_denied', error_description: 'not\u0007today' }
+    await expect(open(one, person().auth)).rejects.toMatchObject({
+      code: 'UNAUTHORIZED',
+      message: expect.stringMatching(
+        /refused the login: access_denied \(not today\)\. Log in again and allow/,
+      ),
+      details: { error: 'access_denied', issuer: one.as.issuer },
+    })
+  })
+})
+
+describe('the client', () => {
+  it('is its metadata document where that is supported', async () => {
+    const one = await world()
+    one.as.metadata = { client_id_metadata_document_supported: true }
+    const metadataUrl = 'https://client.example/me.json'
+    const { auth, opened } = person({ client: { name: 'test', metadataUrl } })
+    await open(one, auth)
+    expect(opened[0]?.searchParams.get('client_id')).toBe(metadataUrl)
+    expect(one.as.at('/token')[0]?.params.get('client_id')).toBe(metadataUrl)
+    expect(one.as.at('/register')).toEqual([])
+  })
+
+  it.each(['http://client.example/me.json', 'https://client.example/', 'https://client.example/a#b', 'x'])(
+    'cannot have its metadata document at %s',
+    (metadataUrl) => {
+      expect(() => person({ client: { name: 'test', metadataUrl } })).toThrow(/metadataUrl/)
+    },
+  )
+
+  it('registers itself as what it is, once for one issuer and redirect URI', async () => {
+    const [one, two] = [await world(), await world()]
+    two.as.close()
+    two.resource = { resource: two.url, authorization_servers: [one.as.issuer] }
+    two.allows = (token) => one.as.good.has(token)
+    const store = memoryStore()
+    await open(one, person({ store }).auth)
+    await open(two, person({ store }).auth)
+    const [asked, ...more] = one.as.at('/register')
+    expect(more).toEqual([])
+    expect(JSON.parse(asked?.body ?? '')).toEqual({
+      client_name: 'test',
+      redirect_uris: ['http://127.0.0.1:3456/callback'],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      application_type: 'native',
+    })
+  })
+
+  it('says what the authorization server has against its registration', async () => {
+    const one = await world()
+    one.as.onRegister = ({ res }) => {
+      json(res, { error: 'invalid_redirect_uri', error_description: 'no loopback here' }, 400)
+      return true
+    }
+    await expect(open(one, person().auth)).rejects.toThrow(
+      /refused to register this client, as a native one with the redirect URI \S+, invalid_redirect_uri|invalid_redirect_uri \(no loopback here\)/,
+    )
+  })
+
+  it('is asked for where it can neither register nor be looked up', async () => {
+    const one = await world()
+    one.as.metadata = { registration_endpoint: undefined }
+    await expect(open(one, person().auth)).rejects.toThrow(/Register one there by hand.*client\.registered/)
+  })
+
+  it('that was registered by hand stays with its issuer', async () => {
+    const one = await world()
+    const registered = { issuer: 'https://other.example', clientId: 'by-hand', clientSecret: 'CANARY' }
+    const { auth, opened } = person({ client: { name: 'test', registered } })
+    await expect(open(one, auth)).rejects.toThrow(one.as.issuer)
+    expect(opened).toEqual([])
+    expect(
+      one.as.seen.every(({ body, headers }) => !`${body}${headers.authorization}`.includes('CANARY')),
+    ).toBe(true)
+  })
+
+  it.each([
+    ['client_secret_basic', ['client_secret_basic', 'client_secret_post'], true],
+    ['client_secret_post', ['client_secret_post'], false],
+    ['client_secret_basic', undefined, true],
+  ])('proves itself by %s where %j is supported', async (_, supported, basic) => {
+    const one = await world()
+    one.as.metadata = { token_endpoint_auth_methods_supported: supported }
+    const registered = { issuer: one.as.issuer, clientId: 'by-hand', clientSecret: 'a:b%c' }
+    await open(one, person({ client: { name: 'test', registered } }).auth)
+    const { headers, params } = one.as.at('/token')[0] ?? {}
+    const sent = Buffer.from(headers?.authorization?.slice('Basic '.length) ?? '', 'base64').toString()
+    expect(sent).toBe(basic ? 'by-hand:a%3Ab%25c' : '')
+    expect(params?.get('client_secret')).toBe(basic ? null : 'a:b%c')
+  })
+
+  it('has nothing to do with a new authorization server but what it registers there', async () => {
+    const one = await world()
+    const second = await authority()
+    const { auth, opened } = person()
+    const client = await open(one, auth)
+    const first = opened[0]?.searchParams.get('client_id')
+    one.resource = { resource: one.url, authorization_servers: [second.issuer] }
+    one.allows = (token) => second.good.has(token)
+    second.onRegister = ({ res }) => {
+      json(res, { client_id: 'of-the-second' }, 201)
+      return true
+    }
+    await client.call('x')
+    second.close()
+    const said = second.seen.map(({ url, body }) => `${url.search} ${body}`).join(' ')
+    expect(said).toContain('of-the-second')
+    expect(said).not.toContain(first)
+    expect(said).not.toContain(one.as.refreshable.values().next().value)
+  })
+})

@@ -1,0 +1,276 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { connect, http } from '@jackfield/sdk/client'
+import { oauth } from '@jackfield/sdk/client/auth'
+import { pinnedFetch } from '@jackfield/sdk/client/auth/node'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { json } from './support/server.ts'
+import { agreeing, open, person, world } from './support/world.ts'
+
+interface Web {
+  /** Documents by URL; a text is where a URL redirects to. */
+  pages: Record<string, object | string>
+  /** What host names stand for. Default: a public address. */
+  names?: Record<string, string[]>
+  server?: string
+}
+
+/** Connects to a server on a web that exists only here, and tells which URLs were asked for besides it. */
+async function visit({ pages, names = {}, server = 'https://mcp.example/mcp' }: Web) {
+  const asked: string[] = []
+  const redirect = agreeing()
+  const answer = async (url: URL): Promise<Response> => {
+    asked.push(url.href)
+    const page = pages[url.href]
+    if (page === undefined) return new Response('{}', { status: 404 })
+    if (typeof page === 'string') return new Response(null, { status: 302, headers: { location: page } })
+    return Response.json(page)
+  }
+  const auth = oauth({
+    client: { name: 'test' },
+    redirect,
+    fetch: answer,
+    lookup: async (name) => names[name] ?? ['93.184.215.14'],
+  })
+  const refusing = async (): Promise<Response> =>
+    new Response('', { status: 401, headers: pages['challenge'] as HeadersInit })
+  const error = await connect(http(server, { auth, fetch: refusing })).catch((reason: unknown) => reason)
+  return { asked, error, opened: redirect.opened }
+}
+
+const prm = 'https://mcp.example/.well-known/oauth-protected-resource/mcp'
+const described = (issuer: string): object => ({
+  issuer,
+  authorization_endpoint: `${issuer}/authorize`,
+  token_endpoint: `${issuer}/token`,
+  registration_endpoint: `${issuer}/register`,
+  code_challenge_methods_supported: ['S256'],
+})
+const as = 'https://as.example'
+const asPlace = `${as}/.well-known/oauth-authorization-server`
+const sound: Record<string, object | string> = {
+  [prm]: { resource: 'https://mcp.example/mcp', authorization_servers: [as] },
+  [asPlace]: described(as),
+}
+
+const inside = [
+  'https://127.0.0.1',
+  'https://127.1',
+  'https://2130706433',
+  'https://0x7f000001',
+  'https://0177.0.0.1',
+  'https://localhost',
+  'https://localhost.',
+  'https://a.localhost',
+  'https://[::1]',
+  'https://[0:0:0:0:0:0:0:1]',
+  'https://[::ffff:127.0.0.1]',
+  'https://[::ffff:7f00:1]',
+  'https://[::127.0.0.1]',
+  'https://0.0.0.0',
+  'https://0',
+  'https://[::]',
+  'https://10.0.0.1',
+  'https://172.16.0.1',
+  'https://172.31.255.255',
+  'https://192.168.1.1',
+  'https://100.64.0.1',
+  'https://198.18.0.1',
+  'https://169.254.169.254',
+  'https://0xa9fea9fe',
+  'https://2852039166',
+  'https://[::ffff:169.254.169.254]',
+  'https://[64:ff9b::169.254.169.254]',
+  'https://[64:ff9b:1::1]',
+  'https://[2002:a9fe:a9fe::]',
+  'https://[2002:7f00:1::1]',
+  'https://[2001::1]',
+  'https://[fe80::1]',
+  'https://[fec0::1]',
+  'https://[fc00::1]',
+  'https://[fd00:ec2::254]',
+  'https://[ff02::1]',
+  'https://[100::1]',
+  'https://100.100.100.200',
+  'https://168.63.129.16',
+  'https://192.0.0.192',
+  'https://224.0.0.1',
+  'https://255.255.255.255',
+  'https://metadata.google.internal',
+]
+const wrongScheme = [
+  'http://as.example',
+  'ftp://as.example',
+  'file:///etc/passwd',
+  'javascript:alert(1)',
+  'data:,x',
+]
+
+describe('a server on the Internet cannot make the client ask for', () => {
+  it.each([...inside, ...wrongScheme])('%s', async (base) => {
+    const reached = (urls: string[]): string[] =>
+      urls.filter((url) => !/^https:\/\/(?:mcp|as)\.example\//.test(url))
+    const at = base.startsWith('http') ? `${base}/x` : base
+
+    const challenge = { 'www-authenticate': `Bearer resource_metadata="${at}"` }
+    const byChallenge = await visit({ pages: { challenge } })
+    expect(byChallenge.error).toMatchObject({ code: 'UNAUTHORIZED' })
+    expect(byChallenge.asked).toEqual([])
+
+    const byIssuer = await visit({
+      pages: { [prm]: { resource: 'https://mcp.example/mcp', authorization_servers: [at] } },
+    })
+    expect(byIssuer.error).toMatchObject({ code: 'UNAUTHORIZED' })
+    expect(byIssuer.asked).toEqual([prm])
+
+    for (const name of ['authorization_endpoint', 'token_endpoint', 'registration_endpoint']) {
+      const one = await visit({ pages: { ...sound, [asPlace]: { ...described(as), [name]: at } } })
+      expect(one.error).toMatchObject({ code: 'UNAUTHORIZED' })
+      expect(reached(one.asked)).toEqual([])
+      expect(one.opened).toEqual([])
+    }
+
+    const byRedirect = await visit({ pages: { [prm]: at } })
+    expect(byRedirect.error).toMatchObject({ code: 'UNAUTHORIZED' })
+    expect(byRedirect.asked).toEqual([prm])
+  })
+
+  it.each([
+    ['a private', ['10.1.2.3']],
+    ['a loopback', ['127.0.0.1']],
+    ['a metadata', ['169.254.169.254']],
+    ['a mapped private', ['::ffff:10.0.0.1']],
+    ['one private and one public', ['93.184.215.14', '10.0.0.1']],
+    ['no', []],
+  ])('a name that stands for %s address', async (_, addresses) => {
+    const { asked, error } = await visit({ pages: sound, names: { 'as.example': addresses } })
+    expect(error).toMatchObject({ code: 'UNAUTHORIZED', message: expect.stringContaining('as.example') })
+    expect(asked).toEqual([prm])
+  })
+})
+
+describe('a server in a private network', () => {
+  const server = 'https://mcp.corp.example/mcp'
+  const place = 'https://mcp.corp.example/.well-known/oauth-protected-resource/mcp'
+  const pages = (issuer: string): Record<string, object | string> => ({
+    [place]: { resource: server, authorization_servers: [issuer] },
+    [`${issuer}/.well-known/oauth-authorization-server`]: described(issuer),
+  })
+
+  it.each([
+    ['its own network', '10.9.9.9', true],
+    ['the Internet', '93.184.215.14', true],
+    ['this machine', '127.0.0.1', false],
+    ['a metadata service', '169.254.169.254', false],
+  ])('may have its authorization server in %s: %s is %s', async (_, address, may) => {
+    const names = { 'mcp.corp.example': ['10.0.0.7'], 'as.corp.example': [address] }
+    const { asked } = await visit({ server, pages: pages('https://as.corp.example'), names })
+    expect(asked.some((url) => url.startsWith('https://as.corp.example/'))).toBe(may)
+  })
+})
+
+describe('what a server publishes', () => {
+  it('is followed over three redirects and no more', async () => {
+    const hops = (count: number): Record<string, object | string> => ({
+      ...sound,
+      [prm]: 'https://mcp.example/1',
+      ...Object.fromEntries(
+        Array.from({ length: count - 1 }, (_, at) => [`https://mcp.example/${at + 1}`, `/${at + 2}`]),
+      ),
+      [`https://mcp.example/${count}`]: sound[prm] ?? '',
+    })
+    expect((await visit({ pages: hops(3) })).asked).toContain(asPlace)
+    const four = await visit({ pages: hops(4) })
+    expect(four.error).toMatchObject({ message: expect.stringContaining('redirects too often') })
+    expect(four.asked).not.toContain(asPlace)
+  })
+
+  it('is not read beyond 64 kB', async () => {
+    const one = await world()
+    one.resource = { ...one.resource, more: 'x'.repeat(70_000) }
+    await expect(open(one, person().auth)).rejects.toMatchObject({
+      code: 'UNAUTHORIZED',
+      message: expect.stringContaining('65536 bytes'),
+    })
+  })
+
+  it('may be nonsense of any kind', async () => {
+    for (const nonsense of [[], 'x', 1, null, { resource: 1 }, { authorization_servers: 'x' }]) {
+      const { error } = await visit({ pages: { [prm]: Object(nonsense) } })
+      expect(error).toMatchObject({ code: 'UNAUTHORIZED' })
+    }
+  })
+
+  it('goes for nothing where the server itself is reached over plain http', async () => {
+    const { error, asked } = await visit({ server: 'http://mcp.example/mcp', pages: {} })
+    expect(error).toMatchObject({
+      code: 'UNAUTHORIZED',
+      message: expect.stringContaining('Use its https: URL'),
+    })
+    expect(asked).toEqual([])
+  })
+})
+
+describe('credentials', () => {
+  it('do not go to another origin', async () => {
+    const one = await world()
+    const two = await world()
+    const { auth } = person()
+    await open(one, auth)
+    await expect(open(two, auth)).rejects.toThrow(/do not go to/)
+    expect(two.seen).toEqual([])
+  })
+
+  it('do not follow a redirect of the token endpoint', async () => {
+    const one = await world()
+    const other = await world()
+    one.as.onToken = ({ res }) => {
+      res.writeHead(307, { location: `${other.as.issuer}/token` }).end()
+      return true
+    }
+    await expect(open(one, person().auth)).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
+    expect(other.as.seen).toEqual([])
+  })
+})
+
+describe('the pinned fetch', () => {
+  it('connects to the checked address whatever the name stands for by then', async () => {
+    const hosts: (string | undefined)[] = []
+    const server = createServer((req, res) => {
+      hosts.push(req.headers.host)
+      json(res, { ok: true })
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    const { port } = server.address() as AddressInfo
+    const url = new URL(`http://nobody.invalid:${port}/x`)
+    const response = await pinnedFetch(url, { headers: { accept: 'application/json' } }, ['127.0.0.1'])
+    expect(await response.json()).toEqual({ ok: true })
+    expect(hosts).toEqual([`nobody.invalid:${port}`])
+  })
+
+  it('gets a person through a whole login', async () => {
+    const one = await world()
+    const client = await open(one, person({ fetch: pinnedFetch }).auth)
+    await client.call('x')
+    expect(one.calls).toHaveLength(1)
+  })
+
+  it('ends with its signal', async () => {
+    const server = createServer((_, res) => res.write('{'))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    const { port } = server.address() as AddressInfo
+    const stop = new AbortController()
+    const response = await pinnedFetch(new URL(`http://127.0.0.1:${port}`), { signal: stop.signal }, [])
+    const body = response.text()
+    stop.abort()
+    await expect(body).rejects.toThrow()
+  })
+})

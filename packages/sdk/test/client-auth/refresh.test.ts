@@ -1,0 +1,208 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { memoryStore } from '@jackfield/sdk/client/auth'
+import { encryptedFiles, passphrase } from '@jackfield/sdk/client/auth/node'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { Authority } from './support/authority.ts'
+import { json } from './support/server.ts'
+import { open, person, world } from './support/world.ts'
+
+const refreshes = (as: Authority): number =>
+  as.at('/token').filter(({ params }) => params.get('grant_type') === 'refresh_token').length
+
+/** Makes it this many seconds after the test began. */
+function later(seconds: number): void {
+  began ??= Date.now()
+  vi.setSystemTime(began + seconds * 1_000)
+}
+let began: number | undefined
+beforeEach(() => {
+  began = undefined
+  vi.useFakeTimers({ toFake: ['Date'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** Makes the token endpoint fail until the returned function is called. */
+function outOfOrder(as: Authority): () => void {
+  as.onToken = ({ res }) => {
+    json(res, {}, 503)
+    return true
+  }
+  return () => {
+    as.onToken = () => false
+  }
+}
+
+describe('an access token', () => {
+  it('that is over is renewed once for 50 calls at a time, before any is sent', async () => {
+    const one = await world()
+    const { auth, opened } = person()
+    const client = await open(one, auth)
+    later(3_600)
+    const refused = one.seen.length
+    await Promise.all(Array.from({ length: 50 }, () => client.call('x')))
+    expect(one.calls).toHaveLength(50)
+    expect(one.seen).toHaveLength(refused + 50)
+    expect(refreshes(one.as)).toBe(1)
+    expect(opened).toHaveLength(1)
+    expect(one.as.at('/token').at(-1)?.params.get('resource')).toBe(one.url)
+  })
+
+  it('that was revoked is renewed once for 50 calls at a time', async () => {
+    const one = await world()
+    const { auth, opened } = person()
+    const client = await open(one, auth)
+    one.as.expireAll()
+    await Promise.all(Array.from({ length: 50 }, () => client.call('x')))
+    expect(one.calls).toHaveLength(50)
+    expect(refreshes(one.as)).toBe(1)
+    expect(opened).toHaveLength(1)
+  })
+
+  it('is renewed once for all clients that share a store', async () => {
+    const one = await world()
+    const store = memoryStore()
+    const people = Array.from({ length: 5 }, () => person({ store }))
+    const clients = await Promise.all(people.map(({ auth }) => open(one, auth)))
+    expect(people.flatMap(({ opened }) => opened)).toHaveLength(1)
+    one.as.expireAll()
+    await Promise.all(clients.flatMap((client) => Array.from({ length: 10 }, () => client.call('x'))))
+    expect(refreshes(one.as)).toBe(1)
+    expect(people.flatMap(({ opened }) => opened)).toHaveLength(1)
+  })
+
+  it('that is still good is used when it cannot be renewed just now', async () => {
+    const one = await world()
+    const { auth } = person()
+    const client = await open(one, auth)
+    const restore = outOfOrder(one.as)
+    later(3_590)
+    await client.call('x')
+    expect(refreshes(one.as)).toBe(1)
+    restore()
+    later(3_596)
+    await client.call('x')
+    expect(refreshes(one.as)).toBe(2)
+    expect(one.calls.map(({ headers }) => headers.authorization)).toEqual(
+      [...one.as.good.keys()].map((token) => `Bearer ${token}`),
+    )
+  })
+
+  it('that is over and cannot be renewed just now is kept for later', async () => {
+    const one = await world()
+    const { auth, opened } = person()
+    const client = await open(one, auth)
+    const restore = outOfOrder(one.as)
+    later(3_600)
+    await expect(client.call('x')).rejects.toMatchObject({
+      code: 'UNAUTHORIZED',
+      message: expect.stringContaining('Try again later'),
+    })
+    restore()
+    await client.call('x')
+    expect(opened).toHaveLength(1)
+    expect(refreshes(one.as)).toBe(2)
+  })
+
+  it('that can never be renewed again leads to one login for 50 calls', async () => {
+    const one = await world()
+    const { auth, opened } = person()
+    const client = await open(one, auth)
+    one.as.expireAll()
+    one.as.refreshable.clear()
+    await Promise.all(Array.from({ length: 50 }, () => client.call('x')))
+    expect(refreshes(one.as)).toBe(1)
+    expect(opened).toHaveLength(2)
+  })
+
+  it('of a client the authorization server forgot leads to a new registration', async () => {
+    const one = await world()
+    const { auth, opened } = person()
+    const client = await open(one, auth)
+    one.as.expireAll()
+    one.as.onToken = ({ params, res }) => {
+      if (params.get('client_id') !== opened[0]?.searchParams.get('client_id')) return false
+      json(res, { error: 'invalid_client' }, 401, { 'www-authenticate': 'Basic realm="x"' })
+      return true
+    }
+    await client.call('x')
+    expect(one.as.at('/register')).toHaveLength(2)
+    expect(opened).toHaveLength(2)
+  })
+
+  it('is not lost when a refresh fails that another process has made already', async () => {
+    const one = await world()
+    const values = new Map<string, string>()
+    // A store without a lock: what the lock prevents happens.
+    const store = { ...memoryStore(), get: async (key: string) => values.get(key) }
+    store.set = async (key, value) => {
+      values.set(key, value)
+    }
+    store.delete = async (key) => {
+      values.delete(key)
+    }
+    store.exclusive = (_key, work) => work()
+    const first = person({ store })
+    const second = person({ store })
+    const client = await open(one, first.auth)
+    const other = await open(one, second.auth)
+    one.as.expireAll()
+    let late = (): void => {}
+    const held = new Promise<void>((resolve) => {
+      late = resolve
+    })
+    let refreshing = 0
+    one.as.onToken = ({ res }) => {
+      if (++refreshing > 1) return false
+      held.then(() => json(res, { error: 'invalid_grant' }, 400))
+      return true
+    }
+    const losing = client.call('x')
+    await expect.poll(() => refreshing).toBe(1)
+    await other.call('x')
+    late()
+    await losing
+    expect(first.opened).toHaveLength(1)
+    expect(second.opened).toEqual([])
+    expect([...values.values()].some((text) => text.includes('refreshToken'))).toBe(true)
+  })
+})
+
+describe('processes that share a store', () => {
+  it('make one refresh between them and no login', async () => {
+    const one = await world()
+    const directory = await mkdtemp(join(tmpdir(), 'jackfield-auth-'))
+    onTestFinished(() => rm(directory, { recursive: true }))
+    const secret = 'correct horse battery'
+    const store = encryptedFiles({ directory, key: passphrase(secret) })
+    await open(one, person({ store }).auth)
+    one.as.expireAll()
+
+    const program = fileURLToPath(new URL('support/caller.ts', import.meta.url))
+    const callers = await Promise.all(
+      Array.from({ length: 3 }, async () => {
+        const child = spawn(process.execPath, [program, one.url, directory, secret], {
+          stdio: ['pipe', 'pipe', 'inherit'],
+          timeout: 25_000,
+        })
+        child.stdout.setEncoding('utf8')
+        const said: string[] = []
+        child.stdout.on('data', (text: string) => said.push(text))
+        const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
+        await expect.poll(() => said.join(''), { timeout: 20_000 }).toContain('ready')
+        return { child, ended, said }
+      }),
+    )
+    for (const { child } of callers) child.stdin.end('go\n')
+    expect(await Promise.all(callers.map(({ ended }) => ended))).toEqual([0, 0, 0])
+    expect(callers.map(({ said }) => said.join('').trim().split('\n').at(-1))).toEqual(['20', '20', '20'])
+    expect(one.calls).toHaveLength(60)
+    expect(refreshes(one.as)).toBe(1)
+    expect(one.as.at('/authorize')).toHaveLength(1)
+  })
+})

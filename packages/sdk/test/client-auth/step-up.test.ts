@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest'
+import { open, person, type World, world } from './support/world.ts'
+
+const scopesOf = (page: URL | undefined): string[] => page?.searchParams.get('scope')?.split(' ') ?? []
+
+/** Wants `base` for everything and `more` for tool calls. */
+async function stepping(more: string): Promise<World> {
+  const one = await world()
+  one.challenge = 'Bearer scope="base"'
+  one.allows = (token, { method }) => {
+    const granted = one.as.good.get(token)?.split(' ')
+    if (granted === undefined) return false
+    return (
+      method !== 'tools/call' ||
+      granted.includes(more) ||
+      `Bearer error="insufficient_scope", scope="${more}"`
+    )
+  }
+  return one
+}
+
+describe('a call that needs more scopes', () => {
+  it('gets them in addition to those there are', async () => {
+    const one = await stepping('write')
+    const { auth, opened } = person()
+    const client = await open(one, auth)
+    await client.call('x')
+    expect(opened.map(scopesOf)).toEqual([['base'], ['base', 'write']])
+    expect(one.calls).toHaveLength(1)
+  })
+
+  it('gets them once for many calls at a time', async () => {
+    const one = await stepping('write')
+    const { auth, opened } = person()
+    const client = await open(one, auth)
+    await Promise.all(Array.from({ length: 20 }, () => client.call('x')))
+    expect(opened).toHaveLength(2)
+  })
+
+  it('fails for good where they do not help, and asks nobody again', async () => {
+    const one = await stepping('write')
+    one.allows = (token, { method }) =>
+      one.as.good.has(token) &&
+      (method !== 'tools/call' || 'Bearer error="insufficient_scope", scope="write"')
+    const { auth, opened } = person()
+    const client = await open(one, auth)
+    await expect(client.call('x')).rejects.toThrow(/for which a login has just been made/)
+    await expect(client.call('x')).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
+    expect(opened).toHaveLength(2)
+  })
+
+  it('makes at most three logins where a server wants ever more', async () => {
+    const one = await world()
+    let count = 0
+    one.allows = (token) => one.as.good.has(token) && `Bearer error="insufficient_scope", scope="s${++count}"`
+    const { auth, opened } = person()
+    await expect(open(one, auth)).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
+    expect(opened).toHaveLength(3)
+  })
+
+  it('does not ask a person again who has just refused', async () => {
+    const one = await stepping('write')
+    const { auth, opened } = person()
+    const client = await open(one, auth)
+    one.as.callback = { code: undefined, error: 'access_denied' }
+    await expect(client.call('x')).rejects.toThrow(/refused the login/)
+    await expect(client.call('x')).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
+    expect(opened).toHaveLength(2)
+    await client.tools({ cache: 'bypass' })
+  })
+})

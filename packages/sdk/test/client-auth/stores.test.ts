@@ -1,0 +1,190 @@
+import { spawn } from 'node:child_process'
+import { chmod, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type CredentialStore, memoryStore } from '@jackfield/sdk/client/auth'
+import { encryptedFiles, keychain, keyFile, passphrase, type StoreKey } from '@jackfield/sdk/client/auth/node'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { open, person, world } from './support/world.ts'
+
+const secret = 'correct horse battery'
+
+async function folder(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'jackfield-store-'))
+  onTestFinished(() => rm(directory, { recursive: true }))
+  return directory
+}
+
+async function files(
+  key: StoreKey = passphrase(secret),
+): Promise<{ store: CredentialStore; directory: string }> {
+  const directory = join(await folder(), 'deep', 'er')
+  return { store: encryptedFiles({ directory, key }), directory }
+}
+
+describe.each([
+  ['in memory', async () => memoryStore()],
+  ['in encrypted files', async () => (await files()).store],
+])('a store %s', (_, make) => {
+  it('gives back what it was given', async () => {
+    const store = await make()
+    expect(await store.get('a')).toBeUndefined()
+    await store.set('a', 'one')
+    await store.set('b', '')
+    await store.set('a', 'zwei ✓')
+    expect([await store.get('a'), await store.get('b')]).toEqual(['zwei ✓', ''])
+    await store.delete('a')
+    await store.delete('a')
+    expect([await store.get('a'), await store.get('b')]).toEqual([undefined, ''])
+  })
+
+  it('lets one at a time work on a key, also after one failed or gave up', async () => {
+    const store = await make()
+    let inside = 0
+    let most = 0
+    const work = async (): Promise<void> => {
+      most = Math.max(most, ++inside)
+      await new Promise((resolve) => setImmediate(resolve))
+      inside--
+    }
+    const failing = store.exclusive('a', () => Promise.reject(new Error('no')))
+    const stop = new AbortController()
+    const givenUp = store.exclusive('a', work, stop.signal)
+    const all = Array.from({ length: 8 }, () => store.exclusive('a', work))
+    stop.abort(new Error('enough'))
+    await Promise.all([
+      expect(failing).rejects.toThrow('no'),
+      expect(givenUp).rejects.toThrow('enough'),
+      ...all,
+    ])
+    expect(most).toBe(1)
+  })
+
+  it('lets work on different keys go on side by side', async () => {
+    const store = await make()
+    const order: string[] = []
+    let free = (): void => {}
+    const held = store.exclusive('a', () => new Promise<void>((resolve) => (free = resolve)))
+    await store.exclusive('b', async () => void order.push('b'))
+    free()
+    await held
+    expect(order).toEqual(['b'])
+  })
+})
+
+describe('encrypted files', () => {
+  it('are readable to their owner alone and show nothing of what they hold', async () => {
+    const { store, directory } = await files()
+    const one = await world()
+    await open(one, person({ store }).auth)
+    const names = await readdir(directory)
+    expect(names.length).toBeGreaterThanOrEqual(3)
+    for (const name of names) {
+      const { mode } = await stat(join(directory, name))
+      expect(mode & 0o777).toBe(0o600)
+      const content = `${name} ${await readFile(join(directory, name), 'latin1')}`
+      expect(content).not.toMatch(/secret|access|refresh|client|127\.0\.0\.1|battery/)
+    }
+    expect((await stat(directory)).mode & 0o777).toBe(0o700)
+  })
+
+  it('serve another process that knows the passphrase, without a login', async () => {
+    const { store, directory } = await files()
+    const one = await world()
+    await open(one, person({ store }).auth)
+    const again = person({ store: encryptedFiles({ directory, key: passphrase(secret) }) })
+    await (await open(one, again.auth)).call('x')
+    expect(again.opened).toEqual([])
+  })
+
+  it('cannot be read with another passphrase, and are not overwritten for that', async () => {
+    const { store, directory } = await files()
+    await store.set('a', 'CANARY')
+    const other = encryptedFiles({ directory, key: passphrase('another passphrase') })
+    const error = await other.get('a').catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ code: 'INVALID', message: expect.stringContaining('log in again') })
+    expect(String(error)).not.toMatch(/CANARY|passphrase'/)
+    expect(await store.get('a')).toBe('CANARY')
+  })
+
+  it.each([
+    ['changed', async (path: string) => writeFile(path, (await readFile(path)).reverse())],
+    ['cut short', async (path: string) => writeFile(path, (await readFile(path)).subarray(0, 20))],
+    ['emptied', async (path: string) => writeFile(path, '')],
+  ])('are refused when somebody has %s them', async (_, spoil) => {
+    const { store, directory } = await files()
+    await store.set('a', 'one')
+    const name = (await readdir(directory)).find((file) => /^[0-9a-f]{40}$/.test(file)) ?? ''
+    await spoil(join(directory, name))
+    await expect(store.get('a')).rejects.toMatchObject({ code: 'INVALID' })
+  })
+
+  it('cannot stand in for one another', async () => {
+    const { store, directory } = await files()
+    await store.set('a', 'one')
+    const before = await readdir(directory)
+    await store.set('b', 'two')
+    const added = (await readdir(directory)).find((file) => !before.includes(file)) ?? ''
+    const first = before.find((file) => /^[0-9a-f]{40}$/.test(file)) ?? ''
+    await rename(join(directory, first), join(directory, added))
+    await expect(store.get('b')).rejects.toMatchObject({ code: 'INVALID' })
+  })
+
+  it('are free again after a process died that worked on them', async () => {
+    const { store, directory } = await files()
+    await store.set('a', 'one')
+    await store.exclusive('a', async () => {
+      const [lock = ''] = (await readdir(directory)).filter((name) => name.endsWith('.lock'))
+      const path = join(directory, lock)
+      const child = spawn(process.execPath, [
+        '-e',
+        `require('fs').writeFileSync(process.argv[1], 'dead')`,
+        path,
+      ])
+      await new Promise((resolve) => child.once('exit', resolve))
+    })
+    expect((await readdir(directory)).some((name) => name.endsWith('.lock'))).toBe(true)
+    const other = encryptedFiles({ directory, key: passphrase(secret) })
+    expect(await other.exclusive('a', async () => 'mine')).toBe('mine')
+    expect((await readdir(directory)).some((name) => name.endsWith('.lock'))).toBe(false)
+  }, 20_000)
+})
+
+describe('a key', () => {
+  it('in a file is made once and kept for the owner alone', async () => {
+    const path = join(await folder(), 'key')
+    const { store, directory } = await files(keyFile(path))
+    await store.set('a', 'one')
+    expect((await stat(path)).mode & 0o777).toBe(0o600)
+    expect(await encryptedFiles({ directory, key: keyFile(path) }).get('a')).toBe('one')
+    await chmod(path, 0o644)
+    await expect(encryptedFiles({ directory, key: keyFile(path) }).get('a')).rejects.toThrow(/chmod 600/)
+  })
+
+  it('in a file that holds something else is refused', async () => {
+    const path = join(await folder(), 'key')
+    await writeFile(path, 'short', { mode: 0o600 })
+    const { store } = await files(keyFile(path))
+    await expect(store.get('a')).rejects.toMatchObject({ code: 'INVALID' })
+  })
+
+  it('cannot be a short passphrase', () => {
+    expect(() => passphrase('short')).toThrow(/at least 12 characters/)
+  })
+
+  it('in the keychain works, or says what is missing', async () => {
+    const name = `jackfield-test-${process.pid}`
+    const { store } = await files(keychain({ service: name }))
+    const kept = await store.set('a', 'one').then(
+      () => 'kept',
+      (error: unknown) => error,
+    )
+    if (kept === 'kept') {
+      expect(await store.get('a')).toBe('one')
+      const { AsyncEntry } = await import('@napi-rs/keyring')
+      await new AsyncEntry(name, 'credentials').deletePassword()
+    } else {
+      expect(kept).toMatchObject({ message: expect.stringMatching(/use a passphrase or a key file/) })
+    }
+  })
+})

@@ -1,0 +1,312 @@
+import { defineServer, prompt, resource, template, tool } from '@jackfield/sdk'
+import { type ConnectOptions, connect } from '@jackfield/sdk/client'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { child } from './support/child.ts'
+import { discovered, result, type Seen, scripted, tick } from './support/http.ts'
+
+const complete = (value: object) => ({ resultType: 'complete', ...value })
+
+async function serve(handle: (one: Seen) => void, options: ConnectOptions = {}) {
+  const warnings: string[] = []
+  const server = await scripted((one) => {
+    if (!discovered(one)) handle(one)
+  })
+  const open = async () => {
+    const client = await connect(server.url, { onWarning: (text) => warnings.push(text), ...options })
+    onTestFinished(() => client.close())
+    return client
+  }
+  return { server, open, warnings }
+}
+
+describe('subscriptions on one channel', () => {
+  it('are told apart by their id, not by what they tell or when', async () => {
+    const client = await connect(
+      child(`
+        const listening = []
+        const tell = (id, method, params) =>
+          send({ method, params: { ...params, _meta: { 'io.modelcontextprotocol/subscriptionId': id } } })
+        each((message) => {
+          if (message.method === 'server/discover') modern(message)
+          else if (message.method === 'subscriptions/listen') {
+            listening.push(message.id)
+            tell(message.id, 'notifications/subscriptions/acknowledged', { notifications: message.params.notifications })
+          } else if (message.method === 'tools/call') {
+            const [first, second] = listening
+            tell(second, 'notifications/resources/updated', { uri: 'a:2' })
+            tell(first, 'notifications/resources/updated', { uri: 'a:1' })
+            tell(4711, 'notifications/resources/updated', { uri: 'a:nobody' })
+            send({ method: 'notifications/cancelled', params: { requestId: first } })
+            tell(second, 'notifications/resources/updated', { uri: 'a:3' })
+            send({ id: message.id, result: text('told') })
+          }
+        })`),
+    )
+    onTestFinished(() => client.close())
+    const heard: Record<string, unknown[]> = { first: [], second: [] }
+    const watch = (name: string) =>
+      client.watch({ resourceSubscriptions: ['a:'] }, (change) => heard[name]?.push(change))
+    const first = await watch('first')
+    const second = await watch('second')
+    await client.call('x')
+    await first.closed
+    expect(heard).toEqual({
+      first: [{ type: 'resource', uri: 'a:1' }],
+      second: [
+        { type: 'resource', uri: 'a:2' },
+        { type: 'resource', uri: 'a:3' },
+      ],
+    })
+    let over = false
+    second.closed.then(() => {
+      over = true
+    })
+    await tick(20)
+    expect(over).toBe(false)
+  })
+
+  it('say which of the wanted changes will not be told', async () => {
+    const server = defineServer({ name: 's', version: '1', tools: {} })
+    const client = await connect(server)
+    onTestFinished(() => client.close())
+    const watch = await client.watch({
+      toolsListChanged: true,
+      promptsListChanged: true,
+      resourceSubscriptions: ['x:1'],
+    })
+    expect(watch.honored).toEqual({ toolsListChanged: true })
+  })
+})
+
+describe('pages', () => {
+  it.each([
+    ['tools/list', 'tools', 'name'],
+    ['prompts/list', 'prompts', 'name'],
+    ['resources/list', 'resources', 'uri'],
+    ['resources/templates/list', 'resourceTemplates', 'uriTemplate'],
+  ])('of %s may have any number of entries, and each its own', async (method, member, key) => {
+    const sizes = [2, 0, 5, 1]
+    const cursors: unknown[] = []
+    const { open } = await serve((one) => {
+      const { cursor } = one.message.params
+      cursors.push(cursor)
+      const at = cursor === undefined ? 0 : Number(atob(cursor).split('|')[1])
+      const entries = Array.from({ length: sizes[at] ?? 0 }, (_, i) => ({ [key]: `a:${at}.${i}`, name: 'n' }))
+      const more = at + 1 < sizes.length ? { nextCursor: btoa(` page|${at + 1}|é`) } : {}
+      result(one, complete({ [member]: entries, ...more }))
+    })
+    const client = await open()
+    const lists = {
+      'tools/list': () => client.tools(),
+      'prompts/list': () => client.prompts(),
+      'resources/list': () => client.resources(),
+      'resources/templates/list': () => client.templates(),
+    }
+    const list = Object.entries(lists).find(([name]) => name === method)?.[1]
+    expect(await list?.()).toHaveLength(8)
+    expect(cursors).toEqual([undefined, ...[1, 2, 3].map((at) => btoa(` page|${at}|é`))])
+  })
+})
+
+describe('the cache of a client', () => {
+  const reading = (scope: string) => {
+    let reads = 0
+    return serve((one) => {
+      const text = `${one.headers['authorization'] ?? ''} ${++reads}`
+      const uri = String(one.message.params['uri'])
+      result(one, complete({ contents: [{ uri, text }], ttlMs: 60_000, cacheScope: scope }))
+    })
+  }
+
+  it.each(['private', 'public'])('is shared with nobody, be the answer %s', async (scope) => {
+    const { open, server } = await reading(scope)
+    const [mine, yours] = [await open(), await open()]
+    await mine.read('a:b')
+    await yours.read('a:b')
+    await mine.read('a:b')
+    expect(server.of('resources/read')).toHaveLength(2)
+  })
+
+  it('asks again when the time is over, at the next read and not before', async () => {
+    const { open, server } = await reading('private')
+    const client = await open()
+    await client.read('a:b')
+    const clock = vi.spyOn(performance, 'now')
+    onTestFinished(() => clock.mockRestore())
+    const now = performance.now()
+    clock.mockImplementation(() => now + 59_000)
+    await client.read('a:b')
+    expect(server.of('resources/read')).toHaveLength(1)
+    clock.mockImplementation(() => now + 61_000)
+    await tick(50)
+    expect(server.of('resources/read')).toHaveLength(1)
+    await client.read('a:b')
+    expect(server.of('resources/read')).toHaveLength(2)
+  })
+
+  it('fetches a stale page by its cursor, and all pages anew when asked to refresh', async () => {
+    const cursors: unknown[] = []
+    const { open } = await serve((one) => {
+      const { cursor } = one.message.params
+      cursors.push(cursor)
+      const name = cursor ?? 'first'
+      const more = cursor === undefined ? { nextCursor: 'second', ttlMs: 60_000 } : { ttlMs: 0 }
+      result(one, complete({ tools: [{ name, inputSchema: { type: 'object' } }], ...more }))
+    })
+    const client = await open()
+    await client.tools()
+    await client.tools()
+    expect(cursors).toEqual([undefined, 'second', 'second'])
+    await client.tools({ cache: 'refresh' })
+    expect(cursors.slice(3)).toEqual([undefined, 'second'])
+  })
+})
+
+describe('what a server says of itself', () => {
+  it('has icons that are safe to fetch, and no others', async () => {
+    const icons = [
+      'https://a.example/i.png',
+      'data:image/png;base64,AA==',
+      'javascript:alert(1)',
+      'file:///etc/passwd',
+      'http://a.example/i.png',
+      'ws://a',
+      'vscode:open',
+      '//a.example/i',
+    ].map((src) => ({ src }))
+    const safe = icons.slice(0, 2)
+    const lists = {
+      'tools/list': {
+        tools: [
+          { name: 't', inputSchema: { type: 'object' }, icons },
+          { name: 'u', inputSchema: {}, icons: 'odd' },
+        ],
+      },
+      'prompts/list': { prompts: [{ name: 'p', icons }] },
+      'resources/list': { resources: [{ uri: 'a:b', name: 'r', icons }] },
+      'resources/templates/list': { resourceTemplates: [{ uriTemplate: 'a:{b}', name: 'r', icons }] },
+      'tools/call': { content: [{ type: 'resource_link', uri: 'a:b', name: 'b', icons }] },
+    }
+    const warnings: string[] = []
+    const server = await scripted((one) => {
+      const method = String(one.message.method)
+      const list = Object.entries(lists).find(([name]) => name === method)?.[1]
+      const info = { name: 'shop', version: '1', icons }
+      result(
+        one,
+        complete(
+          list ?? {
+            supportedVersions: ['2026-07-28'],
+            capabilities: { tools: {}, prompts: {}, resources: {} },
+            _meta: { 'io.modelcontextprotocol/serverInfo': info },
+          },
+        ),
+      )
+    })
+    const client = await connect(server.url, { onWarning: (text) => warnings.push(text) })
+    onTestFinished(() => client.close())
+    expect(client.server.info?.icons).toEqual(safe)
+    expect((await client.tools()).map((one) => one.icons)).toEqual([safe, []])
+    for (const list of [await client.prompts(), await client.resources(), await client.templates()]) {
+      expect(list.map((one) => one.icons)).toEqual([safe])
+    }
+    expect((await client.call('t')).content).toMatchObject([{ icons: safe }])
+    expect(warnings.join()).toContain('icons of the "tools"')
+  })
+
+  it('in a dialect of JSON Schema it does not support is an error before the call', async () => {
+    const outputSchema = (dialect?: string) => ({
+      ...(dialect === undefined ? {} : { $schema: dialect }),
+      type: 'array',
+      prefixItems: [{ type: 'string' }],
+    })
+    const tools = [
+      ['none', undefined],
+      ['newest', 'https://json-schema.org/draft/2020-12/schema'],
+      ['draft4', 'http://json-schema.org/draft-04/schema#'],
+    ].map(([name, dialect]) => ({
+      name,
+      inputSchema: { type: 'object' },
+      outputSchema: outputSchema(dialect),
+    }))
+    const { open, server } = await serve((one) =>
+      one.message.method === 'tools/list'
+        ? result(one, complete({ tools }))
+        : result(one, complete({ content: [], structuredContent: [7] })),
+    )
+    const client = await open()
+    await client.tools()
+    await expect(client.call('draft4')).rejects.toMatchObject({
+      code: 'INVALID',
+      message: expect.stringMatching(/dialect that is not supported.*draft-04.*2020-12/),
+    })
+    expect(server.of('tools/call')).toHaveLength(0)
+    // Without a dialect a schema is one of 2020-12, whose prefixItems this result breaks.
+    for (const name of ['none', 'newest']) {
+      await expect(client.call(name)).rejects.toMatchObject({
+        code: 'INVALID',
+        message: expect.stringMatching(/string/),
+      })
+    }
+  })
+
+  it('by name or in keys reserved for the protocol changes nothing about what it does', async () => {
+    const seen: unknown[] = []
+    for (const name of ['claude-ai', 'jackfield', '']) {
+      const { open, server } = await serve((one) =>
+        result(
+          one,
+          complete({
+            tools: [{ name: 't', inputSchema: { type: 'object' } }],
+            _meta: {
+              'io.modelcontextprotocol/serverInfo': name === '' ? 7 : { name, version: '1' },
+              'io.modelcontextprotocol/somethingNew': { deep: [null] },
+              traceparent: 'odd',
+            },
+          }),
+        ),
+      )
+      const client = await open()
+      await client.tools()
+      seen.push(server.seen.map(({ message }) => message))
+    }
+    expect(seen[1]).toEqual(seen[0])
+    expect(seen[2]).toEqual(seen[0])
+  })
+})
+
+describe('one server value with many clients', () => {
+  it('gives every one the same lists in the same order, whatever was asked before', async () => {
+    const run = () => 'x'
+    const server = defineServer({
+      name: 's',
+      version: '1',
+      tools: Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`tool${(i * 7) % 20}`, tool({ run })])),
+      prompts: { z: prompt({ run }), a: prompt({ run }) },
+      resources: {
+        b: resource({ uri: 'x:b', read: run }),
+        a: resource({ uri: 'x:a', read: run }),
+        t: template({ uriTemplate: 'x:t/{n}', list: () => [{ uri: 'x:t/1', name: 'one' }], read: run }),
+      },
+    })
+    const lists = async (options: ConnectOptions) => {
+      const client = await connect(server, options)
+      onTestFinished(() => client.close())
+      const all = async () => [
+        await client.tools(),
+        await client.prompts(),
+        await client.resources(),
+        await client.templates(),
+      ]
+      const before = await all()
+      await client.call('tool3')
+      await client.read('x:t/1')
+      expect(await all()).toEqual(before)
+      return before
+    }
+    const newest = await lists({ cache: false })
+    expect(await lists({ cache: false })).toEqual(newest)
+    const older = await lists({ revisions: ['2025-11-25'] })
+    expect(older.map((list) => list.length)).toEqual(newest.map((list) => list.length))
+  })
+})

@@ -1,0 +1,86 @@
+import { type ConnectOptions, connect } from '@jackfield/sdk/client'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { begun, failure, type Message, result, scripted, sse, tick, until } from './support/http.ts'
+
+const visit = (elicitationId: string): object => ({
+  mode: 'url',
+  message: 'Sign in',
+  url: 'https://example.com/',
+  elicitationId,
+})
+const finished = (elicitationId: unknown): object => ({
+  jsonrpc: '2.0',
+  method: 'notifications/elicitation/complete',
+  params: { elicitationId },
+})
+
+/** A session in which a call is asked to visit under an id, or refused with the visits it needs first. */
+async function meet(options: ConnectOptions = {}) {
+  const heard: string[] = []
+  const answers: Message[] = []
+  let tell = (_message: object): void => {}
+  const server = await scripted((one) => {
+    const { message } = one
+    if (message.method === undefined && message.id !== undefined) {
+      answers.push(message)
+      one.res.writeHead(202).end()
+    } else if (begun(one, 's')) return
+    else if (one.method === 'GET') {
+      const send = sse(one.res)
+      tell = (data) => send({ data })
+      send({})
+    } else if (message.method === 'ping') result(one, {})
+    else if (message.params.name === 'refused') {
+      failure(one, -32042, 'Visit first', 200, { elicitations: [visit('e1'), visit('e2')] })
+    } else {
+      const params = visit(message.params.name)
+      sse(one.res)({ data: { jsonrpc: '2.0', id: 'q', method: 'elicitation/create', params } })
+    }
+  })
+  const client = await connect(server.url, {
+    onElicit: () => ({ action: 'accept' }),
+    elicitation: { url: true },
+    onElicitationComplete: (id) => heard.push(id),
+    ...options,
+  })
+  onTestFinished(() => client.close())
+  return { client, heard, answers, tell: (message: object) => tell(message) }
+}
+
+describe('word that a visit is finished', () => {
+  it('is heard once for a visit the server asked for, and ignored for every other', async () => {
+    const { client, heard, answers, tell } = await meet()
+    tell(finished('e1'))
+    client.call('e1').catch(() => {})
+    await until(() => answers.length === 1)
+    for (const id of ['e2', 7, null, undefined, 'constructor']) tell(finished(id))
+    tell(finished('e1'))
+    await until(() => heard.length > 0)
+    tell(finished('e1'))
+    await tick(30)
+    expect(heard).toEqual(['e1'])
+    await expect(client.ping()).resolves.toBeUndefined()
+  })
+
+  it('is heard for visits that an error of code -32042 asked for', async () => {
+    const { client, heard, tell } = await meet()
+    await expect(client.call('refused')).rejects.toMatchObject({
+      code: -32042,
+      data: { elicitations: [visit('e1'), visit('e2')] },
+    })
+    for (const id of ['e2', 'e1', 'e3', 'e2']) tell(finished(id))
+    await until(() => heard.length === 2)
+    await tick(30)
+    expect(heard).toEqual(['e2', 'e1'])
+  })
+
+  it('means nothing for a visit this client refused to make', async () => {
+    const { client, heard, answers, tell } = await meet({ elicitation: { form: true } })
+    client.call('e1').catch(() => {})
+    await until(() => answers.length === 1)
+    expect(answers[0]?.error?.code).toBe(-32602)
+    tell(finished('e1'))
+    await tick(30)
+    expect(heard).toEqual([])
+  })
+})

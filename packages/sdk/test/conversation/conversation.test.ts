@@ -1,0 +1,200 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { checkWire } from '../schema/wire.ts'
+import {
+  answers,
+  conversation,
+  member,
+  metaOf,
+  notices,
+  places,
+  requests,
+  type Said,
+} from './conversation.ts'
+
+const prefix = 'io.modelcontextprotocol/'
+const cacheable = [
+  'server/discover',
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+]
+
+describe.each(places)('everything said over $transport at $revision', (place) => {
+  const { revision } = place
+  const modern = revision === '2026-07-28'
+  let said: Said[] = []
+  beforeAll(async () => {
+    said = await conversation(place)
+  })
+  it('keeps to the official schema, whoever says it', () => {
+    const faults = said.flatMap(({ by, message, answers }) =>
+      checkWire(revision, by, message, answers).map((fault) => `${by}: ${JSON.stringify(message)}: ${fault}`),
+    )
+    expect(faults).toEqual([])
+    expect(said.length).toBeGreaterThan(40)
+  })
+
+  it('is a request, a response or a notice of JSON-RPC 2.0', () => {
+    for (const { message } of said) {
+      expect(message['jsonrpc']).toBe('2.0')
+      const kinds = ['method', 'result', 'error'].filter((name) => name in message)
+      expect(kinds).toHaveLength(1)
+    }
+  })
+
+  it('has a string or an integer as the id of a request, never one used before', () => {
+    for (const by of ['client', 'server'] as const) {
+      const ids = requests(said, by).map(({ message }) => message['id'])
+      for (const id of ids) expect(typeof id === 'string' || Number.isInteger(id)).toBe(true)
+      expect(new Set(ids).size).toBe(ids.length)
+    }
+    expect(requests(said, 'server').length > 0).toBe(!modern)
+  })
+
+  it('answers each request once, by its id, with a result or an error', () => {
+    for (const [asker, answerer] of [
+      ['client', 'server'],
+      ['server', 'client'],
+    ] as const) {
+      const asked = requests(said, asker).map(({ message }) => message['id'])
+      const answered = answers(said, answerer).map(({ message }) => message['id'])
+      expect(new Set(answered).size).toBe(answered.length)
+      expect(answered.filter((id) => !asked.includes(id))).toEqual([])
+      const unanswered = requests(said, asker).filter(({ message }) => !answered.includes(message['id']))
+      // Only what was cancelled has no answer.
+      for (const { message } of unanswered) {
+        expect(['tools/call', 'subscriptions/listen']).toContain(message['method'])
+      }
+      expect(unanswered.length).toBeLessThanOrEqual(2)
+    }
+  })
+
+  it('has an integer code and a message in every error', () => {
+    const errors = said.flatMap(({ message }) => ('error' in message ? [message['error']] : []))
+    expect(errors.length).toBeGreaterThanOrEqual(5)
+    for (const error of errors) {
+      expect(error).toMatchObject({ code: expect.any(Number), message: expect.stringMatching(/./) })
+      expect(Number.isInteger(member(error, 'code'))).toBe(true)
+    }
+  })
+
+  it('has no id in a notice', () => {
+    expect(notices(said).length).toBeGreaterThan(5)
+    for (const { message } of notices(said)) expect(String(message['method'])).toMatch(/^notifications\//)
+    for (const { message } of [...requests(said, 'client'), ...requests(said, 'server')]) {
+      expect(String(message['method'])).not.toMatch(/^notifications\//)
+    }
+  })
+
+  it('has progress tokens that no two requests in flight share, and progress that only increases', () => {
+    const tokens = requests(said, 'client').flatMap(
+      ({ message }) => metaOf(message['params'])['progressToken'] ?? [],
+    )
+    expect(tokens.length).toBeGreaterThan(2)
+    for (const token of tokens) expect(typeof token === 'string' || Number.isInteger(token)).toBe(true)
+    expect(new Set(tokens).size).toBe(tokens.length)
+    const last = new Map<unknown, number>()
+    for (const { message } of notices(said)) {
+      if (message['method'] !== 'notifications/progress') continue
+      const token = member(message['params'], 'progressToken')
+      const progress = Number(member(message['params'], 'progress'))
+      expect(tokens).toContain(token)
+      expect(progress).toBeGreaterThan(last.get(token) ?? Number.NEGATIVE_INFINITY)
+      last.set(token, progress)
+    }
+    expect(last.size).toBe(2)
+  })
+
+  it('has well-formed keys in every _meta', () => {
+    const label = '[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?'
+    const key = new RegExp(`^(?:${label}(?:\\.${label})*/)?[A-Za-z0-9](?:[\\w.-]*[A-Za-z0-9])?$`)
+    const keys = said.flatMap(({ message }) =>
+      [message['params'], message['result']].flatMap((part) => Object.keys(metaOf(part))),
+    )
+    expect(keys.length).toBeGreaterThan(2)
+    for (const name of keys) expect(name).toMatch(key)
+  })
+
+  it('declares every capability that is used', () => {
+    const [first] = answers(said, 'server').filter(({ answers }) =>
+      modern ? answers === 'server/discover' : answers === 'initialize',
+    )
+    const capabilities = member(first?.message['result'], 'capabilities')
+    expect(capabilities).toMatchObject({
+      tools: { listChanged: true },
+      prompts: { listChanged: true },
+      resources: { subscribe: true, listChanged: true },
+      logging: {},
+      ...(revision > '2024-11-05' ? { completions: {} } : {}),
+    })
+    const greeting = requests(said, 'client').find(({ message }) => message['method'] === 'initialize')
+    const declared = modern
+      ? metaOf(requests(said, 'client')[0]?.message['params'])[`${prefix}clientCapabilities`]
+      : member(greeting?.message['params'], 'capabilities')
+    expect(declared).toMatchObject({ sampling: {}, roots: {}, elicitation: {} })
+  })
+})
+
+describe.each(places.filter(({ revision }) => revision === '2026-07-28'))(
+  'everything said over $transport without a session',
+  (place) => {
+    let said: Said[] = []
+    beforeAll(async () => {
+      said = await conversation(place)
+    })
+
+    it('says in every request which version, client and capabilities it comes with', () => {
+      for (const { message } of requests(said, 'client')) {
+        expect(metaOf(message['params'])).toMatchObject({
+          [`${prefix}protocolVersion`]: '2026-07-28',
+          [`${prefix}clientInfo`]: { name: 'talker', version: '1.0.0' },
+          [`${prefix}clientCapabilities`]: { roots: {}, sampling: {}, elicitation: { form: {}, url: {} } },
+        })
+      }
+    })
+
+    it('says in every result its type and which server it comes from', () => {
+      const results = answers(said, 'server').filter(({ message }) => 'result' in message)
+      for (const { message } of results) {
+        expect(message['result']).toMatchObject({
+          resultType: expect.stringMatching(/^(?:complete|input_required)$/),
+        })
+        expect(metaOf(message['result'])[`${prefix}serverInfo`]).toMatchObject({ name: 'everything' })
+      }
+      const types = results.map(({ message }) => member(message['result'], 'resultType'))
+      expect(new Set(types)).toEqual(new Set(['complete', 'input_required']))
+    })
+
+    it('says how long what may be cached stays fresh, and nowhere else', () => {
+      const results = answers(said, 'server').filter(({ message }) => 'result' in message)
+      for (const method of cacheable) {
+        const some = results.filter(({ answers }) => answers === method)
+        expect([method, some.length > 0]).toEqual([method, true])
+        for (const { message } of some) {
+          expect(message['result']).toMatchObject({
+            cacheScope: expect.stringMatching(/^(?:public|private)$/),
+          })
+          expect(member(message['result'], 'ttlMs')).toBeGreaterThanOrEqual(0)
+        }
+      }
+      for (const { message, answers } of results) {
+        if (!cacheable.includes(answers ?? '')) expect(message['result']).not.toHaveProperty('ttlMs')
+      }
+    })
+
+    it('names its subscription in every notice of one', () => {
+      const [listen] = requests(said, 'client').filter(
+        ({ message }) => message['method'] === 'subscriptions/listen',
+      )
+      const id = listen?.message['id']
+      const told = notices(said).filter(
+        ({ by, message }) => by === 'server' && /changed|updated|ackn/.test(String(message['method'])),
+      )
+      expect(told.length).toBeGreaterThanOrEqual(3)
+      expect(told[0]?.message['method']).toBe('notifications/subscriptions/acknowledged')
+      for (const { message } of told) expect(metaOf(message['params'])[`${prefix}subscriptionId`]).toBe(id)
+    })
+  },
+)

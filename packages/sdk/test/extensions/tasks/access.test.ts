@@ -1,0 +1,218 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { nobody } from '../../../src/core/exchange.ts'
+import { memoryTaskStore, type TasksOptions, tasks } from '../../../src/extensions/tasks/index.ts'
+import { defineServer } from '../../../src/server/define.ts'
+import type { Server } from '../../../src/server/server.ts'
+import { tool } from '../../../src/server/tool.ts'
+import { caller, idIn, modern, type Raw, type RawOptions, reached, session, textIn } from './support.ts'
+
+const open: Raw[] = []
+afterEach(async () => {
+  vi.useRealTimers()
+  for (const raw of open.splice(0)) await raw.close()
+})
+
+function make(options: TasksOptions = {}): Server {
+  const waiting = tool({
+    task: 'optional',
+    run: (_args, ctx) =>
+      new Promise<string>((resolve) => ctx.signal.addEventListener('abort', () => resolve('stopped'))),
+  })
+  return defineServer({
+    name: 'guarded',
+    version: '1',
+    tools: {
+      waiting,
+      secret: tool({ task: 'optional', scopes: ['secrets'], run: () => 'the secret' }),
+      large: tool({ task: 'optional', run: () => 'x'.repeat(20_000) }),
+      hoard: tool({
+        task: 'optional',
+        async run(_args, ctx) {
+          await ctx.step('fetch', () => 'x'.repeat(20_000))
+          return 'done'
+        },
+      }),
+      who: tool({
+        task: 'optional',
+        run: (_args, { peer }) => JSON.stringify([peer.principal, peer.clientId, peer.claims]),
+      }),
+    },
+    extensions: [tasks({ pollIntervalMs: 20, ...options })],
+    onError: () => {},
+  })
+}
+
+function as(server: Server, options: RawOptions): Raw {
+  const raw = modern(server, options)
+  open.push(raw)
+  return raw
+}
+
+async function inSession(server: Server, options: RawOptions) {
+  const raw = await session(server, options)
+  open.push(raw)
+  return raw
+}
+
+const call = { name: 'waiting' }
+
+describe('a task belongs to whoever asked for it', () => {
+  const strangers: [string, RawOptions['caller']][] = [
+    ['another principal', caller('eve')],
+    ['somebody nobody knows', nobody],
+    ['whoever owns the process', undefined],
+  ]
+
+  it.each(strangers)('and does not exist for %s', async (_who, stranger) => {
+    const server = make()
+    const ada = as(server, { caller: caller('ada') })
+    const other = as(server, stranger === undefined ? {} : { caller: stranger })
+    const taskId = idIn(await ada.ask('tools/call', call))
+    const unknown = (await other.send('tasks/get', { taskId: 'nonexistent' }))['error']
+    for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
+      expect((await other.send(method, { taskId, inputResponses: {} }))['error']).toEqual(unknown)
+    }
+    expect(await ada.ask('tasks/get', { taskId })).toMatchObject({ status: 'working' })
+  })
+
+  it.each(strangers)('and is not for %s in a session either', async (_who, stranger) => {
+    const server = make()
+    const ada = await inSession(server, { caller: caller('ada') })
+    const other = await inSession(server, stranger === undefined ? {} : { caller: stranger })
+    const taskId = idIn(await ada.ask('tools/call', { ...call, task: {} }))
+    for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel']) {
+      expect((await other.send(method, { taskId }))['error']).toMatchObject({ code: -32602 })
+    }
+    expect(await ada.ask('tasks/get', { taskId })).toMatchObject({ status: 'working' })
+  })
+
+  it('and lists show each caller their own', async () => {
+    const server = make()
+    const ada = await inSession(server, { caller: caller('ada') })
+    const bob = await inSession(server, { caller: caller('bob') })
+    const mine = idIn(await ada.ask('tools/call', { ...call, task: {} }))
+    const theirs = idIn(await bob.ask('tools/call', { ...call, task: {} }))
+    expect((await ada.ask('tasks/list'))['tasks']).toMatchObject([{ taskId: mine }])
+    expect((await bob.ask('tasks/list'))['tasks']).toMatchObject([{ taskId: theirs }])
+  })
+
+  it('and is listed for nobody where nobody can be told apart', async () => {
+    const server = make()
+    const anyone = await inSession(server, { caller: nobody })
+    expect(anyone.greeting['capabilities']).toMatchObject({ tasks: { cancel: {} } })
+    expect(JSON.stringify(anyone.greeting['capabilities'])).not.toContain('"list":')
+    expect((await anyone.send('tasks/list'))['error']).toMatchObject({ code: -32601 })
+    const taskId = idIn(await anyone.ask('tools/call', { ...call, task: {} }))
+    expect(await anyone.ask('tasks/get', { taskId })).toMatchObject({ status: 'working' })
+  })
+
+  it('and its result is for callers who may still use the tool', async () => {
+    const server = make()
+    const may = as(server, { caller: caller('ada', ['secrets']) })
+    const mayNot = as(server, { caller: caller('ada') })
+    const taskId = idIn(await may.ask('tools/call', { name: 'secret' }))
+    expect(textIn((await reached(may, taskId, 'completed'))['result'])).toBe('the secret')
+    const refused = await mayNot.send('tasks/get', { taskId })
+    expect(refused['error']).toMatchObject({ code: -32600 })
+    expect(JSON.stringify(refused)).not.toContain('the secret')
+  })
+
+  it('and its handler knows them', async () => {
+    const ada = as(make(), {
+      caller: { ...caller('ada'), clientId: 'desk', claims: { team: 'red' } },
+    })
+    const task = await reached(ada, idIn(await ada.ask('tools/call', { name: 'who' })), 'completed')
+    expect(textIn(task['result'])).toBe('["ada","desk",{"team":"red"}]')
+  })
+})
+
+describe('what tasks may take', () => {
+  it('is so many of one principal, finished ones too', async () => {
+    const server = make({ maxTasksPerPrincipal: 2 })
+    const [ada, bob] = [as(server, { caller: caller('ada') }), as(server, { caller: caller('bob') })]
+    const first = idIn(await ada.ask('tools/call', call))
+    await ada.ask('tools/call', call)
+    await ada.ask('tasks/cancel', { taskId: first })
+    expect((await ada.send('tools/call', call))['error']).toMatchObject({
+      code: -32603,
+      message: expect.stringMatching(/too many/),
+    })
+    expect(await bob.ask('tools/call', call)).toMatchObject({ resultType: 'task' })
+  })
+
+  it('is so many in all', async () => {
+    const server = make({ maxTasks: 1 })
+    await as(server, { caller: caller('ada') }).ask('tools/call', call)
+    const refused = await as(server, { caller: caller('bob') }).send('tools/call', call)
+    expect(refused['error']).toMatchObject({ code: -32603 })
+  })
+
+  it('is so many bytes of arguments, of steps and of a result', async () => {
+    const peer = as(make({ maxTaskBytes: 10_000 }), {})
+    const much = { ...call, arguments: { text: 'x'.repeat(10_000) } }
+    expect((await peer.send('tools/call', much))['error']).toMatchObject({ code: -32602 })
+    const large = await reached(peer, idIn(await peer.ask('tools/call', { name: 'large' })), 'completed')
+    expect(large['result']).toMatchObject({ isError: true })
+    expect(textIn(large['result'])).toContain('10000 bytes')
+    const hoard = await reached(peer, idIn(await peer.ask('tools/call', { name: 'hoard' })), 'failed')
+    expect(hoard['error']).toMatchObject({ code: -32603 })
+  })
+
+  it('is so much time: then the task is gone and its handler stopped', async () => {
+    vi.useFakeTimers()
+    const stopped = vi.fn()
+    const server = defineServer({
+      name: 'timed',
+      version: '1',
+      tools: {
+        waiting: tool({
+          task: 'optional',
+          run: (_args, ctx) => new Promise<string>(() => ctx.signal.addEventListener('abort', stopped)),
+        }),
+      },
+      extensions: [tasks({ ttlMs: 30_000, leaseMs: 3000 })],
+    })
+    const peer = as(server, {})
+    const asked = async (method: string, params: object) => {
+      const response = peer.send(method, { ...params })
+      await vi.advanceTimersByTimeAsync(0)
+      return response
+    }
+    const created = (await asked('tools/call', call))['result']
+    const taskId = idIn(created as Parameters<typeof idIn>[0])
+    await vi.advanceTimersByTimeAsync(29_000)
+    expect((await asked('tasks/get', { taskId }))['result']).toMatchObject({ ttlMs: 30_000 })
+    expect(stopped).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(3000)
+    expect((await asked('tasks/get', { taskId }))['error']).toMatchObject({ code: -32602 })
+    expect(stopped).toHaveBeenCalledOnce()
+  })
+
+  it('is what a client of 2025-11-25 asks for, up to a bound', async () => {
+    const peer = await inSession(make({ ttlMs: 1000, maxTtlMs: 5000 }), {})
+    const ttlOf = async (task: object) => {
+      const created = await peer.ask('tools/call', { ...call, task })
+      return (await peer.ask('tasks/get', { taskId: idIn(created) }))['ttl']
+    }
+    expect(await ttlOf({})).toBe(1000)
+    expect(await ttlOf({ ttl: 4000 })).toBe(4000)
+    expect(await ttlOf({ ttl: 1_000_000 })).toBe(5000)
+    for (const ttl of [0, -1, 1.5, 'long', null]) {
+      expect((await peer.send('tools/call', { ...call, task: { ttl } }))['error']).toMatchObject({
+        code: -32602,
+      })
+    }
+  })
+
+  it('leaves nothing of what was asked or answered with a task that is over', async () => {
+    const store = memoryTaskStore()
+    const server = make({ store })
+    const peer = as(server, {})
+    const taskId = idIn(
+      await peer.ask('tools/call', { ...call, arguments: {}, _meta: { 'example.com/note': 'private' } }),
+    )
+    expect((await store.get(taskId))?.body).toContain('private')
+    await peer.ask('tasks/cancel', { taskId })
+    expect((await store.get(taskId))?.body).not.toContain('private')
+  })
+})

@@ -1,0 +1,331 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { z } from 'zod'
+import { connect } from '../../../src/client/connect.ts'
+import type { Client, ConnectOptions } from '../../../src/client/types.ts'
+import { type TasksClient, tasksClient } from '../../../src/extensions/tasks/client/index.ts'
+import { type TasksOptions, tasks } from '../../../src/extensions/tasks/index.ts'
+import { McpError, RpcError } from '../../../src/jsonrpc/error.ts'
+import type { JsonRpcMessage } from '../../../src/jsonrpc/message.ts'
+import type { CallToolResult } from '../../../src/protocol/definitions.ts'
+import type { ProtocolVersion } from '../../../src/protocol/methods.ts'
+import { defineServer } from '../../../src/server/define.ts'
+import { ToolError } from '../../../src/server/definitions.ts'
+import type { Server } from '../../../src/server/server.ts'
+import { tool } from '../../../src/server/tool.ts'
+import { gate, textIn } from './support.ts'
+
+const open: Client[] = []
+afterEach(async () => {
+  for (const client of open.splice(0)) await client.close()
+})
+
+const ok = z.object({ ok: z.boolean() })
+
+function serverWith(options: TasksOptions = {}): {
+  readonly server: Server
+  readonly aborted: Promise<void>
+} {
+  const aborted = gate()
+  const server = defineServer({
+    name: 'worker',
+    version: '1',
+    tools: {
+      add: tool({
+        task: 'optional',
+        input: z.object({ a: z.number(), b: z.number() }),
+        output: z.object({ sum: z.number() }),
+        run: ({ a, b }) => ({ sum: a + b }),
+      }),
+      must: tool({ task: 'required', run: () => 'as a task' }),
+      plain: tool({ run: () => 'at once' }),
+      fails: tool({
+        task: 'optional',
+        run() {
+          throw new ToolError('out of paper')
+        },
+      }),
+      breaks: tool({
+        task: 'required',
+        run() {
+          throw new RpcError(-32011, 'no such ledger', { ledger: 7 })
+        },
+      }),
+      ask: tool({
+        task: 'required',
+        async run(_args, ctx) {
+          const both = await Promise.all([
+            ctx.elicit({ key: 'one', message: 'One?', schema: ok }),
+            ctx.elicit({ key: 'two', message: 'Two?', schema: ok }),
+          ])
+          const last = await ctx.elicit({ key: 'three', message: 'Three?', schema: ok })
+          return [...both, last].map(({ action }) => action).join()
+        },
+      }),
+      forever: tool({
+        task: 'required',
+        run: (_args, ctx) =>
+          new Promise<string>((_, reject) =>
+            ctx.signal.addEventListener('abort', () => {
+              aborted.open()
+              reject(new Error('stopped'))
+            }),
+          ),
+      }),
+    },
+    extensions: [tasks({ pollIntervalMs: 50, ...options })],
+    onError: () => {},
+  })
+  return { server, aborted: aborted.opened }
+}
+
+interface Connected {
+  readonly client: Client
+  readonly tasks: TasksClient
+  /** Methods sent, in order. */
+  readonly sent: string[]
+  readonly messages: JsonRpcMessage[]
+}
+
+async function connected(
+  server: Server,
+  revision: ProtocolVersion,
+  options: ConnectOptions = {},
+): Promise<Connected> {
+  const speaks = tasksClient()
+  const sent: string[] = []
+  const messages: JsonRpcMessage[] = []
+  const client = await connect(server, {
+    revisions: [revision],
+    extensions: [speaks],
+    onMessage(direction, message) {
+      messages.push(message)
+      if (direction === 'sent' && 'method' in message) sent.push(message.method)
+    },
+    ...options,
+  })
+  open.push(client)
+  return { client, tasks: speaks, sent, messages }
+}
+
+const count = (all: readonly string[], wanted: string): number => all.filter((one) => one === wanted).length
+
+describe.each(['2025-11-25', '2026-07-28'] as const)('a client that speaks tasks, on %s', (revision) => {
+  it('gets the result of a call whether it became a task or not', async () => {
+    const { client, sent } = await connected(serverWith().server, revision)
+    expect(textIn(await client.call('plain'))).toBe('at once')
+    expect((await client.call('add', { a: 1, b: 2 })).structuredContent).toEqual({ sum: 3 })
+    expect(textIn(await client.call('must'))).toBe('as a task')
+    expect(sent).toContain('tasks/get')
+  })
+
+  it('gets a tool’s failure as a result and a protocol error as that error', async () => {
+    const { client } = await connected(serverWith().server, revision)
+    expect(await client.call('fails')).toMatchObject({ isError: true, content: [{ text: 'out of paper' }] })
+    await expect(client.call('breaks')).rejects.toMatchObject({
+      name: 'RpcError',
+      code: -32011,
+      message: 'no such ledger',
+      data: { ledger: 7 },
+    })
+  })
+
+  it('answers what a task asks, each question once', async () => {
+    const onElicit = vi.fn(() => ({ action: 'accept' as const, content: { ok: true } }))
+    const { client } = await connected(serverWith().server, revision, { onElicit })
+    expect(textIn(await client.call('ask'))).toBe('accept,accept,accept')
+    expect(onElicit).toHaveBeenCalledTimes(3)
+  })
+
+  it('lets a person take their time', async () => {
+    const { client } = await connected(serverWith().server, revision, {
+      onElicit: async ({ message }) => {
+        if (message === 'Three?') await new Promise((resolve) => setTimeout(resolve, 900))
+        return { action: 'decline' }
+      },
+    })
+    expect(textIn(await client.call('ask', {}, { timeoutMs: 700 }))).toBe('decline,decline,decline')
+  })
+
+  it('waits as long as there are signs of life, and no longer than it was told', async () => {
+    const { server, aborted } = serverWith()
+    const { client } = await connected(server, revision)
+    const call = client.call('forever', {}, { timeoutMs: 500, maxTotalMs: 1200 })
+    await expect(call).rejects.toMatchObject({ code: 'TIMEOUT', message: expect.stringContaining('1200') })
+    await aborted
+  })
+
+  it('cancels the task when its caller gives up', async () => {
+    const { server, aborted } = serverWith()
+    const { client, sent } = await connected(server, revision)
+    const stop = new AbortController()
+    const call = client.call('forever', {}, { signal: stop.signal })
+    await expect.poll(() => sent.includes('tasks/get'), { timeout: 5000 }).toBe(true)
+    stop.abort()
+    await expect(call).rejects.toMatchObject({ code: 'CANCELLED' })
+    await aborted
+    expect(count(sent, 'tasks/cancel')).toBe(1)
+    expect(sent).not.toContain('notifications/cancelled')
+  })
+
+  it('hands a task out to be looked at, waited for and cancelled', async () => {
+    const { server, aborted } = serverWith()
+    const { client, tasks } = await connected(server, revision)
+    const started = await tasks.start(client, 'forever')
+    if (!('task' in started)) throw new Error('no task')
+    const { task } = started
+    expect(await task.state()).toMatchObject({ taskId: task.id, status: 'working', pollIntervalMs: 50 })
+    await expect(task.result({ maxTotalMs: 120 })).rejects.toMatchObject({ code: 'TIMEOUT' })
+    expect(await task.state()).toMatchObject({ status: 'working' })
+    await task.cancel()
+    await aborted
+    await expect(task.result()).rejects.toMatchObject({ code: 'CANCELLED' })
+  })
+
+  it('hands out the result where the server made no task', async () => {
+    const { client, tasks } = await connected(serverWith().server, revision)
+    expect(await tasks.start(client, 'plain')).toMatchObject({ result: { content: [{ text: 'at once' }] } })
+  })
+
+  it('takes a task up again by its id, on another connection', async () => {
+    const { server } = serverWith()
+    const first = await connected(server, revision, { onElicit: () => ({ action: 'cancel' }) })
+    const started = await first.tasks.start(first.client, 'ask')
+    if (!('task' in started)) throw new Error('no task')
+    await first.client.close()
+    const second = await connected(server, revision, { onElicit: () => ({ action: 'decline' }) })
+    const task = second.tasks.resume(second.client, started.task.id)
+    expect(textIn(await task.result())).toBe('decline,decline,decline')
+  })
+
+  it('holds the result of a task to the tool’s schema', async () => {
+    const { server } = serverWith()
+    const { client, tasks } = await connected(server, revision)
+    await client.tools()
+    const started = await tasks.start(client, 'add', { a: 1, b: 2 })
+    if (!('task' in started)) throw new Error('no task')
+    const result: CallToolResult = await started.task.result()
+    expect(result.structuredContent).toEqual({ sum: 3 })
+  })
+
+  it('says so when a task is unknown, or the client does not speak tasks', async () => {
+    const { client, tasks } = await connected(serverWith().server, revision)
+    await expect(tasks.resume(client, 'nonexistent').result()).rejects.toMatchObject({ code: -32602 })
+    const mute = await connect(serverWith().server, { revisions: [revision] })
+    open.push(mute)
+    expect(() => tasks.resume(mute, 'x')).toThrow(McpError)
+  })
+
+  it('looks no more often than the server wants', async () => {
+    const { client, sent } = await connected(serverWith({ pollIntervalMs: 200 }).server, revision)
+    const call = client.call('forever', {}, { maxTotalMs: 1000 })
+    await expect(call).rejects.toMatchObject({ code: 'TIMEOUT' })
+    expect(count(sent, 'tasks/get')).toBeLessThanOrEqual(5)
+  })
+})
+
+describe('a client that speaks tasks, on 2026-07-28', () => {
+  it('sends no "task" param, and declares the extension on every request', async () => {
+    const { client, messages } = await connected(serverWith().server, '2026-07-28')
+    await client.call('must')
+    expect(JSON.stringify(messages)).not.toContain('"task":{')
+    const requests = messages.filter((message) => 'method' in message && 'id' in message)
+    expect(requests.length).toBeGreaterThan(2)
+    for (const request of requests) {
+      expect(JSON.stringify(request)).toContain('"extensions":{"io.modelcontextprotocol/tasks":{}}')
+    }
+  })
+
+  it('answers a question itself where the caller wants to', async () => {
+    const { client, tasks } = await connected(serverWith().server, '2026-07-28', {
+      onElicit: () => ({ action: 'cancel' }),
+    })
+    const started = await tasks.start(client, 'ask')
+    if (!('task' in started)) throw new Error('no task')
+    const { task } = started
+    await expect.poll(async () => (await task.state()).status, { timeout: 5000 }).toBe('input_required')
+    expect(Object.keys((await task.state()).inputRequests ?? {})).toEqual(['one', 'two'])
+    await task.update({ one: { action: 'decline' }, two: { action: 'decline' } })
+    expect(textIn(await task.result())).toBe('decline,decline,cancel')
+  })
+
+  it('cancels a task whose question its handler refuses', async () => {
+    const { client, sent } = await connected(serverWith().server, '2026-07-28', {
+      onElicit: () => {
+        throw new RpcError(-1, 'not now')
+      },
+    })
+    await expect(client.call('ask')).rejects.toMatchObject({ code: -1 })
+    expect(sent).toContain('tasks/cancel')
+  })
+
+  it('takes a task in answer to anything but a tool call for a fault', async () => {
+    const task = { taskId: 'x', status: 'working', createdAt: '', lastUpdatedAt: '', ttlMs: null }
+    const wrong = defineServer({
+      name: 'wrong',
+      version: '1',
+      tools: { plain: tool({ run: () => 'at once' }) },
+      use: [
+        async (exchange, next) =>
+          exchange.method === 'tools/list'
+            ? { type: 'extension', resultType: 'task', result: task }
+            : next(exchange),
+      ],
+    })
+    const { client } = await connected(wrong, '2026-07-28')
+    await expect(client.tools()).rejects.toMatchObject({ code: 'PROTOCOL' })
+  })
+})
+
+describe('a client that speaks tasks, on 2025-11-25', () => {
+  it('asks for a task only where server and tool say they take one', async () => {
+    const { client, tasks, messages } = await connected(serverWith().server, '2025-11-25')
+    const callsOf = (name: string): JsonRpcMessage[] =>
+      messages.filter((message) => 'params' in message && message.params?.['name'] === name)
+    await client.call('add', { a: 1, b: 2 })
+    await client.call('must')
+    await tasks.start(client, 'plain')
+    await tasks.start(client, 'add', { a: 1, b: 2 }, { ttlMs: 5000 })
+    expect(callsOf('add').map((message) => 'params' in message && message.params?.['task'])).toEqual([
+      undefined,
+      { ttl: 5000 },
+    ])
+    expect(callsOf('must')).toMatchObject([{ params: { task: {} } }])
+    expect(JSON.stringify(callsOf('plain'))).not.toContain('"task"')
+
+    const none = defineServer({
+      name: 'none',
+      version: '1',
+      tools: { must: tool({ task: 'required', run: () => 'no tasks here' }) },
+    })
+    const other = await connected(none, '2025-11-25')
+    expect(await other.tasks.start(other.client, 'must')).toHaveProperty('result')
+    expect(JSON.stringify(other.messages)).not.toContain('"task"')
+  })
+
+  it('says which task its answers belong to', async () => {
+    const { client, messages } = await connected(serverWith().server, '2025-11-25', {
+      onElicit: () => ({ action: 'decline' }),
+    })
+    await client.call('ask')
+    const answers = messages.filter(
+      (message) => 'result' in message && message.result['action'] === 'decline',
+    )
+    expect(answers).toHaveLength(3)
+    for (const answer of answers) {
+      expect(answer).toMatchObject({
+        result: { _meta: { 'io.modelcontextprotocol/related-task': { taskId: expect.any(String) } } },
+      })
+    }
+  })
+
+  it('asks for the result early only when the task has something to ask', async () => {
+    const { client, sent } = await connected(serverWith().server, '2025-11-25', {
+      onElicit: () => ({ action: 'decline' }),
+    })
+    await client.call('must')
+    expect(sent.indexOf('tasks/get')).toBeLessThan(sent.indexOf('tasks/result'))
+    expect(count(sent, 'tasks/result')).toBe(1)
+    await client.call('ask')
+    expect(count(sent, 'tasks/result')).toBe(2)
+  })
+})

@@ -1,0 +1,323 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { nobody } from '../../../src/core/exchange.ts'
+import { tasks } from '../../../src/extensions/tasks/index.ts'
+import { RpcError } from '../../../src/jsonrpc/error.ts'
+import type { JsonObject } from '../../../src/jsonrpc/message.ts'
+import { isObject } from '../../../src/jsonrpc/parse.ts'
+import type { ProtocolVersion } from '../../../src/protocol/methods.ts'
+import { defineServer } from '../../../src/server/define.ts'
+import { ToolError } from '../../../src/server/definitions.ts'
+import { tool } from '../../../src/server/tool.ts'
+import { checkDefinition, checkWire } from '../../schema/wire.ts'
+import {
+  able,
+  gate,
+  idIn,
+  modern,
+  type Raw,
+  type RawOptions,
+  reached,
+  session,
+  tasksId,
+  textIn,
+} from './support.ts'
+
+const open: Raw[] = []
+afterEach(async () => {
+  for (const raw of open.splice(0)) await raw.close()
+})
+
+let ran = 0
+const server = defineServer({
+  name: 'older',
+  version: '1',
+  tools: {
+    plain: tool({ run: () => 'plain' }),
+    optional: tool({ task: 'optional', run: () => `run ${++ran}` }),
+    required: tool({ task: 'required', run: () => 'required' }),
+    failing: tool({
+      task: 'optional',
+      run() {
+        throw new ToolError('out of paper')
+      },
+    }),
+    breaking: tool({
+      task: 'optional',
+      run() {
+        throw new RpcError(-32011, 'no such ledger', { ledger: 7 })
+      },
+    }),
+    asking: tool({
+      task: 'optional',
+      async run(_args, ctx) {
+        ctx.progress(1, 2, 'Asking')
+        const first = await ctx.elicit({ message: 'First?', schema: z.object({ ok: z.boolean() }) })
+        ctx.progress(2, 2, 'Asked')
+        return first.action === 'accept' ? `first ${first.content.ok}` : first.action
+      },
+    }),
+    forever: tool({
+      task: 'optional',
+      run: (_args, ctx) => new Promise<string>((_, reject) => ctx.signal.addEventListener('abort', reject)),
+    }),
+  },
+  extensions: [tasks({ pollIntervalMs: 20 })],
+  onError: () => {},
+})
+
+async function peerOf(options: RawOptions & { version?: ProtocolVersion } = {}) {
+  const raw = await session(server, options)
+  open.push(raw)
+  return raw
+}
+
+const begin = async (peer: Raw, name: string, more: JsonObject = {}): Promise<string> =>
+  idIn(await peer.ask('tools/call', { name, task: {}, ...more }))
+
+/** What is wrong, under the official schema, with what the server sent in answer to these methods, by id. */
+function faults(peer: Raw, methods: Record<number, string>): string[] {
+  return peer.received.flatMap((message) => {
+    const { id } = message
+    const method = typeof id === 'number' && !('method' in message) ? methods[id] : undefined
+    return checkWire('2025-11-25', 'server', message, method)
+  })
+}
+
+const isoDate = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+const related = (taskId: string): object => ({ 'io.modelcontextprotocol/related-task': { taskId } })
+
+describe('tasks of 2025-11-25', () => {
+  it('are declared as a capability, and by each tool that can be one', async () => {
+    const peer = await peerOf()
+    expect(peer.greeting['capabilities']).toMatchObject({
+      tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
+    })
+    const { tools } = await peer.ask('tools/list')
+    const support = (Array.isArray(tools) ? tools : []).map(({ name, execution }) => [
+      name,
+      execution?.taskSupport,
+    ])
+    expect(Object.fromEntries(support)).toMatchObject({ optional: 'optional', required: 'required' })
+    expect(Object.fromEntries(support)['plain']).toBeUndefined()
+    expect(faults(peer, { 1: 'initialize', 2: 'tools/list' })).toEqual([])
+  })
+
+  it('are unknown to every revision before', async () => {
+    const peer = await peerOf({ version: '2025-06-18' })
+    expect(peer.greeting['capabilities']).not.toHaveProperty('tasks')
+    expect(JSON.stringify(await peer.ask('tools/list'))).not.toContain('taskSupport')
+    const result = await peer.ask('tools/call', { name: 'optional', task: {} })
+    expect(textIn(result)).toMatch(/^run/)
+    for (const method of ['tasks/get', 'tasks/result', 'tasks/list', 'tasks/cancel', 'tasks/update']) {
+      expect((await peer.send(method, { taskId: 'x' }))['error']).toMatchObject({ code: -32601 })
+    }
+    expect((await peer.send('tools/call', { name: 'required' }))['error']).toMatchObject({ code: -32600 })
+  })
+
+  it('begin at the client’s wish, working, and are answered with the task', async () => {
+    const peer = await peerOf()
+    const created = await peer.ask('tools/call', { name: 'forever', task: { ttl: 60_000 } })
+    expect(created).toEqual({
+      task: {
+        taskId: expect.any(String),
+        status: 'working',
+        createdAt: expect.stringMatching(isoDate),
+        lastUpdatedAt: expect.stringMatching(isoDate),
+        ttl: 60_000,
+        pollInterval: 20,
+      },
+    })
+    expect(checkDefinition('2025-11-25', 'CreateTaskResult', created)).toEqual([])
+    const look = await peer.ask('tasks/get', { taskId: idIn(created) })
+    expect(look).toEqual(created['task'])
+    expect(faults(peer, { 1: 'initialize', 3: 'tasks/get' })).toEqual([])
+  })
+
+  it('are not begun by themselves, nor by declaring the later extension', async () => {
+    const peer = await peerOf({ capabilities: able })
+    expect(textIn(await peer.ask('tools/call', { name: 'optional' }))).toMatch(/^run/)
+  })
+
+  it.each([
+    ['required', undefined],
+    ['plain', {}],
+  ])('are refused where the tool says otherwise: %s', async (name, task) => {
+    const params = task === undefined ? { name } : { name, task }
+    const { error } = await (await peerOf()).send('tools/call', params)
+    expect(error).toMatchObject({ code: -32601, message: expect.stringMatching(/task/) })
+  })
+
+  it('give the very result of the call, tied to the task, again and again', async () => {
+    const peer = await peerOf()
+    const taskId = await begin(peer, 'optional')
+    const result = await peer.ask('tasks/result', { taskId })
+    expect(result).toEqual({ content: [{ type: 'text', text: `run ${ran}` }], _meta: related(taskId) })
+    expect(await peer.ask('tasks/result', { taskId })).toEqual(result)
+    expect(checkDefinition('2025-11-25', 'CallToolResult', result)).toEqual([])
+    const look = await peer.ask('tasks/get', { taskId })
+    expect(look).toMatchObject({ status: 'completed' })
+    expect(JSON.stringify(look)).not.toContain('related-task')
+  })
+
+  it('fail with a tool that failed, and give its result', async () => {
+    const peer = await peerOf()
+    const taskId = await begin(peer, 'failing')
+    expect(await reached(peer, taskId, 'failed')).toHaveProperty('statusMessage')
+    expect(await peer.ask('tasks/result', { taskId })).toMatchObject({
+      isError: true,
+      content: [{ text: 'out of paper' }],
+      _meta: related(taskId),
+    })
+  })
+
+  it('fail with a protocol error, and give that error', async () => {
+    const peer = await peerOf()
+    const taskId = await begin(peer, 'breaking')
+    expect(await reached(peer, taskId, 'failed')).toMatchObject({ statusMessage: 'no such ledger' })
+    expect((await peer.send('tasks/result', { taskId }))['error']).toEqual({
+      code: -32011,
+      message: 'no such ledger',
+      data: { ledger: 7 },
+    })
+  })
+
+  it('have their result waited for', async () => {
+    const peer = await peerOf()
+    const taskId = await begin(peer, 'forever')
+    let answered = false
+    const waiting = peer.send('tasks/result', { taskId }).then((response) => {
+      answered = true
+      return response
+    })
+    await peer.ask('tasks/get', { taskId })
+    expect(answered).toBe(false)
+    await peer.ask('tasks/cancel', { taskId })
+    expect((await waiting)['error']).toMatchObject({
+      code: -32602,
+      message: expect.stringMatching(/cancelled/),
+    })
+  })
+
+  it('ask on the way to their result, and say which task asks', async () => {
+    const asked: JsonObject[] = []
+    const answer = gate()
+    const peer = await peerOf({
+      onRequest: (message) => {
+        asked.push(message)
+        answer.opened.then(() =>
+          peer.post({
+            jsonrpc: '2.0',
+            id: message['id'],
+            result: { action: 'accept', content: { ok: true } },
+          }),
+        )
+        return undefined
+      },
+    })
+    const taskId = await begin(peer, 'asking', { _meta: { progressToken: 'mine' } })
+    const waiting = peer.ask('tasks/result', { taskId, _meta: related('another') })
+    await reached(peer, taskId, 'input_required')
+    await expect.poll(() => asked.length, { timeout: 5000 }).toBe(1)
+    const again = peer.ask('tasks/result', { taskId })
+    answer.open()
+    expect(textIn(await waiting)).toBe('first true')
+    expect(textIn(await again)).toBe('first true')
+    expect(asked).toMatchObject([{ method: 'elicitation/create', params: { _meta: related(taskId) } }])
+    expect(await peer.ask('tasks/get', { taskId })).toMatchObject({ status: 'completed' })
+
+    const notices = peer.received.filter((message) => 'method' in message && !('id' in message))
+    const told = notices.filter(({ method }) => method === 'notifications/tasks/status')
+    expect(told.map(({ params }) => isObject(params) && params['status'])).toContain('input_required')
+    expect(JSON.stringify(told)).not.toContain('related-task')
+    const progress = notices.filter(({ method }) => method === 'notifications/progress')
+    expect(progress.at(-1)).toMatchObject({
+      params: { progressToken: 'mine', progress: 2, _meta: related(taskId) },
+    })
+    expect(faults(peer, { 1: 'initialize' })).toEqual([])
+  })
+
+  it('fail when the client refuses to answer', async () => {
+    const peer = await peerOf({ onRequest: () => ({ error: { code: -1, message: 'not now' } }) })
+    const taskId = await begin(peer, 'asking')
+    const result = await peer.ask('tasks/result', { taskId })
+    expect(result).toMatchObject({ isError: true })
+    expect(textIn(result)).toContain('not now')
+    expect(await peer.ask('tasks/get', { taskId })).toMatchObject({ status: 'failed' })
+  })
+
+  it('keep their question for whoever asks for the result next', async () => {
+    const lost = await session(server)
+    const taskId = await begin(lost, 'asking')
+    await reached(lost, taskId, 'input_required')
+    const waiting = lost.open('tasks/result', { taskId })
+    await expect.poll(() => lost.received.some(({ method }) => method === 'elicitation/create')).toBe(true)
+    lost.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: waiting.id } })
+    await lost.close()
+    const peer = await peerOf({
+      onRequest: () => ({ result: { action: 'accept', content: { ok: false } } }),
+    })
+    expect(textIn(await peer.ask('tasks/result', { taskId }))).toBe('first false')
+  })
+
+  it('are cancelled before that is answered, once', async () => {
+    const peer = await peerOf()
+    const taskId = await begin(peer, 'forever')
+    const cancelled = await peer.ask('tasks/cancel', { taskId })
+    expect(cancelled).toMatchObject({ taskId, status: 'cancelled' })
+    expect(checkDefinition('2025-11-25', 'CancelTaskResult', cancelled)).toEqual([])
+    expect((await peer.send('tasks/cancel', { taskId }))['error']).toMatchObject({
+      code: -32602,
+      message: expect.stringMatching(/already cancelled/),
+    })
+    expect(await peer.ask('tasks/get', { taskId })).toMatchObject({ status: 'cancelled' })
+  })
+
+  it.each(['tasks/get', 'tasks/result', 'tasks/cancel'])('are unknown by another id: %s', async (method) => {
+    const peer = await peerOf()
+    for (const taskId of ['nonexistent', 7, undefined]) {
+      expect((await peer.send(method, { taskId }))['error']).toMatchObject({
+        code: -32602,
+        message: expect.stringMatching(/task/i),
+      })
+    }
+  })
+
+  it('are listed page by page', async () => {
+    const many = defineServer({
+      name: 'many',
+      version: '1',
+      tools: { optional: tool({ task: 'optional', run: () => 'done' }) },
+      extensions: [tasks({ maxTasksPerPrincipal: 150 })],
+    })
+    const peer = await session(many)
+    open.push(peer)
+    const ids = await Promise.all(Array.from({ length: 130 }, () => begin(peer, 'optional')))
+    const first = await peer.ask('tasks/list')
+    expect(first['nextCursor']).toEqual(expect.any(String))
+    expect(checkDefinition('2025-11-25', 'ListTasksResult', first)).toEqual([])
+    const second = await peer.ask('tasks/list', { cursor: first['nextCursor'] })
+    expect(second).not.toHaveProperty('nextCursor')
+    const listed = [first, second].flatMap(({ tasks }) => (Array.isArray(tasks) ? tasks : []))
+    expect(listed.map(({ taskId }) => taskId).sort()).toEqual(ids.sort())
+    for (const cursor of ['guess', '', 7]) {
+      expect((await peer.send('tasks/list', { cursor }))['error']).toMatchObject({ code: -32602 })
+    }
+  })
+
+  it('stay within reach of a client that has gone on to 2026-07-28 but knows only these', async () => {
+    const peer = await peerOf({ caller: nobody })
+    const taskId = await begin(peer, 'forever')
+    const later = modern(server, { caller: nobody, capabilities: { tasks: {} } })
+    open.push(later)
+    expect(await later.ask('tasks/get', { taskId })).toMatchObject({ status: 'working', ttlMs: 3_600_000 })
+    const own = modern(server, { caller: nobody })
+    open.push(own)
+    const newer = idIn(await own.ask('tools/call', { name: 'forever' }))
+    expect((await later.send('tasks/get', { taskId: newer }))['error']).toMatchObject({
+      code: -32021,
+      data: { requiredCapabilities: { extensions: { [tasksId]: {} } } },
+    })
+    expect(await later.ask('tasks/cancel', { taskId })).toMatchObject({ resultType: 'complete' })
+  })
+})

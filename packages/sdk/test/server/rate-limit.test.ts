@@ -1,0 +1,77 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { defineServer, prompt, rateLimit, tool } from '../../src/index.ts'
+import { call, request } from './support.ts'
+
+const complete = {
+  ref: { type: 'ref/prompt', name: 'p' },
+  argument: { name: 'a', value: '' },
+}
+
+function shop(options: Parameters<typeof rateLimit>[0]) {
+  const run = vi.fn(() => 'x')
+  const server = defineServer({
+    name: 'shop',
+    version: '1.0.0',
+    use: [rateLimit(options)],
+    tools: { t: tool({ run }) },
+    prompts: { p: prompt({ input: z.object({ a: z.string() }), complete: { a: () => [] }, run: () => '' }) },
+  })
+  return { server, run }
+}
+
+describe('a rate limit', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  test('refuses calls of a caller beyond the burst, says when to come back, and serves them then', async () => {
+    const { server, run } = shop({ perMinute: 60, burst: 3 })
+    for (let i = 0; i < 3; i++) await call(server, 't')
+    await expect(call(server, 't')).rejects.toMatchObject({ code: -32600, data: { retryAfterMs: 1000 } })
+    expect(run).toHaveBeenCalledTimes(3)
+    vi.advanceTimersByTime(999)
+    await expect(call(server, 't')).rejects.toMatchObject({ data: { retryAfterMs: 1 } })
+    vi.advanceTimersByTime(1)
+    await call(server, 't')
+    expect(run).toHaveBeenCalledTimes(4)
+    vi.advanceTimersByTime(3_600_000)
+    for (let i = 0; i < 3; i++) await call(server, 't')
+    await expect(call(server, 't')).rejects.toMatchObject({ code: -32600 })
+  })
+
+  test('counts completions with calls, and nothing that only lists', async () => {
+    const { server } = shop({ perMinute: 60, burst: 2 })
+    await call(server, 't')
+    await request(server, 'completion/complete', complete)
+    await expect(request(server, 'completion/complete', complete)).rejects.toMatchObject({ code: -32600 })
+    await request(server, 'tools/list')
+    await request(server, 'prompts/get', { name: 'p', arguments: { a: 'x' } })
+  })
+
+  test('is each principal’s own, and one for all who are not known', async () => {
+    const { server } = shop({ perMinute: 60, burst: 1 })
+    const as = (principal: string | null) => call(server, 't', {}, { peer: { principal } })
+    await as('ada')
+    await as('bob')
+    await as(null)
+    for (const caller of ['ada', 'bob', null])
+      await expect(as(caller)).rejects.toMatchObject({ code: -32600 })
+  })
+
+  test('forgets who was silent longest before callers without end fill its memory', async () => {
+    const { server } = shop({ perMinute: 1, burst: 1 })
+    const as = (principal: string) => call(server, 't', {}, { peer: { principal } })
+    await as('first')
+    for (let i = 0; i < 10_000; i++) await as(`caller ${i}`)
+    await as('first')
+    await expect(as('caller 9999')).rejects.toMatchObject({ code: -32600 })
+  })
+
+  test.each([0, -1, Number.NaN])('of %s a minute is refused', (perMinute) => {
+    expect(() => rateLimit({ perMinute })).toThrow(TypeError)
+  })
+})

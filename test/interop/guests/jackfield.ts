@@ -1,0 +1,124 @@
+import { McpError, RpcError } from '@jackfield/sdk'
+import { type Client, type ConnectOptions, connect, http, sse } from '@jackfield/sdk/client'
+import { stdio } from '@jackfield/sdk/client/stdio'
+import {
+  type ConnectWith,
+  type Desk,
+  type Failed,
+  type Guest,
+  type GuestKind,
+  type Heard,
+  type ListMethod,
+  messageOf,
+  noHeard,
+  type Place,
+} from '../suite/guest.ts'
+
+/** This project's client. */
+export const jackfield: GuestKind = {
+  name: 'jackfield client',
+  ours: true,
+  failure,
+  async connect(place, revision, options) {
+    const heard = noHeard()
+    const client = await connect(link(place, options), {
+      ...(options.only && { revisions: [revision] }),
+      ...(options.desk && answering(options.desk)),
+      timeoutMs: 5000,
+      onLog: ({ level, data, logger }) => heard.logs.push({ level, data, logger }),
+      onChange: (change) => heard.changes.push(change.type === 'resource' ? change.uri : change.type),
+      onElicitationComplete: (id) => heard.visits.push(id),
+    })
+    return guestOf(client, heard)
+  },
+}
+
+function link(place: Place, { fetch }: ConnectWith) {
+  if ('command' in place) return stdio({ command: place.command, args: place.args })
+  return place.transport === 'sse' ? sse(place.url, { fetch }) : http(place.url, { fetch })
+}
+
+function answering(desk: Desk): ConnectOptions {
+  return {
+    elicitation: { form: true, url: true },
+    sampling: { tools: true },
+    onElicit: (question) => desk.person(question),
+    onSample: (question) => desk.model(question),
+    onRoots: () => desk.folders,
+  }
+}
+
+function guestOf(client: Client, heard: Heard): Guest {
+  const { server } = client
+  return {
+    revision: server.revision,
+    server: server.info,
+    instructions: server.instructions,
+    capabilities: server.capabilities,
+    heard,
+    tools: () => client.tools(),
+    call: (name, args, options) => client.call(name, args, options),
+    resources: () => client.resources(),
+    templates: () => client.templates(),
+    read: async (uri) => (await client.read(uri)).contents,
+    prompts: () => client.prompts(),
+    prompt: async (name, args) => (await client.prompt(name, args)).messages,
+    complete: (ref, argument, context) =>
+      client.complete({
+        ref:
+          'prompt' in ref
+            ? { type: 'ref/prompt', name: ref.prompt }
+            : { type: 'ref/resource', uri: ref.template },
+        argument,
+        ...(context && { context: { arguments: context } }),
+      }),
+    page: (method, cursor) => page(client, method, cursor),
+    logLevel: (level) => client.setLogLevel(level),
+    async watch({ tools = false, prompts = false, resources = false, uris }) {
+      const watch = await client.watch({
+        ...(tools && { toolsListChanged: true }),
+        ...(prompts && { promptsListChanged: true }),
+        ...(resources && { resourcesListChanged: true }),
+        ...(uris && { resourceSubscriptions: uris }),
+      })
+      return () => watch.close()
+    },
+    rootsChanged: () => client.rootsChanged(),
+    ping: () => client.ping(),
+    close: () => client.close(),
+  }
+}
+
+async function page(client: Client, method: ListMethod, cursor: string | undefined): ReturnType<Guest['page']> {
+  const params: { cursor?: string } = cursor === undefined ? {} : { cursor }
+  switch (method) {
+    case 'tools/list': {
+      const page = await client.request<'tools/list'>('tools/list', params)
+      return { names: page.tools.map(({ name }) => name), nextCursor: page.nextCursor }
+    }
+    case 'prompts/list': {
+      const page = await client.request<'prompts/list'>('prompts/list', params)
+      return { names: page.prompts.map(({ name }) => name), nextCursor: page.nextCursor }
+    }
+    case 'resources/list': {
+      const page = await client.request<'resources/list'>('resources/list', params)
+      return { names: page.resources.map(({ uri }) => uri), nextCursor: page.nextCursor }
+    }
+  }
+}
+
+function failure(error: unknown): Failed {
+  const message = messageOf(error)
+  if (error instanceof RpcError) return { kind: 'rpc', code: error.code, message, data: error.data }
+  if (!(error instanceof McpError)) return { kind: 'other', message }
+  switch (error.code) {
+    case 'TIMEOUT':
+      return { kind: 'timeout', message }
+    case 'CANCELLED':
+      return { kind: 'cancelled', message }
+    case 'CONNECTION_CLOSED':
+      return { kind: 'closed', message }
+    default:
+      return { kind: 'other', message }
+  }
+}

@@ -1,0 +1,182 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import {
+  CallToolResultSchema,
+  CreateMessageRequestSchema,
+  ElicitationCompleteNotificationSchema,
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+  LoggingMessageNotificationSchema,
+  McpError,
+  PromptListChangedNotificationSchema,
+  ResourceListChangedNotificationSchema,
+  ResourceUpdatedNotificationSchema,
+  ToolListChangedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js'
+import {
+  type ConnectWith,
+  type Desk,
+  type Failed,
+  type Guest,
+  type GuestKind,
+  type Heard,
+  messageOf,
+  noHeard,
+  type Place,
+} from '../suite/guest.ts'
+
+const info = { name: 'official-guest', version: '1.0.0' }
+const requestTimeout = -32001
+const connectionClosed = -32000
+const told = StreamableHTTPClientTransport.prototype.setProtocolVersion
+
+/** `@modelcontextprotocol/sdk` 1, which speaks the legacy era and always offers its newest revision. */
+export const officialV1: GuestKind = {
+  name: 'official client v1',
+  ours: false,
+  failure,
+  async connect(place, _revision, options) {
+    const { desk } = options
+    const client = new Client(info, { capabilities: desk ? capabilities : {} })
+    const heard = noHeard()
+    if (desk) answer(client, desk)
+    hear(client, heard)
+    const transport = transportTo(place, options)
+    let agreed: string | undefined
+    // It tells what was agreed to its transport alone.
+    Object.assign(transport, {
+      setProtocolVersion: (version: string) => {
+        agreed = version
+        if (transport instanceof StreamableHTTPClientTransport) told.call(transport, version)
+      },
+    })
+    // Its transports declare members as `| undefined` where its Transport interface leaves them out.
+    await client.connect(transport as Parameters<typeof client.connect>[0])
+    return guestOf(client, heard, agreed)
+  },
+}
+
+const capabilities = {
+  elicitation: { form: {}, url: {} },
+  sampling: { tools: {} },
+  roots: { listChanged: true },
+}
+
+function transportTo(place: Place, { fetch }: ConnectWith) {
+  if ('command' in place) {
+    return new StdioClientTransport({ command: place.command, args: [...place.args], stderr: 'ignore' })
+  }
+  const url = new URL(place.url)
+  return place.transport === 'sse'
+    ? new SSEClientTransport(url, { fetch })
+    : new StreamableHTTPClientTransport(url, { fetch })
+}
+
+function answer(client: Client, desk: Desk): void {
+  client.setRequestHandler(ElicitRequestSchema, ({ params }) => ({ ...desk.person(params) }))
+  client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => ({ ...desk.model(params) }))
+  client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: desk.folders }))
+}
+
+function hear(client: Client, { logs, changes, visits }: Heard): void {
+  client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => {
+    logs.push(params)
+  })
+  client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
+    changes.push('tools')
+  })
+  client.setNotificationHandler(PromptListChangedNotificationSchema, () => {
+    changes.push('prompts')
+  })
+  client.setNotificationHandler(ResourceListChangedNotificationSchema, () => {
+    changes.push('resources')
+  })
+  client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => {
+    changes.push(params.uri)
+  })
+  client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params }) => {
+    visits.push(params.elicitationId)
+  })
+}
+
+function guestOf(client: Client, heard: Heard, revision: string | undefined): Guest {
+  return {
+    revision,
+    server: client.getServerVersion(),
+    instructions: client.getInstructions(),
+    capabilities: client.getServerCapabilities(),
+    heard,
+    tools: async () => {
+      const tools: Awaited<ReturnType<typeof client.listTools>>['tools'] = []
+      let cursor: string | undefined
+      do {
+        const page = await client.listTools(cursor === undefined ? {} : { cursor })
+        tools.push(...page.tools)
+        cursor = page.nextCursor
+      } while (cursor !== undefined)
+      return tools
+    },
+    async call(name, args = {}, { onProgress, signal, timeoutMs, meta } = {}) {
+      const params = { name, arguments: args, ...(meta && { _meta: meta }) }
+      const result = await client.callTool(params, undefined, {
+        ...(onProgress && { onprogress: onProgress }),
+        ...(signal && { signal }),
+        ...(timeoutMs !== undefined && { timeout: timeoutMs }),
+      })
+      return CallToolResultSchema.parse(result)
+    },
+    resources: async () => (await client.listResources()).resources,
+    templates: async () => (await client.listResourceTemplates()).resourceTemplates,
+    read: async (uri) => (await client.readResource({ uri })).contents,
+    prompts: async () => (await client.listPrompts()).prompts,
+    prompt: async (name, args = {}) => (await client.getPrompt({ name, arguments: args })).messages,
+    async complete(ref, argument, context) {
+      const { completion } = await client.complete({
+        ref: 'prompt' in ref ? { type: 'ref/prompt', name: ref.prompt } : { type: 'ref/resource', uri: ref.template },
+        argument,
+        ...(context && { context: { arguments: context } }),
+      })
+      return completion
+    },
+    async page(method, cursor) {
+      const params = cursor === undefined ? {} : { cursor }
+      if (method === 'tools/list') {
+        const { tools, nextCursor } = await client.listTools(params)
+        return { names: tools.map(({ name }) => name), nextCursor }
+      }
+      if (method === 'prompts/list') {
+        const { prompts, nextCursor } = await client.listPrompts(params)
+        return { names: prompts.map(({ name }) => name), nextCursor }
+      }
+      const { resources, nextCursor } = await client.listResources(params)
+      return { names: resources.map(({ uri }) => uri), nextCursor }
+    },
+    async logLevel(level) {
+      await client.setLoggingLevel(level)
+    },
+    async watch({ uris = [] }) {
+      for (const uri of uris) await client.subscribeResource({ uri })
+      return async () => {
+        for (const uri of uris) await client.unsubscribeResource({ uri })
+      }
+    },
+    rootsChanged: () => client.sendRootsListChanged(),
+    async ping() {
+      await client.ping()
+    },
+    close: () => client.close(),
+  }
+}
+
+function failure(error: unknown): Failed {
+  const message = messageOf(error)
+  if (error instanceof McpError) {
+    const { code, data } = error
+    if (code === requestTimeout) return { kind: message.includes('timed out') ? 'timeout' : 'cancelled', message }
+    if (code === connectionClosed) return { kind: 'closed', message }
+    return { kind: 'rpc', code, message, data }
+  }
+  return { kind: message === 'Not connected' ? 'closed' : 'other', message }
+}

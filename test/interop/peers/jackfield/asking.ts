@@ -1,0 +1,98 @@
+import { type Context, prompt, RpcError, type Server, tool } from '@jackfield/sdk'
+import { choicesForm, colorForm, modelRequest, modelTool, nameForm, visitId, visitUrl } from '../contract.ts'
+
+const asName = { message: 'What is your name?', schema: nameForm }
+
+async function said(ctx: Context): Promise<string> {
+  const { content } = await ctx.sample(modelRequest)
+  return [content]
+    .flat()
+    .map((block) => (block.type === 'text' ? block.text : block.type))
+    .join('')
+}
+
+/** Tools that ask the client back. */
+export const askingTools = {
+  ask: tool({
+    run: async (_args, ctx) => JSON.stringify(await ctx.elicit(asName)),
+  }),
+  ask_choices: tool({
+    run: async (_args, ctx) =>
+      JSON.stringify(await ctx.elicit({ message: 'How do you take your tea?', schema: choicesForm })),
+  }),
+  ask_twice: tool({
+    async run(_args, ctx) {
+      const first = await ctx.elicit(asName)
+      const second = await ctx.elicit({ message: 'Which color do you like?', schema: colorForm })
+      const name = first.action === 'accept' ? first.content['name'] : 'nobody'
+      const color = second.action === 'accept' ? second.content['color'] : 'nothing'
+      return `${name} likes ${color}`
+    },
+  }),
+  ask_together: tool({
+    async run(_args, ctx) {
+      const [person, greeting, roots] = await Promise.all([ctx.elicit(asName), said(ctx), ctx.roots()])
+      const name = person.action === 'accept' ? person.content['name'] : 'nobody'
+      return `${greeting} ${name}, ${roots.length} folders`
+    },
+  }),
+  ask_visit: tool({
+    async run(_args, ctx) {
+      const { action } = await ctx.elicitUrl({ message: 'Please sign in', url: visitUrl })
+      return JSON.stringify({ action })
+    },
+  }),
+  visit_first: tool({
+    run(): string {
+      throw new RpcError(-32042, 'Sign in first', {
+        elicitations: [{ mode: 'url', elicitationId: visitId, url: visitUrl, message: 'Please sign in' }],
+      })
+    },
+  }),
+  sample: tool({
+    async run(_args, ctx) {
+      const { model, content } = await ctx.sample(modelRequest)
+      return `${model}: ${[content]
+        .flat()
+        .map((block) => (block.type === 'text' ? block.text : ''))
+        .join('')}`
+    },
+  }),
+  sample_tools: tool({
+    async run(_args, ctx) {
+      const { stopReason, content } = await ctx.sample({ ...modelRequest, tools: [modelTool] })
+      const uses = [content].flat().map((block) => {
+        return block.type === 'tool_use' ? `${block.name} ${JSON.stringify(block.input)}` : block.type
+      })
+      return `${stopReason}: ${uses.join(', ')}`
+    },
+  }),
+  folders: tool({
+    run: async (_args, ctx) => JSON.stringify((await ctx.roots()).map(({ uri }) => uri)),
+  }),
+}
+
+export const askingPrompts = {
+  asks: prompt({
+    async run(_args, ctx) {
+      const answer = await ctx.elicit(asName)
+      return `Greet ${answer.action === 'accept' ? answer.content['name'] : 'nobody'}.`
+    },
+  }),
+}
+
+/** A tool that tells when the visit it asked for is over. */
+export function addVisit(server: Server): void {
+  server.add({
+    tools: {
+      visit_over: tool({
+        async run(_args, ctx) {
+          const id = 'visit-2'
+          await ctx.elicitUrl({ message: 'Please sign in', url: visitUrl, id })
+          server.elicitationComplete(id)
+          return id
+        },
+      }),
+    },
+  })
+}

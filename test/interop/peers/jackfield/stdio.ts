@@ -1,0 +1,4 @@
+import { serveStdio } from '@jackfield/sdk/stdio'
+import { createFixture } from './definition.ts'
+
+serveStdio(createFixture())

@@ -1,0 +1,124 @@
+import type { ProtocolVersion } from '@jackfield/sdk'
+import { type Fault, faultsIn } from '../tap/check.ts'
+import { tappedFetch } from '../tap/fetch.ts'
+import { Relay } from '../tap/relay.ts'
+import { Tap } from '../tap/tap.ts'
+import type { Pair } from './pair.ts'
+import { type Desk, type Guest, type GuestKind, type Place, restingDesk } from './guest.ts'
+
+interface Opened {
+  readonly guest: Guest
+  readonly tap: Tap
+  readonly relay: Relay | undefined
+}
+
+/** How a case connects: to be asked everything, or nothing. */
+export type Manner = 'everything' | 'nothing'
+
+/** Where the cases of one pair work: connections, what the client answers, and every message that crossed. */
+export class Bench {
+  readonly kind: GuestKind
+  readonly revision: ProtocolVersion
+  /** What the client's person, model and folders do; every case begins with one that answers nothing. */
+  readonly desk: Desk = restingDesk()
+  readonly place: Place
+  readonly #only: boolean
+  readonly #opened: Opened[] = []
+  readonly #own = new Set<Opened>()
+  readonly #shared = new Map<Manner, Promise<Opened>>()
+
+  constructor({ guest, revision, only = false }: Pair, place: Place) {
+    this.kind = guest
+    this.revision = revision
+    this.place = place
+    this.#only = only
+  }
+
+  /** The connection cases share; it can be asked everything. */
+  able(): Promise<Guest> {
+    return this.#share('everything')
+  }
+
+  /** The connection of a client that can be asked nothing. */
+  mute(): Promise<Guest> {
+    return this.#share('nothing')
+  }
+
+  /** A connection for one case alone. */
+  async open(manner: Manner = 'everything'): Promise<Guest> {
+    const opened = await this.#open(manner)
+    this.#own.add(opened)
+    return opened.guest
+  }
+
+  /** Why no connection comes about where only this revision is allowed. */
+  async refusalOf(revision: ProtocolVersion): Promise<unknown> {
+    try {
+      const guest = await this.kind.connect(this.place, revision, { fetch, only: true })
+      await guest.close()
+    } catch (error) {
+      return error
+    }
+    throw new Error(`The server speaks ${revision} after all`)
+  }
+
+  /** Ends what a case opened, and tells what was wrong with the messages since the last case. */
+  async settle(): Promise<Fault[]> {
+    await Promise.all([...this.#own].map(({ guest }) => guest.close().catch(() => {})))
+    this.#own.clear()
+    Object.assign(this.desk, restingDesk())
+    for (const { guest } of this.#opened) for (const heard of Object.values(guest.heard)) heard.length = 0
+    return this.#faults()
+  }
+
+  async close(): Promise<Fault[]> {
+    await Promise.all(this.#opened.map(({ guest }) => guest.close().catch(() => {})))
+    const faults = this.#faults()
+    for (const { relay } of this.#opened) relay?.remove()
+    return faults
+  }
+
+  async #share(manner: Manner): Promise<Guest> {
+    const shared = this.#shared.get(manner) ?? this.#open(manner)
+    this.#shared.set(manner, shared)
+    return (await shared).guest
+  }
+
+  async #open(manner: Manner): Promise<Opened> {
+    const tap = new Tap()
+    const { place, desk } = this
+    const relay = 'command' in place ? new Relay() : undefined
+    const reached = 'command' in place && relay ? relay.around(place.command, place.args) : place
+    const guest = await this.kind.connect(reached, this.revision, {
+      fetch: tappedFetch(tap),
+      ...(manner !== 'nothing' && {
+        desk: {
+          person: (question) => desk.person(question),
+          model: (question) => desk.model(question),
+          get folders() {
+            return desk.folders
+          },
+        },
+      }),
+      only: this.#only,
+    })
+    const opened = { guest, tap, relay }
+    this.#opened.push(opened)
+    return opened
+  }
+
+  #faults(): Fault[] {
+    return this.#opened.flatMap(({ tap, relay }) => {
+      relay?.show(tap)
+      const garbage = tap.garbage.splice(0).map(
+        ({ from, text }): Fault => ({
+          from,
+          method: 'none',
+          what: 'a line that is no JSON',
+          message: text,
+        }),
+      )
+      return [...garbage, ...tap.take().flatMap((tapped) => faultsIn(this.revision, tapped))]
+    })
+  }
+}

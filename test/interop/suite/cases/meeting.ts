@@ -1,0 +1,84 @@
+import { expect } from 'vitest'
+import type { Offer } from '../offer.ts'
+import { type Case, calling, does, failureOf, given, textOf } from './case.ts'
+import type { Setting } from './index.ts'
+
+/** Meeting a server: revision, names, capabilities, and parting again. */
+export function meetingCases(offer: Offer, { kind, revision, transport }: Setting): Case[] {
+  const [first] = offer.contents
+  return [
+    does(`agrees on ${revision}`, async (bench) => {
+      expect((await bench.able()).revision).toBe(revision)
+    }),
+    ...given(offer.name, (name) => [
+      does('learns who the server is', async (bench) => {
+        const { server } = await bench.able()
+        expect(server).toMatchObject({ name, version: expect.stringMatching(/\d/) })
+      }),
+    ]),
+    ...given(offer.instructions, (instructions) => [
+      does('learns the instructions', async (bench) => {
+        expect((await bench.able()).instructions).toContain(instructions)
+      }),
+    ]),
+    does('learns what the server can do', async (bench) => {
+      const { capabilities } = await bench.able()
+      const named = offer.capabilities.filter((name) => name !== 'completions' || revision > '2024-11-05')
+      expect(Object.keys(capabilities ?? {})).toEqual(expect.arrayContaining(named))
+    }),
+    does('is met by a client that can be asked nothing', async (bench) => {
+      const mute = await bench.mute()
+      expect(mute.revision).toBe(revision)
+      expect(await mute.tools()).not.toEqual([])
+    }),
+    ...given(offer.ping, () => [
+      does('finds the server alive, again and again', async (bench) => {
+        const guest = await bench.able()
+        for (let at = 0; at < 3; at++) await expect(guest.ping()).resolves.toBeUndefined()
+      }),
+    ]),
+    ...given(first, ({ call, content }) => [
+      does('keeps two connections apart: one ends and refuses calls, one goes on, one begins anew', async (bench) => {
+        const [left, right] = await Promise.all([bench.open(), bench.mute()])
+        expect(await calling(left, call)).toMatchObject({ content })
+        await left.close()
+        expect((await failureOf(bench, calling(left, call))).kind).not.toBe('rpc')
+        expect(await calling(right, call)).toMatchObject({ content })
+        const again = await bench.open()
+        expect(await calling(again, call)).toMatchObject({ content })
+      }),
+    ]),
+    ...(kind.ours
+      ? offer.refuses.map((refused) =>
+          does(`says so when only ${refused} is allowed, which the server does not speak`, async (bench) => {
+            const { failure } = bench.kind
+            const refusal = await bench.refusalOf(refused)
+            expect(failure(refusal)).toMatchObject({
+              kind: 'other',
+              message: expect.stringMatching(/speaks? |revision|version/i),
+            })
+          }),
+        )
+      : []),
+    ...given(offer.exit, (exit) => [
+      ...(transport === 'stdio'
+        ? [
+            does('fails open calls when the server process ends', async (bench) => {
+              const guest = await bench.open('nothing')
+              await guest.tools()
+              const failed = await failureOf(bench, calling(guest, exit))
+              expect(failed.kind).toBe('closed')
+            }),
+          ]
+        : []),
+    ]),
+    ...given(offer.echo, ({ tool, args, said }) => [
+      does('answers twenty calls in a row', async (bench) => {
+        const guest = await bench.able()
+        for (let at = 0; at < 20; at++) {
+          expect(textOf(await guest.call(tool, args(`number ${at}`)))).toBe(said(`number ${at}`))
+        }
+      }),
+    ]),
+  ]
+}

@@ -1,0 +1,125 @@
+import { expect, vi } from 'vitest'
+import type { PersonQuestion } from '../guest.ts'
+import type { Offer } from '../offer.ts'
+import { type Case, calling, does, expectRefusal, failureOf, given, textOf } from './case.ts'
+import type { Setting } from './index.ts'
+
+const refusals = ['decline', 'cancel'] as const
+
+/** Questions to the person: forms and visits. */
+export function personCases(offer: Offer, _setting: Setting): Case[] {
+  return [
+    ...given(offer.form, formCases),
+    ...given(offer.choices, ({ call, accept, properties }) => [
+      does('shows a form with every kind of field, and sends what was chosen', async (bench) => {
+        const asked: PersonQuestion[] = []
+        bench.desk.person = (question) => {
+          asked.push(question)
+          return { action: 'accept', content: accept }
+        }
+        const result = await calling(await bench.able(), call)
+        expect(asked).toMatchObject([{ requestedSchema: { properties } }])
+        expect(JSON.parse(textOf(result))).toMatchObject({ action: 'accept', content: accept })
+      }),
+    ]),
+    ...given(offer.twice, ({ call }) => [
+      does('answers one question after the other', async (bench) => {
+        const asked: string[] = []
+        bench.desk.person = ({ message }) => {
+          asked.push(message)
+          return {
+            action: 'accept',
+            content: message.includes('name') ? { name: 'Ada' } : { color: 'blue' },
+          }
+        }
+        expect(textOf(await calling(await bench.able(), call))).toBe('Ada likes blue')
+        expect(asked).toHaveLength(2)
+      }),
+      does('keeps the questions of calls at once apart', async (bench) => {
+        bench.desk.person = ({ message }) => ({
+          action: 'accept',
+          content: message.includes('name') ? { name: 'Ada' } : { color: 'green' },
+        })
+        const guest = await bench.able()
+        const results = await Promise.all([1, 2, 3].map(() => calling(guest, call)))
+        expect(results.map(textOf)).toEqual(['Ada likes green', 'Ada likes green', 'Ada likes green'])
+      }),
+    ]),
+    ...given(offer.together, ({ call }) => [
+      does('answers a person, a model and a list of folders in one turn', async (bench) => {
+        bench.desk.person = () => ({ action: 'accept', content: { name: 'Ada' } })
+        bench.desk.model = () => ({
+          role: 'assistant',
+          model: 'm',
+          stopReason: 'endTurn',
+          content: { type: 'text', text: 'Welcome' },
+        })
+        bench.desk.folders = [{ uri: 'file:///home/ada', name: 'home' }]
+        expect(textOf(await calling(await bench.able(), call))).toBe('Welcome Ada, 1 folders')
+      }),
+    ]),
+    ...given(offer.visit, ({ call, url, outcome }) => [
+      ...(['accept', ...refusals] as const).map((action) =>
+        does(`is asked to visit a URL, with the answer ${action}`, async (bench) => {
+          const asked: PersonQuestion[] = []
+          bench.desk.person = (question) => {
+            asked.push(question)
+            return { action }
+          }
+          const result = await calling(await bench.able(), call)
+          expect(asked).toMatchObject([{ mode: 'url', url }])
+          expect(result).toMatchObject(outcome(action))
+        }),
+      ),
+    ]),
+    ...given(offer.visitFirst, ({ call, url }) => [
+      does('is refused a call until a URL was visited, and learns which', async (bench) => {
+        const failed = await failureOf(bench, calling(await bench.able(), call))
+        expect(failed).toMatchObject({
+          kind: 'rpc',
+          code: -32042,
+          data: { elicitations: [{ mode: 'url', url }] },
+        })
+      }),
+    ]),
+    ...given(offer.visitOver, ({ call }) => [
+      does('hears that a visit is over', async (bench) => {
+        const guest = await bench.able()
+        bench.desk.person = () => ({ action: 'accept' })
+        const id = textOf(await calling(guest, call))
+        await vi.waitFor(() => expect(guest.heard.visits).toEqual([id]), { timeout: 5000 })
+      }),
+    ]),
+    ...given(offer.promptAsks, ({ name, accept, outcome }) => [
+      does('gets a prompt that asks back', async (bench) => {
+        bench.desk.person = () => ({ action: 'accept', content: accept })
+        expect(await (await bench.able()).prompt(name)).toMatchObject([outcome])
+      }),
+    ]),
+    ...given(offer.cannotAsk, ({ call, refusal }) => [
+      does('is not asked what it cannot answer', async (bench) => {
+        await expectRefusal(bench, refusal, calling(await bench.mute(), call))
+      }),
+    ]),
+  ]
+}
+
+function formCases({ call, accept, shows, outcome }: NonNullable<Offer['form']>): Case[] {
+  return [
+    does('shows a form and sends what was filled in', async (bench) => {
+      const asked: PersonQuestion[] = []
+      bench.desk.person = (question) => {
+        asked.push(question)
+        return { action: 'accept', content: accept }
+      }
+      expect(await calling(await bench.able(), call)).toMatchObject(outcome('accept'))
+      expect(asked).toMatchObject(shows)
+    }),
+    ...refusals.map((action) =>
+      does(`has its ${action} understood`, async (bench) => {
+        bench.desk.person = () => ({ action })
+        expect(await calling(await bench.able(), call)).toMatchObject(outcome(action))
+      }),
+    ),
+  ]
+}

@@ -1,0 +1,66 @@
+import { expect, vi } from 'vitest'
+import type { Offer } from '../offer.ts'
+import { type Case, calling, does, failureOf, given } from './case.ts'
+
+/** Resources, templates and subscriptions. */
+export function resourceCases(offer: Offer): Case[] {
+  return [
+    ...given(offer.resources, ({ uris, reads, missing, shown }) => [
+      does('lists resources', async (bench) => {
+        const listed = await (await bench.able()).resources()
+        expect(listed.map(({ uri }) => uri)).toEqual(expect.arrayContaining([...uris]))
+        for (const { name } of listed) expect(name).not.toBe('')
+      }),
+      ...given(shown, ({ uri, as }) => [
+        does('learns what a resource is', async (bench) => {
+          const listed = await (await bench.able()).resources()
+          expect(listed.find((resource) => resource.uri === uri)).toMatchObject(as)
+        }),
+      ]),
+      ...reads.map(({ kind, uri, contents }) => reading(kind, uri, contents)),
+      ...given(missing, ({ uri, codes }) => [
+        does('is refused a resource nobody has', async (bench) => {
+          const failed = await failureOf(bench, (await bench.able()).read(uri))
+          expect(failed.kind).toBe('rpc')
+          expect(codes).toContain(failed.code)
+        }),
+      ]),
+    ]),
+    ...given(offer.templates, ({ uriTemplate, reads }) => [
+      does('lists resource templates', async (bench) => {
+        const listed = await (await bench.able()).templates()
+        expect(listed).toContainEqual(expect.objectContaining({ uriTemplate }))
+      }),
+      ...reads.map(({ kind, uri, contents }) => reading(kind, uri, contents)),
+    ]),
+    ...given(offer.subscribe, ({ uri, update }) => [
+      does('hears that a watched resource has new contents', async (bench) => {
+        const guest = await bench.able()
+        const stop = await guest.watch({ uris: [uri] })
+        await calling(guest, update)
+        await vi.waitFor(() => expect(guest.heard.changes).toContain(uri), { timeout: 5000 })
+        await stop()
+      }),
+      does('hears nothing of a resource it stopped watching', async (bench) => {
+        const [guest, other] = await Promise.all([bench.able(), bench.mute()])
+        const stop = await guest.watch({ uris: [uri] })
+        await stop()
+        const stopOther = await other.watch({ uris: [uri] })
+        await calling(other, update)
+        if ('command' in bench.place) await calling(guest, update)
+        await vi.waitFor(() => expect(other.heard.changes).toContain(uri), { timeout: 5000 })
+        await guest.tools()
+        expect(guest.heard.changes).toEqual([])
+        await stopOther()
+      }),
+    ]),
+  ]
+}
+
+function reading(kind: string, uri: string, contents: readonly object[]): Case {
+  return does(`reads ${kind}`, async (bench) => {
+    const read = await (await bench.able()).read(uri)
+    expect(read).toHaveLength(contents.length)
+    expect(read).toMatchObject(contents)
+  })
+}

@@ -1,0 +1,137 @@
+import { expect, vi } from 'vitest'
+import type { ProgressHeard } from '../guest.ts'
+import type { Offer } from '../offer.ts'
+import { type Case, calling, does, failureOf, given, textOf } from './case.ts'
+
+let keys = 0
+const soon = { timeout: 5000, interval: 20 }
+
+/** What happens while a tool runs: progress, log messages, stopping, overtaking. */
+export function runningCases(offer: Offer): Case[] {
+  return [
+    ...given(offer.progress, progressCases),
+    ...given(offer.log, logCases),
+    ...given(offer.wait, waitCases),
+    ...given(offer.slow, ({ tool }) => [
+      does('gets a quick answer while a slow one is awaited', async (bench) => {
+        const guest = await bench.able()
+        const order: string[] = []
+        await Promise.all(
+          [150, 0].map(async (ms) => {
+            order.push(textOf(await guest.call(tool, { ms, text: `after ${ms}` })))
+          }),
+        )
+        expect(order).toEqual(['after 0', 'after 150'])
+      }),
+    ]),
+  ]
+}
+
+function progressCases({ tool, args, message }: NonNullable<Offer['progress']>): Case[] {
+  return [
+    does('hears of progress, in order', async (bench) => {
+      const heard: ProgressHeard[] = []
+      await (await bench.able()).call(tool, args(3, 'one'), { onProgress: (report) => heard.push(report) })
+      expect(heard.map(({ progress }) => progress)).toEqual([1, 2, 3])
+      expect(heard.map(({ total }) => total)).toEqual([3, 3, 3])
+      if (message && bench.revision >= '2025-03-26') {
+        expect(heard.map((report) => report.message)).toEqual([1, 2, 3].map((step) => message('one', step)))
+      }
+    }),
+    does('keeps the progress of calls at once apart', async (bench) => {
+      const guest = await bench.able()
+      const heard = await Promise.all(
+        [2, 4, 3].map(async (steps) => {
+          const seen: string[] = []
+          await guest.call(tool, args(steps, `of ${steps}`), {
+            onProgress: ({ progress, total }) => seen.push(`${progress}/${total}`),
+          })
+          return seen
+        }),
+      )
+      expect(heard).toEqual([
+        ['1/2', '2/2'],
+        ['1/4', '2/4', '3/4', '4/4'],
+        ['1/3', '2/3', '3/3'],
+      ])
+    }),
+    does('does without progress it did not ask for', async (bench) => {
+      expect(await (await bench.able()).call(tool, args(2, 'quiet'))).toMatchObject({ content: [{}] })
+    }),
+  ]
+}
+
+function logCases({ call, entries, quiet }: NonNullable<Offer['log']>): Case[] {
+  const levels = ['debug', 'info', 'warning', 'error'] as const
+  return [
+    ...levels.map((level) =>
+      does(`hears log messages from ${level} upwards`, async (bench) => {
+        const guest = await bench.mute()
+        await guest.logLevel(level)
+        await calling(guest, call)
+        const wanted = entries.filter((entry) =>
+          levels.some((it) => it === entry.level && levels.indexOf(it) >= levels.indexOf(level)),
+        )
+        await vi.waitFor(() => expect(guest.heard.logs).toHaveLength(wanted.length), { timeout: 5000 })
+        expect(guest.heard.logs).toMatchObject(wanted)
+      }),
+    ),
+    ...(quiet
+      ? [
+          does('hears no log messages on another connection', async (bench) => {
+            const [loud, still] = await Promise.all([bench.mute(), bench.able()])
+            await loud.logLevel('debug')
+            await still.logLevel('error')
+            await calling(loud, call)
+            await vi.waitFor(() => expect(loud.heard.logs).toHaveLength(entries.length), { timeout: 5000 })
+            expect(still.heard.logs).toEqual([])
+          }),
+        ]
+      : []),
+  ]
+}
+
+function waitCases({ tool, told, stops }: NonNullable<Offer['wait']>): Case[] {
+  const known = stops ? ['and the tool is stopped'] : []
+  const stopping = (how: string, options: () => { end: () => void; with: object }, kind: string): Case =>
+    does([how, ...known].join(', '), async (bench) => {
+      const guest = await bench.able()
+      const key = `key ${keys++}`
+      const state = async (): Promise<string> => textOf(await guest.call(told, { key }))
+      const { end, with: bounds } = options()
+      const failed = failureOf(bench, guest.call(tool, { key }, bounds))
+      await vi.waitFor(async () => expect(await state()).not.toBe('unknown'), soon)
+      end()
+      expect(await failed).toMatchObject({ kind })
+      if (stops)
+        await vi.waitFor(async () => expect(await state()).toBe('stopped'), { timeout: 5000, interval: 20 })
+      expect(await guest.tools()).not.toEqual([])
+    })
+  return [
+    stopping(
+      'gives a call up',
+      () => {
+        const controller = new AbortController()
+        return { end: () => controller.abort(), with: { signal: controller.signal } }
+      },
+      'cancelled',
+    ),
+    stopping('runs out of time', () => ({ end: () => {}, with: { timeoutMs: 200 } }), 'timeout'),
+    does('gives up one of two calls, and the other goes on', async (bench) => {
+      const guest = await bench.able()
+      const keep = `key ${keys++}`
+      const drop = `key ${keys++}`
+      const [kept, dropped] = [new AbortController(), new AbortController()]
+      const one = failureOf(bench, guest.call(tool, { key: keep }, { signal: kept.signal }))
+      const other = failureOf(bench, guest.call(tool, { key: drop }, { signal: dropped.signal }))
+      for (const key of [keep, drop]) {
+        await vi.waitFor(async () => expect(textOf(await guest.call(told, { key }))).toBe('started'), soon)
+      }
+      dropped.abort()
+      expect((await other).kind).toBe('cancelled')
+      expect(textOf(await guest.call(told, { key: keep }))).toBe('started')
+      kept.abort()
+      expect((await one).kind).toBe('cancelled')
+    }),
+  ]
+}

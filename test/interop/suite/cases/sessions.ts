@@ -1,0 +1,53 @@
+import { expect, vi } from 'vitest'
+import type { Offer } from '../offer.ts'
+import { type Case, calling, does, given, textOf } from './case.ts'
+import type { Setting } from './index.ts'
+
+/** Sessions over HTTP: streams that end early, and sessions the server forgot. */
+export function sessionCases(offer: Offer, { kind, transport }: Setting): Case[] {
+  if (transport !== 'http') return []
+  return [
+    ...given(offer.letGo, ({ call, text }) => [
+      does('fetches an answer whose stream the server let go of', async (bench) => {
+        expect(textOf(await calling(await bench.able(), call))).toBe(text)
+      }),
+      does('fetches three such answers at once', async (bench) => {
+        const guest = await bench.able()
+        const results = await Promise.all([1, 2, 3].map(() => calling(guest, call)))
+        expect(results.map(textOf)).toEqual([text, text, text])
+      }),
+    ]),
+    ...(kind.ours ? given(offer.forgetSessions, (call) => renewalCases(offer, call)) : []),
+  ]
+}
+
+function renewalCases(offer: Offer, forget: NonNullable<Offer['forgetSessions']>): Case[] {
+  return [
+    does('begins a new session where the server forgot the old one', async (bench) => {
+      const guest = await bench.open()
+      await calling(guest, forget)
+      expect((await guest.tools()).map(({ name }) => name)).toEqual(expect.arrayContaining([...offer.tools]))
+      await expect(Promise.all([guest.ping(), guest.ping(), guest.ping()])).resolves.toBeDefined()
+    }),
+    ...given(offer.form, ({ call, accept, outcome }) => [
+      does('can be asked in the new session too', async (bench) => {
+        const guest = await bench.open()
+        bench.desk.person = () => ({ action: 'accept', content: accept })
+        await calling(guest, forget)
+        expect(await calling(guest, call)).toMatchObject(outcome('accept'))
+      }),
+    ]),
+    ...given(offer.changes?.tools, ({ call }) => [
+      does('goes on watching in the new session', async (bench) => {
+        const guest = await bench.open()
+        const stop = await guest.watch({ tools: true })
+        await calling(guest, forget)
+        await guest.ping()
+        guest.heard.changes.length = 0
+        await calling(guest, call)
+        await vi.waitFor(() => expect(guest.heard.changes).toContain('tools'), { timeout: 5000 })
+        await stop()
+      }),
+    ]),
+  ]
+}

@@ -1,0 +1,95 @@
+import type { ProtocolVersion } from '@jackfield/sdk'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { Fault } from '../tap/check.ts'
+import { Bench } from './bench.ts'
+import { casesFor } from './cases/index.ts'
+import { deviations } from './deviations.ts'
+import type { GuestKind, Place } from './guest.ts'
+import type { Offer } from './offer.ts'
+
+/** A server that runs. */
+export interface Running {
+  readonly place: Place
+  stop(): Promise<void>
+}
+
+/** One client and one server that meet over one transport in one revision. */
+export interface Pair {
+  readonly guest: GuestKind
+  readonly server: string
+  /** Whether the server is the one under test. */
+  readonly ourServer: boolean
+  readonly transport: 'stdio' | 'http' | 'sse'
+  readonly revision: ProtocolVersion
+  /** Whether the client allows no other revision. */
+  readonly only?: boolean
+  readonly offer: Offer
+  /** Why there are fewer than forty cases, where there are. */
+  readonly fewer?: string
+  /** Cases the foreign side cannot pass, by their name, and why. */
+  readonly cannot?: Readonly<Record<string, string>>
+  start(): Promise<Running>
+}
+
+export const enough = 40
+const caseMs = 15_000
+
+export function nameOf({ guest, server, transport, revision }: Pair): string {
+  return `${guest.name} with ${server} over ${transport} at ${revision}`
+}
+
+/** The cases of a pair that both sides can pass. */
+export function casesOf(pair: Pair) {
+  const { guest: kind, revision, transport, offer, cannot = {} } = pair
+  return casesFor(offer, { kind, revision, transport }).filter(({ name }) => !(name in cannot))
+}
+
+/** Runs every case of a pair, and holds every message that crosses to the official schema. */
+export function describePair(pair: Pair): void {
+  const { guest, ourServer, revision } = pair
+  const cases = casesOf(pair)
+  describe(nameOf(pair), () => {
+    let running: Running | undefined
+    let bench: Bench
+    const theirs: Fault[] = []
+
+    beforeAll(async () => {
+      running = await pair.start()
+      bench = new Bench(pair, running.place)
+    })
+
+    afterAll(() => running?.stop())
+
+    const hold = (faults: Fault[]): void => {
+      const isOurs = ({ from }: Fault): boolean => (from === 'client' ? guest.ours : ourServer)
+      theirs.push(...faults.filter((fault) => !isOurs(fault)))
+      const own = faults.filter(isOurs).map(({ method, what, message }) => ({ method, what, sent: JSON.stringify(message) }))
+      expect(own, 'what this project sends fits the official schema').toEqual([])
+    }
+
+    afterEach(async () => {
+      if (bench !== undefined) hold(await bench.settle())
+    })
+
+    it(`has ${cases.length} cases`, () => {
+      if (pair.fewer === undefined) expect(cases.length).toBeGreaterThanOrEqual(enough)
+      else expect(cases.length).toBeLessThan(enough)
+      expect(new Set(cases.map(({ name }) => name)).size).toBe(cases.length)
+    })
+
+    for (const { name, run } of cases) it(name, () => run(bench), caseMs)
+
+    it('sees no other deviations from the protocol than the known ones', async () => {
+      hold(await bench.close())
+      const seen = new Set(theirs.map(({ method, what }) => `${method}: ${what}`))
+      const known = deviations
+        .filter((one) => one.peers.includes(guest.ours ? pair.server : guest.name))
+        .filter((one) => one.revisions === undefined || one.revisions.includes(revision))
+        .filter((one) => one.transports === undefined || one.transports.includes(pair.transport))
+        .map(({ method, what }) => `${method}: ${what}`)
+      if (process.env['SHOW_FAULTS']) for (const fault of theirs) console.log(nameOf(pair), JSON.stringify(fault))
+      const told = (lines: Iterable<string>): string => [...new Set(lines)].sort().join('\n')
+      expect(told(seen)).toBe(told(known))
+    })
+  })
+}
