@@ -36,6 +36,26 @@ export default defineConfig({
         find: /^@jackfield\/sdk\/extensions\/tasks\/sqlite$/,
         replacement: source('packages/sdk/src/extensions/tasks/sqlite.ts'),
       },
+      {
+        find: /^@jackfield\/sdk\/client\/skills$/,
+        replacement: source('packages/sdk/src/extensions/skills/client/index.ts'),
+      },
+      {
+        find: /^@jackfield\/sdk\/extensions\/skills$/,
+        replacement: source('packages/sdk/src/extensions/skills/index.ts'),
+      },
+      {
+        find: /^@jackfield\/sdk\/extensions\/skills\/node$/,
+        replacement: source('packages/sdk/src/extensions/skills/node/index.ts'),
+      },
+      {
+        find: /^@jackfield\/sdk\/extensions\/ui$/,
+        replacement: source('packages/sdk/src/extensions/ui/index.ts'),
+      },
+      {
+        find: /^@jackfield\/sdk\/telemetry$/,
+        replacement: source('packages/sdk/src/telemetry/index.ts'),
+      },
       { find: /^@jackfield\/sdk\/testing$/, replacement: source('packages/sdk/src/testing/index.ts') },
       { find: /^@jackfield\/host$/, replacement: source('packages/host/src/index.ts') },
       { find: /^@jackfield\/server-travel$/, replacement: source('servers/travel/src/index.ts') },

@@ -1,6 +1,6 @@
 import { scenarios } from './client/scenarios.ts'
 
-const limitMs = 25_000
+const limitMs = 55_000
 
 const scenario = process.env['MCP_CONFORMANCE_SCENARIO'] ?? ''
 const url = process.argv.at(-1) ?? ''

@@ -22,6 +22,8 @@ export interface Requirements {
 }
 
 const limitMs = 180_000
+/** All clients of a leg run at once, so each gets more than the harness would give it. */
+const clientMs = 60_000
 const harness = join(
   dirname(createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/package.json')),
   'dist/index.js',
@@ -58,7 +60,11 @@ export function play(
     scenario === undefined
       ? ['--requirements', revision]
       : ['--scenario', scenario, '--spec-version', revision, '--force']
-  return runHarness([role, ...target, ...which, '-o', folder, ...(verbose ? ['--verbose'] : [])], verbose)
+  const patience = role === 'client' ? ['--timeout', String(clientMs)] : []
+  return runHarness(
+    [role, ...target, ...which, ...patience, '-o', folder, ...(verbose ? ['--verbose'] : [])],
+    verbose,
+  )
 }
 
 /** The checks of every scenario that left results in a folder. */

@@ -47,11 +47,11 @@ export const groups: Readonly<Record<string, Group>> = {
     },
   },
   'client features': {
-    complete: false,
+    complete: true,
     numbers: { '2411': '58-74', '2503': '124-140', '2506': '148-174', '2511': '266-345', '2607': '299-371' },
   },
   transports: {
-    complete: false,
+    complete: true,
     numbers: {
       '2411': '26-35',
       '2503': '63-100',

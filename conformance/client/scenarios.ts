@@ -1,10 +1,12 @@
 import { type Client, type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { authScenarios } from './auth.ts'
 import { options as common, type Play, type ScenarioContext } from './play.ts'
+import { skillScenarios } from './skills.ts'
 
 /** What the client does in each scenario of the suite, by the scenario's name. */
 export const scenarios: Readonly<Record<string, Play | undefined>> = {
   ...authScenarios,
+  ...skillScenarios,
 
   initialize: connected(async (client) => {
     await client.tools()

@@ -1,7 +1,9 @@
 import { defineServer, prompt, type Server, tool } from '@jackfield/sdk'
+import { skills } from '@jackfield/sdk/extensions/skills'
 import { tasks } from '@jackfield/sdk/extensions/tasks'
 import { askingPrompts, askingTools } from './asking.ts'
 import { prompts, resources } from './data.ts'
+import { skillValues } from './skills.ts'
 import { taskTools } from './tasks.ts'
 import { tools } from './tools.ts'
 
@@ -12,7 +14,7 @@ export function createConformanceServer(): Server {
     version: '1.0.0',
     instructions: 'Everything here exists to be tested.',
     tools: { ...tools, ...askingTools, ...taskTools },
-    extensions: [tasks({ pollIntervalMs: 200 })],
+    extensions: [tasks({ pollIntervalMs: 200 }), skills(skillValues)],
     resources,
     prompts: { ...prompts, ...askingPrompts },
   })

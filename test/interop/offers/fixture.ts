@@ -67,7 +67,7 @@ export const fixture = {
     args: (steps: number, tag: string) => ({ steps, tag }),
     message: (tag: string, step: number) => `${tag} ${step}`,
   },
-  log: { call: { tool: 'log' }, entries: logged, quiet: true },
+  log: { call: { tool: 'log' }, entries: logged, filters: true },
   wait: { tool: 'wait', told: 'waits', stops: true },
   slow: { tool: 'slow' },
   resources: {

@@ -43,7 +43,12 @@ export interface Offer {
     args(steps: number, tag: string): Json
     message?(tag: string, step: number): string
   }
-  log?: { call: Call; entries: readonly { level: string; data: unknown; logger?: string }[]; quiet: boolean }
+  /** Log messages; `filters` tells whether the level a client sets makes a difference. */
+  log?: {
+    call: Call
+    entries: readonly { level: string; data: unknown; logger?: string }[]
+    filters: boolean
+  }
   /** A tool that waits until it is stopped, and one that tells whether it was. */
   wait?: { tool: string; told: string; stops: boolean }
   /** A tool that answers with `text` after `ms`. */

@@ -75,8 +75,8 @@ export class ProofChecker {
     const fresh = next === undefined ? {} : { nonce: next }
     const bad = (why: string): Proved => ({ ok: false, error: 'invalid_dpop_proof', why, ...fresh })
     const proof = request.header('dpop')
-    if (proof === undefined || request.repeats('dpop') || proof.length > maxProofChars) {
-      return bad('The request needs exactly one DPoP header')
+    if (proof === undefined || proof.length > maxProofChars) {
+      return bad('The request needs a DPoP proof')
     }
     const verified = await this.#verified(proof)
     if (verified === undefined) return bad('The DPoP proof is not valid')

@@ -69,7 +69,10 @@ export class Answers {
     context: AskContext,
     version: ProtocolVersion,
   ): Promise<JsonObject> {
-    if (this.#relay !== undefined) return this.#relay.answer({ method, params }, context)
+    if (this.#relay !== undefined) {
+      if (method === 'elicitation/create') this.visits.begin(params['elicitationId'])
+      return this.#relay.answer({ method, params }, context)
+    }
     switch (method) {
       case 'elicitation/create':
         return this.#elicit(params, context)

@@ -8,11 +8,11 @@ const ofOneHop: ReadonlySet<number> = new Set([
 ])
 
 /** The error to answer a client with when its request failed upstream. An upstream error is passed on as it is. */
-export function relayedError(error: unknown): unknown {
+export function relayedError(error: unknown): RpcError {
   if (error instanceof RpcError) {
     return ofOneHop.has(error.code) ? internal('The upstream server refused the request') : error
   }
-  if (!(error instanceof McpError)) return error
+  if (!(error instanceof McpError)) return internal('Internal error')
   switch (error.code) {
     case 'CAPABILITY':
       return new RpcError(ErrorCode.MethodNotFound, 'Method not found: the upstream server does not offer it')
@@ -32,7 +32,7 @@ export function relayedError(error: unknown): unknown {
     case 'HTTP':
       return internal('The upstream server gave an answer that cannot be used')
     default:
-      return error
+      return internal('The request could not be passed on to the upstream server')
   }
 }
 

@@ -55,9 +55,7 @@ export class Watches {
       return { honored: common(filter, agreed), release }
     } catch (error) {
       release()
-      const told = relayedError(error)
-      if (told instanceof RpcError) throw told
-      throw new RpcError(ErrorCode.InternalError, 'The upstream server does not let this be watched')
+      throw relayedError(error)
     }
   }
 

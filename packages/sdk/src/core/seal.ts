@@ -24,9 +24,7 @@ interface Key {
  * @throws TypeError for a shorter secret
  */
 export function createSealer(keys?: readonly (string | Uint8Array)[]): Sealer {
-  const secrets =
-    keys === undefined || keys.length === 0 ? [crypto.getRandomValues(new Uint8Array(32))] : keys
-  const bytes = secrets.map((secret) =>
+  const bytes = (keys ?? []).map((secret) =>
     typeof secret === 'string' ? encoder.encode(secret) : Uint8Array.from(secret),
   )
   if (bytes.some((secret) => secret.length < minKeyBytes)) {
@@ -36,6 +34,8 @@ export function createSealer(keys?: readonly (string | Uint8Array)[]): Sealer {
   }
   let ring: Promise<Key[]> | undefined
   const load = (): Promise<Key[]> => {
+    // Made here, not above: workers have no randomness before the first request.
+    if (bytes.length === 0) bytes.push(crypto.getRandomValues(new Uint8Array(32)))
     ring ??= Promise.all(bytes.map(derive))
     return ring
   }

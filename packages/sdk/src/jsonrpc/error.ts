@@ -71,9 +71,11 @@ export type McpErrorCode =
   | 'LIMIT'
   /** A value does not satisfy its schema. */
   | 'INVALID'
+  /** Content is not what the entry that describes it promised. */
+  | 'UNVERIFIED'
   /** The HTTP answer was not one the protocol defines. */
   | 'HTTP'
-  /** A server answered 401 or 403. */
+  /** A server answered 401 or 403, or no credentials for it could be had; the message says what to do. */
   | 'UNAUTHORIZED'
   /** The session ended on the server while a call was in flight, so it is unknown whether the call ran. */
   | 'OUTCOME_UNKNOWN'

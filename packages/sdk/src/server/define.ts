@@ -36,8 +36,14 @@ export function defineServer<
 ): Server<{ tools: T; resources: R; prompts: P }> {
   const { pageSize = defaultPageSize, cache, instructions } = options
   requireOptions(options, pageSize)
+  const { extensions = [] } = options
+  const check = (definitions: Definitions): Definitions => {
+    for (const extension of extensions) extension.check?.(definitions)
+    return definitions
+  }
   const registry = new Registry()
-  registry.add(definitionsOf(options))
+  registry.add(check(definitionsOf(options)))
+  addDefinitionsOf(extensions, registry)
   const changes = createChanges()
   const report = reporter(options)
   let capabilities = capabilitiesOf(registry, options)
@@ -46,7 +52,6 @@ export function defineServer<
     capabilities = capabilitiesOf(registry, options)
     for (const type of lists) changes.publish({ type })
   }
-  const { extensions = [] } = options
   const added = new ExtensionMethods(extensions)
   const capabilitiesOn: Server['capabilitiesOn'] = (version, caller) =>
     Object.assign(
@@ -87,7 +92,7 @@ export function defineServer<
     changes,
     handle,
     report,
-    add: (definitions: Definitions) => tell(registry.add(definitions)),
+    add: (definitions: Definitions) => tell(registry.add(check(definitions))),
     remove: (names: Parameters<Server['remove']>[0]) => tell(registry.remove(names)),
     resourceUpdated: (uri: string) => changes.publish({ type: 'resource', uri }),
     elicitationComplete: (id: string) => changes.publish({ type: 'elicitation', id }),
@@ -131,6 +136,24 @@ function requireExtensions(what: string, extensions: readonly Extension[]): void
       if (names.has(name)) throw new McpError('INVALID', `${what} has two meanings for the method "${name}"`)
       names.add(name)
     }
+  }
+}
+
+/** Adds what extensions bring along, where it replaces nothing. */
+function addDefinitionsOf(extensions: readonly Extension[], registry: Registry): void {
+  for (const { id, definitions = {} } of extensions) {
+    const { tools = {}, resources = {}, prompts = {} } = definitions
+    const taken = [
+      ...Object.keys(tools).filter((name) => registry.tools.has(name)),
+      ...Object.keys(resources).filter(
+        (name) => registry.resources.has(name) || registry.templates.has(name),
+      ),
+      ...Object.keys(prompts).filter((name) => registry.prompts.has(name)),
+    ]
+    if (taken.length > 0) {
+      throw new McpError('INVALID', `The extension "${id}" brings "${taken[0]}", a name that is taken`)
+    }
+    registry.add(definitions)
   }
 }
 

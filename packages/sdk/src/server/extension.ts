@@ -3,7 +3,7 @@ import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import type { MethodRow, ProtocolVersion } from '../protocol/methods.ts'
-import type { Middleware, Server } from './server.ts'
+import type { Definitions, Middleware, Server } from './server.ts'
 
 /** One request method that an extension adds. */
 export interface ExtensionMethod extends Pick<MethodRow, 'asks' | 'named'> {
@@ -28,6 +28,13 @@ export interface Extension {
   /** Further capabilities on some revisions, for what was not an extension there yet. */
   capabilities?(version: ProtocolVersion, caller?: Caller): ServerCapabilities & JsonObject
   readonly methods?: Readonly<Record<string, ExtensionMethod>>
+  /** What it adds to the server's own definitions. */
+  readonly definitions?: Definitions
+  /**
+   * Looks at the server's definitions before they are taken, its own ones and what `add` brings later.
+   * @throws McpError 'INVALID' for one that this extension could not serve
+   */
+  check?(definitions: Definitions): void
   /** Wraps the handling of every request, inside the server's own `use`. */
   readonly use?: Middleware
   /** Called once, with the server that it became a part of and a way to have a request served past every layer. */

@@ -139,6 +139,16 @@ describe.each(faces)('over the %s face', (_face, mount) => {
   })
 })
 
+test('on a connection of its own, a session cannot subscribe to what its caller may not read', async () => {
+  const { server } = shop()
+  const caller = { principal: 'bob', scopes: new Set<string>(), claims: {} }
+  const client = await connect(memory(server, { caller }), { revisions: ['2025-11-25'] })
+  const subscribe = (uri: string) => client.request('resources/subscribe', { uri })
+  await expect(subscribe('shop://ledger')).rejects.toMatchObject({ code: -32600 })
+  await expect(subscribe('shop://hours')).resolves.toBeDefined()
+  await client.close()
+})
+
 test.each(['2026-07-28', '2025-11-25'] as const)(
   'on a connection of its own, a caller who lacks scopes is refused with an error (%s)',
   async (revision) => {

@@ -1,4 +1,4 @@
-import { defineServer, tool } from '@jackfield/sdk'
+import { defineServer, template, tool } from '@jackfield/sdk'
 import { connect } from '@jackfield/sdk/client'
 import { describe, expect, test } from 'vitest'
 import { memory } from '../../src/links/memory.ts'
@@ -151,6 +151,33 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     expect(ran).toEqual([])
     stream.drop()
   })
+})
+
+test('a template lists nothing that its caller may not read, and is not asked in vain', async () => {
+  const { server } = shop()
+  const asked: string[] = []
+  server.add({
+    resources: {
+      links: template({
+        uriTemplate: 'shop://links/{name}',
+        list: () => ['shop://ledger', 'shop://orders/7', 'shop://links/a'].map((uri) => ({ uri, name: uri })),
+        read: ({ name }) => name,
+      }),
+      secrets: template({
+        uriTemplate: 'shop://secrets/{name}',
+        scopes: ['secrets'],
+        list: () => {
+          asked.push('secrets')
+          return []
+        },
+        read: ({ name }) => name,
+      }),
+    },
+  })
+  const { send } = await mounted(webFace, server, { authenticate: authenticated() })
+  const { result } = await (await send(modern('resources/list', {}, as(await tokenOf())))).json()
+  expect(namesIn(Object(result).resources)).toEqual(['hours', 'shop://links/a'])
+  expect(asked).toEqual([])
 })
 
 test('what a resource needs decides who may keep it', async () => {

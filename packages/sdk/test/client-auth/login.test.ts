@@ -1,5 +1,5 @@
+import { memoryStore, oauth } from '@jackfield/sdk/client/auth'
 import { describe, expect, it } from 'vitest'
-import { memoryStore, oauth } from '../../src/client/auth/index.ts'
 import { authority } from './support/authority.ts'
 import { json } from './support/server.ts'
 import { open, person, world } from './support/world.ts'
@@ -95,7 +95,7 @@ describe('a login', () => {
   it('may take longer than connecting or a call may', async () => {
     const one = await world()
     const slow = { connectTimeoutMs: 400, probeTimeoutMs: 200, timeoutMs: 400 }
-    const { auth, opened } = person()
+    const opened: URL[] = []
     const patient = oauth({
       client: { name: 'test' },
       redirect: {
@@ -116,7 +116,6 @@ describe('a login', () => {
     await patient.forget(one.url)
     await client.call('x')
     expect(opened).toHaveLength(2)
-    await auth.forget(one.url)
   })
 
   it('ends when the only call that waits for it is given up', async () => {
@@ -181,14 +180,14 @@ describe('the answer to a login', () => {
   })
 
   it.each([
-    ['another state', { state: 'other' }],
-    ['no state', { state: undefined }],
-    ['no code', { code: undefined }],
-    ['an empty code', { code: '' }],
-  ])('with %s is not used', async (_, callback) => {
+    ['another state', { state: 'other' }, /its "state" is not the one that was sent/],
+    ['no state', { state: undefined }, /its "state" is not the one that was sent/],
+    ['no code', { code: undefined }, /holds no authorization code/],
+    ['an empty code', { code: '' }, /holds no authorization code/],
+  ])('with %s is not used', async (_, callback, words) => {
     const one = await world()
     one.as.callback = callback
-    await expect(open(one, person().auth)).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
+    await expect(open(one, person().auth)).rejects.toThrow(words)
     expect(one.as.at('/token')).toEqual([])
   })
 

@@ -13,10 +13,12 @@ interface Web {
   /** What host names stand for. Default: a public address. */
   names?: Record<string, string[]>
   server?: string
+  /** The `WWW-Authenticate` of the server. */
+  challenge?: string
 }
 
 /** Connects to a server on a web that exists only here, and tells which URLs were asked for besides it. */
-async function visit({ pages, names = {}, server = 'https://mcp.example/mcp' }: Web) {
+async function visit({ pages, names = {}, server = 'https://mcp.example/mcp', challenge = 'Bearer' }: Web) {
   const asked: string[] = []
   const redirect = agreeing()
   const answer = async (url: URL): Promise<Response> => {
@@ -33,7 +35,7 @@ async function visit({ pages, names = {}, server = 'https://mcp.example/mcp' }: 
     lookup: async (name) => names[name] ?? ['93.184.215.14'],
   })
   const refusing = async (): Promise<Response> =>
-    new Response('', { status: 401, headers: pages['challenge'] as HeadersInit })
+    new Response('', { status: 401, headers: { 'www-authenticate': challenge } })
   const error = await connect(http(server, { auth, fetch: refusing })).catch((reason: unknown) => reason)
   return { asked, error, opened: redirect.opened }
 }
@@ -112,8 +114,7 @@ describe('a server on the Internet cannot make the client ask for', () => {
       urls.filter((url) => !/^https:\/\/(?:mcp|as)\.example\//.test(url))
     const at = base.startsWith('http') ? `${base}/x` : base
 
-    const challenge = { 'www-authenticate': `Bearer resource_metadata="${at}"` }
-    const byChallenge = await visit({ pages: { challenge } })
+    const byChallenge = await visit({ pages: {}, challenge: `Bearer resource_metadata="${at}"` })
     expect(byChallenge.error).toMatchObject({ code: 'UNAUTHORIZED' })
     expect(byChallenge.asked).toEqual([])
 
@@ -167,6 +168,13 @@ describe('a server in a private network', () => {
     const { asked } = await visit({ server, pages: pages('https://as.corp.example'), names })
     expect(asked.some((url) => url.startsWith('https://as.corp.example/'))).toBe(may)
   })
+})
+
+it('a server at a reserved address cannot make the client ask for anything', async () => {
+  const names = { 'mcp.example': ['169.254.1.1'], 'as.example': ['169.254.169.254'] }
+  const { asked, error } = await visit({ pages: sound, names })
+  expect(error).toMatchObject({ code: 'UNAUTHORIZED' })
+  expect(asked).toEqual([])
 })
 
 describe('what a server publishes', () => {

@@ -1,8 +1,9 @@
-import { defineServer, prompt, resource, template, tool } from '@jackfield/sdk'
+import { defineServer, prompt, RpcError, resource, template, tool } from '@jackfield/sdk'
+import { connect, http } from '@jackfield/sdk/client'
 import { compose } from '@jackfield/sdk/compose'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { client, legacy, modern, textOf, until } from './support.ts'
+import { client, legacy, modern, served, textOf, until } from './support.ts'
 
 const say = (text: string) => tool({ description: text, run: () => text })
 
@@ -258,6 +259,79 @@ describe('what two members cannot both have', () => {
     const end = await client(server)
     expect((await end.tools()).map(({ name }) => name)).toEqual(['a-long-prefix__short'])
     expect(reports.join()).toContain('more than 128 characters. Mount it under a shorter prefix.')
+  })
+})
+
+describe('what callers may do', () => {
+  it('is what the members say, under their prefixes', async () => {
+    const scoped = defineServer({
+      name: 'scoped',
+      version: '1',
+      tools: { pay: tool({ description: 'Pays', scopes: ['pay'], run: () => 'paid' }), look: say('looked') },
+      resources: { books: resource({ uri: 'books://all', scopes: ['audit'], read: () => 'numbers' }) },
+      prompts: { dun: prompt({ scopes: ['dun'], run: () => 'Pay!' }) },
+    })
+    const server = compose({ name: 'c', version: '1', servers: { bank: scoped, shop: shop('shop') } })
+    expect(server.scopes).toEqual(['pay', 'audit', 'dun'])
+    expect(server.scopesFor('tools/call', { name: 'bank__pay' })).toEqual(['pay'])
+    expect(server.scopesFor('tools/call', { name: 'bank__look' })).toEqual([])
+    expect(server.scopesFor('tools/call', { name: 'pay' })).toEqual([])
+    expect(server.scopesFor('prompts/get', { name: 'bank__dun' })).toEqual(['dun'])
+    expect(
+      server.scopesFor('completion/complete', { ref: { type: 'ref/prompt', name: 'bank__dun' } }),
+    ).toEqual(['dun'])
+    expect(server.scopesFor('resources/read', { uri: 'books://all' })).toEqual(['audit'])
+    expect(server.scopesFor('resources/read', { uri: 'shop://menu' })).toEqual([])
+    const url = await served(server, {
+      authenticate: async (request) => ({
+        principal: 'ada',
+        scopes: request.header('authorization') === 'rich' ? ['pay', 'audit'] : [],
+      }),
+    })
+    const as = async (authorization: string) => {
+      const end = await connect(http(url, { headers: { authorization } }), { revisions: [modern] })
+      onTestFinished(() => end.close())
+      return end
+    }
+    const [rich, poor] = [await as('rich'), await as('poor')]
+    await expect(poor.read('books://all')).rejects.toThrow()
+    expect((await rich.read('books://all')).contents).toMatchObject([{ text: 'numbers' }])
+    expect((await poor.tools()).map(({ name }) => name)).not.toContain('bank__pay')
+    expect(textOf(await rich.call('bank__pay'))).toBe('paid')
+  })
+})
+
+describe('methods of extensions', () => {
+  const counting = (name: string, ids: string[]) =>
+    defineServer({
+      name,
+      version: '1',
+      extensions: [
+        {
+          id: 'com.example/count',
+          settings: { of: name },
+          methods: {
+            'count/get': {
+              named: 'id',
+              handle: ({ params }) => {
+                if (ids.includes(String(params['id']))) return { type: 'complete', result: { by: name } }
+                throw new RpcError(-32602, 'Unknown id')
+              },
+            },
+          },
+        },
+      ],
+    })
+
+  it('go to the member that knows what is meant', async () => {
+    const servers = { plain: shop('plain'), one: counting('one', ['1']), two: counting('two', ['2']) }
+    const server = compose({ name: 'c', version: '1', servers })
+    const end = await client(server, { revisions: [modern], extensions: [{ id: 'com.example/count' }] })
+    expect(end.server.capabilities.extensions).toEqual({ 'com.example/count': { of: 'one' } })
+    expect(await end.request('count/get', { id: '1' })).toMatchObject({ by: 'one' })
+    expect(await end.request('count/get', { id: '2' })).toMatchObject({ by: 'two' })
+    await expect(end.request('count/get', { id: '3' })).rejects.toMatchObject({ message: 'Unknown id' })
+    await expect(end.request('count/set', { id: '3' })).rejects.toMatchObject({ code: -32601 })
   })
 })
 

@@ -77,7 +77,7 @@ describe('a server with sessions', () => {
     const { through, sent } = await watched({ revisions: [legacy] })
     const end = await client(through, {
       revisions: [legacy],
-      ...agree,
+      onElicit: () => ({ action: 'decline' }),
       onSample: () => {
         throw new RpcError(-1, 'I would rather not', { why: 'tired' })
       },
@@ -187,7 +187,6 @@ describe('a server with sessions', () => {
       message: expect.stringContaining('Too many connections'),
     })
     await first.close()
-    await until(() => true)
     expect(JSON.parse(textOf(await second.call('can')))).toMatchObject({ kinds: [] })
   })
 

@@ -1,4 +1,4 @@
-import { defineServer, type ProtocolVersion, type Server, tool } from '@jackfield/sdk'
+import { ask, defineServer, inputRequired, type ProtocolVersion, type Server, tool } from '@jackfield/sdk'
 import { compose } from '@jackfield/sdk/compose'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
@@ -170,28 +170,33 @@ it('answers that come with a first request are not taken for answers to what is 
 
 it('an answer under a key that is asked again does not answer the new question', async () => {
   const { server } = createUpstream()
-  const heard: unknown[] = []
+  const form = (message: string) => ({
+    confirm: ask.elicit({ message, schema: z.object({ ok: z.boolean() }) }),
+  })
   server.add({
     tools: {
       twice: tool({
         description: 'Asks two things under one key',
-        async run(_, ctx) {
-          const schema = z.object({ ok: z.boolean() })
-          heard.push(await ctx.elicit({ message: 'Harmless?', schema, key: 'confirm' }))
-          heard.push(await ctx.elicit({ message: 'Dangerous?', schema, key: 'confirm' }))
+        run(_, ctx) {
+          if (ctx.state === undefined) return inputRequired({ requests: form('Harmless?'), state: 1 })
+          if (ctx.state === 1) return inputRequired({ requests: form('Dangerous?'), state: 2 })
+          if (ctx.answers['confirm'] !== undefined) return 'did it'
+          return inputRequired({ requests: form('Dangerous?'), state: 2 })
         },
       }),
     },
   })
-  const through = await proxied(server, { connect: { revisions: [modern] } })
-  const asking = edge()
-  const first = await asked(send(through, asking, { name: 'twice' }))
-  const second = await asked(
-    send(through, asking, { name: 'twice' }, { state: first.state, answers: yes(first) }),
-  )
-  expect(Object.values(second.requests)).toMatchObject([{ params: { message: 'Dangerous?' } }])
-  const third = await asked(send(through, asking, { name: 'twice' }, { state: second.state, answers: {} }))
-  expect(Object.values(third.requests)).toMatchObject([{ params: { message: 'Dangerous?' } }])
+  for (const node of [server, await proxied(server, { connect: { revisions: [modern] } })]) {
+    const asking = edge()
+    const twice = { name: 'twice' }
+    const first = await asked(send(node, asking, twice))
+    const second = await asked(send(node, asking, twice, { state: first.state, answers: yes(first) }))
+    expect(second.requests).toMatchObject({ confirm: { params: { message: 'Dangerous?' } } })
+    const third = await asked(send(node, asking, twice, { state: second.state, answers: {} }))
+    expect(third.requests).toMatchObject({ confirm: { params: { message: 'Dangerous?' } } })
+    const end = await send(node, asking, twice, { state: third.state, answers: yes(third) })
+    expect(end).toMatchObject({ result: { content: [{ text: 'did it' }] } })
+  }
 })
 
 it.each(['held', 'heldOfOne'] as const)('keeps no more open calls than %s allows', async (limit) => {

@@ -63,8 +63,8 @@ export class Core {
     return this.#authenticate?.lacking?.(scopes, caller) ?? { status: 403 }
   }
 
-  /** Takes a stateless request in, or says why not now. */
-  admit(serving: Serving, method: string): RpcError | undefined {
+  /** Takes a stateless request in, or says why not now. One that `ticks` hears of time going by. */
+  admit(serving: Serving, method: string, ticks: boolean): RpcError | undefined {
     if (method === 'subscriptions/listen') {
       if (this.#subscriptions >= this.bounds.listenStreams) {
         return new RpcError(ErrorCode.InternalError, 'Too many subscriptions are open: try again later')
@@ -72,7 +72,7 @@ export class Core {
       this.#subscriptions++
     }
     this.#serving.add(serving)
-    this.#ticking ??= this.#tickLater()
+    if (ticks) this.#ticking ??= this.#tickLater()
     return undefined
   }
 

@@ -28,6 +28,8 @@ export interface HttpRequest {
 export interface HttpReply {
   /** Headers to send with whatever the answer is. */
   extra: HeaderFields | undefined
+  /** Whether a timer that another request set may ring for this one: some runtimes end timers with their request. */
+  readonly sharesTimers: boolean
   /** Says whom to tell when the connection is over, answered or not; in place of whoever was named before. */
   onClose(listener: () => void): void
   /** Sends a whole answer. A body is JSON text; '' is none. */

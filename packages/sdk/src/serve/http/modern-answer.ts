@@ -2,6 +2,7 @@ import { ErrorCode, McpError } from '../../jsonrpc/error.ts'
 import type { JsonRpcNotification, JsonRpcResponse } from '../../jsonrpc/message.ts'
 import { encodeEvent } from '../../jsonrpc/sse.ts'
 import { type Call, encodeMessage, failure, isDroppable, type Outlet } from '../message.ts'
+import { unref } from '../timers.ts'
 import type { Core, Serving } from './core.ts'
 import type { HttpReply } from './face.ts'
 import { EventStream } from './stream.ts'
@@ -13,6 +14,7 @@ export class ModernAnswer implements Outlet, Serving {
   #call: Call | undefined
   #stream: EventStream | undefined
   #ticks = 0
+  #long: ReturnType<typeof setTimeout> | undefined
   #over = false
 
   constructor(core: Core, reply: HttpReply) {
@@ -21,12 +23,16 @@ export class ModernAnswer implements Outlet, Serving {
   }
 
   serve(call: Call): void {
-    const refused = this.#core.admit(this, call.method)
+    const { sharesTimers } = this.#reply
+    const refused = this.#core.admit(this, call.method, sharesTimers)
     if (refused !== undefined) {
       this.#reply.send(503, JSON.stringify(failure(call.id, refused)), { 'Retry-After': '10' })
       return
     }
     this.#call = call
+    if (!sharesTimers) {
+      this.#long = unref(setTimeout(() => this.#showLife(), this.#core.bounds.keepAliveMs))
+    }
     this.#reply.onClose(() => this.#gone())
     call.answer(this.#core.server).then((response) => {
       this.#core.done(this, call.method)
@@ -47,15 +53,19 @@ export class ModernAnswer implements Outlet, Serving {
 
   /** An answer that takes long becomes a stream, so that nobody on the way takes the connection for dead. */
   tick(): void {
-    if (++this.#ticks === 2 && this.#stream === undefined && !this.#over) this.#open().breathe()
+    if (++this.#ticks === 2) this.#showLife()
   }
 
   abandon(reason: unknown): void {
     if (this.#over) return
-    this.#over = true
+    this.#end()
     this.#call?.cancel(reason)
     if (this.#stream !== undefined) this.#stream.cut()
     else this.#reply.send(503, '')
+  }
+
+  #showLife(): void {
+    if (this.#stream === undefined && !this.#over) this.#open().breathe()
   }
 
   #open(): EventStream {
@@ -67,7 +77,7 @@ export class ModernAnswer implements Outlet, Serving {
 
   #finish(response: JsonRpcResponse | undefined): void {
     if (this.#over) return
-    this.#over = true
+    this.#end()
     if (response === undefined) {
       this.#stream?.end()
       return
@@ -81,9 +91,15 @@ export class ModernAnswer implements Outlet, Serving {
     this.#stream.end()
   }
 
+  #end(): void {
+    this.#over = true
+    clearTimeout(this.#long)
+  }
+
   /** The client stopped waiting, which is how it cancels; after the answer it means nothing. */
   #gone(): void {
     this.#stream?.closed()
+    clearTimeout(this.#long)
     if (this.#over) return
     this.#call?.cancel(new McpError('CANCELLED', 'The client closed the connection'))
   }

@@ -95,6 +95,7 @@ function parsedBody(request: object): Body {
 /** The answer to a `node:http` request. */
 export class NodeReply implements HttpReply {
   extra: HeaderFields | undefined
+  readonly sharesTimers = true
   readonly #response: ServerResponse
   #listener: (() => void) | undefined
 

@@ -72,6 +72,7 @@ async function readAll(request: Request, maxBytes: number): Promise<Body> {
 /** The answer to a web request, as a promise of a `Response`. */
 export class WebReply implements HttpReply {
   extra: HeaderFields | undefined
+  readonly sharesTimers = false
   readonly response: Promise<Response>
   #resolve: (response: Response) => void = () => {}
   #answered = false

@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { nobody } from '../../../src/core/exchange.ts'
 import { memoryTaskStore, type TasksOptions, tasks } from '../../../src/extensions/tasks/index.ts'
+import { isObject } from '../../../src/jsonrpc/parse.ts'
 import { defineServer } from '../../../src/server/define.ts'
+import { rateLimit } from '../../../src/server/rate-limit.ts'
 import type { Server } from '../../../src/server/server.ts'
 import { tool } from '../../../src/server/tool.ts'
 import { caller, idIn, modern, type Raw, type RawOptions, reached, session, textIn } from './support.ts'
@@ -178,14 +180,30 @@ describe('what tasks may take', () => {
       await vi.advanceTimersByTimeAsync(0)
       return response
     }
-    const created = (await asked('tools/call', call))['result']
-    const taskId = idIn(created as Parameters<typeof idIn>[0])
+    const { result } = await asked('tools/call', call)
+    const taskId = idIn(isObject(result) ? result : {})
     await vi.advanceTimersByTimeAsync(29_000)
     expect((await asked('tasks/get', { taskId }))['result']).toMatchObject({ ttlMs: 30_000 })
     expect(stopped).not.toHaveBeenCalled()
     await vi.advanceTimersByTimeAsync(3000)
     expect((await asked('tasks/get', { taskId }))['error']).toMatchObject({ code: -32602 })
     expect(stopped).toHaveBeenCalledOnce()
+  })
+
+  it('is so many looks in a while, where a layer says so', async () => {
+    const server = defineServer({
+      name: 'busy',
+      version: '1',
+      use: [rateLimit({ perMinute: 1, burst: 3, methods: ['tasks/get', 'tasks/result'] })],
+      extensions: [tasks()],
+    })
+    const guessing = as(server, { caller: caller('eve') })
+    const codes: unknown[] = []
+    for (let guess = 0; guess < 5; guess++) {
+      const { error } = await guessing.send('tasks/get', { taskId: `guess-${guess}` })
+      codes.push(isObject(error) && error['code'])
+    }
+    expect(codes).toEqual([-32602, -32602, -32602, -32600, -32600])
   })
 
   it('is what a client of 2025-11-25 asks for, up to a bound', async () => {

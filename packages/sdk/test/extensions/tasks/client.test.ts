@@ -12,6 +12,7 @@ import { defineServer } from '../../../src/server/define.ts'
 import { ToolError } from '../../../src/server/definitions.ts'
 import type { Server } from '../../../src/server/server.ts'
 import { tool } from '../../../src/server/tool.ts'
+import { child } from '../../client/support/child.ts'
 import { gate, textIn } from './support.ts'
 
 const open: Client[] = []
@@ -163,7 +164,7 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('a client that speaks tasks
     stop.abort()
     await expect(call).rejects.toMatchObject({ code: 'CANCELLED' })
     await aborted
-    expect(count(sent, 'tasks/cancel')).toBe(1)
+    expect(sent.slice(sent.indexOf('tasks/cancel'))).toEqual(['tasks/cancel'])
     expect(sent).not.toContain('notifications/cancelled')
   })
 
@@ -248,6 +249,27 @@ describe('a client that speaks tasks, on 2026-07-28', () => {
     expect(textIn(await task.result())).toBe('decline,decline,cancel')
   })
 
+  it('holds a task’s questions to the same rules as any other', async () => {
+    const task = { taskId: 'x', createdAt: '', lastUpdatedAt: '', ttlMs: null, pollIntervalMs: 50 }
+    const visit = { method: 'elicitation/create', params: { mode: 'url', message: 'Go', url: 'https://a.b' } }
+    const sly = child(`each((message) => {
+      if (message.method === 'server/discover') modern(message)
+      if (message.method === 'tools/call')
+        send({ id: message.id, result: { resultType: 'task', status: 'working', ...${JSON.stringify(task)} } })
+      if (message.method === 'tasks/get')
+        send({ id: message.id, result: { resultType: 'complete', status: 'input_required',
+          inputRequests: { visit: ${JSON.stringify(visit)} }, ...${JSON.stringify(task)} } })
+    })`)
+    const onElicit = vi.fn(() => ({ action: 'accept' as const }))
+    const client = await connect(sly, { extensions: [tasksClient()], onElicit })
+    open.push(client)
+    await expect(client.call('any')).rejects.toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('visits no URLs'),
+    })
+    expect(onElicit).not.toHaveBeenCalled()
+  })
+
   it('cancels a task whose question its handler refuses', async () => {
     const { client, sent } = await connected(serverWith().server, '2026-07-28', {
       onElicit: () => {
@@ -300,6 +322,25 @@ describe('a client that speaks tasks, on 2025-11-25', () => {
     const other = await connected(none, '2025-11-25')
     expect(await other.tasks.start(other.client, 'must')).toHaveProperty('result')
     expect(JSON.stringify(other.messages)).not.toContain('"task"')
+  })
+
+  it('declares no tasks of its own, and answers at once whatever the server wishes', async () => {
+    const wishing = child(`each((message) => {
+      if (message.method === 'server/discover') send({ id: message.id, error: { code: -32601, message: 'no' } })
+      if (message.method === 'initialize') { globalThis.tasks = message.params.capabilities.tasks; legacy(message) }
+      if (message.method === 'tools/call') {
+        globalThis.call = message.id
+        send({ id: 'q', method: 'elicitation/create', params: { message: 'Sure?', task: { ttl: 1000 },
+          requestedSchema: { type: 'object', properties: {} } } })
+      }
+      if (message.id === 'q') send({ id: call, result: text(JSON.stringify([tasks ?? null, message.result])) })
+    })`)
+    const client = await connect(wishing, {
+      extensions: [tasksClient()],
+      onElicit: () => ({ action: 'decline' }),
+    })
+    open.push(client)
+    expect(textIn(await client.call('any'))).toBe('[null,{"action":"decline"}]')
   })
 
   it('says which task its answers belong to', async () => {

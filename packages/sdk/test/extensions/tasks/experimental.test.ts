@@ -115,6 +115,18 @@ describe('tasks of 2025-11-25', () => {
     expect((await peer.send('tools/call', { name: 'required' }))['error']).toMatchObject({ code: -32600 })
   })
 
+  it('are no concern of a server without them, which ignores the wish', async () => {
+    const plain = defineServer({
+      name: 'plain',
+      version: '1',
+      tools: { optional: tool({ task: 'optional', run: () => 'at once' }) },
+    })
+    const peer = await session(plain)
+    open.push(peer)
+    expect(peer.greeting['capabilities']).not.toHaveProperty('tasks')
+    expect(textIn(await peer.ask('tools/call', { name: 'optional', task: { ttl: 1000 } }))).toBe('at once')
+  })
+
   it('begin at the client’s wish, working, and are answered with the task', async () => {
     const peer = await peerOf()
     const created = await peer.ask('tools/call', { name: 'forever', task: { ttl: 60_000 } })
@@ -235,6 +247,35 @@ describe('tasks of 2025-11-25', () => {
       params: { progressToken: 'mine', progress: 2, _meta: related(taskId) },
     })
     expect(faults(peer, { 1: 'initialize' })).toEqual([])
+  })
+
+  it('go only the ways there are: to and fro, until they are over', async () => {
+    const seen: string[] = []
+    const watched = defineServer({
+      name: 'watched',
+      version: '1',
+      tools: {
+        asking: tool({
+          task: 'optional',
+          run: async (_args, ctx): Promise<string> =>
+            (await ctx.elicit({ message: 'Sure?', schema: z.object({ ok: z.boolean() }) })).action,
+        }),
+      },
+      extensions: [
+        tasks({
+          onEvent: ({ type, status }) => {
+            if (type === 'created' || type === 'changed') seen.push(String(status))
+          },
+        }),
+      ],
+    })
+    const peer = await session(watched, { onRequest: () => ({ result: { action: 'decline' } }) })
+    open.push(peer)
+    const taskId = await begin(peer, 'asking')
+    await peer.ask('tasks/result', { taskId })
+    await peer.send('tasks/cancel', { taskId })
+    expect(await peer.ask('tasks/get', { taskId })).toMatchObject({ status: 'completed' })
+    expect(seen).toEqual(['working', 'input_required', 'working', 'completed'])
   })
 
   it('fail when the client refuses to answer', async () => {

@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { tasks } from '../../../src/extensions/tasks/index.ts'
+import { memoryTaskStore, tasks } from '../../../src/extensions/tasks/index.ts'
 import type { TaskEvent, TasksOptions } from '../../../src/extensions/tasks/options.ts'
 import { RpcError } from '../../../src/jsonrpc/error.ts'
+import { isObject } from '../../../src/jsonrpc/parse.ts'
 import { defineServer } from '../../../src/server/define.ts'
 import { reply, ToolError } from '../../../src/server/definitions.ts'
-import type { AnyTool, Server, ServerOptions } from '../../../src/server/server.ts'
+import type { AnyTool, Server } from '../../../src/server/server.ts'
 import { tool } from '../../../src/server/tool.ts'
 import { able, gate, idIn, modern, type Raw, type RawOptions, reached, tasksId, textIn } from './support.ts'
 
@@ -22,7 +23,7 @@ interface Made {
 function make(
   tools: Record<string, AnyTool>,
   options: TasksOptions = {},
-  more: Partial<ServerOptions<object>> = {},
+  more: { onError?: (error: unknown) => void } = {},
 ): Made {
   const server = defineServer({
     name: 'worker',
@@ -84,7 +85,6 @@ describe('a call that becomes a task', () => {
   })
 
   it('is kept before it is answered', async () => {
-    const { memoryTaskStore } = await import('../../../src/extensions/tasks/memory-store.ts')
     const store = memoryTaskStore()
     const kept = gate()
     const peer = make(
@@ -204,7 +204,7 @@ describe('a task that is looked at', () => {
       { echo },
       {},
       {
-        onError: (error: unknown) => errors.push(error),
+        onError: (error) => errors.push(error),
       },
     ).peer()
     const taskId = idIn(await peer.ask('tools/call', { name: 'echo', arguments: { text: 7 } }))
@@ -215,7 +215,7 @@ describe('a task that is looked at', () => {
         throw new Error('password=1234')
       },
     })
-    const other = make({ secret }, {}, { onError: (error: unknown) => errors.push(error) }).peer()
+    const other = make({ secret }, {}, { onError: (error) => errors.push(error) }).peer()
     const task = await reached(other, idIn(await other.ask('tools/call', { name: 'secret' })), 'completed')
     expect(JSON.stringify(task)).not.toContain('1234')
     expect(String(errors[0])).toContain('password=1234')
@@ -299,6 +299,28 @@ describe('a task that is cancelled', () => {
     expect(task).not.toHaveProperty('result')
   })
 
+  it('stays cancelled when that happened in another process', async () => {
+    const store = memoryTaskStore()
+    const [begun, finish, finished] = [gate(), gate(), gate()]
+    const slow = tool({
+      task: 'optional',
+      async run() {
+        begun.open()
+        await finish.opened
+        queueMicrotask(finished.open)
+        return 'done all the same'
+      },
+    })
+    const [here, elsewhere] = [make({ slow }, { store }).peer(), make({ slow }, { store }).peer()]
+    const taskId = idIn(await here.ask('tools/call', { name: 'slow' }))
+    await begun.opened
+    await elsewhere.ask('tasks/cancel', { taskId })
+    finish.open()
+    await finished.opened
+    await here.ask('tools/list')
+    expect(await here.ask('tasks/get', { taskId })).toMatchObject({ status: 'cancelled' })
+  })
+
   it('is acknowledged again when it was over already, and changes nothing', async () => {
     const peer = make({ echo }).peer()
     const taskId = idIn(await peer.ask('tools/call', { name: 'echo', arguments: { text: 'hi' } }))
@@ -311,7 +333,7 @@ describe('a task that is cancelled', () => {
     const peer = make({ forever }).peer()
     const opened = peer.open('tools/call', { name: 'forever' })
     const created = await opened.response
-    const taskId = idIn(created['result'] as Parameters<typeof idIn>[0])
+    const taskId = idIn(isObject(created['result']) ? created['result'] : {})
     peer.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: opened.id } })
     await peer.ask('tools/list')
     expect(await peer.ask('tasks/get', { taskId })).toMatchObject({ status: 'working' })

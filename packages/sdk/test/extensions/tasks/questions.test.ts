@@ -43,7 +43,7 @@ describe('a task that asks', () => {
   it('waits with its questions, in the form a retry would carry them, and goes on with the answer', async () => {
     const confirm = tool({
       task: 'required',
-      async run(_args, ctx) {
+      async run(_args, ctx): Promise<string> {
         const sure = await ctx.elicit({ key: 'sure', message: 'Sure?', schema: ok })
         return sure.action === 'accept' && sure.content.ok ? 'done' : 'kept'
       },
@@ -119,7 +119,7 @@ describe('a task that asks', () => {
   it('refuses an answer that does not fit, and goes on waiting', async () => {
     const confirm = tool({
       task: 'required',
-      async run(_args, ctx) {
+      async run(_args, ctx): Promise<string> {
         const sure = await ctx.elicit({ key: 'sure', message: 'Sure?', schema: ok })
         return sure.action
       },
@@ -208,7 +208,8 @@ describe('a task that asks', () => {
   it('is cancelled while it waits', async () => {
     const confirm = tool({
       task: 'required',
-      run: async (_args, ctx) => (await ctx.elicit({ key: 'sure', message: 'Sure?', schema: ok })).action,
+      run: async (_args, ctx): Promise<string> =>
+        (await ctx.elicit({ key: 'sure', message: 'Sure?', schema: ok })).action,
     })
     const peer = peerOf({ confirm })
     const taskId = idIn(await peer.ask('tools/call', { name: 'confirm' }))

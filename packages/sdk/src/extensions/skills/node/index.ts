@@ -1,0 +1,1 @@
+export { type FolderOptions, skillsIn } from './folder.ts'

@@ -1,0 +1,5 @@
+export { type AppDefinition, type AppPermission, type AppValue, app } from './app.ts'
+export type { AppCsp } from './csp.ts'
+export { shownIn, type Visibility } from './link.ts'
+export { appMimeType, uiExtension } from './names.ts'
+export { showsApps, ui } from './ui.ts'

@@ -1,0 +1,55 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { proxy } from '@jackfield/sdk/compose'
+import { serveHttp } from '@jackfield/sdk/http'
+import { play, requirements, results } from '../../../../conformance/harness.ts'
+import { judge, type Leg, print, type Scenario, summary } from '../../../../conformance/report.ts'
+import { createConformanceServer } from '../../../../conformance/server/definition.ts'
+
+/**
+ * Plays the official suite's server scenarios against the conformance server behind a proxy, for every pair of
+ * revisions. `node packages/sdk/test/compose/conformance.ts [--scenario NAME]`
+ */
+
+/** Scenarios of 2026-07-28 that look for what no server with sessions can say: keys of its questions, and code -32021. */
+const beyondSessions: ReadonlySet<string> = new Set([
+  'server-stateless',
+  'input-required-result-basic-elicitation',
+])
+
+const { values } = parseArgs({ options: { scenario: { type: 'string' } } })
+const revisions = ['2025-11-25', '2026-07-28'] as const
+const keys = ['conformance'.repeat(4)]
+const legs: Leg[] = []
+let failed = 0
+
+for (const up of revisions) {
+  const upstream = serveHttp(createConformanceServer(), { keys, acceptUnaskedAnswers: true })
+  const { url } = await upstream.listen()
+  const through = await proxy(url, { connect: { revisions: [up] } })
+  const served = serveHttp(through, { keys: keys.map((key) => `proxy ${key}`), acceptUnaskedAnswers: true })
+  const end = await served.listen()
+  for (const down of revisions) {
+    const folder = mkdtempSync(join(tmpdir(), 'proxy-conformance-'))
+    const required = (await requirements(down)).server
+    const { scenario } = values
+    const options = { role: 'server', revision: down, scenario, folder, verbose: false } as const
+    const { output } = await play(['--url', end.url], options)
+    const found = results(folder)
+    if (found.size === 0) console.log(output)
+    const leg = judge('server', down, required, found, scenario)
+    rmSync(folder, { recursive: true, force: true })
+    console.log(`\nbehind a proxy that speaks ${up} upstream:`)
+    print(leg, false)
+    legs.push(leg)
+    const expected = ({ name }: Scenario): boolean => up < down && beyondSessions.has(name)
+    failed += leg.scored.filter((one) => !one.passed && !expected(one)).length
+  }
+  await served.close()
+  await through.close()
+  await upstream.close()
+}
+console.log(`\n${summary(legs)}`)
+process.exit(failed === 0 ? 0 : 1)

@@ -1,0 +1,3 @@
+import { makeApp } from './app.ts'
+
+export default makeApp()
