@@ -24,14 +24,43 @@ export interface Requirements {
 const limitMs = 180_000
 /** All clients of a leg run at once, so each gets more than the harness would give it. */
 const clientMs = 60_000
-const harness = join(
-  dirname(createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/package.json')),
-  'dist/index.js',
-)
 
-/** The harness's own list of what a revision requires. */
+/** One published version of the suite. */
+export interface Suite {
+  readonly version: string
+  readonly program: string
+}
+
+const require = createRequire(import.meta.url)
+
+/** The current suite, which knows both eras. */
+export const current: Suite = suite('@modelcontextprotocol/conformance')
+/** The last one before it, with sessions alone. */
+export const previous: Suite = suite('conformance-0.1')
+
+function suite(name: string): Suite {
+  const manifest = require.resolve(`${name}/package.json`)
+  const { version }: { version: string } = JSON.parse(readFileSync(manifest, 'utf8'))
+  return { version, program: join(dirname(manifest), 'dist/index.js') }
+}
+
+/** Every scenario of a suite, by role. */
+export async function scenarios(suite: Suite): Promise<Record<Role, string[]>> {
+  const { output } = await runHarness(suite, ['list'], false)
+  const found: Record<Role, string[]> = { server: [], client: [] }
+  let role: Role | undefined
+  for (const line of output.split('\n')) {
+    if (/^\S/.test(line))
+      role = /^server/i.test(line) ? 'server' : /^client/i.test(line) ? 'client' : undefined
+    const name = /^\s+- (\S+)/.exec(line)?.[1]
+    if (role !== undefined && name !== undefined) found[role].push(name)
+  }
+  return found
+}
+
+/** The current suite's own list of what a revision requires. */
 export async function requirements(revision: string): Promise<Record<Role, Requirements>> {
-  const { output, code } = await runHarness(['list', '--requirements', revision], false)
+  const { output, code } = await runHarness(current, ['list', '--requirements', revision], false)
   if (code !== 0) throw new Error(`The harness does not list ${revision}:\n${output}`)
   const found: Record<Role, Requirements> = {
     server: { scored: [], unscored: [] },
@@ -50,18 +79,16 @@ export async function requirements(revision: string): Promise<Record<Role, Requi
   return found
 }
 
-/** Runs every scenario a revision requires, or one of them, and leaves the results in a folder. */
+/** Plays scenarios, chosen by the suite's own options, and leaves the results in a folder. */
 export function play(
+  suite: Suite,
   target: readonly string[],
-  options: { role: Role; revision: string; scenario: string | undefined; folder: string; verbose: boolean },
+  options: { role: Role; which: readonly string[]; folder: string; verbose: boolean },
 ): Promise<{ output: string; code: number }> {
-  const { role, revision, scenario, folder, verbose } = options
-  const which =
-    scenario === undefined
-      ? ['--requirements', revision]
-      : ['--scenario', scenario, '--spec-version', revision, '--force']
+  const { role, which, folder, verbose } = options
   const patience = role === 'client' ? ['--timeout', String(clientMs)] : []
   return runHarness(
+    suite,
     [role, ...target, ...which, ...patience, '-o', folder, ...(verbose ? ['--verbose'] : [])],
     verbose,
   )
@@ -82,9 +109,13 @@ export function results(folder: string): Map<string, Check[]> {
   return found
 }
 
-function runHarness(args: string[], show: boolean): Promise<{ output: string; code: number }> {
+function runHarness(
+  { program }: Suite,
+  args: readonly string[],
+  show: boolean,
+): Promise<{ output: string; code: number }> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [harness, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''
     const timer = setTimeout(() => {
       child.kill('SIGKILL')

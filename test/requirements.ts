@@ -62,11 +62,11 @@ export const groups: Readonly<Record<string, Group>> = {
     },
   },
   authorization: {
-    complete: false,
+    complete: true,
     numbers: { '2503': '3-33', '2506': '3-50', '2511': '3-87', '2607': '65-172' },
   },
-  tasks: { complete: false, numbers: { '2511': '182,201-203,207-265', 'sep-2663-tasks': '1-49' } },
-  security: { complete: false, numbers: { 'sbp-2026-07-28': '1-32', 'sbp-2025-11-25': '1-31' } },
+  tasks: { complete: true, numbers: { '2511': '182,201-203,207-265', 'sep-2663-tasks': '1-49' } },
+  security: { complete: true, numbers: { 'sbp-2026-07-28': '1-32', 'sbp-2025-11-25': '1-31' } },
 }
 
 /** The ids of a group's sentences: `2411-003`. */

@@ -62,8 +62,9 @@ const names = [
 export const authScenarios: Readonly<Record<string, Play>> = {
   ...Object.fromEntries(names.map((name) => [`auth/${name}`, authorized(() => asPerson())])),
 
-  'auth/pre-registration': authorized((context) => {
-    const { issuer = '', client_id: clientId = '', client_secret: clientSecret = '' } = context
+  'auth/pre-registration': authorized(async (context, url) => {
+    const { client_id: clientId = '', client_secret: clientSecret = '' } = context
+    const issuer = context.issuer ?? (await issuerOf(url))
     return asPerson({ client: { ...client, registered: { issuer, clientId, clientSecret } } })
   }),
 
@@ -85,18 +86,8 @@ export const authScenarios: Readonly<Record<string, Play>> = {
     return clientCredentials({ client: { issuer: whicheverTheServerNames, clientId, signingKey } })
   }),
 
-  'auth/enterprise-managed-authorization': authorized((context) => {
-    const { client_id: clientId = '', client_secret: clientSecret = '', idp_id_token: idToken = '' } = context
-    return enterpriseManaged({
-      client: { issuer: whicheverTheServerNames, clientId, clientSecret },
-      idp: {
-        issuer: context.idp_issuer ?? '',
-        clientId: context.idp_client_id ?? '',
-        subjectToken: () => idToken,
-        ...(context.idp_token_endpoint !== undefined && { tokenEndpoint: context.idp_token_endpoint }),
-      },
-    })
-  }),
+  'auth/enterprise-managed-authorization': authorized(asEmployee),
+  'auth/cross-app-access-complete-flow': authorized(asEmployee),
 
   'auth/wif-jwt-bearer': authorized((context) => {
     const { client_id: clientId = '', valid_jwt: assertion = '' } = context
@@ -108,10 +99,32 @@ function asPerson(more: Partial<OAuthOptions> = {}): HttpAuth {
   return oauth({ client, redirect: agreeing, ...more })
 }
 
+function asEmployee(context: ScenarioContext): HttpAuth {
+  const { client_id: clientId = '', client_secret: clientSecret = '', idp_id_token: idToken = '' } = context
+  return enterpriseManaged({
+    client: { issuer: whicheverTheServerNames, clientId, clientSecret },
+    idp: {
+      issuer: context.idp_issuer ?? '',
+      clientId: context.idp_client_id ?? '',
+      subjectToken: () => idToken,
+      ...(context.idp_token_endpoint !== undefined && { tokenEndpoint: context.idp_token_endpoint }),
+    },
+  })
+}
+
+/** The older suite does not say which authorization server its credentials belong to. */
+async function issuerOf(url: string): Promise<string> {
+  const answer = await fetch(new URL('/.well-known/oauth-protected-resource/mcp', url))
+  const { authorization_servers: servers }: { authorization_servers: string[] } = await answer.json()
+  return servers[0] ?? ''
+}
+
 /** Lists the tools and calls one, with the credentials a scenario provides for. */
-function authorized(credentials: (context: ScenarioContext) => HttpAuth): Play {
+function authorized(
+  credentials: (context: ScenarioContext, url: string) => HttpAuth | Promise<HttpAuth>,
+): Play {
   return async (url, context) => {
-    const target = http(url, { auth: credentials(context) })
+    const target = http(url, { auth: await credentials(context, url) })
     await using one = await connect(target, options)
     await one.tools()
     await one.call('test-tool')

@@ -19,7 +19,7 @@ export interface ScenarioContext {
 /** What a client does in one scenario. */
 export type Play = (url: string, context: ScenarioContext) => Promise<void>
 
-/** How the client connects in every scenario. Fifty of them run at once, so servers are slow to answer. */
+/** How the client connects in every scenario. A busy machine is slow to answer. */
 export const options: ConnectOptions = {
   info: { name: 'jackfield-conformance-client', version: '1.0.0' },
   onWarning: (text) => console.error(text),

@@ -48,17 +48,23 @@ export interface CatalogTool {
   readonly tool: Tool
 }
 
+/**
+ * A prompt as the host shows it: the name it has in the host, the server it is from, and what that server
+ * declared.
+ */
 export interface CatalogPrompt {
   readonly name: string
   readonly server: string
   readonly prompt: Prompt
 }
 
+/** A resource with the server it is from. Its URI is unique on that server only. */
 export interface CatalogResource {
   readonly server: string
   readonly resource: Resource
 }
 
+/** A resource template with the server it is from. */
 export interface CatalogTemplate {
   readonly server: string
   readonly template: ResourceTemplate
@@ -67,6 +73,7 @@ export interface CatalogTemplate {
 /** Who wants an effect to happen. */
 export type Caller = 'chat' | 'person' | 'cli'
 
+/** What policy says about a call: let it happen, ask the person first, or refuse it. */
 export type Verdict = 'allow' | 'ask' | 'deny'
 
 /**
@@ -87,6 +94,7 @@ export interface PolicyRule {
   scope?: 'session' | 'always'
 }
 
+/** What policy said about one call, and by which rule. */
 export interface Decision {
   verdict: Verdict
   /**
@@ -244,6 +252,7 @@ export interface Model {
   generate(request: ModelRequest): Promise<ModelReply>
 }
 
+/** What a model is asked, in the terms of sampling. */
 export interface ModelRequest {
   system?: string
   messages: CreateMessageParams['messages']
@@ -258,6 +267,7 @@ export interface ModelRequest {
   onText?: (delta: string) => void
 }
 
+/** One answer of a model. */
 export interface ModelReply {
   /** Text and tool_use blocks in order. */
   content: CreateMessageResult['content']
@@ -296,6 +306,10 @@ export interface HostConnectOptions {
   onMessage?: (server: string, direction: 'sent' | 'received', message: JsonRpcMessage) => void
 }
 
+/**
+ * What a host is made of: servers, the person and the models. Only `servers`, `surface` and `models` are
+ * needed.
+ */
 export interface HostOptions {
   /** Servers by name, as in `mcpServers`. */
   servers: Record<string, ServerConfig>

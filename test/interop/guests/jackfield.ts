@@ -89,7 +89,11 @@ function guestOf(client: Client, heard: Heard): Guest {
   }
 }
 
-async function page(client: Client, method: ListMethod, cursor: string | undefined): ReturnType<Guest['page']> {
+async function page(
+  client: Client,
+  method: ListMethod,
+  cursor: string | undefined,
+): ReturnType<Guest['page']> {
   const params: { cursor?: string } = cursor === undefined ? {} : { cursor }
   switch (method) {
     case 'tools/list': {

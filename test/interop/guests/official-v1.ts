@@ -134,7 +134,10 @@ function guestOf(client: Client, heard: Heard, revision: string | undefined): Gu
     prompt: async (name, args = {}) => (await client.getPrompt({ name, arguments: args })).messages,
     async complete(ref, argument, context) {
       const { completion } = await client.complete({
-        ref: 'prompt' in ref ? { type: 'ref/prompt', name: ref.prompt } : { type: 'ref/resource', uri: ref.template },
+        ref:
+          'prompt' in ref
+            ? { type: 'ref/prompt', name: ref.prompt }
+            : { type: 'ref/resource', uri: ref.template },
         argument,
         ...(context && { context: { arguments: context } }),
       })
@@ -174,7 +177,8 @@ function failure(error: unknown): Failed {
   const message = messageOf(error)
   if (error instanceof McpError) {
     const { code, data } = error
-    if (code === requestTimeout) return { kind: message.includes('timed out') ? 'timeout' : 'cancelled', message }
+    if (code === requestTimeout)
+      return { kind: message.includes('timed out') ? 'timeout' : 'cancelled', message }
     if (code === connectionClosed) return { kind: 'closed', message }
     return { kind: 'rpc', code, message, data }
   }

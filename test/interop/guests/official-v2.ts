@@ -28,6 +28,7 @@ const modern: ProtocolVersion = '2026-07-28'
 export const officialV2: GuestKind = {
   name: 'official client v2',
   ours: false,
+  dropsLateProgress: true,
   failure,
   async connect(place, revision, options) {
     const { desk } = options
@@ -113,7 +114,10 @@ function guestOf(client: Client, heard: Heard, isModern: boolean): Guest {
     prompt: async (name, args = {}) => (await client.getPrompt({ name, arguments: args })).messages,
     async complete(ref, argument, context) {
       const { completion } = await client.complete({
-        ref: 'prompt' in ref ? { type: 'ref/prompt', name: ref.prompt } : { type: 'ref/resource', uri: ref.template },
+        ref:
+          'prompt' in ref
+            ? { type: 'ref/prompt', name: ref.prompt }
+            : { type: 'ref/resource', uri: ref.template },
         argument,
         ...(context && { context: { arguments: context } }),
       })

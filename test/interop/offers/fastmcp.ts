@@ -6,7 +6,17 @@ import { fixture, fixtureWithout } from './fixture.ts'
  * words; the level a client sets for log messages is kept and not used; completers do not see other arguments.
  */
 export const fastmcp: Offer = fixtureWithout(
-  ['meta', 'pages', 'visitFirst', 'visitOver', 'together', 'modelTools', 'promptAsks', 'forgetSessions', 'letGo'],
+  [
+    'meta',
+    'pages',
+    'visitFirst',
+    'visitOver',
+    'together',
+    'modelTools',
+    'promptAsks',
+    'forgetSessions',
+    'letGo',
+  ],
   {
     contents: fixture.contents.filter(({ call }) => call.tool !== 'annotated'),
     described: {

@@ -21,6 +21,18 @@ const since: Partial<Record<string, '2025-03-26' | '2025-06-18'>> = {
 const json = (value: object): object => ({ content: [{ type: 'text', text: JSON.stringify(value) }] })
 const text = (value: string): object => ({ content: [{ type: 'text', text: value }] })
 
+const tea = {
+  name: 'Grace',
+  email: 'grace@example.org',
+  cups: 3,
+  strength: 1,
+  milk: false,
+  tea: 'green',
+  leaf: 'd',
+  with: ['lemon', 'honey'],
+  biscuits: ['g'],
+}
+
 /** What every fixture server in `peers/` would offer if its maker had all of it. */
 export const fixture = {
   ...nothing,
@@ -48,6 +60,7 @@ export const fixture = {
     call: { tool: 'structured', args: { city: weather.city } },
     value: weather,
     schema: { type: 'object', required: ['city', 'degrees', 'tags'] },
+    inText: true,
   },
   fails: { call: { tool: 'fails' }, text: failure },
   throws: { call: { tool: 'throws' }, refusal: { as: 'result' } },
@@ -195,18 +208,9 @@ export const fixture = {
   },
   choices: {
     call: { tool: 'ask_choices' },
-    accept: {
-      name: 'Grace',
-      email: 'grace@example.org',
-      cups: 3,
-      strength: 1,
-      milk: false,
-      tea: 'green',
-      leaf: 'd',
-      with: ['lemon', 'honey'],
-      biscuits: ['g'],
-    },
+    accept: tea,
     properties: choicesForm.properties,
+    outcome: json({ action: 'accept', content: tea }),
   },
   twice: { call: { tool: 'ask_twice' } },
   together: { call: { tool: 'ask_together' } },

@@ -34,7 +34,9 @@ export const mcpLite: Offer = fixtureWithout(
     // Of what a field may say about its value it hands on the type, the title and the choices.
     form: {
       ...fixture.form,
-      shows: [{ message: 'What is your name?', requestedSchema: { properties: { name: { type: 'string' } } } }],
+      shows: [
+        { message: 'What is your name?', requestedSchema: { properties: { name: { type: 'string' } } } },
+      ],
     },
     cannotAsk: { call: { tool: 'ask' }, refusal: { as: 'error', code: -32601 } },
     refuses: ['2024-11-05'],

@@ -1,4 +1,4 @@
-import { type Offer } from '../suite/offer.ts'
+import type { Offer } from '../suite/offer.ts'
 import { fixtureWithout } from './fixture.ts'
 
 /** `@modelcontextprotocol/sdk` 1: its high-level server tells of an unknown tool in a result. */

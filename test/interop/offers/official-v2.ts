@@ -9,3 +9,25 @@ export const officialV2Modern: Offer = {
   ...officialV2,
   cannotAsk: { call: { tool: 'ask' }, refusal: { as: 'error', code: -32021 } },
 }
+
+/** The legacy era without sessions: no question, change or log message finds a way to the client. */
+export const officialV2Stateless: Offer = fixtureWithout(
+  [
+    'pages',
+    'log',
+    'subscribe',
+    'form',
+    'choices',
+    'twice',
+    'together',
+    'visit',
+    'visitOver',
+    'model',
+    'modelTools',
+    'folders',
+    'promptAsks',
+    'forgetSessions',
+    'letGo',
+  ],
+  { changes: {} },
+)

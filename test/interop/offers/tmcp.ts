@@ -1,6 +1,16 @@
 import type { Offer } from '../suite/offer.ts'
 import { fixture, fixtureWithout } from './fixture.ts'
 
+const tea = {
+  name: 'Grace',
+  email: 'grace@example.org',
+  cups: 3,
+  strength: 1,
+  milk: false,
+  tea: 'green',
+  with: ['lemon'],
+}
+
 /**
  * tmcp 1. It hides the `_meta` of a request from its handlers, drops annotations of content, knows no tools for
  * sampling, cannot take a tool away, and has no resumption. Its forms come from Standard Schemas.
@@ -15,7 +25,7 @@ const common: Offer = fixtureWithout(
     changes: { ...fixture.changes, tools: { call: { tool: 'change_tools' }, name: 'late_tool' } },
     choices: {
       call: { tool: 'ask_choices' },
-      accept: { name: 'Grace', email: 'grace@example.org', cups: 3, milk: false, tea: 'green', with: ['lemon'] },
+      accept: tea,
       properties: {
         name: { type: 'string', default: 'Ada' },
         email: { type: 'string', format: 'email' },
@@ -24,6 +34,7 @@ const common: Offer = fixtureWithout(
         tea: { type: 'string', enum: ['black', 'green'] },
         with: { type: 'array', items: { enum: ['sugar', 'lemon', 'honey'] } },
       },
+      outcome: { content: [{ text: JSON.stringify({ action: 'accept', content: tea }) }] },
     },
     refuses: ['2025-11-25'],
   },

@@ -3,8 +3,8 @@ import { type Fault, faultsIn } from '../tap/check.ts'
 import { tappedFetch } from '../tap/fetch.ts'
 import { Relay } from '../tap/relay.ts'
 import { Tap } from '../tap/tap.ts'
-import type { Pair } from './pair.ts'
 import { type Desk, type Guest, type GuestKind, type Place, restingDesk } from './guest.ts'
+import type { Pair } from './pair.ts'
 
 interface Opened {
   readonly guest: Guest

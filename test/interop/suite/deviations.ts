@@ -7,6 +7,8 @@ export interface Deviation {
   /** Only at these revisions; all, where left out. */
   readonly revisions?: readonly ProtocolVersion[]
   readonly transports?: readonly ('stdio' | 'http' | 'sse')[]
+  /** Not where the pair says so of itself. */
+  readonly except?: string
   /** The method of the message, or of the request it answers. */
   readonly method: string
   /** What the schema says. */
@@ -15,9 +17,10 @@ export interface Deviation {
 
 export const deviations: readonly Deviation[] = [
   {
-    peers: ['official SDK v1', 'official SDK v2'],
+    peers: ['official server v1', 'official server v2', 'server-everything'],
     revisions: ['2025-11-25'],
     transports: ['http'],
+    except: 'without sessions',
     method: 'unasked',
     what: nullId,
   },

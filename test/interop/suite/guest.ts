@@ -160,6 +160,8 @@ export interface GuestKind {
   readonly name: string
   /** Whether this is the client under test rather than a foreign one. */
   readonly ours: boolean
+  /** Whether it drops progress that arrives together with the answer. */
+  readonly dropsLateProgress?: true
   connect(place: Place, revision: ProtocolVersion, options: ConnectWith): Promise<Guest>
   /** Reads what this client throws. */
   failure(error: unknown): Failed

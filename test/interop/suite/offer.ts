@@ -30,7 +30,8 @@ export interface Offer {
   /** A tool that answers with its argument `value` as JSON text. */
   json?: { tool: string }
   described?: { tool: string; title?: string; description: string; annotations?: Json; required?: string[] }
-  structured?: { call: Call; value: Json; schema: Json }
+  /** `inText`: the text of the result is the same value. */
+  structured?: { call: Call; value: Json; schema: Json; inText: boolean }
   fails?: { call: Call; text: string }
   /** A handler that throws: what the caller is told, at most. */
   throws?: { call: Call; refusal: Refusal }
@@ -101,7 +102,12 @@ export interface Offer {
     outcome(action: string): object
   }
   /** A form with every kind of choice. */
-  choices?: { call: Call; accept: Record<string, string | number | boolean | string[]>; properties: object }
+  choices?: {
+    call: Call
+    accept: Record<string, string | number | boolean | string[]>
+    properties: object
+    outcome: object
+  }
   /** Several questions, one after the other. */
   twice?: { call: Call }
   /** A person, a model and folders asked in one turn. */
@@ -112,7 +118,13 @@ export interface Offer {
   visitOver?: { call: Call }
   model?: { call: Call; asks: object; outcome(text: string): object }
   modelTools?: { call: Call; tools: readonly string[]; outcome: object }
-  folders?: { call: Call; outcome(uris: readonly string[]): object; follows?: true }
+  /** `follows`: the server asks when it hears of a change. `existing`: only folders that are there count. */
+  folders?: {
+    call: Call
+    outcome(uris: readonly string[]): object
+    follows?: true
+    existing?: readonly [string, string]
+  }
   /** What a client without the capability gets. */
   cannotAsk?: { call: Call; refusal: Refusal }
   promptAsks?: { name: string; accept: Record<string, string>; outcome: object }

@@ -9,8 +9,8 @@ export interface Setting {
   readonly url: string
   /** Another path of the same origin. */
   at(path: string): string
-  /** Meets the open server; closed after the test. */
-  connect(options?: ConnectOptions): Promise<Client>
+  /** Meets the open server, or the one at a URL, at the setting's revision; closed after the test. */
+  connect(options?: ConnectOptions, url?: string): Promise<Client>
   /** Has something done after the test. */
   later(work: () => unknown): void
 }

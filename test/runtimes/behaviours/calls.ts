@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { keylessPath } from '../programs/app.ts'
 import { type Behaviour, text, until } from './behaviour.ts'
 import { meet, Received } from './raw.ts'
 
@@ -90,8 +91,16 @@ export const calls: readonly Behaviour[] = [
       })
       kinds.length = 0
       expect(await text(client, 'refund')).toBe('refunded 0')
-      const expected = version === '2026-07-28' ? ['input_required', 'complete'] : ['elicitation/create', undefined]
+      const expected =
+        version === '2026-07-28' ? ['input_required', 'complete'] : ['elicitation/create', undefined]
       expect(kinds).toEqual(expected)
+    },
+  },
+  {
+    title: 'asks a person where no keys were given, too',
+    async run({ connect, at }) {
+      const client = await connect({ onElicit: () => ({ action: 'decline' }) }, at(keylessPath))
+      expect(await text(client, 'refund')).toBe('kept 0')
     },
   },
   {

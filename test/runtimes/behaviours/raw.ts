@@ -43,7 +43,12 @@ export function stateless(url: string, more: HeaderList = {}): Raw {
     request: (method, params = {}, init = {}) => {
       const { name, _meta } = { name: '', _meta: {}, ...params }
       const named: HeaderList = name === '' ? {} : { 'mcp-name': String(name) }
-      const body = { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: Object.assign({}, meta, _meta) } }
+      const body = {
+        jsonrpc: '2.0',
+        id: 1,
+        method,
+        params: { ...params, _meta: Object.assign({}, meta, _meta) },
+      }
       return fetch(url, {
         ...init,
         method: 'POST',

@@ -1,12 +1,13 @@
-import { expect } from 'vitest'
 import { connect } from '@jackfield/sdk/client'
+import { expect } from 'vitest'
+import { lockedPath, ssePath } from '../programs/app.ts'
 import { type Behaviour, text, until } from './behaviour.ts'
-import { Received, session } from './raw.ts'
+import { post, Received, session } from './raw.ts'
 
 /** What sessions need. */
 export const sessions: readonly Behaviour[] = [
   {
-    title: 'goes on with an answer whose stream was lost',
+    title: 'a session goes on with an answer whose stream was lost',
     async run({ url, version }) {
       const raw = await session(url, version)
       const stop = new AbortController()
@@ -26,13 +27,13 @@ export const sessions: readonly Behaviour[] = [
     },
   },
   {
-    title: 'lets a handler leave its stream, and a client come back for the answer',
+    title: 'a session lets a handler leave its stream and a client come back for the answer',
     async run({ connect }) {
       expect(await text(await connect(), 'detached')).toBe('came back')
     },
   },
   {
-    title: 'has one stream of its own for each, from the first byte on',
+    title: 'a session has one stream of its own for each, from the first byte on',
     async run({ url, version, later }) {
       const { headers } = await session(url, version)
       const stop = new AbortController()
@@ -45,7 +46,7 @@ export const sessions: readonly Behaviour[] = [
     },
   },
   {
-    title: 'ends with DELETE, and with it its stream',
+    title: 'a session ends with DELETE, and with it its stream',
     async run({ url, version }) {
       const raw = await session(url, version)
       const stream = await fetch(url, { headers: { ...raw.headers, accept: 'text/event-stream' } })
@@ -56,18 +57,25 @@ export const sessions: readonly Behaviour[] = [
     },
   },
   {
-    title: 'is had over HTTP+SSE as well',
+    title: 'a session is had over HTTP+SSE as well',
     async run({ at, later }) {
-      const client = await connect(at('/sse'), {
-        revisions: ['2024-11-05'],
-        onMessage: () => {},
-      })
+      const client = await connect(at(ssePath), { revisions: ['2024-11-05'] })
       later(() => client.close())
       const reports: unknown[] = []
       const call = client.call('gate', {}, { onProgress: (report) => reports.push(report) })
       await until(() => expect(reports).toHaveLength(1))
       await client.call('pass')
       expect((await call).content).toEqual([{ type: 'text', text: 'passed' }])
+    },
+  },
+  {
+    title: 'a session is kept from other callers',
+    async run({ at }) {
+      const url = at(lockedPath)
+      const { headers } = await session(url, '2025-11-25', { authorization: 'Bearer ada' })
+      const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
+      expect((await post(url, ping, headers)).status).toBe(200)
+      expect((await post(url, ping, { ...headers, authorization: 'Bearer eve' })).status).toBe(404)
     },
   },
 ]

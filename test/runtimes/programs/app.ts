@@ -1,9 +1,12 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { defineServer, resource, type Server, tool } from '@jackfield/sdk'
-import { type HttpHandler, type HttpOptions, serveHttp } from '@jackfield/sdk/http'
+import { type Authenticate, type HttpHandler, type HttpOptions, serveHttp } from '@jackfield/sdk/http'
 
-/** Where the open server stands, and the one that asks who calls. */
+/** Where the open server stands, for the older transport too; the one that asks who calls; and one without keys. */
 export const openPath = '/mcp'
+export const ssePath = '/sse'
 export const lockedPath = '/locked'
+export const keylessPath = '/keyless'
 /** The one web page that may use the servers. */
 export const pageOrigin = 'https://app.example.com'
 /** Bytes of a request body the servers take. */
@@ -90,37 +93,56 @@ export function makeServer(): Server {
   return server
 }
 
-const options: HttpOptions = {
+const defaults: HttpOptions = {
   keys,
   allowedOrigins: [pageOrigin],
   limits: { messageBytes: bodyBytes, keepAliveMs: 200 },
 }
 
-/** The handler of the open server. */
-export function openHandler(more: HttpOptions = {}): HttpHandler {
-  return serveHttp(makeServer(), { ...options, path: openPath, sse: '/sse', ...more })
+/** A server, mounted. */
+export interface Mounted {
+  readonly path: string
+  readonly handler: HttpHandler
 }
 
-/** The handler of the server that asks who calls. */
-export function lockedHandler(): HttpHandler {
-  return serveHttp(makeServer(), {
-    ...options,
-    path: lockedPath,
-    authenticate: async (request) => {
-      const [scheme, principal] = (request.header('authorization') ?? '').split(' ')
-      return scheme === 'Bearer' && principal !== undefined
-        ? { principal }
-        : { status: 401, headers: { 'WWW-Authenticate': 'Bearer realm="test"' } }
-    },
+/** Every server there is, under a prefix that clients see. */
+export function mounted(prefix = '', options: HttpOptions = {}): readonly Mounted[] {
+  const authenticate: Authenticate = async (request) => {
+    const [scheme, principal] = (request.header('authorization') ?? '').split(' ')
+    return scheme === 'Bearer' && principal !== undefined
+      ? { principal }
+      : { status: 401, headers: { 'WWW-Authenticate': 'Bearer realm="test"' } }
+  }
+  const mount = (path: string, one: HttpOptions): Mounted => ({
+    path: prefix + path,
+    handler: serveHttp(makeServer(), { ...defaults, ...options, ...one, path: prefix + path }),
   })
+  const open = mount(openPath, { sse: prefix + ssePath })
+  return [
+    open,
+    { path: prefix + ssePath, handler: open.handler },
+    mount(lockedPath, { authenticate }),
+    mount(keylessPath, { keys: [], onWarning: () => {} }),
+  ]
 }
 
-/** Both servers as one `fetch`. */
-export function makeApp(): { fetch(request: Request): Promise<Response> } {
-  const open = openHandler()
-  const locked = lockedHandler()
+/** The servers as one `fetch`. */
+export function webApp(prefix?: string): { fetch(request: Request): Promise<Response> } {
+  const handlers = new Map(mounted(prefix).map(({ path, handler }) => [path, handler]))
   return {
-    fetch: (request) =>
-      new URL(request.url).pathname === lockedPath ? locked.fetch(request) : open.fetch(request),
+    fetch: async (request) =>
+      handlers.get(new URL(request.url).pathname)?.fetch(request) ?? new Response(null, { status: 404 }),
+  }
+}
+
+/** The servers as one listener of `node:http`. */
+export function nodeApp(
+  options: HttpOptions = {},
+): (request: IncomingMessage, response: ServerResponse) => void {
+  const handlers = new Map(mounted('', options).map(({ path, handler }) => [path, handler]))
+  return (request, response) => {
+    const handler = handlers.get(request.url?.split('?', 1)[0] ?? '')
+    if (handler === undefined) response.writeHead(404).end()
+    else handler.node(request, response)
   }
 }

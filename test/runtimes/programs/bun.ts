@@ -1,4 +1,4 @@
-import { makeApp } from './app.ts'
+import { webApp } from './app.ts'
 
 declare const Bun: {
   serve(options: {
@@ -9,5 +9,5 @@ declare const Bun: {
   }): { readonly url: URL }
 }
 
-const { url } = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: makeApp().fetch })
+const { url } = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: webApp().fetch })
 console.log(url.href)

@@ -1,4 +1,4 @@
-import { makeApp } from './app.ts'
+import { webApp } from './app.ts'
 
 declare const Deno: {
   serve(
@@ -8,4 +8,4 @@ declare const Deno: {
 }
 
 const onListen = ({ port }: { port: number }): void => console.log(`http://127.0.0.1:${port}/`)
-Deno.serve({ hostname: '127.0.0.1', port: 0, onListen }, makeApp().fetch)
+Deno.serve({ hostname: '127.0.0.1', port: 0, onListen }, webApp().fetch)

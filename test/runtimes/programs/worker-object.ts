@@ -1,8 +1,8 @@
-import { makeApp } from './app.ts'
+import { webApp } from './app.ts'
 
 /** Every request of every client meets here, so sessions and changes are shared. */
 export class Mcp {
-  readonly #app = makeApp()
+  readonly #app = webApp()
 
   fetch(request: Request): Promise<Response> {
     return this.#app.fetch(request)

@@ -1,3 +1,3 @@
-import { makeApp } from './app.ts'
+import { webApp } from './app.ts'
 
-export default makeApp()
+export default webApp()

@@ -1,23 +1,15 @@
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import { Miniflare } from 'miniflare'
+import { bundle } from '../bundle.ts'
 
-// Runs a worker of this folder in workerd: `workerd.ts worker.ts`, with the class Mcp of it as a durable object.
-const [name = 'worker.ts'] = process.argv.slice(2)
-const { outputFiles } = await build({
-  entryPoints: [fileURLToPath(new URL(name, import.meta.url))],
-  bundle: true,
-  write: false,
-  format: 'esm',
-  platform: 'neutral',
-  external: ['node:*'],
-})
-const [worker] = outputFiles
+// Runs a worker of this folder in workerd: `workerd.ts worker.ts`, with a class Mcp in it as a durable object.
+const [program = 'worker.ts'] = process.argv.slice(2)
+const contents = await bundle(program)
 const miniflare = new Miniflare({
-  modules: [{ type: 'ESModule', path: 'worker.js', contents: worker?.text ?? '' }],
+  modules: [{ type: 'ESModule', path: 'worker.js', contents }],
   compatibilityDate: '2026-07-01',
+  // Without it a worker is not told that its client is gone, so nothing would be cancelled.
   compatibilityFlags: ['enable_request_signal'],
-  durableObjects: name === 'worker.ts' ? {} : { MCP: 'Mcp' },
+  durableObjects: contents.includes('class Mcp') ? { MCP: 'Mcp' } : {},
   host: '127.0.0.1',
   port: 0,
 })

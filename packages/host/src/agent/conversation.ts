@@ -18,6 +18,7 @@ export type ToolCallEvent =
       decision?: Decision
     }
 
+/** What one turn of a conversation tells while it runs, and how to end it. */
 export interface SayOptions {
   /** Hears the model's text as it is made. */
   onText?: (delta: string) => void
@@ -42,6 +43,10 @@ type Tally = Pick<Turn, 'rounds' | 'usage'>
 /** Something the person says: words, or whole messages such as those of a prompt (see `promptMessages`). */
 export type Said = string | readonly SamplingMessage[]
 
+/**
+ * What a conversation runs on: the host with its tools, the model that answers, and how much of both one
+ * turn may use.
+ */
 export interface ConversationOptions {
   host: Host
   model: Model

@@ -14,6 +14,7 @@ export interface HostConfig extends JackfieldSection {
   problems: ConfigProblem[]
 }
 
+/** Where a configuration comes from, for messages, relative folders and variables. */
 export interface ConfigOptions {
   /** Names the text in messages; folders of roots are relative to where it lies. */
   file?: string

@@ -15,6 +15,7 @@ interface Answer {
   response: { modelId: string }
 }
 
+/** A language model of the AI SDK: its name, and the way to its provider. */
 export interface AiModelOptions {
   /** As the person names it: `provider/model`. */
   id: string

@@ -18,6 +18,10 @@ import { type DpopOptions, ProofChecker, type Proved } from './dpop.ts'
 import { type Published, published, requireScopes, requireUrl } from './metadata.ts'
 import { refused, type Scheme, type Terms, unauthorized } from './refusals.ts'
 
+/**
+ * What a protected resource is called, whose tokens it takes, and what they must say. `resource`,
+ * `authorizationServers` and `verify` are needed.
+ */
 export interface BearerOptions {
   /** This server as its clients reach it: the URL of the endpoint, which tokens must name as their audience. */
   resource: string

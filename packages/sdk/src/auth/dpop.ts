@@ -5,6 +5,7 @@ import type { HttpCaller } from '../serve/http/options.ts'
 import { digest } from './digest.ts'
 import { Nonces } from './dpop-nonces.ts'
 
+/** How proofs of possession (RFC 9449) are asked for and checked. */
 export interface DpopOptions {
   /** Whether every token must be bound to a key. Default false: bearer tokens are taken too. */
   required?: boolean
@@ -142,7 +143,7 @@ export class ProofChecker {
 
 function noncesOf(nonces: boolean | string | Uint8Array): Nonces | undefined {
   if (nonces === false) return undefined
-  if (nonces === true) return new Nonces(crypto.getRandomValues(new Uint8Array(minSecretBytes)))
+  if (nonces === true) return new Nonces()
   if (nonces.length < minSecretBytes) {
     throw new McpError('INVALID', `dpop.nonces: a secret needs at least ${minSecretBytes} bytes`)
   }

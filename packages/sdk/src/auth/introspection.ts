@@ -4,6 +4,7 @@ import { digest } from './digest.ts'
 import { type AuthFetch, fetchJson } from './fetch-json.ts'
 import { requireUrl } from './metadata.ts'
 
+/** Where tokens are looked up (RFC 7662), and as whom. */
 export interface IntrospectionOptions {
   /** The introspection endpoint of the authorization server. */
   endpoint: string

@@ -15,6 +15,7 @@ import { type AuthFetch, fetchJson } from './fetch-json.ts'
 import { IssuerKeys, requireKeysUrl } from './issuer.ts'
 import { requireUrl } from './metadata.ts'
 
+/** Whose signed tokens are verified (RFC 9068), and by which keys and algorithms. */
 export interface JwtOptions {
   /** The authorization server, exactly as its tokens and its metadata name it. */
   issuer: string

@@ -20,6 +20,7 @@ import {
 } from '../protocol/elicit.ts'
 import { isExtensionId } from '../protocol/meta.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
+import { followed, type TelemetrySpan } from './telemetry.ts'
 import type { AnswerHandlers, AskContext, ConnectOptions } from './types.ts'
 import { Visits } from './visits.ts'
 
@@ -29,11 +30,13 @@ export class Answers {
   readonly #handlers: AnswerHandlers
   readonly #capabilities: ClientCapabilities
   readonly #relay: ConnectOptions['relay']
+  readonly #telemetry: ConnectOptions['telemetry']
 
   constructor(options: ConnectOptions) {
     this.#handlers = options
     this.#capabilities = capabilitiesOf(options)
     this.#relay = options.relay
+    this.#telemetry = options.telemetry
   }
 
   /** What to declare. Only sessions can hear that roots change. */
@@ -64,6 +67,26 @@ export class Answers {
    * @throws McpError 'INVALID' for a handler's answer against the rules
    */
   async answer(
+    method: QuestionMethod,
+    params: JsonObject,
+    context: AskContext,
+    version: ProtocolVersion,
+    parent?: TelemetrySpan,
+  ): Promise<JsonObject> {
+    const work = (): Promise<JsonObject> => this.#answer(method, params, context, version)
+    const span = this.#telemetry?.begin({
+      by: 'server',
+      method,
+      params,
+      revision: version,
+      transport: undefined,
+      session: undefined,
+      parent,
+    })
+    return span === undefined ? work() : followed(span, work, (result) => result)
+  }
+
+  async #answer(
     method: QuestionMethod,
     params: JsonObject,
     context: AskContext,

@@ -31,8 +31,13 @@ export interface Met {
 
 type Probed =
   | { readonly kind: 'modern'; readonly facts: ServerFacts }
-  /** No sign of the modern era; `version` when the server named one that is older. */
-  | { readonly kind: 'legacy'; readonly version?: ProtocolVersion; readonly why: string }
+  /** No sign of the modern era; `version` when the server named one that is older, `lost` when no answer came. */
+  | {
+      readonly kind: 'legacy'
+      readonly version?: ProtocolVersion
+      readonly why: string
+      readonly lost?: McpError
+    }
   /** The connection did not survive the question. */
   | { readonly kind: 'gone'; readonly error: McpError }
   | { readonly kind: 'silent' }
@@ -86,6 +91,7 @@ function legacyFrom(
 function modernOnly(probed: Probed, modern: readonly ProtocolVersion[]): ServerFacts {
   if (probed.kind === 'modern') return probed.facts
   if (probed.kind === 'gone') throw probed.error
+  if (probed.kind === 'legacy' && probed.lost !== undefined) throw probed.lost
   const why = probed.kind === 'legacy' ? ` (${probed.why})` : ''
   throw new McpError(
     'VERSION_MISMATCH',
@@ -200,7 +206,7 @@ function afterFailure(error: unknown, wire: Wire): Probed {
   if (!(error instanceof McpError)) throw error
   switch (error.code) {
     case 'CONNECTION_CLOSED':
-      return wire.isOpen ? { kind: 'legacy', why: error.message } : { kind: 'gone', error }
+      return wire.isOpen ? { kind: 'legacy', why: error.message, lost: error } : { kind: 'gone', error }
     case 'HTTP':
     case 'PROTOCOL':
       return { kind: 'legacy', why: error.message }

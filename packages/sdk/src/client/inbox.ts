@@ -64,7 +64,7 @@ export class Inbox {
     }
     stop.signal.addEventListener('abort', done, { once: true })
     this.#answers
-      .answer(method, params, { cause, signal: stop.signal }, version)
+      .answer(method, params, { cause, signal: stop.signal }, version, this.#wire.spanOf(cause?.id))
       .then(
         (result) => ({ result }),
         (error) => ({ error: this.#errorOf(error, method) }),

@@ -12,6 +12,7 @@ import { guarded } from './guard.ts'
 import { answerAll, type Completed, untilComplete } from './rounds.ts'
 import { isSafe } from './safe.ts'
 import { Scope } from './scope.ts'
+import { followed, type TelemetrySpan } from './telemetry.ts'
 import type { ToolBook } from './tools.ts'
 import type { CallOptions } from './types.ts'
 import type { Answered, Outgoing, Wire } from './wire.ts'
@@ -93,13 +94,26 @@ export class Requests {
     options: CallOptions,
     finish?: (resultType: string, result: JsonObject) => Promise<JsonObject>,
   ): Promise<Completed> {
-    const { era, answers, maxRounds } = this.#options
+    const { wire, era } = this.#options
     this.#mayCall(method)
+    const span = wire.follow(method, given, undefined, era.facts.revision)
+    const run = (): Promise<Completed> => this.#run(method, given, options, finish, span)
+    return span === undefined ? run() : followed(span, run, ({ result }) => result)
+  }
+
+  async #run(
+    method: string,
+    given: JsonObject,
+    options: CallOptions,
+    finish: ((resultType: string, result: JsonObject) => Promise<JsonObject>) | undefined,
+    span: TelemetrySpan | undefined,
+  ): Promise<Completed> {
+    const { era, answers, maxRounds } = this.#options
     const params = options.relay === undefined ? await this.#extended(method, given) : given
     const scope = this.#scope(method, params, options)
     const { revision } = era.facts
     const send = (more: JsonObject): Promise<Answered> =>
-      this.#sendTool(this.#outgoing(method, params, more, scope, options))
+      this.#sendTool(this.#outgoing(method, params, more, scope, options, span && { span }))
     try {
       scope.signal.throwIfAborted()
       if (options.relay !== undefined) return { result: (await send({})).result, rounds: 0 }
@@ -109,13 +123,14 @@ export class Requests {
         version: revision,
         scope,
         answers,
+        span,
         maxRounds,
         send,
         typeOf: (result) => this.#typeOf(result, method),
         extended: finish
           ? (resultType, result) => finish(resultType, result)
           : (resultType, result, id) =>
-              this.#finisher(resultType)?.(result, this.#callOf(method, params, scope, id)),
+              this.#finisher(resultType)?.(result, this.#callOf(method, params, scope, id, span)),
       })
     } catch (error) {
       answers.visits.beginAll(error)
@@ -142,6 +157,7 @@ export class Requests {
     more: JsonObject,
     scope: Scope,
     options: CallOptions,
+    trace: Pick<Outgoing, 'span' | 'parent'> = {},
   ): Outgoing {
     const { wire, era } = this.#options
     const warn = (text: string): void => wire.warn(text)
@@ -163,6 +179,7 @@ export class Requests {
       ...(options.onProgress && { onProgress: guarded(options.onProgress, 'onProgress', warn) }),
       ...(options.onLog && { onLog: guarded(options.onLog, 'onLog', warn) }),
       ...(options.relay && { relay: options.relay }),
+      ...trace,
     }
   }
 
@@ -216,12 +233,18 @@ export class Requests {
     return 'complete'
   }
 
-  #callOf(method: string, params: JsonObject, scope: Scope, id: RequestId): ExtensionCall {
+  #callOf(
+    method: string,
+    params: JsonObject,
+    scope: Scope,
+    id: RequestId,
+    span?: TelemetrySpan,
+  ): ExtensionCall {
     const { era, answers, timeoutMs } = this.#options
     const { revision: version } = era.facts
     let last = id
     const send = (name: string, more: JsonObject, scope: Scope): Promise<Answered> =>
-      this.#sendTwice(this.#outgoing(name, more, {}, scope, {}))
+      this.#sendTwice(this.#outgoing(name, more, {}, scope, {}, span && { parent: span }))
     return {
       method,
       params,
@@ -240,7 +263,7 @@ export class Requests {
           own.close()
         }
       },
-      answer: (questions) => answerAll(questions, last, { scope, method, params, answers, version }),
+      answer: (questions) => answerAll(questions, last, { scope, method, params, answers, version, span }),
       touch: () => scope.touch(),
       wait: (ms) => wait(ms, scope.signal),
     }

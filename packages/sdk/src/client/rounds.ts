@@ -6,6 +6,7 @@ import { wait } from '../links/pace.ts'
 import { methodRow, type ProtocolVersion } from '../protocol/methods.ts'
 import type { Answers } from './answers.ts'
 import { branch, orAborted, type Scope } from './scope.ts'
+import type { TelemetrySpan } from './telemetry.ts'
 import type { Answered } from './wire.ts'
 
 export interface RoundsOptions {
@@ -14,6 +15,8 @@ export interface RoundsOptions {
   readonly version: ProtocolVersion
   readonly scope: Scope
   readonly answers: Answers
+  /** The call's own, where it is followed. */
+  readonly span: TelemetrySpan | undefined
   readonly maxRounds: number
   /** The type of a result that does not say it by itself. */
   typeOf(result: JsonObject): string
@@ -73,7 +76,7 @@ export async function untilComplete(options: RoundsOptions): Promise<Completed> 
 export async function answerAll(
   inputRequests: unknown,
   id: RequestId,
-  options: Pick<RoundsOptions, 'scope' | 'method' | 'params' | 'answers' | 'version'>,
+  options: Pick<RoundsOptions, 'scope' | 'method' | 'params' | 'answers' | 'version' | 'span'>,
 ): Promise<JsonObject> {
   if (!isObject(inputRequests)) throw protocol('"inputRequests" must be an object')
   const questions = Object.entries(inputRequests)
@@ -83,13 +86,13 @@ export async function answerAll(
       `The server asked ${questions.length} questions at once; at most ${limits.questions} are answered`,
     )
   }
-  const { scope, method, params, answers, version } = options
+  const { scope, method, params, answers, version, span } = options
   const stop = branch(scope.signal)
   const resume = scope.pause()
   const context = { cause: { id, method, params }, signal: stop.signal }
   const one = async ([key, question]: [string, unknown]): Promise<[string, JsonObject]> => {
     const asked = questionIn(question, key, answers)
-    return [key, await answers.answer(asked.method, asked.params, context, version)]
+    return [key, await answers.answer(asked.method, asked.params, context, version, span)]
   }
   try {
     return Object.fromEntries(await orAborted(Promise.all(questions.map(one)), scope.signal))

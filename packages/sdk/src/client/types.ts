@@ -32,6 +32,7 @@ import type { SchemaOrNone } from '../server/definitions.ts'
 import type { InputOf, OutputOf } from '../server/schema.ts'
 import type { Definitions, Server } from '../server/server.ts'
 import type { ClientExtension } from './extension.ts'
+import type { ClientTelemetry } from './telemetry.ts'
 
 /** Who a request is passed on for. */
 export interface Relay {
@@ -66,12 +67,14 @@ export interface AnswerHandlers {
   onRoots?: Root[] | ((context: AskContext) => Root[] | Promise<Root[]>)
 }
 
+/** How far a request got. `progress` only ever grows; without a `total` nobody knows how far it has to go. */
 export interface ProgressReport {
   progress: number
   total?: number
   message?: string
 }
 
+/** How long to wait for one request, how to give it up, and who hears of its progress. */
 export interface CallOptions {
   signal?: AbortSignal
   /** Milliseconds without an answer or progress before giving up. Default 60 000. Time a person takes to answer a question does not count. */
@@ -104,6 +107,7 @@ export interface ReadOptions extends CallOptions {
   cache?: 'use' | 'refresh' | 'bypass'
 }
 
+/** Who this client is, what it speaks, what it can answer, and what it hears. All of it has defaults. */
 export interface ConnectOptions extends AnswerHandlers {
   /** Who this client says it is. */
   info?: Implementation
@@ -146,6 +150,8 @@ export interface ConnectOptions extends AnswerHandlers {
   cache?: false
   /** Hears of what was tolerated: stray output, tools left out, late answers. */
   onWarning?: (message: string) => void
+  /** Follows requests and questions, for tracing. Default: nothing. */
+  telemetry?: ClientTelemetry
   /** Sees every message as it crosses the wire, for logs and inspectors. */
   onMessage?: (direction: 'sent' | 'received', message: JsonRpcMessage) => void
   /** Hears that the person finished a URL visit, by its `elicitationId` (2025-11-25). */

@@ -10,8 +10,9 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { Link } from '../links/link.ts'
 import { isLoggingLevel } from '../protocol/client-meta.ts'
 import { MetaKey } from '../protocol/meta.ts'
-import type { ServerNotifications } from '../protocol/methods.ts'
+import type { ProtocolVersion, ServerNotifications } from '../protocol/methods.ts'
 import type { Scope } from './scope.ts'
+import { followed, type TelemetrySpan } from './telemetry.ts'
 import type { AskContext, CallOptions, ConnectOptions } from './types.ts'
 
 export type LogMessage = ServerNotifications['notifications/message']
@@ -32,6 +33,10 @@ export interface Outgoing {
   readonly onProgress?: CallOptions['onProgress']
   readonly onLog?: CallOptions['onLog']
   readonly relay?: CallOptions['relay']
+  /** The call this request is a message of. */
+  readonly span?: TelemetrySpan
+  /** The call this request is made for. */
+  readonly parent?: TelemetrySpan
   /** Hears of notices on the subscription this request opens. */
   readonly onNotice?: (message: JsonRpcNotification) => void
 }
@@ -87,10 +92,46 @@ export class Wire {
     this.#options.onWarning?.(text)
   }
 
+  /** Begins to follow a request; undefined where nobody does. */
+  follow(
+    method: string,
+    params: JsonObject,
+    parent: TelemetrySpan | undefined,
+    revision?: ProtocolVersion,
+  ): TelemetrySpan | undefined {
+    const { kind: transport, session } = this.link
+    return this.#options.telemetry?.begin({
+      by: 'client',
+      method,
+      params,
+      revision,
+      transport,
+      session,
+      parent,
+    })
+  }
+
+  /** The call that a request is a message of. */
+  spanOf(id: RequestId | undefined): TelemetrySpan | undefined {
+    return id === undefined ? undefined : this.#flights.get(id)?.span
+  }
+
   /** Sends one request and gives its result. Throws an RpcError for an error response. */
   async exchange(out: Outgoing): Promise<Answered> {
+    const span = out.span === undefined ? this.follow(out.method, out.params, out.parent) : undefined
+    if (span === undefined) return this.#exchange(out)
+    return followed(
+      span,
+      () => this.#exchange({ ...out, span }),
+      ({ result }) => result,
+    )
+  }
+
+  async #exchange(out: Outgoing): Promise<Answered> {
     const id = this.#nextId++
-    const meta = isObject(out.params['_meta']) ? out.params['_meta'] : {}
+    const given = isObject(out.params['_meta']) ? out.params['_meta'] : {}
+    const meta = out.span === undefined ? given : { ...given, ...out.span.meta }
+    out.span?.sent(id)
     const all = out.progress === true ? { ...meta, [MetaKey.progressToken]: id } : meta
     const params = Object.keys(all).length === 0 ? out.params : { ...out.params, _meta: all }
     const message: JsonRpcRequest = { jsonrpc: '2.0', id, method: out.method }

@@ -1,6 +1,7 @@
 import type { Implementation } from '../protocol/definitions.ts'
 import type { Middleware, Server } from '../server/server.ts'
 
+/** What a composition is called and which servers it is made of. */
 export interface CompositionOptions {
   name: string
   version: string

@@ -26,6 +26,10 @@ export interface ProxyLimits extends HeldBounds {
   readonly totalMs: number
 }
 
+/**
+ * How a proxy shows the server behind it, for whom it connects, and how much it keeps. All of it has
+ * defaults.
+ */
 export interface ProxyOptions {
   /** Name it shows its clients. Default: the upstream server's with `-proxy` behind it. */
   name?: string

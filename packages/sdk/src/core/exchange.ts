@@ -36,9 +36,14 @@ export interface Peer extends Caller {
 
 /** A session of the legacy era, as far as who serves its requests may know it: the same value for every one of them. */
 export interface ClientSession {
+  /** What the transport calls it, where it has a name. Whoever knows it may be able to use the session. */
+  readonly id?: string
   /** Aborted when the session is over. */
   readonly ended: AbortSignal
 }
+
+/** What carries a request: pipes of a process, a network, or a socket file. */
+export type Transport = 'pipe' | 'tcp' | 'unix'
 
 /** One request being served. Everything known about it was found out at the edge. */
 export interface Exchange {
@@ -52,6 +57,8 @@ export interface Exchange {
   readonly asking: Asking
   /** The session it belongs to; absent where every request stands alone. */
   readonly session?: ClientSession
+  /** What it came over; absent within one process. */
+  readonly transport?: Transport
   /** Sends a notice about this request before its answer. Does nothing once the exchange is over. */
   notify(notification: ServerNotification): void
   /** Closes the response stream now; the client reconnects for the rest. Absent where nothing can be resumed. */

@@ -43,5 +43,8 @@ export interface JsonRpcFailure {
   error: JsonRpcErrorObject
 }
 
+/** The answer to a request, whichever way it went. */
 export type JsonRpcResponse = JsonRpcResult | JsonRpcFailure
+
+/** Any one message: a request, a notification or a response. A batch is an array of these. */
 export type JsonRpcMessage = JsonRpcRequest | JsonRpcNotification | JsonRpcResponse

@@ -34,6 +34,7 @@ export interface HttpAuth {
   answered?(headers: Headers): void
 }
 
+/** What a client sends along over HTTP, and how much of an answer it takes. All of it has defaults. */
 export interface HttpOptions {
   /** Headers for every request, such as `Authorization`: fixed, or a function asked each time. */
   headers?: HeaderSource

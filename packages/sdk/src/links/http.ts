@@ -86,6 +86,10 @@ class HttpLink implements Link {
     this.#tolerance = new Tolerance((text) => events.warning(text))
   }
 
+  get session(): string | undefined {
+    return this.#session
+  }
+
   adopt(version: ProtocolVersion): void {
     this.#version = version
   }

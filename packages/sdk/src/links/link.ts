@@ -20,6 +20,7 @@ export interface LinkEvents {
   trace(direction: 'sent' | 'received', message: JsonRpcMessage): void
 }
 
+/** What a link knows of one request besides its message. */
 export interface LinkRequestOptions {
   /** Aborting tells the server, in the way its era has, that the answer is no longer wanted. */
   signal?: AbortSignal
@@ -38,6 +39,8 @@ export interface Link {
   readonly kind: string
   /** Whether requests carry headers that mirror parts of the body. */
   readonly hasHeaders: boolean
+  /** Id of the session the server began, where the transport has one. */
+  readonly session?: string | undefined
   /** Settles when the connection is over, with the reason if nobody asked for it. */
   readonly closed: Promise<Error | undefined>
   /** Opens the connection. Called once, before anything else. */

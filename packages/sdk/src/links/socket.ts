@@ -17,6 +17,7 @@ export type SocketAddress =
       readonly host?: string
     }
 
+/** How much crosses a socket at once. All of it has defaults. */
 export interface SocketOptions {
   /** Bytes of one message. Default 4 MiB. */
   maxFrameBytes?: number

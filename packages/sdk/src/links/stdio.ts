@@ -13,6 +13,7 @@ import { type Launch, noSuchProgram, windowsLaunch } from './stdio-windows.ts'
 
 export type { Link, LinkFactory }
 
+/** The program to start, with its arguments, variables and folder. Only `command` is needed. */
 export interface StdioOptions {
   /** The program to start; never a shell line. */
   command: string

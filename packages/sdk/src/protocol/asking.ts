@@ -2,6 +2,7 @@ import type { JsonObject } from '../jsonrpc/message.ts'
 import type { Role, SamplingContent } from './content.ts'
 import type { Result, Tool } from './definitions.ts'
 
+/** A field for text; lengths are counted in characters. */
 export interface StringField {
   type: 'string'
   title?: string
@@ -12,6 +13,7 @@ export interface StringField {
   default?: string
 }
 
+/** A field for a number, both bounds allowed values. */
 export interface NumberField {
   type: 'number' | 'integer'
   title?: string
@@ -21,6 +23,7 @@ export interface NumberField {
   default?: number
 }
 
+/** A field for yes or no. */
 export interface BooleanField {
   type: 'boolean'
   title?: string
@@ -58,6 +61,7 @@ export interface MultiEnumField {
   default?: string[]
 }
 
+/** One field of a form. */
 export type ElicitField =
   | StringField
   | NumberField
@@ -74,6 +78,10 @@ export interface ElicitSchema {
   required?: string[]
 }
 
+/**
+ * A form to show to the person. Never ask for passwords or other secrets in one; that is what a URL visit is
+ * for.
+ */
 export interface ElicitFormParams {
   mode?: 'form'
   message: string
@@ -91,15 +99,22 @@ export interface ElicitUrlParams {
   _meta?: JsonObject
 }
 
+/** A question to the person: a form, or a URL to visit. A form may leave out `mode`. */
 export type ElicitParams = ElicitFormParams | ElicitUrlParams
 
+/** What one field of a form can hold. */
 export type ElicitValue = string | number | boolean | string[]
 
+/**
+ * What the person did: accepted, with a form's values in `content`, declined, or closed the question without
+ * a decision.
+ */
 export interface ElicitResult extends Result {
   action: 'accept' | 'decline' | 'cancel'
   content?: Record<string, ElicitValue>
 }
 
+/** What matters to a server in the choice of a model. Advice only: the client chooses. */
 export interface ModelPreferences {
   /** In order of preference; each is a substring of a model's name. */
   hints?: { name?: string }[]
@@ -111,16 +126,24 @@ export interface ModelPreferences {
   intelligencePriority?: number
 }
 
+/**
+ * One message of a conversation with a model. Several blocks, tool uses and tool results since 2025-11-25.
+ */
 export interface SamplingMessage {
   role: Role
   content: SamplingContent | SamplingContent[]
   _meta?: JsonObject
 }
 
+/** Whether the model may (`auto`, the default), must or must not use tools. Since 2025-11-25. */
 export interface ToolChoice {
   mode?: 'auto' | 'required' | 'none'
 }
 
+/**
+ * What a server asks the client's model. `maxTokens` bounds the answer; `tools` and `toolChoice` since
+ * 2025-11-25.
+ */
 export interface CreateMessageParams {
   messages: SamplingMessage[]
   modelPreferences?: ModelPreferences
@@ -135,6 +158,7 @@ export interface CreateMessageParams {
   _meta?: JsonObject
 }
 
+/** What the model said, the name of the model that said it, and why it stopped. */
 export interface CreateMessageResult extends Result {
   role: Role
   content: SamplingContent | SamplingContent[]
@@ -142,6 +166,7 @@ export interface CreateMessageResult extends Result {
   stopReason?: 'endTurn' | 'stopSequence' | 'maxTokens' | 'toolUse' | (string & {})
 }
 
+/** A folder the client opened to the server. */
 export interface Root {
   /** Always a `file:` URI. */
   uri: string
@@ -149,6 +174,7 @@ export interface Root {
   _meta?: JsonObject
 }
 
+/** Every folder the client opened to the server. */
 export interface ListRootsResult extends Result {
   roots: Root[]
 }
@@ -160,6 +186,7 @@ export interface Questions {
   'roots/list': { params: { _meta?: JsonObject }; answer: ListRootsResult }
 }
 
+/** The method of a question a server may put to a client. */
 export type QuestionMethod = keyof Questions
 
 /** One question with its params. */

@@ -21,6 +21,7 @@ export interface Icon {
   theme?: 'light' | 'dark'
 }
 
+/** Text for a model or a person. */
 export interface TextContent {
   type: 'text'
   text: string
@@ -28,6 +29,7 @@ export interface TextContent {
   _meta?: JsonObject
 }
 
+/** An image for a model or a person. */
 export interface ImageContent {
   type: 'image'
   /** Base64. */
@@ -47,6 +49,7 @@ export interface AudioContent {
   _meta?: JsonObject
 }
 
+/** A resource's contents as text. */
 export interface TextResourceContents {
   uri: string
   mimeType?: string
@@ -54,6 +57,7 @@ export interface TextResourceContents {
   _meta?: JsonObject
 }
 
+/** A resource's contents as bytes. */
 export interface BlobResourceContents {
   uri: string
   mimeType?: string
@@ -62,6 +66,7 @@ export interface BlobResourceContents {
   _meta?: JsonObject
 }
 
+/** A resource's contents, as text or as bytes. */
 export type ResourceContents = TextResourceContents | BlobResourceContents
 
 /** A resource's contents inside a message. */
@@ -86,6 +91,10 @@ export interface ResourceLink {
   _meta?: JsonObject
 }
 
+/**
+ * One block of a tool's result or a prompt's message. A client whose revision lacks a kind gets text in its
+ * place.
+ */
 export type ContentBlock = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource
 
 /** The model asks for a tool to run. Since 2025-11-25. */
@@ -107,4 +116,5 @@ export interface ToolResultContent {
   _meta?: JsonObject
 }
 
+/** One block of a message in a conversation with a model. */
 export type SamplingContent = TextContent | ImageContent | AudioContent | ToolUseContent | ToolResultContent

@@ -68,6 +68,7 @@ export interface ResourceTemplate {
   _meta?: JsonObject
 }
 
+/** An argument of a prompt as it stands in `prompts/list`. Not required unless it says so. */
 export interface PromptArgument {
   name: string
   title?: string
@@ -85,11 +86,13 @@ export interface Prompt {
   _meta?: JsonObject
 }
 
+/** One message of a prompt. */
 export interface PromptMessage {
   role: Role
   content: ContentBlock
 }
 
+/** How grave a log message is, from least to most (RFC 5424). */
 export type LoggingLevel =
   | 'debug'
   | 'info'
@@ -112,6 +115,7 @@ export interface CacheHints {
   cacheScope: 'public' | 'private'
 }
 
+/** What a tool gave. With `isError` the tool itself failed, and `content` says how, for the model to read. */
 export interface CallToolResult extends Result {
   content: ContentBlock[]
   /** Any JSON value; before 2026-07-28 an object only. */
@@ -119,34 +123,41 @@ export interface CallToolResult extends Result {
   isError?: boolean
 }
 
+/** What a resource holds: one entry, or several for a resource of parts. */
 export interface ReadResourceResult extends Result, Partial<CacheHints> {
   contents: ResourceContents[]
 }
 
+/** A prompt filled in. */
 export interface GetPromptResult extends Result {
   description?: string
   messages: PromptMessage[]
 }
 
+/** Suggestions for one argument: 100 at most, and how many there are in all. */
 export interface CompleteResult extends Result {
   completion: { values: string[]; total?: number; hasMore?: boolean }
 }
 
+/** One page of `tools/list`; without `nextCursor` it is the last. */
 export interface ListToolsResult extends Result, Partial<CacheHints> {
   tools: Tool[]
   nextCursor?: string
 }
 
+/** One page of `resources/list`; without `nextCursor` it is the last. */
 export interface ListResourcesResult extends Result, Partial<CacheHints> {
   resources: Resource[]
   nextCursor?: string
 }
 
+/** One page of `resources/templates/list`; without `nextCursor` it is the last. */
 export interface ListResourceTemplatesResult extends Result, Partial<CacheHints> {
   resourceTemplates: ResourceTemplate[]
   nextCursor?: string
 }
 
+/** One page of `prompts/list`; without `nextCursor` it is the last. */
 export interface ListPromptsResult extends Result, Partial<CacheHints> {
   prompts: Prompt[]
   nextCursor?: string

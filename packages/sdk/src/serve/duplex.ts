@@ -1,6 +1,6 @@
 import { replay } from '../core/asking.ts'
 import type { Backplane } from '../core/backplane.ts'
-import { type Asking, type Caller, local, type Peer } from '../core/exchange.ts'
+import { type Asking, type Caller, local, type Peer, type Transport } from '../core/exchange.ts'
 import { memoryBackplane } from '../core/memory-backplane.ts'
 import { createSealer } from '../core/seal.ts'
 import { McpError, RpcError } from '../jsonrpc/error.ts'
@@ -33,6 +33,8 @@ export interface DuplexOptions extends ConnectionOptions {
   ready?: () => Promise<void> | undefined
   /** Refuses requests of the stateless era, for a transport that is older than it. Default false. */
   sessionsOnly?: boolean
+  /** What the channel is; left out within one process. */
+  transport?: Transport
 }
 
 /** A connection its own side can end. */
@@ -61,6 +63,7 @@ export function openConnection(
 }
 
 class DuplexConnection implements Duplex, SessionOutlet {
+  readonly transport: Transport | undefined
   readonly #server: Server
   readonly #send: (message: JsonRpcMessage) => void
   readonly #options: DuplexOptions
@@ -78,6 +81,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
     this.#options = options
     this.#bounds = bounds(options.limits)
     this.#caller = options.caller ?? local
+    this.transport = options.transport
     this.#asking = replay({
       sealer: createSealer(options.keys),
       backplane: options.backplane ?? memoryBackplane(),

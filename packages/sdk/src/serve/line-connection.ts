@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Backplane } from '../core/backplane.ts'
-import type { Caller } from '../core/exchange.ts'
+import type { Caller, Transport } from '../core/exchange.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import { LineReader } from '../jsonrpc/lines.ts'
 import type { JsonRpcMessage } from '../jsonrpc/message.ts'
@@ -20,6 +20,7 @@ export interface LineConnectionOptions {
   keys?: readonly (string | Uint8Array)[]
   backplane?: Backplane
   caller?: Caller
+  transport: Transport
   /** Ends the connection when its first line is not JSON, because then it is no client of this protocol. */
   strict?: boolean
   onError?: (error: Error) => void
@@ -62,6 +63,7 @@ export class LineConnection {
       ...(options.backplane === undefined ? {} : { backplane: options.backplane }),
       ...(options.caller === undefined ? {} : { caller: options.caller }),
       limits,
+      transport: options.transport,
       sendBatch: (responses) =>
         this.#writer.line(
           `[${responses.map((response) => encodeMessage(response, server)).join(',')}]`,

@@ -1,4 +1,4 @@
-import type { Asking, Caller, ClientSession, Exchange, Outcome, Peer } from '../core/exchange.ts'
+import type { Asking, Caller, ClientSession, Exchange, Outcome, Peer, Transport } from '../core/exchange.ts'
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type {
   JsonObject,
@@ -18,6 +18,7 @@ import { report } from './report.ts'
 
 /** Where messages about one request go. */
 export interface Outlet {
+  readonly transport?: Transport | undefined
   notify(message: JsonRpcNotification): void
   /** Closes the response stream now; the client reconnects for the rest. Absent where nothing can be resumed. */
   detach?(): void
@@ -133,6 +134,7 @@ class ServedExchange implements Exchange {
   readonly peer: Peer
   readonly asking: Asking
   readonly session?: ClientSession
+  readonly transport?: Transport
   readonly [servedCall]: Call
   declare readonly signal: AbortSignal
   readonly notify: (notification: ServerNotification) => void
@@ -151,6 +153,7 @@ class ServedExchange implements Exchange {
     this.peer = served.peer
     this.asking = asking
     if (session !== undefined) this.session = session
+    if (outlet.transport !== undefined) this.transport = outlet.transport
     this[servedCall] = served
     this.notify = (notification) => served.notify(notification)
     if (outlet.detach !== undefined) this.detach = () => outlet.detach?.()

@@ -27,6 +27,8 @@ export interface SessionOptions {
   /** Who began it; each request may come with what its sender is allowed by now. */
   caller: Caller
   bounds: Bounds
+  /** What the transport calls it, where it has a name. */
+  id?: string
   /** Sends a notice that belongs to no request. Changes wait until it was taken, and equal ones are told once. */
   send(message: JsonRpcNotification): void | Promise<void>
 }
@@ -45,7 +47,7 @@ export class Session {
   /** URL visits this session was asked for and not told of yet, oldest first. */
   readonly #visits = new Set<string>()
   readonly #over = new AbortController()
-  readonly #shown: ClientSession = { ended: this.#over.signal }
+  readonly #shown: ClientSession
   #peer: Peer | undefined
   #watching = false
   #lastQuestion = 0
@@ -53,6 +55,7 @@ export class Session {
   constructor(options: SessionOptions) {
     this.#options = options
     this.#server = options.server
+    this.#shown = { ended: this.#over.signal, ...(options.id === undefined ? {} : { id: options.id }) }
   }
 
   /** Who is on the other end, once `initialize` was answered. */

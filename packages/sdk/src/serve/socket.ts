@@ -19,6 +19,7 @@ export type SocketAddress =
       readonly host?: string
     }
 
+/** How a server is mounted on a socket. All of it has safe defaults. */
 export interface SocketOptions {
   /**
    * Secrets of at least 32 bytes that seal `requestState`; the first seals, all open. Default: a random one for this
@@ -147,6 +148,7 @@ class ListeningServer implements SocketServer {
       keys: this.#keys,
       backplane: this.#backplane,
       caller: 'path' in this.#address ? local : nobody,
+      transport: 'path' in this.#address ? 'unix' : 'tcp',
       strict: true,
       ...(this.#options.onError === undefined ? {} : { onError: this.#options.onError }),
       onOver: () => {

@@ -6,6 +6,7 @@ import { type Bounds, bounds } from './bounds.ts'
 import { LineConnection } from './line-connection.ts'
 import { guardStdout } from './stdout.ts'
 
+/** How a server is mounted on stdin and stdout. All of it has defaults. */
 export interface StdioOptions {
   /**
    * Secrets of at least 32 bytes that seal `requestState`; the first seals, all open. Default: a random one, which
@@ -43,6 +44,7 @@ export function serveStdio(server: Server, options: StdioOptions = {}): StdioSer
   return new LineConnection(server, {
     input,
     output,
+    transport: 'pipe',
     ...(guard === undefined ? {} : { write: guard.write }),
     limits: bounds(options.limits),
     ...(options.keys === undefined ? {} : { keys: options.keys }),

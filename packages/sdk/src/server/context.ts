@@ -26,6 +26,7 @@ export interface ElicitForm<S extends DescribedSchema | ElicitSchema> {
   key?: string
 }
 
+/** The values a form gives, by its schema: a validator's own type, or values by name for a plain schema. */
 export type ElicitContent<S> = S extends DescribedSchema ? OutputOf<S> : Record<string, ElicitValue>
 
 /** What a handler sees of the request it serves. */

@@ -87,6 +87,7 @@ interface Shown {
   scopes?: readonly string[]
 }
 
+/** A tool: what it takes, what it gives, and what it does. */
 export interface ToolDefinition<
   In extends SchemaOrNone = SchemaOrNone,
   Out extends SchemaOrNone = SchemaOrNone,
@@ -105,6 +106,7 @@ export interface ToolDefinition<
   run(args: OutputOf<In>, ctx: Context): Awaitable<ToolReturn<Out, L>>
 }
 
+/** What a read gives in full: contents, how long they stay fresh, and metadata. */
 export interface ReadReply {
   contents: ResourceContents[]
   cache?: Partial<CacheHints>
@@ -121,6 +123,7 @@ export type ReadReturn =
   | InputRequired
   | undefined
 
+/** A resource at one URI, and how it is read. */
 export interface ResourceDefinition extends Shown {
   uri: string
   mimeType?: string
@@ -131,6 +134,7 @@ export interface ResourceDefinition extends Shown {
   read(ctx: Context): Awaitable<ReadReturn>
 }
 
+/** A family of resources: its URI template, and how one of them is read. */
 export interface TemplateDefinition<T extends string = string> extends Shown {
   /** RFC 6570: `{name}`, `{+path}`, `{/segments*}`, `{?query}` and so on. */
   uriTemplate: T
@@ -147,6 +151,7 @@ export interface TemplateDefinition<T extends string = string> extends Shown {
 /** Text of one user message, messages, or the whole result. */
 export type PromptReturn = string | PromptMessage | PromptMessage[] | GetPromptResult | InputRequired
 
+/** A prompt: what it takes, and how it is filled in. */
 export interface PromptDefinition<In extends SchemaOrNone = SchemaOrNone> extends Shown {
   /** What the arguments must look like; on the wire every one is a string. */
   input?: In

@@ -19,8 +19,14 @@ export type ToolValue<
   In extends SchemaOrNone = SchemaOrNone,
   Out extends SchemaOrNone = SchemaOrNone,
 > = ToolDefinition<In, Out> & { readonly kind: 'tool' }
+
+/** A resource made by `resource`. */
 export type ResourceValue = ResourceDefinition & { readonly kind: 'resource' }
+
+/** A family of resources made by `template`. */
 export type TemplateValue<T extends string = string> = TemplateDefinition<T> & { readonly kind: 'template' }
+
+/** A prompt made by `prompt`. */
 export type PromptValue<In extends SchemaOrNone = SchemaOrNone> = PromptDefinition<In> & {
   readonly kind: 'prompt'
 }
@@ -29,10 +35,14 @@ export type PromptValue<In extends SchemaOrNone = SchemaOrNone> = PromptDefiniti
 export type AnyTool = { readonly kind: 'tool' } & Omit<ToolDefinition, 'run'> & {
     run: (args: never, ctx: never) => unknown
   }
+
+/** A template as a server holds it, whatever its variables. */
 export type AnyTemplate = { readonly kind: 'template' } & Omit<TemplateDefinition, 'read' | 'complete'> & {
     complete?: object
     read: (variables: never, ctx: never, uri: string) => unknown
   }
+
+/** A prompt as a server holds it, whatever its schema. */
 export type AnyPrompt = { readonly kind: 'prompt' } & Omit<PromptDefinition, 'run'> & {
     run: (args: never, ctx: never) => unknown
   }
@@ -50,6 +60,7 @@ export type Middleware = (
   next: (exchange: Exchange) => Promise<Outcome>,
 ) => Promise<Outcome>
 
+/** What a server is called and what it offers. Only `name` and `version` are needed. */
 export interface ServerOptions<D extends Definitions> {
   name: string
   version: string

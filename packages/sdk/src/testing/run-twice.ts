@@ -10,6 +10,7 @@ import type { Server } from '../server/server.ts'
 import { added, differences } from './effects.ts'
 import { reentering } from './reentry.ts'
 
+/** The tool to run, the answers to its questions, and a way to see what it has done. */
 export interface TwiceOptions extends AnswerHandlers {
   tool: string
   args?: JsonObject
@@ -30,6 +31,7 @@ export interface Run {
   readonly effects: unknown
 }
 
+/** What a tool did in both eras, side by side. */
 export interface Twice {
   /** One straight run: questions are answered while the handler waits. */
   readonly once: Run

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { proxy } from '@jackfield/sdk/compose'
+import { proxy, type RelayedExtension } from '@jackfield/sdk/compose'
 import { serveHttp } from '@jackfield/sdk/http'
-import { play, requirements, results } from '../../../../conformance/harness.ts'
+import { current, play, requirements, results } from '../../../../conformance/harness.ts'
 import { judge, type Leg, print, type Scenario, summary } from '../../../../conformance/report.ts'
 import { createConformanceServer } from '../../../../conformance/server/definition.ts'
 
@@ -12,6 +12,12 @@ import { createConformanceServer } from '../../../../conformance/server/definiti
  * Plays the official suite's server scenarios against the conformance server behind a proxy, for every pair of
  * revisions. `node packages/sdk/test/compose/conformance.ts [--scenario NAME]`
  */
+
+const named = { named: 'taskId' }
+const tasks: RelayedExtension = {
+  id: 'io.modelcontextprotocol/tasks',
+  methods: { 'tasks/get': named, 'tasks/update': named, 'tasks/cancel': named },
+}
 
 /** Scenarios of 2026-07-28 that look for what no server with sessions can say: keys of its questions, and code -32021. */
 const beyondSessions: ReadonlySet<string> = new Set([
@@ -28,21 +34,25 @@ let failed = 0
 for (const up of revisions) {
   const upstream = serveHttp(createConformanceServer(), { keys, acceptUnaskedAnswers: true })
   const { url } = await upstream.listen()
-  const through = await proxy(url, { connect: { revisions: [up] } })
+  const through = await proxy(url, { connect: { revisions: [up] }, extensions: [tasks] })
   const served = serveHttp(through, { keys: keys.map((key) => `proxy ${key}`), acceptUnaskedAnswers: true })
   const end = await served.listen()
   for (const down of revisions) {
     const folder = mkdtempSync(join(tmpdir(), 'proxy-conformance-'))
     const required = (await requirements(down)).server
     const { scenario } = values
-    const options = { role: 'server', revision: down, scenario, folder, verbose: false } as const
-    const { output } = await play(['--url', end.url], options)
+    const which =
+      scenario === undefined
+        ? ['--requirements', down]
+        : ['--scenario', scenario, '--spec-version', down, '--force']
+    const options = { role: 'server', which, folder, verbose: false } as const
+    const { output } = await play(current, ['--url', end.url], options)
     const found = results(folder)
     if (found.size === 0) console.log(output)
-    const leg = judge('server', down, required, found, scenario)
+    const title = `${down} of a proxy that speaks ${up} upstream`
+    const leg = judge({ suite: current.version, role: 'server', title }, required, found, scenario)
     rmSync(folder, { recursive: true, force: true })
-    console.log(`\nbehind a proxy that speaks ${up} upstream:`)
-    print(leg, false)
+    print(leg)
     legs.push(leg)
     const expected = ({ name }: Scenario): boolean => up < down && beyondSessions.has(name)
     failed += leg.scored.filter((one) => !one.passed && !expected(one)).length

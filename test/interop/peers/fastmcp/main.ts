@@ -1,5 +1,5 @@
-import { createServer } from 'node:net'
 import { announce } from '../contract.ts'
+import { freePort } from '../free-port.ts'
 import { createFixture } from './definition.ts'
 
 /** The fixture on fastmcp: `main.ts stdio|http`. */
@@ -9,21 +9,11 @@ const server = createFixture()
 if (how === 'http') {
   // It does not tell which port it was given, so a free one is looked for.
   const port = await freePort()
-  await server.start({ transportType: 'httpStream', httpStream: { port, host: '127.0.0.1', endpoint: '/mcp' } })
+  await server.start({
+    transportType: 'httpStream',
+    httpStream: { port, host: '127.0.0.1', endpoint: '/mcp' },
+  })
   announce(`http://127.0.0.1:${port}/mcp`)
 } else {
   await server.start({ transportType: 'stdio' })
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => {
-        if (typeof address === 'object' && address !== null) resolve(address.port)
-        else reject(new Error('No port was given'))
-      })
-    })
-  })
 }

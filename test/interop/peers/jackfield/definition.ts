@@ -15,7 +15,6 @@ import {
   embedded,
   exitSoon,
   failure,
-  image,
   instructions,
   languages,
   later,

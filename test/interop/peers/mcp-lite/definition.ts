@@ -130,12 +130,17 @@ function addAsking(server: McpServer): void {
     const first = await askName(ctx)
     const question = { message: 'Which color do you like?', schema: colorForm }
     const second = await ctx.elicit<{ color: string }>(question)
-    const name = first.action === 'accept' ? first.content.name : first.action
-    return `${name} likes ${second.action === 'accept' ? second.content.color : second.action}`
+    const name = first.action === 'accept' ? first.content?.name : first.action
+    return `${name} likes ${second.action === 'accept' ? second.content?.color : second.action}`
   })
   asking('sample', async (ctx) => {
     const { maxTokens, systemPrompt } = modelRequest
-    const { model, content } = await ctx.sample({ prompt: 'Which tea?', maxTokens, systemPrompt, modelPreferences: {} })
+    const { model, content } = await ctx.sample({
+      prompt: 'Which tea?',
+      maxTokens,
+      systemPrompt,
+      modelPreferences: {},
+    })
     return `${model}: ${content.type === 'text' ? content.text : content.type}`
   })
 }
@@ -174,9 +179,13 @@ function addResources(server: McpServer): void {
       { uri: 'fixture://two#2', blob: png },
     ],
   }))
-  server.resource('fixture://notes/{language}/{town}', { name: 'note' }, async ({ href }, { language, town }) => ({
-    contents: [{ type: 'text', uri: href, text: `${decodeURIComponent(String(town))} in ${language}` }],
-  }))
+  server.resource(
+    'fixture://notes/{language}/{town}',
+    { name: 'note' },
+    async ({ href }, { language, town }) => ({
+      contents: [{ type: 'text', uri: href, text: `${decodeURIComponent(String(town))} in ${language}` }],
+    }),
+  )
 }
 
 function addPrompts(server: McpServer): void {

@@ -1,14 +1,6 @@
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { type CreateMessageRequest, UrlElicitationRequiredError } from '@modelcontextprotocol/sdk/types.js'
-import {
-  choicesForm,
-  colorForm,
-  modelRequest,
-  modelTool,
-  nameForm,
-  visitId,
-  visitUrl,
-} from '../contract.ts'
+import { choicesForm, colorForm, modelRequest, modelTool, nameForm, visitId, visitUrl } from '../contract.ts'
 
 const say = (text: string) => ({ content: [{ type: 'text' as const, text }] })
 const askName = { message: 'What is your name?', requestedSchema: nameForm }

@@ -152,7 +152,8 @@ function registerChanges(mcp: McpServer, forget: () => void): void {
   })
   mcp.registerTool('update_watched', {}, async () => {
     const uri = 'fixture://watched'
-    for (const { mcp: other, watched } of open) if (watched.has(uri)) await other.server.sendResourceUpdated({ uri })
+    for (const { mcp: other, watched } of open)
+      if (watched.has(uri)) await other.server.sendResourceUpdated({ uri })
     return say('Changed.')
   })
   mcp.registerTool('forget_sessions', {}, () => {
@@ -174,7 +175,9 @@ function registerResources({ mcp, watched }: Open): void {
   const texts = ['fixture://text', 'fixture://watched'] as const
   for (const uri of texts) {
     const text = notes[uri] ?? ''
-    mcp.registerResource(uri.slice(10), uri, {}, () => ({ contents: [{ uri, mimeType: 'text/plain', text }] }))
+    mcp.registerResource(uri.slice(10), uri, {}, () => ({
+      contents: [{ uri, mimeType: 'text/plain', text }],
+    }))
   }
   mcp.registerResource('pixel', 'fixture://pixel', {}, ({ href }) => ({
     contents: [{ uri: href, mimeType: 'image/png', blob: png }],

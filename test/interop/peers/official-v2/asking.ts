@@ -39,7 +39,11 @@ export function registerAsking(mcp: McpServer): void {
 
 function registerForms(mcp: McpServer): void {
   const told = (answer: InputResponseView) =>
-    say(answer.kind === 'elicit' ? JSON.stringify({ action: answer.action, content: answer.content }) : answer.kind)
+    say(
+      answer.kind === 'elicit'
+        ? JSON.stringify({ action: answer.action, content: answer.content })
+        : answer.kind,
+    )
   const ask = asking(askName, told)
   mcp.registerTool('ask', none, (_args, ctx) => ask(ctx))
   const askChoices = asking(
@@ -105,7 +109,8 @@ function registerModel(mcp: McpServer): void {
   mcp.registerTool('sample_tools', none, (_args, ctx) => sampleTools(ctx))
   const folders = asking(
     () => inputRequired.listRoots(),
-    (answer) => say(answer.kind === 'roots' ? JSON.stringify(answer.roots.map(({ uri }) => uri)) : answer.kind),
+    (answer) =>
+      say(answer.kind === 'roots' ? JSON.stringify(answer.roots.map(({ uri }) => uri)) : answer.kind),
   )
   mcp.registerTool('folders', none, (_args, ctx) => folders(ctx))
   mcp.registerTool('ask_together', none, (_args, { mcpReq: { inputResponses } }) => {

@@ -33,7 +33,9 @@ export function defineAsking(server: Fixture): void {
   })
   tool('ask_twice', async () => {
     const { content: first } = await askName()
-    const { content: second } = await server.elicitation('Which color do you like?', colorSchema, { key: 'color' })
+    const { content: second } = await server.elicitation('Which color do you like?', colorSchema, {
+      key: 'color',
+    })
     return `${first?.name} likes ${second?.color}`
   })
   tool('ask_visit', async () => {

@@ -66,7 +66,9 @@ function defineTools(server: Fixture): void {
   server.tool({ name: 'throws', description: 'Throws' }, () => {
     throw new Error('thrown')
   })
-  server.tool({ name: 'echo', description: 'Echo', schema: z.object({ text: z.string() }) }, ({ text }) => say(text))
+  server.tool({ name: 'echo', description: 'Echo', schema: z.object({ text: z.string() }) }, ({ text }) =>
+    say(text),
+  )
   server.tool({ name: 'json', description: 'JSON', schema: z.object({ value: z.unknown() }) }, ({ value }) =>
     say(JSON.stringify(value)),
   )
@@ -165,7 +167,9 @@ function defineResources(server: Fixture): void {
       uri: 'fixture://notes/{language}/{town}',
       complete: { language: (value) => ({ completion: { values: startingWith(languages, value) } }) },
     },
-    (uri, { language, town }) => ({ contents: [{ uri, text: `${decodeURIComponent(String(town))} in ${language}` }] }),
+    (uri, { language, town }) => ({
+      contents: [{ uri, text: `${decodeURIComponent(String(town))} in ${language}` }],
+    }),
   )
 }
 

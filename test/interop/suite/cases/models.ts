@@ -1,5 +1,6 @@
 import { expect, vi } from 'vitest'
-import type { ModelQuestion } from '../guest.ts'
+import type { Bench } from '../bench.ts'
+import type { Guest, ModelQuestion } from '../guest.ts'
 import type { Offer } from '../offer.ts'
 import { type Case, calling, does, given } from './case.ts'
 
@@ -38,29 +39,30 @@ export function modelCases(offer: Offer): Case[] {
         expect(asked).toEqual([tools])
       }),
     ]),
-    ...given(offer.folders, ({ call, outcome, follows }) => [
-      does('opens its folders', async (bench) => {
-        const guest = await bench.able()
-        bench.desk.folders = [{ uri: 'file:///home/ada', name: 'home' }, { uri: 'file:///tmp/a%20b' }]
-        if (follows) await guest.rootsChanged()
-        await vi.waitFor(
-          async () =>
-            expect(await calling(guest, call)).toMatchObject(
-              outcome(['file:///home/ada', 'file:///tmp/a%20b']),
-            ),
-          { timeout: 5000 },
-        )
-      }),
-      does('opens other folders later, and none', async (bench) => {
-        const guest = await bench.able()
-        for (const uris of [['file:///srv/one'], []]) {
-          bench.desk.folders = uris.map((uri) => ({ uri }))
-          if (bench.revision < '2026-07-28') await guest.rootsChanged()
-          await vi.waitFor(async () => expect(await calling(guest, call)).toMatchObject(outcome(uris)), {
-            timeout: 5000,
-          })
-        }
-      }),
-    ]),
+    ...given(offer.folders, folderCases),
+  ]
+}
+
+const home = 'file:///home/ada'
+const other = 'file:///tmp/a%20b'
+
+function folderCases({ call, outcome, follows, existing }: NonNullable<Offer['folders']>): Case[] {
+  const [first, second] = existing ?? [home, other]
+  const opens = async (bench: Bench, guest: Guest, uris: readonly string[]): Promise<void> => {
+    bench.desk.folders = uris.map((uri, at) => (at === 0 ? { uri, name: 'first' } : { uri }))
+    if (follows || bench.revision < '2026-07-28') await guest.rootsChanged()
+    await vi.waitFor(async () => expect(await calling(guest, call)).toMatchObject(outcome(uris)), {
+      timeout: 5000,
+    })
+  }
+  return [
+    does('opens its folders', async (bench) => {
+      await opens(bench, await bench.able(), [first, second])
+    }),
+    does(existing ? 'opens another folder later' : 'opens another folder later, and none', async (bench) => {
+      const guest = await bench.able()
+      await opens(bench, guest, [second])
+      if (!existing) await opens(bench, guest, [])
+    }),
   ]
 }

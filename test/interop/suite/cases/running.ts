@@ -69,7 +69,7 @@ function logCases({ call, entries, filters }: NonNullable<Offer['log']>): Case[]
         const guest = await bench.mute()
         await guest.logLevel(level)
         await calling(guest, call)
-        const wanted = entries.filter((entry) => levels.findIndex((name) => name === entry.level) >= at)
+        const wanted = entries.filter((entry) => levels.indexOf(entry.level) >= at)
         await vi.waitFor(() => expect(guest.heard.logs).toHaveLength(wanted.length), { timeout: 5000 })
         expect(guest.heard.logs).toMatchObject(wanted)
       }),

@@ -21,6 +21,10 @@ export interface IdentityProvider {
   subjectTokenType?: string
 }
 
+/**
+ * The two parties of enterprise-managed authorization: this client, and the identity provider that vouches
+ * for the person.
+ */
 export interface EnterpriseOptions extends AuthOptions {
   /** This client, as the authorization server of the MCP server knows it. */
   client: MachineClient

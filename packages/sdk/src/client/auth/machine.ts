@@ -23,6 +23,7 @@ export interface MachineClient {
   authMethod?: ClientAuthMethod
 }
 
+/** A client that acts for itself, and how it reaches its authorization server. */
 export interface ClientCredentialsOptions extends AuthOptions {
   client: MachineClient
 }
@@ -37,6 +38,7 @@ export function clientCredentials(options: ClientCredentialsOptions): Authorizat
   return new Session(new MachineGrant('client-credentials', client, obtain), options)
 }
 
+/** A workload, the authorization server that trusts its platform, and the way to the JWT that says so. */
 export interface WorkloadOptions extends AuthOptions {
   /** The issuer identifier of the authorization server that trusts the platform, or `whicheverTheServerNames`. */
   issuer: string

@@ -37,6 +37,7 @@ export interface OAuthClient {
   uri?: string
 }
 
+/** Who this client is, and how the person gets to the login page and back. */
 export interface OAuthOptions extends AuthOptions {
   client: OAuthClient
   /** How the person gets to the login page and back. */
@@ -189,8 +190,7 @@ function checkPkce({ issuer, metadata, presumed }: Described): void {
 function checkRedirect(uri: string): void {
   const url = URL.canParse(uri) ? new URL(uri) : undefined
   const sound = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url))
-  // A scheme that belongs to an application has a dot in it (RFC 8252).
-  if (sound || url?.protocol.includes('.') === true) return
+  if (sound) return
   throw new McpError('INVALID', `The redirect URI ${uri} must be https:, or http: on a loopback address`)
 }
 

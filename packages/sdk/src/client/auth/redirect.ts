@@ -20,6 +20,7 @@ export interface RedirectSession {
   close(): Promise<void>
 }
 
+/** A login the person carries over by hand. */
 export interface ManualOptions {
   /** The redirect URI of this client. The page there need not exist: its URL is all that is needed. */
   redirectUri: string

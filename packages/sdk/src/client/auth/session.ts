@@ -74,9 +74,9 @@ export class Session implements Authorization {
     this.#proof?.learn(server.origin, headers)
     if (wanted.error === 'use_dpop_nonce') return this.#proof?.outdates(sent['dpop'], server.origin) === true
     if (status === 403 && wanted.error !== 'insufficient_scope') return false
-    if (this.#changedSince(used)) return true
+    if (this.#changedSince(used, this.#saved)) return true
     await this.#replacing.join((stop) => this.#replace(server, used, refusal, wanted, stop), signal)
-    return this.#changedSince(used)
+    return this.#changedSince(used, this.#saved)
   }
 
   answered(headers: Headers): void {
@@ -110,9 +110,11 @@ export class Session implements Authorization {
     return `${this.#grant.kind} ${this.#options.account ?? ''} ${server.href}`
   }
 
-  /** Whether there is another token now than the one a request was sent with. */
-  #changedSince(used: string | undefined): boolean {
-    return this.#saved !== undefined && this.#saved.accessToken !== used
+  /** Whether there is another token now than the one a request was sent with, if it was sent with any. */
+  #changedSince(used: string | undefined, now: Saved | undefined): boolean {
+    if (now === undefined || now.accessToken === used) return false
+    // A token that is over and cannot be renewed is not sent, so it helps nobody.
+    return !isOver(now) || this.#grant.canRenew(now)
   }
 
   /** The token to send; renewed when its time is up. */
@@ -199,7 +201,7 @@ export class Session implements Authorization {
     const key = this.#key(server)
     const work = async (): Promise<void> => {
       const stored = await load(this.#store, key)
-      if (stored !== undefined && stored.accessToken !== used) return this.#adopt(stored)
+      if (this.#changedSince(used, stored)) return this.#adopt(stored)
       const known = [...this.#grant.issuers, ...(stored === undefined ? [] : [stored.issuer])]
       const target = await discover(server, wanted, this.#network(server), known, signal)
       this.#described = target

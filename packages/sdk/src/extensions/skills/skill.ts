@@ -14,6 +14,7 @@ interface Placed {
   listed?: boolean
 }
 
+/** A skill whose text and files are known. */
 export interface SkillDefinition extends Placed {
   /** The whole `SKILL.md`, frontmatter included; its `name` becomes the last segment of the skill's path. */
   text: string
@@ -24,6 +25,7 @@ export interface SkillDefinition extends Placed {
 /** Makes the content of a file when it is read. */
 export type MakeContent = (ctx: Context) => string | Uint8Array | Promise<string | Uint8Array>
 
+/** A skill whose text and files are made whenever they are read. */
 export interface GeneratedSkillDefinition extends Placed {
   frontmatter: SkillFrontmatter
   /** Makes what stands below the frontmatter in `SKILL.md`. */

@@ -15,6 +15,7 @@ import { Catalogue } from './catalogue.ts'
 import { skillsExtension } from './names.ts'
 import type { SkillValue } from './skill.ts'
 
+/** How skills are listed, cached and guarded. All of it has defaults. */
 export interface SkillsOptions {
   /** Whether directories can be listed. Default true. */
   directoryRead?: boolean

@@ -13,6 +13,7 @@ export interface TaskEvent {
   readonly status?: TaskStatus
 }
 
+/** Where tasks are kept, how many, for how long, and who hears of them. All of it has defaults. */
 export interface TasksOptions {
   /** Where tasks are kept. Default: in this process, with which they end. */
   store?: TaskStore

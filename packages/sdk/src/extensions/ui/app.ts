@@ -11,6 +11,7 @@ import { appMimeType } from './names.ts'
 /** What a browser asks a person for before a page may use it. */
 export type AppPermission = 'camera' | 'microphone' | 'geolocation' | 'clipboardWrite'
 
+/** An app: its page, where it is read, and what the host should let it do. */
 export interface AppDefinition {
   /** Where the app is read: `ui://` and a place of the server's choosing. */
   uri: string
@@ -96,7 +97,7 @@ function metaOf(what: string, definition: AppDefinition): { _meta?: JsonObject }
     )
   }
   const ui = {
-    ...(csp === undefined ? {} : { csp }),
+    ...(csp === undefined ? {} : { csp: structuredClone(csp) }),
     ...(wanted === undefined ? {} : { permissions: Object.fromEntries(wanted.map((name) => [name, {}])) }),
     ...(domain === undefined ? {} : { domain }),
     ...(prefersBorder === undefined ? {} : { prefersBorder }),

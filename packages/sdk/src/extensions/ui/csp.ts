@@ -50,10 +50,7 @@ function isDirective(name: string): name is keyof AppCsp {
 function faultOf(text: unknown, name: keyof AppCsp): string | undefined {
   const found = typeof text === 'string' ? origin.exec(text) : null
   const [, scheme = '', wildcard, host = ''] = found ?? []
-  if (
-    found === null ||
-    !URL.canParse(`${scheme}://${found[0].slice(found[0].indexOf('://') + 3).replace('*.', '')}`)
-  ) {
+  if (found === null || !URL.canParse(found[0].replace('*.', ''))) {
     return 'it must be an origin such as https://api.example.com, in lower case and without a path'
   }
   const { sockets, subdomains } = rules[name]

@@ -54,6 +54,7 @@ export class HttpSession {
       calls: new Calls(bounds.inFlight),
       caller,
       bounds,
+      id: this.id,
       send: async (message) => {
         await this.standalone.ready()
         const text = encodeMessage(message, server)

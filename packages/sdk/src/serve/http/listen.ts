@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { McpError } from '../../jsonrpc/error.ts'
 
+/** A server that listens on a port of its own. */
 export interface Listener {
   /** Where clients connect, with the path. */
   readonly url: string

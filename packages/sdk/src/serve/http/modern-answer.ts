@@ -9,6 +9,7 @@ import { EventStream } from './stream.ts'
 
 /** The answer to one stateless request: one JSON text, or an event stream from the first notice or long wait on. */
 export class ModernAnswer implements Outlet, Serving {
+  readonly transport = 'tcp'
   readonly #core: Core
   readonly #reply: HttpReply
   #call: Call | undefined

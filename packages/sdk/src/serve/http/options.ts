@@ -45,6 +45,10 @@ export interface Authenticate {
   lacking?(scopes: readonly string[], caller: Caller): HttpRefusal
 }
 
+/**
+ * How a server is mounted on HTTP. All of it has safe defaults; `keys` matters as soon as there is a restart
+ * or a second node.
+ */
 export interface HttpOptions {
   /**
    * Secrets of at least 32 bytes that seal `requestState`; the first seals, all open. Give every node the same ones.

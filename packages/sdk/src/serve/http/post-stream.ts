@@ -11,6 +11,7 @@ const wholeAnswerMs = 100
 
 /** The answer to the requests of one POST of a session. */
 export class PostStream implements SessionOutlet {
+  readonly transport = 'tcp'
   readonly #owner: HttpSession
   readonly #reply: HttpReply
   readonly #wait: ReturnType<typeof setTimeout>

@@ -88,6 +88,7 @@ export class SseSessions {
         caller,
         limits: this.#bounds,
         sessionsOnly: true,
+        transport: 'tcp',
         sendBatch: (responses) =>
           send(`[${responses.map((response) => encodeMessage(response, server)).join(',')}]`, false),
       },

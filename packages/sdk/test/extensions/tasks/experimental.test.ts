@@ -249,6 +249,48 @@ describe('tasks of 2025-11-25', () => {
     expect(faults(peer, { 1: 'initialize' })).toEqual([])
   })
 
+  it('tell progress under the token of their call, until they are over', async () => {
+    const [listening, late] = [gate(), gate()]
+    const told = gate()
+    const noisy = defineServer({
+      name: 'noisy',
+      version: '1',
+      tools: {
+        noisy: tool({
+          task: 'optional',
+          async run(_args, ctx) {
+            await listening.opened
+            ctx.progress(1, 3, 'Early')
+            await late.opened
+            ctx.progress(2, 3, 'Late')
+            told.open()
+            return 'done'
+          },
+        }),
+      },
+      extensions: [tasks()],
+    })
+    const peer = await session(noisy)
+    open.push(peer)
+    const progress = (): JsonObject[] =>
+      peer.received.filter(({ method }) => method === 'notifications/progress')
+    const taskId = await begin(peer, 'noisy', { _meta: { progressToken: 'mine' } })
+    const waiting = peer.send('tasks/result', { taskId })
+    await peer.ask('tasks/get', { taskId })
+    listening.open()
+    await expect.poll(() => progress().length, { timeout: 5000 }).toBe(1)
+    expect(progress()).toMatchObject([
+      { params: { progressToken: 'mine', progress: 1, _meta: related(taskId) } },
+    ])
+    const again = peer.send('tasks/result', { taskId })
+    await peer.ask('tasks/cancel', { taskId })
+    late.open()
+    await told.opened
+    await Promise.all([waiting, again])
+    await peer.ask('tasks/get', { taskId })
+    expect(progress()).toHaveLength(1)
+  })
+
   it('go only the ways there are: to and fro, until they are over', async () => {
     const seen: string[] = []
     const watched = defineServer({

@@ -6,6 +6,7 @@ import { type CredentialStore, Turns } from '../store.ts'
 import { isCode, withLockFile } from './lock-file.ts'
 import type { StoreKey } from './store-keys.ts'
 
+/** Where credentials are kept, and the key they are sealed with. */
 export interface EncryptedFilesOptions {
   /** The folder to keep credentials in, made for its owner alone where it does not exist. */
   directory: string

@@ -4,6 +4,10 @@ import { orAborted } from '../../scope.ts'
 import type { Redirect, RedirectSession } from '../redirect.ts'
 import { openBrowser } from './browser.ts'
 
+/**
+ * Where a login comes back to on this machine, and how the person gets to the login page. All of it has
+ * defaults.
+ */
 export interface LoopbackOptions {
   /**
    * The port to listen on. Default: that of the last registration if it is free, else any free one. Clients that are

@@ -37,6 +37,7 @@ export function keyFile(path: string): StoreKey {
   return { load: () => readOrMake(path) }
 }
 
+/** Under which name a key is kept in the system's own key store. */
 export interface KeychainOptions {
   /** The name the key is kept under. Default `Jackfield`. */
   service?: string

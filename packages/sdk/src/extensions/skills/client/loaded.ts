@@ -16,6 +16,7 @@ export interface SkillFile {
   readonly text: string | undefined
 }
 
+/** How one skill is loaded. */
 export interface LoadOptions extends CallOptions {
   /**
    * Takes a skill whose files are `dynamic`, so that nobody can tell whether they are what a person approved. Default

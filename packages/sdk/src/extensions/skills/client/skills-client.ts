@@ -9,6 +9,7 @@ import { entryFault, isSkill, type Skill } from '../entry.ts'
 import { skillsExtension } from '../names.ts'
 import { type LoadedSkill, type LoadOptions, load } from './loaded.ts'
 
+/** What the client side of skills tells. */
 export interface SkillsClientOptions {
   /** Hears of entries that were left out because they break the rules, and why. */
   onInvalid?: (why: string, entry: unknown) => void

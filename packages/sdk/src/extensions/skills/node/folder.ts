@@ -6,6 +6,7 @@ import { textOf } from '../bytes.ts'
 import { manifestName, skillLimits } from '../names.ts'
 import { type SkillValue, skill } from '../skill.ts'
 
+/** Where the skills of a folder are served, and how much of it is read. */
 export interface FolderOptions {
   /** Where the skills stand: `acme` for `skill://acme/<path>`. Default: at the top. */
   under?: string

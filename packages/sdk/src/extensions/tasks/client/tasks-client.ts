@@ -26,6 +26,7 @@ export interface ClientTask {
   cancel(options?: CallOptions): Promise<void>
 }
 
+/** How a call is made that may become a task. */
 export interface StartOptions extends CallOptions {
   /** Milliseconds the task should be kept (2025-11-25; later the server decides). */
   ttlMs?: number

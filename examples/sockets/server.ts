@@ -1,0 +1,14 @@
+import { defineServer, tool } from '@jackfield/sdk'
+import { type SocketServer, serveSocket } from '@jackfield/sdk/socket'
+
+let visits = 0
+const counter = defineServer({
+  name: 'counter',
+  version: '1.0.0',
+  tools: { visit: tool({ description: 'Counts a visit', run: () => `Visit ${++visits}` }) },
+})
+
+/** Serves one process's state to every program of this user, through a file only they can open. */
+export function startCounter(path: string): Promise<SocketServer> {
+  return serveSocket(counter, { path })
+}

@@ -1,0 +1,2 @@
+export type { TelemetryOptions } from './recorder.ts'
+export { type Telemetry, telemetry } from './telemetry.ts'

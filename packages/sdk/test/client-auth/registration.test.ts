@@ -1,0 +1,111 @@
+import { memoryStore } from '@jackfield/sdk/client/auth'
+import { describe, expect, it } from 'vitest'
+import { json } from './support/server.ts'
+import { agreeing, open, person, type World, world } from './support/world.ts'
+
+const metadataUrl = 'https://client.example/me.json'
+
+describe('a client that could make itself known in several ways', () => {
+  it.each([
+    ['is the one registered by hand, before all else', true, true, 'by-hand', 0],
+    ['is its metadata document, before it registers', false, true, metadataUrl, 0],
+    ['registers where documents are not said to be looked up', false, undefined, 'client-1', 1],
+    ['registers where documents are said not to be looked up', false, false, 'client-1', 1],
+  ])('%s', async (_, byHand, documents, clientId, registrations) => {
+    const one = await world()
+    one.as.metadata = { client_id_metadata_document_supported: documents }
+    const registered = { issuer: one.as.issuer, clientId: 'by-hand' }
+    const { auth, opened } = person({
+      client: { name: 'test', metadataUrl, ...(byHand && { registered }) },
+    })
+    await open(one, auth)
+    expect(opened.map(({ searchParams }) => searchParams.get('client_id'))).toEqual([clientId])
+    expect(one.as.at('/token').map(({ params }) => params.get('client_id'))).toEqual([clientId])
+    expect(one.as.at('/register')).toHaveLength(registrations)
+  })
+})
+
+describe('a registration', () => {
+  it.each([
+    ['native', 'http://127.0.0.1:3456/callback'],
+    ['native', 'http://localhost:3456/callback'],
+    ['native', 'http://[::1]:3456/callback'],
+    ['native', 'https://localhost:3456/callback'],
+    ['web', 'https://app.example/callback'],
+  ])('is of a %s application where people come back to %s, and nowhere else', async (type, uri) => {
+    const one = await world()
+    const redirect = agreeing(uri)
+    await open(one, person({ redirect }).auth)
+    const [asked] = one.as.at('/register')
+    expect(JSON.parse(asked?.body ?? '')).toMatchObject({ application_type: type, redirect_uris: [uri] })
+    expect(redirect.opened[0]?.searchParams.get('redirect_uri')).toBe(uri)
+    expect(one.as.at('/token')[0]?.params.get('redirect_uri')).toBe(uri)
+  })
+
+  it.each([
+    'com.example.app:/callback',
+    'com.example.app://callback',
+    'myapp://callback',
+    'http://app.example/callback',
+    'http://192.168.1.2/callback',
+    'data:text/html,x',
+  ])('is never made for %s, where others could be listening', async (uri) => {
+    const one = await world()
+    const redirect = agreeing(uri)
+    await expect(open(one, person({ redirect }).auth)).rejects.toMatchObject({ code: 'INVALID' })
+    expect(redirect.opened).toEqual([])
+    expect(one.as.at('/register')).toEqual([])
+  })
+
+  it('that is refused ends the attempt before anybody is asked, and is not kept', async () => {
+    const one = await world()
+    one.as.onRegister = ({ res }) => {
+      json(res, { error: 'invalid_redirect_uri', error_description: 'no loopback here' }, 400)
+      return true
+    }
+    const { auth, opened } = person()
+    await expect(open(one, auth)).rejects.toMatchObject({
+      code: 'UNAUTHORIZED',
+      message: expect.stringMatching(
+        /native one with the redirect URI \S+, invalid_redirect_uri|no loopback here/,
+      ),
+      details: { error: 'invalid_redirect_uri', issuer: one.as.issuer },
+    })
+    expect(opened).toEqual([])
+    one.as.onRegister = () => false
+    await open(one, auth)
+    expect(opened).toHaveLength(1)
+  })
+})
+
+describe('what one authorization server gave', () => {
+  /** Everything that was said to a server and to the authorization server behind it. */
+  const saidTo = ({ seen, as }: World): string =>
+    [...seen, ...as.seen]
+      .map(({ url, headers, body }) => `${url.search} ${headers.authorization} ${body}`)
+      .join('\n')
+
+  it('is never shown to another, though one store keeps it all', async () => {
+    const [one, two] = [await world(), await world()]
+    // What the second gives is numbered otherwise, so that the two can be told apart.
+    const register = { method: 'POST', body: '{}' }
+    await Promise.all(Array.from({ length: 20 }, () => fetch(`${two.as.issuer}/register`, register)))
+    const store = memoryStore()
+    const [first, second] = [person({ store }), person({ store })]
+    const clients = [await open(one, first.auth), await open(two, second.auth)]
+    const given = [one, two].map(({ as }) => [...as.good.keys(), ...as.refreshable])
+    for (const { as } of [one, two]) as.expireAll()
+    for (const client of clients) await client.call('x')
+    expect([first, second].map(({ opened }) => opened.length)).toEqual([1, 1])
+    const ids = [first, second].map(({ opened }) => `${opened[0]?.searchParams.get('client_id')}`)
+    expect(new Set(ids).size).toBe(2)
+    for (const secret of [...(given[0] ?? []), `client_id=${ids[0]}&`]) {
+      expect(saidTo(one)).toContain(secret)
+      expect(saidTo(two)).not.toContain(secret)
+    }
+    for (const secret of [...(given[1] ?? []), `client_id=${ids[1]}&`]) {
+      expect(saidTo(two)).toContain(secret)
+      expect(saidTo(one)).not.toContain(secret)
+    }
+  })
+})

@@ -1,0 +1,36 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { root, run } from '../../scripts/run.ts'
+import { blocksIn, pagesIn } from './snippets.ts'
+
+const app = ['node', join(root, 'packages/app/bin/jackfield.js')]
+
+/** Commands that need nothing but this repository. One with a comment behind it needs what the comment says. */
+const commands = pagesIn(root)
+  .flatMap((page) => blocksIn(page, root))
+  .filter(({ language, notRun }) => language === 'sh' && notRun === undefined)
+  .flatMap(({ page, code }) => code.split('\n').map((line) => ({ page, line })))
+  .filter(({ line }) => !line.includes(' #') && /^(?:npx jackfield|jackfield|node examples\/\S+) ?/.test(line))
+
+/** The words of a command; nothing in these pages needs more of a shell than quotes. */
+function words(line: string): string[] {
+  return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain = '']) => quoted ?? plain)
+}
+
+describe('every command in a page', () => {
+  it.concurrent.each(commands)('$page: $line', { timeout: 90_000 }, async ({ line }) => {
+    const home = mkdtempSync(join(tmpdir(), 'jackfield-home-'))
+    onTestFinished(() => rmSync(home, { recursive: true, force: true }))
+    const [program = '', ...rest] = words(line.replace(/^npx /, ''))
+    const command = program === 'jackfield' ? [...app, ...rest] : [program, ...rest]
+    const { code, output } = await run(['env', `HOME=${home}`, ...command], { limitMs: 80_000 })
+    expect({ code, output: code === 0 ? '' : output }).toEqual({ code: 0, output: '' })
+    expect(output.trim()).not.toBe('')
+  })
+
+  it('is among those that are run', () => {
+    expect(commands.length).toBeGreaterThan(3)
+  })
+})

@@ -1,0 +1,213 @@
+import { type ProtocolVersion, RpcError } from '@jackfield/sdk'
+import { type Client, type ConnectOptions, connect, http } from '@jackfield/sdk/client'
+
+// What a client must manage wherever it runs, with nothing but what browsers have.
+
+/** Where the servers are, and a URL where nobody is. */
+export interface Targets {
+  readonly url: string
+  readonly locked: string
+  readonly sse: string
+  readonly elsewhere: string
+  readonly nobody: string
+}
+
+/** What came of one check. */
+export interface Finding {
+  readonly title: string
+  readonly version: ProtocolVersion
+  readonly got: unknown
+  readonly expected: unknown
+}
+
+interface Meeting extends Targets {
+  readonly version: ProtocolVersion
+  meet(options?: ConnectOptions, target?: Parameters<typeof connect>[0]): Promise<Client>
+}
+
+interface Check {
+  readonly title: string
+  readonly expected: unknown
+  readonly only?: ProtocolVersion
+  run(meeting: Meeting): Promise<unknown>
+}
+
+const checks: readonly Check[] = [
+  {
+    title: 'lists and calls tools',
+    expected: ['refund', 'Grüße 🎉'],
+    async run({ meet }) {
+      const client = await meet()
+      const tools = await client.tools()
+      return [
+        tools.find(({ name }) => name === 'refund')?.name,
+        await text(client, 'echo', { text: 'Grüße 🎉' }),
+      ]
+    },
+  },
+  {
+    title: 'reads an answer of a megabyte',
+    expected: 'ü'.repeat(500_000).length,
+    run: async ({ meet }) => (await text(await meet(), 'big')).length,
+  },
+  {
+    title: 'refuses an answer that is larger than it allows',
+    expected: 'LIMIT',
+    run: async ({ meet, url }) => {
+      const client = await meet({}, http(url, { maxMessageBytes: 100_000 }))
+      return failure(client.call('big'))
+    },
+  },
+  {
+    title: 'hears of progress before there is an answer',
+    expected: [1, 'passed'],
+    async run({ meet }) {
+      const client = await meet()
+      let open: (progress: number) => void = () => {}
+      const told = new Promise<number>((resolve) => {
+        open = resolve
+      })
+      const call = client.call('gate', {}, { onProgress: ({ progress }) => open(progress) })
+      const first = await told
+      await client.call('pass')
+      const { content } = await call
+      return [first, content[0]?.type === 'text' ? content[0].text : '']
+    },
+  },
+  {
+    title: "answers the server's question",
+    expected: 'refunded 0',
+    run: async ({ meet }) =>
+      text(await meet({ onElicit: () => ({ action: 'accept', content: { ok: true } }) }), 'refund'),
+  },
+  {
+    title: 'cancels a call, and the handler stops',
+    expected: 'CANCELLED: stopped',
+    async run({ meet }) {
+      const client = await meet()
+      const stop = new AbortController()
+      const call = client.call('hang', {}, { signal: stop.signal, onProgress: () => stop.abort() })
+      const how = await failure(call)
+      for (let tries = 0; tries < 100; tries++) {
+        const [hanging, stopped] = (await text(client, 'hangs')).split(' ')
+        if (hanging === stopped) return `${how}: stopped`
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+      return `${how}: still running`
+    },
+  },
+  {
+    title: 'gives up a call that takes too long',
+    expected: 'TIMEOUT',
+    run: async ({ meet }) => failure((await meet()).call('gate', { quiet: true }, { timeoutMs: 300 })),
+  },
+  {
+    title: 'hears of changes',
+    expected: { type: 'resource', uri: 'shop://orders' },
+    async run({ meet }) {
+      const client = await meet()
+      let tell: (change: unknown) => void = () => {}
+      const told = new Promise((resolve) => {
+        tell = resolve
+      })
+      await client.watch({ resourceSubscriptions: ['shop://orders'] }, (change) => tell(change))
+      await client.call('touch')
+      return told
+    },
+  },
+  {
+    title: 'gets the error of a call that is wrong',
+    expected: -32602,
+    run: async ({ meet }) => failure((await meet()).call('unknown')),
+  },
+  {
+    title: 'says who it is',
+    expected: ['UNAUTHORIZED', 'ada'],
+    async run({ meet, locked }) {
+      const ada = http(locked, { headers: { authorization: 'Bearer ada' } })
+      return [await failure(meet({}, locked)), await text(await meet({}, ada), 'whoami')]
+    },
+  },
+  {
+    title: 'says that nobody is there',
+    expected: 'CONNECT_FAILED',
+    run: ({ meet, nobody }) => failure(meet({}, nobody)),
+  },
+  {
+    title: 'is not led to another origin',
+    expected: true,
+    run: ({ meet, elsewhere }) =>
+      meet({}, elsewhere).then(
+        () => false,
+        (error) => String(error).includes('redirects'),
+      ),
+  },
+  {
+    title: 'sends nothing once it was closed',
+    expected: 'CONNECTION_CLOSED',
+    async run({ meet }) {
+      const client = await meet()
+      await client.close()
+      return failure(client.call('big'))
+    },
+  },
+  {
+    title: 'comes back for an answer whose stream was let go of',
+    only: '2025-11-25',
+    expected: 'came back',
+    run: async ({ meet }) => text(await meet(), 'detached'),
+  },
+  {
+    title: 'finds the older transport by itself',
+    only: '2024-11-05',
+    expected: 'heard',
+    run: async ({ meet, sse }) => text(await meet({}, sse), 'echo', { text: 'heard' }),
+  },
+]
+
+/** Makes every check, one after another, and says what came of it. */
+export async function play(targets: Targets): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const check of checks) {
+    const versions = check.only === undefined ? (['2026-07-28', '2025-11-25'] as const) : [check.only]
+    for (const version of versions) {
+      const { title, expected } = check
+      findings.push({ title, version, expected, got: await make(check, version, targets) })
+    }
+  }
+  return findings
+}
+
+async function make(check: Check, version: ProtocolVersion, targets: Targets): Promise<unknown> {
+  const clients: Client[] = []
+  const meet: Meeting['meet'] = async (options = {}, target = targets.url) => {
+    const client = await connect(target, { ...options, revisions: [version] })
+    clients.push(client)
+    return client
+  }
+  try {
+    return await check.run({ ...targets, version, meet })
+  } catch (error) {
+    return `failed: ${error instanceof Error ? (error.stack ?? error.message) : error}`
+  } finally {
+    for (const client of clients) await client.close()
+  }
+}
+
+async function text(client: Client, tool: string, args: Record<string, unknown> = {}): Promise<string> {
+  const { content } = await client.call(tool, args)
+  const [first] = content
+  return first?.type === 'text' ? first.text : ''
+}
+
+/** The code or name of what a promise rejects with. */
+async function failure(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise
+    return 'no failure'
+  } catch (error) {
+    if (error instanceof RpcError) return error.code
+    if (!(error instanceof Error)) return String(error)
+    return 'code' in error && typeof error.code === 'string' ? error.code : error.name
+  }
+}

@@ -1,0 +1,3 @@
+import { play } from './checks.ts'
+
+Object.assign(globalThis, { play })
