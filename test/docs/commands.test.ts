@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { root, run } from '../../scripts/run.ts'
 import { blocksIn, pagesIn } from './snippets.ts'
 
@@ -12,7 +12,9 @@ const commands = pagesIn(root)
   .flatMap((page) => blocksIn(page, root))
   .filter(({ language, notRun }) => language === 'sh' && notRun === undefined)
   .flatMap(({ page, code }) => code.split('\n').map((line) => ({ page, line })))
-  .filter(({ line }) => !line.includes(' #') && /^(?:npx jackfield|jackfield|node examples\/\S+) ?/.test(line))
+  .filter(
+    ({ line }) => !line.includes(' #') && /^(?:npx jackfield|jackfield|node examples\/\S+) ?/.test(line),
+  )
 
 /** The words of a command; nothing in these pages needs more of a shell than quotes. */
 function words(line: string): string[] {
@@ -22,10 +24,12 @@ function words(line: string): string[] {
 describe('every command in a page', () => {
   it.concurrent.each(commands)('$page: $line', { timeout: 90_000 }, async ({ line }) => {
     const home = mkdtempSync(join(tmpdir(), 'jackfield-home-'))
-    onTestFinished(() => rmSync(home, { recursive: true, force: true }))
     const [program = '', ...rest] = words(line.replace(/^npx /, ''))
     const command = program === 'jackfield' ? [...app, ...rest] : [program, ...rest]
-    const { code, output } = await run(['env', `HOME=${home}`, ...command], { limitMs: 80_000 })
+    const env = { HOME: home, USERPROFILE: home }
+    const { code, output } = await run(command, { limitMs: 80_000, env }).finally(() =>
+      rmSync(home, { recursive: true, force: true }),
+    )
     expect({ code, output: code === 0 ? '' : output }).toEqual({ code: 0, output: '' })
     expect(output.trim()).not.toBe('')
   })

@@ -33,7 +33,8 @@ function textOf(module: readonly Block[]): string {
     if (given !== undefined) put(given.code, given.line)
     put(code, line)
   }
-  return `${Array.from(lines, (line) => line ?? '').join('\n')}\nexport {}\n`
+  const close = module.some(({ given }) => given?.code.trimEnd().endsWith('{')) ? '}' : ''
+  return `${Array.from(lines, (line) => line ?? '').join('\n')}\n${close}\nexport {}\n`
 }
 
 describe('the code in every page', () => {

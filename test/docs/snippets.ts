@@ -13,7 +13,7 @@ export interface Block {
   readonly continues: boolean
   /** Why it is not run, where `<!-- not run: why -->` stands above it. */
   readonly notRun: string | undefined
-  /** Lines the reader is spared, from a comment `<!-- given` above it, and the line they begin on. */
+  /** Lines the reader is spared, from a comment `<!-- given` above it, and the line they begin on. They may open a function. */
   readonly given: { readonly code: string; readonly line: number } | undefined
 }
 

@@ -46,3 +46,10 @@ testServing({
   prefix: '/api',
   behaviours: both,
 })
+testServing({
+  name: 'Next, built and started',
+  needs: installed('next/package.json'),
+  command: [...node, 'programs/next.ts'],
+  prefix: '/api',
+  behaviours: both,
+})

@@ -20,7 +20,7 @@ export interface Running {
 }
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
-const readyMs = 60_000
+const readyMs = 150_000
 const stopMs = 5_000
 
 /** The path of a file in this folder. */

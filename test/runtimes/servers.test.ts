@@ -27,6 +27,6 @@ testServing({
 testServing({
   name: 'workerd, in a durable object',
   needs: workerd,
-  command: [...node, 'programs/workerd.ts', 'worker-object.ts'],
+  command: [...node, 'programs/workerd.ts', 'worker-object.ts', 'Mcp'],
   behaviours: both,
 })

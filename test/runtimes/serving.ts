@@ -1,4 +1,4 @@
-import type { ProtocolVersion } from '@jackfield/sdk'
+import { type ProtocolVersion, protocolVersions } from '@jackfield/sdk'
 import { connect } from '@jackfield/sdk/client'
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest'
 import type { Behaviour, Setting } from './behaviours/behaviour.ts'
@@ -24,7 +24,7 @@ export function testServing(place: ServingPlace): void {
 
     beforeAll(async () => {
       if (lacks === '') running = await start(place)
-    }, 120_000)
+    }, 160_000)
     afterEach(async () => {
       for (const work of open.splice(0).reverse()) await work()
     })
@@ -43,8 +43,12 @@ export function testServing(place: ServingPlace): void {
       },
     })
 
-    describe.each(['2026-07-28', '2025-11-25'] as const)('at %s', (version) => {
-      it.skipIf(lacks !== '').each(behaviours[version] ?? [])('$title', ({ run }) => run(setting(version)))
-    })
+    for (const version of protocolVersions) {
+      const expected = behaviours[version] ?? []
+      if (expected.length === 0) continue
+      describe(`at ${version}`, () => {
+        it.skipIf(lacks !== '').each(expected)('$title', ({ run }) => run(setting(version)))
+      })
+    }
   })
 }

@@ -1,7 +1,7 @@
 import type { ProtocolVersion } from '@jackfield/sdk'
 import { type Fault, faultsIn } from '../tap/check.ts'
 import { tappedFetch } from '../tap/fetch.ts'
-import { Relay } from '../tap/relay.ts'
+import { Lines } from '../tap/lines.ts'
 import { Tap } from '../tap/tap.ts'
 import { type Desk, type Guest, type GuestKind, type Place, restingDesk } from './guest.ts'
 import type { Pair } from './pair.ts'
@@ -9,7 +9,7 @@ import type { Pair } from './pair.ts'
 interface Opened {
   readonly guest: Guest
   readonly tap: Tap
-  readonly relay: Relay | undefined
+  readonly lines: Lines | undefined
 }
 
 /** How a case connects: to be asked everything, or nothing. */
@@ -74,7 +74,7 @@ export class Bench {
   async close(): Promise<Fault[]> {
     await Promise.all(this.#opened.map(({ guest }) => guest.close().catch(() => {})))
     const faults = this.#faults()
-    for (const { relay } of this.#opened) relay?.remove()
+    for (const { lines } of this.#opened) lines?.remove()
     return faults
   }
 
@@ -87,8 +87,8 @@ export class Bench {
   async #open(manner: Manner): Promise<Opened> {
     const tap = new Tap()
     const { place, desk } = this
-    const relay = 'command' in place ? new Relay() : undefined
-    const reached = 'command' in place && relay ? relay.around(place.command, place.args) : place
+    const lines = 'command' in place ? new Lines() : undefined
+    const reached = 'command' in place && lines ? { ...place, args: lines.around(place.args) } : place
     const guest = await this.kind.connect(reached, this.revision, {
       fetch: tappedFetch(tap),
       ...(manner !== 'nothing' && {
@@ -102,14 +102,14 @@ export class Bench {
       }),
       only: this.#only,
     })
-    const opened = { guest, tap, relay }
+    const opened = { guest, tap, lines }
     this.#opened.push(opened)
     return opened
   }
 
   #faults(): Fault[] {
-    return this.#opened.flatMap(({ tap, relay }) => {
-      relay?.show(tap)
+    return this.#opened.flatMap(({ tap, lines }) => {
+      lines?.show(tap)
       const garbage = tap.garbage.splice(0).map(
         ({ from, text }): Fault => ({
           from,

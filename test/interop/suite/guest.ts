@@ -3,7 +3,7 @@ import type { ProtocolVersion } from '@jackfield/sdk'
 /** A JSON object, as arguments and results are. */
 export type Json = Record<string, unknown>
 
-/** Where a server is: a URL with the transport spoken there, or a program to start. */
+/** Where a server is: a URL with the transport spoken there, or `node` with a program to start. */
 export type Place =
   | { readonly url: string; readonly transport: 'http' | 'sse' }
   | { readonly command: string; readonly args: readonly string[] }

@@ -35,10 +35,9 @@ export const refusals: readonly Behaviour[] = [
     },
   },
   {
-    title: 'refuses a body over the limit, announced or not',
+    title: 'refuses a body over the limit that does not say so',
     async run({ url }) {
       const body = JSON.stringify({ padding: 'x'.repeat(bodyBytes) })
-      expect((await post(url, body)).status).toBe(413)
       const chunks = new Blob([body]).stream()
       const init = { method: 'POST', body: chunks, duplex: 'half' as const }
       const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
@@ -61,6 +60,23 @@ export const refusals: readonly Behaviour[] = [
       expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST, GET, DELETE'])
       const modern = await fetch(url, { headers: stateless(url).headers })
       expect([modern.status, modern.headers.get('allow')]).toEqual([405, 'POST'])
+    },
+  },
+]
+
+/** How much a request may hold, whoever reads it. */
+export const bounds: readonly Behaviour[] = [
+  {
+    title: 'refuses a body over the limit',
+    async run({ url }) {
+      expect((await post(url, JSON.stringify({ padding: 'x'.repeat(bodyBytes) }))).status).toBe(413)
+    },
+  },
+  {
+    title: 'refuses a body that nests too deep',
+    async run({ url }) {
+      const answer = await post(url, `{"jsonrpc":"2.0","more":${'['.repeat(5000)}${']'.repeat(5000)}}`)
+      expect([answer.status, await answer.json()]).toMatchObject([400, { error: { code: -32700 } }])
     },
   },
 ]

@@ -10,14 +10,29 @@ const maxIdChars = 256
  */
 export function parseJson(text: string, options?: { depth?: number }): unknown {
   const depth = options?.depth ?? maxDepth
-  if (opensMore(text, depth) && nestsDeeper(text, depth)) {
-    throw new RpcError(ErrorCode.ParseError, `Parse error: JSON nests deeper than ${depth} levels`)
-  }
+  if (opensMore(text, depth) && nestsDeeper(text, depth)) throw tooDeep(depth)
   try {
     return JSON.parse(text)
   } catch {
     throw new RpcError(ErrorCode.ParseError, 'Parse error: not valid JSON')
   }
+}
+
+/**
+ * Refuses a value that somebody else parsed and that nests deeper than `depth`.
+ * @throws RpcError -32700
+ */
+export function requireDepth(value: unknown, depth: number): void {
+  if (isDeeper(value, depth)) throw tooDeep(depth)
+}
+
+function isDeeper(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return depth === 0 || Object.values(value).some((one) => isDeeper(one, depth - 1))
+}
+
+function tooDeep(depth: number): RpcError {
+  return new RpcError(ErrorCode.ParseError, `Parse error: JSON nests deeper than ${depth} levels`)
 }
 
 /** Whether a text holds more opening brackets than it may nest: seldom true, and quicker to find out. */

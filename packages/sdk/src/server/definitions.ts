@@ -69,7 +69,8 @@ export class ToolError extends Error {
 
 /** Without an output schema: text, content, or a `Reply`. With one: the value itself, or a `Reply`. */
 export type ToolReturn<Out extends SchemaOrNone, L extends Literal = Literal> =
-  | ((Out extends undefined ? string | ContentBlock | ContentBlock[] | undefined : InputOf<Out>) & Hint<L>)
+  | (Out extends undefined ? string | undefined : never)
+  | ((Out extends undefined ? ContentBlock | ContentBlock[] : InputOf<Out>) & Hint<L>)
   // biome-ignore lint/suspicious/noConfusingVoidType: a handler that returns nothing has this type
   | (Out extends undefined ? void : never)
   | Reply<Out extends undefined ? unknown : InputOf<Out>>

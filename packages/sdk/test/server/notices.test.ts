@@ -44,7 +44,9 @@ async function told(
 }
 
 const values = (sent: ServerNotification[]) =>
-  sent.map(({ params }) => ('progress' in params ? params.progress : undefined))
+  sent.map(({ params }) =>
+    'progress' in params && typeof params.progress === 'number' ? params.progress : undefined,
+  )
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 describe('progress', () => {

@@ -185,6 +185,21 @@ describe('types of a definition', () => {
     prompt({ input: z.object({ n: z.coerce.number() }), run: ({ n }) => expectTypeOf(n).toBeNumber() && '' })
   })
 
+  it('may return one of several texts, at once or later, and content without saying its type twice', () => {
+    const lucky = Math.random() > 0.5
+    tool({ run: () => (lucky ? 'done' : 'kept') })
+    tool({ run: async () => (lucky ? 'done' : 'kept') })
+    tool({
+      run: async (_, ctx) => (await ctx.elicitUrl({ message: 'Go', url: 'https://example.com' })).action,
+    })
+    tool({ run: async () => ({ type: 'text', text: 'done' }) })
+    tool({ output: z.object({ size: z.enum(['s', 'm']) }), run: async () => ({ size: lucky ? 's' : 'm' }) })
+    // @ts-expect-error a number is no content
+    tool({ run: async () => 5 })
+    // @ts-expect-error there is no such size
+    tool({ output: z.object({ size: z.enum(['s', 'm']) }), run: async () => ({ size: 'xl' }) })
+  })
+
   it('give answers as the question asks', () => {
     tool({
       run: async (_, ctx) => {

@@ -3,7 +3,7 @@ import { serveHttp } from '@jackfield/sdk/http'
 import { telemetry } from '@jackfield/sdk/telemetry'
 import { memory } from '@jackfield/sdk/testing'
 import type { Attributes, Histogram, Meter } from '@opentelemetry/api'
-import { createNoopMeter, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { context, createNoopMeter, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { build } from 'esbuild'
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { createShop } from './shop.ts'
@@ -147,6 +147,30 @@ describe('what is recorded', () => {
       expect(served?.parent).toBeUndefined()
     },
   )
+})
+
+it('no more is taken from a peer than fits a header: long baggage is not read', async () => {
+  const plain = await connect(memory(createShop()))
+  onTestFinished(() => plain.close())
+  const bags = ['tenant=acme', ...['a', 'b', 'c'].map((name) => `${name}=${'x'.repeat(3000)}`)]
+  const tenant = async (baggage: string): Promise<unknown> =>
+    (await plain.call('baggage', {}, { meta: { baggage } })).content
+  expect(await tenant(bags.slice(0, 2).join(','))).toEqual([{ type: 'text', text: 'acme' }])
+  expect(await tenant(bags.join(','))).toEqual([{ type: 'text', text: 'none' }])
+})
+
+it('a call and its questions belong together where nothing keeps track of contexts, as in browsers', async () => {
+  context.disable()
+  onTestFinished(startTracing)
+  const onElicit = (): { action: 'decline' } => ({ action: 'decline' })
+  const client = await open({}, { onElicit, revisions: ['2026-07-28'] })
+  takeSpans()
+  await client.call('refund', { order: 'A1' })
+  const spans = takeSpans()
+  const call = spans.find(({ kind, name }) => kind === SpanKind.CLIENT && name === 'tools/call refund')
+  const others = spans.filter((span) => span !== call)
+  expect(others).toHaveLength(3)
+  expect(others.map(({ parent }) => parent)).toEqual(others.map(() => call?.id))
 })
 
 describe('durations', () => {

@@ -1,10 +1,11 @@
 import { propagation } from '@opentelemetry/api'
+import { z } from 'zod'
 import { defineServer, RpcError, type Server, ToolError, tool } from '../../src/index.ts'
 import { telemetry } from '../../src/telemetry/index.ts'
 import { takeSpans, within } from './tracing.ts'
 
 const order = { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] } as const
-const ok = { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] } as const
+const ok = z.object({ ok: z.boolean() })
 
 /** A server that is traced, with tools that end in every way. */
 export function createShop(options: Parameters<typeof telemetry>[0] = {}): Server {

@@ -8,7 +8,7 @@ const scripts = {
   'Chinese, Japanese and Korean': '你好，世界。こんにちは世界。안녕하세요 세계',
   'emoji of several code points': '👩‍👩‍👧‍👦 🏳️‍🌈 👍🏽 🇳🇴',
   'line ends of every kind': 'a\nb\r\nc\rd\u2028e\u2029f\u0085g',
-  'quotes, backslashes and control characters': '"\\"\'\\\\ \t \b \f \u0001 \u007f </script> ${x}',
+  'quotes, backslashes and control characters': '"\\"\'\\\\ \t \b \f \u0001 \u007f </script> %s',
   'text that looks like the wire': 'data: {"jsonrpc":"2.0"}\n\nevent: message\nid: 1\n\n',
 } as const
 

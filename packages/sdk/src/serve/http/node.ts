@@ -45,12 +45,12 @@ export class NodeRequest implements HttpRequest {
 
   read(maxBytes: number, onBody: (body: Body) => void): void {
     const request = this.#request
-    if (request.readableEnded) {
-      onBody(parsedBody(request))
-      return
-    }
     if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
       onBody({ type: 'too large' })
+      return
+    }
+    if (request.readableEnded) {
+      onBody(parsedBody(request))
       return
     }
     const chunks: Uint8Array[] = []

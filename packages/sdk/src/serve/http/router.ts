@@ -1,7 +1,7 @@
 import { type Caller, nobody } from '../../core/exchange.ts'
 import { ErrorCode, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonRpcRequest } from '../../jsonrpc/message.ts'
-import { classify, parseJson } from '../../jsonrpc/parse.ts'
+import { classify, parseJson, requireDepth } from '../../jsonrpc/parse.ts'
 import { isModern } from '../../protocol/client-meta.ts'
 import { revisionOf } from '../../protocol/revisions.ts'
 import { failure } from '../message.ts'
@@ -178,6 +178,7 @@ export class Router {
       case 'bytes':
         return parseJson(decode(body.bytes), { depth: this.#core.bounds.jsonDepth })
       case 'value':
+        requireDepth(body.value, this.#core.bounds.jsonDepth)
         return body.value
       case 'consumed':
         throw new Error(

@@ -1,20 +1,21 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Tap } from './tap.ts'
 
-const program = fileURLToPath(new URL('./relay-program.ts', import.meta.url))
+const preload = new URL('./preload.ts', import.meta.url)
 
-/** A program that runs another one and writes down what is said to it and by it. */
-export class Relay {
-  readonly #folder = mkdtempSync(join(tmpdir(), 'jackfield-relay-'))
+/** What is said to a program and by it on its standard streams. */
+export class Lines {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'jackfield-lines-'))
   readonly #file = join(this.#folder, 'lines')
   #read = 0
 
-  /** What to start instead. */
-  around(command: string, args: readonly string[]): { command: string; args: string[] } {
-    return { command: process.execPath, args: [program, this.#file, command, ...args] }
+  /** Arguments for `node` that have the program write down its lines. */
+  around(args: readonly string[]): string[] {
+    const url = new URL(preload)
+    url.search = encodeURIComponent(this.#file)
+    return ['--import', url.href, ...args]
   }
 
   /** Shows the tap what was written down since the last time. */

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import type { Server as HttpServer } from 'node:http'
+import { defineServer, tool } from '@jackfield/sdk'
+import { connect, type Fetch, http } from '@jackfield/sdk/client'
+import { z } from 'zod'
+
+// What every example beside this one serves, and how each proves that it works.
+
+/** A server with a tool that tells how far it is and asks before it acts. */
+export const server = defineServer({
+  name: 'shop',
+  version: '1.0.0',
+  tools: {
+    refund: tool({
+      description: 'Refund an order',
+      input: z.object({ order: z.string() }),
+      async run({ order }, ctx) {
+        ctx.progress(1, 2, 'order found')
+        const sure = await ctx.elicit({ message: `Refund ${order}?`, schema: z.object({ ok: z.boolean() }) })
+        return sure.action === 'accept' && sure.content.ok ? `Refunded ${order}.` : 'Nothing was refunded.'
+      },
+    }),
+  },
+})
+
+/** Seals what clients carry between two requests. Take yours from where you keep secrets, the same on every node. */
+export const keys: readonly Uint8Array[] = [crypto.getRandomValues(new Uint8Array(32))]
+
+/** Calls the tool on both eras. */
+export async function check(url: string, fetch?: Fetch): Promise<void> {
+  for (const revision of ['2026-07-28', '2025-11-25'] as const) {
+    const client = await connect(http(url, fetch && { fetch }), {
+      revisions: [revision],
+      onElicit: () => ({ action: 'accept', content: { ok: true } }),
+    })
+    const heard: (string | undefined)[] = []
+    const { content } = await client.call(
+      'refund',
+      { order: '42' },
+      { onProgress: ({ message }) => heard.push(message) },
+    )
+    assert.deepEqual(content, [{ type: 'text', text: 'Refunded 42.' }])
+    assert.ok(heard.includes('order found'))
+    await client.close()
+    console.log(`${revision}: Refunded 42.`)
+  }
+}
+
+/** The same for a server that listens; ends it afterwards. */
+export async function checkListening(listening: HttpServer, path: string): Promise<void> {
+  const address = listening.address()
+  assert.ok(typeof address === 'object' && address !== null)
+  await check(`http://127.0.0.1:${address.port}${path}`)
+  listening.close()
+  listening.closeAllConnections()
+}
