@@ -86,3 +86,12 @@ export class LineReader {
     return all
   }
 }
+
+/**
+ * The JSON text of a message as one line for whoever reads it: U+2028 and U+2029, which JSON allows as they are, end a
+ * line for some readers (Node's `readline` among them), so they are written as escapes.
+ */
+export function asLine(json: string): string {
+  if (!json.includes('\u2028') && !json.includes('\u2029')) return json
+  return json.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
+}

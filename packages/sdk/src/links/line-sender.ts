@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream'
 import { McpError } from '../jsonrpc/error.ts'
+import { asLine } from '../jsonrpc/lines.ts'
 
 /** Sends lines to a server that may not be reading, and refuses more than may wait. */
 export class LineSender {
@@ -17,7 +18,8 @@ export class LineSender {
   /** Settles when the line was handed over. Rejects with an McpError where it cannot be. */
   send(text: string): Promise<void> {
     if (this.#over !== undefined) return Promise.reject(this.#over)
-    const bytes = Buffer.byteLength(text) + 1
+    const line = asLine(text)
+    const bytes = Buffer.byteLength(line) + 1
     if (this.#queued > 0 && this.#queued + bytes > this.#maxQueued) {
       return Promise.reject(
         new McpError(
@@ -29,7 +31,7 @@ export class LineSender {
     this.#queued += bytes
     return new Promise((resolve, reject) => {
       this.#unsent.add(reject)
-      this.#output.write(`${text}\n`, (error) => {
+      this.#output.write(`${line}\n`, (error) => {
         this.#queued -= bytes
         // A failed write is settled with the reason of the loss, which is known a moment later.
         if (error) return

@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream'
+import { asLine } from '../jsonrpc/lines.ts'
 import type { Bounds } from './bounds.ts'
 
 /** Writes lines to a stream that may be slower than what it is given. */
@@ -26,8 +27,9 @@ export class LineWriter {
   /** Writes one line. A droppable one is left out while the reader is behind. */
   line(text: string, droppable: boolean): void {
     if (this.#over || (droppable && this.#drained !== undefined)) return
-    this.#written += text.length
-    this.#write(`${text}\n`)
+    const line = asLine(text)
+    this.#written += line.length
+    this.#write(`${line}\n`)
     if (this.#output.writableLength > this.#bounds.streamQueueBytes) this.#drained ??= this.#catchUp()
   }
 

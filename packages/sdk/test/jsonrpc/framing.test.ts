@@ -1,6 +1,8 @@
+import { createInterface } from 'node:readline'
+import { Readable } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { LineReader } from '../../src/jsonrpc/lines.ts'
+import { asLine, LineReader } from '../../src/jsonrpc/lines.ts'
 import { classify, parseJson } from '../../src/jsonrpc/parse.ts'
 import { Pending } from '../../src/jsonrpc/pending.ts'
 import { EventReader, encodeEvent, keepAlive, type ServerSentEvent } from '../../src/jsonrpc/sse.ts'
@@ -171,5 +173,16 @@ describe('pending requests', () => {
     pending.fail(new Error('gone'))
     for (const answer of answers) await expect(answer).rejects.toThrow('gone')
     expect(pending.size).toBe(0)
+  })
+})
+
+describe('a message as a line', () => {
+  it('is one line for readers that end lines at more than a newline, and the same message', async () => {
+    const message = { text: 'a\u2028b\u2029c\r\nd\u0085e' }
+    const line = asLine(JSON.stringify(message))
+    const lines: string[] = []
+    for await (const one of createInterface({ input: Readable.from([`${line}\n`]) })) lines.push(one)
+    expect(lines).toEqual([line])
+    expect(JSON.parse(line)).toEqual(message)
   })
 })
