@@ -15,11 +15,12 @@ export interface Finished {
 /** Runs a command of the workspace from its root; past the limit, it and its children are ended. */
 export function run(
   command: readonly string[],
-  options: { limitMs: number; cwd?: string },
+  options: { limitMs: number; cwd?: string; env?: Readonly<Record<string, string>> },
 ): Promise<Finished> {
   const [program = '', ...args] = command
   const env = {
     ...process.env,
+    ...options.env,
     PATH: `${join(root, 'node_modules', '.bin')}${delimiter}${process.env['PATH'] ?? ''}`,
   }
   const windows = process.platform === 'win32'

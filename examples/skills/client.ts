@@ -1,18 +1,25 @@
+import { deepEqual, match, rejects } from 'node:assert/strict'
 import { connect } from '@jackfield/sdk/client'
 import { skillsClient } from '@jackfield/sdk/client/skills'
 import { stdio } from '@jackfield/sdk/client/stdio'
 
 const skills = skillsClient({ onInvalid: (why) => console.error(`Left out: ${why}`) })
-await using handbook = await connect(stdio({ command: 'node', args: ['examples/skills/server.ts'] }), {
+const handbook = await connect(stdio({ command: 'node', args: ['examples/skills/server.ts'] }), {
   extensions: [skills],
 })
-const listed = await skills.list(handbook)
-for (const { uri, frontmatter } of listed) console.log(uri, '-', frontmatter.description)
+const [notes, onCall] = await skills.list(handbook)
+if (notes === undefined || onCall === undefined) throw new Error('The handbook has two skills')
+deepEqual([notes.frontmatter.name, onCall.frontmatter.name], ['release-notes', 'on-call'])
 
-const notes = listed.find(({ frontmatter }) => frontmatter.name === 'release-notes')
-if (notes !== undefined) {
-  // Everything is checked against the entry: digest, size and frontmatter. What comes is still a server's text.
-  const loaded = await skills.load(handbook, notes)
-  console.log(loaded.text)
-  console.log((await loaded.read('templates/notes.md')).text)
-}
+// Nothing was read until now. What comes is held to the entry: digest, size and frontmatter.
+const loaded = await skills.load(handbook, notes)
+match(loaded.text, /templates\/notes\.md/)
+const { text } = await loaded.read('templates/notes.md')
+match(text ?? '', /What is new/)
+
+// Nobody can tell whether generated content is what somebody approved, so it takes a decision to load it.
+await rejects(skills.load(handbook, onCall), { code: 'UNVERIFIED' })
+const taken = await skills.load(handbook, onCall, { acceptUnverifiableContent: true })
+match(taken.text, /the team of the week/)
+await handbook.close()
+console.log('One skill was verified file by file; the generated one was taken only on purpose.')

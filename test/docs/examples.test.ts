@@ -8,6 +8,11 @@ const examples = readdirSync(folder, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name)
 
+/** Examples of several programs, each with a test of its own. */
+const elsewhere: Readonly<Record<string, string>> = {
+  adapters: 'packages/sdk/test/adapters/examples.test.ts',
+}
+
 /** Where an example begins: what holds its two sides against each other, or its client, which starts the server. */
 function beginning(example: string): string | undefined {
   const names = ['check.ts', 'client.ts', 'main.ts']
@@ -15,16 +20,25 @@ function beginning(example: string): string | undefined {
 }
 
 describe('every example', () => {
-  it.concurrent.each(examples)('%s does what it says', { timeout: 90_000 }, async (example) => {
-    const file = beginning(example)
-    expect(file, 'has a check.ts, client.ts or main.ts').toBeDefined()
-    const { code, output, timedOut } = await run(['node', '--no-warnings', file ?? ''], { limitMs: 80_000 })
-    expect({ code, timedOut, output: code === 0 ? '' : output }).toEqual({
-      code: 0,
-      timedOut: false,
-      output: '',
-    })
-    expect(output.trim()).not.toBe('')
+  it.concurrent.each(examples.filter((name) => !(name in elsewhere)))(
+    '%s does what it says',
+    { timeout: 90_000 },
+    async (example) => {
+      const file = beginning(example)
+      expect(file, 'has a check.ts, client.ts or main.ts').toBeDefined()
+      const { code, output, timedOut } = await run(['node', '--no-warnings', file ?? ''], { limitMs: 80_000 })
+      expect({ code, timedOut, output: code === 0 ? '' : output }).toEqual({
+        code: 0,
+        timedOut: false,
+        output: '',
+      })
+      expect(output.trim()).not.toBe('')
+    },
+  )
+
+  it.each(Object.entries(elsewhere))('%s is run by %s', (example, file) => {
+    expect(examples).toContain(example)
+    expect(readFileSync(join(root, file), 'utf8')).toContain(`examples/${example}/`)
   })
 
   it('stands in the list of examples', () => {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, relative } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -8,12 +8,18 @@ import { root } from '../../scripts/run.ts'
 import { type Block, blocksIn, pagesIn } from './snippets.ts'
 
 const blocks = pagesIn(root).flatMap((page) => blocksIn(page, root))
+/** Files that pages show as they are. They are compiled where they stand. */
+const shown = globSync('examples/**/*.ts', { cwd: root }).map((file) =>
+  readFileSync(join(root, file), 'utf8'),
+)
 const tsc = join(createRequire(import.meta.url).resolve('typescript/package.json'), '../bin/tsc')
 
 /** Blocks that make one module together. */
 function modules(): Block[][] {
   const all: Block[][] = []
-  for (const block of blocks.filter(({ language }) => language === 'ts')) {
+  for (const block of blocks.filter(
+    ({ language, code }) => language === 'ts' && !shown.includes(`${code}\n`),
+  )) {
     const last = all.at(-1)
     if (block.continues && last?.[0]?.page === block.page) last.push(block)
     else all.push([block])
@@ -47,6 +53,8 @@ describe('the code in every page', () => {
       return { file, page: module[0]?.page }
     })
     expect(files.length).toBeGreaterThan(20)
+    // What stands beside the reader's own files.
+    cpSync(new URL('surroundings/', import.meta.url), desk, { recursive: true })
     writeConfig(desk)
     const output = await compile(desk)
     const faults = output

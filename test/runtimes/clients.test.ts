@@ -66,7 +66,7 @@ beforeAll(async () => {
         : ['text/html', '<!doctype html><script type="module" src="/client.js"></script>']
     response.writeHead(200, { 'Content-Type': `${type}; charset=utf-8` }).end(body)
   })
-  const app = nodeApp({ allowedOrigins: [page], limits: { keepAliveMs: 200 } })
+  const app = nodeApp({ allowedOrigins: [page], limits: { keepAliveMs: 100 } })
   const server = await listen((request, response) => {
     if (request.url === '/elsewhere') leadAway(request, response)
     else app(request, response)

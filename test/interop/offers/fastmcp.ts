@@ -7,6 +7,8 @@ import { fixture, fixtureWithout } from './fixture.ts'
  */
 export const fastmcp: Offer = fixtureWithout(
   [
+    'mirrored',
+    'explicit',
     'meta',
     'pages',
     'visitFirst',

@@ -83,6 +83,7 @@ export const fixture = {
   log: { call: { tool: 'log' }, entries: logged, filters: true },
   wait: { tool: 'wait', told: 'waits', stops: true },
   slow: { tool: 'slow' },
+  mirrored: { tool: 'region', said: (region: string) => `Region: ${region}` },
   resources: {
     uris: ['fixture://text', 'fixture://pixel', 'fixture://two', 'fixture://watched'],
     reads: [
@@ -212,6 +213,7 @@ export const fixture = {
     properties: choicesForm.properties,
     outcome: json({ action: 'accept', content: tea }),
   },
+  explicit: { call: { tool: 'ask_explicit' }, accept: { name: 'Ada' }, text: 'Ada, three cups' },
   twice: { call: { tool: 'ask_twice' } },
   together: { call: { tool: 'ask_together' } },
   visit: { call: { tool: 'ask_visit' }, url: visitUrl, outcome: (action: string) => json({ action }) },

@@ -7,6 +7,8 @@ import { fixture, fixtureWithout } from './fixture.ts'
  */
 export const mcpLite: Offer = fixtureWithout(
   [
+    'mirrored',
+    'explicit',
     'instructions',
     'log',
     'subscribe',

@@ -2,7 +2,7 @@ import type { Offer } from '../suite/offer.ts'
 import { fixtureWithout } from './fixture.ts'
 
 /** `@modelcontextprotocol/server` 2 with sessions. Its high-level server gives lists whole. */
-export const officialV2: Offer = fixtureWithout(['pages'])
+export const officialV2: Offer = fixtureWithout(['pages', 'explicit'])
 
 /** The same at 2026-07-28, where a question that cannot be put is an error. */
 export const officialV2Modern: Offer = {
@@ -14,6 +14,7 @@ export const officialV2Modern: Offer = {
 export const officialV2Stateless: Offer = fixtureWithout(
   [
     'pages',
+    'explicit',
     'log',
     'subscribe',
     'form',

@@ -16,7 +16,17 @@ const tea = {
  * sampling, cannot take a tool away, and has no resumption. Its forms come from Standard Schemas.
  */
 const common: Offer = fixtureWithout(
-  ['meta', 'letGo', 'forgetSessions', 'visitFirst', 'visitOver', 'together', 'modelTools'],
+  [
+    'mirrored',
+    'explicit',
+    'meta',
+    'letGo',
+    'forgetSessions',
+    'visitFirst',
+    'visitOver',
+    'together',
+    'modelTools',
+  ],
   {
     contents: fixture.contents.filter(({ call }) => call.tool !== 'annotated'),
     throws: { call: { tool: 'throws' }, refusal: { as: 'error' } },

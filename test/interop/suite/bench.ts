@@ -51,6 +51,13 @@ export class Bench {
     return opened.guest
   }
 
+  /** What is known of the messages of a connection. */
+  tapOf(guest: Guest): Tap {
+    const opened = this.#opened.find((one) => one.guest === guest)
+    if (opened === undefined) throw new Error('No connection of this bench')
+    return opened.tap
+  }
+
   /** Why no connection comes about where only this revision is allowed. */
   async refusalOf(revision: ProtocolVersion): Promise<unknown> {
     try {
@@ -74,7 +81,7 @@ export class Bench {
   async close(): Promise<Fault[]> {
     await Promise.all(this.#opened.map(({ guest }) => guest.close().catch(() => {})))
     const faults = this.#faults()
-    for (const { lines } of this.#opened) lines?.remove()
+    for (const { lines } of this.#opened.splice(0)) lines?.remove()
     return faults
   }
 

@@ -1,6 +1,15 @@
 import type { ProtocolVersion } from '@jackfield/sdk'
 import { nullId } from '../tap/check.ts'
 
+/** Something a peer does otherwise than the specification says, in a way no schema shows. */
+export interface Habit {
+  readonly peer: string
+  /** The method it is about. */
+  readonly method: string
+  /** What it does; the offers in `offers/` hold it to that. */
+  readonly what: string
+}
+
 /** Something a peer sends that the official schema of the revision it agreed to does not allow. */
 export interface Deviation {
   readonly peers: readonly string[]
@@ -24,4 +33,62 @@ export const deviations: readonly Deviation[] = [
     method: 'unasked',
     what: nullId,
   },
+]
+
+export const habits: readonly Habit[] = [
+  {
+    peer: 'official server v1',
+    method: 'tools/call',
+    what: 'tells of an unknown tool in a result with `isError` instead of error -32602',
+  },
+  {
+    peer: 'server-everything',
+    method: 'tools/call',
+    what: 'the same, being built on it',
+  },
+  {
+    peer: 'server-filesystem',
+    method: 'tools/call',
+    what: 'the same, being built on it',
+  },
+  {
+    peer: 'official client v2',
+    method: 'notifications/progress',
+    what: 'drops notices of progress that arrive together with the answer',
+  },
+  {
+    peer: 'tmcp',
+    method: 'tools/call',
+    what: 'tells of an unknown tool in a result with `isError`, and of a handler that threw in an error',
+  },
+  { peer: 'tmcp', method: 'tools/list', what: 'answers an invalid cursor with an empty page' },
+  { peer: 'tmcp', method: 'tools/call', what: 'drops annotations of content' },
+  {
+    peer: 'tmcp',
+    method: 'notifications/cancelled',
+    what: 'over stdio stops no handler; in a session over stdio it serves one request after the other',
+  },
+  {
+    peer: 'mcp-lite',
+    method: 'initialize',
+    what: 'answers a revision it does not know with its oldest, 2025-03-26, not with its newest, 2025-06-18',
+  },
+  {
+    peer: 'mcp-lite',
+    method: 'notifications/tools/list_changed',
+    what: 'declares it and the same of prompts and resources, but at 2025-03-26 refuses the stream they would come on when the request names that revision',
+  },
+  { peer: 'mcp-lite', method: 'tools/call', what: 'refuses an unknown tool with error -32601' },
+  { peer: 'mcp-lite', method: 'resources/read', what: 'refuses an unknown resource with error -32601' },
+  { peer: 'mcp-lite', method: 'elicitation/create', what: 'leaves out the length a field asks for' },
+  { peer: 'mcp-lite', method: 'notifications/cancelled', what: 'stops no handler' },
+  { peer: 'fastmcp', method: 'logging/setLevel', what: 'sends log messages of every level all the same' },
+  { peer: 'fastmcp', method: 'tools/call', what: 'refuses an unknown tool with error -32601' },
+  { peer: 'fastmcp', method: 'resources/read', what: 'refuses an unknown resource with error -32601' },
+  {
+    peer: 'fastmcp',
+    method: 'prompts/get',
+    what: 'refuses an unknown prompt with error -32601, and a missing argument with -32600',
+  },
+  { peer: 'fastmcp', method: 'tools/call', what: 'refuses content with annotations' },
 ]

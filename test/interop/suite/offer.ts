@@ -54,6 +54,8 @@ export interface Offer {
   wait?: { tool: string; told: string; stops: boolean }
   /** A tool that answers with `text` after `ms`. */
   slow?: { tool: string }
+  /** A tool whose argument `region` is mirrored into a header where the transport has any. */
+  mirrored?: { tool: string; said(region: string): string }
   resources?: {
     uris: readonly string[]
     /** One case for each. */
@@ -108,6 +110,8 @@ export interface Offer {
     properties: object
     outcome: object
   }
+  /** A question in the explicit form, with state that goes to the client and back. */
+  explicit?: { call: Call; accept: Record<string, string>; text: string }
   /** Several questions, one after the other. */
   twice?: { call: Call }
   /** A person, a model and folders asked in one turn. */
@@ -145,8 +149,8 @@ export const nothing: Offer = { capabilities: [], tools: [], contents: [], compl
 type Feature = { [K in keyof Offer]-?: undefined extends Offer[K] ? K : never }[keyof Offer]
 
 const since: [ProtocolVersion, readonly Feature[]][] = [
-  ['2025-06-18', ['structured', 'form', 'twice', 'together', 'cannotAsk', 'promptAsks']],
-  ['2025-11-25', ['choices', 'visit', 'visitFirst', 'visitOver', 'modelTools']],
+  ['2025-06-18', ['structured', 'form', 'explicit', 'twice', 'together', 'cannotAsk', 'promptAsks']],
+  ['2025-11-25', ['choices', 'visit', 'visitFirst', 'visitOver', 'modelTools', 'letGo']],
 ]
 
 const until: [ProtocolVersion, readonly Feature[]][] = [

@@ -55,7 +55,7 @@ function deviationsOf({ guest, server, revision, transport, how }: Pair): Deviat
 
 /** Runs every case of a pair, and holds every message that crosses to the official schema. */
 export function describePair(pair: Pair): void {
-  const { guest, ourServer, revision } = pair
+  const { guest, ourServer } = pair
   const cases = casesOf(pair)
   describe(nameOf(pair), () => {
     let running: Running | undefined

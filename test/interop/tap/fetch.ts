@@ -6,6 +6,7 @@ type Fetch = (url: string | URL | Request, init?: RequestInit) => Promise<Respon
 export function tappedFetch(tap: Tap): Fetch {
   return async (url, init) => {
     if (typeof init?.body === 'string') tap.text('client', init.body)
+    if (new Headers(init?.headers).has('last-event-id')) tap.resumed++
     const response = await fetch(url, init)
     const { body } = response
     const type = response.headers.get('content-type') ?? ''

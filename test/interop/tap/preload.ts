@@ -1,10 +1,14 @@
 import { appendFileSync } from 'node:fs'
+import { enableCompileCache } from 'node:module'
 import process from 'node:process'
 
 /**
  * Loaded into a server before its program (`node --import preload.ts?<file>`): writes every line that reaches its
  * standard input or leaves its standard output to a file, and changes nothing.
  */
+// The same few programs are started again and again.
+enableCompileCache()
+
 const file = decodeURIComponent(new URL(import.meta.url).search.slice(1))
 
 function writer(from: 'client' | 'server'): (chunk: unknown) => void {

@@ -14,6 +14,10 @@ export interface Tapped {
 export class Tap {
   #kept: Tapped[] = []
   readonly #methods: Record<Side, Map<unknown, string>> = { client: new Map(), server: new Map() }
+  /** How often each method was sent by the client. */
+  readonly asked = new Map<string, number>()
+  /** How often the client asked for the rest of a stream. */
+  resumed = 0
   /** Text that is no JSON, by who sent it. */
   readonly garbage: { from: Side; text: string }[] = []
 
@@ -37,6 +41,8 @@ export class Tap {
   #answered(from: Side, message: unknown): string | undefined {
     if (!isRecord(message)) return undefined
     if (typeof message['method'] === 'string') {
+      const { method } = message
+      if (from === 'client') this.asked.set(method, (this.asked.get(method) ?? 0) + 1)
       if ('id' in message) this.#methods[from].set(message['id'], message['method'])
       return undefined
     }

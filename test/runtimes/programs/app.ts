@@ -96,7 +96,7 @@ export function makeServer(): Server {
 const defaults: HttpOptions = {
   keys,
   allowedOrigins: [pageOrigin],
-  limits: { messageBytes: bodyBytes, keepAliveMs: 200 },
+  limits: { messageBytes: bodyBytes, keepAliveMs: 100 },
 }
 
 /** A server, mounted. */

@@ -117,7 +117,7 @@ export class Wire {
   }
 
   /** Sends one request and gives its result. Throws an RpcError for an error response. */
-  async exchange(out: Outgoing): Promise<Answered> {
+  exchange(out: Outgoing): Promise<Answered> {
     const span = out.span === undefined ? this.follow(out.method, out.params, out.parent) : undefined
     if (span === undefined) return this.#exchange(out)
     return followed(

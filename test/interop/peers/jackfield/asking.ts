@@ -1,6 +1,8 @@
-import { type Context, prompt, RpcError, type Server, tool } from '@jackfield/sdk'
+import { type Context, inputRequired, prompt, RpcError, type Server, tool } from '@jackfield/sdk'
+import { z } from 'zod'
 import { choicesForm, colorForm, modelRequest, modelTool, nameForm, visitId, visitUrl } from '../contract.ts'
 
+const answered = z.object({ content: z.object({ name: z.string() }) })
 const asName = { message: 'What is your name?', schema: nameForm }
 
 async function said(ctx: Context): Promise<string> {
@@ -19,6 +21,14 @@ export const askingTools = {
   ask_choices: tool({
     run: async (_args, ctx) =>
       JSON.stringify(await ctx.elicit({ message: 'How do you take your tea?', schema: choicesForm })),
+  }),
+  ask_explicit: tool({
+    run(_args, ctx) {
+      const answer = answered.safeParse(ctx.answers['name'])
+      if (answer.success) return `${answer.data.content.name}, ${ctx.state} cups`
+      const params = { message: asName.message, requestedSchema: nameForm }
+      return inputRequired({ requests: { name: { method: 'elicitation/create', params } }, state: 'three' })
+    },
   }),
   ask_twice: tool({
     async run(_args, ctx) {

@@ -95,6 +95,10 @@ const tools = {
       return text
     },
   }),
+  region: tool({
+    input: z.object({ region: z.string().meta({ 'x-mcp-header': 'Region' }) }),
+    run: ({ region }) => `Region: ${region}`,
+  }),
   let_go: tool({
     async run(_args, ctx) {
       ctx.detach()

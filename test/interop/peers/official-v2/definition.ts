@@ -91,6 +91,8 @@ function registerTools(mcp: McpServer): void {
     },
     ({ a, b }) => say(String(a + b)),
   )
+  const region = z.object({ region: z.string().meta({ 'x-mcp-header': 'Region' }) })
+  mcp.registerTool('region', { inputSchema: region }, ({ region }) => say(`Region: ${region}`))
   mcp.registerTool('meta', none, (_args, { mcpReq }) => ({
     ...say(JSON.stringify(mcpReq._meta)),
     _meta: resultMeta,

@@ -3,7 +3,7 @@ import type { GuestKind, Place } from '../guest.ts'
 import { type Offer, offerAt } from '../offer.ts'
 import type { Case } from './case.ts'
 import { changeCases } from './changes.ts'
-import { meetingCases } from './meeting.ts'
+import { endCases, meetingCases } from './meeting.ts'
 import { modelCases } from './models.ts'
 import { personCases } from './persons.ts'
 import { promptCases } from './prompts.ts'
@@ -38,5 +38,6 @@ export function casesFor(full: Offer, setting: Setting): Case[] {
     ...personCases(offer, setting),
     ...modelCases(offer),
     ...sessionCases(offer, setting),
+    ...endCases(offer, setting),
   ]
 }

@@ -46,7 +46,7 @@ export function meetingCases(offer: Offer, { kind, revision, transport }: Settin
         expect(await calling(right, call)).toMatchObject({ content })
       }),
     ]),
-    ...(kind.ours
+    ...(kind.ours && transport !== 'stdio'
       ? offer.refuses.map((refused) =>
           does(`says so when only ${refused} is allowed, which the server does not speak`, async (bench) => {
             const { failure } = bench.kind
@@ -58,18 +58,6 @@ export function meetingCases(offer: Offer, { kind, revision, transport }: Settin
           }),
         )
       : []),
-    ...given(offer.exit, (exit) => [
-      ...(transport === 'stdio'
-        ? [
-            does('fails open calls when the server process ends', async (bench) => {
-              const guest = await bench.open('nothing')
-              await guest.tools()
-              const failed = await failureOf(bench, calling(guest, exit))
-              expect(failed.kind).toBe('closed')
-            }),
-          ]
-        : []),
-    ]),
     ...given(offer.echo, ({ tool, args, said }) => [
       does('answers twenty calls in a row', async (bench) => {
         const guest = await bench.able()
@@ -78,5 +66,18 @@ export function meetingCases(offer: Offer, { kind, revision, transport }: Settin
         }
       }),
     ]),
+  ]
+}
+
+/** The end of a server's process; what comes after it finds no server. */
+export function endCases({ exit }: Offer, { transport }: Setting): Case[] {
+  if (exit === undefined || transport !== 'stdio') return []
+  return [
+    does('fails open calls when the server process ends, and later ones too', async (bench) => {
+      const guest = await bench.mute()
+      await guest.tools()
+      expect((await failureOf(bench, calling(guest, exit))).kind).toBe('closed')
+      expect((await failureOf(bench, guest.ping())).kind).not.toBe('rpc')
+    }),
   ]
 }

@@ -22,6 +22,12 @@ export function personCases(offer: Offer, _setting: Setting): Case[] {
         expect(result).toMatchObject(outcome)
       }),
     ]),
+    ...given(offer.explicit, ({ call, accept, text }) => [
+      does('brings state back together with its answer', async (bench) => {
+        bench.desk.person = () => ({ action: 'accept', content: accept })
+        expect(textOf(await calling(await bench.able(), call))).toBe(text)
+      }),
+    ]),
     ...given(offer.twice, ({ call }) => [
       does('answers one question after the other', async (bench) => {
         const asked: string[] = []

@@ -115,6 +115,17 @@ export function toolCases(offer: Offer): Case[] {
         }),
       ]),
     ]),
+    ...given(offer.mirrored, ({ tool, said }) => [
+      does('sends arguments that are mirrored into headers, thirty at once', async (bench) => {
+        const guest = await bench.able()
+        // Which argument it is, a client knows from the list.
+        await guest.tools()
+        const plain = Array.from({ length: 25 }, (_, at) => `region-${at}`)
+        const regions = [...plain, 'Ærø, Bodø', '北欧', ' padded ', '=?base64?no?=', '']
+        const answers = await Promise.all(regions.map((region) => guest.call(tool, { region })))
+        expect(answers.map(textOf)).toEqual(regions.map(said))
+      }),
+    ]),
     ...given(offer.pages, ({ method, refusesBadCursor }) => [
       does(`gets ${method} page by page, without gaps and repetitions`, async (bench) => {
         const guest = await bench.able()

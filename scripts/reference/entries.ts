@@ -1,0 +1,30 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../run.ts'
+
+/** One way into a package: what is imported, and the source file that says what it gives. */
+export interface Entry {
+  readonly name: string
+  readonly file: string
+}
+
+interface Manifest {
+  name: string
+  exports: Record<string, string | { types?: string }>
+}
+
+/** The packages whose every public name is documented. */
+const folders = ['packages/sdk', 'packages/host']
+
+/** Every way into every documented package, as its `exports` name it. */
+export function entries(): Entry[] {
+  return folders.flatMap((folder) => {
+    const manifest: Manifest = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
+    return Object.entries(manifest.exports).flatMap(([path, to]) => {
+      if (typeof to === 'string' || to.types === undefined) return []
+      const source = to.types.replace('./dist/', 'src/').replace(/\.d\.ts$/, '.ts')
+      const file = join(root, folder, source)
+      return existsSync(file) ? [{ name: path.replace(/^\./, manifest.name), file }] : []
+    })
+  })
+}

@@ -1,0 +1,102 @@
+import {
+  all,
+  type Group,
+  inMatrix,
+  lacks,
+  newest,
+  no,
+  ours,
+  part,
+  probed,
+  ran,
+  source,
+  unknown,
+  yes,
+} from '../feature.ts'
+
+export const asking: Group = {
+  title: 'What a server asks',
+  features: [
+    inMatrix('a form', all(yes(ran('shows a form and sends what was filled in')))),
+    inMatrix('a form that is declined or left', all(yes(ran('has its decline understood')))),
+    inMatrix(
+      'a URL to visit',
+      all(yes(ran('is asked to visit a URL, with the answer accept')), { lite: no(lacks('elicitationId')) }),
+    ),
+    inMatrix('sampling', all(yes(ran('lends its model, which sees what the server asks for')))),
+    inMatrix('sampling with tools', {
+      v2: yes(ran('lends its model with tools')),
+      v1: yes(ran('lends its model with tools')),
+      fastmcp: unknown,
+      lite: no(lacks('tool_use')),
+    }),
+    inMatrix('roots', all(yes(ran('opens its folders')), { lite: no(lacks('roots/list"')) })),
+    inMatrix(
+      'several questions in one call, with effects that happen once',
+      all(yes(ran('answers one question after the other')), {
+        v2: part('effects are the handler’s care', ran('answers one question after the other')),
+      }),
+    ),
+    inMatrix('a client that cannot be asked', all(yes(ran('is not asked what it cannot answer')))),
+    {
+      title: 'one straight handler asks with `await` on both eras',
+      ours: ours(
+        'packages/sdk/test/asking/both-eras.test.ts > asks its questions, takes its steps once and tells its progress once',
+        'packages/sdk/test/core/asking.test.ts > parks an unanswered question instead of throwing, so that no catch falls through',
+      ),
+      peers: newest(
+        no(
+          source('Server-to-client requests are not available on protocol revision'),
+          '`await` throws on 2026-07-28',
+        ),
+      ),
+    },
+    {
+      title: 'the explicit form, on both eras',
+      ours: ours('packages/sdk/test/asking/both-eras.test.ts > may use the explicit form'),
+      peers: newest(yes(source('_legacyInputRequiredShim'))),
+    },
+    {
+      title: 'effects run once and are remembered over the rounds',
+      since: '2026-07-28',
+      ours: ours(
+        'packages/sdk/test/core/asking.test.ts > runs a step once in the life of a request and waits for a running one before it closes the round',
+      ),
+      peers: newest(no(lacks('idempotencyKey'))),
+    },
+    {
+      title: 'questions of one turn travel together',
+      since: '2026-07-28',
+      ours: ours('packages/sdk/test/core/asking.test.ts > sends everything asked in one turn in one round'),
+      peers: newest(yes(ran('answers a person, a model and a list of folders in one turn'))),
+    },
+    {
+      title: 'state is sealed by default: hidden, bound to caller and request, in time',
+      since: '2026-07-28',
+      ours: ours(
+        'packages/sdk/test/core/asking.test.ts > hides what it holds',
+        'packages/sdk/test/core/asking.test.ts > is refused with one and the same message whatever was changed, and the reason stays in the log',
+      ),
+      peers: newest(part('signed, where asked for', source('Create an opt-in HMAC-SHA256 codec'))),
+    },
+    {
+      title: 'state is good once',
+      since: '2026-07-28',
+      ours: ours('packages/sdk/test/core/asking.test.ts > is good once: the same retry sent twice runs once'),
+      peers: newest(unknown),
+    },
+    {
+      title: 'keys are replaced without losing what is open',
+      since: '2026-07-28',
+      ours: ours(
+        'packages/sdk/test/core/asking.test.ts > opens under an older key of the ring, and not for another audience',
+      ),
+      peers: newest(unknown),
+    },
+    {
+      title: 'a test helper finds effects that happen twice',
+      ours: ours('packages/sdk/test/testing/run-twice.test.ts > names what happened twice'),
+      peers: all(no(lacks('runTwice|reenter')), { lite: no(probed('serves 2026-07-28')) }),
+    },
+  ],
+}

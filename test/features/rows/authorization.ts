@@ -1,0 +1,146 @@
+import { all, clients, docs, type Group, lacks, no, ours, part, source, unknown, yes } from '../feature.ts'
+
+const server = 'packages/sdk/test/auth'
+const client = 'packages/sdk/test/client-auth'
+
+export const authorization: Group = {
+  title: 'Authorization',
+  features: [
+    {
+      title: 'server: protected-resource metadata and challenges',
+      since: '2025-03-26',
+      ours: ours(
+        `${server}/metadata.test.ts > the metadata says who may issue tokens, to anybody and to any page`,
+      ),
+      peers: all(yes(source('oauth-protected-resource')), { lite: no(lacks('oauth-protected-resource')) }),
+    },
+    {
+      title: 'server: tokens are verified by the issuer’s keys',
+      ours: ours(`${server}/verifiers.test.ts > finds the keys of an issuer at "%s" in its metadata, once`),
+      peers: {
+        v2: no(source('verifyAccessToken'), 'a verifier of one’s own'),
+        v1: no(source('verifyAccessToken'), 'a verifier of one’s own'),
+        fastmcp: yes(source('JWKSVerifier')),
+        lite: no(lacks('[jJ][wW][kK][sS]')),
+      },
+    },
+    {
+      title: 'server: tokens are looked up (introspection)',
+      ours: ours(`${server}/verifiers.test.ts > asks the authorization server, as a client of its own`),
+      peers: {
+        v2: no(source('verifyAccessToken'), 'a verifier of one’s own'),
+        v1: no(source('verifyAccessToken'), 'a verifier of one’s own'),
+        fastmcp: no(lacks('introspect\\(|introspectToken')),
+        lite: no(lacks('introspect')),
+      },
+    },
+    {
+      title: 'server: a token must be for this server',
+      ours: ours(`${server}/bearer.test.ts > the audience is not looked at only under a long name`),
+      peers: {
+        v2: part('where asked for', source('expectedResource')),
+        v1: part('where asked for', source('expectedResource')),
+        fastmcp: unknown,
+        lite: no(lacks('\\baud\\b')),
+      },
+    },
+    {
+      title: 'server: scopes of single definitions, in lists and calls',
+      ours: ours(`${server}/scopes.test.ts > %s shows what its caller may use`),
+      peers: {
+        v2: part('a challenge for calls', source('scopeChallenge')),
+        v1: no(lacks('scopeChallenge|canAccess')),
+        fastmcp: part('tools, by a function', source('canAccess')),
+        lite: no(lacks('scopeChallenge|canAccess')),
+      },
+    },
+    {
+      title: 'server: tokens bound to a key (DPoP)',
+      ours: ours(`${server}/dpop.test.ts > a bound token with a proof is let in, on both eras`),
+      peers: {
+        v2: no(lacks('dpop\\+jwt', '@modelcontextprotocol/server/dist')),
+        v1: no(lacks('DPoP')),
+        fastmcp: no(lacks('dpop\\+jwt')),
+        lite: no(lacks('DPoP')),
+      },
+    },
+    {
+      title: 'an authorization server',
+      ours: { has: 'no', note: 'any that issues tokens' },
+      peers: {
+        v2: part('a frozen package of its own', docs('server-legacy, in its migration guide')),
+        v1: yes(source('mcpAuthRouter')),
+        fastmcp: part('in front of another one', source('class OAuthProxy')),
+        lite: no(lacks('authorization_endpoint')),
+      },
+    },
+    {
+      title: 'client: login with PKCE, discovery and registration',
+      since: '2025-03-26',
+      ours: ours(
+        `${client}/login.test.ts > asks with PKCE, state, resource and scopes, and gets the call through`,
+      ),
+      peers: clients(yes(source('code_challenge')), yes(source('code_challenge'))),
+    },
+    {
+      title: 'client: a metadata document as client id',
+      since: '2025-11-25',
+      ours: ours(`${client}/login.test.ts > is its metadata document where that is supported`),
+      peers: clients(yes(source('clientMetadataUrl')), yes(source('clientMetadataUrl'))),
+    },
+    {
+      title: 'client: the issuer of an answer is checked (RFC 9207)',
+      ours: ours(`${client}/login.test.ts > is judged by its issuer: %s`),
+      peers: clients(
+        yes(source('validateAuthorizationResponseIssuer')),
+        no(lacks('authorization_response_iss_parameter_supported')),
+      ),
+    },
+    {
+      title: 'client: more scopes when a call needs them',
+      since: '2025-11-25',
+      ours: ours(`${client}/step-up.test.ts > gets them in addition to those there are`),
+      peers: clients(yes(source('insufficient_scope')), yes(source('insufficient_scope'))),
+    },
+    {
+      title: 'client: one renewal for many calls, clients and processes',
+      ours: ours(
+        `${client}/refresh.test.ts > that is over is renewed once for 50 calls at a time, before any is sent`,
+        `${client}/refresh.test.ts > make one refresh between them and no login`,
+      ),
+      peers: clients(unknown, unknown),
+    },
+    {
+      title: 'client: programs without a person (client credentials, private_key_jwt)',
+      ours: ours(`${client}/machine.test.ts > prove themselves with a signing key given as %s`),
+      peers: clients(yes(source('PrivateKeyJwtProvider')), yes(source('PrivateKeyJwtProvider'))),
+    },
+    {
+      title: 'client: enterprise-managed authorization',
+      ours: ours(
+        `${client}/machine.test.ts > exchanges the login at the organisation for a token of the server`,
+      ),
+      peers: clients(yes(source('CrossAppAccessProvider')), no(lacks('id-jag'))),
+    },
+    {
+      title: 'client: workload identity',
+      ours: ours(`${client}/machine.test.ts > gets a token for the word of its platform`),
+      peers: clients(no(lacks('[wW]orkload')), no(lacks('[wW]orkload'))),
+    },
+    {
+      title: 'client: tokens bound to a key (DPoP)',
+      ours: ours(
+        `${client}/interop.test.ts > binds tokens to a key, with a nonce, at an authorization server that others wrote`,
+      ),
+      peers: clients(yes(source('DpopSession')), no(lacks('DPoP'))),
+    },
+    {
+      title: 'client: a loopback listener, encrypted files and the system’s keychain',
+      ours: ours(
+        `${client}/loopback.test.ts > gets a person through a login`,
+        `${client}/stores.test.ts > in the keychain works, or says what is missing`,
+      ),
+      peers: clients(no(lacks('keychain|keyring')), no(lacks('keychain|keyring'))),
+    },
+  ],
+}

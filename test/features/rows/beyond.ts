@@ -1,0 +1,131 @@
+import { all, docs, type Group, lacks, newest, no, ours, part, source, unknown, yes } from '../feature.ts'
+
+const tasks = 'packages/sdk/test/extensions/tasks'
+const compose = 'packages/sdk/test/compose'
+
+export const beyond: Group = {
+  title: 'Extensions, composition and tools',
+  features: [
+    {
+      title: 'an extension is declared, negotiated and refused where it is not',
+      ours: ours(
+        'packages/sdk/test/extensions/negotiation.test.ts > is declared by its identifier with its settings, and spoken where both sides declare it',
+      ),
+      peers: {
+        v2: part('a map in the capabilities', source('extensions')),
+        v1: unknown,
+        fastmcp: unknown,
+        lite: unknown,
+      },
+    },
+    {
+      title: 'tasks: the extension',
+      since: '2026-07-28',
+      ours: ours(`${tasks}/extension.test.ts > is answered at once with the task, flat, and nothing else`),
+      peers: newest(no(lacks('io\\.modelcontextprotocol/tasks'))),
+    },
+    {
+      title: 'tasks: experimental',
+      since: '2025-11-25',
+      until: '2025-11-25',
+      ours: ours(
+        `${tasks}/experimental.test.ts > give the very result of the call, tied to the task, again and again`,
+      ),
+      peers: {
+        v2: no(lacks('InMemoryTaskStore')),
+        v1: yes(source('InMemoryTaskStore')),
+        fastmcp: no(lacks('tasks/get')),
+        lite: no(lacks('tasks/get')),
+      },
+    },
+    {
+      title: 'tasks: another process goes on where one died, and repeats no finished step',
+      since: '2025-11-25',
+      ours: ours(`${tasks}/takeover.test.ts > goes on in another one, which does no finished step again`),
+      peers: {
+        v2: no(lacks('InMemoryTaskStore')),
+        v1: unknown,
+        fastmcp: no(lacks('tasks/get')),
+        lite: no(lacks('tasks/get')),
+      },
+    },
+    {
+      title: 'apps: pages a host shows for results',
+      since: '2025-06-18',
+      ours: ours(
+        'packages/sdk/test/extensions/ui/ui.test.ts > learns which app shows a tool, and who may call it',
+      ),
+      peers: {
+        v2: no(lacks('io\\.modelcontextprotocol/ui'), 'a package of its own, ext-apps'),
+        v1: no(lacks('io\\.modelcontextprotocol/ui'), 'a package of its own, ext-apps'),
+        fastmcp: part('hands `_meta.ui` on', source('MCP ext-apps metadata')),
+        lite: no(lacks('io\\.modelcontextprotocol/ui')),
+      },
+    },
+    {
+      title: 'skills: served, listed, verified',
+      ours: ours(
+        'packages/sdk/test/extensions/skills/server.test.ts > answers in the shapes the official package expects',
+        'packages/sdk/test/extensions/skills/client.test.ts > reads its SKILL.md and nothing else; a file is read when it is asked for',
+      ),
+      peers: {
+        v2: yes(source('io.modelcontextprotocol/skills')),
+        v1: no(lacks('skills/list')),
+        fastmcp: no(lacks('skills/list')),
+        lite: no(lacks('skills/list')),
+      },
+    },
+    {
+      title: 'several servers as one',
+      ours: ours(
+        `${compose}/compose.test.ts > lists tools and prompts under their prefixes, over all pages of all members`,
+      ),
+      peers: {
+        v2: no(lacks('\\bcompose\\(|\\bmount\\(')),
+        v1: no(lacks('\\bcompose\\(|\\bmount\\(')),
+        fastmcp: no(lacks('\\bcompose\\(|\\bmount\\(')),
+        lite: part('of the same process', source('.group()')),
+      },
+    },
+    {
+      title: 'a proxy that joins the eras, with questions passed on',
+      ours: ours(`${compose}/relay.test.ts > asks round after round, and every effect happens once`),
+      peers: {
+        v2: no(lacks('proxyServer')),
+        v1: no(lacks('proxyServer')),
+        fastmcp: part('stdio behind HTTP, by mcp-proxy', source('proxyServer')),
+        lite: no(lacks('proxyServer')),
+      },
+    },
+    {
+      title: 'traces and metrics by OpenTelemetry',
+      ours: ours(
+        'packages/sdk/test/telemetry/trace.test.ts > one trace over %s',
+        'packages/sdk/test/telemetry/recording.test.ts > are measured on both sides in seconds, without names a peer made up',
+      ),
+      peers: all(no(lacks('traceparent')), { v2: part('names of keys', source('TRACEPARENT_META_KEY')) }),
+    },
+    {
+      title: 'a host: many servers, policy, approval, activity log',
+      ours: ours(
+        'packages/host/test/broker/broker.test.ts > asks the person with everything there is to know, and runs after a yes',
+      ),
+      peers: all(no(lacks('createHost\\('))),
+    },
+    {
+      title: 'a command line client and inspector',
+      ours: ours('test/docs/commands.test.ts > $page: $line'),
+      peers: {
+        v2: no(docs('a program of its own, the Inspector')),
+        v1: no(docs('a program of its own, the Inspector')),
+        fastmcp: part('starts others', source('DEV_SERVER_NAME')),
+        lite: no(lacks('process\\.argv')),
+      },
+    },
+    {
+      title: 'a tool that rewrites code of the previous major version',
+      ours: { has: 'no', note: 'there is none' },
+      peers: { v2: yes(docs('@modelcontextprotocol/codemod')), v1: unknown, fastmcp: unknown, lite: unknown },
+    },
+  ],
+}

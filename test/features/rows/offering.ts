@@ -1,0 +1,114 @@
+import { all, type Group, inMatrix, lacks, no, ours, part, ran, source, unknown, yes } from '../feature.ts'
+
+export const offering: Group = {
+  title: 'What a server offers',
+  features: [
+    inMatrix('tools in a list', all(yes(ran('learns what a tool is for and how it behaves')))),
+    inMatrix(
+      'every kind of content',
+      all(yes(ran('gets a link to a resource')), { fastmcp: part('without annotations', ran('gets sound')) }),
+    ),
+    inMatrix('structured results', all(yes(ran('gets a structured result')))),
+    {
+      title: 'a handler’s result is typed by its output schema',
+      since: '2025-06-18',
+      ours: ours(
+        'packages/sdk/test/server/types.test.ts > refuse a result that does not fit the output schema',
+      ),
+      peers: { v2: unknown, v1: unknown, fastmcp: unknown, lite: unknown },
+    },
+    inMatrix(
+      "a tool's own failure, and arguments that do not fit",
+      all(yes(ran("sees a tool's failure as a result")), {
+        fastmcp: part('wrong arguments: an error', ran('is refused the arguments {"a":1} for add')),
+        lite: part('wrong arguments: an error', ran('is refused the arguments {"a":1} for add')),
+      }),
+    ),
+    inMatrix('unknown tools and prompts', {
+      v2: yes(ran('is refused a tool nobody has, and a name every object has')),
+      v1: part('a tool: in a result', ran('is refused a tool nobody has, and a name every object has')),
+      fastmcp: part('-32601', ran('is refused a tool nobody has, and a name every object has')),
+      lite: part('-32601', ran('is refused a tool nobody has, and a name every object has')),
+    }),
+    inMatrix('resources in a list', all(yes(ran('lists resources')))),
+    inMatrix(
+      'resources as text, as bytes, and by a template',
+      all(yes(ran('reads what a template makes of encoded letters'))),
+    ),
+    inMatrix(
+      'a resource that does not exist',
+      all(part('-32601', ran('is refused a resource nobody has')), {
+        v2: yes(ran('is refused a resource nobody has')),
+        v1: yes(ran('is refused a resource nobody has')),
+      }),
+    ),
+    inMatrix('prompts', all(yes(ran('gets a prompt with all its arguments')))),
+    inMatrix(
+      'completion',
+      all(yes(ran('completes an argument of a prompt')), {
+        lite: no(source('[METHODS.COMPLETION.COMPLETE]: this.handleNotImplemented')),
+      }),
+    ),
+    inMatrix('completion that knows the arguments already chosen', {
+      v2: yes(ran('completes an argument by what was chosen before')),
+      v1: yes(ran('completes an argument by what was chosen before')),
+      fastmcp: no(source('request.params.argument.value,\n              this.#auth')),
+      lite: no(source('[METHODS.COMPLETION.COMPLETE]: this.handleNotImplemented')),
+    }),
+    inMatrix('word of changed lists', all(yes(ran('hears that the tools changed, and lists the new ones')))),
+    inMatrix('word of a changed resource', {
+      v2: part(
+        'on sessions by a handler of one’s own',
+        ran('hears that a watched resource has new contents'),
+      ),
+      v1: part('by a handler of one’s own', ran('hears that a watched resource has new contents')),
+      fastmcp: yes(ran('hears that a watched resource has new contents')),
+      lite: no(source('[METHODS.RESOURCES.SUBSCRIBE]: this.handleNotImplemented')),
+    }),
+    {
+      title: 'schemas of several libraries, and plain JSON Schema',
+      ours: ours(
+        'packages/sdk/test/server/forms.test.ts > valibot and arktype make forms too',
+        'packages/sdk/test/server/tools.test.ts > plain JSON Schema travels untouched',
+      ),
+      peers: {
+        v2: yes(source('fromJsonSchema')),
+        v1: part('zod', lacks('StandardSchemaV1|fromJsonSchema')),
+        fastmcp: yes(source('jsonSchemaAdapter')),
+        lite: yes(source('StandardSchemaV1')),
+      },
+    },
+    {
+      title: 'layers around every request',
+      ours: ours('packages/sdk/test/server/lists.test.ts > middleware wraps every request, outermost first'),
+      peers: {
+        v2: no(lacks('\\bserver\\.use\\(')),
+        v1: no(lacks('\\bserver\\.use\\(')),
+        fastmcp: part('a look at tool calls', source('onToolCall')),
+        lite: yes(source('use(middleware')),
+      },
+    },
+    {
+      title: 'a limit on how often one caller is served',
+      ours: ours(
+        'packages/sdk/test/server/rate-limit.test.ts > refuses calls of a caller beyond the burst, says when to come back, and serves them then',
+      ),
+      peers: {
+        v2: no(lacks('rate-?[lL]imit')),
+        v1: part('of its authorization endpoints', source('express-rate-limit')),
+        fastmcp: no(lacks('rateLimit')),
+        lite: no(lacks('rateLimit')),
+      },
+    },
+    {
+      title: 'a server made of an OpenAPI document',
+      ours: { has: 'no', note: '' },
+      peers: {
+        v2: no(lacks('fromOpenAPI')),
+        v1: no(lacks('fromOpenAPI')),
+        fastmcp: yes(source('fromOpenAPI')),
+        lite: no(lacks('fromOpenAPI')),
+      },
+    },
+  ],
+}

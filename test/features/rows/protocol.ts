@@ -1,0 +1,199 @@
+import {
+  all,
+  clients,
+  type Group,
+  inMatrix,
+  lacks,
+  newest,
+  no,
+  noClient,
+  ours,
+  part,
+  probed,
+  ran,
+  ranAsClient,
+  source,
+  unknown,
+  yes,
+} from '../feature.ts'
+
+const meets = (revision: string) =>
+  ours(
+    `packages/sdk/test/transports/everywhere.test.ts > a client and a server meet at %s`,
+    `packages/sdk/test/serve/duplex.test.ts > ${revision}`,
+  )
+
+export const protocol: Group = {
+  title: 'The protocol itself',
+  features: [
+    {
+      title: 'speaks 2024-11-05',
+      until: '2024-11-05',
+      ours: meets('2024-11-05'),
+      peers: all(yes(probed('speaks 2024-11-05')), { lite: no(probed('speaks 2024-11-05')) }),
+    },
+    {
+      title: 'speaks 2025-03-26',
+      since: '2025-03-26',
+      until: '2025-03-26',
+      ours: meets('2025-03-26'),
+      peers: all(yes(probed('speaks 2025-03-26'))),
+    },
+    {
+      title: 'speaks 2025-06-18',
+      since: '2025-06-18',
+      until: '2025-06-18',
+      ours: meets('2025-06-18'),
+      peers: all(yes(probed('speaks 2025-06-18'))),
+    },
+    {
+      title: 'speaks 2025-11-25',
+      since: '2025-11-25',
+      until: '2025-11-25',
+      ours: meets('2025-11-25'),
+      peers: all(yes(probed('speaks 2025-11-25')), { lite: no(probed('speaks 2025-11-25')) }),
+    },
+    {
+      title: 'speaks 2026-07-28',
+      since: '2026-07-28',
+      ours: ours(
+        'packages/sdk/test/serve/http-modern.test.ts > are answered as one JSON text with a length, without a session',
+      ),
+      peers: all(no(probed('serves 2026-07-28')), {
+        v2: yes(probed('serves 2026-07-28'), 'its client where asked for'),
+      }),
+    },
+    {
+      title: 'members and content a revision lacks are left out for it',
+      ours: ours(
+        'packages/sdk/test/protocol/revisions.test.ts > %s lists a tool with the members it knows',
+        'packages/sdk/test/protocol/revisions.test.ts > says in words what content stood where a revision has no such content',
+      ),
+      peers: all(no(probed('leaves out what the oldest revision it speaks does not know'))),
+    },
+    {
+      title: 'a client finds out which revisions a server speaks',
+      ours: ours(
+        'packages/sdk/test/client/hello.test.ts > of the stateless era is known by its answer to server/discover',
+        'packages/sdk/test/client/hello.test.ts > that is silent on server/discover is legacy after the probe time, in the same process',
+      ),
+      peers: clients(
+        part(
+          'where asked for',
+          source("`mode: 'auto'` — `connect()` probes the server with `server/discover` first"),
+        ),
+        part('among those with sessions', lacks('server/discover')),
+      ),
+    },
+    {
+      title: 'one server value serves all connections and revisions at once',
+      ours: ours(
+        'packages/sdk/test/client/apart.test.ts > gives every one the same lists in the same order, whatever was asked before',
+        'packages/sdk/test/serve/http-modern.test.ts > are kept apart from sessions on the same endpoint',
+      ),
+      peers: {
+        v2: no(source('type McpServerFactory'), 'a server for each request or connection'),
+        v1: no(source('Already connected to a transport'), 'a server for each connection'),
+        fastmcp: part('of one era', probed('serves 2026-07-28')),
+        lite: part('of one era', probed('serves 2026-07-28')),
+      },
+    },
+    inMatrix('introductions', all(yes(ran('learns who the server is')))),
+    inMatrix('ping', all(yes(ran('finds the server alive, again and again')))),
+    inMatrix('pagination', {
+      v2: part('by a handler of one’s own', source('nextCursor')),
+      v1: part(
+        'by a handler of one’s own',
+        ran('gets resources/list page by page, without gaps and repetitions'),
+      ),
+      fastmcp: no(lacks('nextCursor')),
+      lite: no(lacks('nextCursor')),
+    }),
+    inMatrix(
+      'progress',
+      all(yes(ran('hears of progress, in order')), {
+        fastmcp: part('without words', ran('hears of progress, in order')),
+      }),
+    ),
+    inMatrix('log messages at the level asked for', {
+      v2: yes(ran('hears log messages from warning upwards')),
+      v1: yes(ran('hears log messages from warning upwards')),
+      fastmcp: part('every level', ran('hears log messages from debug upwards')),
+      lite: no(lacks('notifications/message')),
+    }),
+    inMatrix(
+      'cancellation',
+      all(yes(ran('gives a call up, and the tool is stopped')), {
+        lite: no(lacks('AbortController|AbortSignal')),
+      }),
+    ),
+    inMatrix(
+      'time limits',
+      clients(
+        yes(ranAsClient('runs out of time, and the tool is stopped')),
+        yes(ranAsClient('runs out of time, and the tool is stopped')),
+      ),
+    ),
+    inMatrix('many calls at once', all(yes(ran('keeps thirty calls at once apart')))),
+    inMatrix('large and unusual text', all(yes(ran('sends and gets line ends of every kind unchanged')))),
+    inMatrix('request metadata', all(yes(ran("sends a request's _meta")), { fastmcp: unknown })),
+    inMatrix('unknown methods', all(yes(probed('answers -32601 to a method nobody has')))),
+    inMatrix('lists and reads that stay fresh', newest(yes(source('cacheScope')))),
+    {
+      title: 'a client keeps answers as long as they are fresh',
+      since: '2026-07-28',
+      ours: ours(
+        'packages/sdk/test/client/client.test.ts > lists and reads are cached as long as the server says, and refreshed or bypassed on demand',
+      ),
+      peers: clients(yes(source('InMemoryResponseCacheStore')), no(lacks('cacheScope'))),
+    },
+    {
+      title: 'arguments that travel as headers',
+      since: '2026-07-28',
+      ours: ours(
+        'packages/sdk/test/serve/http-headers.test.ts > of arguments match the body: %s',
+        'packages/sdk/test/links/http-headers.test.ts > travel where they are given, and only then',
+      ),
+      peers: newest(yes(source('x-mcp-header'))),
+    },
+    {
+      title: 'batches',
+      since: '2025-03-26',
+      until: '2025-03-26',
+      ours: ours(
+        'packages/sdk/test/serve/duplex.test.ts > are served on 2025-03-26 and answered as one array',
+        'packages/sdk/test/serve/http-legacy.test.ts > are answered as one array on 2025-03-26',
+        'packages/sdk/test/client/lifecycle.test.ts > takes a batch of answers on 2025-03-26',
+      ),
+      peers: all(yes(probed('answers a batch of 2025-03-26'))),
+    },
+    {
+      title: 'batches are refused where the revision has none',
+      since: '2025-06-18',
+      ours: ours('packages/sdk/test/serve/duplex.test.ts > are refused on %s'),
+      peers: all(no(probed('refuses a batch of 2025-06-18')), {
+        lite: yes(probed('refuses a batch of 2025-06-18')),
+      }),
+    },
+    {
+      title: 'everything sent is held against the official schema of its revision, in tests',
+      ours: ours(
+        'packages/sdk/test/schema/wire.test.ts > names what is missing from a request',
+        'packages/sdk/test/schema/second-opinion.test.ts > are asked about every message of the core protocol',
+      ),
+      peers: { v2: unknown, v1: unknown, fastmcp: unknown, lite: unknown },
+    },
+    {
+      title: 'a client typed by its server',
+      ours: ours(
+        'packages/sdk/test/client/types.test.ts > knows the tools, their arguments and their results',
+      ),
+      peers: {
+        v2: no(source("callTool(params: CallToolRequest['params']"), 'any name, any arguments'),
+        v1: no(source("callTool(params: CallToolRequest['params']"), 'any name, any arguments'),
+        fastmcp: noClient,
+        lite: noClient,
+      },
+    },
+  ],
+}

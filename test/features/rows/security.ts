@@ -1,0 +1,125 @@
+import {
+  all,
+  clients,
+  type Group,
+  lacks,
+  newest,
+  no,
+  ours,
+  part,
+  probed,
+  source,
+  unknown,
+  yes,
+} from '../feature.ts'
+
+const guarded = 'packages/sdk/test/serve/http-guard.test.ts'
+
+export const security: Group = {
+  title: 'Safe by default',
+  features: [
+    {
+      title: 'a foreign Host is refused (DNS rebinding)',
+      ours: ours(`${guarded} > refuses Host %j for every method and path`),
+      peers: {
+        v2: no(probed('refuses a foreign Host'), 'with its framework apps, or `hostHeaderValidation`'),
+        v1: no(probed('refuses a foreign Host'), 'with `createMcpExpressApp`, or `allowedHosts`'),
+        fastmcp: no(probed('refuses a foreign Host')),
+        lite: no(probed('refuses a foreign Host'), 'with `allowedHosts`'),
+      },
+    },
+    {
+      title: 'a foreign Origin is refused',
+      ours: ours(`${guarded} > refuses Origin %j for every method and path`),
+      peers: {
+        v2: no(probed('refuses a foreign Origin'), 'with its framework apps, or `originValidation`'),
+        v1: no(probed('refuses a foreign Origin'), 'with `allowedOrigins`'),
+        fastmcp: no(probed('refuses a foreign Origin')),
+        lite: no(probed('refuses a foreign Origin'), 'with `allowedOrigins`'),
+      },
+    },
+    {
+      title: 'a body of 8 MiB is refused',
+      ours: ours(`${guarded} > a body over the limit is refused with 413, announced or not`),
+      peers: all(yes(probed('refuses a body of 8 MiB')), { lite: no(probed('refuses a body of 8 MiB')) }),
+    },
+    {
+      title: 'what a handler threw stays on the server',
+      ours: ours('packages/sdk/test/server/tools.test.ts > %s: the reason stays on the server'),
+      peers: all(no(probed('does not show what a handler threw'))),
+    },
+    {
+      title: 'a revision nobody published is refused',
+      ours: ours('packages/sdk/test/serve/http-legacy.test.ts > %j is answered with %i'),
+      peers: all(yes(probed('refuses a revision nobody published'))),
+    },
+    {
+      title: 'headers must say what the body says',
+      since: '2026-07-28',
+      ours: ours(
+        'packages/sdk/test/serve/http-headers.test.ts > that say something else than the body are refused with 400 and -32020: %s',
+      ),
+      peers: newest(yes(source('HEADER_MISMATCH'))),
+    },
+    {
+      title: 'a session belongs to whoever began it',
+      since: '2025-03-26',
+      until: '2025-11-25',
+      ours: ours(
+        'packages/sdk/test/serve/http-legacy.test.ts > belongs to who began it: for anybody else it does not exist',
+      ),
+      peers: { v2: unknown, v1: unknown, fastmcp: unknown, lite: unknown },
+    },
+    {
+      title: 'sessions, streams, events and requests in flight are bounded',
+      ours: ours(
+        'packages/sdk/test/serve/http-legacy.test.ts > make room for a new session by ending the idle one used longest ago',
+        'packages/sdk/test/serve/http-legacy.test.ts > bound the requests in flight',
+      ),
+      peers: {
+        v2: part('subscriptions', source('maxSubscriptions')),
+        v1: unknown,
+        fastmcp: unknown,
+        lite: unknown,
+      },
+    },
+    {
+      title: 'a client that does not read is cut, and little is kept for it',
+      ours: ours(
+        'packages/sdk/test/serve/http-node.test.ts > is not kept 200 MB for, and gets the answer when it reads again',
+      ),
+      peers: { v2: unknown, v1: unknown, fastmcp: unknown, lite: unknown },
+    },
+    {
+      title: 'a peer’s patterns and schemas cost bounded time',
+      ours: ours(
+        'packages/sdk/test/validate/patterns.test.ts > patterns that hang a backtracking engine',
+        'packages/sdk/test/client/results.test.ts > with a pattern made to be slow does not stop the world',
+      ),
+      peers: clients(unknown, unknown),
+    },
+    {
+      title: 'template variables cannot climb out of a folder',
+      ours: ours('packages/sdk/test/server/files.test.ts > file:///docs/../secret'),
+      peers: { v2: unknown, v1: unknown, fastmcp: unknown, lite: unknown },
+    },
+    {
+      title: 'answers to questions nobody put are not used',
+      since: '2026-07-28',
+      ours: ours('packages/sdk/test/core/asking.test.ts > to questions that were never put are not used'),
+      peers: newest(unknown),
+    },
+    {
+      title: 'credentials do not follow a redirect to another origin',
+      ours: ours('packages/sdk/test/client-auth/hook.test.ts > do not follow a redirect to another origin'),
+      peers: clients(unknown, unknown),
+    },
+    {
+      title: 'what a server names cannot make a client reach into its own network',
+      ours: ours(
+        'packages/sdk/test/client-auth/reach.test.ts > a server on the Internet cannot make the client ask for',
+      ),
+      peers: clients(no(lacks('169\\.254|isPrivate')), no(lacks('169\\.254|isPrivate'))),
+    },
+  ],
+}

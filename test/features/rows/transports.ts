@@ -1,0 +1,188 @@
+import {
+  all,
+  clients,
+  docs,
+  type Group,
+  lacks,
+  no,
+  ours,
+  part,
+  probed,
+  ran,
+  ranAsClient,
+  source,
+  unknown,
+  yes,
+} from '../feature.ts'
+
+export const transports: Group = {
+  title: 'Transports and runtimes',
+  features: [
+    {
+      title: 'stdio server',
+      ours: ours('packages/sdk/test/serve/stdio.test.ts > answers one line with one line, in both eras'),
+      peers: all(yes(source('StdioServerTransport')), { lite: no(lacks('stdin')) }),
+    },
+    {
+      title: 'stdio client',
+      ours: ours(
+        'packages/sdk/test/transports/process.test.ts > a server process that dies in the middle of calls',
+      ),
+      peers: clients(yes(source('StdioClientTransport')), yes(source('StdioClientTransport'))),
+    },
+    {
+      title: 'a server process is ended with its whole tree',
+      ours: ours(
+        'packages/sdk/test/links/stdio.test.ts > ends the whole tree, also a grandchild that ignores SIGTERM',
+      ),
+      peers: clients(no(lacks('process\\.kill\\(-')), no(lacks('process\\.kill\\(-'))),
+    },
+    {
+      title: 'a server process gets none of the parent’s secrets',
+      ours: ours(
+        'packages/sdk/test/links/stdio.test.ts > holds no secret of the parent, only what programs need and what was configured',
+      ),
+      peers: clients(yes(source('DEFAULT_INHERITED_ENV_VARS')), yes(source('DEFAULT_INHERITED_ENV_VARS'))),
+    },
+    {
+      title: 'Streamable HTTP server',
+      since: '2025-03-26',
+      ours: ours(
+        'packages/sdk/test/serve/http-legacy.test.ts > is given with the answer to initialize: long, random, visible ASCII',
+      ),
+      peers: all(yes(probed('speaks 2025-06-18'))),
+    },
+    {
+      title: 'Streamable HTTP client',
+      since: '2025-03-26',
+      ours: ours(
+        'packages/sdk/test/links/http-revisions.test.ts > sends each message in a POST of its own, with its session and both content types',
+      ),
+      peers: clients(
+        yes(ranAsClient('learns who the server is')),
+        yes(ranAsClient('learns who the server is')),
+      ),
+    },
+    {
+      title: 'sessions are kept by the package, and unknown ones answered 404',
+      since: '2025-03-26',
+      until: '2025-11-25',
+      ours: ours(
+        'packages/sdk/test/serve/http-legacy.test.ts > is needed for everything after, and missing is 400, unknown is 404',
+      ),
+      peers: {
+        v2: part('each knows its own; keeping them is its host’s', source('Session not found')),
+        v1: part('each knows its own; keeping them is its host’s', source('Session not found')),
+        fastmcp: yes(probed('answers 404 to a session it does not know')),
+        lite: no(probed('answers 404 to a session it does not know'), 'goes on with any id'),
+      },
+    },
+    {
+      title: 'a client begins a lost session anew',
+      since: '2025-03-26',
+      until: '2025-11-25',
+      ours: ours(
+        'packages/sdk/test/links/http.test.ts > that ended is begun anew once for all who noticed, and what was refused is sent again',
+      ),
+      peers: clients(unknown, unknown),
+    },
+    {
+      title: 'a lost answer is resumed by default',
+      since: '2025-11-25',
+      until: '2025-11-25',
+      ours: ours(
+        'packages/sdk/test/serve/http-legacy.test.ts > cancels nothing, and the client gets the rest with GET and Last-Event-ID, once',
+      ),
+      peers: {
+        v2: part(
+          'with an event store of one’s own',
+          ran('fetches answers whose streams the server let go of, three at once'),
+        ),
+        v1: part(
+          'with an event store of one’s own',
+          ran('fetches answers whose streams the server let go of, three at once'),
+        ),
+        fastmcp: yes(source('eventStore ?? new InMemoryEventStore')),
+        lite: part('the stream of a GET, with an adapter', source('Last-Event-ID')),
+      },
+    },
+    {
+      title: 'HTTP+SSE server',
+      until: '2024-11-05',
+      ours: ours(
+        'packages/sdk/test/transports/sse-server.test.ts > takes messages with 202 and answers them on the stream, at %s',
+      ),
+      peers: {
+        v2: part('a frozen package of its own', docs('server-legacy, in its migration guide')),
+        v1: yes(source('class SSEServerTransport')),
+        fastmcp: yes(source('sseEndpoint = "/sse"')),
+        lite: no(lacks('endpoint\\\\n|event: endpoint')),
+      },
+    },
+    {
+      title: 'HTTP+SSE client, found by itself behind a URL',
+      until: '2024-11-05',
+      ours: ours('packages/sdk/test/links/sse.test.ts > is found behind its URL by itself'),
+      peers: clients(
+        part('by hand', source('class SSEClientTransport')),
+        part('by hand', source('class SSEClientTransport')),
+      ),
+    },
+    {
+      title: 'Unix and TCP sockets',
+      ours: ours(
+        'packages/sdk/test/transports/socket.test.ts > serves many clients at once, each with a session and ids of its own',
+      ),
+      peers: all(no(lacks('["\']node:net["\']|["\']net["\']'))),
+    },
+    {
+      title: 'WebSocket, which the protocol does not have',
+      ours: { has: 'no', note: '' },
+      peers: {
+        v2: no(lacks('new WebSocket')),
+        v1: part('client only', source('WebSocketClientTransport')),
+        fastmcp: no(lacks('new WebSocket')),
+        lite: no(lacks('new WebSocket')),
+      },
+    },
+    {
+      title: 'in memory, without a process or port',
+      ours: ours('packages/sdk/test/transports/everywhere.test.ts > a client and a server meet at %s'),
+      peers: {
+        v2: yes(source('InMemoryTransport')),
+        v1: yes(source('InMemoryTransport')),
+        fastmcp: yes(source('InMemoryTransport'), 'that of v1'),
+        lite: part('requests by hand', source('bind(')),
+      },
+    },
+    {
+      title: 'every transport at every revision it has, tried with every feature',
+      ours: ours('packages/sdk/test/matrix/matrix.test.ts > over $name'),
+      peers: { v2: unknown, v1: unknown, fastmcp: unknown, lite: unknown },
+    },
+    {
+      title: 'Node, Bun, Deno and workerd serve alike',
+      ours: ours(
+        'test/runtimes/servers.test.ts > Bun',
+        'test/runtimes/servers.test.ts > Deno',
+        'test/runtimes/servers.test.ts > workerd, in a worker',
+      ),
+      peers: {
+        v2: yes(source('WebStandardStreamableHTTPServerTransport')),
+        v1: yes(source('WebStandardStreamableHTTPServerTransport')),
+        fastmcp: part('some of it, in `fastmcp/edge`', docs('“Edge Runtime Support” in its README')),
+        lite: yes(docs('the first paragraph of its README')),
+      },
+    },
+    {
+      title: 'mounts on Node frameworks and on fetch frameworks',
+      ours: ours('packages/sdk/test/adapters/examples.test.ts > serves both eras'),
+      peers: {
+        v2: yes(docs('packages for express, hono and fastify')),
+        v1: yes(source('createMcpExpressApp')),
+        fastmcp: part('it is a Hono app', source('getApp()')),
+        lite: part('fetch frameworks', docs('its README')),
+      },
+    },
+  ],
+}
