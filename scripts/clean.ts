@@ -2,7 +2,14 @@ import { globSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './run.ts'
 
-const written = ['packages/*/dist', 'servers/*/dist', 'results', 'coverage', '*.tsbuildinfo']
+const written = [
+  'packages/*/dist',
+  'servers/*/dist',
+  'results',
+  'coverage',
+  'docs/reference',
+  '*.tsbuildinfo',
+]
 
 for (const path of written.flatMap((pattern) => globSync(pattern, { cwd: root }))) {
   rmSync(join(root, path), { recursive: true, force: true })

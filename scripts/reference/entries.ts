@@ -6,6 +6,8 @@ import { root } from '../run.ts'
 export interface Entry {
   readonly name: string
   readonly file: string
+  /** The package's own folder. */
+  readonly folder: string
 }
 
 interface Manifest {
@@ -24,7 +26,9 @@ export function entries(): Entry[] {
       if (typeof to === 'string' || to.types === undefined) return []
       const source = to.types.replace('./dist/', 'src/').replace(/\.d\.ts$/, '.ts')
       const file = join(root, folder, source)
-      return existsSync(file) ? [{ name: path.replace(/^\./, manifest.name), file }] : []
+      return existsSync(file)
+        ? [{ name: path.replace(/^\./, manifest.name), file, folder: join(root, folder) }]
+        : []
     })
   })
 }

@@ -1,8 +1,16 @@
-import { relative } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { entries } from '../../scripts/reference/entries.ts'
 import { root } from '../../scripts/run.ts'
 import { exportedFrom } from './exported.ts'
+
+describe('every way into a package', () => {
+  it.each(entries())('$name stands in the README of its package', ({ name, folder }) => {
+    const readme = readFileSync(join(folder, 'README.md'), 'utf8')
+    expect(readme).toMatch(new RegExp(`[\`'"]${name}[\`'"]`))
+  })
+})
 
 describe('every name that can be imported', () => {
   it.each(entries())('from $name says what it is', ({ file }) => {

@@ -59,7 +59,7 @@ const parts: Readonly<Record<string, () => string>> = {
       ['peer', 'transport', 'revision', 'message', 'what'],
       deviations.map(({ peers, transports: over, revisions, method, what }) => [
         peers.join(', '),
-        (over ?? Object.keys(transports)).join(', '),
+        over?.map((one) => transports[one]).join(', ') ?? 'all',
         revisions?.join(', ') ?? 'all',
         method,
         what,
@@ -75,8 +75,8 @@ const parts: Readonly<Record<string, () => string>> = {
 it('the document tells which pairs there are, and how many cases each has', () => {
   const text = readFileSync(document, 'utf8')
   const made = text.replaceAll(
-    /(<!-- (\w+) -->\n)[^]*?(\n<!-- end -->)/g,
-    (_, begin: string, name: string, end: string) => `${begin}\n${parts[name]?.() ?? ''}\n${end}`,
+    /(<!-- (\w+) -->)[\s\S]*?(<!-- end -->)/g,
+    (_, begin: string, name: string, end: string) => `${begin}\n\n${parts[name]?.() ?? ''}\n\n${end}`,
   )
   if (process.env['WRITE_DOCS'] !== undefined) writeFileSync(document, made)
   else expect(text, 'run this test with WRITE_DOCS=1 to write it anew').toBe(made)

@@ -1,4 +1,4 @@
-import { defineServer } from '@jackfield/sdk'
+import { defineServer, rateLimit } from '@jackfield/sdk'
 import { createMailer } from './mail.ts'
 import { planVacation } from './prompt.ts'
 import { bookings, calendar, flightSearch, outbox, trip, tripHistory, weatherForecast } from './resources.ts'
@@ -63,6 +63,7 @@ export function createTravelServer(options: TravelOptions) {
     title: 'Travel',
     serverDescription: 'Flights, weather, calendar, bookings and itineraries for planning a trip',
     instructions,
+    use: [rateLimit({ perMinute: 1200 })],
     tools: {
       searchFlights,
       findBestFlight,

@@ -100,7 +100,7 @@ export const security: Group = {
     },
     {
       title: 'template variables cannot climb out of a folder',
-      ours: ours('packages/sdk/test/server/files.test.ts > file:///docs/../secret'),
+      ours: ours('packages/sdk/test/server/files.test.ts > %s names no file'),
       peers: { v2: unknown, v1: unknown, fastmcp: unknown, lite: unknown },
     },
     {

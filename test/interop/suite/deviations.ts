@@ -6,7 +6,7 @@ export interface Habit {
   readonly peer: string
   /** The method it is about. */
   readonly method: string
-  /** What it does; the offers in `offers/` hold it to that. */
+  /** What it does; the offers in `offers/` tell the cases to expect it. */
   readonly what: string
 }
 
