@@ -22,7 +22,7 @@ const steps: Step[] = [
   {
     title: 'tests',
     command: ['vitest', 'run', '--reporter=dot'],
-    limit: 300,
+    limit: 700,
     fact: (output) => /Tests\s+(.*)/.exec(plain(output))?.[1],
   },
   {
@@ -32,9 +32,9 @@ const steps: Step[] = [
     fact: (output) => output.trimEnd().split('\n').at(-1),
   },
   {
-    title: 'official conformance suite',
+    title: 'official conformance suites',
     command: ['node', 'conformance/run.ts'],
-    limit: 240,
+    limit: 400,
     fact: (output) => output.trimEnd().split('\n').at(-1),
   },
 ]

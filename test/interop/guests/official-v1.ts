@@ -52,8 +52,7 @@ export const officialV1: GuestKind = {
         if (transport instanceof StreamableHTTPClientTransport) told.call(transport, version)
       },
     })
-    // Its transports declare members as `| undefined` where its Transport interface leaves them out.
-    await client.connect(transport as Parameters<typeof client.connect>[0])
+    await client.connect(transport)
     return guestOf(client, heard, agreed)
   },
 }

@@ -2,7 +2,7 @@ import type { ProtocolVersion } from '@jackfield/sdk'
 import { type Fault, faultsIn } from '../tap/check.ts'
 import { tappedFetch } from '../tap/fetch.ts'
 import { Lines } from '../tap/lines.ts'
-import { Tap } from '../tap/tap.ts'
+import { Tap, type Tapped } from '../tap/tap.ts'
 import { type Desk, type Guest, type GuestKind, type Place, restingDesk } from './guest.ts'
 import type { Pair } from './pair.ts'
 
@@ -22,6 +22,8 @@ export class Bench {
   /** What the client's person, model and folders do; every case begins with one that answers nothing. */
   readonly desk: Desk = restingDesk()
   readonly place: Place
+  /** How many messages of both sides were held to the schema. */
+  held = 0
   readonly #only: boolean
   readonly #opened: Opened[] = []
   readonly #own = new Set<Opened>()
@@ -32,6 +34,11 @@ export class Bench {
     this.revision = revision
     this.place = place
     this.#only = only
+  }
+
+  /** Opens the shared connections already, both at once; whether that works, the first cases tell. */
+  begin(): void {
+    for (const opening of [this.able(), this.mute()]) opening.catch(() => {})
   }
 
   /** The connection cases share; it can be asked everything. */
@@ -125,7 +132,12 @@ export class Bench {
           message: text,
         }),
       )
-      return [...garbage, ...tap.take().flatMap((tapped) => faultsIn(this.revision, tapped))]
+      return [...garbage, ...this.#hold(tap.take())]
     })
+  }
+
+  #hold(messages: Tapped[]): Fault[] {
+    this.held += messages.length
+    return messages.flatMap((tapped) => faultsIn(this.revision, tapped))
   }
 }

@@ -65,6 +65,7 @@ export function describePair(pair: Pair): void {
     beforeAll(async () => {
       running = await pair.start()
       bench = new Bench(pair, running.place)
+      bench.begin()
     })
 
     afterAll(() => running?.stop())
@@ -91,6 +92,7 @@ export function describePair(pair: Pair): void {
 
     it('sees no other deviations from the protocol than the known ones', async () => {
       hold(await bench.close())
+      expect(bench.held).toBeGreaterThan(2 * cases.length)
       if (process.env['SHOW_FAULTS'] !== undefined) {
         for (const fault of theirs) console.log(nameOf(pair), JSON.stringify(fault))
       }
