@@ -80,6 +80,8 @@ class ReplayRound extends BaseRound implements Round {
   readonly #steps = new Map<string, number>()
   readonly #unread: Set<string>
   readonly #asked = new Map<string, { question: Question; identity: string }>()
+  /** Keys in the order in which their questions were put, which is not the one in which their digests are ready. */
+  readonly #order: string[] = []
   readonly #askedBefore: ReadonlyMap<string, string>
   readonly #drifts: Map<string, number>
   #busy = 0
@@ -118,6 +120,7 @@ class ReplayRound extends BaseRound implements Round {
     key?: string,
   ): Promise<Questions[M]['answer']> {
     const name = this.keys.next(question.method, key)
+    this.#order.push(name)
     return new Promise((resolve) => {
       if (this.over || this.refused(question)) return
       this.#working(async () => {
@@ -266,7 +269,8 @@ class ReplayRound extends BaseRound implements Round {
         `A handler asked more than ${limits.questions} questions in one request`,
       )
     }
-    const asked = [...this.#asked]
+    const place = new Map(this.#order.map((key, at) => [key, at]))
+    const asked = [...this.#asked].sort(([a], [b]) => (place.get(a) ?? 0) - (place.get(b) ?? 0))
     const state = await this.#keeper.seal(this.exchange, {
       ...this.#journal,
       round: this.#journal.round + 1,

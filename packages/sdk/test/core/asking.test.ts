@@ -91,6 +91,14 @@ async function firstRound(asking: Asking, run: Run): Promise<{ requests: InputRe
 }
 
 describe('a straight-line handler on the stateless era', () => {
+  it('tells the questions of one turn in the order in which they were put', async () => {
+    const sizes = [200_000, 1, 50_000, 2, 100_000, 3]
+    const { requests } = await firstRound(node().asking, (handle) =>
+      Promise.all(sizes.map((size, at) => handle.get().put(form('x'.repeat(size)), `q${at}`))),
+    )
+    expect(Object.keys(requests)).toEqual(['q0', 'q1', 'q2', 'q3', 'q4', 'q5'])
+  })
+
   it('runs again from the top with the answers so far, on any node that shares the keys and the backplane', async () => {
     const backplane = memoryBackplane()
     const nodes = [node({ backplane }), node({ backplane }), node({ backplane })]
