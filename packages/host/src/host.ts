@@ -5,10 +5,11 @@ import { Broker, isTransport } from './broker/index.ts'
 import { createCatalog } from './catalog/index.ts'
 import { rootProblem } from './config/index.ts'
 import { listChanges, ServerConnection } from './connections/index.ts'
+import { LiveInbox } from './inbox/index.ts'
 import { createGrants, createPolicy } from './policy/index.ts'
 import { createRecorder, openStore, type RowStart } from './store/index.ts'
 import { reasonOf } from './text.ts'
-import type { ConnectionState, Host, HostEvent, HostOptions, ServerConfig } from './types.ts'
+import type { ConnectionState, Host, HostEvent, HostOptions, ServerConfig } from './types/index.ts'
 
 const defaults = {
   connectTimeoutMs: 8_000,
@@ -38,6 +39,7 @@ class LiveHost implements Host {
   readonly #grants: ReturnType<typeof createGrants>
   readonly #store: ReturnType<typeof openStore>
   readonly #recorder: ReturnType<typeof createRecorder>
+  readonly inbox: LiveInbox = new LiveInbox((item) => this.#emit({ type: 'question', item }))
   readonly #origins = new Origins()
   readonly #states = new Map<string, ConnectionState>()
   readonly #listeners = new Set<(event: HostEvent) => void>()
@@ -52,6 +54,7 @@ class LiveHost implements Host {
       failed: (error) => process.emitWarning(`An activity could not be written: ${reasonOf(error)}`),
     })
     this.connections = this.#states
+    if (options.surface !== undefined) this.inbox.attach(options.surface)
     this.#servers = new Map(
       Object.entries(options.servers).map(
         ([name, config]) => [name, this.#connection(name, config, options)] as const,
@@ -65,7 +68,7 @@ class LiveHost implements Host {
       catalog: this.#catalog,
       origins: this.#origins,
       recorder: this.#recorder,
-      surface: options.surface,
+      asker: this.inbox,
       policy: createPolicy({
         rules: options.rules ?? [],
         defaultVerdict: options.defaultVerdict ?? 'ask',
@@ -75,6 +78,8 @@ class LiveHost implements Host {
       emit: (event) => this.#emit(event),
     })
   }
+
+  attach: Host['attach'] = (surface) => this.inbox.attach(surface)
 
   async start(): Promise<void> {
     this.#refuseWhenClosed()
@@ -235,7 +240,7 @@ class LiveHost implements Host {
         onLog: ({ level, logger, data }) =>
           this.#emit({ type: 'log', server: name, level, data, ...(logger !== undefined && { logger }) }),
         ...answersFor(name, {
-          surface: options.surface,
+          asker: this.inbox,
           models: options.models,
           roots: options.roots ?? [],
           origins: this.#origins,

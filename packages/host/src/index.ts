@@ -10,4 +10,4 @@ export {
 export { createHost } from './host.ts'
 export * from './models/index.ts'
 export { StoreError } from './store/index.ts'
-export type * from './types.ts'
+export type * from './types/index.ts'

@@ -1,5 +1,5 @@
 import { McpError, RpcError } from '@jackfield/sdk'
-import type { Failure } from './types.ts'
+import type { Failure } from './types/index.ts'
 
 const maxReason = 600
 // Controls, invisible and direction-changing characters, and the tag block: what can hide or disguise text.

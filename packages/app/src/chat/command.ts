@@ -67,11 +67,12 @@ export async function hold(
         env: io.env,
         onAsking: (begins) => floor.asking(begins),
       })
-    : { name: 'no terminal' }
+    : undefined
+  const face = surface ?? person
   await using host = hostWithStore(
     {
       ...options,
-      surface: surface ?? person,
+      ...(face !== undefined && { surface: face }),
       models: [...models],
       info: { name: 'jackfield', title: 'Jackfield', version },
     },
@@ -79,6 +80,6 @@ export async function hold(
   )
   await host.start()
   await floor.free()
-  const face = interactive ? terminalFace(io, floor, () => commandNames(host)) : pipedFace(io)
-  await converse(host, models, face, io.env)
+  const talk = interactive ? terminalFace(io, floor, () => commandNames(host)) : pipedFace(io)
+  await converse(host, models, talk, io.env)
 }

@@ -50,7 +50,7 @@ export async function openSession(
     {
       // Whoever names a server wants it, even where conversations do without.
       servers: { [target.name]: { ...target.server, disabled: false } },
-      surface: surface ?? { name: 'nobody' },
+      ...(surface !== undefined && { surface }),
       models: surface === undefined ? [] : [...modelsFor(options.answers, io)],
       store: storeFile(options.store, io),
       rules: target.config?.rules ?? [],

@@ -31,7 +31,7 @@ export async function activity(options: ActivityOptions, io: Io, output: Output)
 
 function opened(store: string): ReturnType<typeof createHost> {
   try {
-    return createHost({ servers: {}, surface: { name: 'nobody' }, models: [], store })
+    return createHost({ servers: {}, models: [], store })
   } catch (error) {
     if (error instanceof StoreError) throw usageError(error.message)
     throw error

@@ -29,7 +29,6 @@ export async function everyServer(context: CommandContext, shown: ServerLists): 
   const { file, config } = await readConfig(options, io, (text) => output.note(text))
   await using host = createHost({
     servers: config.servers,
-    surface: { name: 'nobody' },
     models: [],
     info: { name: 'jackfield', title: 'Jackfield', version },
     connect: { lists: shown.lists, follow: false },

@@ -15,7 +15,6 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
   const { file, config } = await readConfig(options, io, (text) => output.note(text))
   await using host = createHost({
     servers: config.servers,
-    surface: { name: 'nobody' },
     models: [],
     ...config.limits,
   })

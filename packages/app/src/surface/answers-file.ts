@@ -54,52 +54,54 @@ export function answersSurface(answers: Answers, onUnanswered: (message: string)
   const { elicitation, sampling, approvals, roots } = answers
   return {
     name: 'answers file',
-    ...(elicitation !== undefined && {
-      urlElicitation: true,
-      elicitation: async ({ cause, params }): Promise<ElicitResult> => {
-        const answer = elicitation.find((entry) => matches(entry.match, params.message))
-        const unanswered = (why: string): Error => {
-          onUnanswered(`${oneLine(cause.server)} asked "${oneLine(params.message, 200)}": ${why}.`)
-          return new Error(why)
-        }
-        if (answer === undefined) throw unanswered('the answers file has no matching entry')
-        if (answer.action !== 'accept') return { action: answer.action }
-        if (params.mode === 'url') return { action: 'accept' }
-        const content = answer.content ?? {}
-        const fault = checkElicitContent(params.requestedSchema, content)
-        if (fault !== undefined) throw unanswered(`the answer does not fit the form: ${oneLine(fault)}`)
-        return { action: 'accept', content }
-      },
-    }),
-    ...(sampling !== undefined && {
-      samplingRequest: async ({ cause, params }) => {
-        if (samplingAnswer(sampling, params.messages) !== undefined) return { verdict: 'allow' as const }
-        const reason = 'the answers file has no matching entry'
-        onUnanswered(`${oneLine(cause.server)} asked for a model's answer: ${reason}; refused.`)
-        return { verdict: 'deny' as const, reason }
-      },
-      samplingResult: async ({ params }) => {
-        const answer = samplingAnswer(sampling, params.messages)
-        if (answer === undefined) return { verdict: 'deny' as const }
-        if ('model' in answer) return { verdict: 'allow' as const }
-        const content = { type: 'text' as const, text: answer.text }
-        return {
-          verdict: 'allow' as const,
-          result: { role: 'assistant' as const, content, model: 'answers-file', stopReason: 'endTurn' },
-        }
-      },
-    }),
-    ...(approvals !== undefined && {
-      approval: async ({ tool }) => {
-        const answer = approvals.find(
-          (entry) => entry.tool === undefined || entry.tool === tool.name || entry.tool === tool.tool.name,
-        )
-        return answer?.verdict === 'allow'
-          ? { verdict: 'allow' as const }
-          : { verdict: 'deny' as const, reason: 'the answers file does not allow it' }
-      },
-    }),
-    ...(roots !== undefined && { roots: async () => ({ verdict: roots }) }),
+    urlElicitation: elicitation !== undefined,
+    show: {
+      ...(elicitation !== undefined && {
+        elicitation: async ({ cause, params }): Promise<ElicitResult> => {
+          const answer = elicitation.find((entry) => matches(entry.match, params.message))
+          const unanswered = (why: string): Error => {
+            onUnanswered(`${oneLine(cause.server)} asked "${oneLine(params.message, 200)}": ${why}.`)
+            return new Error(why)
+          }
+          if (answer === undefined) throw unanswered('the answers file has no matching entry')
+          if (answer.action !== 'accept') return { action: answer.action }
+          if (params.mode === 'url') return { action: 'accept' }
+          const content = answer.content ?? {}
+          const fault = checkElicitContent(params.requestedSchema, content)
+          if (fault !== undefined) throw unanswered(`the answer does not fit the form: ${oneLine(fault)}`)
+          return { action: 'accept', content }
+        },
+      }),
+      ...(sampling !== undefined && {
+        'sampling-request': async ({ cause, params }) => {
+          if (samplingAnswer(sampling, params.messages) !== undefined) return { verdict: 'allow' as const }
+          const reason = 'the answers file has no matching entry'
+          onUnanswered(`${oneLine(cause.server)} asked for a model's answer: ${reason}; refused.`)
+          return { verdict: 'deny' as const, reason }
+        },
+        'sampling-result': async ({ params }) => {
+          const answer = samplingAnswer(sampling, params.messages)
+          if (answer === undefined) return { verdict: 'deny' as const }
+          if ('model' in answer) return { verdict: 'allow' as const }
+          const content = { type: 'text' as const, text: answer.text }
+          return {
+            verdict: 'allow' as const,
+            result: { role: 'assistant' as const, content, model: 'answers-file', stopReason: 'endTurn' },
+          }
+        },
+      }),
+      ...(approvals !== undefined && {
+        approval: async ({ tool }) => {
+          const answer = approvals.find(
+            (entry) => entry.tool === undefined || entry.tool === tool.name || entry.tool === tool.tool.name,
+          )
+          return answer?.verdict === 'allow'
+            ? { verdict: 'allow' as const }
+            : { verdict: 'deny' as const, reason: 'the answers file does not allow it' }
+        },
+      }),
+      ...(roots !== undefined && { roots: async () => ({ verdict: roots }) }),
+    },
   }
 }
 

@@ -1,4 +1,4 @@
-import type { HostAnswers, HostQuestion } from '@jackfield/host'
+import type { HostAnswers, HostQuestion, Remember } from '@jackfield/host'
 import { cancelled, type Prompter } from '../forms/prompter.ts'
 import { pretty } from '../output/content.ts'
 import type { Palette } from '../output/palette.ts'
@@ -9,12 +9,12 @@ import { showText } from './long-text.ts'
 type Question = Extract<HostQuestion, { kind: 'approval' }>
 type Choice =
   | 'allow'
-  | 'allow-session'
+  | 'allow-conversation'
   | 'allow-always'
   | 'edit'
   | 'show'
   | 'deny'
-  | 'deny-session'
+  | 'deny-conversation'
   | 'deny-always'
 
 /** Asks whether a tool may be called, with its arguments in full. Esc is a refusal. */
@@ -60,7 +60,7 @@ export async function askApproval(
         break
       }
       case 'allow':
-      case 'allow-session':
+      case 'allow-conversation':
       case 'allow-always':
         return { verdict: 'allow', ...(edited && { arguments: args }), ...remember(choice) }
       default:
@@ -69,13 +69,13 @@ export async function askApproval(
   }
 }
 
-function remember(choice: Choice): { remember?: 'session' | 'always' } {
-  if (choice.endsWith('-session')) return { remember: 'session' }
-  return choice.endsWith('-always') ? { remember: 'always' } : {}
+function remember(choice: Choice): { remember?: Remember } {
+  if (choice.endsWith('-conversation')) return { remember: { scope: 'conversation' } }
+  return choice.endsWith('-always') ? { remember: { scope: 'always' } } : {}
 }
 
 function options(question: Question, all: boolean): { value: Choice; label: string; hint?: string }[] {
-  const session = question.remember.includes('session')
+  const conversation = question.remember.includes('conversation')
   const always = question.remember.includes('always')
   const tool = oneLine(question.tool.tool.name, 40)
   return [
@@ -83,8 +83,8 @@ function options(question: Question, all: boolean): { value: Choice; label: stri
     { value: 'allow', label: 'Allow once' },
     ...(all ? [] : [{ value: 'show' as const, label: 'Show the whole arguments' }]),
     { value: 'edit', label: 'Edit the arguments' },
-    ...(session
-      ? [{ value: 'allow-session' as const, label: `Allow ${tool} until the end of this session` }]
+    ...(conversation
+      ? [{ value: 'allow-conversation' as const, label: `Allow ${tool} until the end of this conversation` }]
       : []),
     ...(always
       ? [
@@ -95,8 +95,8 @@ function options(question: Question, all: boolean): { value: Choice; label: stri
           },
         ]
       : []),
-    ...(session
-      ? [{ value: 'deny-session' as const, label: `Deny ${tool} until the end of this session` }]
+    ...(conversation
+      ? [{ value: 'deny-conversation' as const, label: `Deny ${tool} until the end of this conversation` }]
       : []),
     ...(always ? [{ value: 'deny-always' as const, label: `Never allow ${tool}` }] : []),
   ]

@@ -18,7 +18,7 @@ export async function reviewRequest(
 ): Promise<HostAnswers['sampling-request']> {
   prompter.say([
     `${palette.bold(oneLine(question.cause.server))} wants to ask your model.`,
-    `Model: ${palette.bold(question.model)} (${oneLine(question.why)})`,
+    `Model: ${palette.bold(question.choice.model)} (${oneLine(question.choice.why)})`,
   ])
   let params = question.params
   let edited = false

@@ -19,7 +19,7 @@ export interface TerminalOptions {
 }
 
 /** The person at a terminal. Questions are put one after another, in the order they come. */
-export function terminalSurface(options: TerminalOptions): Required<Surface> {
+export function terminalSurface(options: TerminalOptions): Surface {
   const palette = paletteFor(options.output, options.env)
   let last: Promise<unknown> = Promise.resolve()
 
@@ -43,19 +43,21 @@ export function terminalSurface(options: TerminalOptions): Required<Surface> {
   return {
     name: 'terminal',
     urlElicitation: true,
-    approval: (question, signal) =>
-      inTurn(signal, (prompter) => askApproval(question, prompter, palette, options.env)),
-    elicitation: ({ cause, params }, signal) =>
-      inTurn(signal, (prompter) =>
-        params.mode === 'url'
-          ? askVisit(params, cause.server, prompter, palette)
-          : askForm(params, cause.server, prompter),
-      ),
-    samplingRequest: (question, signal) =>
-      inTurn(signal, (prompter) => reviewRequest(question, prompter, palette, options.env)),
-    samplingResult: (question, signal) =>
-      inTurn(signal, (prompter) => reviewResult(question, prompter, palette, options.env)),
-    roots: (question, signal) => inTurn(signal, (prompter) => askRoots(question, prompter)),
+    show: {
+      approval: (question, signal) =>
+        inTurn(signal, (prompter) => askApproval(question, prompter, palette, options.env)),
+      elicitation: ({ cause, params }, signal) =>
+        inTurn(signal, (prompter) =>
+          params.mode === 'url'
+            ? askVisit(params, cause.server, prompter, palette)
+            : askForm(params, cause.server, prompter),
+        ),
+      'sampling-request': (question, signal) =>
+        inTurn(signal, (prompter) => reviewRequest(question, prompter, palette, options.env)),
+      'sampling-result': (question, signal) =>
+        inTurn(signal, (prompter) => reviewResult(question, prompter, palette, options.env)),
+      roots: (question, signal) => inTurn(signal, (prompter) => askRoots(question, prompter)),
+    },
   }
 }
 

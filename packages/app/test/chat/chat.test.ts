@@ -104,7 +104,10 @@ test('an answer that is remembered for good can be looked up and forgotten in a 
   const [command = '', ...args] = travel()
   await using host = createHost({
     servers: { travel: { command, args } },
-    surface: { name: 'test', approval: async () => ({ verdict: 'allow', remember: 'always' }) },
+    surface: {
+      name: 'test',
+      show: { approval: async () => ({ verdict: 'allow', remember: { scope: 'always' } }) },
+    },
     models: [],
     store,
   })

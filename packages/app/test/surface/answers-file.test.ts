@@ -20,23 +20,26 @@ function form(message: string): ElicitParams {
   }
 }
 
+const choice = { model: 'offline', why: '', ranking: [] }
+
 function sampling(text: string): Extract<HostQuestion, { kind: 'sampling-request' }> {
   return {
     kind: 'sampling-request',
     id: '1',
     cause,
     params: { messages: [{ role: 'user', content: { type: 'text', text } }], maxTokens: 10 },
-    model: 'offline',
-    why: '',
+    choice,
+    estimate: { inputTokens: 0, outputTokens: 10 },
+    redactions: [],
   }
 }
 
 describe('an answers file', () => {
   test('offers only the kinds of question it has entries for', () => {
     const none = answersSurface({}, () => {})
-    expect(Object.keys(none)).toEqual(['name'])
+    expect(Object.keys(none.show)).toEqual([])
     const some = answersSurface({ elicitation: [], roots: 'deny' }, () => {})
-    expect(Object.keys(some).toSorted()).toEqual(['elicitation', 'name', 'roots', 'urlElicitation'])
+    expect(Object.keys(some.show).toSorted()).toEqual(['elicitation', 'roots'])
   })
 
   test('answers a form by the first entry that matches a part or an expression of its message', async () => {
@@ -50,7 +53,7 @@ describe('an answers file', () => {
       },
       () => {},
     )
-    const answer = (message: string) => surface.elicitation?.(elicitation(form(message)), never)
+    const answer = (message: string) => surface.show.elicitation?.(elicitation(form(message)), never)
     expect(await answer('delete all?')).toEqual({ action: 'decline' })
     expect(await answer('Confirm it')).toEqual({ action: 'accept', content: { n: 1 } })
     expect(await answer('Please confirm')).toEqual({ action: 'accept', content: { n: 2 } })
@@ -62,8 +65,10 @@ describe('an answers file', () => {
       { elicitation: [{ match: 'a', action: 'accept', content: { n: 'x' } }] },
       (message) => told.push(message),
     )
-    await expect(surface.elicitation?.(elicitation(form('zzz')), never)).rejects.toThrow('no matching entry')
-    await expect(surface.elicitation?.(elicitation(form('a')), never)).rejects.toThrow(
+    await expect(surface.show.elicitation?.(elicitation(form('zzz')), never)).rejects.toThrow(
+      'no matching entry',
+    )
+    await expect(surface.show.elicitation?.(elicitation(form('a')), never)).rejects.toThrow(
       'does not fit the form',
     )
     expect(told).toEqual([
@@ -75,7 +80,7 @@ describe('an answers file', () => {
   test('agrees to a visit without content', async () => {
     const surface = answersSurface({ elicitation: [{ action: 'accept', content: { n: 1 } }] }, () => {})
     const visit = elicitation({ mode: 'url', message: 'Sign in', url: 'https://a.example' })
-    expect(await surface.elicitation?.(visit, never)).toEqual({ action: 'accept' })
+    expect(await surface.show.elicitation?.(visit, never)).toEqual({ action: 'accept' })
   })
 
   test('answers a sampling request with its text, or lets a model answer', async () => {
@@ -89,23 +94,27 @@ describe('an answers file', () => {
       () => {},
     )
     const { params } = sampling('capital?')
-    expect(await surface.samplingRequest?.(sampling('capital?'), never)).toEqual({ verdict: 'allow' })
+    expect(await surface.show['sampling-request']?.(sampling('capital?'), never)).toEqual({
+      verdict: 'allow',
+    })
     const made = { role: 'assistant' as const, content: { type: 'text' as const, text: 'made' }, model: 'm' }
-    const result = { kind: 'sampling-result' as const, id: '1', cause, params, result: made }
-    expect(await surface.samplingResult?.(result, never)).toMatchObject({
+    const result = { kind: 'sampling-result' as const, id: '1', cause, params, result: made, choice }
+    expect(await surface.show['sampling-result']?.(result, never)).toMatchObject({
       verdict: 'allow',
       result: { content: { type: 'text', text: 'Paris' }, model: 'answers-file' },
     })
     const plan = { ...result, params: sampling('plan').params }
-    expect(await surface.samplingResult?.(plan, never)).toEqual({ verdict: 'allow' })
-    expect(await surface.samplingRequest?.(sampling('else'), never)).toMatchObject({ verdict: 'deny' })
+    expect(await surface.show['sampling-result']?.(plan, never)).toEqual({ verdict: 'allow' })
+    expect(await surface.show['sampling-request']?.(sampling('else'), never)).toMatchObject({
+      verdict: 'deny',
+    })
     expect(modelsNamed({ sampling: [{ text: 'x' }, { model: 'offline' }] })).toEqual(['offline'])
   })
 
   test('allows a call only where an entry says so', async () => {
     const surface = answersSurface({ approvals: [{ tool: 'echo', verdict: 'allow' }] }, () => {})
     const ask = (name: string) =>
-      surface.approval?.(
+      surface.show.approval?.(
         {
           kind: 'approval',
           id: '1',
@@ -114,6 +123,8 @@ describe('an answers file', () => {
           arguments: {},
           decision: { verdict: 'ask', rule: 'default' },
           remember: [],
+          likeness: [],
+          labels: [],
         },
         never,
       )

@@ -11,7 +11,7 @@ const cause = { server: 'shop', caller: 'chat' as const }
 
 function approval(
   args: Record<string, unknown>,
-  remember: readonly ('session' | 'always')[] = ['session', 'always'],
+  remember: readonly ('conversation' | 'always')[] = ['conversation', 'always'],
 ): Extract<HostQuestion, { kind: 'approval' }> {
   return {
     kind: 'approval',
@@ -30,6 +30,8 @@ function approval(
     arguments: args,
     decision: { verdict: 'ask', rule: 'default' },
     remember,
+    likeness: [],
+    labels: [],
   }
 }
 
@@ -61,10 +63,10 @@ describe('asking whether a tool may be called', () => {
 
   test.each([
     ['allow', { verdict: 'allow' }],
-    ['allow-session', { verdict: 'allow', remember: 'session' }],
-    ['allow-always', { verdict: 'allow', remember: 'always' }],
+    ['allow-conversation', { verdict: 'allow', remember: { scope: 'conversation' } }],
+    ['allow-always', { verdict: 'allow', remember: { scope: 'always' } }],
     ['deny', { verdict: 'deny' }],
-    ['deny-always', { verdict: 'deny', remember: 'always' }],
+    ['deny-always', { verdict: 'deny', remember: { scope: 'always' } }],
     [cancelled, { verdict: 'deny' }],
   ] as const)('%s', async (choice, answer) => {
     expect(await askApproval(approval({}), scripted(choice), palette, {})).toEqual(answer)
@@ -116,8 +118,9 @@ const request: Extract<HostQuestion, { kind: 'sampling-request' }> = {
     temperature: 0.2,
     modelPreferences: { hints: [{ name: 'x' }] },
   },
-  model: 'anthropic/claude',
-  why: 'it is the first of your models',
+  choice: { model: 'anthropic/claude', why: 'it is the first of your models', ranking: [] },
+  estimate: { inputTokens: 10, outputTokens: 50 },
+  redactions: [],
 }
 
 describe('reviewing what a server asks a model', () => {
@@ -179,6 +182,7 @@ describe('reviewing what a model answered', () => {
     id: '1',
     cause,
     params: request.params,
+    choice: request.choice,
     result: {
       role: 'assistant',
       content: { type: 'text', text: 'I win.' },

@@ -1,5 +1,5 @@
 import type { CallToolResult, SamplingMessage, ToolResultContent, ToolUseContent } from '@jackfield/sdk'
-import type { CatalogTool, Decision, Host, Model, ModelReply, ModelRequest } from '../types.ts'
+import type { CatalogTool, Decision, Host, Model, ModelReply, ModelRequest } from '../types/index.ts'
 import { fitForModel } from './fit.ts'
 import { systemPrompt } from './instructions.ts'
 import { callVirtual, isVirtual, virtualTools } from './virtual-tools.ts'

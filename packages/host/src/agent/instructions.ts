@@ -1,4 +1,4 @@
-import type { Host } from '../types.ts'
+import type { Host } from '../types/index.ts'
 
 /** Characters of one server's instructions that reach the system prompt. */
 const characters = 4_000

@@ -1,5 +1,5 @@
 import type { CallToolResult, ContentBlock } from '@jackfield/sdk'
-import type { Host, ModelRequest } from '../types.ts'
+import type { Host, ModelRequest } from '../types/index.ts'
 
 type ModelTool = NonNullable<ModelRequest['tools']>[number]
 

@@ -1,5 +1,5 @@
 import type { ModelPreferences } from '@jackfield/sdk'
-import type { Model } from '../types.ts'
+import type { Model } from '../types/index.ts'
 
 export interface Choice {
   model: Model

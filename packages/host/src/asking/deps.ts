@@ -1,11 +1,12 @@
 import type { Root } from '@jackfield/sdk'
+import type { Asker } from '../inbox/index.ts'
 import type { Recorder } from '../store/index.ts'
-import type { Model, Surface } from '../types.ts'
+import type { Model } from '../types/index.ts'
 import type { Origins } from './origins.ts'
 
 /** What answering questions needs. */
 export interface AskingDeps {
-  surface: Surface
+  asker: Asker
   models: readonly Model[]
   roots: readonly Root[]
   origins: Origins

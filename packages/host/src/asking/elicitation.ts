@@ -2,9 +2,8 @@ import { type ElicitParams, type ElicitResult, ErrorCode, RpcError } from '@jack
 import type { AskContext } from '@jackfield/sdk/client'
 import { frozenCopy } from '../json.ts'
 import { reasonOf } from '../text.ts'
-import type { Surface } from '../types.ts'
 import type { AskingDeps } from './deps.ts'
-import { answered, questionId } from './put.ts'
+import { questionId } from './put.ts'
 
 const outcomes: Readonly<Record<ElicitResult['action'], string>> = {
   accept: 'accepted',
@@ -18,8 +17,7 @@ const outcomes: Readonly<Record<ElicitResult['action'], string>> = {
  */
 export function elicitation(
   server: string,
-  ask: NonNullable<Surface['elicitation']>,
-  { surface, origins, recorder }: AskingDeps,
+  { asker, origins, recorder }: AskingDeps,
 ): (params: ElicitParams, context: AskContext) => Promise<ElicitResult> {
   return async (given, context) => {
     const params = frozenCopy(given)
@@ -30,15 +28,14 @@ export function elicitation(
       cause: causeRow,
       summary:
         params.mode === 'url' ? `${server} asks to visit ${hostOf(params.url)}` : `${server} asks for input`,
-      detail: { cause, params, surface: surface.name },
+      detail: { cause, params, surface: asker.names },
     })
     try {
       const question = { kind: 'elicitation', id: questionId(), cause, params } as const
-      const answer = await answered((signal) => ask(question, signal), context.signal)
-      const outcome = Object.hasOwn(outcomes, answer.action) ? outcomes[answer.action] : undefined
-      if (outcome === undefined) throw new Error(`${surface.name} gave no valid answer`)
-      row.close(outcome, { answer })
-      return answer
+      const { answer, by } = await asker.ask(question, { signal: context.signal, activity: row.id })
+      const { reason, ...told } = answer
+      row.close(outcomes[told.action], { answer: told, by, ...(reason !== undefined && { reason }) })
+      return told
     } catch (error) {
       const gone = context.signal.aborted
       row.close(gone ? 'withdrawn' : 'error', { reason: reasonOf(error) })

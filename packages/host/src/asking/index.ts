@@ -1,4 +1,4 @@
 export { answersFor } from './answers.ts'
 export { chooseModel } from './choose.ts'
 export { type Origin, Origins } from './origins.ts'
-export { answered, questionId, yesOrNo } from './put.ts'
+export { questionId } from './put.ts'

@@ -1,6 +1,6 @@
 import type { AskContext } from '@jackfield/sdk/client'
 import { canonical, type JsonRecord } from '../json.ts'
-import type { Caller, Cause } from '../types.ts'
+import type { Caller, Cause } from '../types/index.ts'
 
 /** Something the host is doing at a server, from which a question may come. */
 export interface Origin {

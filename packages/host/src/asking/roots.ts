@@ -2,9 +2,8 @@ import { ErrorCode, type Root, RpcError } from '@jackfield/sdk'
 import type { AskContext } from '@jackfield/sdk/client'
 import { frozenCopy } from '../json.ts'
 import { reasonOf } from '../text.ts'
-import type { Surface } from '../types.ts'
 import type { AskingDeps } from './deps.ts'
-import { answered, questionId, yesOrNo } from './put.ts'
+import { questionId } from './put.ts'
 import { RootWatch } from './root-watch.ts'
 
 /**
@@ -12,11 +11,7 @@ import { RootWatch } from './root-watch.ts'
  * refusal the server hears of none. Folders that cannot be read are left out, and a server that was told hears when
  * that changes.
  */
-export function roots(
-  server: string,
-  ask: NonNullable<Surface['roots']>,
-  deps: AskingDeps,
-): (context: AskContext) => Promise<Root[]> {
+export function roots(server: string, deps: AskingDeps): (context: AskContext) => Promise<Root[]> {
   const shown = frozenCopy(deps.roots)
   const watch = new RootWatch(shown, () => deps.rootsChanged(), deps.signal)
   let agreed: Promise<boolean> | undefined
@@ -27,15 +22,15 @@ export function roots(
       server,
       cause: causeRow,
       summary: `${server} asks for the open folders`,
-      detail: { cause, roots: shown, surface: deps.surface.name },
+      detail: { cause, roots: shown, surface: deps.asker.names },
     })
     const first = agreed === undefined
-    agreed ??= consent(
-      ask,
-      { kind: 'roots', id: questionId(), cause, roots: [...shown] },
-      context.signal,
-      deps.surface.name,
-    )
+    agreed ??= deps.asker
+      .ask(
+        { kind: 'roots', id: questionId(), cause, roots: [...shown] },
+        { signal: context.signal, activity: row.id },
+      )
+      .then(({ answer }) => answer.verdict === 'allow')
     try {
       const allowed = await agreed
       const told = allowed ? await watch.readable() : []
@@ -48,14 +43,4 @@ export function roots(
       throw new RpcError(ErrorCode.InternalError, 'Nobody could be asked whether to tell of folders')
     }
   }
-}
-
-async function consent(
-  ask: NonNullable<Surface['roots']>,
-  question: Parameters<NonNullable<Surface['roots']>>[0],
-  signal: AbortSignal,
-  surface: string,
-): Promise<boolean> {
-  const answer = await answered((until) => ask(question, until), signal)
-  return yesOrNo(answer, surface).verdict === 'allow'
 }

@@ -9,16 +9,10 @@ import type { AskContext } from '@jackfield/sdk/client'
 import { canonical, frozenCopy, isRecord } from '../json.ts'
 import type { OpenRow } from '../store/index.ts'
 import { reasonOf } from '../text.ts'
-import type { Cause, Model, ModelReply, Surface } from '../types.ts'
+import type { Cause, Model, ModelReply } from '../types/index.ts'
 import { chooseModel } from './choose.ts'
 import type { AskingDeps } from './deps.ts'
-import { answered, questionId, yesOrNo } from './put.ts'
-
-/** The two looks a person takes at a sampling request. */
-export interface SamplingReview {
-  request: NonNullable<Surface['samplingRequest']>
-  result: NonNullable<Surface['samplingResult']>
-}
+import { questionId, whileWanted } from './put.ts'
 
 /** One request on its way from the server to the model and back. */
 interface Passage {
@@ -35,7 +29,6 @@ interface Passage {
 export function sampling(
   server: string,
   models: readonly [Model, ...Model[]],
-  review: SamplingReview,
   deps: AskingDeps,
 ): (params: CreateMessageParams, context: AskContext) => Promise<CreateMessageResult> {
   return async (given, context) => {
@@ -46,13 +39,13 @@ export function sampling(
       server,
       cause: causeRow,
       summary: `${server} asks a model for a message`,
-      detail: { cause, params: asked, surface: deps.surface.name },
+      detail: { cause, params: asked, surface: deps.asker.names },
     })
     const passage: Passage = { server, cause, row, signal: context.signal }
     try {
-      const params = await reviewRequest(asked, models, review, passage, deps)
+      const params = await reviewRequest(asked, models, passage, deps)
       const result = await generate(params, models, passage, deps)
-      const told = await reviewResult(params, result, review, passage, deps)
+      const told = await reviewResult(params, result, models, passage, deps)
       row.close('ok', { model: told.model })
       return told
     } catch (error) {
@@ -83,9 +76,8 @@ class Refused extends Error {
 async function reviewRequest(
   asked: CreateMessageParams,
   models: readonly [Model, ...Model[]],
-  review: SamplingReview,
   passage: Passage,
-  { recorder, surface }: AskingDeps,
+  { recorder, asker }: AskingDeps,
 ): Promise<CreateMessageParams> {
   const { server, cause, row, signal } = passage
   const { model, why } = chooseModel(models, asked.modelPreferences)
@@ -101,11 +93,12 @@ async function reviewRequest(
     id: questionId(),
     cause,
     params: asked,
-    model: model.id,
-    why,
+    choice: { model: model.id, why, ranking: [] },
+    estimate: { inputTokens: 0, outputTokens: asked.maxTokens },
+    redactions: [],
   } as const
-  const answer = await stepped(step, signal, async (until) =>
-    yesOrNo(await review.request(question, until), surface.name),
+  const { answer } = await stepped(step, signal, (until) =>
+    asker.ask(question, { signal: until, activity: step.id }),
   )
   if (answer.verdict !== 'allow') {
     step.close('denied', { reason: answer.reason ?? null })
@@ -159,9 +152,9 @@ async function generate(
 async function reviewResult(
   params: CreateMessageParams,
   made: CreateMessageResult,
-  review: SamplingReview,
+  models: readonly [Model, ...Model[]],
   passage: Passage,
-  { recorder, surface }: AskingDeps,
+  { recorder, asker }: AskingDeps,
 ): Promise<CreateMessageResult> {
   const { server, cause, row, signal } = passage
   const result = frozenCopy(made)
@@ -172,13 +165,16 @@ async function reviewResult(
     summary: `The person looks at what ${server} would be told`,
     detail: { stage: 'result', result },
   })
-  const question = { kind: 'sampling-result', id: questionId(), cause, params, result } as const
-  const answer = await stepped(step, signal, async (until) =>
-    yesOrNo(await review.result(question, until), surface.name),
+  const { model, why } = chooseModel(models, params.modelPreferences)
+  const choice = { model: model.id, why, ranking: [] }
+  const question = { kind: 'sampling-result', id: questionId(), cause, params, result, choice } as const
+  const { answer } = await stepped(step, signal, (until) =>
+    asker.ask(question, { signal: until, activity: step.id }),
   )
   if (answer.verdict !== 'allow') {
-    step.close('denied', { reason: answer.reason ?? null })
-    throw new Refused('result', answer.reason)
+    const reason = answer.verdict === 'deny' ? answer.reason : undefined
+    step.close('denied', { reason: reason ?? null })
+    throw new Refused('result', reason)
   }
   const told = answer.result === undefined ? result : frozenCopy(answer.result)
   const changed = canonical(told) !== canonical(result)
@@ -193,7 +189,7 @@ async function stepped<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   try {
-    return await answered(work, signal)
+    return await whileWanted(work, signal)
   } catch (error) {
     step.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
     throw error

@@ -1,13 +1,14 @@
-import { answered, questionId, yesOrNo } from '../asking/index.ts'
+import { questionId } from '../asking/index.ts'
+import type { Asker } from '../inbox/index.ts'
 import { canonical, frozenCopy, isRecord, type JsonRecord } from '../json.ts'
 import type { Policy, PolicySubject, Ruling } from '../policy/index.ts'
 import type { Recorder } from '../store/index.ts'
 import { reasonOf } from '../text.ts'
-import type { Caller, CatalogTool, Surface } from '../types.ts'
+import type { Caller, CatalogTool } from '../types/index.ts'
 
 export interface ApprovalDeps {
   policy: Policy
-  surface: Surface
+  asker: Asker
   recorder: Recorder
 }
 
@@ -28,14 +29,13 @@ export type Approved =
 /** Asks the person about one call. Anything but a plain yes is a no, and the answer is what they saw or wrote. */
 export async function approval(
   request: ApprovalRequest,
-  { policy, surface, recorder }: ApprovalDeps,
+  { policy, asker, recorder }: ApprovalDeps,
   signal: AbortSignal,
 ): Promise<Approved> {
   const { entry, subject, ruling, caller } = request
   const { decision } = ruling
-  const ask = surface.approval?.bind(surface)
-  if (ask === undefined) {
-    const reason = `nobody can be asked here (${surface.name}), and rule "${decision.rule}" says to ask`
+  if (!asker.can('approval')) {
+    const reason = `nobody can be asked here (${asker.names}), and rule "${decision.rule}" says to ask`
     return { allowed: false, outcome: 'denied', reason }
   }
   const cause = { server: entry.server, tool: entry.tool.name, arguments: request.arguments, caller }
@@ -48,7 +48,7 @@ export async function approval(
       tool: entry.tool.name,
       rule: decision.rule,
       arguments: request.arguments,
-      surface: surface.name,
+      surface: asker.names,
     },
   })
   try {
@@ -60,12 +60,16 @@ export async function approval(
       arguments: request.arguments,
       decision,
       remember: ruling.remember,
+      likeness: [],
+      labels: [],
     } as const
-    const answer = yesOrNo(await answered((until) => ask(question, until), signal), surface.name)
+    const { answer, by } = await asker.ask(question, { signal, activity: row.id })
+    if (answer.verdict === 'respond') throw new Error(`${by} answered in place of the tool`)
     const args =
       answer.verdict === 'allow' && answer.arguments ? frozenCopy(answer.arguments) : request.arguments
-    if (!isRecord(args)) throw new Error(`${surface.name} gave arguments that are no object`)
-    const remembered = answer.remember && policy.remember(subject, answer.verdict, answer.remember, ruling)
+    if (!isRecord(args)) throw new Error(`${by} gave arguments that are no object`)
+    const remembered =
+      answer.remember && policy.remember(subject, answer.verdict, answer.remember.scope, ruling)
     if (answer.verdict === 'deny') {
       row.close('denied', { reason: answer.reason ?? null, remembered: remembered ?? null })
       const reason = answer.reason === undefined ? '' : `: ${answer.reason}`

@@ -7,7 +7,7 @@ import { frozenCopy, isRecord, type JsonRecord } from '../json.ts'
 import { type PolicySubject, toolDefinition } from '../policy/index.ts'
 import type { OpenRow } from '../store/index.ts'
 import { reasonOf } from '../text.ts'
-import type { BrokeredCall, Caller, CatalogTool, Decision, Failure, HostEvent } from '../types.ts'
+import type { BrokeredCall, Caller, CatalogTool, Decision, Failure, HostEvent } from '../types/index.ts'
 import { type ApprovalDeps, approval } from './approval.ts'
 import { failure, failureOf, type Lost, lostCall } from './results.ts'
 

@@ -1,6 +1,6 @@
 import { type CallToolResult, McpError, RpcError } from '@jackfield/sdk'
 import { failureFrom, reasonOf } from '../text.ts'
-import type { Failure } from '../types.ts'
+import type { Failure } from '../types/index.ts'
 
 /** A result that tells the model why there is none. */
 export function failure(text: string): CallToolResult {

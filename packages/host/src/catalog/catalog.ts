@@ -1,6 +1,6 @@
 import { McpError } from '@jackfield/sdk'
 import type { ServerConnection } from '../connections/index.ts'
-import type { CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool } from '../types.ts'
+import type { CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool } from '../types/index.ts'
 import { exposedName } from './names.ts'
 
 /** One space of names over what all servers offer. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { isRecord } from '../json.ts'
-import type { ServerConfig } from '../types.ts'
+import type { ServerConfig } from '../types/index.ts'
 import type { ConfigEnvironment } from './expand.ts'
 import { type JackfieldSection, readSection } from './jackfield-section.ts'
 import { ConfigError, type ConfigProblem, member } from './problem.ts'

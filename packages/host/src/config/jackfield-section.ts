@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Root } from '@jackfield/sdk'
-import type { PolicyRule, Verdict } from '../types.ts'
+import type { PolicyRule, Verdict } from '../types/index.ts'
 import { member } from './problem.ts'
 import type { Reader } from './reader.ts'
 import { rootProblem } from './root.ts'
@@ -71,7 +71,7 @@ function readRule(item: unknown, path: string, reader: Reader): PolicyRule | und
   const server = reader.text(entry['server'], member(path, 'server'))
   const tool = reader.text(entry['tool'], member(path, 'tool'))
   const hint = reader.oneOf(entry['hint'], member(path, 'hint'), ['readOnly', 'destructive'])
-  const scope = reader.oneOf(entry['scope'], member(path, 'scope'), ['session', 'always'])
+  const scope = reader.oneOf(entry['scope'], member(path, 'scope'), ['conversation', 'workspace', 'always'])
   const id = reader.text(entry['id'], member(path, 'id')) ?? path
   if (scope !== undefined && verdict !== undefined && verdict !== 'ask') {
     reader.problem(

@@ -1,5 +1,5 @@
 import { isRecord, type JsonRecord } from '../json.ts'
-import type { ServerConfig } from '../types.ts'
+import type { ServerConfig } from '../types/index.ts'
 import type { ConfigEnvironment } from './expand.ts'
 import { type ConfigProblem, member } from './problem.ts'
 import { createReader, kindOf, type Reader } from './reader.ts'

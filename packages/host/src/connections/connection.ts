@@ -3,7 +3,7 @@ import { type Client, type ConnectOptions, connect, http } from '@jackfield/sdk/
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { serverIdentity } from '../policy/index.ts'
 import { failureFrom, reasonOf } from '../text.ts'
-import type { ConnectionState, Failure, ServerConfig } from '../types.ts'
+import type { ConnectionState, Failure, ServerConfig } from '../types/index.ts'
 import { Breaker, backoff } from './backoff.ts'
 import {
   everyKind,

@@ -8,7 +8,7 @@ import {
 } from '@jackfield/sdk'
 import type { Client, ReadOptions } from '@jackfield/sdk/client'
 import { failureFrom, reasonOf } from '../text.ts'
-import type { Failure } from '../types.ts'
+import type { Failure } from '../types/index.ts'
 
 /** What one server offers. */
 export interface ServerLists {

@@ -1,6 +1,6 @@
 import type { SamplingContent } from '@jackfield/sdk'
 import type { GenerateTextResult, LanguageModel, ToolSet } from 'ai'
-import type { Model, ModelReply, ModelRequest } from '../types.ts'
+import type { Model, ModelReply, ModelRequest } from '../types/index.ts'
 import { blocksOf, type KeptParts, toModelMessages } from './messages.ts'
 import { ModelError, toModelError } from './model-error.ts'
 import { type ToolNames, toolNames } from './tool-names.ts'

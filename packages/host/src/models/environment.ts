@@ -1,4 +1,4 @@
-import type { Model } from '../types.ts'
+import type { Model } from '../types/index.ts'
 import { aiModel } from './ai-model.ts'
 import { offlineModel } from './offline/model.ts'
 

@@ -1,11 +1,10 @@
 import type { Tool } from '@jackfield/sdk'
 import { fingerprint } from '../json.ts'
 import type { GrantKey, GrantTable, StoredGrant } from '../store/index.ts'
-import type { Grant } from '../types.ts'
+import type { Grant, GrantScope } from '../types/index.ts'
 import { toolDefinition } from './identity.ts'
 
-/** How long an answer is remembered: until the host closes, or in the store. */
-export type GrantScope = Grant['scope']
+export type { GrantScope }
 
 /** Answers that are remembered beyond one call. */
 export interface Grants {
@@ -29,14 +28,14 @@ export function createGrants(store: GrantTable): Grants {
   const all = (): { key: GrantKey; grant: Grant }[] =>
     [
       ...store.list().map((stored) => named(stored, 'always')),
-      ...[...session.values()].map((stored) => named(stored, 'session')),
+      ...[...session.values()].map((stored) => named(stored, 'conversation')),
     ].toSorted((a, b) => (a.grant.at < b.grant.at ? -1 : 1))
   return {
     find(key) {
       const lasting = store.find(key)
       const passing = session.get(text(key))?.verdict
       if (lasting === 'deny') return { verdict: 'deny', scope: 'always' }
-      if (passing !== undefined) return { verdict: passing, scope: 'session' }
+      if (passing !== undefined) return { verdict: passing, scope: 'conversation' }
       return lasting === undefined ? undefined : { verdict: lasting, scope: 'always' }
     },
     add(key, verdict, scope, label) {

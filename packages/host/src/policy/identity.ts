@@ -1,6 +1,6 @@
 import type { Tool } from '@jackfield/sdk'
 import { fingerprint } from '../json.ts'
-import type { ServerConfig } from '../types.ts'
+import type { ServerConfig } from '../types/index.ts'
 
 /**
  * What a server is, whatever it is called: what is run and where, with the names of its variables, or its address. A

@@ -1,5 +1,5 @@
 import type { Tool } from '@jackfield/sdk'
-import type { Decision, PolicyRule, Verdict } from '../types.ts'
+import type { Decision, PolicyRule, Verdict } from '../types/index.ts'
 import { matchesGlob } from './glob.ts'
 import { type GrantScope, type Grants, grantKey } from './grants.ts'
 
@@ -81,7 +81,9 @@ export function createPolicy(options: {
 function rememberable(matching: readonly PolicyRule[]): readonly GrantScope[] {
   const asks = matching.filter((rule) => rule.verdict === 'ask')
   if (asks.some((rule) => rule.scope === undefined)) return []
-  return asks.some((rule) => rule.scope === 'session') ? ['session'] : ['session', 'always']
+  return asks.some((rule) => rule.scope === 'conversation')
+    ? ['conversation']
+    : ['conversation', 'workspace', 'always']
 }
 
 function matches(rule: PolicyRule, subject: PolicySubject): boolean {

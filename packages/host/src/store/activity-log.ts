@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import type { JsonRecord } from '../json.ts'
 import { isRecord } from '../json.ts'
-import type { Activity } from '../types.ts'
+import type { Activity } from '../types/index.ts'
 import { detailText } from './bounded.ts'
 
 /** What is known of a row when the thing it tells of begins. */
@@ -40,6 +40,12 @@ const kinds: readonly Activity['kind'][] = [
   'roots',
   'model',
   'change',
+  'result',
+  'install',
+  'drift',
+  'login',
+  'code',
+  'conversation',
 ]
 
 const columns = `a.id, a.at, a.kind, a.server, a.summary, a.cause, a.detail,

@@ -1,6 +1,6 @@
 import type { JsonRecord } from '../json.ts'
 import { oneLine } from '../text.ts'
-import type { Activity } from '../types.ts'
+import type { Activity } from '../types/index.ts'
 import type { ActivityLog, ActivityStart } from './activity-log.ts'
 
 export type RowStart = Omit<ActivityStart, 'cause' | 'detail'> & {

@@ -7,7 +7,7 @@ import type {
   Model,
   ModelReply,
   ModelRequest,
-} from '../../src/types.ts'
+} from '../../src/types/index.ts'
 
 type Runs = Record<
   string,
@@ -41,6 +41,8 @@ export function fakeHost(runs: Runs): FakeHost {
     ]),
     start: async () => {},
     reconnect: refuse,
+    attach: refuse,
+    inbox: { list: () => [], get: () => undefined, answer: refuse },
     tools: () => Object.keys(host.runs).map(catalogTool),
     prompts: () => [],
     resources: () => [

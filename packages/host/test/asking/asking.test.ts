@@ -1,7 +1,7 @@
 import type { CreateMessageParams, ElicitParams } from '@jackfield/sdk'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { chooseModel, Origins } from '../../src/asking/index.ts'
-import type { HostAnswers, HostOptions, Surface } from '../../src/types.ts'
+import type { HostAnswers, HostOptions, Surface } from '../../src/types/index.ts'
 import {
   everything,
   returned,
@@ -75,8 +75,7 @@ describe.each(eras)('sampling (%s)', (era) => {
       {
         kind: 'sampling-request',
         params: request,
-        model: 'test/one',
-        why: 'it is the first of your models',
+        choice: { model: 'test/one', why: 'it is the first of your models' },
         cause: { server: 's', tool: 'sample', caller: 'cli', arguments: { params: request } },
       },
       { kind: 'sampling-result', params: request, result: { content: { type: 'text', text: 'Paris' } } },
@@ -377,7 +376,7 @@ describe('what is advertised', () => {
   })
 
   it.each<[string, Partial<HostOptions>, string[]]>([
-    ['nobody is there', { ...all, surface: { name: 'script' } }, []],
+    ['nobody is there', { ...all, surface: { name: 'script', show: {} } }, []],
     [
       'only approvals can be shown',
       { ...all, surface: person({ approval: () => ({ verdict: 'allow' }) }) },
@@ -398,7 +397,7 @@ describe('what is advertised', () => {
 
   it('leaves a server with nothing to ask when nobody is there, and nothing is answered for them', async () => {
     for (const era of eras) {
-      const host = await hostIn(era, { ...all, surface: { name: 'script' } })
+      const host = await hostIn(era, { ...all, surface: { name: 'script', show: {} } })
       for (const [tool, params] of [
         ['ask', form],
         ['sample', request],

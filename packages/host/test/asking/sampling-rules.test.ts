@@ -1,6 +1,6 @@
 import type { CreateMessageParams } from '@jackfield/sdk'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Model, ServerConfig } from '../../src/types.ts'
+import type { Model, ServerConfig } from '../../src/types/index.ts'
 import { returned, scripted, session, started, textOf } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 import { statelessServer } from '../fixtures/stateless-server.ts'

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { HostOptions } from '../../src/types.ts'
+import type { HostOptions } from '../../src/types/index.ts'
 import { returned, session, started, textOf, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 import { statelessServer } from '../fixtures/stateless-server.ts'
@@ -56,7 +56,7 @@ describe.each(['session', 'stateless'] as const)('a URL a person is asked to vis
 
   it('is not agreed to for a person who was not there', async () => {
     const { url, visits } = await site()
-    const host = await hostIn(era, { surface: { name: 'script', urlElicitation: true } })
+    const host = await hostIn(era, { surface: { name: 'script', show: {}, urlElicitation: true } })
     const params = { mode: 'url', message: 'Sign in', url, elicitationId: 'e1' }
     const call = await host.call('s__ask', { params }, cli)
     expect(textOf(call)).not.toContain('accept')

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Caller, PolicyRule } from '../../src/types.ts'
+import type { Caller, PolicyRule } from '../../src/types/index.ts'
 import { folder, returned, rough, session, started, textOf, until } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 
@@ -47,7 +47,9 @@ describe('a call', () => {
           tool: { name: 'echo', description: 'Gives back its arguments' },
         },
         decision: { verdict: 'ask', rule: 'default' },
-        remember: ['session', 'always'],
+        remember: ['conversation', 'workspace', 'always'],
+        likeness: [],
+        labels: [],
       },
     ])
   })
@@ -123,7 +125,7 @@ describe('a call', () => {
 
   it('is denied, never allowed, where nobody can be asked', async () => {
     const { config, ran } = session()
-    const host = await started({ servers: { s: config }, surface: { name: 'script' } })
+    const host = await started({ servers: { s: config }, surface: { name: 'script', show: {} } })
     const call = await host.call('s__echo', { text: 'hi' }, cli)
     expect(call).toMatchObject({ denied: true, result: { isError: true } })
     expect(textOf(call)).toContain('nobody can be asked here (script)')
@@ -137,11 +139,10 @@ describe('a call', () => {
         throw new Error('the window is gone')
       },
     ],
-    ['gives nonsense', () => ({ verdict: 'yes', remember: 'always' }) as never],
-    ['gives nothing', () => undefined as never],
+    ['gives nonsense', () => ({ verdict: 'yes', remember: { scope: 'always' } }) as never],
     [
       'gives arguments that are no object',
-      () => ({ verdict: 'allow', arguments: [1], remember: 'always' }) as never,
+      () => ({ verdict: 'allow', arguments: [1], remember: { scope: 'always' } }) as never,
     ],
   ])('is not made when the surface %s', async (_how, approval) => {
     const { config, ran } = session()
@@ -211,7 +212,7 @@ describe('a call', () => {
         cause.tool === 'mutate'
           ? { verdict: 'allow' }
           : new Promise((resolve) => {
-              answer = () => resolve({ verdict: 'allow', remember: 'always' })
+              answer = () => resolve({ verdict: 'allow', remember: { scope: 'always' } })
             }),
     })
     const host = await started({ servers: { s: config }, surface })
@@ -312,8 +313,10 @@ describe('answers that are remembered', () => {
   it('last for the session, or for good in the store', async () => {
     const { config, ran } = session()
     const store = join(folder(), 'store.db')
-    const once = async (remember: 'session' | 'always' | undefined): Promise<number> => {
-      const surface = person({ approval: () => ({ verdict: 'allow', ...(remember && { remember }) }) })
+    const once = async (scope: 'conversation' | 'always' | undefined): Promise<number> => {
+      const surface = person({
+        approval: () => ({ verdict: 'allow', ...(scope && { remember: { scope } }) }),
+      })
       const host = await started({ servers: { s: config }, surface, store })
       await host.call('s__echo', { text: '1' }, cli)
       await host.call('s__echo', { text: '2' }, cli)
@@ -321,7 +324,7 @@ describe('answers that are remembered', () => {
       return surface.asked.length
     }
     expect(await once(undefined)).toBe(2)
-    expect(await once('session')).toBe(1)
+    expect(await once('conversation')).toBe(1)
     expect(await once('always')).toBe(1)
     expect(await once(undefined)).toBe(0)
     expect(ran()).toHaveLength(8)
@@ -330,7 +333,10 @@ describe('answers that are remembered', () => {
   it('hold for one tool only, and for refusals too', async () => {
     const { config, ran } = session()
     const surface = person({
-      approval: ({ cause }) => ({ verdict: cause.tool === 'echo' ? 'deny' : 'allow', remember: 'session' }),
+      approval: ({ cause }) => ({
+        verdict: cause.tool === 'echo' ? 'deny' : 'allow',
+        remember: { scope: 'conversation' },
+      }),
     })
     const host = await started({ servers: { s: config }, surface })
     for (let i = 0; i < 3; i++) {
@@ -344,7 +350,7 @@ describe('answers that are remembered', () => {
 
   it('end when the definition of the tool changes', async () => {
     const { config } = session()
-    const surface = person({ approval: () => ({ verdict: 'allow', remember: 'always' }) })
+    const surface = person({ approval: () => ({ verdict: 'allow', remember: { scope: 'always' } }) })
     const host = await started({ servers: { s: config }, surface })
     await host.call('s__echo', { text: '' }, cli)
     await host.call('s__echo', { text: '' }, cli)
@@ -363,7 +369,7 @@ describe('answers that are remembered', () => {
     const store = join(folder(), 'store.db')
     const first = await started({
       servers: { s: config },
-      surface: person({ approval: () => ({ verdict: 'allow', remember: 'always' }) }),
+      surface: person({ approval: () => ({ verdict: 'allow', remember: { scope: 'always' } }) }),
       store,
     })
     await first.call('s__echo', { text: '' }, cli)

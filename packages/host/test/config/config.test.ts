@@ -171,7 +171,7 @@ describe('the jackfield section', () => {
         jackfield: {
           rules: [
             { id: 'look', verdict: 'allow', server: 'fs', tool: 'read_*' },
-            { verdict: 'ask', hint: 'destructive', scope: 'session' },
+            { verdict: 'ask', hint: 'destructive', scope: 'conversation' },
           ],
           roots: ['src', '/srv/data', 'file:///opt', { uri: 'file:///home/x', name: 'x' }],
           models: ['anthropic/claude', 'offline'],
@@ -184,7 +184,7 @@ describe('the jackfield section', () => {
     expect(config.problems).toEqual([])
     expect(config.rules).toEqual([
       { id: 'look', verdict: 'allow', server: 'fs', tool: 'read_*' },
-      { id: 'jackfield.rules[1]', verdict: 'ask', hint: 'destructive', scope: 'session' },
+      { id: 'jackfield.rules[1]', verdict: 'ask', hint: 'destructive', scope: 'conversation' },
     ])
     expect(config.roots).toEqual([
       { uri: 'file:///etc/jack/src' },

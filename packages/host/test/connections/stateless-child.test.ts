@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { ServerConfig } from '../../src/types.ts'
+import type { ServerConfig } from '../../src/types/index.ts'
 import { folder, started, textOf, until } from '../fixtures/hosts.ts'
 
 const program = `
@@ -76,9 +76,11 @@ describe('a stateless server in a process of its own', () => {
       servers: { s: config },
       surface: {
         name: 'person',
-        approval: async ({ cause }) => {
-          asked.push(cause.tool)
-          return { verdict: 'deny' }
+        show: {
+          approval: async ({ cause }) => {
+            asked.push(cause.tool)
+            return { verdict: 'deny' }
+          },
         },
       },
     })

@@ -134,7 +134,7 @@ describe('remembered answers', () => {
     const surface = person({
       approval: ({ cause }) => ({
         verdict: cause.tool === 'look' ? 'deny' : 'allow',
-        remember: cause.tool === 'pid' ? 'session' : 'always',
+        remember: { scope: cause.tool === 'pid' ? 'conversation' : 'always' },
       }),
     })
     const host = await started({ servers: { s: config }, surface, store })
@@ -143,7 +143,7 @@ describe('remembered answers', () => {
     expect(grants).toMatchObject([
       { server: 's', tool: 'echo', verdict: 'allow', scope: 'always' },
       { server: 's', tool: 'look', verdict: 'deny', scope: 'always' },
-      { server: 's', tool: 'pid', verdict: 'allow', scope: 'session' },
+      { server: 's', tool: 'pid', verdict: 'allow', scope: 'conversation' },
     ])
     const decision = async (name: string) => (await host.call(name, { text: 'x' }, cli)).decision.rule
     expect(await decision('s__echo')).toBe('remembered:always')
@@ -155,7 +155,7 @@ describe('remembered answers', () => {
     expect(host.activity({ kind: 'approval' }).filter((row) => row.outcome === 'revoked')).toMatchObject([
       { server: 's', detail: { tool: 'echo', verdict: 'allow' } },
       { detail: { tool: 'look', verdict: 'deny' } },
-      { detail: { tool: 'pid', scope: 'session' } },
+      { detail: { tool: 'pid', scope: 'conversation' } },
     ])
     await host.close()
     expect(hostOf({ store }).grants()).toMatchObject([{ tool: 'echo' }])
@@ -194,7 +194,12 @@ describe('a config file', () => {
 describe('a host', () => {
   it('refuses roots that are no plain local folders', () => {
     expect(() =>
-      createHost({ servers: {}, surface: { name: 'x' }, models: [], roots: [{ uri: 'https://x/' }] }),
+      createHost({
+        servers: {},
+        surface: { name: 'x', show: {} },
+        models: [],
+        roots: [{ uri: 'https://x/' }],
+      }),
     ).toThrow(/root must be a folder/)
   })
 

@@ -1,7 +1,7 @@
 import type { SamplingMessage } from '@jackfield/sdk'
 import { describe, expect, test } from 'vitest'
 import { ModelError, modelsFromEnvironment } from '../../src/models/index.ts'
-import type { Model, ModelRequest } from '../../src/types.ts'
+import type { Model, ModelRequest } from '../../src/types/index.ts'
 import { anthropic, chat, openai, type Provider, provider } from './provider.ts'
 
 const hello: SamplingMessage[] = [{ role: 'user', content: { type: 'text', text: 'Hello' } }]

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { offlineModel } from '../../src/models/index.ts'
 import { readTrip } from '../../src/models/offline/trip.ts'
-import type { ModelReply, ModelRequest } from '../../src/types.ts'
+import type { ModelReply, ModelRequest } from '../../src/types/index.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ now: new Date('2026-11-21T12:00:00Z') })

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { matchesGlob } from '../../src/policy/glob.ts'
 import { createGrants, createPolicy, type Policy, serverIdentity } from '../../src/policy/index.ts'
 import { openStore } from '../../src/store/index.ts'
-import type { PolicyRule, ServerConfig, Verdict } from '../../src/types.ts'
+import type { PolicyRule, ServerConfig, Verdict } from '../../src/types/index.ts'
 
 const tool = (name: string, more: Partial<Tool> = {}): Tool => ({
   name,
@@ -152,7 +152,7 @@ describe('globs', () => {
 
 describe('remembered answers', () => {
   const remembering = (
-    scope: 'session' | 'always',
+    scope: 'conversation' | 'always',
     verdict: 'allow' | 'deny' = 'allow',
     rules: PolicyRule[] = [],
   ) => {
@@ -162,7 +162,7 @@ describe('remembered answers', () => {
     return { policy, kept, decide: (of = asked) => policy.decide(of).decision }
   }
 
-  it.each(['session', 'always'] as const)('stand in for the question (%s)', (scope) => {
+  it.each(['conversation', 'always'] as const)('stand in for the question (%s)', (scope) => {
     const { decide } = remembering(scope)
     expect(decide()).toEqual({ verdict: 'allow', rule: `remembered:${scope}` })
     const refused = remembering(scope, 'deny')
@@ -186,9 +186,9 @@ describe('remembered answers', () => {
 
   it('last as long as the rule that asked lets them', () => {
     expect(remembering('always', 'allow', [rule('ask')])).toMatchObject({ kept: undefined })
-    const session = remembering('always', 'allow', [rule('ask', { scope: 'session' })])
-    expect(session.kept).toBe('session')
-    expect(session.decide()).toEqual({ verdict: 'allow', rule: 'remembered:session' })
+    const session = remembering('always', 'allow', [rule('ask', { scope: 'conversation' })])
+    expect(session.kept).toBe('conversation')
+    expect(session.decide()).toEqual({ verdict: 'allow', rule: 'remembered:conversation' })
     const always = remembering('always', 'allow', [rule('ask', { scope: 'always' })])
     expect(always.decide()).toEqual({ verdict: 'allow', rule: 'remembered:always' })
     const strictest = remembering('always', 'allow', [rule('ask', { scope: 'always' }), rule('ask')])

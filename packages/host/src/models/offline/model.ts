@@ -1,5 +1,5 @@
 import type { SamplingContent } from '@jackfield/sdk'
-import type { Model, ModelReply, ModelRequest } from '../../types.ts'
+import type { Model, ModelReply, ModelRequest } from '../../types/index.ts'
 import { blocksOf } from '../messages.ts'
 import { planTrip } from './planner.ts'
 import { rankFlights } from './ranking.ts'

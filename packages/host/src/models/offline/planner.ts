@@ -1,4 +1,4 @@
-import type { ModelRequest } from '../../types.ts'
+import type { ModelRequest } from '../../types/index.ts'
 import { baseName, callsSince, type Done, personTexts, resourcesSeen, textAt } from './steps.ts'
 import { readTrip, type Trip } from './trip.ts'
 

@@ -1,0 +1,23 @@
+import { isRecord } from '../json.ts'
+import type { HostQuestion, QuestionKind } from '../types/index.ts'
+import type { AnswerTo } from './asker.ts'
+
+/** What an answer to each kind of question says first. */
+const words: Readonly<Record<QuestionKind, { member: string; values: readonly string[] }>> = {
+  approval: { member: 'verdict', values: ['allow', 'deny', 'respond'] },
+  result: { member: 'verdict', values: ['allow', 'deny'] },
+  elicitation: { member: 'action', values: ['accept', 'decline', 'cancel'] },
+  'sampling-request': { member: 'verdict', values: ['allow', 'deny'] },
+  'sampling-result': { member: 'verdict', values: ['allow', 'regenerate', 'deny'] },
+  roots: { member: 'verdict', values: ['allow', 'deny'] },
+  install: { member: 'verdict', values: ['allow', 'deny'] },
+  drift: { member: 'verdict', values: ['accept', 'block'] },
+  login: { member: 'verdict', values: ['allow', 'deny'] },
+}
+
+/** Whether this is an answer to the question; anything else is not the person's will. */
+export function fitsQuestion<Q extends HostQuestion>(question: Q, answer: unknown): answer is AnswerTo<Q> {
+  const { member, values } = words[question.kind]
+  const word = isRecord(answer) ? answer[member] : undefined
+  return typeof word === 'string' && values.includes(word)
+}

@@ -1,0 +1,33 @@
+import type { Prompt, Resource, ResourceTemplate, Tool } from '@jackfield/sdk'
+
+/** A tool as the host shows it to a model and a person. */
+export interface CatalogTool {
+  /** Unique in the host and stable across restarts: `server__tool`, shortened in the middle when too long. */
+  readonly name: string
+  /** The configured server name. */
+  readonly server: string
+  /** As the server declared it, with its own name. */
+  readonly tool: Tool
+}
+
+/**
+ * A prompt as the host shows it: the name it has in the host, the server it is from, and what that server
+ * declared.
+ */
+export interface CatalogPrompt {
+  readonly name: string
+  readonly server: string
+  readonly prompt: Prompt
+}
+
+/** A resource with the server it is from. Its URI is unique on that server only. */
+export interface CatalogResource {
+  readonly server: string
+  readonly resource: Resource
+}
+
+/** A resource template with the server it is from. */
+export interface CatalogTemplate {
+  readonly server: string
+  readonly template: ResourceTemplate
+}

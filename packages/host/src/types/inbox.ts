@@ -1,0 +1,35 @@
+import type { HostAnswers, HostQuestion, QuestionKind } from './questions.ts'
+
+/**
+ * One question to the person, kept until it is answered. `lost`: the program that asked ended and its call cannot be
+ * taken up again; `withdrawn`: whoever asked no longer wants the answer.
+ */
+export interface InboxItem {
+  /** The question's id. */
+  readonly id: string
+  readonly question: HostQuestion
+  readonly state: 'open' | 'answered' | 'withdrawn' | 'lost'
+  /** When it was put, ISO 8601. */
+  readonly at: string
+  /** The activity row that tells of it. */
+  readonly activity: number | null
+  /** Whether answering it after the program that asked ended takes the call up again. */
+  readonly resumable: boolean
+  /** What was answered, by which face, and when (ISO 8601). */
+  readonly answer?: { readonly value: HostAnswers[QuestionKind]; readonly by: string; readonly at: string }
+  /** Why it is withdrawn or lost. */
+  readonly reason?: string
+}
+
+/** Every question to the person, of this program and of others on the same store. */
+export interface Inbox {
+  /** Oldest first. Default: those that are open. */
+  list(filter?: { state?: InboxItem['state'] | 'all'; server?: string; limit?: number }): InboxItem[]
+  get(id: string): InboxItem | undefined
+  /**
+   * Answers one question, exactly once. `by` names the face.
+   * @throws McpError 'INVALID' where there is no such open question (the message says by whom and when it was
+   * answered), or where the answer does not fit the question; the question then stays open.
+   */
+  answer(id: string, answer: HostAnswers[QuestionKind], by: string): void
+}

@@ -1,0 +1,35 @@
+import type { CreateMessageParams, CreateMessageResult, Tool } from '@jackfield/sdk'
+
+/** A language model behind one small interface; the offline planner stands behind it too. */
+export interface Model {
+  /** As the person names it: `anthropic/claude-…`, `offline`. */
+  readonly id: string
+  /** False for the offline planner, which says so wherever it speaks. */
+  readonly isLanguageModel: boolean
+  generate(request: ModelRequest): Promise<ModelReply>
+}
+
+/** What a model is asked, in the terms of sampling. */
+export interface ModelRequest {
+  system?: string
+  messages: CreateMessageParams['messages']
+  tools?: { name: string; description?: string; inputSchema: Tool['inputSchema'] }[]
+  toolChoice?: 'auto' | 'required' | 'none'
+  /** Never exceeded. */
+  maxTokens: number
+  temperature?: number
+  stopSequences?: string[]
+  signal?: AbortSignal
+  /** Hears the text as it is made. */
+  onText?: (delta: string) => void
+}
+
+/** One answer of a model. */
+export interface ModelReply {
+  /** Text and tool_use blocks in order. */
+  content: CreateMessageResult['content']
+  stopReason: NonNullable<CreateMessageResult['stopReason']>
+  /** The model that answered, as its provider names it. */
+  model: string
+  usage?: { inputTokens: number; outputTokens: number }
+}

@@ -1,0 +1,145 @@
+import type {
+  CallToolResult,
+  CreateMessageParams,
+  CreateMessageResult,
+  ElicitParams,
+  ElicitResult,
+  Root,
+} from '@jackfield/sdk'
+import type { CatalogTool } from './catalog.ts'
+import type { ArgumentTest, Caller, Decision, GrantScope, Remember } from './policy.ts'
+import type { ModelChoice } from './sampling.ts'
+import type { ServerConfig } from './server.ts'
+import type { DefinitionChange, TrustFinding } from './trust.ts'
+
+/** What a question is about and where it comes from. */
+export interface Cause {
+  server: string
+  /** The tool call that led to it, where known. */
+  tool?: string
+  arguments?: Record<string, unknown>
+  caller?: Caller
+  /** The conversation that the call belongs to. */
+  conversation?: string
+}
+
+/** What is asked, by kind of question. */
+export interface Questions {
+  /** May this call happen, and with these arguments? */
+  approval: {
+    tool: CatalogTool
+    arguments: Record<string, unknown>
+    decision: Decision
+    /** For how long an answer may be remembered; offer nothing else. */
+    remember: readonly GrantScope[]
+    /** Kinds of calls like this one that a remembered answer may cover, the narrowest first. */
+    likeness: readonly { label: string; arguments?: readonly ArgumentTest[] }[]
+    /** Data of these labels may flow into the call. */
+    labels: readonly string[]
+  }
+  /** May the caller see this result, and as it is? */
+  result: {
+    tool: CatalogTool
+    arguments: Record<string, unknown>
+    result: CallToolResult
+    decision: Decision
+  }
+  /** A form or a URL of a server. */
+  elicitation: { params: ElicitParams }
+  /** A server wants a model's answer: what would be asked, and which model it would be. */
+  'sampling-request': {
+    params: CreateMessageParams
+    choice: ModelChoice
+    /** What leaves this host if the request goes out as it stands: tokens and money, both estimates. */
+    estimate: { inputTokens: number; outputTokens: number; cost?: number; currency?: string }
+    /** What would be blanked before sending, and where. */
+    redactions: readonly { rule: string; count: number }[]
+  }
+  /** What the server would be told. */
+  'sampling-result': {
+    params: CreateMessageParams
+    result: CreateMessageResult
+    choice: ModelChoice
+    usage?: { inputTokens: number; outputTokens: number; cost?: number; currency?: string }
+  }
+  /** May this server know these folders? */
+  roots: { roots: Root[] }
+  /** May this server be started, or this address be spoken to, for the first time or after its configuration changed? */
+  install: {
+    config: ServerConfig
+    /** The file that names it, where one does. */
+    file?: string
+    /** The exact command line, nothing left out; or the address. */
+    command: string
+    findings: readonly TrustFinding[]
+    /** What it was when it was agreed to, where it was. */
+    before?: string
+  }
+  /** A server now says something else about itself than what was agreed to. What changed is out of use until answered. */
+  drift: { changes: readonly DefinitionChange[]; findings: readonly TrustFinding[] }
+  /** A server wants the person signed in: may the browser be opened there? */
+  login: { url: string; issuer: string; scopes: readonly string[] }
+}
+
+/** The kinds of questions a person may be asked. */
+export type QuestionKind = keyof Questions
+
+/** One question of one kind, with the id that the inbox gave it. */
+export type Question<K extends QuestionKind> = { kind: K; id: string; cause: Cause } & Questions[K]
+
+/** A question to the person. Nothing is ever answered on their behalf unless they said so before. */
+export type HostQuestion = { [K in QuestionKind]: Question<K> }[QuestionKind]
+
+/** What a person may answer, by kind of question. */
+export interface HostAnswers {
+  approval:
+    | { verdict: 'allow'; arguments?: Record<string, unknown>; remember?: Remember }
+    | { verdict: 'deny'; reason?: string; remember?: Remember }
+    /** The person answers in place of the tool, which is not called. */
+    | { verdict: 'respond'; result: CallToolResult }
+  result: { verdict: 'allow'; result?: CallToolResult } | { verdict: 'deny'; reason?: string }
+  /** `reason` stays in this host. */
+  elicitation: ElicitResult & { reason?: string }
+  'sampling-request':
+    | {
+        verdict: 'allow'
+        params?: CreateMessageParams
+        /** Another model than the chosen one, by its id. */
+        model?: string
+        /** Lets this server's requests through without this question, as long as its budget lasts. */
+        remember?: 'conversation' | 'always'
+      }
+    | { verdict: 'deny'; reason?: string }
+  'sampling-result':
+    | { verdict: 'allow'; result?: CreateMessageResult }
+    /** Asks a model again, another one if named. */
+    | { verdict: 'regenerate'; model?: string }
+    | { verdict: 'deny'; reason?: string }
+  roots: { verdict: 'allow'; roots?: Root[] } | { verdict: 'deny' }
+  install: { verdict: 'allow' } | { verdict: 'deny'; reason?: string }
+  /** `keep`: go on with what was agreed to where that is possible; `block`: the server's changed things stay out of use. */
+  drift: { verdict: 'accept' } | { verdict: 'block' }
+  login: { verdict: 'allow' } | { verdict: 'deny' }
+}
+
+/**
+ * Shows one question and resolves with the person's answer, or with undefined to leave it in the inbox, where any
+ * face can answer it. The signal is aborted when the question is answered elsewhere or withdrawn.
+ */
+export type Show<K extends QuestionKind> = (
+  question: Question<K>,
+  signal: AbortSignal,
+) => Promise<HostAnswers[K] | undefined>
+
+/**
+ * The person, as one face shows them. Only kinds that an attached face can show are advertised to servers. A promise
+ * may stay open as long as the person thinks.
+ */
+export interface Surface {
+  /** For messages and the activity log: 'terminal', 'answers file', 'web'. */
+  readonly name: string
+  /** What can be shown; a kind left out cannot be asked here. */
+  readonly show: { readonly [K in QuestionKind]?: Show<K> }
+  /** Whether URL visits can be shown besides forms. Default false. */
+  readonly urlElicitation?: boolean
+}
