@@ -1,6 +1,7 @@
 import { bearer, jwt } from '@jackfield/sdk/auth'
 import { connect } from '@jackfield/sdk/client'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { memory } from '../../src/links/memory.ts'
 import { faces, type Mounted, modern, session } from '../serve/http-support.ts'
 import { until } from '../serve/support.ts'
@@ -32,6 +33,7 @@ afterEach(() => {
 describe.each(faces)('over the %s face', (_face, mount) => {
   describe.each(others)('%s', (_who, claims) => {
     test('cannot use, read, resume or end a session', async () => {
+      faultyPeer('a batch, which its revision does not have')
       const all = await mounted(mount, shop().server, { authenticate })
       const mine = await session(all, '2025-11-25', await header(alice))
       const theirs = await header(claims)

@@ -1,10 +1,10 @@
 import { defineServer, prompt, resource, template, tool } from '@jackfield/sdk'
 import { type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { child } from './support/child.ts'
 import { discovered, result, type Seen, scripted, tick } from './support/http.ts'
-
-const complete = (value: object) => ({ resultType: 'complete', ...value })
+import { called, listed } from './support/results.ts'
 
 async function serve(handle: (one: Seen) => void, options: ConnectOptions = {}) {
   const warnings: string[] = []
@@ -38,7 +38,7 @@ describe('subscriptions on one channel', () => {
             tell(4711, 'notifications/resources/updated', { uri: 'a:nobody' })
             send({ method: 'notifications/cancelled', params: { requestId: first } })
             tell(second, 'notifications/resources/updated', { uri: 'a:3' })
-            send({ id: message.id, result: text('told') })
+            send({ id: message.id, result: done('told') })
           }
         })`),
     )
@@ -91,9 +91,13 @@ describe('pages', () => {
       const { cursor } = one.message.params
       cursors.push(cursor)
       const at = cursor === undefined ? 0 : Number(atob(cursor).split('|')[1])
-      const entries = Array.from({ length: sizes[at] ?? 0 }, (_, i) => ({ [key]: `a:${at}.${i}`, name: 'n' }))
+      const entries = Array.from({ length: sizes[at] ?? 0 }, (_, i) => ({
+        [key]: `a:${at}.${i}`,
+        name: 'n',
+        ...(member === 'tools' && { inputSchema: { type: 'object' } }),
+      }))
       const more = at + 1 < sizes.length ? { nextCursor: btoa(` page|${at + 1}|é`) } : {}
-      result(one, complete({ [member]: entries, ...more }))
+      result(one, listed({ [member]: entries, ...more }))
     })
     const client = await open()
     const lists = {
@@ -114,7 +118,7 @@ describe('the cache of a client', () => {
     return serve((one) => {
       const text = `${one.headers['authorization'] ?? ''} ${++reads}`
       const uri = String(one.message.params['uri'])
-      result(one, complete({ contents: [{ uri, text }], ttlMs: 60_000, cacheScope: scope }))
+      result(one, listed({ contents: [{ uri, text }], ttlMs: 60_000, cacheScope: scope }))
     })
   }
 
@@ -151,7 +155,7 @@ describe('the cache of a client', () => {
       cursors.push(cursor)
       const name = cursor ?? 'first'
       const more = cursor === undefined ? { nextCursor: 'second', ttlMs: 60_000 } : { ttlMs: 0 }
-      result(one, complete({ tools: [{ name, inputSchema: { type: 'object' } }], ...more }))
+      result(one, listed({ tools: [{ name, inputSchema: { type: 'object' } }], ...more }))
     })
     const client = await open()
     await client.tools()
@@ -164,6 +168,7 @@ describe('the cache of a client', () => {
 
 describe('what a server says of itself', () => {
   it('has icons that are safe to fetch, and no others', async () => {
+    faultyPeer('icons that are no list, and one whose address is no URI')
     const icons = [
       'https://a.example/i.png',
       'data:image/png;base64,AA==',
@@ -179,7 +184,7 @@ describe('what a server says of itself', () => {
       'tools/list': {
         tools: [
           { name: 't', inputSchema: { type: 'object' }, icons },
-          { name: 'u', inputSchema: {}, icons: 'odd' },
+          { name: 'u', inputSchema: { type: 'object' }, icons: 'odd' },
         ],
       },
       'prompts/list': { prompts: [{ name: 'p', icons }] },
@@ -194,7 +199,7 @@ describe('what a server says of itself', () => {
       const info = { name: 'shop', version: '1', icons }
       result(
         one,
-        complete(
+        listed(
           list ?? {
             supportedVersions: ['2026-07-28'],
             capabilities: { tools: {}, prompts: {}, resources: {} },
@@ -231,8 +236,8 @@ describe('what a server says of itself', () => {
     }))
     const { open, server } = await serve((one) =>
       one.message.method === 'tools/list'
-        ? result(one, complete({ tools }))
-        : result(one, complete({ content: [], structuredContent: [7] })),
+        ? result(one, listed({ tools }))
+        : result(one, called({ structuredContent: [7] })),
     )
     const client = await open()
     await client.tools()
@@ -251,12 +256,13 @@ describe('what a server says of itself', () => {
   })
 
   it('by name or in keys reserved for the protocol changes nothing about what it does', async () => {
+    faultyPeer('a name of its software that is a number')
     const seen: unknown[] = []
     for (const name of ['claude-ai', 'jackfield', '']) {
       const { open, server } = await serve((one) =>
         result(
           one,
-          complete({
+          listed({
             tools: [{ name: 't', inputSchema: { type: 'object' } }],
             _meta: {
               'io.modelcontextprotocol/serverInfo': name === '' ? 7 : { name, version: '1' },

@@ -1,8 +1,11 @@
 import { type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { type ProtocolVersion, protocolVersions } from '../../src/protocol/methods.ts'
 import { checkWire } from '../schema/wire.ts'
 import { discovered, failure, type Message, result, scripted, sse, until } from './support/http.ts'
+import { questions } from './support/questions.ts'
+import { listed } from './support/results.ts'
 
 type Asking = 'roots' | 'sampling' | 'elicitation'
 
@@ -30,7 +33,10 @@ async function meet(version: ProtocolVersion, options: ConnectOptions, question?
       if (id !== undefined) answers.push(one.message)
       one.res.writeHead(202).end()
     } else if (method === 'tools/call' && question !== undefined) sse(one.res)({ data: question })
-    else result(one, { resultType: 'complete', content: [], contents: [], messages: [], tools: [] })
+    else if (method === 'subscriptions/listen') {
+      const _meta = { 'io.modelcontextprotocol/subscriptionId': id }
+      result(one, { resultType: 'complete', _meta })
+    } else result(one, listed({ content: [], contents: [], messages: [], tools: [] }))
   })
   const client = await connect(server.url, { revisions: [version], ...options })
   onTestFinished(() => client.close())
@@ -84,8 +90,9 @@ describe.each(sessions)('a client of %s', (version) => {
   })
 
   it('answers what it did not declare with -32601', async () => {
-    for (const method of ['roots/list', 'sampling/createMessage', 'elicitation/create']) {
-      const { client, answers } = await meet(version, {}, { jsonrpc: '2.0', id: 'q', method, params: {} })
+    if (version < '2025-06-18') faultyPeer('it elicits, which its revision does not know')
+    for (const [method, params] of Object.entries(questions)) {
+      const { client, answers } = await meet(version, {}, { jsonrpc: '2.0', id: 'q', method, params })
       client.call('ask').catch(() => {})
       await until(() => answers.length === 1)
       expect([method, answers[0]?.error?.code]).toEqual([method, -32601])

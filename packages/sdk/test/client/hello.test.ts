@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ConnectOptions, connect, type Target } from '@jackfield/sdk/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { child } from './support/child.ts'
 import { begun, discovered, failure, result, type Seen, scripted } from './support/http.ts'
 
@@ -35,16 +36,17 @@ describe('a server over stdio', () => {
     })
   })
 
-  it.each([
+  it.each<[string, string, string?]>([
     ['-32601', `send({ id: message.id, error: { code: -32601, message: 'Method not found' } })`],
     ['-32602', `send({ id: message.id, error: { code: -32602, message: 'Invalid request parameters' } })`],
     ['an unknown code', `send({ id: message.id, error: { code: 77, message: 'what?' } })`],
-    ['an empty result', `send({ id: message.id, result: {} })`],
+    ['an empty result', `send({ id: message.id, result: {} })`, 'a result that lacks everything'],
     [
       'a result of another kind',
       `send({ id: message.id, result: { resultType: 'x', supportedVersions: [] } })`,
     ],
-  ])('that answers server/discover with %s is legacy, in the same process', async (_, answer) => {
+  ])('that answers server/discover with %s is legacy, in the same process', async (_, answer, fault) => {
+    if (fault !== undefined) faultyPeer(fault)
     const { code, starts } = counter()
     const client = await open(
       child(`${code} each((message) => {
@@ -168,7 +170,7 @@ describe('a server over HTTP', () => {
     else result(one, { tools: [] })
   }
 
-  it.each<[string, (one: Seen) => void]>([
+  it.each<[string, (one: Seen) => void, string?]>([
     [
       '400 and -32000 without an id',
       (one) => noId(one, 400, -32000, 'Bad Request: Unsupported protocol version'),
@@ -176,10 +178,15 @@ describe('a server over HTTP', () => {
     ['400 and no body', (one) => one.res.writeHead(400).end()],
     ['404 and a page', (one) => one.res.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not found')],
     ['500', (one) => one.res.writeHead(500).end()],
-    ['an empty result', (one) => result(one, {})],
+    ['an empty result', (one) => result(one, {}), 'a result that lacks everything'],
     ['a broken connection', (one) => one.res.destroy()],
-    ['-32022 without naming versions', (one) => failure(one, -32022, 'Unsupported protocol version')],
-  ])('that answers server/discover with %s is legacy', async (_, answer) => {
+    [
+      '-32022 without naming versions',
+      (one) => failure(one, -32022, 'Unsupported protocol version'),
+      'an error that lacks its data',
+    ],
+  ])('that answers server/discover with %s is legacy', async (_, answer, fault) => {
+    if (fault !== undefined) faultyPeer(fault)
     const server = await scripted((one) => {
       if (one.message.method === 'server/discover') answer(one)
       else legacy(one)
@@ -203,10 +210,10 @@ describe('a server over HTTP', () => {
     ])
   })
 
-  it.each([-32020, -32021])(
+  it.each<[number, object?]>([[-32020], [-32021, { requiredCapabilities: {} }]])(
     'that refuses with %i is modern, and never greeted with initialize',
-    async (code) => {
-      const server = await scripted((one) => failure(one, code, 'no'))
+    async (code, data) => {
+      const server = await scripted((one) => failure(one, code, 'no', 400, data))
       await expect(connect(server.url)).rejects.toMatchObject({ code: 'CONNECT_FAILED' })
       expect(server.of('initialize')).toEqual([])
       expect(server.of('server/discover')).toHaveLength(2)
@@ -215,7 +222,7 @@ describe('a server over HTTP', () => {
 
   it('that names only revisions this client does not allow is a mismatch that lists both', async () => {
     const server = await scripted((one) =>
-      failure(one, -32022, 'Unsupported', 400, { supported: ['2030-01-01'] }),
+      failure(one, -32022, 'Unsupported', 400, { supported: ['2030-01-01'], requested: '2026-07-28' }),
     )
     await expect(connect(server.url)).rejects.toMatchObject({
       code: 'VERSION_MISMATCH',
@@ -227,7 +234,10 @@ describe('a server over HTTP', () => {
   it('that names an older revision as its newest is greeted with that one', async () => {
     const server = await scripted((one) => {
       if (one.message.method === 'server/discover') {
-        failure(one, -32022, 'Unsupported', 400, { supported: ['2025-03-26', '2025-06-18'] })
+        failure(one, -32022, 'Unsupported', 400, {
+          supported: ['2025-03-26', '2025-06-18'],
+          requested: '2026-07-28',
+        })
       } else if (one.message.method === 'initialize') {
         const { protocolVersion } = one.message.params
         result(one, { protocolVersion, capabilities: {}, serverInfo: { name: 'a', version: '1' } })

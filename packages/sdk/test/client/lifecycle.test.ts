@@ -1,5 +1,6 @@
 import { type Client, type ConnectOptions, connect, type LinkFactory } from '@jackfield/sdk/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import type { ProtocolVersion } from '../../src/protocol/methods.ts'
 import { child, isAlive } from './support/child.ts'
 import { json, type Message, type Seen, scripted, tick, until } from './support/http.ts'
@@ -287,6 +288,7 @@ describe('notices and cancellations', () => {
   }
 
   it('of a server are never answered, whatever they say', async () => {
+    faultyPeer('notices that its revision does not know')
     const { client, sent } = await open(`
       for (const method of ['notifications/unknown', 'notifications/cancelled', 'roots/list', 'ping']) {
         send({ method, params: { odd: true } })

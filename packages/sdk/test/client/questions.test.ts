@@ -1,7 +1,9 @@
 import { RpcError } from '@jackfield/sdk'
 import { type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { begun, type Message, result, type Scripted, scripted, sse, tick, until } from './support/http.ts'
+import { questions } from './support/questions.ts'
 
 type Send = (event: { data?: unknown }) => void
 
@@ -76,17 +78,18 @@ describe('an elicitation', () => {
     })
   })
 
-  it.each([
-    ['a nested object', form({ a: { type: 'object', properties: {} } })],
-    ['no schema', { message: 'Please' }],
-    ['no message', { requestedSchema: { type: 'object', properties: {} } }],
+  it.each<[string, object, string?]>([
+    ['a nested object', form({ a: { type: 'object', properties: {} } }), 'a field that is an object'],
+    ['no schema', { message: 'Please' }, 'a form without a schema'],
+    ['no message', { requestedSchema: { type: 'object', properties: {} } }, 'a form without a message'],
     ['a field that is required but not there', form({ a: { type: 'string' } }, ['b'])],
-    ['an unknown mode', { mode: 'telepathy', message: 'Please' }],
+    ['an unknown mode', { mode: 'telepathy', message: 'Please' }, 'a mode that there is not'],
     [
       'a URL nobody declared',
       { mode: 'url', message: 'Go', url: 'https://example.com/', elicitationId: '1' },
     ],
-  ])('with %s is refused as invalid, and nobody is bothered', async (_, params) => {
+  ])('with %s is refused as invalid, and nobody is bothered', async (_, params, fault) => {
+    if (fault !== undefined) faultyPeer(fault)
     let asked = 0
     const answer = await put('elicitation/create', params, {
       onElicit: () => {
@@ -101,15 +104,17 @@ describe('an elicitation', () => {
   it.each(['javascript:alert(1)', 'file:///etc/passwd', 'not a url'])(
     'may not send the person to %s',
     async (url) => {
+      if (!URL.canParse(url)) faultyPeer('a URL that is none')
       const options = { onElicit: accept(), elicitation: { url: true } }
-      const answer = await put('elicitation/create', { mode: 'url', message: 'Go', url }, options)
+      const visit = { mode: 'url', message: 'Go', url, elicitationId: '1' }
+      const answer = await put('elicitation/create', visit, options)
       expect(answer.error?.code).toBe(-32602)
     },
   )
 
   it('by URL is answered without content; forms are refused where only URLs were declared', async () => {
     const options = { onElicit: accept({ a: 'b' }), elicitation: { url: true } }
-    const visit = { mode: 'url', message: 'Go', url: 'https://example.com/' }
+    const visit = { mode: 'url', message: 'Go', url: 'https://example.com/', elicitationId: '1' }
     expect((await put('elicitation/create', visit, options)).result).toEqual({ action: 'accept' })
     expect((await put('elicitation/create', form({}), options)).error?.code).toBe(-32602)
   })
@@ -150,14 +155,15 @@ describe('a sampling request', () => {
     expect((await put('sampling/createMessage', params, withTools)).result).toBeDefined()
   })
 
-  it.each([
+  it.each<[string, unknown[] | undefined, string?]>([
     ['a use without its result', [assistant(use('1')), user({ type: 'text', text: 'so?' })]],
     ['one result of two', [assistant([use('1'), use('2')]), user([used('1')])]],
     ['a result beside other content', [assistant(use('1')), user([used('1'), { type: 'text', text: 'x' }])]],
     ['a result of no use', [user(used('9'))]],
-    ['messages that are none', ['hello']],
-    ['no messages', undefined],
-  ])('with %s is refused as invalid', async (_, messages) => {
+    ['messages that are none', ['hello'], 'a message that is a text'],
+    ['no messages', undefined, 'a request without messages'],
+  ])('with %s is refused as invalid', async (_, messages, fault) => {
+    if (fault !== undefined) faultyPeer(fault)
     const answer = await put('sampling/createMessage', { messages, maxTokens: 5, tools }, withTools)
     expect(answer.error?.code).toBe(-32602)
   })
@@ -208,7 +214,7 @@ describe('a server’s requests', () => {
   it.each(['roots/list', 'elicitation/create', 'sampling/createMessage', 'tasks/get', 'constructor'])(
     'of %s are refused where nobody answers them',
     async (method) => {
-      expect((await put(method, {}, {})).error?.code).toBe(-32601)
+      expect((await put(method, questions[method] ?? {}, {})).error?.code).toBe(-32601)
     },
   )
 

@@ -1,6 +1,8 @@
 import { type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { discovered, failure, result, type Seen, scripted, sse, tick, until } from './support/http.ts'
+import { called, listed } from './support/results.ts'
 
 async function serve(handle: (one: Seen) => void, options: ConnectOptions = {}) {
   const warnings: string[] = []
@@ -12,42 +14,46 @@ async function serve(handle: (one: Seen) => void, options: ConnectOptions = {}) 
   return { client, server, warnings }
 }
 
+const subscription = ({ message }: Seen) => ({ 'io.modelcontextprotocol/subscriptionId': message.id })
 const tool = (name: string, more: object = {}) => ({ name, inputSchema: { type: 'object' }, ...more })
-const complete = (value: object) => ({ resultType: 'complete', ...value })
 
 describe('lists', () => {
   it('follow every cursor, the empty one too, until there is none', async () => {
+    faultyPeer('its last page has a cursor of null')
     const next: Record<string, string | null> = { start: '', '': 'x', x: null }
     const { client, server } = await serve((one) => {
       const cursor = one.message.params.cursor ?? 'start'
-      result(one, complete({ tools: [tool(`after-${cursor}`)], nextCursor: next[cursor] }))
+      result(one, listed({ tools: [tool(`after-${cursor}`)], nextCursor: next[cursor] }))
     })
     expect((await client.tools()).map(({ name }) => name)).toEqual(['after-start', 'after-', 'after-x'])
     expect(server.of('tools/list')[0]?.message.params).not.toHaveProperty('cursor')
   })
 
-  it.each([
+  it.each<[string, (n: number) => unknown, string, string?]>([
     ['that repeats a cursor', () => 'again', 'PROTOCOL'],
     ['with a new cursor for ever', (n: number) => `c${n}`, 'LIMIT'],
-    ['with a cursor that is no text', () => 7, 'PROTOCOL'],
+    ['with a cursor that is no text', () => 7, 'PROTOCOL', 'a cursor that is a number'],
     ['with an enormous cursor', () => 'x'.repeat(5_000), 'LIMIT'],
-  ])('%s end with an error', async (_, cursor, code) => {
+  ])('%s end with an error', async (_, cursor, code, fault) => {
+    if (fault !== undefined) faultyPeer(fault)
     let n = 0
-    const { client } = await serve((one) => result(one, complete({ tools: [], nextCursor: cursor(n++) })))
+    const { client } = await serve((one) => result(one, listed({ tools: [], nextCursor: cursor(n++) })))
     await expect(client.tools()).rejects.toMatchObject({ code })
     expect(n).toBeLessThanOrEqual(1_000)
   })
 
   it('leave out entries that are none, with a warning', async () => {
+    faultyPeer('entries of its list are no tools')
     const { client, warnings } = await serve((one) =>
-      result(one, complete({ tools: [tool('good'), null, 7, { title: 'nameless' }] })),
+      result(one, listed({ tools: [tool('good'), null, 7, { title: 'nameless' }] })),
     )
     expect((await client.tools()).map(({ name }) => name)).toEqual(['good'])
     expect(warnings.join()).toContain('Left out 3')
   })
 
   it('that are no list are refused', async () => {
-    const { client } = await serve((one) => result(one, complete({ tools: 'none' })))
+    faultyPeer('its list is a text')
+    const { client } = await serve((one) => result(one, listed({ tools: 'none' })))
     await expect(client.tools()).rejects.toMatchObject({ code: 'PROTOCOL' })
   })
 
@@ -56,8 +62,8 @@ describe('lists', () => {
     const { client, server } = await serve((one) => {
       const { cursor } = one.message.params
       if (cursor === undefined) {
-        result(one, complete({ tools: [tool(`a${epoch}`)], nextCursor: `c${epoch}`, ttlMs: 60_000 }))
-      } else if (cursor === `c${epoch}`) result(one, complete({ tools: [tool(`b${epoch}`)], ttlMs: 0 }))
+        result(one, listed({ tools: [tool(`a${epoch}`)], nextCursor: `c${epoch}`, ttlMs: 60_000 }))
+      } else if (cursor === `c${epoch}`) result(one, listed({ tools: [tool(`b${epoch}`)], ttlMs: 0 }))
       else failure(one, -32602, 'Invalid cursor')
     })
     expect((await client.tools()).map(({ name }) => name)).toEqual(['a1', 'b1'])
@@ -73,11 +79,10 @@ describe('structured content', () => {
     (structuredContent: unknown, more: object = {}) =>
     (one: Seen) =>
       one.message.method === 'tools/list'
-        ? result(one, complete({ tools: [tool('t', { outputSchema })] }))
+        ? result(one, listed({ tools: [tool('t', { outputSchema })] }))
         : result(
             one,
-            complete({
-              content: [],
+            called({
               ...(structuredContent === undefined ? {} : { structuredContent }),
               ...more,
             }),
@@ -109,8 +114,8 @@ describe('structured content', () => {
         one.res.end('{}')
       } else if (one.message.method === 'tools/list') {
         const outputSchema = { $ref: server.url.replace('/mcp', '/schema.json') }
-        result(one, complete({ tools: [tool('t', { outputSchema })] }))
-      } else result(one, complete({ content: [], structuredContent: { any: 1 } }))
+        result(one, listed({ tools: [tool('t', { outputSchema })] }))
+      } else result(one, called({ structuredContent: { any: 1 } }))
     })
     expect(await client.tools()).toHaveLength(1)
     await client.call('t')
@@ -123,8 +128,8 @@ describe('structured content', () => {
     const outputSchema = { type: 'object', properties: { s: { type: 'string', pattern: '^(a+)+$' } } }
     const { client } = await serve((one) =>
       one.message.method === 'tools/list'
-        ? result(one, complete({ tools: [tool('t', { outputSchema })] }))
-        : result(one, complete({ content: [], structuredContent: { s: `${'a'.repeat(40)}!` } })),
+        ? result(one, listed({ tools: [tool('t', { outputSchema })] }))
+        : result(one, called({ structuredContent: { s: `${'a'.repeat(40)}!` } })),
     )
     await client.tools()
     const began = performance.now()
@@ -135,6 +140,7 @@ describe('structured content', () => {
 
 describe('progress', () => {
   it('that does not increase, or belongs to nobody, is ignored and buys no time', async () => {
+    faultyPeer('progress that is a text')
     const heard: number[] = []
     const { client } = await serve((one) => {
       const send = sse(one.res)
@@ -160,9 +166,10 @@ describe('progress', () => {
 
 describe('the cache', () => {
   const reads = (ttlMs: unknown, server: { n: number }) => (one: Seen) =>
-    result(one, complete({ contents: [{ uri: one.message.params.uri, text: `${++server.n}` }], ttlMs }))
+    result(one, listed({ contents: [{ uri: one.message.params.uri, text: `${++server.n}` }], ttlMs }))
 
   it.each([0, -5, undefined, 'long', Number.NaN])('keeps nothing with the time %s', async (ttlMs) => {
+    if (ttlMs !== 0) faultyPeer('a time that is none')
     const server = { n: 0 }
     const { client } = await serve(reads(ttlMs, server))
     await client.read('a:b')
@@ -193,7 +200,7 @@ describe('the cache', () => {
     const { client } = await serve((one) => {
       if (one.message.method === 'subscriptions/listen') {
         const send = sse(one.res)
-        const _meta = { 'io.modelcontextprotocol/subscriptionId': one.message.id }
+        const _meta = subscription(one)
         const notifications = { resourceSubscriptions: ['a:b'] }
         send({
           data: {
@@ -212,11 +219,8 @@ describe('the cache', () => {
           })
       } else if (++n === 1) {
         answer()
-        setTimeout(
-          () => result(one, complete({ contents: [{ uri: 'a:b', text: 'old' }], ttlMs: 60_000 })),
-          50,
-        )
-      } else result(one, complete({ contents: [{ uri: 'a:b', text: 'new' }], ttlMs: 60_000 }))
+        setTimeout(() => result(one, listed({ contents: [{ uri: 'a:b', text: 'old' }], ttlMs: 60_000 })), 50)
+      } else result(one, listed({ contents: [{ uri: 'a:b', text: 'new' }], ttlMs: 60_000 }))
     })
     await client.watch({ resourceSubscriptions: ['a:b'] })
     await client.read('a:b')
@@ -237,7 +241,7 @@ describe('the cache', () => {
 describe('a watch', () => {
   const acknowledge = (one: Seen, notifications: object) => {
     const send = sse(one.res)
-    const _meta = { 'io.modelcontextprotocol/subscriptionId': one.message.id }
+    const _meta = subscription(one)
     send({
       data: {
         jsonrpc: '2.0',
@@ -269,7 +273,13 @@ describe('a watch', () => {
       acknowledge(
         one,
         {},
-      )({ data: { jsonrpc: '2.0', id: one.message.id, result: { resultType: 'complete' } } })
+      )({
+        data: {
+          jsonrpc: '2.0',
+          id: one.message.id,
+          result: { resultType: 'complete', _meta: subscription(one) },
+        },
+      })
       one.res.end()
     })
     const watch = await client.watch({ toolsListChanged: true })
@@ -320,11 +330,12 @@ describe('a watch', () => {
 
 describe('a server of 2026-07-28', () => {
   it('gets no answer to a request of its own', async () => {
+    faultyPeer('a request, which servers of that revision do not send')
     const { client, server, warnings } = await serve(
       (one) => {
         const send = sse(one.res)
         send({ data: { jsonrpc: '2.0', id: 'q', method: 'roots/list' } })
-        send({ data: { jsonrpc: '2.0', id: one.message.id, result: complete({ content: [] }) } })
+        send({ data: { jsonrpc: '2.0', id: one.message.id, result: called() } })
         one.res.end()
       },
       { onRoots: [] },

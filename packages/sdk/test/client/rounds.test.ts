@@ -1,6 +1,8 @@
 import { type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { discovered, result, type Seen, scripted } from './support/http.ts'
+import { called } from './support/results.ts'
 
 const form = (name = 'confirmed') => ({
   method: 'elicitation/create',
@@ -9,7 +11,8 @@ const form = (name = 'confirmed') => ({
     requestedSchema: { type: 'object', properties: { [name]: { type: 'boolean' } }, required: [name] },
   },
 })
-const done = { resultType: 'complete', content: [{ type: 'text', text: 'done' }] }
+const content = [{ type: 'text', text: 'done' }]
+const done = called({ content })
 const asks = (more: object) => ({ resultType: 'input_required', ...more })
 const yes = () => ({ action: 'accept' as const, content: { confirmed: true } })
 
@@ -30,7 +33,7 @@ describe('a request that is asked back', () => {
     const { client, calls } = await serve((_, nth) =>
       nth === 1 ? asks({ inputRequests: { confirm: form() }, requestState: state }) : done,
     )
-    await expect(client.call('x', { n: 1 })).resolves.toEqual({ content: done.content })
+    await expect(client.call('x', { n: 1 })).resolves.toEqual({ content })
     const [first, retry] = calls()
     expect(retry?.id).not.toBe(first?.id)
     expect(retry?.params).toMatchObject({
@@ -119,19 +122,31 @@ describe('a request that is asked back', () => {
 
 describe('an answer', () => {
   it('without a type is complete', async () => {
-    const { client, calls } = await serve(() => ({ content: done.content }))
-    await expect(client.call('x')).resolves.toEqual({ content: done.content })
+    faultyPeer('a result without its type')
+    const { client, calls } = await serve(() => ({ content }))
+    await expect(client.call('x')).resolves.toEqual({ content })
     expect(calls()).toHaveLength(1)
   })
 
-  it.each([
+  it.each<[string, object, RegExp, string?]>([
     ['of an unknown type', { resultType: 'task' }, /unknown type "task"/],
-    ['that asks for nothing', asks({}), /without a question or a state/],
-    ['with a state that is no text', asks({ requestState: 7 }), /requestState/],
-    ['with questions that are no object', asks({ inputRequests: [] }), /inputRequests/],
-    ['with a question that is none', asks({ inputRequests: { a: 'b' } }), /"a" is not a request/],
-    ['without content blocks', { content: 'text' }, /"content"/],
-  ])('%s is refused', async (_, answer, why) => {
+    ['that asks for nothing', asks({}), /without a question or a state/, 'neither questions nor a state'],
+    ['with a state that is no text', asks({ requestState: 7 }), /requestState/, 'a state that is a number'],
+    [
+      'with questions that are no object',
+      asks({ inputRequests: [] }),
+      /inputRequests/,
+      'questions in a list',
+    ],
+    [
+      'with a question that is none',
+      asks({ inputRequests: { a: 'b' } }),
+      /"a" is not a request/,
+      'a text for a question',
+    ],
+    ['without content blocks', called({ content: 'text' }), /"content"/, 'content that is a text'],
+  ])('%s is refused', async (_, answer, why, fault) => {
+    if (fault !== undefined) faultyPeer(fault)
     const { client } = await serve(() => answer)
     await expect(client.call('x')).rejects.toMatchObject({
       code: 'PROTOCOL',
@@ -159,6 +174,7 @@ describe('an answer', () => {
   })
 
   it('may not ask back on a list', async () => {
+    faultyPeer('questions in answer to a list')
     const { client } = await serve(() => asks({ inputRequests: { a: form() } }))
     await expect(client.tools()).rejects.toMatchObject({ code: 'PROTOCOL' })
   })

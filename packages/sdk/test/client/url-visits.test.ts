@@ -1,5 +1,6 @@
 import { type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { begun, failure, type Message, result, scripted, sse, tick, until } from './support/http.ts'
 
 const visit = (elicitationId: string): object => ({
@@ -49,6 +50,7 @@ async function meet(options: ConnectOptions = {}) {
 
 describe('word that a visit is finished', () => {
   it('is heard once for a visit the server asked for, and ignored for every other', async () => {
+    faultyPeer('visits whose ids are no texts')
     const { client, heard, answers, tell } = await meet()
     tell(finished('e1'))
     client.call('e1').catch(() => {})

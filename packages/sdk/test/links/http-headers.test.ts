@@ -10,8 +10,8 @@ import {
   scripted,
   sse,
 } from '../client/support/http.ts'
+import { called, listed } from '../client/support/results.ts'
 
-const done = { resultType: 'complete', content: [] }
 const tool = (name: string, properties: object): object => ({
   name,
   inputSchema: { type: 'object', properties },
@@ -21,12 +21,12 @@ const region = (header: string): object => ({ region: { type: 'string', 'x-mcp-h
 /** A client of a stateless server that lists what `tools` gives and answers calls with `answer`. */
 async function meet(
   tools: () => object[],
-  answer: (one: Seen) => void = (one) => result(one, done),
+  answer: (one: Seen) => void = (one) => result(one, called()),
   options: ConnectOptions = {},
 ) {
   const server = await scripted((one) => {
     if (discovered(one)) return
-    if (one.message.method === 'tools/list') result(one, { resultType: 'complete', tools: tools() })
+    if (one.message.method === 'tools/list') result(one, listed({ tools: tools() }))
     else answer(one)
   })
   const warnings: string[] = []
@@ -45,8 +45,11 @@ describe('every request of 2026-07-28 over HTTP', () => {
       () => [tool('t', {})],
       (one) => {
         const { method, id } = one.message
-        const lists = { 'resources/read': { contents: [] }, 'prompts/get': { messages: [] } }
-        const known = new Map<string | undefined, JsonObject>(Object.entries(lists))
+        const lists = {
+          'resources/read': listed({ contents: [] }),
+          'prompts/get': { resultType: 'complete', messages: [] },
+        }
+        const known = new Map<string | undefined, object>(Object.entries(lists))
         if (method === 'subscriptions/listen') {
           sse(one.res)({
             data: {
@@ -55,7 +58,7 @@ describe('every request of 2026-07-28 over HTTP', () => {
               params: { notifications: {}, _meta: { 'io.modelcontextprotocol/subscriptionId': id } },
             },
           })
-        } else result(one, { ...done, ...known.get(method) })
+        } else result(one, known.get(method) ?? called())
       },
     )
     await client.tools()
@@ -154,7 +157,7 @@ describe('annotated arguments', () => {
     const { client, server } = await meet(
       () => [tool('t', region('Region'))],
       (one) => {
-        if (one.headers['mcp-param-region'] === 'eu') result(one, done)
+        if (one.headers['mcp-param-region'] === 'eu') result(one, called())
         else failure(one, -32020, 'Header mismatch: Mcp-Param-Region is missing')
       },
     )
@@ -248,7 +251,7 @@ describe('headers of an answer', () => {
         () => [],
         (one) => {
           if (one.message.params.name === 'big') one.res.writeHead(status).end()
-          else result(one, done)
+          else result(one, called())
         },
       )
       await expect(client.call('big')).rejects.toMatchObject({ code: 'HTTP', details: { status } })

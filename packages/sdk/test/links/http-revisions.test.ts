@@ -142,7 +142,11 @@ describe.each(revisions)('a session of %s over HTTP', (version) => {
             send({ id: 'b', data: { jsonrpc: '2.0', id, result: text('rest') } })
             one.res.end()
           } else {
-            send({ id: 'a', retry: 100, data: { jsonrpc: '2.0', method: 'notifications/none' } })
+            send({
+              id: 'a',
+              retry: 100,
+              data: { jsonrpc: '2.0', method: 'notifications/tools/list_changed' },
+            })
             setTimeout(() => one.res.destroy(), 20)
           }
         },

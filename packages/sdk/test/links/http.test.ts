@@ -11,6 +11,7 @@ import {
   tick,
   until,
 } from '../client/support/http.ts'
+import { called, listed } from '../client/support/results.ts'
 
 const text = (value: string) => ({ content: [{ type: 'text', text: value }] })
 const annotated = {
@@ -48,8 +49,8 @@ describe('requests of the stateless era', () => {
   it('mirror version, method, name and annotated arguments into headers', async () => {
     const server = await scripted((one) => {
       if (discovered(one)) return
-      if (one.message.method === 'tools/list') result(one, { resultType: 'complete', tools: [annotated] })
-      else result(one, { resultType: 'complete', ...text('ok') })
+      if (one.message.method === 'tools/list') result(one, listed({ tools: [annotated] }))
+      else result(one, called(text('ok')))
     })
     const client = await open(server.url)
     await client.tools()
@@ -73,7 +74,7 @@ describe('requests of the stateless era', () => {
 
   it('encode a name that is not safe in a header', async () => {
     const server = await scripted((one) => {
-      if (!discovered(one)) result(one, { resultType: 'complete', content: [] })
+      if (!discovered(one)) result(one, called())
     })
     const client = await open(server.url)
     await client.call('für alle')
@@ -85,7 +86,7 @@ describe('requests of the stateless era', () => {
   it('never carry a session id, whatever the server sends', async () => {
     const server = await scripted((one) => {
       one.res.setHeader('mcp-session-id', 'stray')
-      if (!discovered(one)) result(one, { resultType: 'complete', tools: [] })
+      if (!discovered(one)) result(one, listed({ tools: [] }))
     })
     const client = await open(server.url)
     await client.tools()
@@ -119,9 +120,8 @@ describe('requests of the stateless era', () => {
       if (discovered(one)) return
       if (one.message.method === 'tools/list') {
         known = true
-        result(one, { resultType: 'complete', tools: [annotated] })
-      } else if (one.headers['mcp-param-region'] === 'eu')
-        result(one, { resultType: 'complete', ...text('ok') })
+        result(one, listed({ tools: [annotated] }))
+      } else if (one.headers['mcp-param-region'] === 'eu') result(one, called(text('ok')))
       else failure(one, -32020, 'Header mismatch: Mcp-Param-Region is missing')
     })
     const client = await open(server.url)
@@ -136,7 +136,7 @@ describe('requests of the stateless era', () => {
       inputSchema: { type: 'object', properties: { n: { type: 'number', 'x-mcp-header': 'N' } } },
     }
     const server = await scripted((one) => {
-      if (!discovered(one)) result(one, { resultType: 'complete', tools: [bad, annotated] })
+      if (!discovered(one)) result(one, listed({ tools: [bad, annotated] }))
     })
     const warnings: string[] = []
     const client = await open(server.url, { onWarning: (warning) => warnings.push(warning) })
@@ -154,7 +154,7 @@ describe('answers', () => {
       const data = {
         jsonrpc: '2.0',
         id: one.message.id,
-        result: { resultType: 'complete', ...text('streamed') },
+        result: called(text('streamed')),
       }
       if (one.message.params.name === 'stream') {
         sse(one.res)({ data })
@@ -170,7 +170,7 @@ describe('answers', () => {
     let gone = false
     const server = await scripted((one) => {
       if (discovered(one)) return
-      sse(one.res)({ data: { jsonrpc: '2.0', id: one.message.id, result: text('early') } })
+      sse(one.res)({ data: { jsonrpc: '2.0', id: one.message.id, result: called(text('early')) } })
       one.res.on('close', () => {
         gone = true
       })
@@ -183,7 +183,7 @@ describe('answers', () => {
   it('with an id of another type are not taken for the answer', async () => {
     const server = await scripted((one) => {
       if (!discovered(one))
-        json(one.res, { jsonrpc: '2.0', id: String(one.message.id), result: text('forged') })
+        json(one.res, { jsonrpc: '2.0', id: String(one.message.id), result: called(text('forged')) })
     })
     const client = await open(server.url)
     await expect(client.call('x')).rejects.toMatchObject({ code: 'PROTOCOL' })
@@ -196,11 +196,11 @@ describe('answers', () => {
       if (calls.length < 2) return
       const [first, second] = calls
       if (first === undefined || second === undefined) return
-      sse(second.res)({ data: { jsonrpc: '2.0', id: first.message.id, result: text('forged') } })
+      sse(second.res)({ data: { jsonrpc: '2.0', id: first.message.id, result: called(text('forged')) } })
       setTimeout(() => {
-        result(first, text('first'))
+        result(first, called(text('first')))
         second.res.end(
-          `data: ${JSON.stringify({ jsonrpc: '2.0', id: second.message.id, result: text('second') })}\n\n`,
+          `data: ${JSON.stringify({ jsonrpc: '2.0', id: second.message.id, result: called(text('second')) })}\n\n`,
         )
       }, 50)
     })
@@ -260,7 +260,7 @@ describe('redirects', () => {
   it('are followed on the same origin with method and body kept', async () => {
     const server = await scripted((one) => {
       if (one.url === '/mcp') one.res.writeHead(307, { location: '/mcp/' }).end()
-      else if (!discovered(one)) result(one, { tools: [] })
+      else if (!discovered(one)) result(one, listed({ tools: [] }))
     })
     const client = await open(server.url)
     await expect(client.tools()).resolves.toEqual([])
@@ -279,7 +279,7 @@ describe('what is sent', () => {
   it('carries the headers the caller configured, asked anew each time', async () => {
     let n = 0
     const server = await scripted((one) => {
-      if (!discovered(one)) result(one, { tools: [] })
+      if (!discovered(one)) result(one, listed({ tools: [] }))
     })
     const client = await connect(
       http(server.url, { headers: async () => ({ Authorization: `Bearer ${++n}` }) }),
@@ -525,7 +525,7 @@ describe('a request that only reads', () => {
     const server = await scripted((one) => {
       if (discovered(one)) return
       if (server.of('tools/list').length < 2) one.res.destroy()
-      else result(one, { tools: [] })
+      else result(one, listed({ tools: [] }))
     })
     const client = await open(server.url)
     await expect(client.tools()).resolves.toEqual([])

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { type ProtocolVersion, protocolVersions } from '../../src/protocol/methods.ts'
 import { child } from '../client/support/child.ts'
@@ -34,6 +35,7 @@ async function meet(version: ProtocolVersion, code: string, options: ConnectOpti
         else return false
         return true
       }
+      const gives = ${version === '2026-07-28' ? 'done' : 'text'}
       ${code}`),
     { revisions: [version], onWarning: (text) => warnings.push(text), ...options },
   )
@@ -49,7 +51,7 @@ const asking = `
     if (message.method === 'ping') send({ id: message.id, result: {} })
     else if (message.method === 'tools/call' && message.params.name !== 'slow') {
       send({ id: 'q', method: 'roots/list' })
-      setTimeout(() => send({ id: message.id, result: text(JSON.stringify(message.params.arguments)) }), 50)
+      setTimeout(() => send({ id: message.id, result: gives(JSON.stringify(message.params.arguments)) }), 50)
     }
   })`
 
@@ -61,9 +63,11 @@ const messagesIn = (bytes: Buffer): JsonObject[] =>
     .map((line) => JSON.parse(line))
 
 describe.each(protocolVersions)('what a client of %s writes to a process', (version) => {
+  const stray = 'a request, which servers of that revision do not send'
   const args = { text: 'one\ntwo\r\nthree\u2028four\u2029 – 漢字 🎉 \u0000' }
 
   it('is one valid message a line, in UTF-8, whatever the arguments hold', async () => {
+    if (version === '2026-07-28') faultyPeer(stray)
     const { client, bytes } = await meet(version, asking, { onRoots: [{ uri: 'file:///a' }] })
     const { content } = await client.call('t', args)
     expect(content).toEqual([{ type: 'text', text: JSON.stringify(args) }])
@@ -95,6 +99,7 @@ describe.each(protocolVersions)('what a client of %s writes to a process', (vers
   })
 
   it('is not changed by what the process says on stderr, which is no failure', async () => {
+    if (version === '2026-07-28') faultyPeer(stray)
     const { client, warnings } = await meet(version, asking)
     await expect(client.call('t')).resolves.toMatchObject({ content: [{ text: '{}' }] })
     expect(warnings.filter((warning) => warning.includes('just so'))).toEqual([])
@@ -119,7 +124,7 @@ describe('subscriptions on one channel', () => {
           send({ method: 'notifications/tools/list_changed', params: { _meta: about(second) } })
           send({ method: 'notifications/resources/updated', params: { uri: 'a:b', _meta: about(first) } })
           send({ method: 'notifications/resources/updated', params: { uri: 'a:c', _meta: about(4711) } })
-          send({ id: message.id, result: text('told') })
+          send({ id: message.id, result: gives('told') })
         }
       })`,
     )

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { createSealer } from '../../src/core/seal.ts'
 import { ErrorCode } from '../../src/jsonrpc/error.ts'
 import type { JsonObject, JsonRpcMessage } from '../../src/jsonrpc/message.ts'
@@ -109,12 +110,14 @@ describe('the legacy lifecycle', () => {
     ['no capabilities', { protocolVersion: '2025-11-25', clientInfo: { name: 'a', version: '1' } }],
     ['no client', { protocolVersion: '2025-11-25', capabilities: {} }],
   ])('refuses initialize with %s and can be initialized after', async (_, params) => {
+    faultyPeer('a greeting that lacks something')
     const { request, begin } = open()
     expect(codeOf(await request({ id: 1, method: 'initialize', ...(params ? { params } : {}) }))).toBe(-32602)
     expect((await begin())['result']).toBeDefined()
   })
 
   it('answers ping and setLevel with nothing but {}', async () => {
+    faultyPeer('a level that there is not')
     const { begin, request, connection } = open()
     await begin()
     expect((await request({ id: 1, method: 'ping' }))['result']).toEqual({})
@@ -128,6 +131,7 @@ describe('the legacy lifecycle', () => {
   it.each(['server/discover', 'subscriptions/listen', 'no/such', 'elicitation/create'])(
     'does not know %s in a session',
     async (method) => {
+      if (method !== 'no/such') faultyPeer('a method that sessions do not have')
       const { begin, request } = open()
       await begin()
       expect(codeOf(await request({ id: 1, method }))).toBe(ErrorCode.MethodNotFound)
@@ -207,6 +211,7 @@ describe('cancelling', () => {
     ['legacy', call],
     ['modern', modernCall],
   ])('%s: aborts the handler, sends no answer and frees the id', async (_, make) => {
+    faultyPeer('a cancellation of null')
     const aborted: unknown[] = []
     const watch: Tool = (_args, { signal }) =>
       new Promise((_, reject) =>
@@ -322,13 +327,14 @@ describe('stateless requests', () => {
     ])
   })
 
-  it.each([
-    ['capabilities missing', { [MetaKey.clientCapabilities]: undefined }, -32602],
-    ['capabilities of a wrong form', { [MetaKey.clientCapabilities]: [] }, -32602],
+  it.each<[string, JsonObject, number, string?]>([
+    ['capabilities missing', { [MetaKey.clientCapabilities]: undefined }, -32602, 'a request without them'],
+    ['capabilities of a wrong form', { [MetaKey.clientCapabilities]: [] }, -32602, 'a list in their place'],
     ['a version that is no string', { [MetaKey.protocolVersion]: 20260728 }, -32602],
     ['an unknown version', { [MetaKey.protocolVersion]: 'v999' }, -32022],
     ['a version that has sessions', { [MetaKey.protocolVersion]: '2025-11-25' }, -32022],
-  ])('are refused with %s', async (_, broken, code) => {
+  ])('are refused with %s', async (_, broken, code, fault) => {
+    if (fault !== undefined) faultyPeer(fault)
     const { request, server } = open()
     const response = await request(modernCall(1, 'echo', { _meta: meta(broken) }))
     expect(codeOf(response)).toBe(code)
@@ -344,6 +350,7 @@ describe('stateless requests', () => {
   it.each(['initialize', 'ping', 'logging/setLevel', 'resources/subscribe', 'resources/unsubscribe', 'x'])(
     'do not know %s',
     async (method) => {
+      if (method !== 'x') faultyPeer('a method that only sessions have')
       const { request } = open()
       expect(codeOf(await request({ id: 1, method, params: { _meta: meta() } }))).toBe(-32601)
     },
@@ -408,6 +415,7 @@ describe('subscriptions', () => {
   })
 
   it('are refused without being taken back', async () => {
+    faultyPeer('a subscription to nothing at all')
     const { request, sent } = open()
     const response = await request({ id: 1, method: 'subscriptions/listen', params: { _meta: meta() } })
     expect(codeOf(response)).toBe(-32602)
@@ -439,9 +447,11 @@ describe('changes in a session', () => {
     ])
   })
 
-  it.each([[undefined], [7], [''], ['no uri'], [`a:${'x'.repeat(9000)}`]])(
+  const tooLong = `a:${'x'.repeat(9000)}`
+  it.each([[undefined], [7], [''], ['no uri'], [tooLong]])(
     'cannot be subscribed to without a usable URI (%#)',
     async (uri) => {
+      if (uri !== tooLong) faultyPeer('a URI that is none')
       const { begin, request } = open()
       await begin()
       const params = uri === undefined ? {} : { uri }
@@ -472,6 +482,7 @@ describe('batches', () => {
   ]
 
   it('are served on 2025-03-26 and answered as one array', async () => {
+    faultyPeer('a number in a batch')
     const { begin, receive, batches, sent } = open()
     await begin('2025-03-26')
     receive(batch)
@@ -495,6 +506,7 @@ describe('batches', () => {
   })
 
   it.each(['2024-11-05', '2025-06-18', '2025-11-25'])('are refused on %s', async (version) => {
+    faultyPeer('a batch, which its revision does not have')
     const { begin, receive, sent, server } = open()
     await begin(version)
     receive(batch)
@@ -505,6 +517,7 @@ describe('batches', () => {
   })
 
   it('are refused before initialize, empty, too long, and with what may not be in them', async () => {
+    faultyPeer('a batch without a revision, and one of numbers')
     const { begin, receive, batches, sent } = open(undefined, { limits: { batch: 3 } })
     receive(batch)
     await settle()
@@ -562,6 +575,7 @@ describe('what goes wrong', () => {
   })
 
   it('never answers a response, a notice or an answer nobody waits for', async () => {
+    faultyPeer('notices of a wrong envelope')
     const { receive, sent } = open()
     receive({ jsonrpc: '2.0', id: 1, result: {} })
     receive({ jsonrpc: '2.0', id: 1, result: {}, error: { code: 1, message: 'x' } })
@@ -573,6 +587,7 @@ describe('what goes wrong', () => {
   })
 
   it('never throws and never leaves a request unanswered, whatever comes', () => {
+    faultyPeer('any JSON')
     const json = fc.jsonValue()
     const id = fc.oneof(fc.integer(), fc.string({ maxLength: 8 }), json)
     const method = fc.oneof(

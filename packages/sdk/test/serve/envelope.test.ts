@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import {
   ask,
   defineServer,
@@ -90,6 +91,7 @@ describe.each(places)('a stateless request over %s', (_, open) => {
   })
 
   it('with a log level that is none is refused', async () => {
+    faultyPeer('a level that there is not')
     const send = await open(defineServer({ ...base, tools: { t: tool({ run: () => 'x' }) } }))
     const answered = await send('tools/call', { name: 't', _meta: meta({ [MetaKey.logLevel]: 'loud' }) })
     expect(errorOf(answered)).toMatchObject({ code: -32602, message: expect.stringContaining('emergency') })
@@ -205,6 +207,7 @@ describe.each(places)('a stateless request over %s', (_, open) => {
   })
 
   it('for a resource that does not exist is an error, and one without contents is told apart', async () => {
+    faultyPeer('a URI that is none')
     const server = defineServer({
       ...base,
       resources: {
@@ -351,6 +354,7 @@ describe.each(faces)('a session over the %s face of HTTP', (_, mount) => {
   it.each(['2025-03-26', '2025-06-18', '2025-11-25'])(
     'of %s answers ping and refuses log levels that are none',
     async (version) => {
+      faultyPeer('a level that there is not')
       const mounted = await mount(defineServer({ ...base, tools: {} }))
       onTestFinished(() => mounted.close())
       const { post } = await session(mounted, version)

@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { serveHttp } from '../../src/serve/http/index.ts'
 import { type Ask, faces, type Mounted, modern, nodeFace } from './http-support.ts'
 import { echo, type TestServer, testServer } from './support.ts'
@@ -283,6 +284,7 @@ describe.each(faces)('who may reach the server over the %s face', (face, mount) 
       ['params that are an array', { jsonrpc: '2.0', id: 1, method: 'ping', params: [] }],
       ['a method that is no string', { jsonrpc: '2.0', id: 1, method: {} }],
     ])('%s as a body is an invalid request', async (_, body) => {
+      faultyPeer('a body that is no message')
       const send = await start()
       const answer = await send({
         ...call,

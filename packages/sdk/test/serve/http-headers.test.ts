@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { headerPlan } from '../../src/protocol/headers.ts'
 import { MetaKey } from '../../src/protocol/meta.ts'
@@ -185,6 +186,7 @@ describe.each(faces)('headers that mirror the body, over the %s face', (_, mount
   })
 
   it('that name a method nobody has are answered with 404 and -32601', async () => {
+    faultyPeer('methods that its revision does not have')
     for (const method of ['no/such', 'initialize', 'resources/subscribe', 'tools/List']) {
       expect(await outcome(modern(method))).toEqual([404, -32601, []])
       await mounted.close()

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { nobody } from '../../src/core/exchange.ts'
 import { memoryBackplane } from '../../src/core/memory-backplane.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
@@ -135,6 +136,7 @@ describe.each(faces)('sessions over the %s face', (_, mount) => {
     })
 
     it('is not given where initialize is wrong', async () => {
+      faultyPeer('a greeting that says nothing')
       await start()
       const answer = await mounted.send({ body: { jsonrpc: '2.0', id: 1, method: 'initialize', params: {} } })
       expect(codeOf(await answer.json())).toBe(-32602)
@@ -195,6 +197,7 @@ describe.each(faces)('sessions over the %s face', (_, mount) => {
     })
 
     it('that the revision or the server lack are plain answers, never a lost session', async () => {
+      faultyPeer('a method its revision does not have, and one without its params')
       const { post } = await begin()
       for (const [method, code] of [
         ['server/discover', -32601],
@@ -557,12 +560,14 @@ describe.each(faces)('sessions over the %s face', (_, mount) => {
       ['2025-03-26', []],
       ['2025-03-26', Array.from({ length: 101 }, () => list)],
     ])('are refused on %s (%#)', async (version, batch) => {
+      if (version !== '2025-03-26') faultyPeer('a batch, which its revision does not have')
       const { post } = await begin(version)
       const answer = await post(batch)
       expect([answer.status, codeOf(await answer.json())]).toEqual([400, -32600])
     })
 
     it('cannot begin a session', async () => {
+      faultyPeer('a batch without a session')
       await start()
       expect((await mounted.send({ body: [initialize('2025-03-26')] })).status).toBe(400)
     })

@@ -1,10 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { ErrorCode, RpcError } from '../../src/jsonrpc/error.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import type { HeaderPlan } from '../../src/protocol/headers.ts'
 import { MetaKey } from '../../src/protocol/meta.ts'
 import type { HttpOptions } from '../../src/serve/http/index.ts'
-import { faces, type Mounted, modern } from './http-support.ts'
+import { type Ask, faces, type Mounted, modern } from './http-support.ts'
 import {
   ask,
   echo,
@@ -77,19 +78,33 @@ describe.each(faces)('stateless requests over the %s face', (_, mount) => {
     })
   })
 
+  const ofSessions = 'a method that only sessions have'
   const noMeta = { ...modern('tools/list'), body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } }
   const withMeta = (more: JsonObject, headers: Record<string, string | undefined> = {}) =>
     modern('tools/call', { name: 'echo', _meta: meta(more) }, headers)
-  it.each([
-    ['_meta missing', noMeta, 400, -32602],
+  it.each<[string, Ask, number, number | undefined, string?]>([
+    ['_meta missing', noMeta, 400, -32602, 'a request without _meta'],
     [
       'no params at all',
       { ...modern('server/discover'), body: { jsonrpc: '2.0', id: 1, method: 'server/discover' } },
       400,
       -32602,
+      'a request without params',
     ],
-    ['no version in _meta', withMeta({ [MetaKey.protocolVersion]: undefined }), 400, -32602],
-    ['no capabilities in _meta', withMeta({ [MetaKey.clientCapabilities]: undefined }), 400, -32602],
+    [
+      'no version in _meta',
+      withMeta({ [MetaKey.protocolVersion]: undefined }),
+      400,
+      -32602,
+      'a lacking version',
+    ],
+    [
+      'no capabilities in _meta',
+      withMeta({ [MetaKey.clientCapabilities]: undefined }),
+      400,
+      -32602,
+      'no capabilities',
+    ],
     ['no client info', withMeta({ [MetaKey.clientInfo]: undefined }), 200, undefined],
     ['another version in _meta', withMeta({ [MetaKey.protocolVersion]: 'v999.0.0' }), 400, -32020],
     ['no version header', withMeta({}, { 'mcp-protocol-version': undefined }), 400, -32020],
@@ -106,8 +121,14 @@ describe.each(faces)('stateless requests over the %s face', (_, mount) => {
     ['Mcp-Method in spaces', callEcho({ 'mcp-method': '  tools/call ' }), 200, undefined],
     ['no Mcp-Name', callEcho({ 'mcp-name': undefined }), 400, -32020],
     ['another Mcp-Name', callEcho({ 'mcp-name': 'Echo' }), 400, -32020],
-    ['Mcp-Name where the body has none', modern('tools/call', {}, { 'mcp-name': 'echo' }), 400, -32020],
-    ['no name anywhere', modern('tools/call', {}), 200, -32602],
+    [
+      'Mcp-Name where the body has none',
+      modern('tools/call', {}, { 'mcp-name': 'echo' }),
+      400,
+      -32020,
+      'no name',
+    ],
+    ['no name anywhere', modern('tools/call', {}), 200, -32602, 'no name'],
     ['an encoded Mcp-Name', callEcho({ 'mcp-name': '=?base64?ZWNobw==?=' }), 200, undefined],
     ['an Mcp-Name that is no base64', callEcho({ 'mcp-name': '=?base64?ZWNobw?=' }), 400, -32020],
     ['an Mcp-Name in another case of the mark', callEcho({ 'mcp-name': '=?BASE64?ZWNobw==?=' }), 400, -32020],
@@ -158,11 +179,11 @@ describe.each(faces)('stateless requests over the %s face', (_, mount) => {
     ['a tool named like a prototype member', modern('tools/call', { name: '__proto__' }), 200, -32602],
     ['an unknown method', modern('no/such'), 404, -32601],
     ['a method named like a prototype member', modern('constructor'), 404, -32601],
-    ['initialize', modern('initialize'), 404, -32601],
-    ['ping', modern('ping'), 404, -32601],
-    ['logging/setLevel', modern('logging/setLevel', { level: 'info' }), 404, -32601],
-    ['resources/subscribe', modern('resources/subscribe', { uri: 'a:b' }), 404, -32601],
-    ['resources/unsubscribe', modern('resources/unsubscribe', { uri: 'a:b' }), 404, -32601],
+    ['initialize', modern('initialize'), 404, -32601, ofSessions],
+    ['ping', modern('ping'), 404, -32601, ofSessions],
+    ['logging/setLevel', modern('logging/setLevel', { level: 'info' }), 404, -32601, ofSessions],
+    ['resources/subscribe', modern('resources/subscribe', { uri: 'a:b' }), 404, -32601, ofSessions],
+    ['resources/unsubscribe', modern('resources/unsubscribe', { uri: 'a:b' }), 404, -32601, ofSessions],
     ['a method the server lacks', modern('prompts/list'), 404, -32601],
     ['a capability the client lacks', modern('tools/call', { name: 'needsSampling' }), 400, -32021],
     [
@@ -170,8 +191,10 @@ describe.each(faces)('stateless requests over the %s face', (_, mount) => {
       { ...callEcho(), body: { jsonrpc: '1.0', id: 1, method: 'tools/list' } },
       400,
       -32600,
+      'a version of JSON-RPC that there is not',
     ],
-  ])('with %s', async (_, request, status, code) => {
+  ])('with %s', async (_, request, status, code, fault) => {
+    if (fault !== undefined) faultyPeer(fault)
     const send = await start()
     const answer = await send(request)
     const body = await answer.json()
@@ -343,6 +366,7 @@ describe.each(faces)('stateless requests over the %s face', (_, mount) => {
   })
 
   it('take notices with 202 and refuse answers and batches', async () => {
+    faultyPeer('a notice without its params, and a batch')
     const send = await start()
     const headers = { 'mcp-protocol-version': '2026-07-28' }
     const notice = await send({ headers, body: { jsonrpc: '2.0', method: 'notifications/cancelled' } })

@@ -2,6 +2,7 @@ import { createServer, type Server as HttpServer, type IncomingMessage, type Ser
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { type HttpOptions, serveHttp } from '../../src/serve/http/index.ts'
 import { modern, nodeFace, session } from './http-support.ts'
 import { echo, meta, settle, type TestServer, type Tool, testServer, until } from './support.ts'
@@ -298,6 +299,7 @@ describe('whatever comes', () => {
   afterEach(() => mounted.close())
 
   it('is answered, and the server goes on', async () => {
+    faultyPeer('any JSON')
     server = testServer({ echo })
     mounted = await nodeFace(server)
     const { id } = await session(mounted)

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import type { HttpOptions } from '../../src/serve/http/index.ts'
 import { checkWire } from '../schema/wire.ts'
@@ -58,6 +59,7 @@ describe.each(faces)('over the %s face', (_, mount) => {
     })
 
     it('refuses notices and answers it cannot take with an error status', async () => {
+      faultyPeer('messages that are none')
       const { post } = await begin()
       for (const body of [
         { jsonrpc: '1.0', method: 'notifications/initialized' },
@@ -197,6 +199,7 @@ describe.each(faces)('over the %s face', (_, mount) => {
     })
 
     it('takes a notice with 202 and no body, and refuses what it cannot take with an error status', async () => {
+      faultyPeer('messages that are none, and a batch')
       const { send } = await start()
       const headers = { 'mcp-protocol-version': '2026-07-28' }
       const notice = await send({ headers, body: { jsonrpc: '2.0', method: 'notifications/progress' } })

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { connect, type Target } from '@jackfield/sdk/client'
 import { serveSocket } from '@jackfield/sdk/socket'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { child } from '../client/support/child.ts'
 import { begun, json, scripted, sse } from '../client/support/http.ts'
@@ -124,8 +125,9 @@ const wires: [string, (version: string) => Promise<Wire>][] = [
   ],
 ]
 
-describe.each(wires)('a batch over %s', (_, open) => {
+describe.each(wires)('a batch over %s', (over, open) => {
   it('is served at once and answered as one, with a response to each request in it', async () => {
+    if (over !== 'stdio') faultyPeer('a message whose method is a number')
     const { exchange } = await open('2025-03-26')
     const answers = await exchange([
       { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'slow', arguments: {} } },
@@ -152,6 +154,7 @@ describe.each(wires)('a batch over %s', (_, open) => {
       Array.from({ length: 101 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'ping' })),
     ],
   ])('%s is refused as a whole', async (_, version, batch) => {
+    if (over !== 'stdio' && version !== '2025-03-26') faultyPeer('a batch, which its revision does not have')
     const { exchange } = await open(version)
     const answers = await exchange(batch)
     expect(answers).toMatchObject([{ error: { code: -32600 } }])

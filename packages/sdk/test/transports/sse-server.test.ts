@@ -2,6 +2,7 @@ import { Client as OfficialClient } from '@modelcontextprotocol/sdk/client/index
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import { ElicitRequestSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { type HttpOptions, serveHttp } from '../../src/serve/http/index.ts'
 import { type Answer, type Ask, faces, type Mounted, modern, nodeFace } from '../serve/http-support.ts'
@@ -136,6 +137,7 @@ describe.each(faces)('HTTP+SSE over the %s face', (_, mount) => {
   })
 
   it('answers a batch with one event where the revision has batches, and refuses it elsewhere', async () => {
+    faultyPeer('a batch, which its revision does not have')
     await start()
     const pings = [1, 2].map((id) => ({ jsonrpc: '2.0', id, method: 'ping' }))
     const old = await begin('2025-03-26')

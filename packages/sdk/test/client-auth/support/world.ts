@@ -1,6 +1,7 @@
 import { type Client, type ConnectOptions, connect, http } from '@jackfield/sdk/client'
 import { type Authorization, type OAuthOptions, oauth, type Redirect } from '@jackfield/sdk/client/auth'
 import { onTestFinished } from 'vitest'
+import { called, listed } from '../../client/support/results.ts'
 import { type Authority, authority } from './authority.ts'
 import { type Hand, json, listen, type Seen } from './server.ts'
 
@@ -41,15 +42,14 @@ export async function world(as?: Authority): Promise<World> {
       return json(res, { error: 'invalid_token' }, 401, challenge)
     }
     if (typeof allowed === 'string') return json(res, {}, 403, { 'www-authenticate': allowed })
-    const answer = (result: object): void =>
-      json(res, { jsonrpc: '2.0', id: message.id, result: { resultType: 'complete', ...result } })
+    const answer = (result: object): void => json(res, { jsonrpc: '2.0', id: message.id, result })
     if (message.method === 'server/discover') {
-      return answer({ supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, ttlMs: 0 })
+      return answer(listed({ supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }))
     }
     if (message.method === 'tools/list')
-      return answer({ tools: [{ name: 'x', inputSchema: { type: 'object' } }] })
+      return answer(listed({ tools: [{ name: 'x', inputSchema: { type: 'object' } }] }))
     calls.push(seen)
-    answer({ content: [{ type: 'text', text: 'done' }] })
+    answer(called({ content: [{ type: 'text', text: 'done' }] }))
   }
 
   const calls: Seen[] = []

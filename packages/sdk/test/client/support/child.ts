@@ -9,11 +9,15 @@ const modern = ({ id }) => send({ id, result: { resultType: 'complete', supporte
   capabilities: { tools: {} }, ttlMs: 0, cacheScope: 'private' } })
 const legacy = ({ id }) => send({ id, result: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: info } })
 const text = (value) => ({ content: [{ type: 'text', text: value }] })
+const done = (value) => ({ resultType: 'complete', ...text(value) })
 `
 
 type Options = Partial<Parameters<typeof stdio>[0]>
 
-/** A hand-written stdio server: `code` is a module that can use send, each, modern, legacy and text. */
+/**
+ * A hand-written stdio server: `code` is a module that can use send, each, modern, legacy, and for what a tool gives
+ * text in a session, done on 2026-07-28.
+ */
 export function child(code: string, options: Options = {}) {
   return stdio({
     command: process.execPath,

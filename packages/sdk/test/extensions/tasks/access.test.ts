@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { faultyPeer } from '../../../../../test/setup/faulty-peer.ts'
 import { nobody } from '../../../src/core/exchange.ts'
 import { memoryTaskStore, type TasksOptions, tasks } from '../../../src/extensions/tasks/index.ts'
 import { isObject } from '../../../src/jsonrpc/parse.ts'
@@ -207,6 +208,7 @@ describe('what tasks may take', () => {
   })
 
   it('is what a client of 2025-11-25 asks for, up to a bound', async () => {
+    faultyPeer('times that are none')
     const peer = await inSession(make({ ttlMs: 1000, maxTtlMs: 5000 }), {})
     const ttlOf = async (task: object) => {
       const created = await peer.ask('tools/call', { ...call, task })

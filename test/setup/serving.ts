@@ -1,0 +1,113 @@
+import type { JsonRpcRequest, JsonRpcResponse } from '../../packages/sdk/src/jsonrpc/message.ts'
+import { isObject } from '../../packages/sdk/src/jsonrpc/parse.ts'
+import type { ProtocolVersion } from '../../packages/sdk/src/protocol/methods.ts'
+import { latestLegacy } from '../../packages/sdk/src/protocol/revisions.ts'
+import type { SessionOutlet } from '../../packages/sdk/src/serve/asker.ts'
+import { type Duplex, openConnection } from '../../packages/sdk/src/serve/duplex.ts'
+import type { Body, HttpRequest } from '../../packages/sdk/src/serve/http/face.ts'
+import type { HttpSession } from '../../packages/sdk/src/serve/http/http-session.ts'
+import { Router } from '../../packages/sdk/src/serve/http/router.ts'
+import { Sessions } from '../../packages/sdk/src/serve/http/sessions.ts'
+import { sessionIdIn } from '../../packages/sdk/src/serve/http/sse.ts'
+import { Session } from '../../packages/sdk/src/serve/session.ts'
+import { defineServer } from '../../packages/sdk/src/server/define.ts'
+import { holdReceived, mayBeOfCore, published, resultOfCore, versionIn } from './judge.ts'
+
+/** Judges one parsed value; `spoken` is what its session agreed on. Answers are judged where sessions take them. */
+function take(value: unknown, spoken: ProtocolVersion | undefined): void {
+  if (Array.isArray(value) && spoken === '2025-03-26') {
+    for (const message of value) take(message, spoken)
+    return
+  }
+  if (!isObject(value)) {
+    holdReceived(spoken ?? latestLegacy, 'client', value)
+    return
+  }
+  const { method, params } = value
+  const isAnswer = method === undefined && ('result' in value || 'error' in value)
+  if (isAnswer || (typeof method === 'string' && !mayBeOfCore(method))) return
+  holdReceived(revisionOf(method, params) ?? spoken ?? latestLegacy, 'client', value)
+}
+
+/** The revision a message names; a greeting that names none with sessions is one of the newest that has them. */
+function revisionOf(method: unknown, params: unknown): ProtocolVersion | undefined {
+  const named = versionIn(params)
+  return method === 'initialize' && (named === undefined || named > latestLegacy) ? latestLegacy : named
+}
+
+const anyServer = defineServer({ name: 'any', version: '1' })
+const connections: Duplex = Object.getPrototypeOf(openConnection(anyServer, () => {}))
+const receive = connections.receive
+connections.receive = function (this: Duplex, value, caller) {
+  take(value, this.peer?.revision.version)
+  receive.call(this, value, caller)
+}
+
+const owners = new Map<string, HttpSession>()
+const begin = Sessions.prototype.begin
+Sessions.prototype.begin = function (caller) {
+  const owner = begin.call(this, caller)
+  if (owner !== undefined) owners.set(owner.id, owner)
+  return owner
+}
+
+const handle = Router.prototype.handle
+Router.prototype.handle = function (request, reply) {
+  const read = request.read.bind(request)
+  request.read = (maxBytes, onBody) =>
+    read(maxBytes, (body) => {
+      // What is posted to HTTP+SSE is taken in by its connection.
+      if (sessionIdIn(request) === undefined) takeBody(request, body)
+      onBody(body)
+    })
+  return handle.call(this, request, reply)
+}
+
+function takeBody(request: HttpRequest, body: Body): void {
+  const value = valueIn(body)
+  const owner = owners.get(request.header('mcp-session-id') ?? '')
+  const spoken = owner?.session.peer?.revision.version ?? published(request.header('mcp-protocol-version'))
+  if (value !== undefined) take(value, spoken)
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** The JSON value of a body; undefined for what is none, which no schema can judge. */
+function valueIn(body: Body): unknown {
+  if (body.type === 'value') return body.value
+  if (body.type !== 'bytes') return undefined
+  try {
+    return JSON.parse(decoder.decode(body.bytes))
+  } catch {
+    return undefined
+  }
+}
+
+/** The questions every session put, by id. */
+const questions = new WeakMap<Session, Map<unknown, string>>()
+
+const request = Session.prototype.request
+Session.prototype.request = function (message: JsonRpcRequest, outlet: SessionOutlet, caller) {
+  const asked = questions.get(this) ?? new Map<unknown, string>()
+  questions.set(this, asked)
+  const { transport } = outlet
+  const noting: SessionOutlet = {
+    transport,
+    notify: (notice) => outlet.notify(notice),
+    request: (question) => {
+      asked.set(question.id, question.method)
+      return outlet.request(question)
+    },
+    ...(outlet.detach === undefined ? {} : { detach: () => outlet.detach?.() }),
+  }
+  return request.call(this, message, noting, caller)
+}
+
+const response = Session.prototype.response
+Session.prototype.response = function (message: JsonRpcResponse) {
+  const version = this.peer?.revision.version
+  const asked = 'id' in message ? questions.get(this)?.get(message.id) : undefined
+  const result = 'result' in message ? message.result : undefined
+  if (version !== undefined) holdReceived(version, 'client', message, resultOfCore(asked, result))
+  return response.call(this, message)
+}
