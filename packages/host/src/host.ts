@@ -1,26 +1,36 @@
-import { type GetPromptResult, McpError, type ReadResourceResult } from '@jackfield/sdk'
-import type { Client, ServerChange, Watch } from '@jackfield/sdk/client'
-import { answersFor, type Origin, Origins } from './asking/index.ts'
-import { Broker, isTransport } from './broker/index.ts'
+import { McpError } from '@jackfield/sdk'
+import { Advertised, answersFor, Origins } from './asking/index.ts'
+import { Broker } from './broker/index.ts'
 import { createCatalog } from './catalog/index.ts'
+import { createCode } from './code/index.ts'
 import { rootProblem } from './config/index.ts'
-import { listChanges, ServerConnection } from './connections/index.ts'
+import { ServerConnection } from './connections/index.ts'
+import { examineServer } from './doctor/index.ts'
+import { Events, Requests, Running } from './host/index.ts'
 import { LiveInbox } from './inbox/index.ts'
-import { createGrants, createPolicy } from './policy/index.ts'
-import { createRecorder, openStore, type RowStart } from './store/index.ts'
+import { Discretion, Launch, reconfigure } from './launch/index.ts'
+import { LoginRoom } from './login/index.ts'
+import { createTakeUp, Parking } from './parked/index.ts'
+import { createPolicyRoom } from './policy/index.ts'
+import { createResults } from './results/index.ts'
+import { createSampling, type Sampling } from './sampling/index.ts'
+import { createScale } from './scale/index.ts'
+import { createRecorder, openStore } from './store/index.ts'
 import { reasonOf } from './text.ts'
-import type { ConnectionState, Host, HostEvent, HostOptions, ServerConfig } from './types/index.ts'
+import { Trust } from './trust/index.ts'
+import type { ConnectionState, Host, HostOptions, Reconfigured, ServerConfig } from './types/index.ts'
 
 const defaults = {
   connectTimeoutMs: 8_000,
   callTimeoutMs: 60_000,
+  idlePingMs: 60_000,
   info: { name: 'jackfield', version: '0.1.0', title: 'Jackfield' },
 }
 const closeWaitMs = 2_000
 
 /**
  * Makes a host. Nothing is started before `start`. Throws a StoreError where the store cannot be opened, and an
- * McpError 'INVALID' where a root is not a plain local folder.
+ * McpError 'INVALID' where a root is not a plain local folder or a redaction pattern cannot be searched.
  */
 export function createHost(options: HostOptions): Host {
   const roots = options.roots ?? []
@@ -33,62 +43,179 @@ export function createHost(options: HostOptions): Host {
 
 class LiveHost implements Host {
   readonly connections: ReadonlyMap<string, ConnectionState>
-  readonly #servers: ReadonlyMap<string, ServerConnection>
+  readonly #servers = new Map<string, ServerConnection>()
+  readonly #options: HostOptions
+  readonly #discretion = new Discretion()
+  readonly #launch: Launch
+  readonly secrets: Host['secrets']
+  readonly consents: Host['consents']
+  readonly logins: LoginRoom
+  readonly results: Host['results']
   readonly #catalog: ReturnType<typeof createCatalog>
   readonly #broker: Broker
-  readonly #grants: ReturnType<typeof createGrants>
+  readonly trust: Trust
+  readonly policy: Host['policy']
+  readonly #rules: ReturnType<typeof createPolicyRoom>
+  readonly sampling: Host['sampling']
+  readonly #sampling: Sampling
   readonly #store: ReturnType<typeof openStore>
   readonly #recorder: ReturnType<typeof createRecorder>
-  readonly inbox: LiveInbox = new LiveInbox((item) => this.#emit({ type: 'question', item }))
+  readonly inbox: LiveInbox
+  readonly #parking: Parking
+  readonly #advertised = new Map<string, Advertised>()
+  readonly scale: Host['scale'] = createScale(() => this.tools())
+  readonly code: Host['code']
   readonly #origins = new Origins()
   readonly #states = new Map<string, ConnectionState>()
-  readonly #listeners = new Set<(event: HostEvent) => void>()
-  readonly #running = new Set<Promise<unknown>>()
-  readonly #over = new AbortController()
+  readonly #running = new Running()
+  readonly #events = new Events(this.#discretion)
+  readonly #requests: Requests
   #closing: Promise<void> | undefined
 
   constructor(options: HostOptions) {
     this.#store = openStore(options.store ?? ':memory:')
-    this.#recorder = createRecorder(this.#store.activity, {
-      row: (row) => this.#emit({ type: 'activity', row }),
+    this.#options = options
+    this.#recorder = createRecorder(this.#discretion.log(this.#store.activity), {
+      row: (row) => this.#events.emit({ type: 'activity', row }),
       failed: (error) => process.emitWarning(`An activity could not be written: ${reasonOf(error)}`),
     })
     this.connections = this.#states
+    this.#parking = new Parking(this.#store)
+    this.inbox = this.#inbox(options)
     if (options.surface !== undefined) this.inbox.attach(options.surface)
-    this.#servers = new Map(
-      Object.entries(options.servers).map(
-        ([name, config]) => [name, this.#connection(name, config, options)] as const,
-      ),
+    this.#launch = new Launch({
+      options,
+      consents: this.#store.consents,
+      asker: this.inbox,
+      recorder: this.#recorder,
+      redactor: this.#discretion.redactor,
+      servers: () => [...this.#servers].map(([name, { config }]) => [name, config]),
+    })
+    this.secrets = this.#launch.secrets
+    this.consents = this.#launch.consents
+    this.results = createResults(this.#store.results)
+    this.logins = new LoginRoom({
+      store: options.credentials,
+      open: options.openPage,
+      asker: this.inbox,
+      recorder: this.#recorder,
+      redactor: this.#discretion.redactor,
+      connection: (name) => this.#catalog.server(name),
+      emit: (event) => this.#events.emit(event),
+      signal: this.#running.signal,
+    })
+    const { models } = options
+    this.#sampling = createSampling({
+      asker: this.inbox,
+      models,
+      settings: options.sampling ?? {},
+      recorder: this.#recorder,
+      activity: this.#store.activity,
+      table: this.#store.sampling,
+      find: (server, asked) => this.#origins.find(server, asked),
+      identityOf: (name) => this.#servers.get(name)?.identity,
+      now: Date.now,
+    })
+    this.sampling = this.#sampling.desk
+    for (const [name, config] of Object.entries(options.servers))
+      this.#servers.set(name, this.#connection(name, config, options))
+    this.trust = new Trust({
+      table: this.#store.trust,
+      servers: () => this.#servers,
+      asker: this.inbox,
+      recorder: this.#recorder,
+      emit: (event) => this.#events.emit(event),
+      signal: this.#running.signal,
+    })
+    this.#catalog = createCatalog(
+      this.#servers,
+      (server, message) => this.#events.emit({ type: 'warning', server, message }),
+      (connection) => this.trust.gate(connection),
     )
-    this.#catalog = createCatalog(this.#servers, (server, message) =>
-      this.#emit({ type: 'warning', server, message }),
-    )
-    this.#grants = createGrants(this.#store.grants)
+    this.#rules = createPolicyRoom({
+      rules: options.rules ?? [],
+      defaultVerdict: options.defaultVerdict,
+      workspace: options.workspace,
+      store: this.#store,
+      recorder: this.#recorder,
+      find: (tool) => this.#catalog.tool(tool),
+      refuseWhenClosed: () => this.#running.refuseWhenClosed(),
+    })
+    this.policy = this.#rules.desk
+    this.#requests = new Requests({
+      catalog: this.#catalog,
+      trust: this.trust,
+      policy: this.#rules.policy,
+      origins: this.#origins,
+      recorder: this.#recorder,
+      discretion: this.#discretion,
+      running: this.#running,
+    })
     this.#broker = new Broker({
       catalog: this.#catalog,
       origins: this.#origins,
       recorder: this.#recorder,
       asker: this.inbox,
-      policy: createPolicy({
-        rules: options.rules ?? [],
-        defaultVerdict: options.defaultVerdict ?? 'ask',
-        grants: this.#grants,
-      }),
+      parking: this.#parking,
+      policy: this.#rules.policy,
+      trust: (server) => this.trust.server(server),
+      holdsSecret: (value) => this.#discretion.value(value) !== value,
+      usable: (server, tool) => this.trust.usable(server, tool),
       callTimeoutMs: options.callTimeoutMs ?? defaults.callTimeoutMs,
-      emit: (event) => this.#emit(event),
+      emit: (event) => this.#events.emit(event),
     })
+    const code = createCode({
+      tools: this.tools,
+      call: this.call,
+      on: (listener) => this.on(listener),
+      recorder: this.#recorder,
+      signal: this.#running.signal,
+    })
+    this.code = { ...code, run: (...given) => this.#running.track(() => code.run(...given)) }
   }
 
-  attach: Host['attach'] = (surface) => this.inbox.attach(surface)
+  attach: Host['attach'] = (surface) => {
+    const detach = this.inbox.attach(surface)
+    this.trust.askAgain()
+    return detach
+  }
 
   async start(): Promise<void> {
-    this.#refuseWhenClosed()
+    this.#running.refuseWhenClosed()
     await Promise.all([...this.#servers.values()].map((server) => server.start()))
   }
 
   async reconnect(server: string): Promise<void> {
-    this.#refuseWhenClosed()
+    this.#running.refuseWhenClosed()
+    this.#launch.again()
+    this.logins.again(server)
     await this.#catalog.server(server).reconnect()
+  }
+
+  async reconfigure(servers: Record<string, ServerConfig>): Promise<Reconfigured> {
+    const done = await this.#running.track(() =>
+      reconfigure(
+        servers,
+        this.#servers,
+        (name, config) => this.#connection(name, config, this.#options),
+        (name) => this.#states.delete(name),
+      ),
+    )
+    this.#events.emit({ type: 'catalog' })
+    return done
+  }
+
+  examine: Host['examine'] = (server, { onStep, signal } = {}) => {
+    const { config } = this.#catalog.server(server)
+    const until = this.#running.until(signal)
+    return this.#running.track(() =>
+      examineServer(server, config, {
+        prepare: () => this.#launch.prepare(server, config, until),
+        shown: (step) => this.#discretion.value(step),
+        onStep,
+        signal: until,
+      }),
+    )
   }
 
   tools: Host['tools'] = () => this.#catalog.tools()
@@ -97,108 +224,39 @@ class LiveHost implements Host {
   templates: Host['templates'] = () => this.#catalog.templates()
 
   instructions(): ReturnType<Host['instructions']> {
-    return [...this.#servers.values()].flatMap(({ name, client }) => {
-      const text = client?.server.instructions
-      return text === undefined ? [] : [{ server: name, text }]
+    return [...this.#servers.values()].flatMap((connection) => {
+      const text = this.trust.instructions(connection)
+      return text === undefined ? [] : [{ server: connection.name, text }]
     })
   }
 
-  call: Host['call'] = (name, args, { caller, typed = false, signal, cause }) =>
-    this.#track(() => this.#broker.call(name, args, { caller, typed, cause, signal: this.#until(signal) }))
+  call: Host['call'] = (name, args, { typed = false, signal, ...options }) =>
+    this.#running
+      .track(() => this.#broker.call(name, args, { ...options, typed, signal: this.#running.until(signal) }))
+      .then((done) => this.#discretion.value(done))
 
-  async read(
-    server: string,
-    uri: string,
-    options: { signal?: AbortSignal } = {},
-  ): Promise<ReadResourceResult> {
-    const connection = this.#catalog.server(server)
-    return this.#told(
-      { kind: 'read', server, summary: uri, detail: { uri } },
-      { method: 'resources/read', target: uri },
-      connection,
-      (client, signal) => client.read(uri, { signal }),
-      options.signal,
-    )
+  read: Host['read'] = (...given) => this.#requests.read(...given)
+  prompt: Host['prompt'] = (...given) => this.#requests.prompt(...given)
+  complete: Host['complete'] = (...given) => this.#requests.complete(...given)
+  watch: Host['watch'] = (...given) => this.#requests.watch(...given)
+
+  leave(conversation: string): void {
+    for (const server of this.#servers.values()) server.leave(conversation)
   }
 
-  async prompt(
-    name: string,
-    args: Record<string, string>,
-    options: { signal?: AbortSignal } = {},
-  ): Promise<GetPromptResult> {
-    const { entry, connection } = this.#catalog.prompt(name)
-    const own = entry.prompt.name
-    return this.#told(
-      {
-        kind: 'prompt',
-        server: entry.server,
-        summary: `Prompt ${own}`,
-        detail: { prompt: own, arguments: args },
-      },
-      { method: 'prompts/get', target: own, arguments: args },
-      connection,
-      (client, signal) => client.prompt(own, args, { signal }),
-      options.signal,
-    )
-  }
-
-  complete: Host['complete'] = (server, params, options = {}) =>
-    this.#track(async () => {
-      const signal = this.#until(options.signal)
-      const client = await this.#catalog.server(server).ready(signal)
-      return client.complete(params, { signal })
-    })
-
-  watch(server: string, uris: readonly string[], onChange: (change: ServerChange) => void): Promise<Watch> {
-    const connection = this.#catalog.server(server)
-    return this.#track(async () => {
-      const client = await connection.ready(this.#over.signal)
-      const lists = listChanges(client)
-      const row = this.#recorder.open({
-        kind: 'change',
-        server,
-        summary: `Changes of ${server} are watched`,
-        detail: { ...lists, uris },
-      })
-      try {
-        const filter = { ...lists, ...(uris.length > 0 && { resourceSubscriptions: [...uris] }) }
-        const watch = await client.watch(filter, onChange)
-        const ended = watch.closed.then(() => {
-          row.close('ended', { honored: watch.honored })
-          this.#running.delete(ended)
-        })
-        this.#running.add(ended)
-        return watch
-      } catch (error) {
-        row.close('error', { reason: reasonOf(error) })
-        throw error
-      }
-    })
-  }
-
-  on(listener: (event: HostEvent) => void): () => void {
-    this.#listeners.add(listener)
-    return () => {
-      this.#listeners.delete(listener)
-    }
-  }
+  on: Host['on'] = (listener) => this.#events.on(listener)
 
   activity: Host['activity'] = (filter) => this.#store.activity.list(filter)
 
-  grants: Host['grants'] = () => this.#grants.list()
+  verifyActivity: Host['verifyActivity'] = ({ head } = {}) => this.#store.activity.verify(head)
 
-  revoke(id: string): boolean {
-    this.#refuseWhenClosed()
-    const grant = this.#grants.remove(id)
-    if (grant === undefined) return false
-    const { server, tool } = grant
-    const summary = `The answer about ${tool} of ${server} is forgotten`
-    this.#recorder.note({ kind: 'approval', server, summary, detail: { ...grant } }, 'revoked')
-    return true
+  pruneActivity(before: string): number {
+    this.#running.refuseWhenClosed()
+    return this.#store.activity.prune(before)
   }
 
   record: Host['record'] = ({ outcome, durationMs, ...start }) => {
-    this.#refuseWhenClosed()
+    this.#running.refuseWhenClosed()
     return this.#recorder.note(start, outcome, durationMs)
   }
 
@@ -212,48 +270,94 @@ class LiveHost implements Host {
   }
 
   async #end(): Promise<void> {
-    this.#over.abort(new McpError('CANCELLED', 'The host was closed'))
+    this.inbox.close()
+    this.#running.end()
     const closing = [...this.#servers.values()].map((server) => server.close())
     for (const { name, state } of this.#servers.values()) this.#states.set(name, state)
     await Promise.all(closing)
-    const patience = new Promise((resolve) => setTimeout(resolve, closeWaitMs).unref())
-    await Promise.race([Promise.allSettled(this.#running), patience])
+    await this.#running.settled(closeWaitMs)
     this.#store.close()
+  }
+
+  #inbox(options: HostOptions): LiveInbox {
+    const takeUp = createTakeUp({
+      store: this.#store,
+      parking: this.#parking,
+      connection: (name) => this.#servers.get(name),
+      answers: (name) => this.#advertised.get(name)?.parked() ?? {},
+      origins: this.#origins,
+      recorder: this.#recorder,
+      callTimeoutMs: options.callTimeoutMs ?? defaults.callTimeoutMs,
+      emit: (event) => this.#events.emit(event),
+      usable: (server, tool) => this.trust.usable(server, tool),
+      passOn: (...passing) => this.#broker.passOn(...passing),
+      signal: this.#running.signal,
+    })
+    return new LiveInbox({
+      store: this.#store,
+      told: (item) => this.#events.emit({ type: 'question', item }),
+      facesChanged: () => {
+        for (const [name, advertised] of this.#advertised) advertised.changed(this.#servers.get(name)?.client)
+      },
+      takeUp: { ...takeUp, run: (call) => this.#running.track(() => takeUp.run(call)) },
+    })
   }
 
   #connection(name: string, config: ServerConfig, options: HostOptions): ServerConnection {
     const { revisions, onMessage } = options.connect ?? {}
+    const warn = (message: string): void => this.#events.emit({ type: 'warning', server: name, message })
+    const answers = answersFor(name, {
+      asker: this.inbox,
+      sampling: this.#sampling,
+      roots: options.roots ?? [],
+      origins: this.#origins,
+      recorder: this.#recorder,
+      rootsChanged: () => this.#rootsChanged(connection),
+      track: (work) => this.#running.track(work),
+      signal: this.#running.signal,
+    })
+    const advertised = new Advertised(answers, warn)
+    this.#advertised.set(name, advertised)
     const connection = new ServerConnection({
       name,
-      config,
-      connectTimeoutMs: options.connectTimeoutMs ?? defaults.connectTimeoutMs,
+      config: this.#launch.keep(config),
+      prepare: (given, signal) => this.#launch.prepare(name, given, signal),
+      needsApproval: async () => (await this.consents.needed(name)) !== undefined,
+      login: (given) => this.logins.of(name, given),
+      onSignIn: (needed) => this.logins.needed(name, needed),
+      eras: this.#store.eras,
+      manifests: this.#store.manifests,
+      revisions,
+      idlePingMs: options.connect?.idlePingMs ?? defaults.idlePingMs,
+      shown: (state) => this.#discretion.value(state),
+      connectTimeoutMs: config.connectTimeoutMs ?? options.connectTimeoutMs ?? defaults.connectTimeoutMs,
       lists: options.connect?.lists,
       follow: options.connect?.follow,
       client: {
         info: options.info ?? defaults.info,
         logLevel: 'info',
         timeoutMs: options.callTimeoutMs ?? defaults.callTimeoutMs,
-        ...(revisions !== undefined && { revisions }),
         ...(onMessage !== undefined && {
-          onMessage: (direction, message) => onMessage(name, direction, message),
+          onMessage: (direction, message) => onMessage(name, direction, this.#discretion.value(message)),
         }),
         onLog: ({ level, logger, data }) =>
-          this.#emit({ type: 'log', server: name, level, data, ...(logger !== undefined && { logger }) }),
-        ...answersFor(name, {
-          asker: this.inbox,
-          models: options.models,
-          roots: options.roots ?? [],
-          origins: this.#origins,
-          recorder: this.#recorder,
-          rootsChanged: () => this.#rootsChanged(connection),
-          signal: this.#over.signal,
-        }),
+          this.#events.emit({
+            type: 'log',
+            server: name,
+            level,
+            data,
+            ...(logger !== undefined && { logger }),
+          }),
       },
+      answers: () => advertised.tell(),
       onState: (state) => this.#stateChanged(name, state),
-      onLists: () => this.#emit({ type: 'catalog' }),
-      onResourceUpdated: (uri) => this.#emit({ type: 'resource-updated', server: name, uri }),
-      onStderr: (text) => this.#emit({ type: 'stderr', server: name, text }),
-      onWarning: (message) => this.#emit({ type: 'warning', server: name, message }),
+      onLists: () => {
+        this.trust.look(connection)
+        this.#events.emit({ type: 'catalog' })
+      },
+      onResourceUpdated: (uri) => this.#events.emit({ type: 'resource-updated', server: name, uri }),
+      onStderr: (text) => this.#events.emit({ type: 'stderr', server: name, text }),
+      onWarning: warn,
     })
     this.#states.set(name, connection.state)
     return connection
@@ -262,7 +366,7 @@ class LiveHost implements Host {
   #rootsChanged({ name, client }: ServerConnection): void {
     client?.rootsChanged().catch((error: unknown) => {
       const message = `The server could not be told that roots changed: ${reasonOf(error)}`
-      this.#emit({ type: 'warning', server: name, message })
+      this.#events.emit({ type: 'warning', server: name, message })
     })
   }
 
@@ -277,64 +381,6 @@ class LiveHost implements Host {
         process.emitWarning(`An activity could not be written: ${reasonOf(error)}`)
       }
     }
-    this.#emit({ type: 'connection', server, state })
-  }
-
-  /** Does something at a server and writes a row of it. */
-  #told<T extends object>(
-    start: RowStart,
-    origin: Omit<Origin, 'server' | 'row'>,
-    connection: ServerConnection,
-    work: (client: Client, signal: AbortSignal) => Promise<T>,
-    signal: AbortSignal | undefined,
-  ): Promise<T> {
-    return this.#track(async () => {
-      const until = this.#until(signal)
-      const row = this.#recorder.open(start)
-      const over = this.#origins.begin({ ...origin, server: connection.name, row: row.id })
-      try {
-        const client = await connection.ready(until)
-        const result = await work(client, until).catch((error: unknown) => {
-          if (isTransport(error)) connection.suspect(client)
-          throw error
-        })
-        row.close('ok', { result })
-        return result
-      } catch (error) {
-        row.close(until.aborted ? 'cancelled' : 'error', { reason: reasonOf(error) })
-        throw error
-      } finally {
-        over()
-      }
-    })
-  }
-
-  async #track<T>(work: () => Promise<T>): Promise<T> {
-    this.#refuseWhenClosed()
-    const running = work()
-    this.#running.add(running)
-    try {
-      return await running
-    } finally {
-      this.#running.delete(running)
-    }
-  }
-
-  #until(signal: AbortSignal | undefined): AbortSignal {
-    return signal === undefined ? this.#over.signal : AbortSignal.any([this.#over.signal, signal])
-  }
-
-  #refuseWhenClosed(): void {
-    if (this.#over.signal.aborted) throw new McpError('CONNECTION_CLOSED', 'The host is closed')
-  }
-
-  #emit(event: HostEvent): void {
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener(event)
-      } catch (error) {
-        process.emitWarning(`A listener of the host threw: ${reasonOf(error)}`)
-      }
-    }
+    this.#events.emit({ type: 'connection', server, state })
   }
 }

@@ -1,13 +1,12 @@
 import { McpError, RpcError } from '@jackfield/sdk'
 import type { Failure } from './types/index.ts'
+import { makeVisible } from './visible.ts'
 
 const maxReason = 600
-// Controls, invisible and direction-changing characters, and the tag block: what can hide or disguise text.
-const unseen = /[\p{Cc}\p{Cf}\u2028\u2029]+/gu
 
-/** Text that may come from a server, as one plain line of bounded length. */
+/** Text that may come from a server, as one line of bounded length where every character can be seen. */
 export function oneLine(text: string): string {
-  const plain = text.replace(unseen, ' ').trim()
+  const plain = makeVisible(text).replace(/\s+/g, ' ').trim()
   return plain.length <= maxReason
     ? plain
     : `${plain.slice(0, maxReason)}… [${plain.length - maxReason} more characters]`

@@ -12,6 +12,7 @@ export {
   checkElicitContent,
   checkElicitSchema,
   checkElicitValue,
+  checkSampling,
   choicesOf,
   fillDefaults,
 } from './protocol/elicit.ts'
@@ -27,3 +28,10 @@ export type { AnySchema, DescribedSchema, InputOf, OutputOf } from './server/sch
 export type * from './server/server.ts'
 export { prompt, resource, template, tool } from './server/tool.ts'
 export { parseTemplate, type TemplateVariables, type UriTemplate } from './server/uri-template.ts'
+export {
+  compileSchema,
+  type LinearRegex,
+  linearRegex,
+  type SchemaOptions,
+  type Validator,
+} from './validate/index.ts'

@@ -1,5 +1,6 @@
 import {
   type Conversation,
+  type ConversationOptions,
   createConversation,
   type Host,
   type HostEvent,
@@ -30,9 +31,10 @@ export async function converse(
   models: readonly [Model, ...Model[]],
   face: ChatFace,
   env: NodeJS.ProcessEnv,
+  options: Pick<ConversationOptions, 'codeMode'> = {},
 ): Promise<void> {
   const { palette } = face
-  const talk = createConversation({ host, model: models[0] })
+  const talk = createConversation({ host, model: models[0], ...options })
   const state: ChatState = { host, models, talk, attached: [], env }
   const off = host.on((event) => tell(event, face))
   try {

@@ -5,6 +5,7 @@ import { usageError } from '../cli/exit.ts'
 import { modelsInUse } from '../cli/models.ts'
 import { activityTable } from '../output/activity.ts'
 import { pretty, promptResult, readResult, toolResult } from '../output/content.ts'
+import { aboutGrant } from '../output/rules.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import type { ChatFace } from './chat.ts'
@@ -195,7 +196,7 @@ async function attach(
   const [server, uri] = words
   if (server === undefined || uri === undefined) throw usageError('Usage: /attach <server> <uri>')
   if (!state.host.connections.has(server)) throw usageError(`There is no server "${server}".`)
-  const result = await state.host.read(server, uri, { signal })
+  const result = await state.host.read(server, uri, { signal, conversation: state.talk.id })
   face.write(`${readResult(result, face.palette)}\n`)
   state.attached.push(
     ...promptMessages({
@@ -220,7 +221,11 @@ async function call(
   if (entry === undefined) throw usageError(`There is no tool "${name ?? ''}". /tools lists them.`)
   const args = argumentsFrom(rest, entry.tool.inputSchema)
   requireAll(args, entry.tool.inputSchema)
-  const { result } = await state.host.call(entry.name, args, { caller: 'person', signal })
+  const { result } = await state.host.call(entry.name, args, {
+    caller: 'person',
+    conversation: state.talk.id,
+    signal,
+  })
   face.write(`${toolResult(result, face.palette)}\n`)
   return done
 }
@@ -243,7 +248,7 @@ async function prompt(
       throw usageError(`/${name} needs ${argument.name}=…; left unsent.`)
     args[argument.name] = typed.trim()
   }
-  const result = await state.host.prompt(entry.name, args, { signal })
+  const result = await state.host.prompt(entry.name, args, { signal, conversation: state.talk.id })
   face.write(`${promptResult(result, face.palette)}\n`)
   const answer = await face.readLine('Send this to the model? [Y/n] › ')
   if (answer === undefined || /^n/i.test(answer.trim())) {
@@ -271,19 +276,13 @@ function remembered(words: string[], { host }: ChatState, face: ChatFace): Comma
   const [verb, id] = words
   if (verb !== undefined) {
     if (verb !== 'forget' || id === undefined) throw usageError('Usage: /remembered [forget <id>]')
-    if (!host.revoke(id)) throw usageError(`No answer has the id "${id}". /remembered lists them.`)
+    if (!host.policy.revoke(id)) throw usageError(`No answer has the id "${id}". /remembered lists them.`)
     face.write('Forgotten.\n')
     return done
   }
-  const rows = host
+  const rows = host.policy
     .grants()
-    .map((grant) => [
-      grant.id,
-      grant.verdict,
-      grant.scope,
-      grant.at.slice(0, 10),
-      oneLine(`${grant.tool} of ${grant.server}`, 90),
-    ])
+    .map((grant) => [grant.id, grant.verdict, grant.scope, grant.at.slice(0, 10), aboutGrant(grant)])
   face.write(
     rows.length === 0
       ? 'Nothing is remembered.\n'

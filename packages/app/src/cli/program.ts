@@ -1,10 +1,16 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import type { ChatOptions } from '../chat/command.ts'
-import type { ActivityOptions } from '../commands/activity.ts'
 import type { CommandContext, ServerOptions } from '../commands/context.ts'
+import type { InboxOptions } from '../commands/inbox.ts'
+import type { ServersOptions } from '../commands/servers.ts'
 import type { StartOptions } from '../start/command.ts'
+import { addConfigCommands } from './config-commands.ts'
 import { ExitCode } from './exit.ts'
 import { createOutput, type Io } from './io.ts'
+import { jsonOption, storeOption, withConfigOptions } from './options.ts'
+import { addPolicyCommands } from './policy-commands.ts'
+import { addSamplingCommands } from './sampling-commands.ts'
+import { addTrustCommands } from './trust-commands.ts'
 import { version } from './version.ts'
 
 const about =
@@ -68,6 +74,19 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     'tools [target] [tool]',
     'list the tools of a server or of every configured one, or show one tool in full',
     async () => (await lists()).tools,
+    (made) => made.option('--meter', 'what their definitions cost a model, by server'),
+  )
+  server(
+    'search <words...>',
+    'find tools of every configured server by what they do',
+    async () => (await import('../commands/search.ts')).search,
+    (made) => serverNames(made).option('--limit <count>', 'so many', count, 10),
+  )
+  server(
+    'run <file>',
+    'run a program (JavaScript or TypeScript) over the tools of every configured server',
+    async () => (await import('../commands/run.ts')).run,
+    (made) => serverNames(made).option('--types', 'show the declarations of what it can use'),
   )
   server(
     'resources [target]',
@@ -83,7 +102,13 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     'call <target> <tool> [key=value...]',
     'call a tool',
     async () => (await import('../commands/call.ts')).call,
-    (made) => made.option('--args <json>', 'arguments as one JSON object, or @file with one; sent unchecked'),
+    (made) =>
+      made
+        .option('--args <json>', 'arguments as one JSON object, or @file with one; sent unchecked')
+        .option(
+          '--park',
+          'leave questions in the inbox and wait until they are answered (jackfield respond)',
+        ),
   )
   server(
     'read <target> <uri>',
@@ -107,36 +132,76 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     async () => (await import('../commands/watch.ts')).watch,
   )
 
-  program
-    .command('servers')
-    .description('connect every configured server and say how each stands')
-    .addOption(configOption())
+  withConfigOptions(
+    program.command('servers').description('connect every configured server and say how each stands'),
+  )
+    .option('--watch', 'go on, and follow changes of the files until Ctrl+C')
+    .addOption(storeOption())
     .addOption(jsonOption())
-    .action(async (options: { config?: string; json?: boolean }) => {
+    .action(async (options: ServersOptions) => {
       json = options.json === true
       const { servers } = await import('../commands/servers.ts')
       code = await servers(options, io, createOutput(io, json))
     })
 
-  program
-    .command('activity')
-    .description('show what was called, read and asked, and who decided, newest last')
-    .option('--server <name>', 'only of this server')
-    .option('--limit <count>', 'so many of the newest rows', count, 50)
-    .addOption(storeOption())
-    .addOption(jsonOption())
-    .action(async (options: ActivityOptions) => {
-      json = options.json === true
-      const { activity } = await import('../commands/activity.ts')
-      code = await activity(options, io, createOutput(io, json))
+  server(
+    'doctor [target]',
+    'look a server over step by step, or every configured one, and say what to do',
+    async () => (await import('../commands/doctor.ts')).doctor,
+  )
+
+  for (const add of [addConfigCommands, addSamplingCommands, addTrustCommands])
+    add(program, io, (wanted) => {
+      json = wanted
+      return { output: createOutput(io, json), end: (given) => (code = given) }
     })
 
+  server(
+    'respond <id>',
+    'answer a question in the inbox; where its program ended, the call goes on here',
+    async () => (await import('../commands/respond.ts')).respond,
+    (made) =>
+      made
+        .option('--accept [key=value...]', 'accept a form with these values, or a visit')
+        .option('--decline', 'tell the server no')
+        .option('--cancel', 'tell the server that you do not answer')
+        .option('--allow', 'allow what is asked')
+        .option('--deny', 'refuse what is asked')
+        .option('--args <json>', 'with --allow: call with these arguments instead')
+        .option('--reason <text>', 'why; it stays here, unless the call is denied')
+        .option('--url <address>', 'where the server is, if no config names it'),
+  )
+
   program
-    .command('chat')
-    .description('hold a conversation in the terminal, with every configured server')
-    .addOption(configOption())
+    .command('inbox')
+    .description('show the questions that wait for you, of every program on the store, or one of them whole')
+    .argument('[id]', 'the beginning of an id')
+    .option('--all', 'also those that were answered, withdrawn or lost')
+    .option('--server <name>', 'only of this server')
+    .addOption(storeOption())
+    .addOption(jsonOption())
+    .action(async (id: string | undefined, options: InboxOptions) => {
+      json = options.json === true
+      const { inbox } = await import('../commands/inbox.ts')
+      code = await inbox(id, options, io, createOutput(io, json))
+    })
+
+  addPolicyCommands(program, {
+    io,
+    command,
+    begin: (wanted) => {
+      json = wanted
+      return { output: createOutput(io, json), end: (given) => (code = given) }
+    },
+    withServerOptions,
+  })
+
+  withConfigOptions(
+    program.command('chat').description('hold a conversation in the terminal, with every configured server'),
+  )
     .option('--model <name>', 'provider/model, or offline; default from the environment')
     .option('--root <folder...>', 'folders that servers may be told of, after asking you')
+    .option('--code', 'let the model write programs that call the tools')
     .option('--answers <file>', 'answers to questions of servers, for when nobody is there')
     .addOption(storeOption())
     .action(async (options: ChatOptions) => {
@@ -172,8 +237,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
 }
 
 function withServerOptions(command: Command): Command {
-  return command
-    .addOption(configOption())
+  return withConfigOptions(command)
     .addOption(jsonOption())
     .option('--answers <file>', 'answers to questions of the server, for when nobody is there')
     .addOption(storeOption())
@@ -184,22 +248,8 @@ function withServerOptions(command: Command): Command {
     .option('-v, --verbose', 'show messages on the wire, and what the server writes to stderr')
 }
 
-function configOption(): Option {
-  return new Option(
-    '--config <file>',
-    'config file; default .mcp.json, jackfield.json, ~/.config/jackfield/config.json',
-  )
-}
-
-function storeOption(): Option {
-  return new Option(
-    '--store <file>',
-    'SQLite file of activity and remembered answers, or :memory:; default in ~/.local/share/jackfield',
-  )
-}
-
-function jsonOption(): Option {
-  return new Option('--json', 'print the result as one JSON document and nothing else')
+function serverNames(command: Command): Command {
+  return command.option('--server <name...>', 'only these servers')
 }
 
 function count(text: string): number {

@@ -2,19 +2,20 @@ import type { ConnectionState, Failure, Host, HostConnectOptions, Model, Surface
 import { McpError, RpcError } from '@jackfield/sdk'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { type Answers, answersSurface, modelsNamed } from '../surface/answers-file.ts'
-import { terminalSurface } from '../surface/terminal.ts'
+import { type TerminalSurface, terminalSurface } from '../surface/terminal.ts'
 import { CliError, ExitCode } from './exit.ts'
 import { type Io, isInteractive, type Output } from './io.ts'
 import { modelsInUse } from './models.ts'
 import { revisionsFor } from './revisions.ts'
+import { hostSettings } from './settings.ts'
 import { hostWithStore, storeFile } from './store.ts'
-import type { Target } from './target.ts'
+import type { ConfigChoice, Target } from './target.ts'
 import { version } from './version.ts'
 
 const connectTimeoutMs = 30_000
 const keptLines = 50
 
-export interface SessionOptions {
+export interface SessionOptions extends ConfigChoice {
   era?: string
   revision?: string
   verbose?: boolean
@@ -22,6 +23,8 @@ export interface SessionOptions {
   /** Seconds without an answer or progress. */
   timeout?: number
   answers: Answers | undefined
+  /** Takes the place of the person at the terminal. */
+  surface?: Surface
 }
 
 /** A host with the one server a command is about, connected. */
@@ -43,21 +46,29 @@ export async function openSession(
   output: Output,
 ): Promise<Session> {
   const revisions = revisionsFor(options)
-  const surface = surfaceFor(options.answers, io, output)
+  const person = personAt(io)
+  const surface =
+    options.answers === undefined
+      ? (options.surface ?? person)
+      : answersSurface(options.answers, (message) => output.note(message))
   const timeoutMs = options.timeout === undefined ? undefined : options.timeout * 1000
   io.signal.throwIfAborted()
   const host = hostWithStore(
     {
       // Whoever names a server wants it, even where conversations do without.
-      servers: { [target.name]: { ...target.server, disabled: false } },
+      servers: {
+        [target.name]: {
+          ...target.server,
+          disabled: false,
+          ...(timeoutMs !== undefined && { connectTimeoutMs: timeoutMs, callTimeoutMs: timeoutMs }),
+        },
+      },
       ...(surface !== undefined && { surface }),
-      models: surface === undefined ? [] : [...modelsFor(options.answers, io)],
+      models:
+        surface === undefined && !approves(target) ? [] : [...modelsFor(options.answers, target.config, io)],
       store: storeFile(options.store, io),
-      rules: target.config?.rules ?? [],
-      roots: target.config?.roots ?? [],
-      ...(target.config?.defaultVerdict !== undefined && { defaultVerdict: target.config.defaultVerdict }),
       connectTimeoutMs,
-      ...target.config?.limits,
+      ...hostSettings(target.config, options, io, person?.askInput),
       ...(timeoutMs !== undefined && { connectTimeoutMs: timeoutMs, callTimeoutMs: timeoutMs }),
       info: { name: 'jackfield', title: 'Jackfield', version },
       connect: {
@@ -80,9 +91,10 @@ export async function openSession(
   io.signal.addEventListener('abort', stop, { once: true })
   try {
     await host.start()
+    await startQuestions(person)
     io.signal.throwIfAborted()
     const state = host.connections.get(target.name)
-    if (state?.state === 'failed') throw cannotConnect(target, state, options, said)
+    if (state !== undefined && 'fix' in state) throw cannotConnect(target, state, options, said)
     if (state?.state === 'degraded') {
       throw state.error === undefined ? new McpError('PROTOCOL', state.reason) : errorOf(state.error)
     }
@@ -117,22 +129,33 @@ function tell(host: Host, target: Target, verbose: boolean, said: string[], outp
   })
 }
 
-/** Who answers questions: the answers file, else a person at the terminal, else nobody. */
-function surfaceFor(answers: Answers | undefined, io: Io, output: Output): Surface | undefined {
-  if (answers !== undefined) return answersSurface(answers, (message) => output.note(message))
+/** The person at the terminal, where there is one. */
+export function personAt(io: Io): TerminalSurface | undefined {
   if (!isInteractive(io)) return undefined
   return terminalSurface({ input: io.stdin, output: io.stderr, env: io.env })
 }
 
+/** Waits for the person at the terminal while they are asked about what changed about servers that just started. */
+export async function startQuestions(person: TerminalSurface | undefined): Promise<void> {
+  await new Promise(setImmediate)
+  await person?.idle()
+}
+
 /** An answers file decides alone which model may answer, so that a run does not depend on the keys at hand. */
-function modelsFor(answers: Answers | undefined, io: Io): readonly Model[] {
-  const named = answers === undefined ? undefined : (modelsNamed(answers)[0] ?? 'offline')
-  return modelsInUse(io.env, named, [])
+export function modelsFor(answers: Answers | undefined, config: Target['config'], io: Io): readonly Model[] {
+  if (answers === undefined) return modelsInUse(io.env, undefined, config?.models ?? [])
+  return modelsInUse(io.env, modelsNamed(answers)[0] ?? 'offline', []).slice(0, 1)
+}
+
+/** Whether the config lets requests of the server for a model pass with nobody there. */
+function approves({ name, config }: Target): boolean {
+  const servers = config?.sampling.servers ?? {}
+  return Object.hasOwn(servers, name) && (servers[name]?.approve ?? []).length > 0
 }
 
 function cannotConnect(
   target: Target,
-  { reason, error }: Extract<ConnectionState, { state: 'failed' }>,
+  { reason, error }: Extract<ConnectionState, { fix: string }>,
   { era, revision }: SessionOptions,
   said: readonly string[],
 ): CliError {

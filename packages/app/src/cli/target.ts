@@ -1,7 +1,11 @@
-import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { ConfigError, type HostConfig, loadConfig, type ServerConfig } from '@jackfield/host'
+import {
+  ConfigError,
+  type LayeredConfig,
+  type LayerOptions,
+  loadLayers,
+  type ServerConfig,
+} from '@jackfield/host'
 import { oneLine } from '../output/sanitize.ts'
 import { usageError } from './exit.ts'
 import type { Io } from './io.ts'
@@ -11,8 +15,8 @@ export interface Target {
   /** The configured name, the URL's host, or the command. */
   name: string
   server: ServerConfig
-  /** The config it stands in, with the person's rules. */
-  config: HostConfig | undefined
+  /** The configuration it stands in, with the person's rules. */
+  config: LayeredConfig | undefined
 }
 
 /** The words of a command line, before and after `--`. */
@@ -22,8 +26,18 @@ export interface CommandWords {
   command: string[] | undefined
 }
 
-export interface TargetOptions {
-  config?: string
+/** Which configuration is used. */
+export interface ConfigChoice {
+  /** These files and no others; the last one wins. */
+  config?: string | readonly string[]
+  profile?: string
+  /** Also the files of other applications. */
+  discover?: boolean
+  /** Starts what files of the working folder name without asking. */
+  startWhatThisFolderNames?: boolean
+}
+
+export interface TargetOptions extends ConfigChoice {
   /** `Name: value`, for targets that are URLs. */
   header?: string[]
 }
@@ -51,54 +65,67 @@ export async function takeTarget(
   return { target: await configured(given, options, io), rest }
 }
 
-/** The config file in use: the one named, or the first of the usual ones that there is. */
-export function configFile(options: TargetOptions, io: Io): string | undefined {
-  if (options.config !== undefined) return resolve(io.cwd, options.config)
-  const base = io.env.XDG_CONFIG_HOME ?? join(io.env.HOME ?? homedir(), '.config')
-  const usual = [
-    join(io.cwd, '.mcp.json'),
-    join(io.cwd, 'jackfield.json'),
-    join(base, 'jackfield', 'config.json'),
-  ]
-  return usual.find((file) => existsSync(file))
+/** Which files the options choose. */
+export function layersOf(options: ConfigChoice, io: Pick<Io, 'env' | 'cwd'>): LayerOptions {
+  const { config, profile, discover } = options
+  return {
+    cwd: io.cwd,
+    env: io.env,
+    home: io.env.HOME ?? homedir(),
+    ...(config !== undefined && { files: typeof config === 'string' ? [config] : config }),
+    ...(profile !== undefined && { profile }),
+    ...(discover !== undefined && { discover }),
+  }
 }
 
-/** Reads the config in use. Entries that cannot be used are told of through `note`. */
-export async function readConfig(
-  options: TargetOptions,
-  io: Io,
-  note: (text: string) => void,
-): Promise<{ file: string; config: HostConfig }> {
-  const file = configFile(options, io)
-  if (file === undefined) {
-    throw usageError(
-      'There is no config file. Write .mcp.json here with "mcpServers" in it, or name one with --config FILE.',
-    )
-  }
+/** Reads every file in use, whether or not there is any. */
+export async function readLayers(options: ConfigChoice, io: Pick<Io, 'env' | 'cwd'>): Promise<LayeredConfig> {
   try {
-    const config = await loadConfig(file, { env: io.env })
-    for (const problem of config.problems) note(`${file}: ${oneLine(`${problem.path} ${problem.message}`)}`)
-    return { file, config }
+    return await loadLayers(layersOf(options, io))
   } catch (error) {
     if (error instanceof ConfigError) throw usageError(error.message)
     throw error
   }
 }
 
+/** Reads the configuration in use. Entries that cannot be used are told of through `note`. */
+export async function readConfig(
+  options: ConfigChoice,
+  io: Io,
+  note: (text: string) => void,
+): Promise<{ file: string; config: LayeredConfig }> {
+  const config = await readLayers(options, io)
+  if (config.files.length === 0) {
+    throw usageError(
+      'There is no config file. Write .mcp.json here with "mcpServers" in it, or name one with --config FILE.',
+    )
+  }
+  for (const problem of config.problems) note(problemLine(problem))
+  return { file: config.files.map(({ file }) => file).join(', '), config }
+}
+
+/** A problem as one line: file, line, place and what to do. */
+export function problemLine({ file, line, path, message }: LayeredConfig['problems'][number]): string {
+  const at = line === undefined ? file : `${file}:${line}`
+  return oneLine(`${at}: ${path === '' ? '' : `${path} `}${message}`)
+}
+
 async function configured(name: string, options: TargetOptions, io: Io): Promise<Target> {
-  if (configFile(options, io) === undefined) {
+  const config = await readLayers(options, io)
+  if (config.files.length === 0) {
     throw usageError(
       `"${name}" is not a URL, and there is no config file that could name a server. Write .mcp.json, use --config FILE, or give a command after --.`,
     )
   }
-  const { file, config } = await readConfig(options, io, () => {})
   const server = Object.hasOwn(config.servers, name) ? config.servers[name] : undefined
   if (server !== undefined) return { name, server, config }
-  const broken = config.problems.find((problem) => problem.path.startsWith(`mcpServers.${name}`))
-  if (broken !== undefined) throw usageError(`${file}: ${broken.path} ${broken.message}`)
+  const broken = config.problems.find(
+    ({ path, severity }) => severity === 'error' && path.split(/[.[]/).includes(name),
+  )
+  if (broken !== undefined) throw usageError(problemLine(broken))
   const known = Object.keys(config.servers)
   const has = known.length === 0 ? 'It names none.' : `It names: ${known.join(', ')}.`
-  throw usageError(`${file} has no server "${name}". ${has}`)
+  throw usageError(`${config.files.map(({ file }) => file).join(', ')} has no server "${name}". ${has}`)
 }
 
 function urlTarget(text: string, headers: string[]): Target {

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
-import { createHost, StoreError } from '@jackfield/host'
+import type { ActivityVerification } from '@jackfield/host'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { storeFile } from '../cli/store.ts'
 import { activityTable } from '../output/activity.ts'
+import { opened } from './policy.ts'
 
 export interface ActivityOptions {
   server?: string
@@ -16,10 +17,8 @@ export interface ActivityOptions {
 export async function activity(options: ActivityOptions, io: Io, output: Output): Promise<ExitCode> {
   const { server, limit } = options
   const store = storeFile(options.store, io)
-  const filter = { limit, ...(server !== undefined && { server }) }
-  // Looking makes no store; there is nothing to see in one that is not there.
-  await using host = opened(existsSync(store) ? store : ':memory:')
-  const rows = host.activity(filter)
+  await using host = opened(store)
+  const rows = host.activity({ limit, ...(server !== undefined && { server }) })
   output.result({ store, activity: rows }, () => {
     const { palette } = output
     const heading = palette.dim(store)
@@ -29,11 +28,79 @@ export async function activity(options: ActivityOptions, io: Io, output: Output)
   return ExitCode.done
 }
 
-function opened(store: string): ReturnType<typeof createHost> {
-  try {
-    return createHost({ servers: {}, models: [], store })
-  } catch (error) {
-    if (error instanceof StoreError) throw usageError(error.message)
-    throw error
+export interface VerifyOptions {
+  head?: string
+  store?: string
+  json?: boolean
+}
+
+/** `jackfield activity verify`: whether the log is as it was written. Exit code 1 where it is not. */
+export async function verify(options: VerifyOptions, io: Io, output: Output): Promise<ExitCode> {
+  const { head } = options
+  if (head !== undefined && !/^[0-9a-f]{64}$/.test(head)) {
+    throw usageError(
+      '--head must be a hash as jackfield activity verify prints it: 64 digits and letters a to f.',
+    )
   }
+  const store = existing(options.store, io)
+  await using host = opened(store)
+  const told = host.verifyActivity(head === undefined ? {} : { head })
+  output.result({ store, ...told }, () => verdict(store, told, output))
+  return told.sound ? ExitCode.done : ExitCode.toolError
+}
+
+function verdict(store: string, told: ActivityVerification, { palette }: Output): string {
+  const { checked, head, faults, pruned } = told
+  const lines = [palette.dim(store)]
+  if (pruned !== undefined) {
+    const before = pruned.before.slice(0, 10)
+    lines.push(
+      `Pruned up to link ${pruned.position} (${pruned.rows} rows before ${before}), on ${pruned.at.slice(0, 10)}.`,
+    )
+  }
+  if (told.sound) {
+    lines.push(palette.green(`✓ ${checked} links are as they were written.`))
+    lines.push(`The log ends at link ${head.position} with ${head.hash}`)
+    lines.push(
+      palette.dim('Keep that hash elsewhere: --head <hash> later proves that nothing up to it was changed.'),
+    )
+    return lines.join('\n')
+  }
+  lines.push(
+    palette.red(
+      `✗ The log is not as it was written: ${faults.length} ${faults.length === 1 ? 'fault' : 'faults'} in ${checked} links.`,
+    ),
+  )
+  for (const { position, message } of faults) {
+    lines.push(`  ${position === null ? '' : `link ${position}: `}${message}`)
+  }
+  return lines.join('\n')
+}
+
+export interface PruneOptions {
+  before: string
+  store?: string
+  json?: boolean
+}
+
+/** `jackfield activity prune --before <time>`: takes the oldest rows away. */
+export async function prune(options: PruneOptions, io: Io, output: Output): Promise<ExitCode> {
+  if (Number.isNaN(Date.parse(options.before))) {
+    throw usageError(`--before must be a time such as 2027-01-31, not "${options.before}".`)
+  }
+  const store = existing(options.store, io)
+  await using host = opened(store)
+  const rows = host.pruneActivity(options.before)
+  const { head } = host.verifyActivity()
+  output.result({ store, rows, head }, () => {
+    const what = rows === 1 ? 'row was' : 'rows were'
+    return `${output.palette.dim(store)}\n${rows} ${what} taken away. The log ends at link ${head.position} with ${head.hash}`
+  })
+  return ExitCode.done
+}
+
+function existing(option: string | undefined, io: Io): string {
+  const store = storeFile(option, io)
+  if (existsSync(store)) return store
+  throw usageError(`There is no activity log at ${store}. Name another with --store FILE.`)
 }

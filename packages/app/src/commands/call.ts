@@ -6,40 +6,53 @@ import { progressLine } from '../cli/progress.ts'
 import { errorOf } from '../cli/session.ts'
 import { toolResult } from '../output/content.ts'
 import { oneLine } from '../output/sanitize.ts'
+import { parkedSurface } from '../surface/parked.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
 import { found } from './list.ts'
+import { refuseHeldBack } from './trust.ts'
 
 export interface CallOptions extends ServerOptions {
   args?: string
+  park?: boolean
 }
 
 /** `jackfield call <target> <tool> [--args JSON | key=value …]` */
 export async function call(context: CommandContext<CallOptions>): Promise<ExitCode> {
   const { options, io, output } = context
-  const { session, rest } = await connectTo(context, ['tools'])
+  if (options.park === true && options.answers !== undefined) {
+    throw usageError('--answers answers questions, --park leaves them to be answered. Give one of them.')
+  }
+  const park = options.park === true ? parkedSurface(output, options) : undefined
+  const { session, rest } = await connectTo(context, ['tools'], park)
   await using _ = session
   const { host } = session
   const [name, ...words] = rest
   if (name === undefined) throw usageError('Which tool? Usage: jackfield call <target> <tool> [key=value …]')
+  if (!host.tools().some(({ tool }) => tool.name === name)) refuseHeldBack(session, { what: 'tool', name })
   const entry = found(host.tools(), ({ tool }) => tool.name, name, 'tool')
   const args = argumentsOf(entry.tool, words, options)
   const line = progressLine(io.stderr)
   host.on((event) => {
     if (event.type === 'progress') line.report(event)
   })
-  const { result, denied, decision, error } = await host
-    .call(entry.name, args, { caller: 'cli', typed: true, signal: io.signal })
+  // Who interrupts a call that waits for an answer leaves it in the inbox, where ending the call would withdraw it.
+  const resume = park === undefined ? () => {} : io.onInterrupt(() => host.close())
+  const { result, denied, decision, error, parked } = await host
+    .call(entry.name, args, { caller: 'cli', typed: true, ...(park === undefined && { signal: io.signal }) })
     .finally(() => line.clear())
+    .finally(resume)
+  if (parked === true)
+    throw new CliError(ExitCode.interrupted, 'Interrupted. The question stays in the inbox.')
   if (denied) throw new CliError(ExitCode.toolError, `${oneLine(name)} was not called: ${because(decision)}.`)
   if (error !== undefined) throw errorOf(error)
   output.result(result, () => toolResult(result, output.palette))
   return result.isError === true ? ExitCode.toolError : ExitCode.done
 }
 
-function because({ rule }: Decision): string {
+function because({ rule, author }: Decision): string {
   return rule === 'default'
     ? 'your config denies whatever no rule of it names'
-    : `rule "${oneLine(rule)}" of your config forbids it`
+    : `rule "${oneLine(rule)}" forbids it (${oneLine(author ?? 'your config')})`
 }
 
 /** With `--args` the arguments go out as they are, so that a server's own checks can be seen. */

@@ -1,12 +1,11 @@
-import type { HostConnectOptions } from '@jackfield/host'
+import type { HostConnectOptions, Surface } from '@jackfield/host'
 import type { Io, Output } from '../cli/io.ts'
 import { openSession, type Session } from '../cli/session.ts'
-import { type CommandWords, takeTarget } from '../cli/target.ts'
+import { type CommandWords, type ConfigChoice, takeTarget } from '../cli/target.ts'
 import { readAnswers } from '../surface/answers-file.ts'
 
 /** Options of every command that talks to one server. */
-export interface ServerOptions {
-  config?: string
+export interface ServerOptions extends ConfigChoice {
   header?: string[]
   json?: boolean
   answers?: string
@@ -28,9 +27,19 @@ export interface CommandContext<O = ServerOptions> extends CommandWords {
 export async function connectTo(
   context: CommandContext,
   lists: NonNullable<HostConnectOptions['lists']> = [],
+  surface?: Surface,
 ): Promise<{ session: Session; rest: string[] }> {
   const { options, io, output } = context
   const { target, rest } = await takeTarget(context, options, io)
   const answers = options.answers === undefined ? undefined : readAnswers(options.answers)
-  return { session: await openSession(target, lists, { ...options, answers }, io, output), rest }
+  return {
+    session: await openSession(
+      target,
+      lists,
+      { ...options, answers, ...(surface !== undefined && { surface }) },
+      io,
+      output,
+    ),
+    rest,
+  }
 }

@@ -1,10 +1,9 @@
-import { createHost, type Host, type HostConnectOptions } from '@jackfield/host'
-import { CliError, ExitCode } from '../cli/exit.ts'
-import { readConfig } from '../cli/target.ts'
-import { version } from '../cli/version.ts'
+import type { Host, HostConnectOptions } from '@jackfield/host'
+import { ExitCode } from '../cli/exit.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import type { CommandContext } from './context.ts'
+import { openServers } from './open-servers.ts'
 
 /** How a list is shown. */
 export interface Look {
@@ -25,25 +24,9 @@ export function namesNoServer({ words, command }: CommandContext): boolean {
 
 /** Shows a list of every configured server; those that cannot be reached are told of beside it. */
 export async function everyServer(context: CommandContext, shown: ServerLists): Promise<ExitCode> {
-  const { options, io, output } = context
-  const { file, config } = await readConfig(options, io, (text) => output.note(text))
-  await using host = createHost({
-    servers: config.servers,
-    models: [],
-    info: { name: 'jackfield', title: 'Jackfield', version },
-    connect: { lists: shown.lists, follow: false },
-    ...config.limits,
-  })
-  await host.start()
-  io.signal.throwIfAborted()
-  const found: [string, { result: object; text: string }][] = []
-  for (const [server, connection] of host.connections) {
-    if (connection.state === 'ready') found.push([server, shown.of(host, server, output)])
-    else if ('reason' in connection) output.note(`${oneLine(server)}: ${oneLine(connection.reason)}`)
-  }
-  if (found.length === 0) {
-    throw new CliError(ExitCode.cannotConnect, `No server of ${file} can be reached.`)
-  }
+  const { output } = context
+  await using open = await openServers(context, shown.lists)
+  const found = open.ready.map((server) => [server, shown.of(open.host, server, output)] as const)
   output.result(Object.fromEntries(found.map(([server, { result }]) => [server, result])), () =>
     found.map(([server, { text }]) => `${output.palette.bold(oneLine(server))}\n${text}`).join('\n\n'),
   )

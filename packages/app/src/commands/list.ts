@@ -1,14 +1,21 @@
+import { makeVisible } from '@jackfield/host'
 import type { JsonSchema, Prompt, Resource, ResourceTemplate, Tool } from '@jackfield/sdk'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { pretty, size } from '../output/content.ts'
 import type { Palette } from '../output/palette.ts'
-import { oneLine, plain } from '../output/sanitize.ts'
+import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
-import { type CommandContext, connectTo } from './context.ts'
+import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
 import { everyServer, type Look, namesNoServer, type ServerLists } from './every-server.ts'
+import { meter } from './meter.ts'
+
+export interface ToolsOptions extends ServerOptions {
+  meter?: boolean
+}
 
 /** `jackfield tools [target] [name]`: without a target, those of every configured server. */
-export async function tools(context: CommandContext): Promise<ExitCode> {
+export async function tools(context: CommandContext<ToolsOptions>): Promise<ExitCode> {
+  if (context.options.meter === true) return meter(context)
   if (namesNoServer(context)) return everyServer(context, toolLists)
   const { session, rest } = await connectTo(context, ['tools'])
   await using _ = session
@@ -102,7 +109,7 @@ export function toolText(tool: Tool, palette: Palette): string {
   const args = argumentRows(tool.inputSchema)
   return [
     `${palette.bold(oneLine(tool.name))}${title === undefined ? '' : `  ${oneLine(title)}`}`,
-    ...(tool.description === undefined ? [] : [plain(tool.description)]),
+    ...(tool.description === undefined ? [] : [makeVisible(tool.description)]),
     ...(says === '' ? [] : [palette.dim(`The server says it ${says} (not verified).`)]),
     '',
     args.length === 0

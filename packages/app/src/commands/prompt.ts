@@ -4,6 +4,7 @@ import { promptResult } from '../output/content.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { type CommandContext, connectTo } from './context.ts'
 import { found } from './list.ts'
+import { refuseHeldBack } from './trust.ts'
 
 /** `jackfield prompt <target> <name> [key=value …]` */
 export async function prompt(context: CommandContext): Promise<ExitCode> {
@@ -14,6 +15,8 @@ export async function prompt(context: CommandContext): Promise<ExitCode> {
   if (name === undefined)
     throw usageError('Which prompt? Usage: jackfield prompt <target> <name> [key=value …]')
   const args = textArguments(words)
+  if (!session.host.prompts().some(({ prompt }) => prompt.name === name))
+    refuseHeldBack(session, { what: 'prompt', name })
   const entry = found(session.host.prompts(), ({ prompt }) => prompt.name, name, 'prompt')
   const missing = (entry.prompt.arguments ?? []).filter(
     (argument) => argument.required === true && !Object.hasOwn(args, argument.name),

@@ -1,24 +1,36 @@
-import { createHost } from '@jackfield/host'
+import type { Host } from '@jackfield/host'
 import { ExitCode } from '../cli/exit.ts'
+import { followConfig } from '../cli/follow.ts'
 import type { Io, Output } from '../cli/io.ts'
-import { readConfig } from '../cli/target.ts'
+import { personAt, startQuestions } from '../cli/session.ts'
+import { hostSettings } from '../cli/settings.ts'
+import { hostWithStore, storeFile } from '../cli/store.ts'
+import { type ConfigChoice, readConfig } from '../cli/target.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 
-export interface ServersOptions {
-  config?: string
+export interface ServersOptions extends ConfigChoice {
+  store?: string
   json?: boolean
+  watch?: boolean
 }
 
 /** `jackfield servers`: connects every configured server and says how each stands. */
 export async function servers(options: ServersOptions, io: Io, output: Output): Promise<ExitCode> {
   const { file, config } = await readConfig(options, io, (text) => output.note(text))
-  await using host = createHost({
-    servers: config.servers,
-    models: [],
-    ...config.limits,
-  })
+  const person = personAt(io)
+  await using host = hostWithStore(
+    {
+      ...hostSettings(config, options, io, person?.askInput),
+      servers: config.servers,
+      models: [],
+      store: storeFile(options.store, io),
+      ...(person !== undefined && { surface: person }),
+    },
+    (text) => output.note(text),
+  )
   await host.start()
+  await startQuestions(person)
   io.signal.throwIfAborted()
   const list = [...host.connections].map(([name, connection]) => ({
     name,
@@ -28,7 +40,9 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
     templates: host.templates().filter((entry) => entry.server === name).length,
     prompts: host.prompts().filter((entry) => entry.server === name).length,
   }))
-  const failed = list.some((entry) => entry.state === 'failed')
+  const failed = list.some((entry) => 'fix' in entry)
+  // Begins before the first word, so that nothing that changes after it is missed.
+  const stop = options.watch === true ? follow(host, options, io, output) : undefined
   output.result({ config: file, servers: list }, () => {
     const { palette } = output
     const rows = list.map((entry) => [
@@ -44,5 +58,28 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
     if (rows.length === 0) return `${heading}\nIt names no servers.`
     return `${heading}\n${table(['SERVER', 'STATE', 'REVISION', 'TOOLS', 'RESOURCES', 'PROMPTS', 'REASON'], rows, output)}`
   })
-  return failed ? ExitCode.cannotConnect : ExitCode.done
+  if (stop === undefined) return failed ? ExitCode.cannotConnect : ExitCode.done
+  await new Promise<void>((resolve) => io.signal.addEventListener('abort', () => resolve(), { once: true }))
+  stop()
+  return ExitCode.done
+}
+
+/** Tells of every change of the files and of the connections until the function it gives is called. */
+function follow(host: Host, options: ServersOptions, io: Io, output: Output): () => void {
+  const stop = followConfig(host, options, io, (event) => {
+    if ('problem' in event) return output.row({ problem: event.problem }, oneLine(event.problem))
+    for (const [what, names] of Object.entries(event.done)) {
+      for (const name of names) output.row({ server: name, config: what }, `${oneLine(name)} ${what}`)
+    }
+  })
+  const off = host.on((event) => {
+    if (event.type !== 'connection') return
+    const { server, state } = event
+    const reason = 'reason' in state ? `: ${oneLine(state.reason)}` : ''
+    output.row({ server, ...state }, `${oneLine(server)} is ${state.state}${reason}`)
+  })
+  return () => {
+    off()
+    stop()
+  }
 }

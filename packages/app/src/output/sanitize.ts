@@ -1,20 +1,17 @@
 import { stripVTControlCharacters } from 'node:util'
+import { makeVisible } from '@jackfield/host'
 
 // Everything that moves the cursor, changes colours or rings; line feed and tab stay.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
-// Characters that are not seen but change what is: direction marks, invisible tags, word joiners.
-const hidden = /[\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu
 
 /**
  * Text from a server as it is safe to print to a terminal: no escape sequences or control characters, and characters
  * that hide or turn text around made visible.
  */
 export function plain(text: string): string {
-  return stripVTControlCharacters(text.replaceAll('\r\n', '\n'))
-    .replaceAll('\r', '\n')
-    .replace(controls, '')
-    .replace(hidden, (character) => `<U+${hex(character)}>`)
+  const lines = stripVTControlCharacters(text.replaceAll('\r\n', '\n')).replaceAll('\r', '\n')
+  return makeVisible(lines.replace(controls, ''))
 }
 
 /** The same on one line of at most `length` characters; what is left out shows as `…`. */
@@ -22,8 +19,4 @@ export function oneLine(text: string, length = Number.POSITIVE_INFINITY): string
   const flat = plain(text).replace(/\s+/g, ' ').trim()
   const characters = [...flat]
   return characters.length <= length ? flat : `${characters.slice(0, length - 1).join('')}…`
-}
-
-function hex(character: string): string {
-  return (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
 }

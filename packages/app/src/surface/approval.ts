@@ -1,21 +1,14 @@
 import type { HostAnswers, HostQuestion, Remember } from '@jackfield/host'
-import { cancelled, type Prompter } from '../forms/prompter.ts'
-import { pretty } from '../output/content.ts'
+import { compileSchema } from '@jackfield/sdk'
+import { type Cancelled, cancelled, type Prompter } from '../forms/prompter.ts'
+import { exactJson } from '../output/exact.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
-import { editJson } from './edit.ts'
-import { showText } from './long-text.ts'
+import { argumentLines, heading } from './approval-card.ts'
+import { editJson, editText } from './edit.ts'
 
 type Question = Extract<HostQuestion, { kind: 'approval' }>
-type Choice =
-  | 'allow'
-  | 'allow-conversation'
-  | 'allow-always'
-  | 'edit'
-  | 'show'
-  | 'deny'
-  | 'deny-conversation'
-  | 'deny-always'
+type Choice = 'deny' | 'allow' | 'show' | 'allow-for' | 'edit' | 'respond' | 'deny-why' | 'deny-for'
 
 /** Asks whether a tool may be called, with its arguments in full. Esc is a refusal. */
 export async function askApproval(
@@ -25,86 +18,146 @@ export async function askApproval(
   env: NodeJS.ProcessEnv,
 ): Promise<HostAnswers['approval']> {
   const { tool } = question.tool
-  const who = question.cause.caller === 'chat' ? 'The model wants to call' : 'Call'
-  const hints = [
-    tool.annotations?.readOnlyHint === true ? 'only reads' : undefined,
-    tool.annotations?.destructiveHint === true ? 'may delete or overwrite' : undefined,
-    tool.annotations?.openWorldHint === true ? 'reaches outside' : undefined,
-  ].filter((hint) => hint !== undefined)
-  prompter.say([
-    `${who} ${palette.bold(oneLine(tool.name))} of ${palette.bold(oneLine(question.tool.server))}`,
-    ...(tool.description === undefined ? [] : [palette.dim(oneLine(tool.description, 300))]),
-    ...(hints.length === 0 ? [] : [palette.dim(`the server says: ${hints.join(', ')} (not verified)`)]),
-    palette.dim(`asked because of rule: ${oneLine(question.decision.rule)}`),
-  ])
   let args = question.arguments
-  let { all } = showText(pretty(args), prompter)
   let edited = false
+  const card = argumentLines(args, palette)
+  let all = card.all
+  prompter.say([...heading(question, palette), '', ...card.lines])
   for (;;) {
     const choice = await prompter.select<Choice>({
       message: 'Allow this call?',
-      options: options(question, all),
+      options: options(question, args, all),
       initial: 'deny',
     })
     switch (choice) {
       case 'show':
-        prompter.say(pretty(args).split('\n'))
+        prompter.say(exactJson(args, 2).split('\n'))
         all = true
         break
       case 'edit': {
-        const value = await editJson(args, { prompter, env, read: asArguments })
+        const value = await editJson(args, {
+          prompter,
+          env,
+          read: (made) => asArguments(made, tool.inputSchema),
+        })
         if (value === cancelled) break
         args = value
         edited = true
-        ;({ all } = showText(pretty(args), prompter))
+        const changed = argumentLines(args, palette)
+        prompter.say(changed.lines)
+        all = changed.all
         break
       }
+      case 'respond': {
+        const text = await editText('', { prompter, env, suffix: '.txt' })
+        if (text === cancelled || text.trim() === '') break
+        return { verdict: 'respond', result: { content: [{ type: 'text', text }] } }
+      }
       case 'allow':
-      case 'allow-conversation':
-      case 'allow-always':
-        return { verdict: 'allow', ...(edited && { arguments: args }), ...remember(choice) }
+        return { verdict: 'allow', ...(edited && { arguments: args }) }
+      case 'allow-for': {
+        const remember = await askRemember(question, prompter, edited, 'narrowest')
+        if (remember === cancelled) break
+        return { verdict: 'allow', ...(edited && { arguments: args }), remember }
+      }
+      case 'deny-for': {
+        const remember = await askRemember(question, prompter, edited, 'widest')
+        if (remember === cancelled) break
+        return { verdict: 'deny', remember }
+      }
+      case 'deny-why': {
+        const reason = await prompter.text({
+          message: 'Why not? The caller is told',
+          validate: () => undefined,
+        })
+        if (reason === cancelled) break
+        return { verdict: 'deny', ...(reason.trim() !== '' && { reason: reason.trim() }) }
+      }
       default:
-        return { verdict: 'deny', ...(choice !== cancelled && remember(choice)) }
+        return { verdict: 'deny' }
     }
   }
 }
 
-function remember(choice: Choice): { remember?: Remember } {
-  if (choice.endsWith('-conversation')) return { remember: { scope: 'conversation' } }
-  return choice.endsWith('-always') ? { remember: { scope: 'always' } } : {}
-}
-
-function options(question: Question, all: boolean): { value: Choice; label: string; hint?: string }[] {
-  const conversation = question.remember.includes('conversation')
-  const always = question.remember.includes('always')
-  const tool = oneLine(question.tool.tool.name, 40)
+function options(
+  question: Question,
+  args: Record<string, unknown>,
+  all: boolean,
+): { value: Choice; label: string; hint?: string }[] {
+  const characters = JSON.stringify(args).length.toLocaleString('en')
+  const remembers = question.remember.length > 0
   return [
-    { value: 'deny', label: 'Deny' },
-    { value: 'allow', label: 'Allow once' },
-    ...(all ? [] : [{ value: 'show' as const, label: 'Show the whole arguments' }]),
-    { value: 'edit', label: 'Edit the arguments' },
-    ...(conversation
-      ? [{ value: 'allow-conversation' as const, label: `Allow ${tool} until the end of this conversation` }]
-      : []),
-    ...(always
+    { value: 'deny', label: 'No' },
+    { value: 'allow', label: 'Yes, this once' },
+    { value: 'show', label: all ? 'Show the exact JSON' : `Show everything (${characters} characters)` },
+    ...(remembers
       ? [
           {
-            value: 'allow-always' as const,
-            label: `Always allow ${tool}`,
-            hint: 'as long as its definition stays the same',
+            value: 'allow-for' as const,
+            label: 'Yes, and remember…',
+            hint: 'as long as the tool stays the same',
           },
         ]
       : []),
-    ...(conversation
-      ? [{ value: 'deny-conversation' as const, label: `Deny ${tool} until the end of this conversation` }]
-      : []),
-    ...(always ? [{ value: 'deny-always' as const, label: `Never allow ${tool}` }] : []),
+    { value: 'edit', label: 'Edit the arguments…' },
+    { value: 'respond', label: 'Answer in place of the tool…', hint: 'it is not called' },
+    { value: 'deny-why', label: 'No, and say why…' },
+    ...(remembers ? [{ value: 'deny-for' as const, label: 'Not now: no, and remember…' }] : []),
   ]
 }
 
-function asArguments(value: unknown): { value: Record<string, unknown> } | { problem: string } {
+const scopes: Readonly<Record<Remember['scope'], string>> = {
+  conversation: 'until this conversation ends',
+  workspace: 'whenever you work in this folder',
+  always: 'always',
+}
+
+/** For how long, and for which calls. After an edit, answers for calls like the one that was asked about mean nothing. */
+async function askRemember(
+  question: Question,
+  prompter: Prompter,
+  edited: boolean,
+  first: 'narrowest' | 'widest',
+): Promise<Remember | Cancelled> {
+  const tool = oneLine(question.tool.tool.name, 40)
+  const scope = await prompter.select({
+    message: `Remember it for ${tool}`,
+    options: question.remember.map((value) => ({ value, label: scopes[value] })),
+  })
+  if (scope === cancelled) return cancelled
+  const alike = edited ? question.likeness.filter((one) => one.arguments === undefined) : question.likeness
+  if (alike.length < 2) return { scope, ...tests(alike[0]) }
+  const choices = alike.map(({ label }, n) => ({ value: `${n}`, label: oneLine(label, 120) }))
+  const chosen = await prompter.select({
+    message: 'For which calls?',
+    options: choices,
+    initial: first === 'narrowest' ? '0' : `${alike.length - 1}`,
+  })
+  return chosen === cancelled ? cancelled : { scope, ...tests(alike[Number(chosen)]) }
+}
+
+function tests(likeness: Question['likeness'][number] | undefined): Pick<Remember, 'arguments'> {
+  return likeness?.arguments === undefined ? {} : { arguments: likeness.arguments }
+}
+
+function asArguments(
+  value: unknown,
+  schema: Question['tool']['tool']['inputSchema'],
+): { value: Record<string, unknown> } | { problem: string } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { problem: 'arguments are a JSON object.' }
   }
-  return { value: { ...value } }
+  const problem = problemBy(schema, value)
+  return problem === undefined ? { value: { ...value } } : { problem: `${oneLine(problem)}.` }
+}
+
+/** A schema in a dialect that is not known here is left to the server. */
+function problemBy(schema: unknown, value: unknown): string | undefined {
+  let check: (value: unknown) => string | undefined
+  try {
+    check = compileSchema(schema).check
+  } catch {
+    return undefined
+  }
+  return check(value)
 }

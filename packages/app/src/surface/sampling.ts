@@ -1,185 +1,180 @@
 import type { HostAnswers, HostQuestion } from '@jackfield/host'
-import type { CreateMessageParams, CreateMessageResult, SamplingMessage } from '@jackfield/sdk'
 import { cancelled, type Prompter } from '../forms/prompter.ts'
-import { block } from '../output/content.ts'
 import type { Palette } from '../output/palette.ts'
-import { oneLine, plain } from '../output/sanitize.ts'
-import { editJson, editText } from './edit.ts'
+import { oneLine } from '../output/sanitize.ts'
 import { showText } from './long-text.ts'
+import { requestHeading, requestText, resultHeading, resultText } from './sampling-card.ts'
+import { editRequest, editResult } from './sampling-edit.ts'
 
 type Of<K extends HostQuestion['kind']> = Extract<HostQuestion, { kind: K }>
+type Remembering = 'allow-conversation' | 'allow-always'
+type RequestChoice = 'deny' | 'allow' | 'edit' | 'model' | 'context' | 'show' | Remembering
+type ResultChoice = 'deny' | 'allow' | 'edit' | 'again' | 'model' | 'show' | Remembering
 
-/** Shows what a server wants to ask a model, all of it, before anything is sent. */
+/** Shows what a server wants to ask a model, all of it, before anything is sent. Esc is a refusal. */
 export async function reviewRequest(
   question: Of<'sampling-request'>,
   prompter: Prompter,
   palette: Palette,
   env: NodeJS.ProcessEnv,
 ): Promise<HostAnswers['sampling-request']> {
-  prompter.say([
-    `${palette.bold(oneLine(question.cause.server))} wants to ask your model.`,
-    `Model: ${palette.bold(question.choice.model)} (${oneLine(question.choice.why)})`,
-  ])
-  let params = question.params
-  let edited = false
+  const server = oneLine(question.cause.server, 40)
+  const texts = question.context?.texts ?? []
+  let { params } = question
+  let { model } = question.choice
+  let context = false
+  prompter.say(requestHeading(question, model, palette))
   let { all } = showText(requestText(params, palette), prompter)
   for (;;) {
-    const choice = await prompter.select({
+    const choice = await prompter.select<RequestChoice>({
       message: 'Send this to the model?',
       options: [
         { value: 'deny', label: 'Deny' },
-        { value: 'allow', label: 'Send' },
-        { value: 'edit', label: 'Edit' },
+        {
+          value: 'allow',
+          label: context ? `Send, with the ${texts.length} texts of the conversation` : 'Send',
+        },
         ...(all ? [] : [{ value: 'show' as const, label: 'Show all of it' }]),
+        { value: 'edit', label: 'Edit' },
+        ...(question.choice.ranking.length > 1 ? [{ value: 'model' as const, label: 'Another model' }] : []),
+        ...(texts.length === 0
+          ? []
+          : [
+              {
+                value: 'context' as const,
+                label: context
+                  ? 'Leave the texts of the conversation out'
+                  : `Look at the ${texts.length} texts of the conversation, and add them`,
+              },
+            ]),
+        ...lasting(`Send, and let requests of ${server} pass`),
       ],
       initial: 'deny',
     })
-    if (choice === 'allow') return { verdict: 'allow', ...(edited && { params }) }
-    if (choice === 'show') {
-      prompter.say(requestText(params, palette).split('\n'))
-      all = true
-    } else if (choice === 'edit') {
-      const changes = await editJson(editable(params), {
-        prompter,
-        env,
-        read: (changed) => readEditable(changed, question.params.maxTokens),
-      })
-      if (changes === cancelled) continue
-      params = withChanges(params, changes)
-      edited = true
-      ;({ all } = showText(requestText(params, palette), prompter))
-    } else {
-      return { verdict: 'deny' }
+    switch (choice) {
+      case 'allow':
+      case 'allow-conversation':
+      case 'allow-always':
+        return {
+          verdict: 'allow',
+          ...(params !== question.params && { params }),
+          ...(model !== question.choice.model && { model }),
+          ...(context && { context }),
+          ...remember(choice),
+        }
+      case 'show':
+        prompter.say(requestText(params, palette).split('\n'))
+        all = true
+        break
+      case 'edit': {
+        const edited = await editRequest(params, question.params.maxTokens, { prompter, env })
+        if (edited === cancelled) break
+        params = edited
+        ;({ all } = showText(requestText(params, palette), prompter))
+        break
+      }
+      case 'model':
+        model = (await otherModel(question, prompter)) ?? model
+        prompter.say([`Model: ${palette.bold(oneLine(model))}`])
+        break
+      case 'context':
+        context = !context
+        if (context) prompter.say(requestText(asMessages(texts), palette).split('\n').slice(1))
+        break
+      default:
+        return { verdict: 'deny' }
     }
   }
 }
 
-/** Shows what the model answered before the server gets it. */
+/** Shows what the model answered before the server gets it. Esc is a refusal. */
 export async function reviewResult(
   question: Of<'sampling-result'>,
   prompter: Prompter,
   palette: Palette,
   env: NodeJS.ProcessEnv,
 ): Promise<HostAnswers['sampling-result']> {
-  let result = question.result
-  let edited = false
-  prompter.say([
-    `${palette.bold(oneLine(result.model))} answered ${palette.bold(oneLine(question.cause.server))}:`,
-  ])
+  const server = oneLine(question.cause.server, 40)
+  let { result } = question
+  prompter.say(resultHeading(question, palette))
   let { all } = showText(resultText(result, palette), prompter)
   for (;;) {
-    const choice = await prompter.select({
+    const choice = await prompter.select<ResultChoice>({
       message: 'Give this answer to the server?',
       options: [
         { value: 'deny', label: 'Deny' },
         { value: 'allow', label: 'Give it' },
-        ...(onlyText(result) === undefined ? [] : [{ value: 'edit' as const, label: 'Edit' }]),
         ...(all ? [] : [{ value: 'show' as const, label: 'Show all of it' }]),
+        { value: 'edit', label: 'Edit' },
+        { value: 'again', label: 'Ask again' },
+        ...(question.choice.ranking.length > 1
+          ? [{ value: 'model' as const, label: 'Ask another model' }]
+          : []),
+        ...lasting(`Give it, and let answers to ${server} pass`),
       ],
       initial: 'deny',
     })
-    if (choice === 'allow') return { verdict: 'allow', ...(edited && { result }) }
-    if (choice === 'show') {
-      prompter.say(resultText(result, palette).split('\n'))
-      all = true
-    } else if (choice === 'edit') {
-      const text = await editText(onlyText(result) ?? '', { prompter, env, suffix: '.txt' })
-      if (text === cancelled) continue
-      result = { ...result, content: { type: 'text', text } }
-      edited = true
-      ;({ all } = showText(resultText(result, palette), prompter))
-    } else {
-      return { verdict: 'deny' }
+    switch (choice) {
+      case 'allow':
+      case 'allow-conversation':
+      case 'allow-always':
+        return { verdict: 'allow', ...(result !== question.result && { result }), ...remember(choice) }
+      case 'show':
+        prompter.say(resultText(result, palette).split('\n'))
+        all = true
+        break
+      case 'edit': {
+        const edited = await editResult(result, { prompter, env })
+        if (edited === cancelled) break
+        result = edited
+        ;({ all } = showText(resultText(result, palette), prompter))
+        break
+      }
+      case 'again':
+        return { verdict: 'regenerate' }
+      case 'model': {
+        const model = await otherModel(question, prompter)
+        if (model === undefined) break
+        return { verdict: 'regenerate', model }
+      }
+      default:
+        return { verdict: 'deny' }
     }
   }
 }
 
-/** Everything of a request that decides what the model does and costs. */
-export function requestText(params: CreateMessageParams, palette: Palette): string {
-  const { systemPrompt, messages, maxTokens, temperature, stopSequences, includeContext, tools, toolChoice } =
-    params
-  const facts = [
-    `at most ${maxTokens} tokens`,
-    ...(temperature === undefined ? [] : [`temperature ${temperature}`]),
-    ...(stopSequences === undefined
-      ? []
-      : [`stops at ${stopSequences.map((text) => JSON.stringify(text)).join(', ')}`]),
-    ...(includeContext === undefined || includeContext === 'none'
-      ? []
-      : [`wants context: ${includeContext}`]),
-    ...(tools === undefined
-      ? []
-      : [`tools: ${tools.map((tool) => oneLine(tool.name)).join(', ')} (${toolChoice?.mode ?? 'auto'})`]),
-  ]
+function lasting(label: string): { value: Remembering; label: string; hint: string }[] {
+  const hint = 'as long as its budget lasts; jackfield sampling takes it back'
   return [
-    palette.dim(facts.join(' · ')),
-    ...(systemPrompt === undefined ? [] : [`${palette.bold('system:')} ${plain(systemPrompt)}`]),
-    ...messages.map((message) => messageText(message, palette)),
-  ].join('\n')
+    { value: 'allow-conversation', label: `${label} until the end of this conversation`, hint },
+    { value: 'allow-always', label: `${label} from now on`, hint },
+  ]
 }
 
-function messageText(message: SamplingMessage, palette: Palette): string {
-  const blocks = Array.isArray(message.content) ? message.content : [message.content]
-  return `${palette.bold(`${message.role}:`)} ${blocks.map((entry) => block(entry, palette)).join('\n')}`
+function remember(choice: 'allow' | Remembering): { remember?: 'conversation' | 'always' } {
+  if (choice === 'allow') return {}
+  return { remember: choice === 'allow-always' ? 'always' : 'conversation' }
 }
 
-function resultText(result: CreateMessageResult, palette: Palette): string {
-  const blocks = Array.isArray(result.content) ? result.content : [result.content]
-  const why =
-    result.stopReason === undefined || result.stopReason === 'endTurn'
-      ? []
-      : [palette.dim(`stopped: ${oneLine(result.stopReason)}`)]
-  return [...blocks.map((entry) => block(entry, palette)), ...why].join('\n')
+async function otherModel(
+  { choice }: Pick<Of<'sampling-request'>, 'choice'>,
+  prompter: Prompter,
+): Promise<string | undefined> {
+  const chosen = await prompter.select({
+    message: 'Which model?',
+    options: choice.ranking.map(({ model, why }) => ({
+      value: model,
+      label: oneLine(model),
+      hint: oneLine(why),
+    })),
+    initial: choice.model,
+  })
+  return chosen === cancelled ? undefined : chosen
 }
 
-function onlyText(result: CreateMessageResult): string | undefined {
-  const blocks = Array.isArray(result.content) ? result.content : [result.content]
-  const [only] = blocks
-  return blocks.length === 1 && only?.type === 'text' ? only.text : undefined
-}
-
-/** What a person may change about a request. */
-interface Editable {
-  systemPrompt?: string
-  messages: SamplingMessage[]
-  maxTokens: number
-}
-
-function editable({ systemPrompt, messages, maxTokens }: CreateMessageParams): Editable {
-  return { ...(systemPrompt !== undefined && { systemPrompt }), messages, maxTokens }
-}
-
-function withChanges(params: CreateMessageParams, changes: Editable): CreateMessageParams {
-  const { systemPrompt: _before, ...kept } = params
-  return { ...kept, ...changes }
-}
-
-/** Checks what the person wrote; more tokens than the server asked for are not given. */
-function readEditable(value: unknown, most: number): { value: Editable } | { problem: string } {
-  if (typeof value !== 'object' || value === null) return { problem: 'it must be a JSON object.' }
-  const strange = Object.keys(value).find((key) => !['systemPrompt', 'messages', 'maxTokens'].includes(key))
-  if (strange !== undefined) return { problem: `"${strange}" cannot be changed here.` }
-  const messages: unknown[] = 'messages' in value && Array.isArray(value.messages) ? value.messages : []
-  if (messages.length === 0) return { problem: '"messages" must hold at least one message.' }
-  if (!messages.every(isMessage)) {
-    return { problem: 'each message needs "role" (user or assistant) and "content" with a "type".' }
+function asMessages(texts: readonly { text: string }[]): Of<'sampling-request'>['params'] {
+  return {
+    messages: [{ role: 'user', content: texts.map(({ text }) => ({ type: 'text', text })) }],
+    maxTokens: 1,
   }
-  const maxTokens = 'maxTokens' in value ? value.maxTokens : undefined
-  if (typeof maxTokens !== 'number' || !Number.isInteger(maxTokens) || maxTokens < 1 || maxTokens > most) {
-    return {
-      problem: `"maxTokens" must be a whole number from 1 to ${most}, which is what the server asked for.`,
-    }
-  }
-  const systemPrompt = 'systemPrompt' in value ? value.systemPrompt : undefined
-  if (systemPrompt !== undefined && typeof systemPrompt !== 'string') {
-    return { problem: '"systemPrompt" must be a text.' }
-  }
-  return { value: { ...(systemPrompt !== undefined && { systemPrompt }), messages, maxTokens } }
-}
-
-function isMessage(value: unknown): value is SamplingMessage {
-  if (typeof value !== 'object' || value === null || !('role' in value) || !('content' in value)) return false
-  if (value.role !== 'user' && value.role !== 'assistant') return false
-  const blocks: unknown[] = Array.isArray(value.content) ? value.content : [value.content]
-  return blocks.every((entry) => typeof entry === 'object' && entry !== null && 'type' in entry)
 }

@@ -1,12 +1,15 @@
 import type { Readable, Writable } from 'node:stream'
-import type { HostAnswers, HostQuestion, Surface } from '@jackfield/host'
+import type { AskInput, HostAnswers, HostQuestion, Surface } from '@jackfield/host'
 import { askForm } from '../forms/ask-form.ts'
 import { askVisit } from '../forms/ask-visit.ts'
 import type { Prompter } from '../forms/prompter.ts'
 import { paletteFor } from '../output/palette.ts'
 import { askApproval } from './approval.ts'
 import { clackPrompter } from './clack.ts'
+import { askForInput } from './input.ts'
+import { askResult } from './result.ts'
 import { reviewRequest, reviewResult } from './sampling.ts'
+import { askDrift, askInstall } from './trust.ts'
 
 type Of<K extends HostQuestion['kind']> = Extract<HostQuestion, { kind: K }>
 
@@ -18,8 +21,15 @@ export interface TerminalOptions {
   onAsking?: (asking: boolean) => void
 }
 
+/** A terminal also takes the values that configurations want. */
+export interface TerminalSurface extends Surface {
+  readonly askInput: AskInput
+  /** Resolves when the questions that were put so far are off the screen. */
+  idle(): Promise<unknown>
+}
+
 /** The person at a terminal. Questions are put one after another, in the order they come. */
-export function terminalSurface(options: TerminalOptions): Surface {
+export function terminalSurface(options: TerminalOptions): TerminalSurface {
   const palette = paletteFor(options.output, options.env)
   let last: Promise<unknown> = Promise.resolve()
 
@@ -42,10 +52,15 @@ export function terminalSurface(options: TerminalOptions): Surface {
 
   return {
     name: 'terminal',
+    askInput: (server, input) =>
+      inTurn(new AbortController().signal, () => askForInput(server, input, options)),
+    idle: () => last,
     urlElicitation: true,
     show: {
       approval: (question, signal) =>
         inTurn(signal, (prompter) => askApproval(question, prompter, palette, options.env)),
+      result: (question, signal) =>
+        inTurn(signal, (prompter) => askResult(question, prompter, palette, options.env)),
       elicitation: ({ cause, params }, signal) =>
         inTurn(signal, (prompter) =>
           params.mode === 'url'
@@ -57,11 +72,17 @@ export function terminalSurface(options: TerminalOptions): Surface {
       'sampling-result': (question, signal) =>
         inTurn(signal, (prompter) => reviewResult(question, prompter, palette, options.env)),
       roots: (question, signal) => inTurn(signal, (prompter) => askRoots(question, prompter)),
+      install: (question, signal) => inTurn(signal, (prompter) => askInstall(question, prompter, palette)),
+      drift: (question, signal) => inTurn(signal, (prompter) => askDrift(question, prompter, palette)),
     },
   }
 }
 
-async function askRoots(question: Of<'roots'>, prompter: Prompter): Promise<HostAnswers['roots']> {
+/** Esc leaves the question in the inbox: nobody said no. */
+async function askRoots(
+  question: Of<'roots'>,
+  prompter: Prompter,
+): Promise<HostAnswers['roots'] | undefined> {
   prompter.say([
     `${question.cause.server} wants to know which folders you opened to it. It would see:`,
     ...question.roots.map((root) => `  ${root.uri}${root.name === undefined ? '' : `  (${root.name})`}`),
@@ -71,8 +92,13 @@ async function askRoots(question: Of<'roots'>, prompter: Prompter): Promise<Host
     options: [
       { value: 'allow', label: 'Yes, tell it' },
       { value: 'deny', label: 'No, it sees none' },
+      {
+        value: 'later',
+        label: 'Later',
+        hint: `leave it in the inbox: jackfield respond ${question.id.slice(0, 8)}`,
+      },
     ],
     initial: 'deny',
   })
-  return { verdict: choice === 'allow' ? 'allow' : 'deny' }
+  return choice === 'allow' || choice === 'deny' ? { verdict: choice } : undefined
 }

@@ -114,7 +114,7 @@ test('an answer that is remembered for good can be looked up and forgotten in a 
   await host.start()
   const flight = { origin: 'Oslo', destination: 'Barcelona', date: '2027-06-15' }
   await host.call('travel__searchFlights', flight, { caller: 'chat' })
-  const id = host.grants()[0]?.id ?? ''
+  const id = host.policy.grants()[0]?.id ?? ''
   const { stdout } = await run(
     ['chat', '--config', config(), '--store', store],
     say('/remembered', `/remembered forget ${id}`, '/remembered'),
@@ -122,7 +122,7 @@ test('an answer that is remembered for good can be looked up and forgotten in a 
   expect(stdout).toMatch(new RegExp(`${id} +allow +always +\\d{4}-\\d\\d-\\d\\d +searchFlights of travel`))
   expect(stdout).toContain('Forgotten.')
   expect(stdout).toContain('Nothing is remembered.')
-  expect(host.grants()).toEqual([])
+  expect(host.policy.grants()).toEqual([])
 })
 
 test('a model that cannot be had is a usage error that names what is missing', async () => {

@@ -382,9 +382,10 @@ describe.concurrent('configured servers', () => {
   }
   const [command, ...args] = everything
   const mcpServers = { demo: { command, args } }
+  const agreed = '--start-what-this-folder-names'
 
   test.each(['.mcp.json', 'jackfield.json'])('are found in %s', async (name) => {
-    const { code, stdout } = await run(['call', 'demo', 'echo', 'message=hi'], {
+    const { code, stdout } = await run(['call', 'demo', 'echo', 'message=hi', agreed], {
       cwd: folder({ mcpServers }, name),
     })
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'Echo: hi\n' })
@@ -409,13 +410,14 @@ describe.concurrent('configured servers', () => {
       jackfield: { rules: [{ id: 'no sums', verdict: 'deny', tool: 'get-s*' }] },
     })
     const store = ['--store', 'log.db']
-    const denied = await run(['call', 'demo', 'get-sum', 'a=1', 'b=2', ...store], { cwd })
+    const start = [...store, agreed]
+    const denied = await run(['call', 'demo', 'get-sum', 'a=1', 'b=2', ...start], { cwd })
     expect(denied).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringContaining('rule "no sums" of your config forbids it'),
+      stderr: expect.stringContaining('rule "no sums" forbids it ('),
     })
-    expect(await run(['call', 'demo', 'echo', 'message=hi', ...store], { cwd })).toMatchObject({ code: 0 })
+    expect(await run(['call', 'demo', 'echo', 'message=hi', ...start], { cwd })).toMatchObject({ code: 0 })
     const { rows } = await recorded(['--server', 'demo', ...store], cwd)
     expect(rows.filter((row) => row.kind === 'call')).toMatchObject([
       { outcome: 'denied', detail: { decision: { verdict: 'deny', rule: 'no sums' } } },
@@ -431,16 +433,16 @@ describe.concurrent('configured servers', () => {
     })
     const flight = ['origin=New York', 'destination=Barcelona', 'date=2027-06-15']
     const store = ['--store', 'log.db']
-    const typed = await run(['call', 'travel', 'searchFlights', ...flight, ...store], { cwd })
+    const typed = await run(['call', 'travel', 'searchFlights', ...flight, ...store, agreed], { cwd })
     expect(typed).toMatchObject({ code: 1, stderr: expect.stringContaining('"no flights"') })
-    const talk = await run(['chat', '--model', 'offline', ...store], {
+    const talk = await run(['chat', '--model', 'offline', ...store, agreed], {
       cwd,
       stdin: 'Plan a trip from New York to Barcelona on 2027-06-15 for 7 days\n',
     })
     expect(talk.stdout).toContain('rule "no flights" forbids it')
     const { rows } = await recorded(store, cwd)
     const flights = rows.filter((row) => row.detail.tool === 'searchFlights')
-    expect(flights.map(({ outcome, detail }) => [detail.caller, outcome, detail.decision])).toEqual([
+    expect(flights.map(({ outcome, detail }) => [detail.caller, outcome, detail.decision])).toMatchObject([
       ['cli', 'denied', { verdict: 'deny', rule: 'no flights' }],
       ['chat', 'denied', { verdict: 'deny', rule: 'no flights' }],
     ])
@@ -448,11 +450,11 @@ describe.concurrent('configured servers', () => {
 
   test('are all listed with how they stand', async () => {
     const cwd = folder({ mcpServers: { ...mcpServers, broken: { command: 'no-such-program' } } })
-    const { code, stdout } = await run(['servers'], { cwd })
+    const { code, stdout } = await run(['servers', agreed], { cwd })
     expect(code).toBe(3)
     expect(stdout).toMatch(/demo +ready +2025-11-25/)
     expect(stdout).toMatch(/broken +failed/)
-    const json = await run(['servers', '--json'], { cwd })
+    const json = await run(['servers', '--json', agreed], { cwd })
     expect(JSON.parse(json.stdout).servers).toHaveLength(2)
   })
 })

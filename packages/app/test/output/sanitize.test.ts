@@ -12,9 +12,9 @@ describe('text from a server', () => {
     ['one-byte sequences', 'a\u009b31mb', 'ab'],
     ['a bell and a backspace', 'a\u0007\u0008b', 'ab'],
     ['a carriage return that would overwrite the line', 'safe\rEVIL', 'safe\nEVIL'],
-    ['turned text', 'abc\u202edcba', 'abc<U+202E>dcba'],
-    ['invisible tags', 'a\u{e0041}b', 'a<U+E0041>b'],
-    ['zero-width spaces', 'pay\u200bpal', 'pay<U+200B>pal'],
+    ['turned text', 'abc\u202edcba', 'abc⟦U+202E⟧dcba'],
+    ['invisible tags', 'a\u{e0041}b', 'a⟦U+E0041⟧b'],
+    ['zero-width spaces', 'pay\u200bpal', 'pay⟦U+200B⟧pal'],
   ])('loses or shows %s', (_, given, safe) => {
     expect(plain(given)).toBe(safe)
   })

@@ -1,8 +1,16 @@
-import type { CallToolResult, SamplingMessage, ToolResultContent, ToolUseContent } from '@jackfield/sdk'
-import type { CatalogTool, Decision, Host, Model, ModelReply, ModelRequest } from '../types/index.ts'
-import { fitForModel } from './fit.ts'
+import { randomUUID } from 'node:crypto'
+import type {
+  CallToolResult,
+  ContentBlock,
+  SamplingMessage,
+  ToolResultContent,
+  ToolUseContent,
+} from '@jackfield/sdk'
+import type { Decision, Host, Model, ModelReply, ModelRequest } from '../types/index.ts'
 import { systemPrompt } from './instructions.ts'
-import { callVirtual, isVirtual, virtualTools } from './virtual-tools.ts'
+import { meant } from './search-tools.ts'
+import { performCall } from './tool-calls.ts'
+import { createToolOffer } from './tool-offer.ts'
 
 /** What happens to one tool call of the model. */
 export type ToolCallEvent =
@@ -50,6 +58,8 @@ export type Said = string | readonly SamplingMessage[]
 export interface ConversationOptions {
   host: Host
   model: Model
+  /** What answers remembered for this conversation and labels of data it saw are kept under. Default a new id. */
+  id?: string
   /** Added to the system prompt. */
   system?: string
   /** How often the model may be asked in one turn. Default 25. */
@@ -58,10 +68,14 @@ export interface ConversationOptions {
   maxTokens?: number
   /** Characters of one tool result that the model gets. Default 20 000. */
   resultCharacters?: number
+  /** Lets the model write programs that call the tools (`run_code`, `describe_api`). Default false. */
+  codeMode?: boolean
 }
 
 /** One conversation of a person with a model that uses the host's tools. */
 export interface Conversation {
+  /** Unlike that of any other conversation. */
+  readonly id: string
   /** Everything said so far, as the model sees it. */
   readonly messages: readonly SamplingMessage[]
   /** The model that answers; another one takes over from the next `say`. */
@@ -73,22 +87,16 @@ export interface Conversation {
 /** Starts a conversation. Every tool call goes through the host's broker as caller `chat`. */
 export function createConversation(options: ConversationOptions): Conversation {
   const { host, maxTurns = 25, maxTokens = 8_192, resultCharacters = 20_000 } = options
+  const { id = randomUUID(), codeMode = false } = options
   const messages: SamplingMessage[] = []
-  const order: string[] = []
+  const offer = createToolOffer(host, { codeMode })
   let model = options.model
   let busy = false
 
-  /** Tools in the order they were first seen, so that the model's cached prefix stays valid. */
-  function tools(): NonNullable<ModelRequest['tools']> {
-    const present = new Map<string, CatalogTool>(host.tools().map((tool) => [tool.name, tool]))
-    for (const name of present.keys()) if (!order.includes(name)) order.push(name)
-    return [
-      ...virtualTools,
-      ...order.flatMap((name) => {
-        const entry = present.get(name)
-        return entry === undefined ? [] : [forModel(entry)]
-      }),
-    ]
+  /** Tells the model of tools that came, went or changed. */
+  function tellOfTools(): void {
+    const text = offer.update(model)
+    if (text !== undefined) messages.push({ role: 'user', content: { type: 'text', text } })
   }
 
   async function ask(request: ModelRequest): Promise<{ reply: ModelReply; row: number }> {
@@ -125,29 +133,24 @@ export function createConversation(options: ConversationOptions): Conversation {
   }
 
   async function run(use: ToolUseContent, cause: number, say: SayOptions): Promise<ToolResultContent> {
-    say.onToolCall?.({ type: 'start', id: use.id, name: use.name, arguments: use.input })
-    const outcome = await perform(use, cause, say.signal)
-    say.onToolCall?.({ type: 'end', id: use.id, name: use.name, ...outcome })
-    return toolResult(use, outcome.result, resultCharacters)
+    const wanted = meant(use)
+    say.onToolCall?.({ type: 'start', id: use.id, name: wanted.name, arguments: wanted.input })
+    const origin = { conversation: id, cause, ...(say.signal !== undefined && { signal: say.signal }) }
+    const { activity, ...outcome } = await performCall(host, wanted, origin, codeMode)
+    say.onToolCall?.({ type: 'end', id: use.id, name: wanted.name, ...outcome })
+    return toolResult(use, outcome.result, fitted(wanted.name, outcome.result, activity))
   }
 
-  async function perform(
-    use: ToolUseContent,
-    cause: number,
-    signal: AbortSignal | undefined,
-  ): Promise<{ result: CallToolResult; denied: boolean; decision?: Decision }> {
-    if (isVirtual(use.name)) {
-      return { result: await callVirtual(host, use.name, use.input, signal), denied: false }
-    }
-    if (!host.tools().some((tool) => tool.name === use.name)) {
-      return { result: failed(`There is no tool "${use.name}" (any more).`), denied: false }
-    }
-    const { result, denied, decision } = await host.call(use.name, use.input, {
-      caller: 'chat',
-      cause,
-      ...(signal !== undefined && { signal }),
+  /** What the model gets of a result; what is too large for it is kept, to be read in parts. */
+  function fitted(name: string, result: CallToolResult, activity: number | undefined): ContentBlock[] {
+    const entry = host.tools().find((one) => one.name === name)
+    return host.results.fit(result, {
+      characters: resultCharacters,
+      conversation: id,
+      tool: entry?.tool.name ?? name,
+      ...(entry !== undefined && { server: entry.server }),
+      ...(activity !== undefined && { activity }),
     })
-    return { result, denied, decision }
   }
 
   /** Runs the calls one after another; every one gets a result, also those that a cancel left over. */
@@ -160,9 +163,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       }
     } finally {
       for (const use of uses.slice(results.length)) {
-        results.push(
-          toolResult(use, failed('The person stopped this turn; the call has no result.'), resultCharacters),
-        )
+        results.push(plainResult(use, failed('The person stopped this turn; the call has no result.')))
       }
       messages.push({ role: 'user', content: results })
     }
@@ -170,13 +171,12 @@ export function createConversation(options: ConversationOptions): Conversation {
 
   async function turn(say: SayOptions, tally: Tally): Promise<Turn> {
     const system = systemPrompt(host, options.system)
-    const offered = tools()
     for (;;) {
       tally.rounds += 1
       const { reply, row } = await ask({
         system,
         messages: [...messages],
-        tools: offered,
+        tools: offer.tools(model),
         maxTokens,
         ...(say.signal !== undefined && { signal: say.signal }),
         ...(say.onText !== undefined && { onText: say.onText }),
@@ -189,15 +189,17 @@ export function createConversation(options: ConversationOptions): Conversation {
       if (uses.length === 0) return end(reply.stopReason)
       if (reply.stopReason === 'maxTokens') {
         const cut = failed('The reply was cut off at its token limit, so this call was not run.')
-        messages.push({ role: 'user', content: uses.map((use) => toolResult(use, cut, resultCharacters)) })
+        messages.push({ role: 'user', content: uses.map((use) => plainResult(use, cut)) })
         return end('maxTokens')
       }
       await runAll(uses, row, say)
+      tellOfTools()
       if (tally.rounds >= maxTurns) return end('maxTurns')
     }
   }
 
   return {
+    id,
     messages,
     get model() {
       return model
@@ -210,6 +212,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       busy = true
       const tally: Tally = { rounds: 0, usage: { inputTokens: 0, outputTokens: 0 } }
       try {
+        tellOfTools()
         if (typeof said === 'string') messages.push({ role: 'user', content: { type: 'text', text: said } })
         else messages.push(...said)
         return await turn(say, tally)
@@ -223,12 +226,6 @@ export function createConversation(options: ConversationOptions): Conversation {
   }
 }
 
-function forModel({ name, tool }: CatalogTool): NonNullable<ModelRequest['tools']>[number] {
-  const title = tool.title ?? tool.annotations?.title
-  const description = [title, tool.description].filter((part) => part !== undefined).join(': ')
-  return { name, inputSchema: tool.inputSchema, ...(description !== '' && { description }) }
-}
-
 function toolUses(reply: ModelReply): ToolUseContent[] {
   const blocks = Array.isArray(reply.content) ? reply.content : [reply.content]
   return blocks.filter((block) => block.type === 'tool_use')
@@ -239,11 +236,19 @@ function textOf(reply: ModelReply): string {
   return blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n\n')
 }
 
-function toolResult(use: ToolUseContent, result: CallToolResult, characters: number): ToolResultContent {
+function plainResult(use: ToolUseContent, result: CallToolResult): ToolResultContent {
+  return toolResult(use, result, result.content)
+}
+
+function toolResult(
+  use: ToolUseContent,
+  result: CallToolResult,
+  content: readonly ContentBlock[],
+): ToolResultContent {
   return {
     type: 'tool_result',
     toolUseId: use.id,
-    content: fitForModel(result, characters),
+    content: [...content],
     ...(result.isError === true && { isError: true }),
   }
 }

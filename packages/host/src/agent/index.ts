@@ -7,5 +7,4 @@ export {
   type ToolCallEvent,
   type Turn,
 } from './conversation.ts'
-export { fitForModel } from './fit.ts'
 export { promptMessages } from './prompt-messages.ts'

@@ -5,6 +5,8 @@ type ModelTool = NonNullable<ModelRequest['tools']>[number]
 
 /** Entries of one kind shown to the model at once; `match` narrows. */
 const shown = 100
+/** Characters of a kept result that are read at once. */
+const readable = { usual: 5_000, most: 10_000 }
 
 /** Tools the conversation itself offers, so that a model can find and read what servers publish. */
 export const virtualTools: readonly ModelTool[] = [
@@ -34,6 +36,26 @@ export const virtualTools: readonly ModelTool[] = [
       additionalProperties: false,
     },
   },
+  {
+    name: 'read_result',
+    description:
+      'Reads more of a tool result that was too long to be shown: a range of its text, or what "path" finds in its JSON.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        id: { type: 'string', description: 'As the cut result says' },
+        path: {
+          type: 'string',
+          description:
+            'Such as .items[0].name, .items[2:5], .items[].name, ".items | length", or a JSON Pointer',
+        },
+        from: { type: 'integer', minimum: 0, description: 'The first character; default 0' },
+        characters: { type: 'integer', minimum: 1, maximum: readable.most, description: 'Default 5000' },
+      },
+      required: ['id'],
+      additionalProperties: false,
+    },
+  },
 ]
 
 const names: ReadonlySet<string> = new Set(virtualTools.map((tool) => tool.name))
@@ -46,11 +68,13 @@ export function isVirtual(name: string): boolean {
 /** Runs one of `virtualTools`. A failure is a result the model can read. */
 export async function callVirtual(
   host: Host,
+  conversation: string,
   name: string,
   args: Record<string, unknown>,
   signal: AbortSignal | undefined,
 ): Promise<CallToolResult> {
   if (name === 'list_resources') return text(listing(host, args))
+  if (name === 'read_result') return readKept(host, conversation, args)
   const { server, uri } = args
   if (typeof server !== 'string' || typeof uri !== 'string') {
     return failure(
@@ -61,7 +85,10 @@ export async function callVirtual(
     return failure(`There is no server "${server}". Servers are: ${[...host.connections.keys()].join(', ')}.`)
   }
   try {
-    const { contents } = await host.read(server, uri, signal === undefined ? {} : { signal })
+    const { contents } = await host.read(server, uri, {
+      conversation,
+      ...(signal !== undefined && { signal }),
+    })
     const content: ContentBlock[] = contents.map((entry) =>
       'blob' in entry && entry.mimeType?.startsWith('image/') === true
         ? { type: 'image', data: entry.blob, mimeType: entry.mimeType }
@@ -73,6 +100,29 @@ export async function callVirtual(
     return failure(
       `${uri} could not be read from ${server}: ${error instanceof Error ? error.message : error}`,
     )
+  }
+}
+
+function readKept(host: Host, conversation: string, args: Record<string, unknown>): CallToolResult {
+  const { id, path, from, characters } = args
+  if (typeof id !== 'string') return failure('read_result needs "id", as the cut result says it.')
+  const wanted = typeof characters === 'number' ? characters : readable.usual
+  try {
+    const part = host.results.read(
+      id,
+      {
+        characters: Math.min(wanted, readable.most),
+        ...(typeof path === 'string' && { path }),
+        ...(typeof from === 'number' && { from }),
+      },
+      { conversation },
+    )
+    if (part.next === undefined && part.from === 0) return text(part.text)
+    const end = part.from + part.text.length
+    const rest = part.next === undefined ? 'the end' : `go on with "from": ${part.next}`
+    return text(`${part.text}\n[characters ${part.from} to ${end} of ${part.total}; ${rest}]`)
+  } catch (error) {
+    return failure(error instanceof Error ? error.message : String(error))
   }
 }
 

@@ -12,6 +12,7 @@ export interface Origin {
   target: string
   arguments?: JsonRecord
   caller?: Caller
+  conversation?: string
 }
 
 export interface Found {
@@ -55,6 +56,7 @@ export class Origins {
         ...(alike.method === 'tools/call' && { tool: alike.target }),
         ...(alike.arguments !== undefined && { arguments: alike.arguments }),
         ...(alike.caller !== undefined && { caller: alike.caller }),
+        ...(alike.conversation !== undefined && { conversation: alike.conversation }),
       },
     }
   }

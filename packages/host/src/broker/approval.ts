@@ -1,44 +1,55 @@
+import type { CallToolResult } from '@jackfield/sdk'
 import { questionId } from '../asking/index.ts'
 import type { Asker } from '../inbox/index.ts'
 import { canonical, frozenCopy, isRecord, type JsonRecord } from '../json.ts'
-import type { Policy, PolicySubject, Ruling } from '../policy/index.ts'
+import { areTests, likenessOf, type Policy, type PolicySubject, type Ruling } from '../policy/index.ts'
 import type { Recorder } from '../store/index.ts'
 import { reasonOf } from '../text.ts'
-import type { Caller, CatalogTool } from '../types/index.ts'
+import type { CatalogTool, Remember, ServerTrust, TrustFinding } from '../types/index.ts'
+import { problemWithArguments } from './check.ts'
+import { asResult } from './results.ts'
 
 export interface ApprovalDeps {
   policy: Policy
   asker: Asker
   recorder: Recorder
+  /** What is known of a server of this name. */
+  trust: (server: string) => Pick<ServerTrust, 'findings' | 'items'>
+  /** Whether a value has a known secret in it. */
+  holdsSecret: (value: unknown) => boolean
 }
 
 export interface ApprovalRequest {
   entry: CatalogTool
   subject: PolicySubject
   ruling: Ruling
-  arguments: JsonRecord
-  caller: Caller
+  /** What the server is, for a person. */
+  origin: string
   /** The row of the call this is about. */
   row: number
 }
 
 export type Approved =
   | { allowed: true; arguments: JsonRecord; edited: boolean }
+  | { allowed: true; result: CallToolResult; by: string }
   | { allowed: false; outcome: 'denied' | 'cancelled' | 'error'; reason: string }
+
+/** How often arguments that do not fit the tool are given back to the person. */
+const maxPuts = 5
 
 /** Asks the person about one call. Anything but a plain yes is a no, and the answer is what they saw or wrote. */
 export async function approval(
   request: ApprovalRequest,
-  { policy, asker, recorder }: ApprovalDeps,
+  deps: ApprovalDeps,
   signal: AbortSignal,
 ): Promise<Approved> {
-  const { entry, subject, ruling, caller } = request
+  const { entry, subject, ruling } = request
+  const { asker, recorder } = deps
   const { decision } = ruling
   if (!asker.can('approval')) {
     const reason = `nobody can be asked here (${asker.names}), and rule "${decision.rule}" says to ask`
     return { allowed: false, outcome: 'denied', reason }
   }
-  const cause = { server: entry.server, tool: entry.tool.name, arguments: request.arguments, caller }
   const row = recorder.open({
     kind: 'approval',
     server: entry.server,
@@ -47,47 +58,106 @@ export async function approval(
     detail: {
       tool: entry.tool.name,
       rule: decision.rule,
-      arguments: request.arguments,
+      author: decision.author ?? null,
+      arguments: subject.arguments,
+      labels: ruling.labels,
       surface: asker.names,
     },
   })
   try {
-    const question = {
-      kind: 'approval',
-      id: questionId(),
-      cause,
-      tool: frozenCopy(entry),
-      arguments: request.arguments,
-      decision,
-      remember: ruling.remember,
-      likeness: [],
-      labels: [],
-    } as const
-    const { answer, by } = await asker.ask(question, { signal, activity: row.id })
-    if (answer.verdict === 'respond') throw new Error(`${by} answered in place of the tool`)
-    const args =
-      answer.verdict === 'allow' && answer.arguments ? frozenCopy(answer.arguments) : request.arguments
-    if (!isRecord(args)) throw new Error(`${by} gave arguments that are no object`)
-    const remembered =
-      answer.remember && policy.remember(subject, answer.verdict, answer.remember.scope, ruling)
-    if (answer.verdict === 'deny') {
-      row.close('denied', { reason: answer.reason ?? null, remembered: remembered ?? null })
-      const reason = answer.reason === undefined ? '' : `: ${answer.reason}`
-      return { allowed: false, outcome: 'denied', reason: `the person said no${reason}` }
-    }
-    const edited = canonical(args) !== canonical(request.arguments)
-    row.close('allowed', { edited, ...(edited && { sent: args }), remembered: remembered ?? null })
-    return { allowed: true, arguments: args, edited }
+    const { outcome, detail, approved } = await put(request, deps, row.id, signal)
+    row.close(outcome, detail)
+    return approved
   } catch (error) {
     if (signal.aborted) {
       row.close('withdrawn')
-      return {
-        allowed: false,
-        outcome: 'cancelled',
-        reason: 'the call was cancelled before anybody answered',
-      }
+      const reason = 'the call was cancelled before anybody answered'
+      return { allowed: false, outcome: 'cancelled', reason }
     }
     row.close('error', { reason: reasonOf(error) })
     return { allowed: false, outcome: 'error', reason: `nobody could be asked: ${reasonOf(error)}` }
   }
+}
+
+interface Answer {
+  outcome: string
+  detail: JsonRecord
+  approved: Approved
+}
+
+async function put(
+  { entry, subject, ruling, origin }: ApprovalRequest,
+  { policy, asker, trust, holdsSecret }: ApprovalDeps,
+  activity: number,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const { tool, arguments: given, caller, conversation } = subject
+  let shown = given
+  let problem: string | undefined
+  for (let puts = 0; puts < maxPuts; puts += 1) {
+    const question = {
+      kind: 'approval',
+      id: questionId(),
+      cause: {
+        server: entry.server,
+        tool: tool.name,
+        arguments: given,
+        caller,
+        ...(conversation !== undefined && { conversation }),
+      },
+      tool: frozenCopy(entry),
+      arguments: shown,
+      decision: ruling.decision,
+      remember: ruling.remember,
+      // What is remembered is kept in the store, where no secret goes.
+      likeness:
+        ruling.remember.length === 0
+          ? []
+          : likenessOf(shown, subject.base).filter((alike) => !holdsSecret(alike)),
+      labels: ruling.labels,
+      origin,
+      findings: findingsOf(entry, trust(entry.server)),
+      ...(problem !== undefined && { problem }),
+    } as const
+    const { answer, by } = await asker.ask(question, { signal, activity })
+    if (answer.verdict === 'respond') {
+      const result = asResult(answer.result, by)
+      return { outcome: 'answered', detail: { by, result }, approved: { allowed: true, result, by } }
+    }
+    const { remember } = answer
+    if (remember !== undefined) checkRemember(remember, by)
+    const kept = (): Remember | null => {
+      const scope =
+        remember && policy.remember(subject, answer.verdict === 'deny' ? 'deny' : 'allow', remember, ruling)
+      return scope === undefined ? null : { ...remember, scope }
+    }
+    if (answer.verdict === 'deny') {
+      const reason = `the person said no${answer.reason === undefined ? '' : `: ${answer.reason}`}`
+      const detail = { by, reason: answer.reason ?? null, remembered: kept() }
+      return { outcome: 'denied', detail, approved: { allowed: false, outcome: 'denied', reason } }
+    }
+    const args = answer.arguments === undefined ? shown : frozenCopy(answer.arguments)
+    if (!isRecord(args)) throw new Error(`${by} gave arguments that are no object`)
+    const edited = canonical(args) !== canonical(given)
+    problem = edited ? problemWithArguments(entry, args) : undefined
+    shown = args
+    if (problem !== undefined) continue
+    const detail = { by, edited, ...(edited && { sent: args }), remembered: kept() }
+    return { outcome: 'allowed', detail, approved: { allowed: true, arguments: args, edited } }
+  }
+  throw new Error(`the edited arguments do not fit the tool: ${problem}`)
+}
+
+function checkRemember(remember: Remember, by: string): void {
+  if (remember.arguments === undefined || areTests(remember.arguments)) return
+  throw new Error(`${by} asked to remember the answer for arguments that cannot be told apart`)
+}
+
+/** What there is to look at before trusting a tool and its server. */
+function findingsOf(
+  { tool }: CatalogTool,
+  { findings, items }: Pick<ServerTrust, 'findings' | 'items'>,
+): readonly TrustFinding[] {
+  const item = items.find(({ what, name }) => what === 'tool' && name === tool.name)
+  return [...findings, ...(item?.findings ?? [])]
 }

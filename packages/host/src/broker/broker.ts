@@ -4,27 +4,59 @@ import type { Origins } from '../asking/index.ts'
 import type { Catalog } from '../catalog/index.ts'
 import type { ServerConnection } from '../connections/index.ts'
 import { frozenCopy, isRecord, type JsonRecord } from '../json.ts'
-import { type PolicySubject, toolDefinition } from '../policy/index.ts'
-import type { OpenRow } from '../store/index.ts'
-import { reasonOf } from '../text.ts'
-import type { BrokeredCall, Caller, CatalogTool, Decision, Failure, HostEvent } from '../types/index.ts'
+import type { Parking } from '../parked/index.ts'
+import { type PolicySubject, type Ruling, subjectOf, toolDefinition } from '../policy/index.ts'
+import { oneLine, reasonOf } from '../text.ts'
+import type {
+  BrokeredCall,
+  Caller,
+  CallNotice,
+  CatalogTool,
+  Decision,
+  Failure,
+  HostEvent,
+  ServerConfig,
+} from '../types/index.ts'
 import { type ApprovalDeps, approval } from './approval.ts'
-import { failure, failureOf, type Lost, lostCall } from './results.ts'
+import { release } from './release.ts'
+import { denial, failure, failureOf, type Lost, leftCall, lostCall } from './results.ts'
 
 export interface BrokerDeps extends ApprovalDeps {
   catalog: Catalog
   origins: Origins
+  parking: Parking
   callTimeoutMs: number
   emit: (event: HostEvent) => void
+  /** Why a tool is out of use, whatever policy says; undefined where it is not. */
+  usable?: ((server: string, tool: string) => string | undefined) | undefined
 }
 
 export interface BrokerOptions {
   caller: Caller
   /** The person wrote this very call. */
   typed: boolean
+  conversation?: string | undefined
   signal: AbortSignal
   /** The row that caused the call. */
   cause?: number | undefined
+}
+
+type More = Partial<
+  Pick<BrokeredCall, 'denied' | 'edited' | 'error' | 'parked' | 'answeredBy' | 'release'> & {
+    given: CallToolResult
+  }
+>
+
+/** What a caller gets of a result. */
+export type Passed = Pick<BrokeredCall, 'result' | 'release'>
+
+/** A call that this host did not begin. */
+export interface TakenUp {
+  server: string
+  tool: string
+  arguments: JsonRecord
+  caller: Caller
+  conversation?: string | undefined
 }
 
 /** The one way to an effect: policy, then the person where the policy says so, then the call, and a row of it all. */
@@ -40,52 +72,128 @@ export class Broker {
     const { catalog, policy, recorder } = this.#deps
     const { entry, connection } = catalog.tool(name)
     const args = copyOf(given)
-    const subject = { server: entry.server, identity: connection.identity, tool: entry.tool }
-    const ruling = policy.decide(subject, options.typed)
+    const { caller, conversation, typed, signal } = options
+    const subject = subjectOf(entry, connection, args, options)
+    const outOfUse = this.#outOfUse(entry)
+    const ruling = outOfUse ?? policy.decide(subject, typed)
     const { decision } = ruling
+    const cause = options.cause ?? null
     const row = recorder.open({
       kind: 'call',
       server: entry.server,
-      cause: options.cause ?? null,
+      cause,
       summary: `${entry.tool.name} of ${entry.server}`,
-      detail: { tool: entry.tool.name, arguments: args, caller: options.caller, decision },
-    })
-    const finish = (
-      outcome: string,
-      result: CallToolResult,
-      more: Partial<Pick<BrokeredCall, 'denied' | 'edited' | 'error'>> = {},
-    ): BrokeredCall => {
-      const { denied = false, edited, error } = more
-      const failed = error !== undefined && { error }
-      row.close(outcome, { result, ...failed, ...(edited !== undefined && { sent: edited }) })
-      return {
-        result,
-        denied,
+      detail: {
+        tool: entry.tool.name,
+        arguments: args,
+        caller,
         decision,
-        activity: row.id,
-        ...failed,
-        ...(edited !== undefined && { edited }),
-      }
+        annotations: entry.tool.annotations ?? {},
+        labels: ruling.labels,
+        base: subject.base ?? null,
+        ...(conversation !== undefined && { conversation }),
+      },
+    })
+    const finish = (outcome: string, result: CallToolResult, more: More = {}): BrokeredCall => {
+      const { denied = false, given: own = result, ...told } = more
+      const { edited, ...rest } = told
+      row.close(outcome, { result: own, ...rest, ...(edited !== undefined && { sent: edited }) })
+      return { result, denied, decision, activity: row.id, ...told }
     }
 
-    if (decision.verdict === 'deny')
-      return finish('denied', denial(entry, because(decision)), { denied: true })
+    if (decision.verdict === 'deny') {
+      const reason = outOfUse?.reason ?? because(decision)
+      return finish('denied', denial(entry, reason), { denied: true })
+    }
     let sent = args
     let edited = {}
     if (decision.verdict === 'ask') {
-      const request = { entry, subject, ruling, arguments: args, caller: options.caller, row: row.id }
-      const answer = await approval(request, this.#deps, options.signal)
+      const request = { entry, subject, ruling, origin: originOf(connection.config), row: row.id }
+      const answer = await approval(request, this.#deps, signal)
       if (!answer.allowed) {
         if (answer.outcome !== 'cancelled')
           return finish(answer.outcome, denial(entry, answer.reason), { denied: true })
         const error: Failure = { code: 'CANCELLED', message: answer.reason }
         return finish('cancelled', failure(`${entry.tool.name} was not called: ${answer.reason}.`), { error })
       }
+      if ('result' in answer) return finish('answered', answer.result, { answeredBy: answer.by })
       sent = answer.arguments
       if (answer.edited) edited = { edited: sent }
     }
-    const { outcome, result, error } = await this.#send(entry, subject, connection, sent, row, options)
-    return finish(outcome, result, { ...edited, ...(error !== undefined && { error }) })
+
+    const notice: CallNotice = {
+      activity: row.id,
+      server: entry.server,
+      tool: entry.tool.name,
+      caller,
+      ...(conversation !== undefined && { conversation }),
+      cause,
+    }
+    const { outcome, result, error } = await this.#send(
+      entry,
+      subject,
+      connection,
+      sent,
+      notice,
+      decision,
+      signal,
+    )
+    const more = {
+      ...edited,
+      ...(error !== undefined && { error }),
+      ...(outcome === 'parked' && { parked: true }),
+    }
+    if (outcome !== 'ok' && (outcome !== 'error' || error !== undefined)) return finish(outcome, result, more)
+    const passed = await this.#pass(entry, { ...subject, arguments: sent }, result, row.id, typed, signal)
+    return finish(outcome, passed.result, {
+      ...more,
+      ...(passed.release !== undefined && { given: result, release: passed.release }),
+    })
+  }
+
+  /** Lets the result of a call that began in another program through to its caller, as policy says. */
+  passOn(
+    { server, tool, ...call }: TakenUp,
+    result: CallToolResult,
+    row: number,
+    signal: AbortSignal,
+  ): Promise<Passed> {
+    const { catalog } = this.#deps
+    const entry = catalog.tools().find((one) => one.server === server && one.tool.name === tool) ?? {
+      name: tool,
+      server,
+      tool: { name: tool, inputSchema: { type: 'object' } },
+    }
+    const subject = subjectOf(entry, catalog.server(server), call.arguments, call)
+    return this.#pass(entry, subject, result, row, false, signal)
+  }
+
+  /** What the caller gets, and a note of the labels where it sees what the tool gave. */
+  async #pass(
+    entry: CatalogTool,
+    subject: PolicySubject,
+    result: CallToolResult,
+    row: number,
+    typed: boolean,
+    signal: AbortSignal,
+  ): Promise<Passed> {
+    const { policy } = this.#deps
+    const decision = policy.decideResult(subject, typed)
+    const passed: Passed =
+      decision === undefined
+        ? { result }
+        : await release({ entry, subject, result, decision, row }, this.#deps, signal)
+    if (passed.release?.outcome !== 'withheld') {
+      policy.saw(subject.conversation, subject.server, subject.gives ?? [])
+    }
+    return passed
+  }
+
+  #outOfUse(entry: CatalogTool): (Ruling & { reason: string }) | undefined {
+    const reason = this.#deps.usable?.(entry.server, entry.tool.name)
+    if (reason === undefined) return undefined
+    const decision: Decision = { verdict: 'deny', rule: 'quarantine', author: 'Jackfield' }
+    return { decision, reason, remember: [], matched: [], grants: [], labels: [] }
   }
 
   async #send(
@@ -93,17 +201,18 @@ export class Broker {
     decided: PolicySubject,
     connection: ServerConnection,
     args: JsonRecord,
-    row: OpenRow,
-    { caller, signal }: BrokerOptions,
+    notice: CallNotice,
+    decision: Decision,
+    signal: AbortSignal,
   ): Promise<Lost | { outcome: 'ok' | 'error'; result: CallToolResult; error?: undefined }> {
-    const { catalog, origins, callTimeoutMs, emit } = this.#deps
+    const { catalog, origins, parking, callTimeoutMs, emit } = this.#deps
     const { server } = entry
     const tool = entry.tool.name
     let client: Client
     try {
-      client = await connection.ready(signal)
-      const now = catalog.tool(entry.name).entry.tool
-      if (toolDefinition(now) !== toolDefinition(decided.tool)) {
+      client = await connection.ready(signal, notice.conversation)
+      const now = catalog.tool(entry.name).entry
+      if (toolDefinition(now.tool) !== toolDefinition(decided.tool) || this.#outOfUse(now) !== undefined) {
         return {
           outcome: 'changed',
           result: failure(`${tool} of ${server} changed meanwhile and was not called. Look at it again.`),
@@ -116,26 +225,49 @@ export class Broker {
         : { outcome: 'error', result, error: failureOf(error) }
     }
 
+    const { caller, conversation } = notice
     const over = origins.begin({
       server,
-      row: row.id,
+      row: notice.activity,
       method: 'tools/call',
       target: tool,
       arguments: args,
       caller,
+      ...(conversation !== undefined && { conversation }),
     })
+    const parked = parking.begin({
+      call: notice.activity,
+      identity: connection.identity,
+      request: {
+        server,
+        tool,
+        arguments: args,
+        caller,
+        decision,
+        ...(conversation !== undefined && { conversation }),
+      },
+    })
+    emit({ type: 'call', state: 'begins', call: notice })
+    let outcome = 'unknown'
     try {
       const result = await client.call(tool, args, {
         signal,
-        timeoutMs: callTimeoutMs,
+        timeoutMs: connection.config.callTimeoutMs ?? callTimeoutMs,
+        onRound: (round) => parked.keep(round),
+        onAnswered: () => parked.sending(),
         onProgress: (report) => emit({ type: 'progress', server, tool, ...report }),
       })
+      outcome = result.isError ? 'error' : 'ok'
+      parked.end()
       return { outcome: result.isError ? 'error' : 'ok', result }
     } catch (error) {
       if (isTransport(error)) connection.suspect(client)
-      return lostCall(server, tool, error)
+      const lost = parked.end() ? leftCall(server, tool) : lostCall(server, tool, error)
+      outcome = lost.outcome
+      return lost
     } finally {
       over()
+      emit({ type: 'call', state: 'ends', call: notice, outcome })
     }
   }
 }
@@ -144,7 +276,7 @@ export class Broker {
 export function isTransport(error: unknown): boolean {
   return (
     error instanceof McpError &&
-    ['CONNECTION_CLOSED', 'CONNECT_FAILED', 'HTTP', 'TIMEOUT'].includes(error.code)
+    ['CONNECTION_CLOSED', 'CONNECT_FAILED', 'HTTP', 'TIMEOUT', 'UNAUTHORIZED'].includes(error.code)
   )
 }
 
@@ -165,8 +297,12 @@ function because(decision: Decision): string {
   return `rule "${decision.rule}" forbids it`
 }
 
-function denial(entry: CatalogTool, reason: string): CallToolResult {
-  return failure(
-    `${entry.tool.name} of ${entry.server} was not called: ${reason}. Do not try it again or another way around it.`,
+const maxOrigin = 400
+
+/** What a server is, whatever it is called. */
+function originOf(config: ServerConfig): string {
+  return oneLine('url' in config ? config.url : [config.command, ...(config.args ?? [])].join(' ')).slice(
+    0,
+    maxOrigin,
   )
 }

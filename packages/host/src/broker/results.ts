@@ -1,15 +1,40 @@
 import { type CallToolResult, McpError, RpcError } from '@jackfield/sdk'
+import { frozenCopy, isRecord } from '../json.ts'
 import { failureFrom, reasonOf } from '../text.ts'
-import type { Failure } from '../types/index.ts'
+import type { CatalogTool, Failure } from '../types/index.ts'
 
 /** A result that tells the model why there is none. */
 export function failure(text: string): CallToolResult {
   return { content: [{ type: 'text', text }], isError: true }
 }
 
+/** A call that was not made. */
+export function denial({ tool, server }: CatalogTool, reason: string): CallToolResult {
+  return failure(
+    `${tool.name} of ${server} was not called: ${reason}. Do not try it again or another way around it.`,
+  )
+}
+
+/** A call that was made, and whose result its caller may not have. */
+export function withheld({ tool, server }: CatalogTool, reason: string): CallToolResult {
+  return failure(
+    `${tool.name} of ${server} was called, and its result is held back: ${reason}. Do not call it again for that.`,
+  )
+}
+
+/** A result that a person wrote, as nobody can change it any more. Throws where it is no tool result. */
+export function asResult(given: CallToolResult, by: string): CallToolResult {
+  const result = frozenCopy(given)
+  const blocks = isRecord(result) ? result.content : undefined
+  if (Array.isArray(blocks) && blocks.every((block) => isRecord(block) && typeof block.type === 'string')) {
+    return result
+  }
+  throw new Error(`${by} gave a result that is no tool result: it needs "content", a list of blocks`)
+}
+
 /** What became of a call that gave no result. */
 export interface Lost {
-  outcome: 'error' | 'cancelled' | 'unknown' | 'changed'
+  outcome: 'error' | 'cancelled' | 'unknown' | 'changed' | 'parked'
   result: CallToolResult
   error?: Failure
 }
@@ -20,6 +45,12 @@ const unknowable = new Set(['CONNECTION_CLOSED', 'OUTCOME_UNKNOWN', 'TIMEOUT', '
 /** Says what a failed call means, without hiding that it may have had an effect. */
 export function lostCall(server: string, tool: string, error: unknown): Lost {
   return { ...meaning(server, tool, error), error: failureOf(error) }
+}
+
+/** A call whose question stays in the inbox, where answering it goes on with the call. */
+export function leftCall(server: string, tool: string): Lost {
+  const message = `The call of ${tool} of ${server} waits in the inbox for an answer`
+  return { outcome: 'parked', result: failure(message), error: { code: 'CANCELLED', message } }
 }
 
 /** The failure as data; one that nobody named is taken for a breach of the protocol. */

@@ -1,9 +1,19 @@
 import { McpError } from '@jackfield/sdk'
 import type { ServerConnection } from '../connections/index.ts'
-import type { CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool } from '../types/index.ts'
+import type {
+  CatalogPrompt,
+  CatalogResource,
+  CatalogTemplate,
+  CatalogTool,
+  TrustItem,
+} from '../types/index.ts'
 import { exposedName } from './names.ts'
+import { isAlways, isOffered } from './offered.ts'
 
-/** One space of names over what all servers offer. */
+/** Why a thing of a server may not be used; undefined where it may. */
+export type UseGate = (what: Exclude<TrustItem['what'], 'instructions'>, entry: object) => string | undefined
+
+/** One space of names over what all servers offer. Lists leave out what may not be used; names find it all the same. */
 export interface Catalog {
   tools(): CatalogTool[]
   prompts(): CatalogPrompt[]
@@ -19,6 +29,7 @@ export interface Catalog {
 export function createCatalog(
   connections: ReadonlyMap<string, ServerConnection>,
   warn: (server: string, message: string) => void,
+  gateOf: (connection: ServerConnection) => UseGate,
 ): Catalog {
   const warned = new Set<string>()
   const warnOnce = (server: string, message: string): void => {
@@ -49,10 +60,15 @@ export function createCatalog(
 
   const tools = (): Map<string, { entry: CatalogTool; connection: ServerConnection }> =>
     mapValues(
-      named((connection) => connection.lists.tools),
+      named(({ lists, config }) => lists.tools.filter(({ name }) => isOffered(name, config.tools))),
       (name, { connection, item }) => ({
         connection,
-        entry: { name, server: connection.name, tool: item },
+        entry: {
+          name,
+          server: connection.name,
+          tool: item,
+          ...(isAlways(item.name, connection.config.tools) && { always: true as const }),
+        },
       }),
     )
   const prompts = (): Map<string, { entry: CatalogPrompt; connection: ServerConnection }> =>
@@ -64,16 +80,47 @@ export function createCatalog(
       }),
     )
 
+  /** What may be used of one kind, server by server. */
+  function usable<T extends { server: string }>(
+    what: Parameters<UseGate>[0],
+    entries: readonly T[],
+    of: (entry: T) => object,
+  ): T[] {
+    const gates = new Map<string, UseGate>()
+    const gate = (name: string): UseGate | undefined => {
+      const connection = gates.has(name) ? undefined : connections.get(name)
+      if (connection !== undefined) gates.set(name, gateOf(connection))
+      return gates.get(name)
+    }
+    return entries.filter((entry) => gate(entry.server)?.(what, of(entry)) === undefined)
+  }
+  const listed = <T>(listOf: (connection: ServerConnection) => readonly T[]): T[] =>
+    [...connections.values()].flatMap((connection) => [...listOf(connection)])
+
   return {
-    tools: () => [...tools().values()].map(({ entry }) => entry),
-    prompts: () => [...prompts().values()].map(({ entry }) => entry),
+    tools: () =>
+      usable(
+        'tool',
+        [...tools().values()].map(({ entry }) => entry),
+        ({ tool }) => tool,
+      ),
+    prompts: () =>
+      usable(
+        'prompt',
+        [...prompts().values()].map(({ entry }) => entry),
+        ({ prompt }) => prompt,
+      ),
     resources: () =>
-      [...connections.values()].flatMap(({ name, lists }) =>
-        lists.resources.map((resource) => ({ server: name, resource })),
+      usable(
+        'resource',
+        listed(({ name, lists }) => lists.resources.map((resource) => ({ server: name, resource }))),
+        ({ resource }) => resource,
       ),
     templates: () =>
-      [...connections.values()].flatMap(({ name, lists }) =>
-        lists.templates.map((template) => ({ server: name, template })),
+      usable(
+        'template',
+        listed(({ name, lists }) => lists.templates.map((template) => ({ server: name, template }))),
+        ({ template }) => template,
       ),
     tool: (name) => tools().get(name) ?? unknown('tool', name),
     prompt: (name) => prompts().get(name) ?? unknown('prompt', name),

@@ -1,2 +1,2 @@
-export { type Catalog, createCatalog } from './catalog.ts'
+export { type Catalog, createCatalog, type UseGate } from './catalog.ts'
 export { exposedName } from './names.ts'

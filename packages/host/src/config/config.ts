@@ -1,25 +1,48 @@
 import { readFile } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
-import { isRecord } from '../json.ts'
-import type { ServerConfig } from '../types/index.ts'
-import type { ConfigEnvironment } from './expand.ts'
+import { homedir } from 'node:os'
+import { basename, dirname, resolve } from 'node:path'
+import { isRecord, type JsonRecord } from '../json.ts'
+import type { ConfigInput, ConfigLayer, FieldOrigin, ServerConfig, ServerOrigin } from '../types/index.ts'
+import { type ConfigDocument, readDocument } from './document.ts'
+import { Draft } from './draft.ts'
+import { entryDraft } from './formats/entry.ts'
+import { type Found, formOf } from './formats/index.ts'
 import { type JackfieldSection, readSection } from './jackfield-section.ts'
-import { ConfigError, type ConfigProblem, member } from './problem.ts'
-import { createReader, kindOf } from './reader.ts'
-import { readServer } from './server-entry.ts'
+import { ConfigError, type ConfigProblem, member, pathOf, pathText } from './problem.ts'
+import { type Profile, readProfiles } from './profiles.ts'
+import { createReader, kindOf, type Reader } from './reader.ts'
+import {
+  readAddition,
+  readServer,
+  type ServerAddition,
+  type ServerReading,
+  withAddition,
+} from './server-entry.ts'
+import { type ConfigEnvironment, fromEnvironment, partsOf } from './variables.ts'
 
-/** A config as the host can use it: variables expanded, unusable entries left out and told of. */
+/** A config as the host can use it: unusable entries left out and told of. Variables of servers stay as they stand. */
 export interface HostConfig extends JackfieldSection {
   servers: Record<string, ServerConfig>
+  /** Where each server was read, by its name. */
+  origins: Record<string, ServerOrigin>
+  profiles: Record<string, Profile>
+  /** What `jackfield.servers` adds to servers, also to those of other files. */
+  additions: Record<string, ServerAddition>
   problems: ConfigProblem[]
 }
 
 /** Where a configuration comes from, for messages, relative folders and variables. */
 export interface ConfigOptions {
-  /** Names the text in messages; folders of roots are relative to where it lies. */
+  /** Names the text in messages; its ending says what it is (`.json`, `.jsonc`, `.toml`, `.yaml`). */
   file?: string
-  /** Where variables are looked up. Default `process.env`. */
+  /** Where variables of the `jackfield` section are looked up. Default `process.env`. */
   env?: ConfigEnvironment
+  /** How far the file is trusted. Default `named`. */
+  layer?: ConfigLayer
+  /** What `${workspaceFolder}` stands for. Default: the folder the file belongs to. */
+  workspace?: string
+  /** What `${userHome}` and `~` stand for. Default: the person's home folder. */
+  home?: string
 }
 
 /** Reads a config file. The file is never written. Throws a ConfigError as `parseConfig` does. */
@@ -44,8 +67,9 @@ export async function loadConfig(
 }
 
 /**
- * Reads the field's own form: `{ "mcpServers": { name: { command, args, env, cwd } | { url, headers } } }`, with
- * `disabled` per server and an optional `jackfield` section.
+ * Reads the field's own form, `{ "mcpServers": { name: { command, args, env, cwd } | { url, headers } } }` with an
+ * optional `jackfield` section, and the forms of other applications: VS Code, Codex, Goose, Zed, OpenCode and
+ * `server.json`.
  *
  * An entry that cannot be used is left out and told of in `problems`; the others stand. Throws a ConfigError where
  * nothing can be made of the text, and where any part of the policy cannot be followed, since the rest alone might
@@ -54,50 +78,223 @@ export async function loadConfig(
 export function parseConfig(text: string, options: ConfigOptions = {}): HostConfig {
   const file = options.file ?? 'config'
   const env = options.env ?? process.env
-  const document = parse(text, file)
+  const document = readDocument(text, file)
   const problems: ConfigProblem[] = []
-  const top = createReader({ file, env, problems })
-
-  const entries = top.record(document['mcpServers'], 'mcpServers') ?? {}
-  if (document['mcpServers'] === undefined && document['jackfield'] === undefined) {
-    const hint = isRecord(document['servers']) ? ' Rename "servers" to "mcpServers".' : ''
-    top.problem('mcpServers', `is missing, so there are no servers.${hint}`)
-  }
-  const servers = Object.entries(entries).flatMap(([name, entry]) => {
-    const path = member('mcpServers', name)
-    if (name.trim() === '') {
-      top.problem(path, 'needs a name')
-      return []
-    }
-    const config = readServer(entry, path, { file, env, problems })
-    return config === undefined ? [] : [[name, config] as const]
-  })
-
   const folder = options.file === undefined ? process.cwd() : dirname(resolve(options.file))
+  const workspace = options.workspace ?? workspaceOf(folder)
+  const now = { env, folders: { workspace, home: options.home ?? homedir() } }
+  const reading: ServerReading = { file, folder, problems, now }
+  const source = {
+    file: options.file === undefined ? file : resolve(options.file),
+    layer: options.layer ?? ('named' as const),
+    workspace,
+  }
+
+  const form = formOf(document.value, file)
+  const found: Found = form?.read(document.value, file, workspace) ?? noServers(document.value)
+  for (const { path, severity, message } of found.problems)
+    problems.push({ file, path: pathText(path), severity, message })
+  const drafts = extended(found.drafts, reading)
+  const servers = new Map<string, ServerConfig>()
+  const origins = new Map<string, ServerOrigin>()
+  for (const draft of drafts) {
+    const config = readServer(draft, reading)
+    if (config === undefined) continue
+    const inputs = usedInputs(config, found.inputs)
+    servers.set(draft.name, { ...config, from: { ...source, ...(inputs.length > 0 && { inputs }) } })
+    const line = document.lineOf(draft.path)
+    origins.set(draft.name, {
+      file: source.file,
+      format: form?.name ?? 'mcpServers',
+      layer: source.layer,
+      path: pathText(draft.path),
+      ...(line !== undefined && { line }),
+      fields: fieldsOf(config, draft, source.file, document),
+      overridden: [],
+    })
+    if (config.disabled !== true) warnUnset(config, draft, env, found.inputs, reading)
+  }
+
+  const section = readOwn(document.value['jackfield'], file, folder, problems, now)
+  for (const [name, addition] of Object.entries(section.additions)) {
+    const config = servers.get(name)
+    if (config !== undefined) servers.set(name, withAddition(config, addition))
+  }
+  for (const problem of problems) {
+    const line = document.lineOf(pathOf(problem.path))
+    if (line !== undefined) problem.line = line
+  }
+  return {
+    servers: Object.fromEntries(servers),
+    origins: Object.fromEntries(origins),
+    ...section,
+    problems,
+  }
+}
+
+/** The folder that files such as `.vscode/mcp.json` speak of. */
+function workspaceOf(folder: string): string {
+  return ['.vscode', '.cursor', '.roo', '.gemini', '.zed', '.codex'].includes(basename(folder))
+    ? dirname(folder)
+    : folder
+}
+
+function noServers(document: JsonRecord): Found {
+  const hint = isRecord(document['servers'])
+    ? ''
+    : ' Known are also the forms of VS Code, Codex, Goose, Zed and OpenCode.'
+  const message = `is missing, so there are no servers.${hint}`
+  return { drafts: [], inputs: [], problems: [{ path: ['mcpServers'], severity: 'error', message }] }
+}
+
+/** The entries with `extends` filled in from the entry of the same file that it names. */
+function extended(drafts: Draft[], { file, problems }: ServerReading): Draft[] {
+  const byName = new Map(drafts.map((draft) => [draft.name, draft]))
+  return drafts.flatMap((draft) => {
+    const chain = [draft]
+    for (let last: Draft | undefined = draft; last?.has('extends'); ) {
+      const base: unknown = last.entry['extends']
+      const next: Draft | undefined = typeof base === 'string' ? byName.get(base) : undefined
+      if (next === undefined || chain.includes(next)) {
+        const message =
+          next === undefined
+            ? 'must be the name of another server in this file'
+            : 'leads back to itself, so nothing stands at its end'
+        problems.push({ file, path: last.at('extends'), severity: 'error', message })
+        return []
+      }
+      chain.push(next)
+      last = next
+    }
+    return [chain.length === 1 ? draft : merged(draft, chain)]
+  })
+}
+
+/** Variables and headers are added to, everything else is replaced. */
+function merged(draft: Draft, chain: readonly Draft[]): Draft {
+  const whole = new Draft(draft.name, draft.path)
+  for (const part of chain.toReversed()) {
+    for (const [key, value] of Object.entries(part.entry)) {
+      if (key === 'extends' || (key === 'disabled' && part !== draft)) continue
+      if (isRecord(value)) {
+        for (const [name, item] of Object.entries(value))
+          whole.setIn(key, name, item, part.placeOf([key, name]))
+      } else whole.set(key, value, part.placeOf([key]))
+    }
+    whole.warnings.push(...part.warnings)
+    whole.faults.push(...part.faults)
+  }
+  return whole
+}
+
+function usedInputs(config: ServerConfig, inputs: readonly ConfigInput[]): ConfigInput[] {
+  const ids = new Set<string>()
+  for (const { text } of textsOf(config)) {
+    const read = partsOf(text)
+    if ('parts' in read) for (const part of read.parts) if (part.kind === 'input') ids.add(part.name)
+  }
+  return [...ids].map((id) => inputs.find((input) => input.id === id) ?? { id })
+}
+
+/** Every text of a server that may hold variables, with the field it stands in. */
+export function textsOf(config: ServerConfig): { field: (string | number)[]; text: string }[] {
+  const texts: { field: (string | number)[]; text: string | undefined }[] =
+    'url' in config
+      ? [
+          { field: ['url'], text: config.url },
+          ...Object.entries(config.headers ?? {}).map(([name, text]) => ({ field: ['headers', name], text })),
+          ...(config.auth
+            ? [
+                { field: ['auth', 'clientId'], text: config.auth.clientId },
+                { field: ['auth', 'clientSecret'], text: config.auth.clientSecret },
+              ]
+            : []),
+        ]
+      : [
+          { field: ['command'], text: config.command },
+          ...(config.args ?? []).map((text, index) => ({ field: ['args', index], text })),
+          ...Object.entries(config.env ?? {}).map(([name, text]) => ({ field: ['env', name], text })),
+          { field: ['envFile'], text: config.envFile },
+          { field: ['cwd'], text: config.cwd },
+        ]
+  return texts.flatMap(({ field, text }) => (text === undefined ? [] : [{ field, text }]))
+}
+
+function fieldsOf(config: ServerConfig, draft: Draft, file: string, document: ConfigDocument): FieldOrigin[] {
+  const { from: _from, ...rest } = config
+  return Object.entries(rest).flatMap(([name, value]): FieldOrigin[] => {
+    const fields: (string | number)[][] = Array.isArray(value)
+      ? value.map((_, index) => [name, index])
+      : isRecord(value)
+        ? Object.keys(value).map((key) => [name, key])
+        : [[name]]
+    return fields.map((field) => {
+      const path = draft.placeOf(field)
+      const line = document.lineOf(path)
+      return { field: pathText(field), file, path: pathText(path), ...(line !== undefined && { line }) }
+    })
+  })
+}
+
+/** Says now what would keep the server from starting later. */
+function warnUnset(
+  config: ServerConfig,
+  draft: Draft,
+  env: ConfigEnvironment,
+  inputs: readonly ConfigInput[],
+  { file, problems }: ServerReading,
+): void {
+  for (const { field, text } of textsOf(config)) {
+    const read = partsOf(text)
+    for (const part of 'parts' in read ? read.parts : []) {
+      const unset = part.kind === 'env' ? fromEnvironment(part, env) : undefined
+      const message =
+        unset !== undefined && 'problem' in unset
+          ? unset.problem
+          : part.kind === 'input' && !inputs.some(({ id }) => id === part.name)
+            ? `${part.written} is not among the "inputs" of this file, so you are asked for it without a description`
+            : part.kind === 'secret' && field[0] === 'args'
+              ? `${part.written} stands in the arguments, which every program can read. Put it into "env" where the server takes it from there`
+              : undefined
+      if (message !== undefined)
+        problems.push({ file, path: draft.at(...field), severity: 'warning', message })
+    }
+  }
+}
+
+function readOwn(
+  value: unknown,
+  file: string,
+  folder: string,
+  problems: ConfigProblem[],
+  now: ServerReading['now'],
+): JackfieldSection & Pick<HostConfig, 'profiles' | 'additions'> {
   const policyProblems: ConfigProblem[] = []
-  const policy = createReader({ file, env, problems: policyProblems })
-  const section = readSection(document['jackfield'], 'jackfield', folder, policy, top)
+  const policy = createReader({ file, problems: policyProblems, now })
+  const other = createReader({ file, problems, now })
+  const { profiles, servers, ...rest }: JsonRecord = isRecord(value) ? value : {}
+  const section = readSection(isRecord(value) ? rest : value, 'jackfield', folder, policy, other)
   if (policyProblems.length > 0) {
     const told = policyProblems.map(({ path, message }) => `${path} ${message}`).join('; ')
     throw new ConfigError(file, `the policy cannot be followed in full: ${told}`, policyProblems)
   }
-  return { servers: Object.fromEntries(servers), ...section, problems }
+  return {
+    ...section,
+    profiles: readProfiles(profiles, 'jackfield.profiles', other),
+    additions: readAdditions(servers, { file, folder, problems, now }, other),
+  }
 }
 
-function parse(text: string, file: string): Record<string, unknown> {
-  let value: unknown
-  try {
-    value = JSON.parse(text.replace(/^\uFEFF/, ''))
-  } catch (error) {
-    // The parser's own message quotes the text around the mistake, which may be a secret.
-    const told = error instanceof Error ? error.message : ''
-    const place = /\(line \d+ column \d+\)/.exec(told) ?? /at position \d+/.exec(told)
-    throw new ConfigError(
-      file,
-      `is not valid JSON${place === null ? '' : ` ${place[0]}`}. Comments and trailing commas are not allowed.`,
-    )
+function readAdditions(value: unknown, reading: ServerReading, reader: Reader): HostConfig['additions'] {
+  const path = ['jackfield', 'servers']
+  if (value !== undefined && !isRecord(value)) {
+    reader.problem(member('jackfield', 'servers'), `must be an object, not ${kindOf(value)}`)
+    return {}
   }
-  if (!isRecord(value))
-    throw new ConfigError(file, `must hold an object with "mcpServers", not ${kindOf(value)}`)
-  return value
+  return Object.fromEntries(
+    Object.entries(value ?? {}).flatMap(([name, entry]) => {
+      const addition = readAddition(entryDraft(name, entry, [...path, name]), reading)
+      return addition === undefined ? [] : [[name, addition] as const]
+    }),
+  )
 }

@@ -2,10 +2,12 @@ import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Root } from '@jackfield/sdk'
-import type { PolicyRule, Verdict } from '../types/index.ts'
+import type { PolicyRule, SamplingSettings, Verdict } from '../types/index.ts'
 import { member } from './problem.ts'
 import type { Reader } from './reader.ts'
 import { rootProblem } from './root.ts'
+import { readRule } from './rule.ts'
+import { readModel, readSampling } from './sampling-section.ts'
 
 /** What the `jackfield` section of a config says. */
 export interface JackfieldSection {
@@ -13,6 +15,8 @@ export interface JackfieldSection {
   roots: Root[]
   /** Models as `provider/model`, the preferred one first. */
   models: string[]
+  /** What servers may ask of the models, with what is said of each model. */
+  sampling: SamplingSettings
   defaultVerdict?: Verdict
   limits: { connectTimeoutMs?: number; callTimeoutMs?: number }
 }
@@ -28,19 +32,21 @@ export function readSection(
   other: Reader,
 ): JackfieldSection {
   const section = policy.record(value, path) ?? {}
-  const known = ['rules', 'roots', 'models', 'defaultVerdict', 'limits']
+  const known = ['rules', 'roots', 'models', 'defaultVerdict', 'limits', 'sampling']
   for (const name of Object.keys(section)) {
     if (!known.includes(name)) policy.problem(member(path, name), `is unknown. Known are ${known.join(', ')}`)
   }
   const defaultVerdict = policy.oneOf(section['defaultVerdict'], member(path, 'defaultVerdict'), verdicts)
+  const models = list(section['models'], member(path, 'models'), other, readModel)
   return {
-    rules: list(section['rules'], member(path, 'rules'), policy, readRule),
+    rules: list(section['rules'], member(path, 'rules'), policy, (item, where, reader) =>
+      readRule(item, where, folder, reader),
+    ),
     roots: list(section['roots'], member(path, 'roots'), other, (item, where, reader) =>
       readRoot(item, where, folder, reader),
     ),
-    models: list(section['models'], member(path, 'models'), other, (item, where, reader) =>
-      reader.text(item ?? null, where),
-    ),
+    models: models.map(({ id }) => id),
+    sampling: { models, ...readSampling(section['sampling'], member(path, 'sampling'), policy) },
     ...(defaultVerdict !== undefined && { defaultVerdict }),
     limits: readLimits(section['limits'], member(path, 'limits'), other),
   }
@@ -60,38 +66,8 @@ function list<T>(
   return value.flatMap((item, index) => read(item, member(path, index), reader) ?? [])
 }
 
-function readRule(item: unknown, path: string, reader: Reader): PolicyRule | undefined {
-  const entry = reader.record(item ?? null, path)
-  if (entry === undefined) return undefined
-  const known = ['id', 'verdict', 'server', 'tool', 'hint', 'scope']
-  for (const name of Object.keys(entry)) {
-    if (!known.includes(name)) reader.problem(member(path, name), `is unknown. Known are ${known.join(', ')}`)
-  }
-  const verdict = reader.oneOf(entry['verdict'] ?? null, member(path, 'verdict'), verdicts)
-  const server = reader.text(entry['server'], member(path, 'server'))
-  const tool = reader.text(entry['tool'], member(path, 'tool'))
-  const hint = reader.oneOf(entry['hint'], member(path, 'hint'), ['readOnly', 'destructive'])
-  const scope = reader.oneOf(entry['scope'], member(path, 'scope'), ['conversation', 'workspace', 'always'])
-  const id = reader.text(entry['id'], member(path, 'id')) ?? path
-  if (scope !== undefined && verdict !== undefined && verdict !== 'ask') {
-    reader.problem(
-      member(path, 'scope'),
-      `says how long an answer is remembered, so it belongs to an "ask" rule`,
-    )
-  }
-  if (verdict === undefined) return undefined
-  return {
-    id,
-    verdict,
-    ...(server !== undefined && { server }),
-    ...(tool !== undefined && { tool }),
-    ...(hint !== undefined && { hint }),
-    ...(scope !== undefined && { scope }),
-  }
-}
-
 /** A root is a folder (absolute, from `~`, or from the config file's folder), a `file:` URI, or `{ uri, name }`. */
-function readRoot(item: unknown, path: string, folder: string, reader: Reader): Root | undefined {
+export function readRoot(item: unknown, path: string, folder: string, reader: Reader): Root | undefined {
   if (typeof item === 'string') {
     const text = reader.text(item, path)
     if (text === undefined) return undefined
@@ -103,6 +79,9 @@ function readRoot(item: unknown, path: string, folder: string, reader: Reader): 
     )
   }
   const entry = reader.record(item ?? null, path)
+  for (const key of Object.keys(entry ?? {})) {
+    if (key !== 'uri' && key !== 'name') reader.warning(member(path, key), 'is not used. Known are uri, name')
+  }
   const uri = reader.text(entry?.['uri'], member(path, 'uri'))
   const name = reader.text(entry?.['name'], member(path, 'name'))
   if (entry !== undefined && entry['uri'] === undefined) reader.problem(path, 'needs "uri"')

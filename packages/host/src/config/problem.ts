@@ -1,14 +1,6 @@
-/** Something in a config file that a person should put right. */
-export interface ConfigProblem {
-  /** The file, or `config` where the text came from elsewhere. */
-  file: string
-  /** Where in the file: `mcpServers.github.env.TOKEN`. */
-  path: string
-  /** An `error` leaves the entry out; a `warning` does not. */
-  severity: 'error' | 'warning'
-  /** What is wrong and what to do about it. */
-  message: string
-}
+import type { ConfigProblem } from '../types/index.ts'
+
+export type { ConfigProblem }
 
 /** A config that cannot be used at all: unreadable, not JSON, or a policy that cannot be followed in full. */
 export class ConfigError extends Error {
@@ -23,9 +15,29 @@ export class ConfigError extends Error {
   }
 }
 
+/** Steps from the top of a document to a value in it. */
+export type Path = readonly (string | number)[]
+
 /** The path of a member, quoted where its name is not a plain word. */
 export function member(path: string, name: string | number): string {
   if (typeof name === 'number') return `${path}[${name}]`
   if (!/^[\w-]+$/.test(name)) return `${path}[${JSON.stringify(name)}]`
   return path === '' ? name : `${path}.${name}`
+}
+
+/** A path as text: `mcpServers.github.env.TOKEN`. */
+export function pathText(path: Path): string {
+  return path.reduce<string>(member, '')
+}
+
+/** The steps of a path that `pathText` or `member` made. */
+export function pathOf(text: string): Path {
+  const steps = text.matchAll(/\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]|\.?([\w-]+)/g)
+  return [...steps].map(([, index, quoted, word]) =>
+    index !== undefined
+      ? Number(index)
+      : quoted !== undefined
+        ? String(JSON.parse(`"${quoted}"`))
+        : (word ?? ''),
+  )
 }

@@ -1,18 +1,19 @@
 import { isRecord, type JsonRecord } from '../json.ts'
-import { type ConfigEnvironment, expand } from './expand.ts'
 import { type ConfigProblem, member } from './problem.ts'
+import { type ConfigEnvironment, type ConfigFolders, expand, partsOf } from './variables.ts'
 
 /**
- * Takes values out of parsed JSON, expands variables, and notes what is wrong. Each method returns undefined where the
- * value is absent or not usable; `failed` tells the two apart.
+ * Takes values out of a parsed file and notes what is wrong. Each method returns undefined where the value is absent or
+ * not usable; `failed` tells the two apart.
  */
 export interface Reader {
+  /** Names the file in messages. */
+  readonly file: string
   readonly failed: boolean
   problem(path: string, message: string): void
   warning(path: string, message: string): void
   text(value: unknown, path: string): string | undefined
   texts(value: unknown, path: string): string[] | undefined
-  textRecord(value: unknown, path: string): Record<string, string> | undefined
   flag(value: unknown, path: string): boolean | undefined
   oneOf<T extends string>(value: unknown, path: string, known: readonly T[]): T | undefined
   milliseconds(value: unknown, path: string): number | undefined
@@ -21,12 +22,11 @@ export interface Reader {
 
 export function createReader(options: {
   file: string
-  env: ConfigEnvironment
   problems: ConfigProblem[]
-  /** Leaves unset variables as they stand, for entries that are not used. */
-  keepUnset?: boolean
+  /** Variables of texts are replaced at once; left out, they stay as they stand and are only looked over. */
+  now?: { env: ConfigEnvironment; folders: ConfigFolders }
 }): Reader {
-  const { file, env, problems } = options
+  const { file, now, problems } = options
   let failed = false
   const problem = (path: string, message: string): undefined => {
     failed = true
@@ -38,15 +38,19 @@ export function createReader(options: {
       return problem(path, `must be text: write "${value}" in quotes`)
     }
     if (typeof value !== 'string') return problem(path, `must be text, not ${kindOf(value)}`)
-    const expanded = expand(value, env)
-    if ('text' in expanded) return expanded.text
-    return options.keepUnset ? value : problem(path, expanded.problem)
+    if (now === undefined) {
+      const read = partsOf(value)
+      return 'problem' in read ? problem(path, read.problem) : value
+    }
+    const expanded = expand(value, now.env, now.folders)
+    return 'problem' in expanded ? problem(path, expanded.problem) : expanded.text
   }
   const record = (value: unknown, path: string): JsonRecord | undefined => {
     if (value === undefined || isRecord(value)) return value
     return problem(path, `must be an object, not ${kindOf(value)}`)
   }
   return {
+    file,
     get failed() {
       return failed
     },
@@ -60,13 +64,6 @@ export function createReader(options: {
       if (value === undefined) return undefined
       if (!Array.isArray(value)) return problem(path, `must be a list of texts, not ${kindOf(value)}`)
       return value.map((item, index) => text(item ?? null, member(path, index)) ?? '')
-    },
-    textRecord(value, path) {
-      const found = record(value, path)
-      if (found === undefined) return undefined
-      return Object.fromEntries(
-        Object.entries(found).map(([name, item]) => [name, text(item ?? null, member(path, name)) ?? '']),
-      )
     },
     flag(value, path) {
       if (value === undefined || typeof value === 'boolean') return value

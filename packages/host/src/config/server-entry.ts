@@ -1,105 +1,273 @@
+import type { Root } from '@jackfield/sdk'
 import { isRecord, type JsonRecord } from '../json.ts'
-import type { ServerConfig } from '../types/index.ts'
-import type { ConfigEnvironment } from './expand.ts'
-import { type ConfigProblem, member } from './problem.ts'
-import { createReader, kindOf, type Reader } from './reader.ts'
+import type {
+  ConfigProblem,
+  HttpServerConfig,
+  Sandbox,
+  ServerConfig,
+  ServerSettings,
+  StdioServerConfig,
+} from '../types/index.ts'
+import type { Draft } from './draft.ts'
+import { readRoot } from './jackfield-section.ts'
+import { pathText } from './problem.ts'
+import { createReader, type Reader } from './reader.ts'
+import { serverProblems } from './server-problems.ts'
+import type { ConfigEnvironment, ConfigFolders } from './variables.ts'
 
-const stdioFields = ['command', 'args', 'env', 'cwd']
-const httpFields = ['url', 'headers']
-const commonFields = ['disabled', 'type', 'description']
-const stdioTypes = ['stdio']
-const httpTypes = ['http', 'streamable-http', 'streamableHttp', 'sse']
+const stdioFields = ['command', 'args', 'env', 'envFile', 'cwd', 'sandbox']
+const httpFields = ['url', 'headers', 'auth']
+const commonFields = [
+  'disabled',
+  'type',
+  'era',
+  'lazy',
+  'connectTimeoutMs',
+  'callTimeoutMs',
+  'sleepAfterMs',
+  'roots',
+  'labels',
+  'tools',
+]
+const stdioTypes = ['stdio', 'local']
+const httpTypes = ['http', 'streamable-http', 'streamableHttp', 'streamable_http', 'sse', 'remote']
 
-/** One entry of `mcpServers`, or undefined with its problems noted. */
-export function readServer(
-  entry: unknown,
-  path: string,
-  options: { file: string; env: ConfigEnvironment; problems: ConfigProblem[] },
-): ServerConfig | undefined {
-  if (!isRecord(entry)) {
-    createReader(options).problem(path, `must be an object with "command" or "url", not ${kindOf(entry)}`)
-    return undefined
+const additionFields = [...commonFields.filter((name) => name !== 'type'), 'sandbox', 'auth']
+
+/** What is known when an entry is read. */
+export interface ServerReading {
+  file: string
+  /** What folders of roots are relative to. */
+  folder: string
+  problems: ConfigProblem[]
+  /** For folders, which are looked up when the file is read. */
+  now: { env: ConfigEnvironment; folders: ConfigFolders }
+}
+
+/** What one file adds to a server that another one names. */
+export interface ServerAddition {
+  settings: ServerSettings
+  sandbox?: boolean | Sandbox
+  auth?: NonNullable<HttpServerConfig['auth']> | false
+}
+
+/** One entry as a server, or undefined with its problems noted. */
+export function readServer(draft: Draft, options: ServerReading): ServerConfig | undefined {
+  const reader = createReader({ file: options.file, problems: options.problems })
+  for (const { path, message } of draft.warnings) reader.warning(pathText(path), message)
+  for (const { path, message } of draft.faults) reader.problem(pathText(path), message)
+  if (reader.failed) return undefined
+  const { entry } = draft
+  const type = reader.oneOf(entry['type'], draft.at('type'), [...stdioTypes, ...httpTypes])
+  const now = createReader(options)
+  const target = readTarget(draft, entry, type, reader, now)
+  const settings = readSettings(draft, entry, options.folder, reader, now)
+  return target === undefined || reader.failed || now.failed ? undefined : { ...target, ...settings }
+}
+
+/** What `jackfield.servers` adds to a server that another file names, or undefined with its problems noted. */
+export function readAddition(draft: Draft, options: ServerReading): ServerAddition | undefined {
+  const reader = createReader({ file: options.file, problems: options.problems })
+  const { entry } = draft
+  for (const name of Object.keys(entry)) {
+    if (!additionFields.includes(name))
+      reader.problem(draft.at(name), `cannot be set here. Known are ${additionFields.join(', ')}`)
   }
-  const reader = createReader({ ...options, keepUnset: entry['disabled'] === true })
-  const disabled = reader.flag(entry['disabled'], member(path, 'disabled'))
-  const type = reader.oneOf(entry['type'], member(path, 'type'), [...stdioTypes, ...httpTypes])
-  const config = readTarget(entry, path, type, reader)
-  if (config === undefined || reader.failed) return undefined
-  return disabled === undefined ? config : { ...config, disabled }
+  for (const { path, message } of [...draft.warnings, ...draft.faults])
+    reader.problem(pathText(path), message)
+  const now = createReader(options)
+  const settings = readSettings(draft, entry, options.folder, reader, now)
+  const sandbox = readSandbox(draft, entry['sandbox'], now)
+  const auth = readAuth(draft, entry['auth'], reader)
+  if (reader.failed || now.failed) return undefined
+  return { settings, ...(sandbox !== undefined && { sandbox }), ...(auth !== undefined && { auth }) }
+}
+
+/** The server with what is added to it. */
+export function withAddition(
+  config: ServerConfig,
+  { settings, sandbox, auth }: ServerAddition,
+): ServerConfig {
+  if ('url' in config) return { ...config, ...settings, ...(auth !== undefined && { auth }) }
+  return { ...config, ...settings, ...(sandbox !== undefined && { sandbox }) }
 }
 
 function readTarget(
+  draft: Draft,
   entry: JsonRecord,
-  path: string,
   type: string | undefined,
   reader: Reader,
+  now: Reader,
 ): ServerConfig | undefined {
+  const whole = pathText(draft.path)
   const hasCommand = entry['command'] !== undefined
   const hasUrl = entry['url'] !== undefined
   if (hasCommand && hasUrl) {
-    reader.problem(path, 'has both "command" and "url": keep the one that is meant')
+    reader.problem(whole, 'has both "command" and "url": keep the one that is meant')
     return undefined
   }
   if (!hasCommand && !hasUrl) {
-    reader.problem(path, 'needs "command" (a program to start) or "url" (an address)')
+    reader.problem(whole, 'needs "command" (a program to start) or "url" (an address)')
     return undefined
   }
   if (type !== undefined && (hasCommand ? httpTypes : stdioTypes).includes(type)) {
-    reader.problem(
-      member(path, 'type'),
-      `is "${type}", but the entry has "${hasCommand ? 'command' : 'url'}"`,
-    )
+    reader.problem(draft.at('type'), `is "${type}", but the entry has "${hasCommand ? 'command' : 'url'}"`)
   }
   const known = [...commonFields, ...(hasCommand ? stdioFields : httpFields)]
   for (const name of Object.keys(entry)) {
-    if (!known.includes(name)) reader.warning(member(path, name), 'is not used by Jackfield')
+    if (!known.includes(name)) reader.warning(draft.at(name), 'is not used by Jackfield')
   }
-  return hasCommand ? readCommand(entry, path, reader) : readUrl(entry, path, reader)
+  const config = hasCommand ? readCommand(draft, entry, reader, now) : readUrl(draft, entry, reader)
+  if (config === undefined) return undefined
+  for (const { field, message } of serverProblems(config)) reader.problem(draft.at(...field), message)
+  return config
 }
 
-function readCommand(entry: JsonRecord, path: string, reader: Reader): ServerConfig | undefined {
-  const command = reader.text(entry['command'], member(path, 'command'))?.trim()
-  const args = reader.texts(entry['args'], member(path, 'args'))
-  const env = reader.textRecord(entry['env'], member(path, 'env'))
-  const cwd = reader.text(entry['cwd'], member(path, 'cwd'))
-  for (const name of Object.keys(env ?? {})) {
-    if (name === '' || name.includes('=')) {
-      reader.problem(member(member(path, 'env'), name), 'is not a name a variable can have')
-    }
-  }
-  for (const [name, value] of [['command', command] as const, ['cwd', cwd] as const]) {
-    if (value === '') reader.problem(member(path, name), 'is empty')
-  }
-  const texts = [command ?? '', cwd ?? '', ...(args ?? []), ...Object.values(env ?? {})]
-  if (texts.some((text) => text.includes('\0'))) reader.problem(path, 'has a NUL character in it')
+function readCommand(
+  draft: Draft,
+  entry: JsonRecord,
+  reader: Reader,
+  now: Reader,
+): StdioServerConfig | undefined {
+  const command = reader.text(entry['command'], draft.at('command'))?.trim()
+  const args = readArgs(draft, entry['args'], reader)
+  const env = textRecord(draft, entry, 'env', reader)
+  const envFile = reader.text(entry['envFile'], draft.at('envFile'))
+  const cwd = reader.text(entry['cwd'], draft.at('cwd'))
+  const sandbox = readSandbox(draft, entry['sandbox'], now)
   if (command === undefined) return undefined
   return {
     command,
     ...(args !== undefined && { args }),
     ...(env !== undefined && { env }),
+    ...(envFile !== undefined && { envFile }),
     ...(cwd !== undefined && { cwd }),
+    ...(sandbox !== undefined && { sandbox }),
   }
 }
 
-function readUrl(entry: JsonRecord, path: string, reader: Reader): ServerConfig | undefined {
-  const url = reader.text(entry['url'], member(path, 'url'))?.trim()
-  const headers = reader.textRecord(entry['headers'], member(path, 'headers'))
-  for (const [name, value] of Object.entries(headers ?? {})) {
-    try {
-      new Headers([[name, value]])
-    } catch {
-      reader.problem(member(member(path, 'headers'), name), 'is not a header that can be sent')
-    }
-  }
+/** Item by item, since each may come from another place of the file. */
+function readArgs(draft: Draft, value: unknown, reader: Reader): string[] | undefined {
+  if (!Array.isArray(value)) return reader.texts(value, draft.at('args'))
+  return value.map((item: unknown, index) => reader.text(item ?? null, draft.at('args', index)) ?? '')
+}
+
+function readUrl(draft: Draft, entry: JsonRecord, reader: Reader): HttpServerConfig | undefined {
+  const url = reader.text(entry['url'], draft.at('url'))?.trim()
+  const headers = textRecord(draft, entry, 'headers', reader)
+  const auth = readAuth(draft, entry['auth'], reader)
   if (url === undefined) return undefined
-  const parsed = URL.parse(url)
-  if (parsed === null || (parsed.protocol !== 'http:' && parsed.protocol !== 'https:')) {
-    reader.problem(member(path, 'url'), 'must be an http or https address')
+  return { url, ...(headers !== undefined && { headers }), ...(auth !== undefined && { auth }) }
+}
+
+function textRecord(
+  draft: Draft,
+  entry: JsonRecord,
+  name: string,
+  reader: Reader,
+): Record<string, string> | undefined {
+  const found = reader.record(entry[name], draft.at(name))
+  if (found === undefined) return undefined
+  return Object.fromEntries(
+    Object.entries(found).map(([key, item]) => [key, reader.text(item ?? null, draft.at(name, key)) ?? '']),
+  )
+}
+
+function readAuth(draft: Draft, value: unknown, reader: Reader): HttpServerConfig['auth'] {
+  if (value === undefined || value === false) return value
+  const entry = reader.record(value, draft.at('auth'))
+  if (entry === undefined) return undefined
+  warnUnknown(entry, ['clientId', 'clientSecret', 'issuer', 'scopes'], draft, 'auth', reader)
+  const clientId = reader.text(entry['clientId'], draft.at('auth', 'clientId'))
+  const clientSecret = reader.text(entry['clientSecret'], draft.at('auth', 'clientSecret'))
+  const issuer = reader.text(entry['issuer'], draft.at('auth', 'issuer'))
+  const scopes = reader.texts(entry['scopes'], draft.at('auth', 'scopes'))
+  return {
+    ...(clientId !== undefined && { clientId }),
+    ...(clientSecret !== undefined && { clientSecret }),
+    ...(issuer !== undefined && { issuer }),
+    ...(scopes !== undefined && { scopes }),
+  }
+}
+
+function readSandbox(draft: Draft, value: unknown, reader: Reader): boolean | Sandbox | undefined {
+  if (value === undefined || typeof value === 'boolean') return value
+  const entry = reader.record(value, draft.at('sandbox'))
+  if (entry === undefined) return undefined
+  warnUnknown(entry, ['read', 'write', 'network'], draft, 'sandbox', reader)
+  const read = reader.texts(entry['read'], draft.at('sandbox', 'read'))
+  const write = reader.texts(entry['write'], draft.at('sandbox', 'write'))
+  const { network } = entry
+  const hosts = typeof network === 'boolean' ? network : reader.texts(network, draft.at('sandbox', 'network'))
+  return {
+    ...(read !== undefined && { read }),
+    ...(write !== undefined && { write }),
+    ...(hosts !== undefined && { network: hosts }),
+  }
+}
+
+function readSettings(
+  draft: Draft,
+  entry: JsonRecord,
+  folder: string,
+  reader: Reader,
+  now: Reader,
+): ServerSettings {
+  const disabled = reader.flag(entry['disabled'], draft.at('disabled'))
+  const era = reader.oneOf(entry['era'], draft.at('era'), ['auto', 'modern', 'legacy'])
+  const lazy = reader.flag(entry['lazy'], draft.at('lazy'))
+  const connectTimeoutMs = reader.milliseconds(entry['connectTimeoutMs'], draft.at('connectTimeoutMs'))
+  const callTimeoutMs = reader.milliseconds(entry['callTimeoutMs'], draft.at('callTimeoutMs'))
+  const sleepAfterMs = reader.milliseconds(entry['sleepAfterMs'], draft.at('sleepAfterMs'))
+  const roots = readRoots(draft, entry['roots'], folder, now)
+  const labels = reader.texts(entry['labels'], draft.at('labels'))
+  const tools = readTools(draft, entry['tools'], reader)
+  return {
+    ...(disabled !== undefined && { disabled }),
+    ...(era !== undefined && { era }),
+    ...(lazy !== undefined && { lazy }),
+    ...(connectTimeoutMs !== undefined && { connectTimeoutMs }),
+    ...(callTimeoutMs !== undefined && { callTimeoutMs }),
+    ...(sleepAfterMs !== undefined && { sleepAfterMs }),
+    ...(roots !== undefined && { roots }),
+    ...(labels !== undefined && { labels }),
+    ...(tools !== undefined && { tools }),
+  }
+}
+
+function readRoots(draft: Draft, value: unknown, folder: string, reader: Reader): false | Root[] | undefined {
+  if (value === undefined || value === false) return value
+  if (!Array.isArray(value)) {
+    reader.problem(draft.at('roots'), 'must be a list of folders, or false for none')
     return undefined
   }
-  if (parsed.username !== '' || parsed.password !== '') {
-    reader.problem(member(path, 'url'), 'must not hold a name or password: use "headers"')
-    return undefined
+  return value.flatMap(
+    (item: unknown, index) => readRoot(item, draft.at('roots', index), folder, reader) ?? [],
+  )
+}
+
+function readTools(draft: Draft, value: unknown, reader: Reader): ServerSettings['tools'] {
+  const entry = reader.record(value, draft.at('tools'))
+  if (!isRecord(entry)) return undefined
+  warnUnknown(entry, ['only', 'without', 'always'], draft, 'tools', reader)
+  const only = reader.texts(entry['only'], draft.at('tools', 'only'))
+  const without = reader.texts(entry['without'], draft.at('tools', 'without'))
+  const always = reader.texts(entry['always'], draft.at('tools', 'always'))
+  return {
+    ...(only !== undefined && { only }),
+    ...(without !== undefined && { without }),
+    ...(always !== undefined && { always }),
   }
-  return { url, ...(headers !== undefined && { headers }) }
+}
+
+function warnUnknown(
+  entry: JsonRecord,
+  known: readonly string[],
+  draft: Draft,
+  name: string,
+  reader: Reader,
+): void {
+  for (const key of Object.keys(entry)) {
+    if (!known.includes(key)) reader.warning(draft.at(name, key), 'is not used by Jackfield')
+  }
 }

@@ -1,25 +1,44 @@
-import { McpError, type SubscriptionFilter } from '@jackfield/sdk'
-import { type Client, type ConnectOptions, connect, http } from '@jackfield/sdk/client'
-import { stdio } from '@jackfield/sdk/client/stdio'
+import { McpError, type ProtocolVersion } from '@jackfield/sdk'
+import type { AnswerOptions, Client, ConnectOptions } from '@jackfield/sdk/client'
+import { type Login, SignInNeeded } from '../login/index.ts'
 import { serverIdentity } from '../policy/index.ts'
+import type { EraTable, ManifestTable } from '../store/index.ts'
 import { failureFrom, reasonOf } from '../text.ts'
-import type { ConnectionState, Failure, ServerConfig } from '../types/index.ts'
+import type { ConnectionState, HttpServerConfig, ServerConfig } from '../types/index.ts'
 import { Breaker, backoff } from './backoff.ts'
-import {
-  everyKind,
-  type ListKind,
-  type ListProblem,
-  noLists,
-  refreshLists,
-  type ServerLists,
-} from './lists.ts'
+import { dial } from './dial.ts'
+import { ListKeeper } from './keeper.ts'
+import { everyKind, type ListKind, noLists, type ServerLists } from './lists.ts'
+import { KeptLists } from './manifest.ts'
+import { pause } from './pause.ts'
+import { Pulse } from './pulse.ts'
+import { Quiet } from './quiet.ts'
+import { Sleep } from './sleep.ts'
+import { describe, fixFor, isComing, isFinal, isUp, keepsLists, type Standing } from './states.ts'
+import { Traffic } from './traffic.ts'
 
 export interface ConnectionOptions {
   name: string
   config: ServerConfig
-  /** What the client answers and says about itself. */
+  /** What is started in truth, once the person agreed and its variables are replaced. */
+  prepare: (config: ServerConfig, signal: AbortSignal) => Promise<ServerConfig>
+  /** Whether the person has yet to agree. */
+  needsApproval: () => Promise<boolean>
+  /** A state without secrets, for everybody to see. */
+  shown: (state: ConnectionState) => ConnectionState
+  /** What the client says about itself, and hears. */
   client: ConnectOptions
+  /** Revisions to speak; default all. */
+  revisions?: readonly ProtocolVersion[] | undefined
+  /** What can be answered at the moment; asked for with every new connection. */
+  answers: () => AnswerOptions
+  /** How to sign in there; undefined where that is not wanted. */
+  login: (config: HttpServerConfig) => Login | undefined
+  eras: EraTable
+  manifests: ManifestTable
   connectTimeoutMs: number
+  /** Milliseconds of silence after which a server over the network is asked whether it is there; 0 for never. */
+  idlePingMs: number
   /** Lists to fetch; default all. */
   lists?: readonly ListKind[] | undefined
   /** Whether lists are kept up to date; default true. */
@@ -28,22 +47,23 @@ export interface ConnectionOptions {
   onState: (state: ConnectionState) => void
   /** The lists have new contents. */
   onLists: () => void
+  /** It wants the person signed in, at a page that was not opened. */
+  onSignIn: (needed: SignInNeeded) => void
   onResourceUpdated: (uri: string) => void
   onStderr: (text: string) => void
   onWarning: (message: string) => void
 }
 
-const debounceMs = 100
-const probeTimeoutMs = 5_000
 const pingTimeoutMs = 5_000
-const watchWaitMs = 1_000
-const leastListMs = 1_000
-const lastingMs = 60_000
 const coolDownMs = 60_000
+const sleepAfterMs = 600_000
+const longestTimerMs = 2 ** 31 - 1
+/** The share of the time to ready that a server has for introducing itself; the rest is for its lists. */
+const meetingShare = 0.8
 
 /**
- * One client of one server, kept alive: a server that goes away is brought back with growing pauses, until it failed
- * too often. Lists outlive a short absence, so that names do not come and go with every hiccup.
+ * One client of one server, kept alive: a server that goes away is brought back with growing pauses, a program only
+ * until it failed too often. Lists outlive an absence, so that names do not come and go with every hiccup.
  */
 export class ServerConnection {
   readonly name: string
@@ -53,32 +73,48 @@ export class ServerConnection {
   readonly #over = new AbortController()
   readonly #breaker = new Breaker()
   readonly #waiting = new Set<() => void>()
-  readonly #problems = new Map<ListKind, ListProblem>()
-  readonly #kinds: readonly ListKind[]
-  readonly #stale = new Set<ListKind>()
+  readonly #keeper: ListKeeper
+  readonly #kept: KeptLists | undefined
+  readonly #sleep: Sleep
+  readonly #closing = new Set<Promise<void>>()
   #state: ConnectionState
-  #lists: ServerLists = noLists
   #client: Client | undefined
+  #traffic: Traffic
+  #login: Login | undefined
   #attempt: Promise<void> | undefined
   /** Ends the pause before the next attempt. */
   #hurry = new AbortController()
-  #lostBecause = ''
-  #refreshing: Promise<void> = Promise.resolve()
-  #refreshTimer: NodeJS.Timeout | undefined
-  #refreshDue = Number.POSITIVE_INFINITY
-  #listFailures = 0
-  #watchFailures = 0
+  #lostBecause: unknown
   #coolDown: NodeJS.Timeout | undefined
+  #bedtime: NodeJS.Timeout | undefined
+  #pulse: Pulse | undefined
   #checking: Promise<void> | undefined
-  readonly #closing = new Set<Promise<void>>()
 
   constructor(options: ConnectionOptions) {
-    this.name = options.name
-    this.config = options.config
-    this.identity = serverIdentity(options.config)
+    const { name, config, lists: kinds = everyKind, follow = true, onWarning } = options
+    this.name = name
+    this.config = config
+    this.identity = serverIdentity(config)
     this.#options = options
-    this.#kinds = options.lists ?? everyKind
-    this.#state = options.config.disabled ? { state: 'disabled' } : { state: 'connecting' }
+    this.#keeper = new ListKeeper({
+      kinds,
+      follow,
+      timeoutMs: options.connectTimeoutMs,
+      signal: this.#over.signal,
+      onFetched: (client) => this.#fetched(client),
+      suspect: (client) => this.suspect(client),
+      onWarning,
+    })
+    if (config.lazy === true) this.#kept = new KeptLists(options.manifests, this.identity, name, config)
+    const now = (): number => performance.now()
+    this.#sleep = new Sleep(config.sleepAfterMs ?? sleepAfterMs, now)
+    this.#traffic = new Traffic(now)
+    this.#state = {
+      ...(config.disabled
+        ? { state: 'disabled', reason: 'switched off in its configuration' }
+        : { state: 'connecting', reason: 'not started yet' }),
+      sinceMs: Date.now(),
+    }
   }
 
   get state(): ConnectionState {
@@ -87,8 +123,7 @@ export class ServerConnection {
 
   /** What the server offers; empty once it is given up. */
   get lists(): ServerLists {
-    const { state } = this.#state
-    return state === 'ready' || state === 'degraded' || state === 'reconnecting' ? this.#lists : noLists
+    return keepsLists(this.#state) ? this.#keeper.lists : noLists
   }
 
   /** The client while the connection stands. */
@@ -96,42 +131,86 @@ export class ServerConnection {
     return this.#client
   }
 
-  /** Connects for the first time, or again after it failed. Resolves when the server is ready or failed. */
+  /**
+   * Connects for the first time, or again after it failed. Resolves when the server is ready or cannot be; a lazy one
+   * whose lists are known is left asleep.
+   */
   async start(): Promise<void> {
     if (this.#state.state === 'disabled' || this.#over.signal.aborted) return
     clearTimeout(this.#coolDown)
     this.#breaker.reset()
-    if (this.#client === undefined) await this.#run(() => this.#once({ state: 'connecting' }))
+    if (this.#client !== undefined || this.#state.state === 'asleep') return
+    const kept = this.#kept?.load()
+    if (kept === undefined || this.#attempt !== undefined) return this.#begin('the host starts it')
+    this.#keeper.lists = kept.lists
+    this.#become({ state: 'asleep', reason: 'it starts when it is needed', listedMs: kept.atMs })
+    this.#options.onLists()
   }
 
-  /** Connects anew at once, whatever the state. Resolves when the server is ready or failed. */
+  /** Connects anew at once, whatever the state. Resolves when the server is ready or cannot be. */
   async reconnect(): Promise<void> {
-    if (this.#state.state === 'disabled') throw new McpError('INVALID', `${this.name} is disabled`)
-    if (this.#over.signal.aborted) return
-    clearTimeout(this.#coolDown)
-    this.#breaker.reset()
-    this.#hurry.abort()
-    this.#hurry = new AbortController()
-    if (this.#attempt !== undefined) return this.#attempt
-    const client = this.#client
-    if (client !== undefined) this.#drop(client)
-    await this.#run(() =>
-      this.#once({ state: 'reconnecting', attempt: 1, reason: 'it was asked for', inMs: 0 }),
-    )
+    await this.#anew({ state: 'reconnecting', attempt: 1, reason: 'it was asked for', inMs: 0 })
   }
 
-  /** The client, after waiting out a reconnection. Throws an McpError where there will be none. */
-  async ready(signal: AbortSignal): Promise<Client> {
+  /** Lets the person sign in, who agreed to that. Resolves when the server is ready. */
+  async signIn(): Promise<void> {
+    if (!('url' in this.config))
+      throw new McpError('INVALID', `${this.name} is a program; nobody signs in there`)
+    await this.#anew(
+      {
+        state: 'needs-sign-in',
+        reason: 'waiting for you to sign in',
+        fix: 'Go on in the browser.',
+      },
+      'openly',
+    )
+    if (!isUp(this.#state)) {
+      throw new McpError('UNAUTHORIZED', `Nobody is signed in at ${this.name}: ${describe(this.#state)}`)
+    }
+  }
+
+  /** Forgets who is signed in, and what they were shown. */
+  async signOut(): Promise<void> {
+    if (!('url' in this.config))
+      throw new McpError('INVALID', `${this.name} is a program; nobody signs in there`)
+    const config = await this.#options.prepare(this.config, this.#over.signal)
+    const login = 'url' in config ? this.#options.login(config) : undefined
+    if (login === undefined) {
+      throw new McpError(
+        'INVALID',
+        `${this.name} is given its credentials by its configuration. Take them out there`,
+      )
+    }
+    await login.forget()
+    this.#options.manifests.forget(this.identity)
+    const client = this.#client
+    if (client === undefined) return
+    this.#drop(client)
+    this.#keeper.lists = noLists
+    this.#become({ state: 'needs-sign-in', reason: 'you signed out', fix: this.#howToSignIn() })
+    this.#options.onLists()
+  }
+
+  /** The client, after starting the server or waiting out a reconnection. Throws an McpError where there will be none. */
+  async ready(signal: AbortSignal, conversation?: string): Promise<Client> {
     const giveUp = AbortSignal.any([signal, AbortSignal.timeout(this.#options.connectTimeoutMs)])
+    this.#sleep.use(conversation)
+    if (this.#state.state === 'asleep') this.#begin('it is needed')
     while (this.#client === undefined || !isUp(this.#state)) {
       signal.throwIfAborted()
-      const { state } = this.#state
-      if (giveUp.aborted || (state !== 'connecting' && state !== 'reconnecting')) {
-        throw new McpError('CONNECTION_CLOSED', `${this.name} is not connected: ${describe(this.#state)}`)
+      if (giveUp.aborted || !isComing(this.#state)) {
+        const code = this.#state.state === 'needs-sign-in' ? 'UNAUTHORIZED' : 'CONNECTION_CLOSED'
+        throw new McpError(code, `${this.name} is not connected: ${describe(this.#state)}`)
       }
       await this.#change(giveUp)
     }
     return this.#client
+  }
+
+  /** A conversation is over, so it no longer counts on this server. */
+  leave(conversation: string): void {
+    this.#sleep.leave(conversation)
+    this.#lieDown()
   }
 
   /**
@@ -140,14 +219,12 @@ export class ServerConnection {
    */
   async suspect(client: Client): Promise<void> {
     if (!('url' in this.config)) return
-    this.#checking ??= client
-      .ping({ timeoutMs: pingTimeoutMs })
-      .then(
-        () => {},
-        (error: unknown) => {
-          if (error instanceof McpError) this.#lost(client, error)
-        },
-      )
+    const { idlePingMs } = this.#options
+    const timeoutMs = Math.min(pingTimeoutMs, idlePingMs === 0 ? pingTimeoutMs : idlePingMs)
+    this.#checking ??= this.#quietly(() => client.ping({ timeoutMs }))
+      .catch((error: unknown) => {
+        if (error instanceof McpError) this.#lost(client, error)
+      })
       .finally(() => {
         this.#checking = undefined
       })
@@ -156,11 +233,37 @@ export class ServerConnection {
 
   async close(): Promise<void> {
     this.#over.abort(new McpError('CONNECTION_CLOSED', 'The host was closed'))
-    if (this.#state.state !== 'disabled') this.#state = { state: 'failed', reason: 'the host was closed' }
-    this.#forgetRefresh()
+    if (this.#state.state !== 'disabled') {
+      const reason = 'the host was closed'
+      this.#state = { state: 'failed', reason, fix: 'Start it again.', sinceMs: Date.now() }
+    }
     clearTimeout(this.#coolDown)
-    if (this.#client !== undefined) this.#end(this.#client)
+    const client = this.#client
+    this.#keeper.leave()
+    this.#pulse?.end()
+    clearTimeout(this.#bedtime)
+    if (client !== undefined) this.#end(client)
     await Promise.all([this.#attempt, ...this.#closing])
+  }
+
+  #begin(reason: string): Promise<void> {
+    return this.#run(() => this.#once({ state: 'connecting', reason }))
+  }
+
+  async #anew(state: Standing, mode: 'quietly' | 'openly' = 'quietly'): Promise<void> {
+    if (this.#state.state === 'disabled') throw new McpError('INVALID', `${this.name} is disabled`)
+    if (this.#over.signal.aborted) return
+    clearTimeout(this.#coolDown)
+    this.#breaker.reset()
+    this.#hurry.abort()
+    this.#hurry = new AbortController()
+    if (this.#attempt !== undefined) {
+      await this.#attempt
+      if (mode === 'quietly') return
+    }
+    const client = this.#client
+    if (client !== undefined) this.#drop(client)
+    await this.#run(() => this.#once(state, mode))
   }
 
   /** One attempt at a time; a connection that is lost while it is being made is made again. */
@@ -180,173 +283,198 @@ export class ServerConnection {
     this.#closing.add(closing)
   }
 
-  async #once(state: ConnectionState): Promise<void> {
+  async #once(state: Standing, mode: 'quietly' | 'openly' = 'quietly'): Promise<void> {
     this.#become(state)
     try {
-      await this.#connect()
+      await this.#connect(mode)
     } catch (error) {
-      this.#fail(reasonOf(error), failureFrom(error))
+      await this.#fail(error)
     }
   }
 
-  async #connect(): Promise<void> {
-    const {
-      client: options,
-      config,
-      connectTimeoutMs,
-      onResourceUpdated,
-      onStderr,
-      onWarning,
-    } = this.#options
+  async #connect(mode: 'quietly' | 'openly'): Promise<void> {
+    const { connectTimeoutMs, eras, revisions, prepare, login, onStderr, onWarning } = this.#options
+    const before = this.#state
+    if (await this.#options.needsApproval()) {
+      this.#become({
+        state: 'needs-approval',
+        reason: 'you have not agreed yet to start it',
+        fix: `Answer the question, or: jackfield config allow ${this.name}`,
+      })
+    }
+    const config = await prepare(this.config, this.#over.signal)
+    this.#over.signal.throwIfAborted()
+    if (this.#state !== before) this.#become({ state: 'connecting', reason: 'you agreed to start it' })
     const since = performance.now()
-    const target =
-      'url' in config ? http(config.url, { headers: config.headers ?? {} }) : stdio({ ...config, onStderr })
-    const client = await connect(target, {
-      ...options,
-      connectTimeoutMs,
-      // Leaves time to start a server again that says nothing to the first question.
-      probeTimeoutMs: Math.min(probeTimeoutMs, Math.ceil(connectTimeoutMs / 2)),
-      signal: this.#over.signal,
-      onWarning,
-      onChange: (change) => {
-        if (change.type === 'resource') onResourceUpdated(change.uri)
-        else if (this.#options.follow !== false) this.#refreshSoon(change.type)
-      },
-    })
+    this.#login = 'url' in config ? login(config) : undefined
+    const said = new Quiet(onStderr, onWarning)
+    const traffic = new Traffic(() => performance.now())
+    const client = await this.#within(mode, () =>
+      dial({
+        config,
+        identity: this.identity,
+        eras,
+        revisions,
+        auth: this.#login?.auth,
+        withinMs: Math.ceil(connectTimeoutMs * meetingShare),
+        connect: this.#connectOptions(traffic),
+        onStderr: (text) => said.push(text),
+      }),
+    )
     if (this.#over.signal.aborted) return this.#end(client)
     this.#client = client
-    client.closed.then((reason) => this.#lost(client, reason))
-    if (this.#options.follow !== false) {
-      await Promise.race([this.#watch(client), pause(watchWaitMs, this.#over.signal)])
+    this.#traffic = traffic
+    client.closed.then((reason) => {
+      said.end()
+      this.#lost(client, reason)
+    })
+    await this.#keeper.begin(client, connectTimeoutMs - (performance.now() - since))
+    if (this.#client !== client) throw this.#lostBecause
+    this.#watchOver(client)
+  }
+
+  #connectOptions(traffic: Traffic): ConnectOptions {
+    const { client, answers, onWarning, onResourceUpdated } = this.#options
+    return {
+      ...client,
+      ...answers(),
+      signal: this.#over.signal,
+      onWarning,
+      onMessage: (direction, message) => {
+        traffic.see(direction, message)
+        client.onMessage?.(direction, message)
+      },
+      onChange: (change) => {
+        if (change.type === 'resource') onResourceUpdated(change.uri)
+        else this.#keeper.changed(change.type)
+      },
     }
-    const leftMs = Math.ceil(connectTimeoutMs - (performance.now() - since))
-    await this.#refresh(client, this.#kinds, Math.max(leastListMs, leftMs))
-    if (this.#client !== client) throw new McpError('CONNECTION_CLOSED', this.#lostBecause)
   }
 
-  /** Asks to be told of changes; a server that cannot be watched is only less up to date. */
-  async #watch(client: Client): Promise<void> {
-    const filter = listChanges(client, this.#kinds)
-    if (Object.keys(filter).length === 0) return
-    try {
-      const watch = await client.watch(filter)
-      const since = performance.now()
-      watch.closed.then(() => {
-        if (performance.now() - since > lastingMs) this.#watchFailures = 0
-        this.#watchAgain(client)
-      })
-    } catch (error) {
-      this.#options.onWarning(`Changes cannot be watched: ${reasonOf(error)}`)
+  /** Looks after a connection that stands: whether it still does, and whether it is still needed. */
+  #watchOver(client: Client): void {
+    this.#sleep.use(undefined)
+    this.#lieDown()
+    const { idlePingMs } = this.#options
+    this.#pulse?.end()
+    this.#pulse = undefined
+    if (!('url' in this.config) || idlePingMs === 0) return
+    this.#pulse = new Pulse({
+      everyMs: idlePingMs,
+      quietMs: () => (this.#client === client ? performance.now() - this.#traffic.lastMs : undefined),
+      onSilence: () => this.suspect(client),
+      onJump: () => {
+        this.#hurry.abort()
+        this.#hurry = new AbortController()
+        if (this.#client !== undefined) {
+          this.suspect(this.#client)
+          this.#keeper.refreshAll()
+        }
+      },
+    })
+  }
+
+  /** A lazy server that nobody needs any more is ended. */
+  #lieDown(): void {
+    clearTimeout(this.#bedtime)
+    const client = this.#client
+    if (this.#kept === undefined || client === undefined || this.#over.signal.aborted) return
+    const dueMs = isUp(this.#state) ? this.#sleep.dueMs(this.#traffic) : coolDownMs
+    if (dueMs > 0) {
+      this.#bedtime = setTimeout(() => this.#lieDown(), Math.min(dueMs, longestTimerMs)).unref()
+      return
     }
+    this.#drop(client)
+    this.#become({ state: 'asleep', reason: 'nobody needs it now', listedMs: Date.now() })
   }
 
-  async #watchAgain(client: Client): Promise<void> {
-    if (this.#isGone(client)) return
-    await this.suspect(client)
-    this.#watchFailures++
-    await pause(backoff(this.#watchFailures + 3), this.#over.signal)
-    if (this.#isGone(client)) return
-    this.#watch(client)
-    for (const kind of this.#kinds) this.#refreshSoon(kind)
-  }
-
-  #isGone(client: Client): boolean {
-    return client !== this.#client || this.#over.signal.aborted
-  }
-
-  /** Fetches a list again before long; a refresh that is due sooner takes it along. */
-  #refreshSoon(kind: ListKind, afterMs = debounceMs): void {
-    if (!this.#kinds.includes(kind)) return
-    this.#stale.add(kind)
-    const due = performance.now() + afterMs
-    if (this.#over.signal.aborted || this.#refreshDue <= due) return
-    this.#forgetRefresh()
-    this.#refreshDue = due
-    this.#refreshTimer = setTimeout(() => {
-      this.#refreshDue = Number.POSITIVE_INFINITY
-      const client = this.#client
-      if (client === undefined) return
-      this.#refreshing = this.#refreshing.then(() =>
-        this.#refresh(client, [...this.#stale], this.#options.connectTimeoutMs),
-      )
-    }, afterMs)
-  }
-
-  #forgetRefresh(): void {
-    clearTimeout(this.#refreshTimer)
-    this.#refreshDue = Number.POSITIVE_INFINITY
-  }
-
-  async #refresh(client: Client, kinds: readonly ListKind[], withinMs: number): Promise<void> {
-    for (const kind of kinds) this.#stale.delete(kind)
-    const { lists, problems } = await refreshLists(client, this.#lists, kinds, withinMs)
-    if (this.#isGone(client)) return
-    this.#lists = lists
-    for (const kind of kinds) this.#problems.delete(kind)
-    for (const [kind, problem] of problems) this.#problems.set(kind, problem)
-    if (this.#problems.size > 0) {
-      const problems = [...this.#problems.values()]
-      const reason = problems.map((problem) => problem.reason).join('; ')
-      const error = problems.find((problem) => problem.error !== undefined)?.error
-      const told = this.#state.state === 'degraded' && this.#state.reason === reason
-      if (!told) this.#become({ state: 'degraded', reason, ...(error !== undefined && { error }) })
-      this.#listFailures++
-      for (const kind of this.#problems.keys()) this.#refreshSoon(kind, backoff(this.#listFailures + 3))
-    } else if (this.#state.state !== 'ready') {
-      this.#listFailures = 0
+  #fetched(client: Client): void {
+    const { problem } = this.#keeper
+    if (problem !== undefined) {
+      const told = this.#state.state === 'degraded' && this.#state.reason === problem.reason
+      if (!told) this.#become({ state: 'degraded', ...problem })
+    } else {
       const { era, revision } = client.server
-      this.#become({ state: 'ready', era, revision, sinceMs: Date.now() })
+      if (this.#state.state !== 'ready') this.#become({ state: 'ready', era, revision })
+      this.#kept?.save(this.#keeper.lists)
     }
     this.#options.onLists()
   }
 
   #lost(client: Client, reason: unknown): void {
     if (client !== this.#client) return
-    this.#lostBecause = reason === undefined ? 'the connection ended' : reasonOf(reason)
+    this.#lostBecause = reason ?? new McpError('CONNECTION_CLOSED', 'the connection ended')
     this.#drop(client)
     if (!this.#over.signal.aborted) this.#run(() => this.#reconnect())
   }
 
   #drop(client: Client): void {
     this.#client = undefined
-    this.#problems.clear()
-    this.#forgetRefresh()
+    this.#keeper.leave()
     this.#end(client)
   }
 
   async #reconnect(): Promise<void> {
-    let reason = this.#lostBecause
-    let last: Failure | undefined
+    let last = this.#lostBecause
     for (let attempt = 1; !this.#over.signal.aborted; attempt++) {
-      if (this.#breaker.fail()) return this.#fail(`failed too often within a minute, last: ${reason}`, last)
+      if (isFinal(last)) return this.#fail(last)
+      const tooOften = this.#breaker.fail()
+      if (tooOften && !('url' in this.config)) {
+        return this.#fail(last, `failed too often within a minute, last: ${reasonOf(last)}`)
+      }
       const inMs = backoff(attempt)
-      this.#become({ state: 'reconnecting', attempt, reason, inMs })
+      this.#become({ state: 'reconnecting', attempt, reason: reasonOf(last), inMs })
       await pause(inMs, AbortSignal.any([this.#over.signal, this.#hurry.signal]))
       if (this.#over.signal.aborted) return
       try {
-        return await this.#connect()
+        return await this.#connect('quietly')
       } catch (error) {
-        reason = reasonOf(error)
-        last = failureFrom(error)
+        last = error
       }
     }
   }
 
   /** Gives up. What is reached over the network often heals by itself, so that is tried again now and then. */
-  #fail(reason: string, error?: Failure): void {
-    this.#lists = noLists
-    this.#become({ state: 'failed', reason, ...(error !== undefined && { error }) })
+  async #fail(error: unknown, reason = reasonOf(error)): Promise<void> {
+    const failure = failureFrom(error)
+    const why = { reason, ...(failure !== undefined && { error: failure }) }
+    this.#keeper.lists = noLists
+    this.#pulse?.end()
+    if (failure?.code === 'INVALID' && (await this.#options.needsApproval())) {
+      this.#become({
+        state: 'needs-approval',
+        ...why,
+        fix: `Agree to it with: jackfield config allow ${this.name}`,
+      })
+    } else if (failure?.code === 'UNAUTHORIZED' && this.#login !== undefined) {
+      this.#become({ state: 'needs-sign-in', ...why, fix: this.#howToSignIn() })
+    } else {
+      this.#become({ state: 'failed', ...why, fix: fixFor(this.name, this.config, failure) })
+    }
     this.#options.onLists()
-    if (!('url' in this.config)) return
-    this.#coolDown = setTimeout(() => this.start(), coolDownMs)
-    this.#coolDown.unref()
+    if (error instanceof SignInNeeded) this.#options.onSignIn(error)
+    // What is refused or missing does not come by itself; a sign-in may, in another program.
+    if (!('url' in this.config) || failure?.code === 'INVALID' || this.#over.signal.aborted) return
+    this.#coolDown = setTimeout(() => this.start(), coolDownMs).unref()
   }
 
-  #become(state: ConnectionState): void {
+  #howToSignIn(): string {
+    return `Sign in with: jackfield login ${this.name}`
+  }
+
+  #quietly<T>(work: () => Promise<T>): Promise<T> {
+    return this.#within('quietly', work)
+  }
+
+  #within<T>(mode: 'quietly' | 'openly', work: () => Promise<T>): Promise<T> {
+    return this.#login === undefined ? work() : this.#login.during(mode, work)
+  }
+
+  #become(state: Standing): void {
     if (this.#over.signal.aborted) return
-    this.#state = state
+    this.#state = this.#options.shown({ ...state, sinceMs: Date.now() })
     for (const wake of this.#waiting) wake()
-    this.#options.onState(state)
+    this.#options.onState(this.#state)
   }
 
   #change(signal: AbortSignal): Promise<void> {
@@ -360,35 +488,4 @@ export class ServerConnection {
       signal.addEventListener('abort', wake, { once: true })
     })
   }
-}
-
-/** The list changes that the server can tell of, among these kinds. */
-export function listChanges(client: Client, kinds: readonly ListKind[] = everyKind): SubscriptionFilter {
-  const { tools, prompts, resources } = client.server.capabilities
-  return {
-    ...(tools?.listChanged && kinds.includes('tools') && { toolsListChanged: true }),
-    ...(prompts?.listChanged && kinds.includes('prompts') && { promptsListChanged: true }),
-    ...(resources?.listChanged && kinds.includes('resources') && { resourcesListChanged: true }),
-  }
-}
-
-export function isUp(state: ConnectionState): boolean {
-  return state.state === 'ready' || state.state === 'degraded'
-}
-
-export function describe(state: ConnectionState): string {
-  return 'reason' in state ? `${state.state} (${state.reason})` : state.state
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, ms)
-    if (signal.aborted) end()
-    else signal.addEventListener('abort', end, { once: true })
-  })
 }

@@ -1,2 +1,4 @@
-export { listChanges, ServerConnection } from './connection.ts'
-export type { ServerLists } from './lists.ts'
+export { ServerConnection } from './connection.ts'
+export { listChanges } from './keeper.ts'
+export { noLists, type ServerLists } from './lists.ts'
+export { describe } from './states.ts'

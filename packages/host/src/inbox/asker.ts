@@ -31,7 +31,12 @@ export interface Asker {
   ask<Q extends HostQuestion>(question: Q, options: AskOptions): Promise<Answered<Q>>
 }
 
-/** No face can show the question. */
+/** No face can show the question. Its message begins with `no-surface`. */
 export class Nobody extends Error {
   override readonly name: string = 'Nobody'
+
+  /** `names`: the faces that are there all the same. */
+  constructor(names: string) {
+    super(`no-surface: nobody can be asked here (${names})`)
+  }
 }

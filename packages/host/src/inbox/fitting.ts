@@ -1,3 +1,4 @@
+import { checkElicitContent, fillDefaults } from '@jackfield/sdk'
 import { isRecord } from '../json.ts'
 import type { HostQuestion, QuestionKind } from '../types/index.ts'
 import type { AnswerTo } from './asker.ts'
@@ -17,7 +18,19 @@ const words: Readonly<Record<QuestionKind, { member: string; values: readonly st
 
 /** Whether this is an answer to the question; anything else is not the person's will. */
 export function fitsQuestion<Q extends HostQuestion>(question: Q, answer: unknown): answer is AnswerTo<Q> {
+  return misfit(question, answer) === undefined
+}
+
+/** Why this is no answer to the question; undefined where it is one. */
+export function misfit(question: HostQuestion, answer: unknown): string | undefined {
   const { member, values } = words[question.kind]
   const word = isRecord(answer) ? answer[member] : undefined
-  return typeof word === 'string' && values.includes(word)
+  if (typeof word !== 'string' || !values.includes(word)) {
+    return `an answer to this question (${question.kind}) has "${member}": ${values.join(', ')}`
+  }
+  if (question.kind !== 'elicitation' || question.params.mode === 'url' || word !== 'accept') return undefined
+  const { requestedSchema } = question.params
+  const content = isRecord(answer) ? (answer['content'] ?? {}) : {}
+  if (!isRecord(content)) return '"content" must be an object'
+  return checkElicitContent(requestedSchema, { ...fillDefaults(requestedSchema, {}), ...content })
 }

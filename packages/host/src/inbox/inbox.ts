@@ -1,123 +1,336 @@
 import { McpError } from '@jackfield/sdk'
-import type { HostAnswers, HostQuestion, Inbox, InboxItem, QuestionKind, Surface } from '../types/index.ts'
+import { canonical } from '../json.ts'
+import type { InboxRow, Owners, ParkedCall, Store } from '../store/index.ts'
+import { reasonOf } from '../text.ts'
+import type {
+  BrokeredCall,
+  HostAnswers,
+  HostQuestion,
+  Inbox,
+  InboxItem,
+  QuestionKind,
+  Surface,
+} from '../types/index.ts'
 import { type Answered, type Asker, type AskOptions, Nobody } from './asker.ts'
-import { fitsQuestion } from './fitting.ts'
-import { canShow, showOn } from './show.ts'
+import { fitsQuestion, misfit } from './fitting.ts'
+import { type Attachment, Waiting } from './waiting.ts'
 
-/** A question that waits, and what ends the waiting. */
-interface Waiting {
-  item: InboxItem
-  settle(answer: unknown, by: string): void
-  /** Shows it on one more face. */
-  show(surface: Surface): void
+/** Milliseconds between two looks whether another program answered, while a question is open here. */
+const lookMs = 50
+/** Questions that may be open in one program. */
+const maxOpen = 256
+/** Characters of one question as JSON. */
+const maxQuestion = 8_388_608
+/** Results of calls that were taken up, kept for whoever asks. */
+const keptResults = 64
+
+export interface InboxDeps {
+  store: Pick<Store, 'inbox' | 'parked' | 'owners'>
+  /** Hears of every change of an item. */
+  told(item: InboxItem): void
+  /** A face came or went. */
+  facesChanged(): void
+  /** Goes on with calls whose program ended. */
+  takeUp: {
+    /** Why this host cannot. */
+    refusal(call: ParkedCall): string | undefined
+    run(call: ParkedCall): Promise<BrokeredCall>
+  }
 }
 
-/** Puts questions to every face that can show them; the first answer counts. */
-export class LiveInbox implements Inbox, Asker {
-  readonly #waiting = new Map<string, Waiting>()
-  readonly #items = new Map<string, InboxItem>()
-  readonly #surfaces = new Set<Surface>()
-  readonly #told: (item: InboxItem) => void
+interface Open extends Waiting {
+  /** The row is no longer open. */
+  settled(row: InboxRow): void
+}
 
-  /** `told` hears of every change of an item. */
-  constructor(told: (item: InboxItem) => void) {
-    this.#told = told
+/**
+ * Puts questions to every face that can show them and keeps them in the store, where any program can answer them; the
+ * first answer counts.
+ */
+export class LiveInbox implements Inbox, Asker {
+  readonly #deps: InboxDeps
+  readonly #owners: Owners
+  readonly #open = new Map<string, Open>()
+  readonly #attached = new Set<Attachment>()
+  /** Questions of parked calls that this program put, or took the answer of. */
+  readonly #own = new Set<string>()
+  readonly #results = new Map<number, Promise<BrokeredCall>>()
+  #seen = 0
+  #looking: NodeJS.Timeout | undefined
+  #closed = false
+
+  constructor(deps: InboxDeps) {
+    this.#deps = deps
+    this.#owners = deps.store.owners
   }
 
   get names(): string {
-    return [...this.#surfaces].map(({ name }) => name).join(', ') || 'nobody'
+    return [...this.#attached].map(({ surface }) => surface.name).join(', ') || 'nobody'
   }
 
   get urls(): boolean {
-    return [...this.#surfaces].some(
-      ({ show, urlElicitation }) => show.elicitation !== undefined && urlElicitation,
+    return [...this.#attached].some(
+      ({ surface }) => surface.show.elicitation !== undefined && surface.urlElicitation,
     )
   }
 
   can(kind: QuestionKind): boolean {
-    return [...this.#surfaces].some(({ show }) => show[kind] !== undefined)
+    return [...this.#attached].some(({ surface }) => surface.show[kind] !== undefined)
   }
 
   attach(surface: Surface): () => void {
-    this.#surfaces.add(surface)
-    for (const waiting of this.#waiting.values()) waiting.show(surface)
+    const gone = new AbortController()
+    const attachment = { surface, gone: gone.signal }
+    this.#attached.add(attachment)
+    for (const open of this.#open.values()) open.show(attachment)
+    this.#deps.facesChanged()
     return () => {
-      this.#surfaces.delete(surface)
+      if (!this.#attached.delete(attachment)) return
+      for (const open of this.#open.values()) open.hide(attachment)
+      gone.abort(new McpError('CANCELLED', 'The face was taken away'))
+      this.#deps.facesChanged()
     }
   }
 
   ask<Q extends HostQuestion>(question: Q, { signal, activity }: AskOptions): Promise<Answered<Q>> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted()
-      const over = new AbortController()
-      let showing = 0
-      const end = (state: InboxItem['state'], more: Partial<InboxItem> = {}): void => {
-        over.abort(new McpError('CANCELLED', 'The question was settled'))
+      if (this.#closed) throw new McpError('CANCELLED', 'The host is closed')
+      const parked = this.#parkedFor(question, activity)
+      const before = parked && this.#answeredBefore(question, parked)
+      if (before !== undefined) return resolve(before)
+      const row = this.#put(question, activity, parked)
+
+      const over = (): void => {
+        open.end()
         signal.removeEventListener('abort', withdraw)
-        this.#waiting.delete(question.id)
-        this.#become({ ...item, state, ...more })
+        this.#open.delete(question.id)
+        if (this.#open.size === 0) this.#stopLooking()
       }
-      const withdraw = (): void => {
-        end('withdrawn', { reason: 'the answer is no longer wanted' })
-        reject(signal.reason)
+      const settled = (now: InboxRow): void => {
+        over()
+        const answer = now.answer
+        if (now.state === 'answered' && answer !== undefined && fitsQuestion(question, answer.value)) {
+          resolve({ answer: answer.value, by: answer.by })
+        } else if (now.state === 'open') reject(new McpError('CANCELLED', 'The question stays in the inbox'))
+        else
+          reject(
+            new McpError('CANCELLED', `The question is ${now.state}: ${now.reason ?? 'nobody waits for it'}`),
+          )
       }
-      const fail = (error: unknown): void => {
-        if (over.signal.aborted) return
-        end('withdrawn', { reason: 'it could not be shown' })
+      const fail = (reason: string, error: unknown): void => {
+        try {
+          const now = this.#withdraw(question.id, reason)
+          if (now?.state === 'answered') settled(now)
+          else over()
+        } catch (problem) {
+          // Whoever waits must hear of the failure even while the store cannot be written.
+          over()
+          process.emitWarning(`A question could not be withdrawn in the store: ${reasonOf(problem)}`)
+        }
         reject(error)
       }
-      const settle = (answer: unknown, by: string): void => {
-        if (over.signal.aborted) return
-        if (!fitsQuestion(question, answer)) throw new McpError('INVALID', `${by} gave no valid answer`)
-        end('answered', { answer: { value: answer, by, at: new Date().toISOString() } })
-        resolve({ answer, by })
-      }
-      const show = (surface: Surface): void => {
-        if (!canShow(surface, question)) return
-        showing++
-        Promise.resolve()
-          .then(() => showOn(surface, question, AbortSignal.any([signal, over.signal])))
-          .then((answer) => {
-            if (answer !== undefined) settle(answer, surface.name)
-          })
-          .catch((error: unknown) => {
-            if (--showing === 0) fail(error)
-          })
-      }
-      const item: InboxItem = {
-        id: question.id,
-        question,
-        state: 'open',
-        at: new Date().toISOString(),
-        activity,
-        resumable: false,
-      }
-      this.#waiting.set(question.id, { item, settle, show })
-      this.#become(item)
+      const withdraw = (): void => fail('the answer is no longer wanted', signal.reason)
+      const waiting = new Waiting({
+        row,
+        signal,
+        answer: (answer, by) => {
+          const fault = misfit(question, answer)
+          if (fault !== undefined) throw new McpError('INVALID', `${by} gave no valid answer: ${fault}`)
+          this.#settle(question.id, answer, by)
+        },
+        failed: (error) => fail('it could not be shown', error),
+      })
+      const open: Open = Object.assign(waiting, { settled })
+      this.#open.set(question.id, open)
+      this.#deps.told(this.#item(row))
       signal.addEventListener('abort', withdraw, { once: true })
-      for (const surface of this.#surfaces) show(surface)
-      if (showing === 0) fail(new Nobody(`nobody can be asked here (${this.names})`))
+      this.#look()
+      const shown = [...this.#attached].filter((attachment) => open.show(attachment))
+      if (shown.length === 0) fail('no-surface: no face could show it', new Nobody(this.names))
     })
   }
 
-  list: Inbox['list'] = ({ state = 'open', server, limit = 1_000 } = {}) =>
-    [...this.#items.values()]
-      .filter((item) => state === 'all' || item.state === state)
-      .filter((item) => server === undefined || item.question.cause.server === server)
-      .slice(-limit)
+  list: Inbox['list'] = (filter = {}) => {
+    this.#sweep()
+    return this.#deps.store.inbox.list(filter).map((row) => this.#item(row))
+  }
 
   get(id: string): InboxItem | undefined {
-    return this.#items.get(id)
+    this.#sweep()
+    const row = this.#deps.store.inbox.get(id)
+    return row && this.#item(row)
   }
 
   answer(id: string, answer: HostAnswers[QuestionKind], by: string): void {
-    const waiting = this.#waiting.get(id)
-    if (waiting === undefined) throw new McpError('INVALID', `There is no open question ${id}`)
-    waiting.settle(answer, by)
+    this.#sweep()
+    const row = this.#deps.store.inbox.get(id)
+    if (row === undefined) throw new McpError('INVALID', `There is no question ${id}`)
+    if (row.state !== 'open') throw notOpen(row)
+    const fault = misfit(row.question, answer)
+    if (fault !== undefined) throw new McpError('INVALID', `The answer does not fit the question: ${fault}`)
+    if (row.owner === null) this.#mustTakeUp(row)
+    if (!this.#settle(id, answer, by)) throw notOpen(this.#deps.store.inbox.get(id) ?? row)
+    this.resumed(id)?.catch(() => {})
   }
 
-  #become(item: InboxItem): void {
-    this.#items.set(item.id, item)
-    this.#told(item)
+  resumed(id: string): Promise<BrokeredCall> | undefined {
+    this.#sweep()
+    const { inbox, parked } = this.#deps.store
+    const at = inbox.get(id)?.parked
+    if (at === undefined) return undefined
+    const known = this.#results.get(at.call)
+    if (known !== undefined) return known
+    const call = parked.get(at.call)
+    if (call === undefined || call.owner !== null || call.sent || call.round !== at.round) return undefined
+    if (inbox.ofRound(at.call, at.round).some(({ state }) => state === 'open')) return undefined
+    const refusal = this.#deps.takeUp.refusal(call)
+    if (refusal !== undefined) throw new McpError('INVALID', refusal)
+    for (const { id: own } of inbox.ofRound(at.call, at.round)) this.#own.delete(own)
+    const result = this.#deps.takeUp.run(call)
+    this.#keepResult(at.call, result)
+    return result
   }
+
+  /** Lets go of every question: those of parked calls stay open for other programs, the others are lost. */
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#stopLooking()
+    const { inbox } = this.#deps.store
+    inbox.abandon(this.#owners.me, 'the program that asked ended')
+    for (const [id, open] of [...this.#open]) {
+      const now = inbox.get(id) ?? open.row
+      this.#deps.told(this.#item(now))
+      open.settled(now)
+    }
+  }
+
+  /** The answer counts if no other came before it. */
+  #settle(id: string, answer: unknown, by: string): boolean {
+    const counts = this.#deps.store.inbox.answer(id, { value: answer, by })
+    const now = this.#deps.store.inbox.get(id)
+    if (now === undefined) return counts
+    if (counts) this.#deps.told(this.#item(now))
+    this.#open.get(id)?.settled(now)
+    return counts
+  }
+
+  /** Nobody wants the answer any more; gives what became of the question. */
+  #withdraw(id: string, reason: string): InboxRow | undefined {
+    const { inbox } = this.#deps.store
+    const withdrawn = inbox.withdraw(id, reason)
+    const now = inbox.get(id)
+    if (withdrawn && now !== undefined) this.#deps.told(this.#item(now))
+    return now
+  }
+
+  /** Forms, URL visits and folders of a parked call can be answered whenever; a model's answer is not asked for twice. */
+  #parkedFor(question: HostQuestion, activity: number | null): InboxRow['parked'] {
+    if (question.kind !== 'elicitation' && question.kind !== 'roots') return undefined
+    return activity === null ? undefined : this.#deps.store.parked.above(activity)
+  }
+
+  /** The answer that was given while no program waited for it. Equal questions are told apart by their order. */
+  #answeredBefore<Q extends HostQuestion>(
+    question: Q,
+    { call, round }: NonNullable<InboxRow['parked']>,
+  ): Answered<Q> | undefined {
+    const rows = this.#deps.store.inbox.ofRound(call, round)
+    const found = rows.find(
+      (row) => row.state === 'answered' && !this.#own.has(row.id) && sameQuestion(row.question, question),
+    )
+    if (found?.answer === undefined || !fitsQuestion(question, found.answer.value)) return undefined
+    this.#own.add(found.id)
+    return { answer: found.answer.value, by: found.answer.by }
+  }
+
+  #put(question: HostQuestion, activity: number | null, parked: InboxRow['parked']): InboxRow {
+    if (JSON.stringify(question).length > maxQuestion) {
+      throw new McpError(
+        'LIMIT',
+        `The question is larger than the ${maxQuestion} characters that are kept of one`,
+      )
+    }
+    if (this.#open.size >= maxOpen) {
+      throw new McpError('LIMIT', `${maxOpen} questions are open already; answer some of them first`)
+    }
+    this.#owners.hold()
+    if (parked !== undefined) this.#own.add(question.id)
+    return this.#deps.store.inbox.add({ question, activity, owner: this.#owners.me, parked })
+  }
+
+  #mustTakeUp(row: InboxRow): void {
+    const call = row.parked && this.#deps.store.parked.get(row.parked.call)
+    if (call === undefined)
+      throw new McpError('INVALID', `The call that asked ${row.id} is gone; make it again`)
+    const refusal = this.#deps.takeUp.refusal(call)
+    if (refusal !== undefined) throw new McpError('INVALID', refusal)
+  }
+
+  #keepResult(call: number, result: Promise<BrokeredCall>): void {
+    this.#results.set(call, result)
+    const again = (): void => {
+      // What failed before the answers went out can be taken up once more.
+      if (!this.#closed && this.#deps.store.parked.get(call)?.owner === null) this.#results.delete(call)
+    }
+    result.then(again, again)
+    const [oldest] = this.#results.keys()
+    if (this.#results.size > keptResults && oldest !== undefined) this.#results.delete(oldest)
+  }
+
+  /** Finds out which programs have ended, and what becomes of their questions. */
+  #sweep(): void {
+    if (this.#closed || !this.#owners.shared) return
+    const { inbox } = this.#deps.store
+    for (const owner of inbox.owners()) {
+      if (!this.#owners.isGone(owner)) continue
+      for (const row of inbox.abandon(owner, 'the program that asked ended')) this.#deps.told(this.#item(row))
+    }
+  }
+
+  /** Looks for answers that other programs gave, as long as a question is open here. */
+  #look(): void {
+    if (!this.#owners.shared || this.#looking !== undefined) return
+    const { inbox } = this.#deps.store
+    this.#seen = -1
+    this.#looking = setInterval(() => {
+      try {
+        const version = inbox.version()
+        if (version === this.#seen) return
+        for (const id of [...this.#open.keys()]) this.#notice(id)
+        this.#seen = version
+      } catch {
+        // A store that is busy is looked at again the next time.
+      }
+    }, lookMs)
+  }
+
+  #notice(id: string): void {
+    const row = this.#deps.store.inbox.get(id)
+    if (row === undefined || row.state === 'open') return
+    this.#deps.told(this.#item(row))
+    this.#open.get(id)?.settled(row)
+  }
+
+  #stopLooking(): void {
+    clearInterval(this.#looking)
+    this.#looking = undefined
+  }
+
+  #item({ owner, parked, ...row }: InboxRow): InboxItem {
+    return { ...row, resumable: parked !== undefined, waits: row.state === 'open' && owner !== null }
+  }
+}
+
+function sameQuestion(one: HostQuestion, other: HostQuestion): boolean {
+  const text = ({ id: _id, cause: _cause, ...rest }: HostQuestion): string => canonical(rest)
+  return text(one) === text(other)
+}
+
+function notOpen({ id, state, answer, reason }: InboxRow): McpError {
+  if (answer !== undefined && state === 'answered') {
+    return new McpError('INVALID', `Question ${id} was already answered by ${answer.by} at ${answer.at}`)
+  }
+  return new McpError('INVALID', `Question ${id} is ${state}${reason === undefined ? '' : `: ${reason}`}`)
 }

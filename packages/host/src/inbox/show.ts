@@ -7,7 +7,7 @@ export function canShow(surface: Surface, question: HostQuestion): boolean {
 }
 
 /** Lets a face show a question; undefined leaves it in the inbox. */
-export async function showOn(
+export async function showQuestion(
   { show }: Surface,
   question: HostQuestion,
   signal: AbortSignal,

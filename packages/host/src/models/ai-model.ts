@@ -1,5 +1,6 @@
 import type { SamplingContent } from '@jackfield/sdk'
 import type { GenerateTextResult, LanguageModel, ToolSet } from 'ai'
+import { keepWithin } from '../keep-within.ts'
 import type { Model, ModelReply, ModelRequest } from '../types/index.ts'
 import { blocksOf, type KeptParts, toModelMessages } from './messages.ts'
 import { ModelError, toModelError } from './model-error.ts'
@@ -143,7 +144,8 @@ function toReply(
     model: answer.response.modelId,
     ...(inputTokens !== undefined && outputTokens !== undefined && { usage: { inputTokens, outputTokens } }),
   }
-  return keepWithin(reply, request.maxTokens)
+  // Some compatible servers take no notice of the limit.
+  return keepWithin(reply, request.maxTokens, reply.usage?.outputTokens ?? 0)
 }
 
 function remember(kept: Map<string, KeptParts>, id: string, parts: KeptParts): void {
@@ -177,20 +179,6 @@ function stopReasonOf(
       if (asksForTools) return 'toolUse'
       return answer.rawFinishReason === 'stop_sequence' ? 'stopSequence' : 'endTurn'
   }
-}
-
-/** Some compatible servers take no notice of the limit; what is over is cut off here. */
-function keepWithin(reply: ModelReply, maxTokens: number): ModelReply {
-  const used = reply.usage?.outputTokens ?? 0
-  if (used <= maxTokens || !Array.isArray(reply.content)) return reply
-  const blocks = reply.content.filter((block) => block.type === 'text')
-  let room = Math.floor((blocks.reduce((sum, block) => sum + block.text.length, 0) * maxTokens) / used)
-  const content = blocks.flatMap((block) => {
-    const text = block.text.slice(0, room)
-    room -= text.length
-    return text === '' ? [] : [{ type: 'text' as const, text }]
-  })
-  return { ...reply, content, stopReason: 'maxTokens' }
 }
 
 function objectOf(value: unknown): Record<string, unknown> {

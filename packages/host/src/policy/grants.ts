@@ -1,16 +1,25 @@
 import type { Tool } from '@jackfield/sdk'
-import { fingerprint } from '../json.ts'
+import { canonical, fingerprint, type JsonRecord } from '../json.ts'
 import type { GrantKey, GrantTable, StoredGrant } from '../store/index.ts'
-import type { Grant, GrantScope } from '../types/index.ts'
+import type { Grant, Remember } from '../types/index.ts'
+import { testsHold } from './argument-tests.ts'
 import { toolDefinition } from './identity.ts'
 
-export type { GrantScope }
+/** One call as remembered answers see it. */
+export interface GrantSubject {
+  key: GrantKey
+  arguments: JsonRecord
+  conversation: string | undefined
+  /** The folder that relative paths count from, where known. */
+  base: string | undefined
+}
 
 /** Answers that are remembered beyond one call. */
 export interface Grants {
-  find(key: GrantKey): Pick<Grant, 'verdict' | 'scope'> | undefined
-  /** `label` names the server for a person who looks through the grants. */
-  add(key: GrantKey, verdict: 'allow' | 'deny', scope: GrantScope, label: string): void
+  /** Every answer that fits the call. */
+  find(subject: GrantSubject): Grant[]
+  /** `label` names the server for a person who looks through the answers. */
+  add(subject: GrantSubject, verdict: 'allow' | 'deny', remember: Remember, label: string): void
   /** Oldest first. */
   list(): Grant[]
   /** Forgets one answer and tells which it was; undefined where there is none of that id. */
@@ -21,43 +30,60 @@ export function grantKey(identity: string, tool: Tool): GrantKey {
   return { identity, tool: tool.name, definition: toolDefinition(tool) }
 }
 
-/** Answers of this session in memory, lasting ones in `store`. A refusal of either kind wins. */
-export function createGrants(store: GrantTable): Grants {
-  const session = new Map<string, StoredGrant>()
-  const text = (key: GrantKey): string => JSON.stringify([key.identity, key.tool, key.definition])
-  const all = (): { key: GrantKey; grant: Grant }[] =>
-    [
-      ...store.list().map((stored) => named(stored, 'always')),
-      ...[...session.values()].map((stored) => named(stored, 'conversation')),
-    ].toSorted((a, b) => (a.grant.at < b.grant.at ? -1 : 1))
+/** Lasting answers are in `store`; those of a conversation are in memory and end with the host at the latest. */
+export function createGrants(
+  store: GrantTable,
+  workspace: string | undefined,
+  now: () => Date = () => new Date(),
+): Grants {
+  const passing = new Map<string, StoredGrant>()
+  const all = (): StoredGrant[] =>
+    [...store.list(), ...passing.values()].toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
   return {
-    find(key) {
-      const lasting = store.find(key)
-      const passing = session.get(text(key))?.verdict
-      if (lasting === 'deny') return { verdict: 'deny', scope: 'always' }
-      if (passing !== undefined) return { verdict: passing, scope: 'conversation' }
-      return lasting === undefined ? undefined : { verdict: lasting, scope: 'always' }
+    find: ({ key, arguments: args, conversation, base }) =>
+      [
+        ...store.find(key),
+        ...[...passing.values()].filter((grant) => canonical(grant.key) === canonical(key)),
+      ]
+        .filter(({ scope, within }) => {
+          if (scope === 'conversation') return within === (conversation ?? '')
+          return scope === 'always' || within === workspace
+        })
+        .filter((grant) =>
+          testsHold(grant.arguments, args, grant.verdict === 'allow' ? 'every' : 'any', base),
+        )
+        .map(shown),
+    add({ key, conversation }, verdict, { scope, arguments: tests = [] }, label) {
+      const within = { conversation: conversation ?? '', workspace: workspace ?? '', always: '' }[scope]
+      const grant = { key, verdict, scope, within, arguments: tests, label, at: now().toISOString() }
+      if (scope === 'conversation') passing.set(idOf(grant), grant)
+      else store.put(grant)
     },
-    add(key, verdict, scope, label) {
-      if (scope === 'always') {
-        session.delete(text(key))
-        store.put(key, verdict, label)
-      } else {
-        session.set(text(key), { key, verdict, label, at: new Date().toISOString() })
-      }
-    },
-    list: () => all().map(({ grant }) => grant),
+    list: () => all().map(shown),
     remove(id) {
-      const found = all().find(({ grant }) => grant.id === id)
+      const found = all().find((grant) => idOf(grant) === id)
       if (found === undefined) return undefined
-      if (found.grant.scope === 'always') store.remove(found.key)
-      else session.delete(text(found.key))
-      return found.grant
+      if (found.scope === 'conversation') passing.delete(id)
+      else store.remove(found)
+      return shown(found)
     },
   }
 }
 
-function named({ key, verdict, label, at }: StoredGrant, scope: GrantScope): { key: GrantKey; grant: Grant } {
-  const id = fingerprint([scope, key.identity, key.tool, key.definition]).slice(0, 12)
-  return { key, grant: { id, server: label, tool: key.tool, verdict, scope, at } }
+function idOf({ key, scope, within, arguments: tests }: StoredGrant): string {
+  return fingerprint([scope, within, key.identity, key.tool, key.definition, tests]).slice(0, 12)
+}
+
+function shown(grant: StoredGrant): Grant {
+  const { key, verdict, scope, within, label, at } = grant
+  return {
+    id: idOf(grant),
+    server: label,
+    tool: key.tool,
+    verdict,
+    scope,
+    ...(within !== '' && { within }),
+    ...(grant.arguments.length > 0 && { arguments: grant.arguments }),
+    at,
+  }
 }

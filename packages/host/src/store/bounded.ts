@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { JsonRecord } from '../json.ts'
 import { isRecord } from '../json.ts'
 
@@ -6,14 +7,28 @@ const maxDetail = 262_144
 const keptText = 2_000
 const keptItems = 100
 
-/** The detail of a row as JSON text. What is too long to keep is cut, and says so where it was cut. */
+/**
+ * The detail of a row as JSON text. What is too long to keep is cut, and says so where it was cut; `cut` then holds the
+ * length and the SHA-256 of each such member's whole JSON.
+ */
 export function detailText(detail: JsonRecord): string {
   const whole = JSON.stringify(detail)
   if (whole.length <= maxDetail) return whole
-  const cut = JSON.stringify(shorten(detail, 0))
-  return cut.length <= maxDetail
-    ? cut
-    : JSON.stringify({ cut: `${whole.length} characters were too many to keep` })
+  const members = Object.entries(detail).flatMap(([name, value]) => {
+    const text = JSON.stringify(value)
+    return text === undefined ? [] : [{ name, value, text, kept: JSON.stringify(shorten(value, 0)) }]
+  })
+  const cut = Object.fromEntries(
+    members
+      .filter(({ text, kept }) => text !== kept)
+      .map(({ name, text }) => [
+        name,
+        { characters: text.length, sha256: createHash('sha256').update(text).digest('hex') },
+      ]),
+  )
+  const shortened = shorten(detail, 0)
+  const short = JSON.stringify({ ...(isRecord(shortened) && shortened), cut })
+  return short.length <= maxDetail ? short : JSON.stringify({ cut })
 }
 
 function shorten(value: unknown, depth: number): unknown {

@@ -1,6 +1,12 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
+import { consentMigration } from './consent-table.ts'
+import { eraMigration } from './era-table.ts'
+import { manifestMigration } from './manifest-table.ts'
+import { resultMigration } from './result-table.ts'
+import { samplingMigration } from './sampling-table.ts'
+import { trustMigration } from './trust-table.ts'
 
 /** Statements that bring a store from one version to the next; the store's `user_version` counts those done. */
 const migrations: readonly string[] = [
@@ -36,6 +42,106 @@ const migrations: readonly string[] = [
     PRIMARY KEY (identity, tool, definition)
   ) STRICT;
   `,
+  `
+  CREATE TABLE ends (
+    activity INTEGER PRIMARY KEY,
+    outcome TEXT NOT NULL,
+    duration_ms REAL,
+    detail TEXT NOT NULL
+  ) STRICT;
+  INSERT INTO ends SELECT activity, outcome, duration_ms, detail FROM activity_end;
+  DROP TABLE activity_end;
+  ALTER TABLE ends RENAME TO activity_end;
+  CREATE TABLE activity_chain (
+    position INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL CHECK (kind IN ('row', 'end', 'prune')),
+    activity INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    UNIQUE (activity, kind)
+  ) STRICT;
+  CREATE TABLE activity_head (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    position INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    pruned INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO activity_head VALUES (1, 0, '', 0);
+  CREATE TABLE activity_prune (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    position INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    at TEXT NOT NULL,
+    before TEXT NOT NULL,
+    rows INTEGER NOT NULL
+  ) STRICT;
+  DROP TRIGGER activity_stays;
+  CREATE TRIGGER activity_stays BEFORE DELETE ON activity WHEN NOT EXISTS (
+    SELECT 1 FROM activity_chain c JOIN activity_head h
+    WHERE c.kind = 'row' AND c.activity = OLD.id AND c.position <= h.pruned
+  ) BEGIN SELECT RAISE(ABORT, 'activity is append-only'); END;
+  CREATE TRIGGER end_kept BEFORE UPDATE ON activity_end BEGIN SELECT RAISE(ABORT, 'activity is append-only'); END;
+  CREATE TRIGGER end_stays BEFORE DELETE ON activity_end WHEN NOT EXISTS (
+    SELECT 1 FROM activity_chain c JOIN activity_head h
+    WHERE c.kind = 'end' AND c.activity = OLD.activity AND c.position <= h.pruned
+  ) BEGIN SELECT RAISE(ABORT, 'activity is append-only'); END;
+  CREATE TRIGGER chain_kept BEFORE UPDATE ON activity_chain BEGIN SELECT RAISE(ABORT, 'activity is append-only'); END;
+  CREATE TRIGGER chain_stays BEFORE DELETE ON activity_chain WHEN OLD.position > (SELECT pruned FROM activity_head)
+  BEGIN SELECT RAISE(ABORT, 'activity is append-only'); END;
+  CREATE TABLE remembered (
+    identity TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    definition TEXT NOT NULL,
+    scope TEXT NOT NULL CHECK (scope IN ('workspace', 'always')),
+    within TEXT NOT NULL,
+    arguments TEXT NOT NULL,
+    verdict TEXT NOT NULL CHECK (verdict IN ('allow', 'deny')),
+    label TEXT NOT NULL,
+    at TEXT NOT NULL,
+    PRIMARY KEY (identity, tool, definition, scope, within, arguments)
+  ) STRICT;
+  INSERT INTO remembered SELECT identity, tool, definition, 'always', '', '[]', verdict, label, at FROM grants;
+  DROP TABLE grants;
+  CREATE TABLE labels_seen (
+    conversation TEXT NOT NULL,
+    label TEXT NOT NULL,
+    server TEXT NOT NULL,
+    PRIMARY KEY (conversation, label, server)
+  ) STRICT;
+  `,
+  samplingMigration,
+  `
+  CREATE TABLE inbox (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    server TEXT NOT NULL,
+    question TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('open', 'answered', 'withdrawn', 'lost')),
+    at TEXT NOT NULL,
+    activity INTEGER,
+    owner TEXT,
+    call INTEGER,
+    round INTEGER,
+    answer TEXT,
+    answered_by TEXT,
+    answered_at TEXT,
+    reason TEXT
+  ) STRICT;
+  CREATE INDEX inbox_state ON inbox (state, seq);
+  CREATE INDEX inbox_call ON inbox (call, round) WHERE call IS NOT NULL;
+  CREATE TABLE parked_call (
+    call INTEGER PRIMARY KEY,
+    owner TEXT,
+    identity TEXT NOT NULL,
+    request TEXT NOT NULL,
+    round INTEGER NOT NULL,
+    asked TEXT NOT NULL,
+    sent INTEGER NOT NULL CHECK (sent IN (0, 1)),
+    at TEXT NOT NULL
+  ) STRICT;
+  `,
+  trustMigration,
+  consentMigration,
+  `${eraMigration}${manifestMigration}${resultMigration}`,
 ]
 
 /** The store cannot be opened: the message says which and why. */

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { ArgumentTest, GrantScope } from '../types/index.ts'
 
 /** One definition of one tool of one server, by what they are and not by what they are called. */
 export interface GrantKey {
@@ -7,54 +8,73 @@ export interface GrantKey {
   definition: string
 }
 
+/** An answer about a tool. */
 export interface StoredGrant {
   key: GrantKey
   verdict: 'allow' | 'deny'
+  scope: GrantScope
+  /** The conversation or the workspace folder that it holds in; empty where it holds everywhere. */
+  within: string
+  /** Empty: any arguments. */
+  arguments: readonly ArgumentTest[]
+  /** Names the server for a person who looks through the answers. */
   label: string
   /** ISO 8601. */
   at: string
 }
 
-/** Lasting answers about tools. */
+/** Answers about tools that outlive the host. One of the same key, scope, place and arguments replaces another. */
 export interface GrantTable {
-  find(key: GrantKey): 'allow' | 'deny' | undefined
-  /** `label` names the server for a person who looks through the grants. */
-  put(key: GrantKey, verdict: 'allow' | 'deny', label: string): void
+  find(key: GrantKey): StoredGrant[]
+  put(grant: StoredGrant): void
   list(): StoredGrant[]
-  remove(key: GrantKey): void
+  remove(grant: StoredGrant): void
 }
 
 export function createGrantTable(database: DatabaseSync): GrantTable {
-  const find = database.prepare(
-    'SELECT verdict FROM grants WHERE identity = ? AND tool = ? AND definition = ?',
-  )
+  const find = database.prepare('SELECT * FROM remembered WHERE identity = ? AND tool = ? AND definition = ?')
   const put = database.prepare(
-    `INSERT INTO grants (identity, tool, definition, verdict, label, at) VALUES (?, ?, ?, ?, ?, ?)
+    `INSERT INTO remembered (identity, tool, definition, scope, within, arguments, verdict, label, at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET verdict = excluded.verdict, label = excluded.label, at = excluded.at`,
   )
-  const every = database.prepare('SELECT identity, tool, definition, verdict, label, at FROM grants')
-  const remove = database.prepare('DELETE FROM grants WHERE identity = ? AND tool = ? AND definition = ?')
+  const every = database.prepare('SELECT * FROM remembered')
+  const remove = database.prepare(
+    `DELETE FROM remembered
+     WHERE identity = ? AND tool = ? AND definition = ? AND scope = ? AND within = ? AND arguments = ?`,
+  )
+  const place = ({ key, scope, within, arguments: tests }: StoredGrant): string[] => [
+    key.identity,
+    key.tool,
+    key.definition,
+    scope,
+    within,
+    JSON.stringify(tests),
+  ]
   return {
-    find(key) {
-      const verdict = find.get(key.identity, key.tool, key.definition)?.['verdict']
-      return verdict === 'allow' || verdict === 'deny' ? verdict : undefined
+    find: (key) => find.all(key.identity, key.tool, key.definition).map(toGrant),
+    put(grant) {
+      put.run(...place(grant), grant.verdict, grant.label, grant.at)
     },
-    put(key, verdict, label) {
-      put.run(key.identity, key.tool, key.definition, verdict, label, new Date().toISOString())
+    list: () => every.all().map(toGrant),
+    remove(grant) {
+      remove.run(...place(grant))
     },
-    list: () =>
-      every.all().map((row) => ({
-        key: {
-          identity: String(row['identity']),
-          tool: String(row['tool']),
-          definition: String(row['definition']),
-        },
-        verdict: row['verdict'] === 'allow' ? 'allow' : 'deny',
-        label: String(row['label']),
-        at: String(row['at']),
-      })),
-    remove(key) {
-      remove.run(key.identity, key.tool, key.definition)
+  }
+}
+
+function toGrant(row: Record<string, unknown>): StoredGrant {
+  return {
+    key: {
+      identity: String(row['identity']),
+      tool: String(row['tool']),
+      definition: String(row['definition']),
     },
+    verdict: row['verdict'] === 'allow' ? 'allow' : 'deny',
+    scope: row['scope'] === 'always' ? 'always' : 'workspace',
+    within: String(row['within']),
+    arguments: JSON.parse(String(row['arguments'])),
+    label: String(row['label']),
+    at: String(row['at']),
   }
 }

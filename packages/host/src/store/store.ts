@@ -1,20 +1,54 @@
 import { type ActivityLog, createActivityLog } from './activity-log.ts'
+import { type ConsentTable, createConsentTable } from './consent-table.ts'
 import { openDatabase } from './database.ts'
+import { createEraTable, type EraTable } from './era-table.ts'
 import { createGrantTable, type GrantTable } from './grant-table.ts'
+import { createInboxTable, type InboxTable } from './inbox-table.ts'
+import { createLabelTable, type LabelTable } from './label-table.ts'
+import { createManifestTable, type ManifestTable } from './manifest-table.ts'
+import { createOwners, type Owners } from './owners.ts'
+import { createParkedTable, type ParkedTable } from './parked-table.ts'
+import { createResultTable, type ResultTable } from './result-table.ts'
+import { createSamplingTable, type SamplingTable } from './sampling-table.ts'
+import { createTrustTable, type TrustTable } from './trust-table.ts'
 
 /** Everything the host keeps beyond its own life. */
 export interface Store {
   readonly activity: ActivityLog
   readonly grants: GrantTable
+  readonly labels: LabelTable
+  readonly sampling: SamplingTable
+  readonly inbox: InboxTable
+  readonly parked: ParkedTable
+  readonly owners: Owners
+  readonly trust: TrustTable
+  readonly consents: ConsentTable
+  readonly eras: EraTable
+  readonly manifests: ManifestTable
+  readonly results: ResultTable
   close(): void
 }
 
 /** Opens the store in a SQLite file, or in memory for `:memory:`. */
 export function openStore(file: string): Store {
   const database = openDatabase(file)
+  const owners = createOwners(file)
   return {
     activity: createActivityLog(database),
     grants: createGrantTable(database),
-    close: () => database.close(),
+    labels: createLabelTable(database),
+    sampling: createSamplingTable(database),
+    inbox: createInboxTable(database),
+    parked: createParkedTable(database),
+    owners,
+    trust: createTrustTable(database),
+    consents: createConsentTable(database),
+    eras: createEraTable(database),
+    manifests: createManifestTable(database),
+    results: createResultTable(database),
+    close: () => {
+      database.close()
+      owners.close()
+    },
   }
 }

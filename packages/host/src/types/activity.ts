@@ -1,4 +1,5 @@
 import type { InboxItem } from './inbox.ts'
+import type { Caller } from './policy.ts'
 import type { ConnectionState } from './server.ts'
 
 /** One row of the activity log. */
@@ -35,15 +36,58 @@ export interface Activity {
   readonly detail: Record<string, unknown>
 }
 
+/** What is wrong with the activity log at one place. */
+export interface ActivityFault {
+  /** The link of the chain; null where something stands beside it. */
+  readonly position: number | null
+  /** The row that the link is about, where known. */
+  readonly activity: number | null
+  /** One sentence for a person. */
+  readonly message: string
+}
+
+/** Whether the activity log is as it was written. Every link's hash covers a row or an end, and the hash before it. */
+export interface ActivityVerification {
+  /** No faults were found. */
+  sound: boolean
+  /** Links that were checked. */
+  checked: number
+  /** The last link: whoever keeps its hash elsewhere can later tell that nothing up to it was changed. */
+  head: { position: number; hash: string }
+  /** What was taken away from the beginning by `pruneActivity`: the last link of it and the hash the chain goes on from. */
+  pruned?: { position: number; hash: string; at: string; before: string; rows: number }
+  /** In the order of the chain, the first 20. */
+  faults: readonly ActivityFault[]
+}
+
+/** A call on its way to its server, or back. */
+export interface CallNotice {
+  /** The activity row of the call. */
+  readonly activity: number
+  readonly server: string
+  readonly tool: string
+  readonly caller: Caller
+  readonly conversation?: string
+  /** The row that caused it. */
+  readonly cause: number | null
+}
+
 /** What happens in the host, for faces to show. */
 export type HostEvent =
   | { type: 'connection'; server: string; state: ConnectionState }
   | { type: 'catalog' }
+  /** What may be used of a server changed: see `host.trust`. */
+  | { type: 'trust'; server: string }
   | { type: 'activity'; row: Activity }
+  /** A call goes out to its server now (`begins`), or is over. */
+  | { type: 'call'; state: 'begins'; call: CallNotice }
+  | { type: 'call'; state: 'ends'; call: CallNotice; outcome: string }
   | { type: 'progress'; server: string; tool: string; progress: number; total?: number; message?: string }
   | { type: 'log'; server: string; level: string; logger?: string; data: unknown }
   /** What a child process wrote beside the protocol. */
   | { type: 'stderr'; server: string; text: string }
+  /** A page was opened where the person signs in; its address works in any browser of this machine. */
+  | { type: 'login'; server: string; url: string; issuer: string }
   /** A question was put, answered, withdrawn or lost. */
   | { type: 'question'; item: InboxItem }
   | { type: 'resource-updated'; server: string; uri: string }

@@ -8,6 +8,8 @@ export interface CatalogTool {
   readonly server: string
   /** As the server declared it, with its own name. */
   readonly tool: Tool
+  /** The person wants models to be given it in full, however many tools there are. */
+  readonly always?: true
 }
 
 /**

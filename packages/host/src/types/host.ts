@@ -8,13 +8,23 @@ import type {
   Root,
 } from '@jackfield/sdk'
 import type { ConnectOptions, ServerChange, Watch } from '@jackfield/sdk/client'
-import type { Activity, HostEvent } from './activity.ts'
+import type { CredentialStore } from '@jackfield/sdk/client/auth'
+import type { Activity, ActivityVerification, HostEvent } from './activity.ts'
 import type { CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool } from './catalog.ts'
+import type { Code } from './code.ts'
+import type { ConsentDesk } from './consents.ts'
+import type { DoctorReport, DoctorStep } from './doctor.ts'
 import type { Inbox } from './inbox.ts'
+import type { LoginDesk } from './login.ts'
 import type { Model } from './model.ts'
-import type { Caller, Decision, Grant, PolicyRule, Verdict } from './policy.ts'
+import type { Caller, Decision, PolicyDesk, PolicyRule, Verdict } from './policy.ts'
 import type { Surface } from './questions.ts'
+import type { Results } from './results.ts'
+import type { SamplingDesk, SamplingSettings } from './sampling.ts'
+import type { Scale } from './scale.ts'
+import type { AskInput, SecretStore, Secrets } from './secrets.ts'
 import type { ConnectionState, Failure, ServerConfig } from './server.ts'
+import type { TrustDesk } from './trust.ts'
 
 /** What calling a tool through the broker gave. */
 export interface BrokeredCall {
@@ -29,6 +39,15 @@ export interface BrokeredCall {
   decision: Decision
   /** The arguments that were sent, where the person changed them. */
   edited?: Record<string, unknown>
+  /** The face whose person answered in place of the tool, which was not called. */
+  answeredBy?: string
+  /** Where a rule about results matched: whether the caller got the tool's own result. */
+  release?: { decision: Decision; outcome: 'passed' | 'edited' | 'withheld' }
+  /**
+   * Set when the host was closed while the call waited for an answer: its questions stay in the inbox, and answering
+   * them goes on with the call.
+   */
+  parked?: boolean
   /** The activity row of this call. */
   activity: number
 }
@@ -53,6 +72,11 @@ export interface HostConnectOptions {
   lists?: readonly ('tools' | 'prompts' | 'resources')[]
   /** Whether lists are kept up to date while the connection stands. Default true. */
   follow?: boolean
+  /**
+   * Milliseconds of silence after which a server over the network is asked whether it is there. Default 60 000; 0 for
+   * never.
+   */
+  idlePingMs?: number
   /** Sees every message as it crosses the wire, for logs and inspectors. */
   onMessage?: (server: string, direction: 'sent' | 'received', message: JsonRpcMessage) => void
 }
@@ -64,8 +88,24 @@ export interface HostOptions {
   /** The face that is there from the start; `attach` adds others. */
   surface?: Surface
   models: Model[]
+  /** What was decided about servers that ask for a model's answer. Default: every look is taken, and default limits hold. */
+  sampling?: SamplingSettings
   /** The SQLite file of policy grants and activity; ':memory:' by default. */
   store?: string
+  /** Where secrets are kept that configurations refer to. Default: in memory. */
+  secrets?: SecretStore
+  /** Where tokens of servers are kept that the person signed in at. Default: in memory. */
+  credentials?: CredentialStore
+  /** Opens the page where the person signs in. Default: their browser. */
+  openPage?: (url: URL) => Promise<void>
+  /** Asks for values that configurations want the person to type. Default: nobody is asked, and such a server fails. */
+  askInput?: AskInput
+  /** Where variables of configurations are looked up when a server is started. Default `process.env`. */
+  env?: Readonly<Record<string, string | undefined>>
+  /** What `${userHome}` stands for. Default: the home folder of the account. */
+  home?: string
+  /** Starts what files of the working folder name without asking the person first. Default false. */
+  startProjectServers?: boolean
   /** Folders servers may be told of; consent is asked per server. */
   roots?: Root[]
   /** The folder the person works in, which answers can be remembered for. Default: none. */
@@ -82,6 +122,14 @@ export interface HostOptions {
   info?: Implementation
 }
 
+/** What `reconfigure` did, by the names of servers. */
+export interface Reconfigured {
+  added: string[]
+  removed: string[]
+  /** Started anew, since their configuration changed. */
+  changed: string[]
+}
+
 /** Many servers under one person's control. Every effect goes through `call`. */
 export interface Host extends AsyncDisposable {
   /** Connects every enabled server side by side; resolves when each is ready or failed. */
@@ -92,12 +140,39 @@ export interface Host extends AsyncDisposable {
    */
   reconnect(server: string): Promise<void>
   /**
+   * Takes these servers in place of those there are: connects new ones, closes those left out, restarts those that
+   * changed and leaves all others alone. Resolves when each new one is ready or failed.
+   */
+  reconfigure(servers: Record<string, ServerConfig>): Promise<Reconfigured>
+  /**
+   * Looks a server over from outside, step by step, on connections of its own. Throws an McpError 'INVALID' for an
+   * unknown server.
+   */
+  examine(
+    server: string,
+    options?: { onStep?: (step: DoctorStep) => void; signal?: AbortSignal },
+  ): Promise<DoctorReport>
+  /**
    * Adds a face: what it can show is advertised from the next request on (2026-07-28), or from the next connection on.
    * Open questions of its kinds are shown to it. The returned function takes it away again.
    */
   attach(surface: Surface): () => void
   /** Every question to the person. */
   readonly inbox: Inbox
+  /** Values that servers need and nobody else may see. */
+  readonly secrets: Secrets
+  /** What of the servers that files of the working folder name may be started. */
+  readonly consents: ConsentDesk
+  /** Signing in at servers that want it. */
+  readonly logins: LoginDesk
+  /** Results that were too large for a model. */
+  readonly results: Results
+  /** Search among the tools, and what they cost. */
+  readonly scale: Scale
+  /** Programs over the tools. */
+  readonly code: Code
+  /** What servers use of the models, what passes without asking, and which model would be chosen. */
+  readonly sampling: SamplingDesk
   readonly connections: ReadonlyMap<string, ConnectionState>
   tools(): CatalogTool[]
   prompts(): CatalogPrompt[]
@@ -109,11 +184,16 @@ export interface Host extends AsyncDisposable {
    * Policy → question → call → activity row. Never throws for a refusal or a failed tool; throws for an unknown name.
    */
   call(name: string, args: Record<string, unknown>, options: HostCallOptions): Promise<BrokeredCall>
-  read(server: string, uri: string, options?: { signal?: AbortSignal }): Promise<ReadResourceResult>
+  /** `conversation`: the one that sees the contents, for labels. */
+  read(
+    server: string,
+    uri: string,
+    options?: { signal?: AbortSignal; conversation?: string },
+  ): Promise<ReadResourceResult>
   prompt(
     name: string,
     args: Record<string, string>,
-    options?: { signal?: AbortSignal },
+    options?: { signal?: AbortSignal; conversation?: string },
   ): Promise<GetPromptResult>
   complete(
     server: string,
@@ -125,13 +205,26 @@ export interface Host extends AsyncDisposable {
    * with the connection.
    */
   watch(server: string, uris: readonly string[], onChange: (change: ServerChange) => void): Promise<Watch>
+  /** A conversation is over: lazy servers that only it used may be ended. */
+  leave(conversation: string): void
   /** Calls `listener` for every event until the returned function is called. */
   on(listener: (event: HostEvent) => void): () => void
   activity(filter?: { server?: string; kind?: Activity['kind']; limit?: number }): Activity[]
-  /** Every remembered answer about a tool, oldest first. */
-  grants(): Grant[]
-  /** Forgets a remembered answer, so that policy decides again; false where there is none of that id. */
-  revoke(id: string): boolean
+  /** What servers say about themselves, as it was agreed to. */
+  readonly trust: TrustDesk
+  /** What policy says and why, and what is remembered. */
+  readonly policy: PolicyDesk
+  /**
+   * Whether the activity log is as it was written. `head`: a hash of the chain that was noted before and must still be
+   * in it, unless what it ended was pruned.
+   */
+  verifyActivity(options?: { head?: string }): ActivityVerification
+  /**
+   * Takes the oldest rows away, up to the first one of `before` (ISO 8601) or later. The log stays verifiable: a row
+   * of the chain keeps the hash that it goes on from. Gives the count of rows.
+   * @throws McpError 'INVALID' where `before` is no time
+   */
+  pruneActivity(before: string): number
   /** Writes a row about something a face did, such as a model turn; returns its id. */
   record(row: Omit<Activity, 'id' | 'at'>): number
   close(): Promise<void>

@@ -1,8 +1,9 @@
+import type { BrokeredCall } from './host.ts'
 import type { HostAnswers, HostQuestion, QuestionKind } from './questions.ts'
 
 /**
  * One question to the person, kept until it is answered. `lost`: the program that asked ended and its call cannot be
- * taken up again; `withdrawn`: whoever asked no longer wants the answer.
+ * taken up again, or the server no longer takes the answer; `withdrawn`: whoever asked no longer wants the answer.
  */
 export interface InboxItem {
   /** The question's id. */
@@ -15,6 +16,8 @@ export interface InboxItem {
   readonly activity: number | null
   /** Whether answering it after the program that asked ended takes the call up again. */
   readonly resumable: boolean
+  /** Whether a program waits for the answer now. */
+  readonly waits: boolean
   /** What was answered, by which face, and when (ISO 8601). */
   readonly answer?: { readonly value: HostAnswers[QuestionKind]; readonly by: string; readonly at: string }
   /** Why it is withdrawn or lost. */
@@ -29,7 +32,13 @@ export interface Inbox {
   /**
    * Answers one question, exactly once. `by` names the face.
    * @throws McpError 'INVALID' where there is no such open question (the message says by whom and when it was
-   * answered), or where the answer does not fit the question; the question then stays open.
+   * answered), or where the answer does not fit the question, which then stays open; so it does where its call must be
+   * taken up again and this host has not the server that asked.
    */
   answer(id: string, answer: HostAnswers[QuestionKind], by: string): void
+  /**
+   * The call that asked, where its program ended and every answer is there: `answer` begins to take it up, or this does
+   * where that was left undone. Undefined while a program waits for the answer or another question of the call is open.
+   */
+  resumed(id: string): Promise<BrokeredCall> | undefined
 }

@@ -6,6 +6,8 @@ export interface Model {
   readonly id: string
   /** False for the offline planner, which says so wherever it speaks. */
   readonly isLanguageModel: boolean
+  /** Tokens that fit into one request and its reply, where known. */
+  readonly contextTokens?: number
   generate(request: ModelRequest): Promise<ModelReply>
 }
 

@@ -53,6 +53,8 @@ export interface PolicyRule {
   gate?: 'call' | 'result'
   /** On an `ask` rule: how long the person's answer may be remembered at most. Left out, every call asks. */
   scope?: GrantScope
+  /** Where the rule stands: a file with its place. Default `this program`. */
+  author?: string
 }
 
 /** What policy said about one call, and by which rule. */
@@ -60,12 +62,13 @@ export interface Decision {
   verdict: Verdict
   /**
    * The rule that decided; `default` when none matched, `remembered:<scope>` for an earlier answer, `typed` for a call
-   * that the person wrote themselves, `label` where private data would flow out.
+   * that the person wrote themselves, `label` where private data would flow out, `quarantine` for a tool that is out
+   * of use.
    */
   rule: string
   /** Where the rule stands or who gave the answer: a file with its place, `the person`, `Jackfield`. */
   author?: string
-  /** When the answer that decided was given, ISO 8601. */
+  /** When the remembered answer that decided was given, ISO 8601. */
   at?: string
 }
 
@@ -90,4 +93,80 @@ export interface Grant {
   readonly arguments?: readonly ArgumentTest[]
   /** ISO 8601. */
   readonly at: string
+}
+
+/** What policy would say about one call, and everything that it follows from. Nothing is called or asked. */
+export interface PolicyExplanation {
+  decision: Decision
+  /** For how long an answer could be remembered, where the decision is to ask. */
+  remember: readonly GrantScope[]
+  /** Every rule about calls that matches, in the order of the rules. */
+  matched: readonly PolicyRule[]
+  /** Every remembered answer that fits the call. */
+  grants: readonly Grant[]
+  /** Labels of data from other servers that may flow into the call. */
+  labels: readonly string[]
+  /** What would become of the result; absent where no rule about results matches. */
+  result?: Decision
+}
+
+/** A past call that a rule would have matched. */
+export interface PreviewedCall {
+  /** The activity row of the call. */
+  readonly activity: number
+  /** ISO 8601. */
+  readonly at: string
+  readonly server: string
+  readonly tool: string
+  readonly caller: Caller
+  /** What policy said then. */
+  readonly decision: Decision
+  /** How the call ended, as in the activity log. */
+  readonly outcome: string
+  /** What policy would have said with the rule: the stricter of the rule's verdict and that of the rules of then. */
+  readonly verdict: Verdict
+}
+
+/** What a rule would have matched. */
+export interface PolicyPreview {
+  /** ISO 8601. */
+  since: string
+  /** Calls of the log in that time. */
+  considered: number
+  /** Oldest first. */
+  matched: readonly PreviewedCall[]
+  /** Calls that cannot be told about, since their arguments were too long to keep. */
+  uncertain: number
+}
+
+/** For which circumstances a decision is explained. */
+export interface ExplainOptions {
+  /** Default `chat`. */
+  caller?: Caller
+  /** Whether the person wrote the call themselves. Default false. */
+  typed?: boolean
+  /** Default: the circumstances outside any conversation. */
+  conversation?: string
+}
+
+/** The policy of a host: what it says, why, and what is remembered. */
+export interface PolicyDesk {
+  /** Every rule with its author, in the order given. */
+  rules(): readonly PolicyRule[]
+  /** The verdict where no rule matches. */
+  readonly defaultVerdict: Verdict
+  /** Every remembered answer about a tool, oldest first. */
+  grants(): Grant[]
+  /** Forgets a remembered answer, so that policy decides again; false where there is none of that id. */
+  revoke(id: string): boolean
+  /**
+   * What policy says about a call of this tool, and why.
+   * @throws McpError 'INVALID' for an unknown tool or arguments that are no JSON object
+   */
+  explain(tool: string, args: Record<string, unknown>, options?: ExplainOptions): PolicyExplanation
+  /**
+   * Which calls of the activity log a rule would have matched. `days`: how far back, default 30.
+   * @throws McpError 'INVALID' for a rule that cannot be followed
+   */
+  preview(rule: PolicyRule, options?: { days?: number }): PolicyPreview
 }

@@ -8,7 +8,7 @@ import type {
 } from '@jackfield/sdk'
 import type { CatalogTool } from './catalog.ts'
 import type { ArgumentTest, Caller, Decision, GrantScope, Remember } from './policy.ts'
-import type { ModelChoice } from './sampling.ts'
+import type { ModelChoice, Redaction, SamplingContext, SamplingEstimate } from './sampling.ts'
 import type { ServerConfig } from './server.ts'
 import type { DefinitionChange, TrustFinding } from './trust.ts'
 
@@ -36,6 +36,12 @@ export interface Questions {
     likeness: readonly { label: string; arguments?: readonly ArgumentTest[] }[]
     /** Data of these labels may flow into the call. */
     labels: readonly string[]
+    /** What the server is, whatever it is called: its command line, or its address. */
+    origin?: string
+    /** What to look at before trusting the tool. */
+    findings?: readonly TrustFinding[]
+    /** Why the answer before could not be used; absent at first. `arguments` are then those of that answer. */
+    problem?: string
   }
   /** May the caller see this result, and as it is? */
   result: {
@@ -51,9 +57,13 @@ export interface Questions {
     params: CreateMessageParams
     choice: ModelChoice
     /** What leaves this host if the request goes out as it stands: tokens and money, both estimates. */
-    estimate: { inputTokens: number; outputTokens: number; cost?: number; currency?: string }
+    estimate: SamplingEstimate
     /** What would be blanked before sending, and where. */
-    redactions: readonly { rule: string; count: number }[]
+    redactions: readonly Redaction[]
+    /** The server also wants parts of the conversation. */
+    context?: SamplingContext
+    /** Why the answer before could not be used; absent at first. */
+    problem?: string
   }
   /** What the server would be told. */
   'sampling-result': {
@@ -61,6 +71,8 @@ export interface Questions {
     result: CreateMessageResult
     choice: ModelChoice
     usage?: { inputTokens: number; outputTokens: number; cost?: number; currency?: string }
+    /** Why the answer before could not be used; absent at first. */
+    problem?: string
   }
   /** May this server know these folders? */
   roots: { roots: Root[] }
@@ -106,12 +118,19 @@ export interface HostAnswers {
         params?: CreateMessageParams
         /** Another model than the chosen one, by its id. */
         model?: string
+        /** Adds the texts of `context`, exactly those that were shown. Default false. */
+        context?: boolean
         /** Lets this server's requests through without this question, as long as its budget lasts. */
         remember?: 'conversation' | 'always'
       }
     | { verdict: 'deny'; reason?: string }
   'sampling-result':
-    | { verdict: 'allow'; result?: CreateMessageResult }
+    | {
+        verdict: 'allow'
+        result?: CreateMessageResult
+        /** Lets this server have answers without this question, as long as its budget lasts. */
+        remember?: 'conversation' | 'always'
+      }
     /** Asks a model again, another one if named. */
     | { verdict: 'regenerate'; model?: string }
     | { verdict: 'deny'; reason?: string }

@@ -1,4 +1,5 @@
 import type { McpErrorCode, Root } from '@jackfield/sdk'
+import type { ServerSource } from './config.ts'
 
 /** What a person may say about any server besides where it is. */
 export interface ServerSettings {
@@ -8,6 +9,11 @@ export interface ServerSettings {
   era?: 'auto' | 'modern' | 'legacy'
   /** Started when something of it is first needed; until then its lists are those seen last. Default false. */
   lazy?: boolean
+  /**
+   * Milliseconds without use after which a lazy server is ended again, once the conversations that used it are over.
+   * Default 600 000.
+   */
+  sleepAfterMs?: number
   /** Milliseconds to ready or a typed failure. Default the host's. */
   connectTimeoutMs?: number
   /** Milliseconds a request may go without an answer or progress. Default the host's. */
@@ -18,6 +24,11 @@ export interface ServerSettings {
   labels?: string[]
   /** Its tools by their own names or globs: `only` these, `without` those, and those `always` shown to a model in full. */
   tools?: { only?: string[]; without?: string[]; always?: string[] }
+  /**
+   * Where this was read. Its texts then hold variables (`${NAME}`, `${input:id}`, `${secret:name}` and so on), which
+   * are looked up when the server is started. Without it every text means itself.
+   */
+  from?: ServerSource
 }
 
 /** What a server's process may reach. Its roots can always be read; approvals stay as they are. */
@@ -35,9 +46,22 @@ export interface StdioServerConfig extends ServerSettings {
   command: string
   args?: string[]
   env?: Record<string, string>
+  /** A file of `NAME=value` lines, read when the server is started; those of `env` win. */
+  envFile?: string
   cwd?: string
   /** Runs the process where it sees only what is named; `true` for the defaults. Default false. */
   sandbox?: boolean | Sandbox
+}
+
+/** How to sign in where a server wants that. */
+export interface SignInSettings {
+  /** A client registered by hand, at `issuer` and nowhere else. Default: the host registers itself. */
+  clientId?: string
+  clientSecret?: string
+  /** The issuer identifier of the authorization server, exactly as it writes it; needed with `clientId`. */
+  issuer?: string
+  /** Scopes to ask for at first. Default: those the server wants. */
+  scopes?: string[]
 }
 
 /** A server at an address. */
@@ -45,7 +69,7 @@ export interface HttpServerConfig extends ServerSettings {
   url: string
   headers?: Record<string, string>
   /** How to sign in. Default: as the server says, with a browser. `false` never signs in. */
-  auth?: false | { clientId?: string; clientSecret?: string; scopes?: string[] }
+  auth?: false | SignInSettings
 }
 
 /** One server as the person configured it, in the field's own form (`mcpServers`). */
@@ -59,12 +83,24 @@ export interface Failure {
   data?: unknown
 }
 
-/** The state of one connection, always with its reason. */
-export type ConnectionState =
-  | { state: 'connecting' }
-  | { state: 'ready'; era: 'session' | 'stateless'; revision: string; sinceMs: number }
-  /** Connected, but a list could not be fetched. */
+/** How a connection stands, since when, and, where that is not plain, why. */
+export type ConnectionState = {
+  /** When the state began, in milliseconds since 1970. */
+  sinceMs: number
+} & (
+  | { state: 'connecting'; reason: string }
+  | { state: 'ready'; era: 'session' | 'stateless'; revision: string }
+  /** Connected, but a list could not be fetched; what was listed before still is. */
   | { state: 'degraded'; reason: string; error?: Failure }
+  /** It was there; its lists still stand, and calls wait for it. */
   | { state: 'reconnecting'; attempt: number; reason: string; inMs: number }
-  | { state: 'failed'; reason: string; error?: Failure }
-  | { state: 'disabled' }
+  /** It wants the person signed in. */
+  | { state: 'needs-sign-in'; reason: string; fix: string; error?: Failure }
+  /** The person has not agreed to start it. */
+  | { state: 'needs-approval'; reason: string; fix: string; error?: Failure }
+  /** Lazy, and not running: its lists are those of `listedMs` (milliseconds since 1970). Calls start it. */
+  | { state: 'asleep'; reason: string; listedMs: number }
+  /** `fix` says what to do. */
+  | { state: 'failed'; reason: string; fix: string; error?: Failure }
+  | { state: 'disabled'; reason: string }
+)

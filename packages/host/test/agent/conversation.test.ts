@@ -180,12 +180,15 @@ describe('what the model sees', () => {
     await talk.say('2')
     host.runs = { c: () => text(''), b }
     await talk.say('3')
-    const names = model.requests.map((request) => request.tools?.map((tool) => tool.name).slice(2))
+    const names = model.requests.map((request) => request.tools?.map((tool) => tool.name).slice(3))
     expect(names).toEqual([
       ['b', 'a'],
       ['b', 'a', 'c'],
-      ['b', 'c'],
+      ['b', 'a', 'c'],
     ])
+    const notes = model.requests.map((request) => JSON.stringify(request.messages.at(-2) ?? ''))
+    expect(notes[1]).toContain('New: c.')
+    expect(notes[2]).toContain('Gone, although still listed; calls of them fail: a.')
   })
 
   test('includes what servers say about themselves, named and bounded', async () => {
@@ -200,13 +203,14 @@ describe('what the model sees', () => {
     expect(system.length).toBeLessThan(6_000)
   })
 
-  test('is a long result cut to its bound, with how much was left out', async () => {
+  test('is the beginning of a long result, with how much was left out and how to read it', async () => {
     const host = fakeHost({ shop__dump: () => text('x'.repeat(50_000)) })
     const model = scriptedModel(uses('', ['shop__dump']), says('ok'))
     await createConversation({ host, model }).say('Dump')
     const seen = resultText(model.requests[1]?.messages.at(-1))
-    expect(seen).toContain('[cut: 30000 of 50000 characters left out here')
-    expect(seen.length).toBeLessThan(20_200)
+    expect(seen).toContain('[cut: 4200 of 50000 characters are shown here')
+    expect(seen).toContain('read_result, id "')
+    expect(seen.length).toBeLessThan(5_600)
   })
 
   test('is the structured content where a result has nothing else', async () => {

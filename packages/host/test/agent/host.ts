@@ -1,4 +1,6 @@
 import type { CallToolResult, Tool } from '@jackfield/sdk'
+import { createResults } from '../../src/results/index.ts'
+import { createScale } from '../../src/scale/index.ts'
 import type {
   Activity,
   BrokeredCall,
@@ -41,8 +43,25 @@ export function fakeHost(runs: Runs): FakeHost {
     ]),
     start: async () => {},
     reconnect: refuse,
+    reconfigure: refuse,
+    examine: refuse,
+    secrets: {
+      kind: 'memory',
+      names: async () => [],
+      set: refuse,
+      remove: refuse,
+      missing: async () => [],
+      redact: (given) => given,
+    },
+    consents: { list: () => [], needed: async () => undefined, allow: refuse, forget: refuse },
     attach: refuse,
-    inbox: { list: () => [], get: () => undefined, answer: refuse },
+    inbox: { list: () => [], get: () => undefined, answer: refuse, resumed: () => undefined },
+    scale: createScale(() => host.tools()),
+    code: { run: refuse, types: () => '' },
+    logins: { signIn: refuse, signOut: refuse },
+    results: createResults(kept()),
+    leave: () => {},
+    sampling: { usage: () => [], grants: () => [], revoke: () => false, rank: refuse, preview: refuse },
     tools: () => Object.keys(host.runs).map(catalogTool),
     prompts: () => [],
     resources: () => [
@@ -75,8 +94,23 @@ export function fakeHost(runs: Runs): FakeHost {
     watch: refuse,
     on: () => () => {},
     activity: () => rows,
-    grants: () => [],
-    revoke: () => false,
+    policy: {
+      defaultVerdict: 'ask',
+      rules: () => [],
+      grants: () => [],
+      revoke: () => false,
+      explain: refuse,
+      preview: refuse,
+    },
+    trust: {
+      servers: () => [],
+      server: refuse,
+      accept: refuse,
+      block: refuse,
+      reset: refuse,
+    },
+    verifyActivity: refuse,
+    pruneActivity: refuse,
     record(row) {
       rows.push({ ...row, id: rows.length + 1, at: '2027-01-01T00:00:00Z' })
       return rows.length
@@ -85,6 +119,12 @@ export function fakeHost(runs: Runs): FakeHost {
     [Symbol.asyncDispose]: async () => {},
   }
   return host
+}
+
+/** Results in memory. */
+function kept(): Parameters<typeof createResults>[0] {
+  const rows = new Map<string, Parameters<ReturnType<typeof kept>['put']>[0]>()
+  return { get: (id) => rows.get(id), put: (row) => void rows.set(row.id, row) }
 }
 
 function catalogTool(name: string): CatalogTool {

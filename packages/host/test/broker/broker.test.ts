@@ -35,7 +35,7 @@ describe('a call', () => {
     const host = await started({ servers: { s: config }, surface })
     const call = await host.call('s__echo', { text: 'hi' }, { caller: 'chat' })
     expect(returned(call)).toEqual({ text: 'hi' })
-    expect(call.decision).toEqual({ verdict: 'ask', rule: 'default' })
+    expect(call.decision).toEqual({ verdict: 'ask', rule: 'default', author: 'Jackfield' })
     expect(surface.asked).toMatchObject([
       {
         kind: 'approval',
@@ -47,9 +47,10 @@ describe('a call', () => {
           tool: { name: 'echo', description: 'Gives back its arguments' },
         },
         decision: { verdict: 'ask', rule: 'default' },
-        remember: ['conversation', 'workspace', 'always'],
-        likeness: [],
+        remember: ['conversation', 'always'],
+        likeness: [{ label: 'exactly these arguments' }, { label: 'any arguments' }],
         labels: [],
+        findings: [],
       },
     ])
   })
@@ -92,7 +93,10 @@ describe('a call', () => {
       denied: false,
       decision: { verdict: 'allow', rule: 'typed' },
     })
-    expect((await host.call('s__look', {}, typed)).decision).toEqual({ verdict: 'allow', rule: 'typed' })
+    expect((await host.call('s__look', {}, typed)).decision).toMatchObject({
+      verdict: 'allow',
+      rule: 'typed',
+    })
     expect(await host.call('s__pid', {}, typed)).toMatchObject({
       denied: true,
       decision: { verdict: 'deny', rule: 'deny rule' },
@@ -219,10 +223,8 @@ describe('a call', () => {
     const call = host.call('s__echo', { text: 'x' }, cli)
     await until(() => surface.asked.length === 1, 'asked')
     await host.call('s__mutate', {}, cli)
-    await until(
-      () => host.tools().some(({ tool }) => tool.description?.includes('all your files') === true),
-      'changed',
-    )
+    await until(() => !host.tools().some(({ tool }) => tool.name === 'echo'), 'changed')
+    host.trust.accept('s')
     answer()
     expect(textOf(await call)).toContain('changed meanwhile')
     expect(ran()).toEqual([])
@@ -356,10 +358,8 @@ describe('answers that are remembered', () => {
     await host.call('s__echo', { text: '' }, cli)
     expect(surface.asked).toHaveLength(1)
     await host.call('s__mutate', {}, cli)
-    await until(
-      () => host.tools().some(({ tool }) => tool.description?.includes('all your files') === true),
-      'changed',
-    )
+    await until(() => !host.tools().some(({ tool }) => tool.name === 'echo'), 'changed')
+    host.trust.accept('s')
     await host.call('s__echo', { text: '' }, cli)
     expect(surface.asked.map(({ cause }) => cause.tool)).toEqual(['echo', 'mutate', 'echo'])
   })

@@ -8,6 +8,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ConfigError, loadConfig, parseConfig } from '../../src/config/index.ts'
 
 const read = (value: unknown, env: Record<string, string> = {}) => parseConfig(JSON.stringify(value), { env })
+/** The servers without where they were read. */
+const bare = ({ servers }: ReturnType<typeof parseConfig>) =>
+  Object.fromEntries(Object.entries(servers).map(([name, { from: _from, ...config }]) => [name, config]))
 const errorsOf = (config: ReturnType<typeof parseConfig>) =>
   config.problems.filter((problem) => problem.severity === 'error')
 
@@ -22,7 +25,7 @@ describe('servers', () => {
       },
     })
     expect(config.problems).toEqual([])
-    expect(config.servers).toEqual({
+    expect(bare(config)).toEqual({
       filesystem: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '/tmp'] },
       github: { url: 'https://api.example/mcp/', headers: { Authorization: 'Bearer x' } },
       off: { command: 'node', args: ['a.js'], env: { A: '1' }, cwd: '/srv', disabled: true },
@@ -48,7 +51,7 @@ describe('servers', () => {
       'mcpServers.bad.env["A=B"]',
       'not a name',
     ],
-    ['a NUL', { command: 'a', args: ['x\0y'] }, 'mcpServers.bad', 'NUL'],
+    ['a NUL', { command: 'a', args: ['x\0y'] }, 'mcpServers.bad.args[0]', 'NUL'],
     ['a url of another kind', { url: 'ftp://x' }, 'mcpServers.bad.url', 'http or https'],
     [
       'a password in its url',
@@ -81,85 +84,67 @@ describe('servers', () => {
 
   it('warns of fields that have no effect here', () => {
     const config = read({ mcpServers: { a: { command: 'x', autoApprove: ['*'] } } })
-    expect(config.servers).toEqual({ a: { command: 'x' } })
+    expect(bare(config)).toEqual({ a: { command: 'x' } })
     expect(config.problems).toEqual([
       {
         file: 'config',
         path: 'mcpServers.a.autoApprove',
         severity: 'warning',
-        message: 'is not used by Jackfield',
+        line: 1,
+        message: 'is not used: calls are asked about here, or allowed by your rules',
       },
     ])
   })
 
   it('keeps servers named like parts of every object', () => {
     const config = parseConfig('{"mcpServers":{"__proto__":{"command":"a"},"constructor":{"command":"b"}}}')
-    expect(Object.entries(config.servers)).toEqual([
+    expect(Object.entries(bare(config))).toEqual([
       ['__proto__', { command: 'a' }],
       ['constructor', { command: 'b' }],
     ])
   })
 
-  it('says what is meant where the file has another form', () => {
-    expect(errorsOf(read({ servers: { a: { command: 'x' } } }))[0]?.message).toContain('Rename "servers"')
+  it('says what is missing where the file names no servers in any form', () => {
+    expect(errorsOf(read({ server: {} }))[0]?.message).toContain('is missing, so there are no servers')
   })
 })
 
 describe('variables', () => {
-  const command = (text: string, env: Record<string, string> = {}) =>
-    read({ mcpServers: { s: { command: text } } }, env)
-
-  it.each([
-    ['${A}', { A: 'x' }, 'x'],
-    ['-${A}-${B}-', { A: 'x', B: 'y' }, '-x-y-'],
-    ['${A:-z}', {}, 'z'],
-    ['${A:-z}', { A: '' }, 'z'],
-    ['${A:-}x', {}, 'x'],
-    ['${A:-a:-b}', {}, 'a:-b'],
-    ['${A}', { A: '${B}' }, '${B}'],
-    ['$A ${A%x} $$ ${} ${1}', { A: 'x' }, '$A ${A%x} $$ ${} ${1}'],
-  ])('%s becomes what the environment says', (text, env, expected) => {
-    expect(command(text, env).servers['s']).toEqual({ command: expected })
-  })
-
-  it('expands command, args, env, cwd, url and headers alike', () => {
+  it('of servers stay as they stand, since their values are for the start alone', () => {
     const config = read(
-      {
-        mcpServers: {
-          a: { command: '${V}', args: ['${V}'], env: { K: '${V}' }, cwd: '${V}' },
-          b: { url: 'http://${V}/', headers: { Authorization: 'Bearer ${V}' } },
-        },
-      },
-      { V: 'v' },
+      { mcpServers: { s: { command: '${A}', env: { K: '${A}', F: '${B:-b}' } } } },
+      { A: 'secret value' },
     )
-    expect(config.servers).toEqual({
-      a: { command: 'v', args: ['v'], env: { K: 'v' }, cwd: 'v' },
-      b: { url: 'http://v/', headers: { Authorization: 'Bearer v' } },
-    })
+    expect(bare(config)).toEqual({ s: { command: '${A}', env: { K: '${A}', F: '${B:-b}' } } })
+    expect(config.problems).toEqual([])
   })
 
-  it('names server, field and variable of one that is not set, and keeps the others', () => {
+  it('that are not set are warned of with server, field and name', () => {
     const config = read({
       mcpServers: { 'git hub': { command: 'a', env: { TOKEN: '${GH_TOKEN}' } }, ok: { command: 'b' } },
     })
-    expect(Object.keys(config.servers)).toEqual(['ok'])
-    expect(config.problems).toHaveLength(1)
-    expect(config.problems[0]?.path).toBe('mcpServers["git hub"].env.TOKEN')
+    expect(Object.keys(config.servers)).toEqual(['git hub', 'ok'])
+    expect(config.problems).toMatchObject([
+      { path: 'mcpServers["git hub"].env.TOKEN', severity: 'warning', line: 1 },
+    ])
     expect(config.problems[0]?.message).toContain('GH_TOKEN is not set')
   })
 
-  it('does not take parts of every object for variables', () => {
-    expect(errorsOf(command('${constructor}'))[0]?.message).toContain('constructor is not set')
+  it('of other programs are not passed on as if they were values', () => {
+    const config = read({ mcpServers: { s: { command: '${command:pick}' }, ok: { command: 'a' } } })
+    expect(Object.keys(config.servers)).toEqual(['ok'])
+    expect(errorsOf(config)[0]?.message).toContain('${command:pick} is not supported')
   })
 
-  it('does not pass placeholders of other programs on as if they were values', () => {
-    expect(errorsOf(command('${input:token}'))[0]?.message).toContain('${input:token} is not supported')
-  })
-
-  it('does not ask for the variables of a disabled server', () => {
+  it('of a disabled server are not asked for', () => {
     const config = read({ mcpServers: { s: { command: '${NOPE}', disabled: true } } })
     expect(config.problems).toEqual([])
-    expect(config.servers['s']).toEqual({ command: '${NOPE}', disabled: true })
+    expect(bare(config)).toEqual({ s: { command: '${NOPE}', disabled: true } })
+  })
+
+  it('in the jackfield section are replaced at once', () => {
+    const config = read({ mcpServers: {}, jackfield: { models: ['${P:-openai}/${M}'] } }, { M: 'm' })
+    expect(config.models).toEqual(['openai/m'])
   })
 })
 
@@ -182,7 +167,7 @@ describe('the jackfield section', () => {
       { file: '/etc/jack/mcp.json' },
     )
     expect(config.problems).toEqual([])
-    expect(config.rules).toEqual([
+    expect(config.rules).toMatchObject([
       { id: 'look', verdict: 'allow', server: 'fs', tool: 'read_*' },
       { id: 'jackfield.rules[1]', verdict: 'ask', hint: 'destructive', scope: 'conversation' },
     ])
@@ -246,7 +231,7 @@ describe('files', () => {
       '\uFEFF{ "mcpServers": { "a": { "command": "${JF_T}" }, "b": {} }, "jackfield": {"roots": ["."]} }\n\n'
     await writeFile(file, text)
     const config = await loadConfig(file, { env: { JF_T: 'x' } })
-    expect(config.servers).toEqual({ a: { command: 'x' } })
+    expect(bare(config)).toEqual({ a: { command: '${JF_T}' } })
     expect(config.problems.map((problem) => problem.file)).toEqual([file])
     expect(config.roots).toEqual([{ uri: pathToFileURL(folder).href }])
     expect(await readFile(file, 'utf8')).toBe(text)

@@ -74,7 +74,7 @@ describe('connecting', () => {
       state: 'failed',
       reason: expect.stringContaining('127.0.0.1:9'),
     })
-    expect(state('off')).toEqual({ state: 'disabled' })
+    expect(state('off')).toMatchObject({ state: 'disabled' })
 
     const readyBefore = host.events.findIndex(
       (event) => event.type === 'connection' && event.server === 'silent' && event.state.state === 'failed',
@@ -103,7 +103,7 @@ describe('connecting', () => {
   it('starts nothing before it is told to, and nothing that is disabled', async () => {
     const { config } = session()
     const host = hostOf({ servers: { s: { ...config, disabled: true } } })
-    expect(host.connections.get('s')).toEqual({ state: 'disabled' })
+    expect(host.connections.get('s')).toMatchObject({ state: 'disabled' })
     await host.start()
     expect(host.tools()).toEqual([])
     expect(host.activity()).toEqual([])
@@ -118,7 +118,7 @@ describe('connecting', () => {
     await host.close()
     await starting
     expect(alive(pid)).toBe(false)
-    expect(host.connections.get('s')).toEqual({ state: 'failed', reason: 'the host was closed' })
+    expect(host.connections.get('s')).toMatchObject({ state: 'failed', reason: 'the host was closed' })
     expect(host.tools()).toEqual([])
     await expect(host.call('s__pid', {}, { caller: 'cli' })).rejects.toThrow('closed')
   })
@@ -277,7 +277,9 @@ describe('lists', () => {
     const host = await started({ servers: { s: config }, rules: [...allow] })
     expect(host.tools().map((tool) => tool.name)).not.toContain('s__grown')
     await host.call('s__grow', {}, { caller: 'cli' })
-    await until(() => host.tools().some((tool) => tool.name === 's__grown'), 'grown')
+    await until(() => host.trust.server('s').items.some(({ name }) => name === 'grown'), 'grown')
+    host.trust.accept('s')
+    expect(host.tools().map((tool) => tool.name)).toContain('s__grown')
     expect(host.events.some((event) => event.type === 'catalog')).toBe(true)
   })
 
@@ -286,12 +288,14 @@ describe('lists', () => {
     const host = await started({ servers: { s: { url: server.url } } })
     await until(() => server.methods.includes('subscriptions/listen'), 'listening')
     server.grow()
-    await until(() => host.tools().some((tool) => tool.name === 's__grown'), 'grown')
+    await until(() => host.trust.server('s').items.some(({ name }) => name === 'grown'), 'grown')
+    host.trust.accept('s')
+    expect(host.tools().map((tool) => tool.name)).toContain('s__grown')
   })
 
   it('that cannot be fetched make a server degraded, until they can', async () => {
     const host = await started({ servers: { s: rough('list-fails-at-first') } })
-    expect(host.connections.get('s')).toEqual({
+    expect(host.connections.get('s')).toMatchObject({
       state: 'degraded',
       reason: 'could not list tools: the database is locked (error -32603)',
       error: { code: -32603, message: 'the database is locked' },
@@ -332,10 +336,12 @@ describe('lists', () => {
 
 it('names that would disguise themselves in a terminal are made harmless', async () => {
   const host = await started({ servers: { s: rough('hostile') }, rules: [...allow] })
+  expect(host.tools().map(({ tool }) => tool.name)).toEqual(['twice', 'once'])
+  host.trust.accept('s')
   const evil = host.tools().find(({ tool }) => tool.name.startsWith('evil'))
   expect(evil?.name).toMatch(/^s_[a-z2-7]{16}_evil_[a-zA-Z0-9_-]+$/)
   await host.call(evil?.name ?? '', {}, { caller: 'cli' })
-  expect(host.activity({ kind: 'call' })).toMatchObject([{ summary: 'evil [31m gnp of s', outcome: 'ok' }])
+  expect(host.activity({ kind: 'call' })).toMatchObject([{ summary: 'evil⟦U+001B⟧[31m ⟦U+202E⟧gnp of s', outcome: 'ok' }])
 })
 
 describe('pauses between attempts', () => {

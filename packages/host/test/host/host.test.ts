@@ -139,7 +139,7 @@ describe('remembered answers', () => {
     })
     const host = await started({ servers: { s: config }, surface, store })
     for (const name of ['s__echo', 's__look', 's__pid']) await host.call(name, { text: 'x' }, cli)
-    const grants = host.grants()
+    const grants = host.policy.grants()
     expect(grants).toMatchObject([
       { server: 's', tool: 'echo', verdict: 'allow', scope: 'always' },
       { server: 's', tool: 'look', verdict: 'deny', scope: 'always' },
@@ -147,9 +147,9 @@ describe('remembered answers', () => {
     ])
     const decision = async (name: string) => (await host.call(name, { text: 'x' }, cli)).decision.rule
     expect(await decision('s__echo')).toBe('remembered:always')
-    for (const { id } of grants) expect(host.revoke(id)).toBe(true)
-    expect(host.revoke(grants[0]?.id ?? '')).toBe(false)
-    expect(host.grants()).toEqual([])
+    for (const { id } of grants) expect(host.policy.revoke(id)).toBe(true)
+    expect(host.policy.revoke(grants[0]?.id ?? '')).toBe(false)
+    expect(host.policy.grants()).toEqual([])
     expect(await decision('s__echo')).toBe('default')
     expect(await decision('s__pid')).toBe('default')
     expect(host.activity({ kind: 'approval' }).filter((row) => row.outcome === 'revoked')).toMatchObject([
@@ -158,7 +158,7 @@ describe('remembered answers', () => {
       { detail: { tool: 'pid', scope: 'conversation' } },
     ])
     await host.close()
-    expect(hostOf({ store }).grants()).toMatchObject([{ tool: 'echo' }])
+    expect(hostOf({ store }).policy.grants()).toMatchObject([{ tool: 'echo' }])
   })
 })
 
@@ -182,7 +182,7 @@ describe('a config file', () => {
     const config = await loadConfig(file, { env: { DATA: data } })
     expect(config.problems).toMatchObject([{ path: 'mcpServers.broken.command' }])
     const { servers, rules: own, defaultVerdict = 'ask' } = config
-    const host = await started({ servers, rules: own, defaultVerdict })
+    const host = await started({ servers, rules: own, defaultVerdict, env: { DATA: data } })
     const read = await host.call('fs__read_text_file', { path: join(data, 'hello.txt') }, cli)
     expect(textOf(read)).toContain('hello there')
     const write = await host.call('fs__write_file', { path: join(data, 'new.txt'), content: 'x' }, cli)

@@ -2,7 +2,10 @@ import type { Tool } from '@jackfield/sdk'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { matchesGlob } from '../../src/policy/glob.ts'
-import { createGrants, createPolicy, type Policy, serverIdentity } from '../../src/policy/index.ts'
+import { createGrants } from '../../src/policy/grants.ts'
+import { serverIdentity } from '../../src/policy/index.ts'
+import { createLabels } from '../../src/policy/labels.ts'
+import { createPolicy, type Policy, type PolicySubject } from '../../src/policy/policy.ts'
 import { openStore } from '../../src/store/index.ts'
 import type { PolicyRule, ServerConfig, Verdict } from '../../src/types/index.ts'
 
@@ -17,9 +20,23 @@ const rule = (verdict: Verdict, match: Omit<PolicyRule, 'id' | 'verdict'> = {}):
   verdict,
   ...match,
 })
-const policyOf = (rules: PolicyRule[], defaultVerdict: Verdict = 'ask'): Policy =>
-  createPolicy({ rules, defaultVerdict, grants: createGrants(openStore(':memory:').grants) })
-const subject = (server: string, of: Tool, identity = `id of ${server}`) => ({ server, identity, tool: of })
+const policyOf = (rules: PolicyRule[], defaultVerdict?: Verdict): Policy => {
+  const store = openStore(':memory:')
+  return createPolicy({
+    rules,
+    defaultVerdict,
+    grants: createGrants(store.grants, undefined),
+    labels: createLabels(store.labels),
+    workspace: false,
+  })
+}
+const subject = (server: string, of: Tool, identity = `id of ${server}`): PolicySubject => ({
+  server,
+  identity,
+  tool: of,
+  arguments: {},
+  caller: 'chat',
+})
 
 describe('rules', () => {
   const readOnly = tool('look', { annotations: { readOnlyHint: true } })
@@ -78,7 +95,7 @@ describe('rules', () => {
       'allow',
     ],
   ])('%s', (_name, rules, of, verdict, id) => {
-    expect(policyOf(rules).decide(subject('srv', of)).decision).toEqual({ verdict, rule: id })
+    expect(policyOf(rules).decide(subject('srv', of)).decision).toMatchObject({ verdict, rule: id })
   })
 
   it('follow the given default', () => {
@@ -114,7 +131,8 @@ describe('rules', () => {
         const of = subject('s', tool('x'))
         const untyped = policy.decide(of).decision
         const { decision, remember } = policy.decide(of, true)
-        expect(decision).toEqual(untyped.verdict === 'ask' ? { verdict: 'allow', rule: 'typed' } : untyped)
+        const typed = { verdict: 'allow', rule: 'typed', author: 'the person' }
+        expect(decision).toEqual(untyped.verdict === 'ask' ? typed : untyped)
         if (untyped.verdict === 'ask') expect(remember).toEqual([])
       }),
     )
@@ -158,39 +176,43 @@ describe('remembered answers', () => {
   ) => {
     const policy = policyOf(rules)
     const asked = subject('s', tool('x'))
-    const kept = policy.remember(asked, verdict, scope, policy.decide(asked))
+    const kept = policy.remember(asked, verdict, { scope }, policy.decide(asked))
     return { policy, kept, decide: (of = asked) => policy.decide(of).decision }
   }
 
   it.each(['conversation', 'always'] as const)('stand in for the question (%s)', (scope) => {
     const { decide } = remembering(scope)
-    expect(decide()).toEqual({ verdict: 'allow', rule: `remembered:${scope}` })
+    expect(decide()).toMatchObject({ verdict: 'allow', rule: `remembered:${scope}` })
     const refused = remembering(scope, 'deny')
-    expect(refused.decide()).toEqual({ verdict: 'deny', rule: `remembered:${scope}` })
+    expect(refused.decide()).toMatchObject({ verdict: 'deny', rule: `remembered:${scope}` })
   })
 
   it('never weaken a rule that denies, and refuse what a rule allows', () => {
     const store = openStore(':memory:')
-    const grants = createGrants(store.grants)
-    const asking = createPolicy({ rules: [], defaultVerdict: 'ask', grants })
+    const common = {
+      grants: createGrants(store.grants, undefined),
+      labels: createLabels(store.labels),
+      workspace: false,
+    }
+    const asking = createPolicy({ rules: [], ...common })
     const [x, y] = [subject('s', tool('x')), subject('s', tool('y'))]
-    asking.remember(x, 'allow', 'always', asking.decide(x))
-    asking.remember(y, 'deny', 'always', asking.decide(y))
-    const strict = createPolicy({ rules: [rule('deny')], defaultVerdict: 'ask', grants })
-    expect(strict.decide(x).decision).toEqual({ verdict: 'deny', rule: 'deny' })
-    const lax = createPolicy({ rules: [rule('allow')], defaultVerdict: 'ask', grants })
-    expect(lax.decide(y).decision).toEqual({ verdict: 'deny', rule: 'remembered:always' })
-    const careful = createPolicy({ rules: [rule('ask')], defaultVerdict: 'allow', grants })
-    expect(careful.decide(x)).toEqual({ decision: { verdict: 'ask', rule: 'ask' }, remember: [] })
+    asking.remember(x, 'allow', { scope: 'always' }, asking.decide(x))
+    asking.remember(y, 'deny', { scope: 'always' }, asking.decide(y))
+    const strict = createPolicy({ rules: [rule('deny')], ...common })
+    expect(strict.decide(x).decision).toMatchObject({ verdict: 'deny', rule: 'deny' })
+    const lax = createPolicy({ rules: [rule('allow')], ...common })
+    expect(lax.decide(y).decision).toMatchObject({ verdict: 'deny', rule: 'remembered:always' })
+    const careful = createPolicy({ rules: [rule('ask')], defaultVerdict: 'allow', ...common })
+    expect(careful.decide(x)).toMatchObject({ decision: { verdict: 'ask', rule: 'ask' }, remember: [] })
   })
 
   it('last as long as the rule that asked lets them', () => {
     expect(remembering('always', 'allow', [rule('ask')])).toMatchObject({ kept: undefined })
     const session = remembering('always', 'allow', [rule('ask', { scope: 'conversation' })])
     expect(session.kept).toBe('conversation')
-    expect(session.decide()).toEqual({ verdict: 'allow', rule: 'remembered:conversation' })
+    expect(session.decide()).toMatchObject({ verdict: 'allow', rule: 'remembered:conversation' })
     const always = remembering('always', 'allow', [rule('ask', { scope: 'always' })])
-    expect(always.decide()).toEqual({ verdict: 'allow', rule: 'remembered:always' })
+    expect(always.decide()).toMatchObject({ verdict: 'allow', rule: 'remembered:always' })
     const strictest = remembering('always', 'allow', [rule('ask', { scope: 'always' }), rule('ask')])
     expect(strictest.decide().verdict).toBe('ask')
   })
@@ -211,7 +233,10 @@ describe('remembered answers', () => {
 
   it('are overridden by what the person types', () => {
     const { policy } = remembering('always', 'deny')
-    expect(policy.decide(subject('s', tool('x')), true).decision).toEqual({ verdict: 'allow', rule: 'typed' })
+    expect(policy.decide(subject('s', tool('x')), true).decision).toMatchObject({
+      verdict: 'allow',
+      rule: 'typed',
+    })
   })
 
   it('stay when only the order of members changes', () => {
@@ -230,8 +255,27 @@ describe('remembered answers', () => {
 
   it('belong to the server by what it is, not by its name', () => {
     const { decide } = remembering('always')
-    expect(decide({ server: 's', identity: 'another', tool: tool('x') }).verdict).toBe('ask')
-    expect(decide({ server: 'renamed', identity: 'id of s', tool: tool('x') }).verdict).toBe('allow')
+    expect(decide(subject('s', tool('x'), 'another')).verdict).toBe('ask')
+    expect(decide(subject('renamed', tool('x'), 'id of s')).verdict).toBe('allow')
+  })
+})
+
+describe('labelled data', () => {
+  it('is asked about every time, whatever an ask rule about the label lets be remembered', () => {
+    const policy = policyOf([rule('ask', { label: 'private', scope: 'always' })])
+    const of = subject('web', tool('post'))
+    expect(policy.decide(of).remember).toEqual(['conversation', 'always'])
+    policy.saw(undefined, 'diary', ['private'])
+    const ruling = policy.decide(of)
+    expect(ruling).toMatchObject({ decision: { rule: 'ask' }, remember: [], labels: ['private'] })
+    expect(policy.remember(of, 'allow', { scope: 'always' }, ruling)).toBeUndefined()
+  })
+
+  it('flows where the person typed the call', () => {
+    const policy = policyOf([])
+    policy.saw(undefined, 'diary', ['private'])
+    expect(policy.decide(subject('web', tool('post'))).decision.rule).toBe('label')
+    expect(policy.decide(subject('web', tool('post')), true).decision.rule).toBe('typed')
   })
 })
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,6 +20,15 @@ const start = {
   detail: { arguments: { a: 1 } },
 } as const
 const key = { identity: 'i', tool: 't', definition: 'd' }
+const grant = {
+  key,
+  verdict: 'allow',
+  scope: 'always',
+  within: '',
+  arguments: [],
+  label: 's',
+  at: '2027-01-01T00:00:00.000Z',
+} as const
 
 describe('activity', () => {
   it('is told from beginning to end, with what caused what', () => {
@@ -91,6 +101,13 @@ describe('activity', () => {
     expect(row.detail['long']).toMatch(/^x{2000}… \[398000 more characters\]$/)
     expect(JSON.stringify(row.detail['items'])).toContain('900 more items')
     expect(JSON.stringify(row.detail['deep'])).toContain('nested deeper')
+    expect(row.detail['cut']).toMatchObject({
+      long: {
+        characters: 400_002,
+        sha256: createHash('sha256').update(JSON.stringify(long)).digest('hex'),
+      },
+    })
+    expect(row.detail['cut']).not.toHaveProperty('short')
     expect(JSON.stringify(row.detail).length).toBeLessThan(10_000)
   })
 })
@@ -100,17 +117,18 @@ describe('the file', () => {
     const file = join(folder, 'deep', 'er', 'store.db')
     const first = openStore(file)
     const id = first.activity.begin(start)
-    first.grants.put(key, 'allow', 's')
+    first.grants.put(grant)
     first.close()
     const second = openStore(file)
     expect(second.activity.list()).toMatchObject([{ id, outcome: 'running' }])
     expect(second.activity.begin(start)).toBe(id + 1)
-    expect(second.grants.find(key)).toBe('allow')
+    expect(second.grants.find(key)).toEqual([grant])
     for (const other of [{ identity: 'x' }, { tool: 'x' }, { definition: 'x' }]) {
-      expect(second.grants.find({ ...key, ...other })).toBeUndefined()
+      expect(second.grants.find({ ...key, ...other })).toEqual([])
     }
-    second.grants.put(key, 'deny', 's')
-    expect(second.grants.find(key)).toBe('deny')
+    const denied = { ...grant, verdict: 'deny' } as const
+    second.grants.put(denied)
+    expect(second.grants.list()).toEqual([denied])
     second.close()
   })
 

@@ -22,17 +22,18 @@ import { isExtensionId } from '../protocol/meta.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
 import { followed, type TelemetrySpan } from './telemetry.ts'
 import type { AnswerHandlers, AskContext, ConnectOptions } from './types.ts'
-import { Visits } from './visits.ts'
+import type { Visits } from './visits.ts'
 
 /** Answers a server's questions with the caller's handlers, and holds both sides to the rules. */
 export class Answers {
-  readonly visits: Visits = new Visits()
+  readonly #visits: Visits
   readonly #handlers: AnswerHandlers
   readonly #capabilities: ClientCapabilities
   readonly #relay: ConnectOptions['relay']
   readonly #telemetry: ConnectOptions['telemetry']
 
-  constructor(options: ConnectOptions) {
+  constructor(options: ConnectOptions, visits: Visits) {
+    this.#visits = visits
     this.#handlers = options
     this.#capabilities = capabilitiesOf(options)
     this.#relay = options.relay
@@ -93,7 +94,7 @@ export class Answers {
     version: ProtocolVersion,
   ): Promise<JsonObject> {
     if (this.#relay !== undefined) {
-      if (method === 'elicitation/create') this.visits.begin(params['elicitationId'])
+      if (method === 'elicitation/create') this.#visits.begin(params['elicitationId'])
       return this.#relay.answer({ method, params }, context)
     }
     switch (method) {
@@ -135,7 +136,7 @@ export class Answers {
     if (this.#capabilities.elicitation?.url === undefined) throw refused('this client visits no URLs')
     if (typeof message !== 'string') throw refused('a URL needs a "message"')
     if (typeof url !== 'string' || !isWebUrl(url)) throw refused('"url" must be an http or https URL')
-    this.visits.begin(params['elicitationId'])
+    this.#visits.begin(params['elicitationId'])
     return { ...params, mode, message, url }
   }
 

@@ -14,7 +14,7 @@ import type {
   Tool,
 } from '../protocol/definitions.ts'
 import { type ClientMethod, type ClientRequests, methods } from '../protocol/methods.ts'
-import type { Answers } from './answers.ts'
+import type { AnswerBook } from './answer-book.ts'
 import { Cache } from './cache.ts'
 import { changeIn } from './changes.ts'
 import type { Era } from './era.ts'
@@ -25,6 +25,7 @@ import { Requests } from './requests.ts'
 import { assertResult } from './shapes.ts'
 import { ToolBook } from './tools.ts'
 import type {
+  AnswerOptions,
   CallOptions,
   Client,
   ConnectOptions,
@@ -47,7 +48,7 @@ type ListMethod = 'tools/list' | 'resources/list' | 'resources/templates/list' |
 
 export interface ClientParts {
   readonly wire: Wire
-  readonly answers: Answers
+  readonly answers: AnswerBook
   readonly options: ConnectOptions
   /** Makes the era; `publish` is how it tells the client of changes. */
   readonly era: (publish: (change: ServerChange) => void) => Era
@@ -58,7 +59,7 @@ export class McpClient implements Client {
   readonly closed: Promise<Error | undefined>
   readonly #wire: Wire
   readonly #era: Era
-  readonly #answers: Answers
+  readonly #answers: AnswerBook
   readonly #options: ConnectOptions
   readonly #cache = new Cache()
   readonly #tools: ToolBook
@@ -137,8 +138,13 @@ export class McpClient implements Client {
     return this.#era.setLogLevel(level)
   }
 
+  setAnswers(answers: AnswerOptions): void {
+    this.#answers.set(answers)
+  }
+
   async rootsChanged(): Promise<void> {
-    if (!this.#answers.can('roots/list')) {
+    const { now, session } = this.#answers
+    if (!(this.server.era === 'session' ? session : now).can('roots/list')) {
       throw new McpError('CAPABILITY', 'This client has no roots: give connect the option "onRoots"')
     }
     await this.#era.rootsChanged()

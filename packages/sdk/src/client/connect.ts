@@ -1,11 +1,12 @@
 import { McpError } from '../jsonrpc/error.ts'
 import { http } from '../links/http.ts'
 import type { Link, LinkFactory } from '../links/link.ts'
+import type { ClientCapabilities } from '../protocol/capabilities.ts'
 import type { Implementation } from '../protocol/definitions.ts'
 import { type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
 import { latest } from '../protocol/revisions.ts'
 import type { Server } from '../server/server.ts'
-import { Answers } from './answers.ts'
+import { AnswerBook } from './answer-book.ts'
 import { type ClientParts, defaultTimeoutMs, McpClient } from './client.ts'
 import { Door } from './door.ts'
 import { guarded } from './guard.ts'
@@ -33,11 +34,11 @@ export function connect<S extends Server>(target: S, options?: ConnectOptions): 
 export function connect<S = unknown>(target: Target, options?: ConnectOptions): Promise<Client<S>>
 export async function connect(target: Target, given: ConnectOptions = {}): Promise<Client> {
   const options = withGuards(given)
-  const answers = new Answers(options)
+  const answers = new AnswerBook(options)
   const greeting: Greeting = {
     info: options.info ?? unnamed,
     versions: versionsIn(options),
-    capabilities: (era) => answers.capabilities(era),
+    capabilities: (era) => answers.declare(era),
     probeTimeoutMs: options.probeTimeoutMs ?? defaultProbeMs,
   }
   const links = await linkFor(target)
@@ -62,7 +63,7 @@ export async function connect(target: Target, given: ConnectOptions = {}): Promi
 async function enter(
   links: Link | LinkFactory,
   options: ConnectOptions,
-  answers: Answers,
+  answers: AnswerBook,
   greeting: Greeting,
   scope: Scope,
 ): Promise<Client> {
@@ -117,7 +118,7 @@ function eraFor(
   const { logLevel, timeoutMs = defaultTimeoutMs } = options
   if (facts.era === 'stateless') {
     const { info } = greeting
-    const capabilities = greeting.capabilities('stateless')
+    const capabilities = (): ClientCapabilities => greeting.capabilities('stateless')
     return (publish) => new Modern({ wire, facts, info, capabilities, logLevel, timeoutMs, publish })
   }
   const versions = greeting.versions.filter((version) => version < latest)

@@ -1,7 +1,7 @@
 import { McpError } from '../jsonrpc/error.ts'
 import type { Link, LinkFactory } from '../links/link.ts'
 import { latestLegacy } from '../protocol/revisions.ts'
-import type { Answers } from './answers.ts'
+import type { AnswerBook } from './answer-book.ts'
 import type { McpClient } from './client.ts'
 import { Inbox } from './inbox.ts'
 import { orAborted, type Scope } from './scope.ts'
@@ -12,11 +12,11 @@ import { Wire } from './wire.ts'
 export class Door {
   readonly #links: LinkFactory | Link
   readonly #options: ConnectOptions
-  readonly #answers: Answers
+  readonly #answers: AnswerBook
   #wire: Wire | undefined
   #client: McpClient | undefined
 
-  constructor(links: LinkFactory | Link, options: ConnectOptions, answers: Answers) {
+  constructor(links: LinkFactory | Link, options: ConnectOptions, answers: AnswerBook) {
     this.#links = links
     this.#options = options
     this.#answers = answers

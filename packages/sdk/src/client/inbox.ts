@@ -11,7 +11,7 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { QuestionMethod } from '../protocol/asking.ts'
 import { MetaKey } from '../protocol/meta.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
-import type { Answers } from './answers.ts'
+import type { AnswerBook } from './answer-book.ts'
 import type { Cause, Wire } from './wire.ts'
 
 interface Open {
@@ -22,10 +22,10 @@ interface Open {
 /** Serves the requests a server sends in a session, with the same handlers that answer its questions elsewhere. */
 export class Inbox {
   readonly #wire: Wire
-  readonly #answers: Answers
+  readonly #answers: AnswerBook
   readonly #open = new Map<RequestId, Open>()
 
-  constructor(wire: Wire, answers: Answers) {
+  constructor(wire: Wire, answers: AnswerBook) {
     this.#wire = wire
     this.#answers = answers
     wire.link.closed.then(() => {
@@ -43,7 +43,7 @@ export class Inbox {
       this.#refuse(id, ErrorCode.InvalidRequest, 'A request with this id is already being served')
     } else if (this.#open.size >= limits.inFlight) {
       this.#refuse(id, ErrorCode.InternalError, 'Too many requests are being served')
-    } else if (!this.#answers.can(method)) {
+    } else if (!this.#answers.session.can(method)) {
       this.#refuse(id, ErrorCode.MethodNotFound, `Method not found: ${method}`)
     } else this.#serve(id, method, params, cause, version)
   }
@@ -63,7 +63,7 @@ export class Inbox {
       resume()
     }
     stop.signal.addEventListener('abort', done, { once: true })
-    this.#answers
+    this.#answers.session
       .answer(method, params, { cause, signal: stop.signal }, version, this.#wire.spanOf(cause?.id))
       .then(
         (result) => ({ result }),

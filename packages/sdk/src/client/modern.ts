@@ -15,7 +15,8 @@ export interface ModernOptions {
   readonly wire: Wire
   readonly facts: ServerFacts
   readonly info: Implementation
-  readonly capabilities: ClientCapabilities
+  /** What the next request declares. */
+  readonly capabilities: () => ClientCapabilities
   readonly logLevel: LoggingLevel | undefined
   readonly timeoutMs: number
   /** Tells the whole client of a change. */
@@ -37,7 +38,7 @@ export class Modern implements Era {
 
   envelope({ logLevel, onLog, relay }: CallOptions): JsonObject {
     const { info, facts } = this.#options
-    const { capabilities } = relay ?? this.#options
+    const capabilities = relay?.capabilities ?? this.#options.capabilities()
     const level = logLevel ?? this.#logLevel ?? (onLog === undefined ? undefined : 'info')
     return envelope(facts.revision, info, capabilities, level)
   }

@@ -5,11 +5,11 @@ import { wait } from '../links/pace.ts'
 import type { Tool } from '../protocol/definitions.ts'
 import { encodeHeaderValue } from '../protocol/headers.ts'
 import { type MethodRow, methodRow, methods } from '../protocol/methods.ts'
-import type { Answers } from './answers.ts'
+import type { AnswerBook } from './answer-book.ts'
 import type { Era } from './era.ts'
 import type { ClientExtension, ExtensionCall } from './extension.ts'
 import { guarded } from './guard.ts'
-import { answerAll, type Completed, untilComplete } from './rounds.ts'
+import { answerAll, beforeFirst, type Completed, type Resumed, type Sent, untilComplete } from './rounds.ts'
 import { isSafe } from './safe.ts'
 import { Scope } from './scope.ts'
 import { followed, type TelemetrySpan } from './telemetry.ts'
@@ -20,7 +20,7 @@ import type { Answered, Outgoing, Wire } from './wire.ts'
 export interface RequestsOptions {
   readonly wire: Wire
   readonly era: Era
-  readonly answers: Answers
+  readonly answers: AnswerBook
   readonly tools: ToolBook
   readonly timeoutMs: number
   readonly maxTotalMs: number
@@ -35,9 +35,6 @@ const reserved = new Map([
   ['initialize', 'connect sends it'],
   ['subscriptions/listen', 'use watch'],
 ])
-
-/** Stands for a request that was not sent yet: ids begin at 1. */
-const beforeFirst: RequestId = 0
 
 /** Requests as a caller means them: gated, timed, answered when asked back, and sent again where that is safe. */
 export class Requests {
@@ -108,12 +105,16 @@ export class Requests {
     finish: ((resultType: string, result: JsonObject) => Promise<JsonObject>) | undefined,
     span: TelemetrySpan | undefined,
   ): Promise<Completed> {
-    const { era, answers, maxRounds } = this.#options
+    const { era, answers, maxRounds, wire } = this.#options
+    const warn = (text: string): void => wire.warn(text)
     const params = options.relay === undefined ? await this.#extended(method, given) : given
     const scope = this.#scope(method, params, options)
     const { revision } = era.facts
-    const send = (more: JsonObject): Promise<Answered> =>
-      this.#sendTool(this.#outgoing(method, params, more, scope, options, span && { span }))
+    const send = async (more: JsonObject): Promise<Sent> => {
+      const declared = answers.now
+      const out = this.#outgoing(method, params, more, scope, options, span && { span })
+      return { ...(await this.#sendTool(out)), answers: declared }
+    }
     try {
       scope.signal.throwIfAborted()
       if (options.relay !== undefined) return { result: (await send({})).result, rounds: 0 }
@@ -122,9 +123,11 @@ export class Requests {
         params,
         version: revision,
         scope,
-        answers,
         span,
         maxRounds,
+        resume: options.resume && this.#resumed(options.resume, method),
+        onRound: options.onRound && guarded(options.onRound, 'onRound', warn),
+        onAnswered: options.onAnswered && guarded(options.onAnswered, 'onAnswered', warn),
         send,
         typeOf: (result) => this.#typeOf(result, method),
         extended: finish
@@ -263,7 +266,8 @@ export class Requests {
           own.close()
         }
       },
-      answer: (questions) => answerAll(questions, last, { scope, method, params, answers, version, span }),
+      answer: (questions) =>
+        answerAll(questions, last, { scope, method, params, answers: answers.now, version, span }),
       touch: () => scope.touch(),
       wait: (ms) => wait(ms, scope.signal),
     }
@@ -285,6 +289,21 @@ export class Requests {
       if (typeof value === 'string') return { 'mcp-name': encodeHeaderValue(value) }
     }
     return undefined
+  }
+
+  #resumed({ answers: given, ...round }: NonNullable<CallOptions['resume']>, method: string): Resumed {
+    const { era, answers } = this.#options
+    const { revision } = era.facts
+    if (era.facts.era === 'session') {
+      throw new McpError(
+        'INVALID',
+        `Revision ${revision}, which this server speaks, has no rounds to take up`,
+      )
+    }
+    if (methodRow(method, revision)?.asks !== true) {
+      throw new McpError('INVALID', `Servers do not ask back on ${method}, so there is no round to take up`)
+    }
+    return { round, answers: given === undefined ? answers.now : answers.apart(given) }
   }
 
   #mayCall(method: string): void {

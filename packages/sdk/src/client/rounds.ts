@@ -7,6 +7,7 @@ import { methodRow, type ProtocolVersion } from '../protocol/methods.ts'
 import type { Answers } from './answers.ts'
 import { branch, orAborted, type Scope } from './scope.ts'
 import type { TelemetrySpan } from './telemetry.ts'
+import type { Round } from './types.ts'
 import type { Answered } from './wire.ts'
 
 export interface RoundsOptions {
@@ -14,7 +15,6 @@ export interface RoundsOptions {
   readonly params: JsonObject
   readonly version: ProtocolVersion
   readonly scope: Scope
-  readonly answers: Answers
   /** The call's own, where it is followed. */
   readonly span: TelemetrySpan | undefined
   readonly maxRounds: number
@@ -22,8 +22,25 @@ export interface RoundsOptions {
   typeOf(result: JsonObject): string
   /** Finishes a result of a type that an extension adds; undefined where none does. */
   extended(resultType: string, result: JsonObject, id: RequestId): Promise<JsonObject> | undefined
+  /** Where to begin, in place of the first request. */
+  readonly resume: Resumed | undefined
+  /** Hears of each round before its questions are put. */
+  readonly onRound: ((round: Round) => void) | undefined
+  /** Called when a round is answered, before its answers are sent. */
+  readonly onAnswered: (() => void) | undefined
   /** Sends the request, with what the retry adds to its params. */
-  send(more: JsonObject): Promise<Answered>
+  send(more: JsonObject): Promise<Sent>
+}
+
+/** The answer to a request, and what its questions are answered with: what the request declared. */
+export interface Sent extends Answered {
+  readonly answers: Answers
+}
+
+/** A round that was kept, and what its questions are answered with. */
+export interface Resumed {
+  readonly round: Round
+  readonly answers: Answers
 }
 
 export interface Completed {
@@ -31,6 +48,9 @@ export interface Completed {
   /** How often the server asked back. */
   readonly rounds: number
 }
+
+/** Stands for a request that was not sent by this client: ids begin at 1. */
+export const beforeFirst: RequestId = 0
 
 const firstPauseMs = 100
 const longestPauseMs = 5_000
@@ -40,9 +60,21 @@ export async function untilComplete(options: RoundsOptions): Promise<Completed> 
   const { method, maxRounds, scope, send } = options
   let more: JsonObject = {}
   let idle = 0
+  const answer = async (round: Round, id: RequestId, answers: Answers): Promise<void> => {
+    const { inputRequests, requestState } = round
+    const asked =
+      inputRequests === undefined ? undefined : await answerAll(inputRequests, id, { ...options, answers })
+    more = {}
+    if (asked !== undefined) more['inputResponses'] = asked
+    if (requestState !== undefined) more['requestState'] = requestState
+    if (asked !== undefined && Object.keys(asked).length > 0) idle = 0
+    else await wait(Math.min(longestPauseMs, firstPauseMs * 2 ** idle++), scope.signal)
+    options.onAnswered?.()
+  }
+  if (options.resume !== undefined) await answer(options.resume.round, beforeFirst, options.resume.answers)
   for (let rounds = 0; ; rounds++) {
     scope.touch()
-    const { id, result } = await send(more)
+    const { id, result, answers } = await send(more)
     const { resultType = options.typeOf(result), ...rest } = result
     if (resultType === 'complete') return { result: rest, rounds }
     if (resultType !== 'input_required') {
@@ -56,19 +88,24 @@ export async function untilComplete(options: RoundsOptions): Promise<Completed> 
     if (rounds >= maxRounds) {
       throw new McpError('TOO_MANY_ROUNDS', `The server asked back more than ${maxRounds} times on ${method}`)
     }
-    const { inputRequests, requestState } = rest
-    if (inputRequests === undefined && requestState === undefined) {
-      throw protocol(`The server asked back on ${method} without a question or a state`)
-    }
-    if (requestState !== undefined && typeof requestState !== 'string') {
-      throw protocol('"requestState" must be a string')
-    }
-    more = {}
-    const asked = inputRequests === undefined ? undefined : await answerAll(inputRequests, id, options)
-    if (asked !== undefined) more['inputResponses'] = asked
-    if (requestState !== undefined) more['requestState'] = requestState
-    if (asked !== undefined && Object.keys(asked).length > 0) idle = 0
-    else await wait(Math.min(longestPauseMs, firstPauseMs * 2 ** idle++), scope.signal)
+    const round = roundIn(rest, method)
+    options.onRound?.(round)
+    await answer(round, id, answers)
+  }
+}
+
+function roundIn({ inputRequests, requestState }: JsonObject, method: string): Round {
+  if (inputRequests === undefined && requestState === undefined) {
+    throw protocol(`The server asked back on ${method} without a question or a state`)
+  }
+  if (requestState !== undefined && typeof requestState !== 'string') {
+    throw protocol('"requestState" must be a string')
+  }
+  if (inputRequests !== undefined && !isObject(inputRequests))
+    throw protocol('"inputRequests" must be an object')
+  return {
+    ...(inputRequests !== undefined && { inputRequests }),
+    ...(requestState !== undefined && { requestState }),
   }
 }
 
@@ -76,7 +113,9 @@ export async function untilComplete(options: RoundsOptions): Promise<Completed> 
 export async function answerAll(
   inputRequests: unknown,
   id: RequestId,
-  options: Pick<RoundsOptions, 'scope' | 'method' | 'params' | 'answers' | 'version' | 'span'>,
+  options: Pick<RoundsOptions, 'scope' | 'method' | 'params' | 'version' | 'span'> & {
+    readonly answers: Answers
+  },
 ): Promise<JsonObject> {
   if (!isObject(inputRequests)) throw protocol('"inputRequests" must be an object')
   const questions = Object.entries(inputRequests)

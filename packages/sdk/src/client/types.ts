@@ -67,6 +67,22 @@ export interface AnswerHandlers {
   onRoots?: Root[] | ((context: AskContext) => Root[] | Promise<Root[]>)
 }
 
+/** What a client can answer, and what it says of that. */
+export interface AnswerOptions extends AnswerHandlers {
+  /** Forms and URL visits this client can show. Default: both false unless `onElicit` is given, then forms only. */
+  elicitation?: { form?: boolean; url?: boolean }
+  /** What sampling may bring along. Default: neither tools nor context. */
+  sampling?: { tools?: boolean; context?: boolean }
+}
+
+/** What a server asked back instead of a result (2026-07-28). It is plain JSON and can be kept as such. */
+export interface Round {
+  /** Questions by the names the server gave them. */
+  readonly inputRequests?: JsonObject
+  /** Opaque; it goes back to the server byte for byte. */
+  readonly requestState?: string
+}
+
 /** How far a request got. `progress` only ever grows; without a `total` nobody knows how far it has to go. */
 export interface ProgressReport {
   progress: number
@@ -96,6 +112,20 @@ export interface CallOptions {
    * back as it came, with its `resultType`, and no structured content is checked: that is up to them.
    */
   relay?: Relay
+  /**
+   * Hears of each round the server asks back (2026-07-28), before its questions are put. Whoever keeps the round, and
+   * what was called, can take the call up later with `resume`.
+   */
+  onRound?: (round: Round) => void
+  /** Called when a round is answered, right before the answers go out: from here on the round is used up (2026-07-28). */
+  onAnswered?: () => void
+  /**
+   * Takes a call up at a round that was kept (2026-07-28): its questions are answered and the request is sent with the
+   * answers, as if this client had just been asked. The method and its params must be those of that call. How long the
+   * round stays good is up to the server. A session refuses it with an McpError 'INVALID'. `answers` answers this round
+   * in place of what the client can answer, for answers that were given before.
+   */
+  resume?: Round & { readonly answers?: AnswerOptions }
 }
 
 /** Something about a server that changed. */
@@ -108,15 +138,11 @@ export interface ReadOptions extends CallOptions {
 }
 
 /** Who this client is, what it speaks, what it can answer, and what it hears. All of it has defaults. */
-export interface ConnectOptions extends AnswerHandlers {
+export interface ConnectOptions extends AnswerOptions {
   /** Who this client says it is. */
   info?: Implementation
   /** Revisions this client will speak, default all five. */
   revisions?: readonly ProtocolVersion[]
-  /** Forms and URL visits this client can show. Default: both false unless `onElicit` is given, then forms only. */
-  elicitation?: { form?: boolean; url?: boolean }
-  /** What sampling may bring along. Default: neither tools nor context. */
-  sampling?: { tools?: boolean; context?: boolean }
   experimental?: Record<string, JsonObject>
   /** What this client speaks beyond the core protocol. Default: nothing. */
   extensions?: readonly ClientExtension[]
@@ -221,6 +247,12 @@ export interface BaseClient {
   watch(filter: SubscriptionFilter, onChange?: ConnectOptions['onChange']): Promise<Watch>
   /** Sets the level of log messages: for the session (legacy), or for every later request (2026-07-28). */
   setLogLevel(level: LoggingLevel | undefined): Promise<void>
+  /**
+   * Replaces what this client can answer. Every later request declares it (2026-07-28); a session is held to what
+   * `initialize` declared until it begins anew. Questions that came before are answered as they were meant.
+   * @throws McpError 'INVALID' for what `connect` would refuse too
+   */
+  setAnswers(answers: AnswerOptions): void
   /** Tells a legacy server that the roots changed. */
   rootsChanged(): Promise<void>
   /** Legacy: `ping`. 2026-07-28: `server/discover`, uncached. */

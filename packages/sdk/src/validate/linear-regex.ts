@@ -16,6 +16,8 @@ export interface LinearRegex {
   readonly size: number
   /** Whether the pattern is found anywhere in the text; `spend` hears of the work done and may throw. */
   test(text: string, spend: (steps: number) => void): boolean
+  /** The leftmost match that begins at `from` or later, the longest of those that begin there: [start, end). */
+  find(text: string, from: number, spend: (steps: number) => void): readonly [number, number] | undefined
 }
 
 /**
@@ -28,6 +30,7 @@ export function linearRegex(source: string): LinearRegex {
   return {
     size: assembler.size,
     test: (text, spend) => follow(program, text, 0, true, spend),
+    find: (text, from, spend) => search(program, text, from, spend),
   }
 }
 
@@ -108,7 +111,11 @@ class Assembler {
 /** The states reached at one place of the text, each once. */
 class States {
   readonly list: number[] = []
+  /** Where the attempt began that reached each state of the list, the earliest first. */
+  readonly starts: number[] = []
   matched = false
+  /** Where the earliest attempt began that is a match here. */
+  matchStart: number | undefined
   readonly #program: Instruction[]
   readonly #spend: (steps: number) => void
   readonly #marks: Uint8Array
@@ -123,11 +130,13 @@ class States {
   clear(): void {
     this.#marks.fill(0)
     this.list.length = 0
+    this.starts.length = 0
     this.matched = false
+    this.matchStart = undefined
   }
 
   /** Adds a state and everything reached from it without taking a character. */
-  enter(first: number, text: string, at: number): void {
+  enter(first: number, text: string, at: number, start: number): void {
     const waiting = this.#waiting
     waiting.push(first)
     let visited = 0
@@ -139,6 +148,7 @@ class States {
       switch (instruction?.op) {
         case 'char':
           this.list.push(state)
+          this.starts.push(start)
           break
         case 'split':
           waiting.push(instruction.or, instruction.to)
@@ -156,6 +166,7 @@ class States {
           break
         case 'match':
           this.matched = true
+          this.matchStart ??= start
       }
     }
     this.#spend(visited >> 1)
@@ -173,7 +184,7 @@ function follow(
   let next = new States(program, spend)
   spend(8 + (program.length >> 5))
   let at = from
-  current.enter(0, text, at)
+  current.enter(0, text, at, at)
   while (!current.matched) {
     const codePoint = text.codePointAt(at)
     if (codePoint === undefined || (current.list.length === 0 && !searching)) return false
@@ -181,9 +192,9 @@ function follow(
     spend(1 + (program.length >> 6) + (current.list.length >> 1))
     for (const state of current.list) {
       const instruction = program[state]
-      if (instruction?.op === 'char' && instruction.test(codePoint)) next.enter(state + 1, text, after)
+      if (instruction?.op === 'char' && instruction.test(codePoint)) next.enter(state + 1, text, after, from)
     }
-    if (searching) next.enter(0, text, after)
+    if (searching) next.enter(0, text, after, after)
     const spent = current
     current = next
     next = spent
@@ -191,6 +202,41 @@ function follow(
     at = after
   }
   return true
+}
+
+function search(
+  program: Instruction[],
+  text: string,
+  from: number,
+  spend: (steps: number) => void,
+): [number, number] | undefined {
+  let current = new States(program, spend)
+  let next = new States(program, spend)
+  let found: [number, number] | undefined
+  let at = from
+  spend(8 + (program.length >> 5))
+  current.enter(0, text, at, at)
+  for (;;) {
+    const start = current.matchStart
+    if (start !== undefined && (found === undefined || start <= found[0])) found = [start, at]
+    const codePoint = text.codePointAt(at)
+    if (codePoint === undefined) return found
+    const after = at + (codePoint > 0xffff ? 2 : 1)
+    spend(1 + (program.length >> 6) + (current.list.length >> 1))
+    for (const [place, state] of current.list.entries()) {
+      const began = current.starts[place] ?? at
+      if (found !== undefined && began > found[0]) break
+      const instruction = program[state]
+      if (instruction?.op === 'char' && instruction.test(codePoint)) next.enter(state + 1, text, after, began)
+    }
+    if (found === undefined) next.enter(0, text, after, after)
+    else if (next.list.length === 0 && next.matchStart === undefined) return found
+    const spent = current
+    current = next
+    next = spent
+    next.clear()
+    at = after
+  }
 }
 
 function holds(kind: 'start' | 'end' | 'word' | 'not-word', text: string, at: number): boolean {

@@ -167,3 +167,54 @@ describe('what linear time cannot do is said, not guessed', () => {
     expect(last.check('x')).toContain('must match one of 201 alternatives')
   })
 })
+
+describe('where a pattern is found', () => {
+  const spans = (pattern: string, text: string): string[] => {
+    const regex = linearRegex(pattern)
+    const all: string[] = []
+    for (let from = 0; from <= text.length; ) {
+      const span = regex.find(text, from, () => {})
+      if (span === undefined) break
+      all.push(text.slice(...span))
+      from = Math.max(span[1], span[0] + 1)
+    }
+    return all
+  }
+
+  test.each([
+    ['T-\\d+', 'T-1, T-22 and xT-333!', ['T-1', 'T-22', 'T-333']],
+    ['a|ab|abc', 'xabcab', ['abc', 'ab']],
+    ['\\bkey=[^ ]+', 'monkey=1 key=22', ['key=22']],
+    ['(?:💩)+', 'a💩💩b', ['💩💩']],
+    ['nothing', 'here', []],
+  ])('%s is the leftmost and longest of each place', (pattern, text, expected) => {
+    expect(spans(pattern, text)).toEqual(expected)
+  })
+
+  test('begins where the native engine finds it, for any text', () => {
+    const pattern = 'a(b|c)*d|cb+|[ab]d?c'
+    const regex = linearRegex(pattern)
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'd'), maxLength: 30 }), (text) => {
+        const native = new RegExp(pattern).exec(text)
+        const span = regex.find(text, 0, () => {})
+        expect(span?.[0]).toBe(native?.index)
+        if (native !== null && span !== undefined) {
+          expect(span[1]).toBeGreaterThanOrEqual(native.index + native[0].length)
+          expect(new RegExp(`^(?:${pattern})$`).test(text.slice(...span))).toBe(true)
+        }
+      }),
+    )
+  })
+
+  test('does work in proportion to the text, whatever the pattern', () => {
+    const steps = (length: number): number => {
+      let spent = 0
+      linearRegex('(a+)+b').find('a'.repeat(length), 0, (more) => {
+        spent += more
+      })
+      return spent
+    }
+    expect(steps(20_000) / steps(2_000)).toBeLessThan(11)
+  })
+})

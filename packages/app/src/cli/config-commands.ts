@@ -1,0 +1,86 @@
+import type { Command } from 'commander'
+import type { ConfigCommandOptions } from '../commands/config.ts'
+import type { ExitCode } from './exit.ts'
+import type { Io, Output } from './io.ts'
+import { jsonOption, storeOption, withConfigOptions } from './options.ts'
+
+/** Where one run of a command writes, and how it says that it is done. */
+interface Run {
+  output: Output
+  end: (code: ExitCode) => void
+}
+
+type Work = (words: string[], options: ConfigCommandOptions, io: Io, output: Output) => Promise<ExitCode>
+
+/** Adds `config` and `secret` with everything under them. `begin` is told whether the result is JSON. */
+export function addConfigCommands(program: Command, io: Io, begin: (json: boolean) => Run): void {
+  const load = () => import('../commands/config.ts')
+  const ofConfig = (made: Command, description: string, work: () => Promise<Work>): void => {
+    withConfigOptions(made.description(description))
+      .addOption(storeOption())
+      .addOption(jsonOption())
+      .argument('[words...]')
+      .action(async (words: string[], options: ConfigCommandOptions) => {
+        const { output, end } = begin(options.json === true)
+        end(await (await work())(words, options, io, output))
+      })
+  }
+  const config = program
+    .command('config')
+    .description('what is configured, where it is written, what it waits for')
+  ofConfig(
+    config.command('list', { isDefault: true }).usage('[options]'),
+    'every server, what it is, and where it is written',
+    async () => (await load()).listConfig,
+  )
+  ofConfig(
+    config.command('explain').usage('[options] [server...]'),
+    'file and line of every field, and what is overridden',
+    async () => (await load()).explainConfig,
+  )
+  ofConfig(
+    config.command('allow').usage('[options] <server>'),
+    'agree that a server that a file of this folder names is started',
+    async () => (await load()).allowServer,
+  )
+  ofConfig(
+    config.command('forbid').usage('[options] <server>'),
+    'take that agreement back',
+    async () => (await load()).forbidServer,
+  )
+  ofConfig(
+    config.command('import').usage('[options] [server...]'),
+    'see the servers of your other applications, or copy those you name into your own config',
+    async () => (await import('../commands/import.ts')).importServers,
+  )
+
+  const ofSecrets = (made: Command, description: string, work: () => Promise<Work>): void => {
+    made
+      .description(description)
+      .addOption(jsonOption())
+      .argument('[words...]')
+      .action(async (words: string[], options: { json?: boolean }) => {
+        const { output, end } = begin(options.json === true)
+        end(await (await work())(words, options, io, output))
+      })
+  }
+  const secrets = () => import('../commands/secret.ts')
+  const secret = program
+    .command('secret')
+    .description('keep values that configs refer to by name, out of sight')
+  ofSecrets(
+    secret.command('list', { isDefault: true }).usage('[options]'),
+    'their names, never their values',
+    async () => (await secrets()).listSecrets,
+  )
+  ofSecrets(
+    secret.command('set').usage('[options] <name>'),
+    'keep a value; it is typed unseen, or piped in',
+    async () => (await secrets()).setSecret,
+  )
+  ofSecrets(
+    secret.command('remove').usage('[options] <name>'),
+    'forget a value',
+    async () => (await secrets()).removeSecret,
+  )
+}

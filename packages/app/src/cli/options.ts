@@ -1,0 +1,28 @@
+import { type Command, Option } from 'commander'
+
+/** The options that choose which configuration is used. */
+export function withConfigOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        '--config <file>',
+        'this config file and no other; may be given again. Default: .mcp.json, jackfield.json, .vscode/mcp.json, .cursor/mcp.json, ~/.config/jackfield/config.json',
+      ).argParser((file: string, before: string[] = []) => [...before, file]),
+    )
+    .option('--profile <name>', 'only the servers of this profile of the config')
+    .option('--discover', 'also the servers of your other applications')
+    .option('--start-what-this-folder-names', 'start servers that files of this folder name, without asking')
+}
+
+/** Where activity and answers are kept. */
+export function storeOption(): Option {
+  return new Option(
+    '--store <file>',
+    'SQLite file of activity and remembered answers, or :memory:; default in ~/.local/share/jackfield',
+  )
+}
+
+/** The result as JSON. */
+export function jsonOption(): Option {
+  return new Option('--json', 'print the result as one JSON document and nothing else')
+}

@@ -1,0 +1,51 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import type { RankOptions, SamplingOptions } from '../commands/sampling.ts'
+import type { ExitCode } from './exit.ts'
+import type { Io, Output } from './io.ts'
+import { jsonOption, storeOption, withConfigOptions } from './options.ts'
+
+/** Adds `sampling` and what stands below it. `begin` says whether the result is JSON, and gives where it goes. */
+export function addSamplingCommands(
+  program: Command,
+  io: Io,
+  begin: (json: boolean) => { output: Output; end: (code: ExitCode) => void },
+): void {
+  const load = () => import('../commands/sampling.ts')
+  const sampling = withConfigOptions(
+    program
+      .command('sampling')
+      .description('show what servers used of your models, and what passes without asking'),
+  )
+    .addOption(storeOption())
+    .addOption(jsonOption())
+    .action(async (options: SamplingOptions) => {
+      const { output, end } = begin(options.json === true)
+      end(await (await load()).sampling(options, io, output))
+    })
+  sampling
+    .command('revoke <id>')
+    .description('ask again about what passes without asking')
+    .action(async (id: string, _options: unknown, made: Command) => {
+      const options = made.optsWithGlobals<SamplingOptions>()
+      const { output, end } = begin(options.json === true)
+      end(await (await load()).revokeSampling(id, options, io, output))
+    })
+  sampling
+    .command('rank')
+    .description('tell which model the preferences of a server would choose, and why')
+    .option('--hint <text...>', "part of a model's name, the most wanted first")
+    .option('--cost <share>', 'how much a low price matters, 0 to 1', share)
+    .option('--speed <share>', 'how much speed matters, 0 to 1', share)
+    .option('--intelligence <share>', 'how much ability matters, 0 to 1', share)
+    .action(async (_options: unknown, made: Command) => {
+      const options = made.optsWithGlobals<RankOptions>()
+      const { output, end } = begin(options.json === true)
+      end(await (await load()).rankModels(options, io, output))
+    })
+}
+
+function share(text: string): number {
+  const value = Number(text)
+  if (text.trim() !== '' && value >= 0 && value <= 1) return value
+  throw new InvalidArgumentError('It must be a number from 0 to 1.')
+}

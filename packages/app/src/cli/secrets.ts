@@ -1,0 +1,39 @@
+import { dirname, join, resolve } from 'node:path'
+import { type SecretKey, type SecretStore, sealedSecrets } from '@jackfield/host'
+import { McpError } from '@jackfield/sdk'
+import type { Io } from './io.ts'
+import { storeFile } from './store.ts'
+
+/**
+ * Where the person's secrets are kept: sealed with JACKFIELD_PASSPHRASE or the file JACKFIELD_KEY_FILE where one is set,
+ * else with a key in the keychain of the system.
+ */
+export function secretStore(io: Pick<Io, 'env' | 'cwd'>): SecretStore {
+  const folder = join(dirname(storeFile(undefined, io)), 'secrets')
+  const key = keyFrom(io)
+  const store = sealedSecrets(folder, key)
+  if (key.kind !== 'keychain') return store
+  const explained = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work
+    } catch (error) {
+      if (!(error instanceof McpError)) throw error
+      const how = 'Set JACKFIELD_PASSPHRASE, or JACKFIELD_KEY_FILE to a file that is made for you'
+      throw new McpError(error.code, `${error.message}. ${how}.`, { cause: error })
+    }
+  }
+  return {
+    kind: store.kind,
+    names: () => explained(store.names()),
+    get: (name) => explained(store.get(name)),
+    set: (name, value) => explained(store.set(name, value)),
+    remove: (name) => explained(store.remove(name)),
+  }
+}
+
+function keyFrom({ env, cwd }: Pick<Io, 'env' | 'cwd'>): SecretKey {
+  const { JACKFIELD_PASSPHRASE: text, JACKFIELD_KEY_FILE: file } = env
+  if (text !== undefined && text !== '') return { kind: 'passphrase', text }
+  if (file !== undefined && file !== '') return { kind: 'key file', file: resolve(cwd, file) }
+  return { kind: 'keychain' }
+}

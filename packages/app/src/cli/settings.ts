@@ -1,0 +1,27 @@
+import { homedir } from 'node:os'
+import type { AskInput, HostOptions, LayeredConfig } from '@jackfield/host'
+import type { Io } from './io.ts'
+import { secretStore } from './secrets.ts'
+import type { ConfigChoice } from './target.ts'
+
+/** What a host takes from the configuration, and from where this program runs; the servers are not among it. */
+export function hostSettings(
+  config: LayeredConfig | undefined,
+  options: ConfigChoice,
+  io: Pick<Io, 'env' | 'cwd'>,
+  askInput?: AskInput,
+): Omit<HostOptions, 'servers' | 'models'> {
+  return {
+    rules: config?.rules ?? [],
+    roots: config?.roots ?? [],
+    ...(config?.defaultVerdict !== undefined && { defaultVerdict: config.defaultVerdict }),
+    ...config?.limits,
+    ...(config !== undefined && { sampling: config.sampling }),
+    workspace: io.cwd,
+    env: io.env,
+    home: io.env.HOME ?? homedir(),
+    secrets: secretStore(io),
+    ...(askInput !== undefined && { askInput }),
+    startProjectServers: options.startWhatThisFolderNames === true,
+  }
+}

@@ -1,0 +1,234 @@
+import { relative } from 'node:path'
+import type { Host, LayeredConfig, ServerConfig, ServerOrigin } from '@jackfield/host'
+import { ExitCode, usageError } from '../cli/exit.ts'
+import type { Io, Output } from '../cli/io.ts'
+import { hostSettings } from '../cli/settings.ts'
+import { hostWithStore, storeFile } from '../cli/store.ts'
+import { type ConfigChoice, problemLine, readLayers } from '../cli/target.ts'
+import { oneLine } from '../output/sanitize.ts'
+import { table } from '../output/table.ts'
+
+export interface ConfigCommandOptions extends ConfigChoice {
+  store?: string
+  json?: boolean
+}
+
+/** What a person is shown of a server: every secret stands by its name. */
+interface Listed {
+  name: string
+  what: string
+  origin: ServerOrigin
+  state: string
+}
+
+/** `jackfield config`: every server, what it is, where it is written, and what it waits for. */
+export async function listConfig(
+  _words: readonly string[],
+  options: ConfigCommandOptions,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  const config = await readLayers(options, io)
+  await using host = quietHost(config, options, io, output)
+  const listed = await Promise.all(
+    Object.entries(config.servers).flatMap(([name, server]) => {
+      const origin = config.origins[name]
+      return origin === undefined ? [] : [listedOf(name, server, origin, host)]
+    }),
+  )
+  const missing = await host.secrets.missing().catch(() => [])
+  for (const entry of listed) {
+    const wanted = missing.filter(({ server }) => server === entry.name)
+    if (entry.state === 'on' && wanted.length > 0)
+      entry.state = `needs ${wanted.map(({ input }) => input.id).join(', ')}`
+  }
+  const problems = config.problems.map((problem) => ({
+    ...problem,
+    message: host.secrets.redact(problem.message),
+  }))
+  output.result(
+    {
+      files: config.files,
+      profiles: config.profiles,
+      servers: listed.map(({ name, what, origin, state }) => ({ name, what, state, ...placeOf(origin) })),
+      problems,
+    },
+    () => {
+      const { palette } = output
+      const count = `${listed.length} ${listed.length === 1 ? 'server' : 'servers'} in ${config.files.length} ${config.files.length === 1 ? 'file' : 'files'}`
+      const rows = listed.map(({ name, what, origin, state }) => [
+        oneLine(name),
+        oneLine(state, 40),
+        `${short(origin.file, io)}${origin.line === undefined ? '' : `:${origin.line}`} (${origin.layer})`,
+        oneLine(what, 100),
+      ])
+      const parts = [palette.dim(count)]
+      if (rows.length > 0) parts.push(table(['SERVER', 'STATE', 'FROM', 'WHAT'], rows, output))
+      else
+        parts.push('Name one in .mcp.json, or see those of your other applications: jackfield config import')
+      if (problems.length > 0) {
+        parts.push('', palette.dim(`${problems.length} ${problems.length === 1 ? 'remark' : 'remarks'}`))
+        for (const problem of problems)
+          parts.push(
+            `${problem.severity === 'error' ? palette.red('✗') : palette.yellow('!')} ${problemLine(problem)}`,
+          )
+      }
+      return parts.join('\n')
+    },
+  )
+  return problems.some(({ severity }) => severity === 'error') ? ExitCode.usage : ExitCode.done
+}
+
+/** `jackfield config explain [server]`: file and line of every field, and what is overridden. */
+export async function explainConfig(
+  words: readonly string[],
+  options: ConfigCommandOptions,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  const config = await readLayers(options, io)
+  await using host = quietHost(config, options, io, output)
+  const names = words.length > 0 ? words : Object.keys(config.servers)
+  const explained = names.map((name) => {
+    const server = Object.hasOwn(config.servers, name) ? config.servers[name] : undefined
+    const origin = config.origins[name]
+    if (server === undefined || origin === undefined) throw unknownServer(name, config)
+    const fields = origin.fields.map((field) => ({
+      ...field,
+      value: host.secrets.redact(textOf(server, field.field)),
+    }))
+    return { name, ...origin, fields }
+  })
+  output.result(words.length === 1 ? explained[0] : explained, () =>
+    explained
+      .map(({ name, file, line, format, layer, fields, overridden }) => {
+        const { palette } = output
+        const at = (place: string, row: number | undefined): string =>
+          `${short(place, io)}${row === undefined ? '' : `:${row}`}`
+        const rows = fields.map(({ field, value, file: from, line: row, path }) => [
+          oneLine(field),
+          oneLine(value, 60),
+          at(from, row),
+          oneLine(path),
+        ])
+        const head = `${palette.bold(oneLine(name))}  ${palette.dim(`${at(file, line)}, ${format}, ${layer}`)}`
+        const lost = overridden.map(
+          (other) => `  also in ${at(other.file, other.line)} (${other.layer}), which is not used`,
+        )
+        return [head, table(['FIELD', 'VALUE', 'FROM', 'THERE'], rows, output), ...lost].join('\n')
+      })
+      .join('\n\n'),
+  )
+  return ExitCode.done
+}
+
+/** `jackfield config allow <server>`: agrees that what a file of this folder names is started. */
+export async function allowServer(
+  words: readonly string[],
+  options: ConfigCommandOptions,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  const [name] = words
+  if (name === undefined) throw usageError('Which server? jackfield config shows those that wait for you.')
+  const config = await readLayers(options, io)
+  if (!Object.hasOwn(config.servers, name)) throw unknownServer(name, config)
+  await using host = quietHost(config, options, io, output)
+  const needed = await host.consents.needed(name)
+  if (needed === undefined) {
+    output.result(
+      { server: name, allowed: true, changed: false },
+      () => `${oneLine(name)} may be started already.`,
+    )
+    return ExitCode.done
+  }
+  const { file, command, given, findings, before } = needed
+  output.note(`${oneLine(name)} of ${file} runs:`)
+  output.note(`  ${oneLine(command)}`)
+  if (before !== undefined) output.note(`You agreed to this before:\n  ${oneLine(before)}`)
+  if (given.length > 0) output.note(`It is given: ${given.map((variable) => oneLine(variable)).join(', ')}`)
+  for (const finding of findings) output.note(`${finding.severity}: ${oneLine(finding.message)}`)
+  await host.consents.allow(name, 'the command line')
+  output.result(
+    { server: name, allowed: true, changed: true, command, findings },
+    () =>
+      `${oneLine(name)} may be started from now on, as long as it stays the same. Take it back with: jackfield config forbid ${oneLine(name)}`,
+  )
+  return ExitCode.done
+}
+
+/** `jackfield config forbid <server>`: takes the agreement back. */
+export async function forbidServer(
+  words: readonly string[],
+  options: ConfigCommandOptions,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  const [name] = words
+  if (name === undefined) throw usageError('Which server?')
+  const config = await readLayers(options, io)
+  if (!Object.hasOwn(config.servers, name)) throw unknownServer(name, config)
+  await using host = quietHost(config, options, io, output)
+  const count = host.consents.forget(name)
+  output.result({ server: name, forgotten: count }, () =>
+    count === 0
+      ? `You had not agreed to ${oneLine(name)}.`
+      : `${oneLine(name)} is asked about again before it is started.`,
+  )
+  return ExitCode.done
+}
+
+/** A host that knows the servers and starts none. */
+function quietHost(config: LayeredConfig, options: ConfigCommandOptions, io: Io, output: Output): Host {
+  return hostWithStore(
+    {
+      ...hostSettings(config, options, io),
+      servers: config.servers,
+      models: [],
+      store: storeFile(options.store, io),
+    },
+    (text) => output.note(text),
+  )
+}
+
+async function listedOf(
+  name: string,
+  server: ServerConfig,
+  origin: ServerOrigin,
+  host: Host,
+): Promise<Listed> {
+  const what = 'url' in server ? server.url : [server.command, ...(server.args ?? [])].join(' ')
+  const state =
+    server.disabled === true
+      ? 'off'
+      : (await host.consents.needed(name)) === undefined
+        ? 'on'
+        : 'waits for your yes'
+  return { name, what: host.secrets.redact(what), origin, state }
+}
+
+function placeOf({ file, line, layer, format }: ServerOrigin): object {
+  return { file, ...(line !== undefined && { line }), layer, format }
+}
+
+function textOf(server: ServerConfig, field: string): string {
+  let value: unknown = server
+  for (const [, index, quoted, word] of field.matchAll(/\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]|\.?([\w-]+)/g)) {
+    const step = index ?? (quoted === undefined ? word : String(JSON.parse(`"${quoted}"`))) ?? ''
+    value = typeof value === 'object' && value !== null ? Reflect.get(value, step) : undefined
+  }
+  return typeof value === 'string' ? value : JSON.stringify(value ?? null)
+}
+
+function short(file: string, io: Io): string {
+  const inside = relative(io.cwd, file)
+  const home = io.env.HOME
+  if (inside !== '' && !inside.startsWith('..')) return inside
+  return home !== undefined && file.startsWith(`${home}/`) ? `~${file.slice(home.length)}` : file
+}
+
+function unknownServer(name: string, config: LayeredConfig): Error {
+  const known = Object.keys(config.servers)
+  const has = known.length === 0 ? 'There are none.' : `There are: ${known.join(', ')}.`
+  return usageError(`There is no server "${oneLine(name)}". ${has}`)
+}

@@ -1,0 +1,134 @@
+import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import {
+  appFiles,
+  type HostConfig,
+  loadConfig,
+  type ServerConfig,
+  userConfigFile,
+  withoutSecrets,
+  withServers,
+} from '@jackfield/host'
+import { ExitCode, usageError } from '../cli/exit.ts'
+import type { Io, Output } from '../cli/io.ts'
+import { secretStore } from '../cli/secrets.ts'
+import { oneLine } from '../output/sanitize.ts'
+import { table } from '../output/table.ts'
+
+interface Found {
+  app: string
+  file: string
+  name: string
+  server: ServerConfig
+}
+
+/**
+ * `jackfield config import`: shows the servers of other applications, whose files are never written; those named, or
+ * all with `all`, are copied into the person's own configuration. Secrets in them go where secrets are kept.
+ */
+export async function importServers(
+  words: readonly string[],
+  _options: object,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  const home = io.env.HOME ?? homedir()
+  const found = await discovered(io, home, output)
+  if (words.length === 0) return show(found, output)
+  const own = userConfigFile(io.env, home)
+  const present = await ownConfig(own, io)
+  const chosen = words.includes('all') ? found : words.map((name) => pick(name, found))
+  const taken: { name: string; from: string; secrets: string[] }[] = []
+  const servers: Record<string, ServerConfig> = {}
+  for (const { name, server, app } of chosen) {
+    if (present !== undefined && Object.hasOwn(present.servers, name)) {
+      if (words.includes('all')) continue
+      throw usageError(`${own} has a server "${oneLine(name)}" already. Rename one of them.`)
+    }
+    const { config, secrets } = withoutSecrets(name, server)
+    const store = secretStore(io)
+    for (const secret of secrets) await store.set(secret.name, secret.value)
+    servers[name] = config
+    taken.push({ name, from: app, secrets: secrets.map((secret) => secret.name) })
+  }
+  if (taken.length > 0) await replace(own, withServers(await readFile(own, 'utf8').catch(() => ''), servers))
+  output.result({ file: own, imported: taken }, () =>
+    [
+      `${taken.length} ${taken.length === 1 ? 'server is' : 'servers are'} now in ${own}.`,
+      ...taken.map(({ name, from, secrets }) => {
+        const kept =
+          secrets.length === 0 ? '' : `; kept as secrets: ${secrets.map((item) => oneLine(item)).join(', ')}`
+        return `  ${oneLine(name)} from ${from}${kept}`
+      }),
+    ].join('\n'),
+  )
+  return ExitCode.done
+}
+
+function show(found: readonly Found[], output: Output): ExitCode {
+  output.result(
+    found.map(({ app, file, name }) => ({ name, app, file })),
+    () => {
+      const { palette } = output
+      const heading = palette.dim(`${found.length} in other applications`)
+      if (found.length === 0) return `${heading}\nNone of the known applications has servers here.`
+      const rows = found.map(({ app, name, file }) => [oneLine(name), app, file])
+      return `${heading}\n${table(['SERVER', 'APPLICATION', 'FILE'], rows, output)}\nCopy some with: jackfield config import NAME…, or all: jackfield config import all`
+    },
+  )
+  return ExitCode.done
+}
+
+async function discovered(io: Io, home: string, output: Output): Promise<Found[]> {
+  const lists = await Promise.all(
+    appFiles(io.env, home).map(async ({ app, file }) => {
+      try {
+        await readFile(file)
+      } catch {
+        return []
+      }
+      try {
+        const { servers } = await loadConfig(file, { env: io.env, home, layer: 'discovered' })
+        return Object.entries(servers).map(([name, server]) => ({ app, file, name, server }))
+      } catch (error) {
+        output.note(oneLine(error instanceof Error ? error.message : String(error)))
+        return []
+      }
+    }),
+  )
+  return lists.flat()
+}
+
+function pick(name: string, found: readonly Found[]): Found {
+  const fits = found.filter((item) => item.name === name)
+  const [first, ...others] = fits
+  if (first === undefined)
+    throw usageError(
+      `No other application has a server "${oneLine(name)}". jackfield config import lists them.`,
+    )
+  const { from: _from, ...entry } = first.server
+  const different = others.find(({ server: { from: _other, ...other } }) => !isDeepStrictEqual(other, entry))
+  if (different !== undefined)
+    throw usageError(
+      `${first.app} and ${different.app} each have another "${oneLine(name)}". Copy the one you mean by hand.`,
+    )
+  return first
+}
+
+async function ownConfig(file: string, io: Io): Promise<HostConfig | undefined> {
+  const there = await readFile(file).then(
+    () => true,
+    () => false,
+  )
+  return there ? loadConfig(file, { env: io.env, layer: 'user' }) : undefined
+}
+
+async function replace(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  const draft = join(dirname(file), `.config.${process.pid}.json`)
+  await writeFile(draft, text, { mode: 0o600 })
+  await rename(draft, file)
+  await chmod(file, 0o600)
+}

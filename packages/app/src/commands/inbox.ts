@@ -1,0 +1,94 @@
+import { existsSync } from 'node:fs'
+import { createHost, type Host, type InboxItem, StoreError } from '@jackfield/host'
+import { ExitCode, usageError } from '../cli/exit.ts'
+import type { Io, Output } from '../cli/io.ts'
+import { storeFile } from '../cli/store.ts'
+import { age } from '../output/age.ts'
+import { pretty } from '../output/content.ts'
+import { inboxTable, shortId, standing, waysToAnswer, whatIsAsked } from '../output/inbox.ts'
+import { oneLine } from '../output/sanitize.ts'
+
+export interface InboxOptions {
+  all?: boolean
+  server?: string
+  store?: string
+  json?: boolean
+}
+
+/** `jackfield inbox [id]`: the questions that wait for the person, or one of them whole. */
+export async function inbox(
+  id: string | undefined,
+  options: InboxOptions,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  const store = storeFile(options.store, io)
+  await using host = inboxOf(store)
+  if (id !== undefined) {
+    const item = itemOf(host, id)
+    output.result(item, () => whole(item))
+    return ExitCode.done
+  }
+  const { server } = options
+  const items = host.inbox.list({
+    ...(options.all === true && { state: 'all' }),
+    ...(server !== undefined && { server }),
+  })
+  output.result({ store, questions: items }, () => {
+    const heading = output.palette.dim(store)
+    if (items.length > 0) return `${heading}\n${inboxTable(items, output.palette, Date.now())}`
+    return `${heading}\nNo question waits for you.${options.all === true ? '' : ' jackfield inbox --all shows those that were answered.'}`
+  })
+  return ExitCode.done
+}
+
+/** A host on the store alone. Looking makes no store; there is nothing to see in one that is not there. */
+export function inboxOf(store: string): Host {
+  try {
+    return createHost({ servers: {}, models: [], store: existsSync(store) ? store : ':memory:' })
+  } catch (error) {
+    if (error instanceof StoreError) throw usageError(error.message)
+    throw error
+  }
+}
+
+/** The question whose id begins so. Throws a usage error where there is none, or more than one. */
+export function itemOf(host: Host, id: string): InboxItem {
+  const items = host.inbox.list({ state: 'all' }).filter((item) => item.id.startsWith(id))
+  const [item] = items
+  if (item === undefined || id === '') {
+    throw usageError(
+      `No question has an id that begins with "${oneLine(id)}". jackfield inbox --all lists them.`,
+    )
+  }
+  if (items.length > 1) {
+    throw usageError(`${items.length} questions have ids that begin with "${oneLine(id)}". Write more of it.`)
+  }
+  return item
+}
+
+function whole(item: InboxItem): string {
+  const { question, answer, reason } = item
+  const { server, tool, caller } = question.cause
+  const facts = [
+    ['question', item.id],
+    ['asked', `${age(item.at, Date.now())} (${item.at})`],
+    [
+      'by',
+      [
+        server,
+        ...(tool === undefined ? [] : [`its tool ${tool}`]),
+        ...(caller ? [`called by ${caller}`] : []),
+      ].join(', '),
+    ],
+    ['state', `${standing(item)}${reason === undefined ? '' : `: ${reason}`}`],
+    ...(answer === undefined ? [] : [['answered', `by ${answer.by} at ${answer.at}`]]),
+    ['what', whatIsAsked(question)],
+  ]
+  const lines = facts.map(([name = '', value = '']) => `${name.padEnd(10)}${oneLine(value)}`)
+  const ways =
+    item.state === 'open'
+      ? waysToAnswer(question).map((way) => `jackfield respond ${shortId(item)} ${way}`)
+      : []
+  return [...lines, '', pretty(question), ...(ways.length === 0 ? [] : ['', ...ways])].join('\n')
+}

@@ -1,0 +1,224 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import {
+  type Caller,
+  ConfigError,
+  createHost,
+  type Host,
+  type PolicyExplanation,
+  type PolicyPreview,
+  type PolicyRule,
+  parseConfig,
+  StoreError,
+} from '@jackfield/host'
+import { argumentsFrom } from '../cli/arguments.ts'
+import { ExitCode, usageError } from '../cli/exit.ts'
+import type { Io, Output } from '../cli/io.ts'
+import { storeFile } from '../cli/store.ts'
+import { type ConfigChoice, readLayers } from '../cli/target.ts'
+import { ago } from '../output/ago.ts'
+import { aboutGrant, aboutRule, verdictText } from '../output/rules.ts'
+import { oneLine } from '../output/sanitize.ts'
+import { table } from '../output/table.ts'
+import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
+import { found } from './list.ts'
+
+export interface PolicyOptions extends ConfigChoice {
+  store?: string
+  json?: boolean
+}
+
+/** `jackfield policy`: every rule, what it says, and where it stands. */
+export async function rules(options: PolicyOptions, io: Io, output: Output): Promise<ExitCode> {
+  const config = await readLayers(options, io)
+  const defaultVerdict = config.defaultVerdict ?? 'ask'
+  output.result({ rules: config.rules, defaultVerdict }, () => {
+    const { palette, columns } = output
+    const count = `${config.rules.length} ${config.rules.length === 1 ? 'rule' : 'rules'}`
+    const rest = `Whatever no rule is about: ${verdictText(defaultVerdict)}.`
+    if (config.rules.length === 0) {
+      return `There are no rules. ${rest} Write rules under "jackfield" in the config: { "verdict": "allow", "tool": "read_*" }.`
+    }
+    const rows = config.rules.map((rule) => [
+      oneLine(rule.id),
+      verdictText(rule.verdict),
+      oneLine(rule.author ?? ''),
+      aboutRule(rule),
+    ])
+    return `${table(['RULE', 'SAYS', 'AUTHOR', 'ABOUT'], rows, { palette, columns })}\n${palette.dim(`${count}; deny before ask before allow. ${rest}`)}`
+  })
+  return ExitCode.done
+}
+
+export interface ExplainOptions extends ServerOptions {
+  caller?: Caller
+  conversation?: string
+}
+
+/** `jackfield policy explain <target> <tool> [key=value…]`: what policy says about a call, and why. */
+export async function explain(context: CommandContext<ExplainOptions>): Promise<ExitCode> {
+  const { options, output } = context
+  const { session, rest } = await connectTo(context, ['tools'])
+  await using _ = session
+  const { host } = session
+  const [name, ...words] = rest
+  if (name === undefined) {
+    throw usageError('Which tool? Usage: jackfield policy explain <target> <tool> [key=value …]')
+  }
+  const entry = found(host.tools(), ({ tool }) => tool.name, name, 'tool')
+  const args = argumentsFrom(words, entry.tool.inputSchema)
+  const { caller = 'chat', conversation } = options
+  const told = host.policy.explain(entry.name, args, {
+    caller,
+    ...(conversation !== undefined && { conversation }),
+  })
+  output.result({ tool: name, server: session.server, caller, arguments: args, ...told }, () =>
+    explanation(`${oneLine(name)} of ${oneLine(session.server)}, wanted by ${caller}`, told, output),
+  )
+  return ExitCode.done
+}
+
+function explanation(what: string, told: PolicyExplanation, { palette }: Output): string {
+  const { decision, remember, matched, grants, labels, result } = told
+  const facts: [string, string][] = [
+    ['verdict', verdictText(decision.verdict)],
+    ['by rule', oneLine(decision.rule)],
+    ['author', oneLine(decision.author ?? '')],
+  ]
+  if (decision.at !== undefined) facts.push(['since', decision.at])
+  if (decision.verdict === 'ask') {
+    facts.push(['remembered', remember.length === 0 ? 'never: every call asks' : remember.join(', ')])
+  }
+  if (labels.length > 0) facts.push(['labels', labels.map((one) => oneLine(one)).join(', ')])
+  if (result !== undefined)
+    facts.push(['result', `${verdictText(result.verdict)} by rule ${oneLine(result.rule)}`])
+  facts.push(['rules', matched.length === 0 ? 'none matches' : `${matched.length} match`])
+  for (const rule of matched) {
+    facts.push(['', `${verdictText(rule.verdict)}  ${oneLine(rule.id)}: ${aboutRule(rule)}`])
+  }
+  facts.push(['answers', grants.length === 0 ? 'none is remembered' : `${grants.length} remembered`])
+  for (const grant of grants) {
+    facts.push(['', `${verdictText(grant.verdict)}  ${grant.scope}: ${aboutGrant(grant)}`])
+  }
+  const lines = facts.map(([name, value]) => `  ${palette.dim(name.padEnd(11))} ${value}`)
+  return [palette.bold(what), ...lines].join('\n')
+}
+
+export interface PreviewOptions extends PolicyOptions {
+  days: number
+}
+
+/** `jackfield policy preview '<rule>'`: which calls of the activity log a rule would have matched. */
+export async function preview(
+  text: string,
+  options: PreviewOptions,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  const rule = ruleFrom(text, io)
+  const store = storeFile(options.store, io)
+  await using host = opened(store)
+  const told = host.policy.preview(rule, { days: options.days })
+  output.result({ store, rule, ...told }, () => previewed(rule, told, options.days, output))
+  return ExitCode.done
+}
+
+function ruleFrom(text: string, io: Io): PolicyRule {
+  let given: unknown
+  try {
+    given = JSON.parse(text)
+  } catch (error) {
+    throw usageError(`The rule is not valid JSON: ${error instanceof Error ? error.message : error}`)
+  }
+  try {
+    const document = { mcpServers: {}, jackfield: { rules: [given] } }
+    const [rule] = parseConfig(JSON.stringify(document), { file: resolve(io.cwd, 'rule'), env: io.env }).rules
+    if (rule !== undefined) return { ...rule, id: rule.id === 'jackfield.rules[0]' ? 'this rule' : rule.id }
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const faults = error.problems.map(
+      ({ path, message }) => `${path.replace('jackfield.rules[0]', 'rule')} ${message}`,
+    )
+    throw usageError(`The rule cannot be followed: ${faults.join('; ')}`)
+  }
+  throw usageError('The rule must be a JSON object such as {"verdict":"deny","tool":"delete_*"}.')
+}
+
+function previewed(
+  rule: PolicyRule,
+  told: PolicyPreview,
+  days: number,
+  { palette, columns }: Output,
+): string {
+  const { matched, considered, uncertain } = told
+  const unsure =
+    uncertain === 0 ? '' : ` ${uncertain} more cannot be told about: their arguments were too long to keep.`
+  const counts = `It would have matched ${matched.length} of ${considered} calls of the last ${days} days.${unsure}`
+  const heading = `${verdictText(rule.verdict)}  ${aboutRule(rule)}`
+  if (matched.length === 0) return `${heading}\n${counts}`
+  const now = Date.now()
+  const rows = matched.map((call) => [
+    `#${call.activity}`,
+    ago(call.at, now),
+    call.caller,
+    verdictText(call.decision.verdict),
+    oneLine(call.decision.rule, 30),
+    call.outcome,
+    verdictText(call.verdict),
+    oneLine(`${call.tool} of ${call.server}`),
+  ])
+  const heads = ['ROW', 'WHEN', 'CALLER', 'WAS', 'BY RULE', 'ENDED', 'WOULD BE', 'TOOL']
+  return `${heading}\n${table(heads, rows, { palette, columns })}\n${counts}`
+}
+
+/** `jackfield policy grants`: every answer that is remembered beyond its conversation. */
+export async function grants(options: PolicyOptions, io: Io, output: Output): Promise<ExitCode> {
+  const store = storeFile(options.store, io)
+  await using host = opened(store)
+  const list = host.policy.grants()
+  output.result({ store, grants: list }, () => {
+    const { palette, columns } = output
+    if (list.length === 0) {
+      return `${palette.dim(store)}\nNo answers are remembered. Answers to questions about calls can be: choose "and remember…".`
+    }
+    const now = Date.now()
+    const rows = list.map((grant) => [
+      grant.id,
+      verdictText(grant.verdict),
+      grant.scope,
+      ago(grant.at, now),
+      aboutGrant(grant),
+    ])
+    const count = `${list.length} ${list.length === 1 ? 'answer' : 'answers'}; jackfield policy revoke <id> takes one back.`
+    return `${palette.dim(store)}\n${table(['ID', 'SAYS', 'KEPT', 'SINCE', 'FOR'], rows, { palette, columns })}\n${palette.dim(count)}`
+  })
+  return ExitCode.done
+}
+
+/** `jackfield policy revoke <id>`: takes a remembered answer back. */
+export async function revoke(id: string, options: PolicyOptions, io: Io, output: Output): Promise<ExitCode> {
+  const store = storeFile(options.store, io)
+  await using host = opened(store)
+  const fitting = host.policy.grants().filter((grant) => grant.id.startsWith(id))
+  const [grant, ...others] = fitting
+  if (grant === undefined)
+    throw usageError(`No answer has the id "${id}". jackfield policy grants lists them.`)
+  if (others.length > 0)
+    throw usageError(`${fitting.length} answers have ids that begin with "${id}". Write more of it.`)
+  host.policy.revoke(grant.id)
+  output.result(
+    { store, revoked: grant },
+    () => `Forgotten: ${verdictText(grant.verdict)} ${aboutGrant(grant)}`,
+  )
+  return ExitCode.done
+}
+
+/** A host that only looks at the store; looking makes none. */
+export function opened(store: string): Host {
+  try {
+    return createHost({ servers: {}, models: [], store: existsSync(store) ? store : ':memory:' })
+  } catch (error) {
+    if (error instanceof StoreError) throw usageError(error.message)
+    throw error
+  }
+}

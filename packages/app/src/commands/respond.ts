@@ -1,0 +1,151 @@
+import {
+  type BrokeredCall,
+  type Host,
+  type HostAnswers,
+  type HostQuestion,
+  type InboxItem,
+  type QuestionKind,
+  showQuestion,
+} from '@jackfield/host'
+import { CliError, ExitCode, usageError } from '../cli/exit.ts'
+import { errorOf, openSession, personAt } from '../cli/session.ts'
+import { storeFile } from '../cli/store.ts'
+import { type Target, takeTarget } from '../cli/target.ts'
+import { toolResult } from '../output/content.ts'
+import { shortId, waysToAnswer } from '../output/inbox.ts'
+import { oneLine } from '../output/sanitize.ts'
+import { parkedSurface } from '../surface/parked.ts'
+import { type AnswerWords, answerFrom } from '../surface/written-answer.ts'
+import type { CommandContext, ServerOptions } from './context.ts'
+import { inboxOf, itemOf } from './inbox.ts'
+
+export interface RespondOptions extends ServerOptions, AnswerWords {
+  /** Where the server is that asked, where it was called by its address. */
+  url?: string
+}
+
+const by = 'jackfield respond'
+
+/**
+ * `jackfield respond <id> [--accept … | --decline | --cancel | --allow | --deny]`: answers a question of any program on
+ * the store. Where its program ended, the call goes on here and its result is shown.
+ */
+export async function respond(context: CommandContext<RespondOptions>): Promise<ExitCode> {
+  const { words, options, io, output } = context
+  const [id, ...others] = words
+  if (id === undefined) throw usageError('Which question? jackfield inbox lists them.')
+  if (others.length > 0) {
+    throw usageError(
+      `"${oneLine(others.join(' '))}" says nothing. Write the answer after --accept, as key=value.`,
+    )
+  }
+  await using host = inboxOf(storeFile(options.store, io))
+  const item = itemOf(host, id)
+  const unfinished = item.state === 'answered' && item.resumable
+  if (item.state !== 'open' && !unfinished) throw refused(item)
+  const answer = item.state === 'open' ? await answerTo(item.question, context) : undefined
+  if (item.waits && answer !== undefined) {
+    answered(() => host.inbox.answer(item.id, answer, by))
+    output.result({ id: item.id, state: 'answered' }, () => 'Answered. The program that asked goes on.')
+    return ExitCode.done
+  }
+  if (unfinished && !isUnfinished(host, item)) throw refused(item)
+  return await goOn(item, answer, context)
+}
+
+/** Connects the server that asked, and goes on with the call. */
+async function goOn(
+  item: InboxItem,
+  answer: HostAnswers[QuestionKind] | undefined,
+  context: CommandContext<RespondOptions>,
+): Promise<ExitCode> {
+  const { options, io, output } = context
+  const target = await targetOf(item, context)
+  const surface = personAt(io) ?? parkedSurface(output, options)
+  await using session = await openSession(target, [], { ...options, answers: undefined, surface }, io, output)
+  const { host } = session
+  const done = io.onInterrupt(() => {
+    host.close()
+  })
+  try {
+    if (answer !== undefined) answered(() => host.inbox.answer(item.id, answer, by))
+    const call = host.inbox.resumed(item.id)
+    if (call !== undefined) return finished(await call, context)
+    const cause = JSON.stringify(item.question.cause)
+    const rest = host.inbox.list().filter(({ question }) => JSON.stringify(question.cause) === cause)
+    output.result({ id: item.id, state: 'answered', open: rest.map(({ id }) => id) }, () =>
+      [
+        'Answered. The call goes on when its other questions are answered too:',
+        ...rest.map((other) => `  jackfield respond ${shortId(other)}`),
+      ].join('\n'),
+    )
+    return ExitCode.done
+  } finally {
+    done()
+  }
+}
+
+function finished({ result, error, parked }: BrokeredCall, { output }: CommandContext): ExitCode {
+  if (parked === true)
+    throw new CliError(ExitCode.interrupted, 'Interrupted. The question stays in the inbox.')
+  if (error !== undefined) throw errorOf(error)
+  output.result(result, () => toolResult(result, output.palette))
+  return result.isError === true ? ExitCode.toolError : ExitCode.done
+}
+
+/** What the options say, else what the person at the terminal answers. */
+async function answerTo(
+  question: HostQuestion,
+  { options, io }: CommandContext<RespondOptions>,
+): Promise<HostAnswers[QuestionKind]> {
+  const written = answerFrom(question, options)
+  if (written !== undefined) return written
+  const person = personAt(io)
+  const answer = person && (await showQuestion(person, question, io.signal))
+  if (answer !== undefined) return answer
+  const ways = waysToAnswer(question).map((way) => `  jackfield respond ${shortId(question)} ${way}`)
+  throw usageError(
+    `${person === undefined ? 'There is no answer' : 'It was left unanswered'}. Write one of:\n${ways.join('\n')}`,
+  )
+}
+
+/** The server that asked: what follows --, the address, or the configured one of that name. */
+async function targetOf(item: InboxItem, context: CommandContext<RespondOptions>): Promise<Target> {
+  const { command, options, io } = context
+  const name = item.question.cause.server
+  const { target } = await takeTarget({ words: [options.url ?? name], command }, options, io).catch(
+    (error: unknown) => {
+      if (command !== undefined || options.url !== undefined) throw error
+      throw usageError(
+        `The call goes on here, and for that its server is needed: no config names "${oneLine(name)}". Add --url <address>, or -- <command>, as in the call.`,
+      )
+    },
+  )
+  // The question says what the server was called then.
+  return { ...target, name }
+}
+
+function isUnfinished(host: Host, item: InboxItem): boolean {
+  try {
+    return host.inbox.resumed(item.id) !== undefined
+  } catch {
+    // It could go on if this host had the server.
+    return true
+  }
+}
+
+function answered(answer: () => void): void {
+  try {
+    answer()
+  } catch (error) {
+    throw new CliError(ExitCode.toolError, error instanceof Error ? error.message : String(error))
+  }
+}
+
+function refused({ id, state, answer, reason }: InboxItem): CliError {
+  const why =
+    answer !== undefined && state === 'answered'
+      ? `was already answered by ${oneLine(answer.by)} at ${answer.at}`
+      : `is ${state}${reason === undefined ? '' : `: ${oneLine(reason)}`}`
+  return new CliError(ExitCode.toolError, `Question ${shortId({ id })} ${why}.`)
+}

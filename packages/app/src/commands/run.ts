@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { CodeRun } from '@jackfield/host'
+import { ExitCode, usageError } from '../cli/exit.ts'
+import type { Io, Output } from '../cli/io.ts'
+import { block, pretty } from '../output/content.ts'
+import { plain } from '../output/sanitize.ts'
+import type { CommandContext, ServerOptions } from './context.ts'
+import { openServers } from './open-servers.ts'
+
+export interface RunOptions extends ServerOptions {
+  server?: string[]
+  types?: boolean
+}
+
+/** `jackfield run <file>`: runs a program over the tools of the configured servers; `--types` shows what it can use. */
+export async function run(context: CommandContext<RunOptions>): Promise<ExitCode> {
+  const { words, options, io, output } = context
+  const [file, ...rest] = words
+  if (rest.length > 0) throw usageError(`Too many words: ${rest.join(' ')}. Usage: jackfield run <file>`)
+  if (file === undefined && options.types !== true) {
+    throw usageError(
+      'Which program? Usage: jackfield run <file>, or - to read it from stdin; --types shows what it can use.',
+    )
+  }
+  const program = file === undefined ? undefined : await programIn(file, io)
+  await using open = await openServers(context, ['tools'], options.server)
+  const { code } = open.host
+  if (options.types === true || program === undefined) {
+    const types = code.types()
+    output.result({ types }, () => plain(types).trimEnd())
+    return ExitCode.done
+  }
+  const done = await code.run(program, { signal: io.signal })
+  io.signal.throwIfAborted()
+  for (const line of done.logs) output.note(plain(line))
+  tell(done, output)
+  return done.outcome === 'ok' ? ExitCode.done : ExitCode.toolError
+}
+
+function tell(done: CodeRun, output: Output): void {
+  const { result, ...facts } = done
+  const { palette } = output
+  if (done.outcome !== 'ok' && !output.json) {
+    // What was called before is as important as the failure, and both are in the first text.
+    output.note(
+      result.content
+        .slice(0, 1)
+        .map((part) => block(part, palette))
+        .join(''),
+    )
+    return
+  }
+  output.result({ ...facts, content: result.content }, () => {
+    const value =
+      done.value === undefined
+        ? []
+        : [typeof done.value === 'string' ? plain(done.value) : pretty(done.value)]
+    return [...value, ...done.shown.map((part) => block(part, palette))].join('\n')
+  })
+}
+
+async function programIn(file: string, io: Io): Promise<string> {
+  if (file === '-') return text(io.stdin)
+  try {
+    return readFileSync(resolve(io.cwd, file), 'utf8')
+  } catch (error) {
+    throw usageError(`Cannot read ${file}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}

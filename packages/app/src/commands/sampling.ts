@@ -1,0 +1,156 @@
+import { existsSync } from 'node:fs'
+import {
+  createHost,
+  type Host,
+  type LayeredConfig,
+  type Model,
+  type RankedModel,
+  type SamplingGrant,
+  type SamplingUsage,
+  StoreError,
+} from '@jackfield/host'
+import { ExitCode, usageError } from '../cli/exit.ts'
+import type { Io, Output } from '../cli/io.ts'
+import { modelsInUse } from '../cli/models.ts'
+import { storeFile } from '../cli/store.ts'
+import { type ConfigChoice, problemLine, readLayers } from '../cli/target.ts'
+import { ago } from '../output/ago.ts'
+import { oneLine } from '../output/sanitize.ts'
+import { table } from '../output/table.ts'
+
+export interface SamplingOptions extends ConfigChoice {
+  store?: string
+  json?: boolean
+}
+
+export interface RankOptions extends SamplingOptions {
+  hint?: string[]
+  cost?: number
+  speed?: number
+  intelligence?: number
+}
+
+/** `jackfield sampling`: what servers used of the models, and what passes without asking. */
+export async function sampling(options: SamplingOptions, io: Io, output: Output): Promise<ExitCode> {
+  const store = storeFile(options.store, io)
+  const config = await configOf(options, io, output)
+  await using host = opened(config, store, [])
+  const usage = host.sampling.usage()
+  const grants = host.sampling.grants()
+  output.result({ store, usage, grants }, () => {
+    const { palette } = output
+    const now = Date.now()
+    const used =
+      usage.length === 0
+        ? 'No server asked a model in the last 24 hours. Limits stand under "sampling" in the "jackfield" section of the config.'
+        : table(
+            ['SERVER', 'LAST MINUTE', 'LAST 24 H', 'TOKENS', 'MONEY', 'WITHOUT ASKING', 'LAST'],
+            usage.map((row) => usageRow(row, now)),
+            { palette },
+          )
+    const passing =
+      grants.length === 0
+        ? 'Nothing passes without asking you.'
+        : `${palette.bold(`Passes without asking: ${grants.length}`)}\n${table(
+            ['SERVER', 'WHAT', 'FOR HOW LONG', 'SINCE', 'TAKE BACK WITH'],
+            grants.map((grant) => grantRow(grant, now)),
+            { palette },
+          )}`
+    return `${palette.dim(store)}\n${used}\n\n${passing}`
+  })
+  return ExitCode.done
+}
+
+/** `jackfield sampling revoke <id>`: asks again about what passed. */
+export async function revokeSampling(
+  id: string,
+  options: SamplingOptions,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  const store = storeFile(options.store, io)
+  await using host = opened(await configOf(options, io, output), store, [])
+  const known = host.sampling.grants().flatMap((grant) => (grant.id?.startsWith(id) ? [grant.id] : []))
+  const [found] = known
+  if (known.length > 1) throw usageError(`"${id}" begins several ids. Write more of it.`)
+  if (found === undefined || !host.sampling.revoke(found)) {
+    throw usageError(`Nothing that passes has the id "${id}". jackfield sampling lists them.`)
+  }
+  output.result({ revoked: found }, () => 'You are asked again.')
+  return ExitCode.done
+}
+
+/** `jackfield sampling rank`: which model a server's preferences would choose, and why. */
+export async function rankModels(options: RankOptions, io: Io, output: Output): Promise<ExitCode> {
+  const config = await configOf(options, io, output)
+  await using host = opened(config, ':memory:', modelsInUse(io.env, undefined, config.models))
+  const choice = host.sampling.rank({
+    ...(options.hint !== undefined && { hints: options.hint.map((name) => ({ name })) }),
+    ...(options.cost !== undefined && { costPriority: options.cost }),
+    ...(options.speed !== undefined && { speedPriority: options.speed }),
+    ...(options.intelligence !== undefined && { intelligencePriority: options.intelligence }),
+  })
+  output.result(choice, () => {
+    const { palette } = output
+    const rows = choice.ranking.map(rankRow)
+    const heading = `${palette.bold(oneLine(choice.model))}: ${oneLine(choice.why)}`
+    return `${heading}\n${table(['', 'MODEL', 'SCORE', 'WHY'], rows, output)}`
+  })
+  return ExitCode.done
+}
+
+function usageRow(row: SamplingUsage, now: number): string[] {
+  const { limits } = row
+  const money = Object.entries(row.cost).map(([currency, cost]) => `${cost.toFixed(4)} ${oneLine(currency)}`)
+  const most = limits.costPerDay === undefined ? '' : ` of ${limits.costPerDay}`
+  return [
+    oneLine(row.server),
+    `${row.requests} of ${limits.requestsPerMinute}`,
+    `${row.requestsToday}`,
+    `${counted(row.tokens)} of ${counted(limits.tokensPerDay)}`,
+    `${money.join(', ')}${most}`,
+    `${counted(row.autoTokens)} of ${counted(limits.autoTokensPerDay)}`,
+    row.last === undefined ? '' : ago(row.last, now),
+  ]
+}
+
+function counted(value: number): string {
+  return value.toLocaleString('en')
+}
+
+const lengths: Readonly<Record<SamplingGrant['scope'], string>> = {
+  always: 'from now on',
+  conversation: 'one conversation',
+  config: 'as the config says',
+}
+
+function grantRow({ id, server, stage, scope, at }: SamplingGrant, now: number): string[] {
+  return [
+    oneLine(server),
+    stage === 'request' ? 'what it asks' : 'what it is told',
+    lengths[scope],
+    at === undefined ? '' : ago(at, now),
+    id === undefined ? 'the config' : `jackfield sampling revoke ${id.slice(0, 8)}`,
+  ]
+}
+
+function rankRow({ model, score, why }: RankedModel, place: number): string[] {
+  return [`${place + 1}`, oneLine(model), score.toFixed(2), oneLine(why)]
+}
+
+async function configOf(options: SamplingOptions, io: Io, output: Output): Promise<LayeredConfig> {
+  const config = await readLayers(options, io)
+  for (const problem of config.problems) output.note(problemLine(problem))
+  return config
+}
+
+function opened({ sampling: settings }: LayeredConfig, store: string, models: readonly Model[]): Host {
+  try {
+    // Looking makes no store; there is nothing to see in one that is not there.
+    const file = existsSync(store) ? store : ':memory:'
+    return createHost({ servers: {}, models: [...models], store: file, sampling: settings })
+  } catch (error) {
+    if (error instanceof StoreError) throw usageError(error.message)
+    throw error
+  }
+}

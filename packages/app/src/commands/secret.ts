@@ -1,0 +1,80 @@
+import { text } from 'node:stream/consumers'
+import * as clack from '@clack/prompts'
+import { CliError, ExitCode, usageError } from '../cli/exit.ts'
+import { type Io, isInteractive, type Output } from '../cli/io.ts'
+import { secretStore } from '../cli/secrets.ts'
+import { oneLine } from '../output/sanitize.ts'
+
+const leastRedacted = 6
+
+/** `jackfield secret set <name>`: the value comes from a hidden prompt, or from stdin; never from the command line. */
+export async function setSecret(
+  words: readonly string[],
+  _options: object,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  const [name, ...rest] = words
+  if (name === undefined) throw usageError('Which secret? Usage: jackfield secret set <name>')
+  if (rest.length > 0) {
+    throw usageError(
+      'A value does not belong on the command line, where every program can read it. Leave it out and type it when you are asked, or pipe it in.',
+    )
+  }
+  const value = await valueFor(name, io)
+  const store = secretStore(io)
+  await store.set(name, value)
+  if (value.length < leastRedacted)
+    output.note(`It has fewer than ${leastRedacted} characters, so it is not blanked in logs and results.`)
+  output.result({ name, kept: store.kind }, () => `${oneLine(name)} is kept in ${store.kind}.`)
+  return ExitCode.done
+}
+
+/** `jackfield secret list`: names, never values. */
+export async function listSecrets(
+  _words: readonly string[],
+  _options: object,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  const store = secretStore(io)
+  const names = await store.names()
+  output.result({ kept: store.kind, names }, () => {
+    const { palette } = output
+    const heading = palette.dim(`${names.length} in ${store.kind}`)
+    if (names.length > 0) return `${heading}\n${names.map((name) => oneLine(name)).join('\n')}`
+    return `${heading}\nKeep one with: jackfield secret set NAME. Configs name it as \${secret:NAME}.`
+  })
+  return ExitCode.done
+}
+
+/** `jackfield secret remove <name>` */
+export async function removeSecret(
+  words: readonly string[],
+  _options: object,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  const [name] = words
+  if (name === undefined) throw usageError('Which secret? jackfield secret list shows their names.')
+  if (!(await secretStore(io).remove(name)))
+    throw usageError(`There is no secret "${oneLine(name)}". jackfield secret list shows those there are.`)
+  output.result({ name, removed: true }, () => `${oneLine(name)} is gone.`)
+  return ExitCode.done
+}
+
+async function valueFor(name: string, io: Io): Promise<string> {
+  if (isInteractive(io)) {
+    const typed = await clack.password({
+      input: io.stdin,
+      output: io.stderr,
+      message: `The value of ${oneLine(name)}`,
+      signal: io.signal,
+    })
+    if (typeof typed !== 'string' || typed === '') throw new CliError(ExitCode.toolError, 'Nothing was kept.')
+    return typed
+  }
+  const piped = (await text(io.stdin)).replace(/\r?\n$/, '')
+  if (piped === '') throw usageError('Nothing came in. Pipe the value in, or run this in a terminal.')
+  return piped
+}

@@ -1,0 +1,212 @@
+import {
+  type Host,
+  makeVisible,
+  type ServerTrust,
+  type TrustDesk,
+  type TrustedItem,
+  type TrustItem,
+} from '@jackfield/host'
+import { McpError } from '@jackfield/sdk'
+import { CliError, ExitCode, usageError } from '../cli/exit.ts'
+import type { Io, Output } from '../cli/io.ts'
+import type { Session } from '../cli/session.ts'
+import { hostSettings } from '../cli/settings.ts'
+import { hostWithStore, storeFile } from '../cli/store.ts'
+import { type ConfigChoice, readLayers } from '../cli/target.ts'
+import { ago } from '../output/ago.ts'
+import { changeLines, findingLines } from '../output/definitions.ts'
+import { oneLine } from '../output/sanitize.ts'
+import { table } from '../output/table.ts'
+
+export interface TrustOptions extends ConfigChoice {
+  store?: string
+  json?: boolean
+  /** Connects the servers first, and fails where something is not as agreed to. */
+  check?: boolean
+}
+
+/** `jackfield trust [server]`: how servers stand, or one of them in full. Starts nothing without `--check`. */
+export async function trust(
+  words: string[],
+  options: TrustOptions,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  const [name, ...rest] = words
+  if (rest.length > 0) throw usageError(`Too many words: ${rest.join(' ')}. Usage: jackfield trust [server]`)
+  await using host = await opened(options, io, output)
+  if (options.check === true) await host.start()
+  io.signal.throwIfAborted()
+  const shown = name === undefined ? host.trust.servers() : [known(host.trust, name)]
+  if (name === undefined) output.result({ servers: shown }, () => overview(shown, output))
+  else output.result(shown[0], () => shown.map((server) => inFull(server, output)).join('\n'))
+  const waiting = shown.some(({ items }) => items.some(({ state }) => state === 'quarantined'))
+  return options.check === true && waiting ? ExitCode.toolError : ExitCode.done
+}
+
+/** `jackfield trust accept|block|reset <server> [item...]`: decides about what was last seen, and says about what. */
+export async function decide(
+  verb: 'accept' | 'block' | 'reset',
+  [name, ...words]: string[],
+  options: TrustOptions,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  if (name === undefined) throw usageError(`Which server? Usage: jackfield trust ${verb} <server> [item...]`)
+  await using host = await opened(options, io, output)
+  const { server, items } = known(host.trust, name)
+  const chosen = words.length === 0 ? undefined : words.flatMap((word) => itemsNamed(word, server, items))
+  const done = host.trust[verb](name, chosen)
+  const past = { accept: 'accepted', block: 'blocked', reset: 'forgotten' }[verb]
+  output.result({ server, [past]: done }, () => {
+    if (done.length === 0) return `Nothing of ${oneLine(server)} waits for you.`
+    const lines = done.map((item) => `  ${titleOf(item)}`)
+    const after = verb === 'reset' ? '\nWhat it says next is pinned as at first use.' : ''
+    return `${count(done.length, 'thing')} of ${oneLine(server)} ${past}:\n${lines.join('\n')}${after}`
+  })
+  return ExitCode.done
+}
+
+/** Throws an error that says why, where a server offers a thing that is out of use until the person accepts it. */
+export function refuseHeldBack(
+  { host, server }: Pick<Session, 'host' | 'server'>,
+  { what, name }: TrustItem,
+): void {
+  const item = host.trust.server(server).items.find((one) => one.what === what && one.name === name)
+  if (item === undefined || item.state === 'pinned' || !item.listed) return
+  const why = item.state === 'blocked' ? 'you blocked it' : 'nobody has accepted it as it is now'
+  const shown = oneLine(server)
+  throw new CliError(
+    ExitCode.toolError,
+    `${titleOf(item)} of ${shown} is out of use: ${why}. See "jackfield trust ${shown}", then use it with "jackfield trust accept ${shown} ${oneLine(name)}".`,
+  )
+}
+
+async function opened(options: TrustOptions, io: Io, output: Output): Promise<Host> {
+  const config = await readLayers(options, io)
+  return hostWithStore(
+    {
+      ...hostSettings(config, options, io),
+      servers: config.servers,
+      models: [],
+      store: storeFile(options.store, io),
+      connect: { follow: false },
+    },
+    (text) => output.note(text),
+  )
+}
+
+function known(desk: TrustDesk, name: string): ServerTrust {
+  try {
+    return desk.server(name)
+  } catch (error) {
+    if (error instanceof McpError) throw usageError(error.message)
+    throw error
+  }
+}
+
+function itemsNamed(word: string, server: string, items: readonly TrustedItem[]): TrustItem[] {
+  const found = items.filter(({ what, name }) => name === word || `${what}:${name}` === word)
+  if (found.length > 0) return found.map(({ what, name }) => ({ what, name }))
+  const waiting = items.filter(({ state }) => state !== 'pinned').map(titleOf)
+  const there =
+    waiting.length === 0 ? 'Everything of it is pinned.' : `Not pinned are: ${waiting.join(', ')}.`
+  throw usageError(`${oneLine(server)} has nothing named "${oneLine(word)}". ${there}`)
+}
+
+function overview(servers: readonly ServerTrust[], output: Output): string {
+  if (servers.length === 0) {
+    return 'No server is configured, and none was ever seen. Name one in .mcp.json, then run jackfield servers.'
+  }
+  const rows = servers.map((server) => {
+    const { items, since } = server
+    const having = (state: TrustedItem['state']): number =>
+      items.filter((item) => item.state === state).length
+    const findings = [...server.findings, ...items.flatMap((item) => item.findings)]
+    const grave = findings.filter(({ severity }) => severity !== 'notice').length
+    return [
+      oneLine(server.server),
+      stateOf(server),
+      `${having('pinned')}`,
+      `${having('quarantined')}`,
+      `${having('blocked')}`,
+      `${grave}`,
+      since === undefined ? '' : ago(since, Date.now()),
+      server.configured ? '' : `not configured, ${server.identity.slice(0, 12)}`,
+    ]
+  })
+  const heads = ['SERVER', 'STATE', 'PINNED', 'OUT OF USE', 'BLOCKED', 'FINDINGS', 'FIRST SEEN', '']
+  const waits = servers.some((server) => stateOf(server).startsWith('✗'))
+  const next = waits
+    ? `\n${output.palette.dim('jackfield trust <server> shows what changed; accept or block it there.')}`
+    : ''
+  return `${table(heads, rows, output)}${next}`
+}
+
+function stateOf({ items, since }: ServerTrust): string {
+  if (since === undefined) return '· never seen'
+  if (items.some(({ state }) => state === 'quarantined')) return '✗ changed'
+  return '✓ as agreed'
+}
+
+function inFull(server: ServerTrust, output: Output): string {
+  const { palette } = output
+  const { items } = server
+  const name = oneLine(server.server)
+  const seen = server.since === undefined ? 'never seen' : `first seen ${ago(server.since, Date.now())}`
+  const head = `${palette.bold(name)}  ${stateOf(server)}  ${palette.dim(`${seen}, identity ${server.identity.slice(0, 12)}`)}`
+  if (server.since === undefined) {
+    return `${head}\nWhat it says is pinned when it is first connected, as jackfield tools ${name} does.`
+  }
+  const waiting = items.filter(({ state }) => state === 'quarantined')
+  const blocked = items.filter(({ state }) => state === 'blocked')
+  const gone = items.filter(({ state, listed }) => state === 'pinned' && !listed)
+  const pinned = items.filter(({ state, listed }) => state === 'pinned' && listed)
+  const noted = [...server.findings, ...[...pinned, ...blocked].flatMap(({ findings }) => findings)]
+  return [
+    head,
+    ...section(`Out of use until you accept it (${waiting.length})`, [
+      ...findingLines(
+        waiting.flatMap(({ findings }) => findings),
+        palette,
+      ),
+      ...changeLines(
+        waiting.flatMap(({ changes }) => changes),
+        palette,
+      ),
+    ]),
+    ...section(
+      `Blocked (${blocked.length})`,
+      blocked.map((item) => `  ${titleOf(item)}`),
+    ),
+    ...section(
+      `No longer offered (${gone.length})`,
+      gone.map((item) => `  ${titleOf(item)}`),
+    ),
+    ...section('Worth a look', findingLines(noted, palette)),
+    ...section(
+      `Pinned (${pinned.length})`,
+      pinned.map((item) => `  ${titleOf(item)}`),
+    ),
+    ...(waiting.length === 0
+      ? []
+      : [
+          '',
+          palette.dim(
+            `jackfield trust accept ${name} [item...] uses it, jackfield trust block ${name} [item...] does not.`,
+          ),
+        ]),
+  ].join('\n')
+}
+
+function section(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : ['', title, ...lines]
+}
+
+function titleOf({ what, name }: TrustItem): string {
+  return what === name ? what : `${what} ${makeVisible(name).replace(/\s+/g, ' ')}`
+}
+
+function count(n: number, thing: string): string {
+  return `${n} ${thing}${n === 1 ? '' : 's'}`
+}

@@ -1,0 +1,86 @@
+import { type DefinitionChange, makeVisible, type TrustFinding, wordDiff } from '@jackfield/host'
+import type { Palette } from './palette.ts'
+
+const marks: Readonly<Record<DefinitionChange['kind'], string>> = {
+  added: '+',
+  changed: '~',
+  removed: '-',
+  renamed: '→',
+}
+
+/**
+ * What servers changed about themselves, thing by thing: texts word by word, with what went in `[-…-]` and what came
+ * in `{+…+}`, anything else as it was and as it is. Every character can be seen.
+ */
+export function changeLines(changes: readonly DefinitionChange[], palette: Palette): string[] {
+  const lines: string[] = []
+  let thing = ''
+  for (const change of changes) {
+    const { kind, what, name, field, before, after } = change
+    const head = `${what} ${name}`
+    if (head !== thing) lines.push(headLine(change, palette))
+    thing = head
+    if (kind === 'added' && after !== undefined) lines.push(...block(after, '    ', palette.green))
+    if (field === undefined) continue
+    lines.push(`    ${palette.dim(makeVisible(field))}`)
+    lines.push(...valueLines(before, after, palette))
+  }
+  return lines
+}
+
+function headLine({ kind, what, name, before }: DefinitionChange, palette: Palette): string {
+  const words = {
+    added: 'new',
+    changed: 'changed',
+    removed: 'gone',
+    renamed: `was ${makeVisible(before ?? '')}`,
+  }
+  const title = what === name ? what : `${what} ${palette.bold(makeVisible(name))}`
+  return `${marks[kind]} ${title}  ${palette.dim(words[kind])}`
+}
+
+function valueLines(before: string | undefined, after: string | undefined, palette: Palette): string[] {
+  if (before !== undefined && after !== undefined && isProse(before) && isProse(after)) {
+    const text = wordDiff(before, after)
+      .map(({ kind, text }) => {
+        const shown = makeVisible(text)
+        if (kind === 'same') return shown
+        return kind === 'removed' ? palette.red(`[-${shown}-]`) : palette.green(`{+${shown}+}`)
+      })
+      .join('')
+    return text.split('\n').map((line) => `      ${line}`)
+  }
+  return [
+    ...(before === undefined ? [] : block(before, '    - ', palette.red)),
+    ...(after === undefined ? [] : block(after, '    + ', palette.green)),
+  ]
+}
+
+function block(text: string, indent: string, colour: (line: string) => string): string[] {
+  return makeVisible(text)
+    .split('\n')
+    .map((line, n) => `${n === 0 ? indent : ' '.repeat(indent.length)}${colour(line)}`)
+}
+
+function isProse(text: string): boolean {
+  return /\s/.test(text.trim()) && !/^[[{]/.test(text)
+}
+
+const signs: Readonly<Record<TrustFinding['severity'], string>> = { danger: '✗', warning: '!', notice: '·' }
+
+/** What a person should look at, the gravest first. */
+export function findingLines(findings: readonly TrustFinding[], palette: Palette): string[] {
+  const colours = { danger: palette.red, warning: palette.yellow, notice: palette.dim }
+  return (['danger', 'warning', 'notice'] as const).flatMap((severity) =>
+    findings
+      .filter((finding) => finding.severity === severity)
+      .map(({ at, message }) => {
+        const head = colours[severity](`${signs[severity]} ${severity}`)
+        return `${head}  ${palette.dim(oneVisible(at))}  ${oneVisible(message)}`
+      }),
+  )
+}
+
+function oneVisible(text: string): string {
+  return makeVisible(text).replace(/\s+/g, ' ').trim()
+}

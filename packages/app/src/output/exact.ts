@@ -1,0 +1,25 @@
+/**
+ * Everything that a terminal acts on, that is not seen, or that looks like a plain space, except the line feed, which
+ * only stands between members.
+ */
+const unseen =
+  /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cn}\p{Co}\p{Cs}\p{Default_Ignorable_Code_Point}\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]/gu
+
+/**
+ * JSON over several lines, or on one without `indent`, in which every character that cannot be seen for what it is
+ * stands as `\uXXXX`. Safe to print, and parsing it gives exactly the value.
+ */
+export function exactJson(value: unknown, indent?: number): string {
+  return (JSON.stringify(value, null, indent) ?? 'null').replace(unseen, escaped)
+}
+
+/** Whether printing a text as it is shows every character of it for what it is. */
+export function isPlainText(text: string): boolean {
+  return !/[\r\t ]\n/.test(text) && text.replaceAll('\t', '').search(unseen) === -1
+}
+
+function escaped(character: string): string {
+  return [...Array(character.length).keys()]
+    .map((unit) => `\\u${character.charCodeAt(unit).toString(16).padStart(4, '0')}`)
+    .join('')
+}

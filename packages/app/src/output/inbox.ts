@@ -1,0 +1,85 @@
+import type { HostQuestion, InboxItem } from '@jackfield/host'
+import { age } from './age.ts'
+import type { Palette } from './palette.ts'
+import { oneLine } from './sanitize.ts'
+import { table } from './table.ts'
+
+const idLength = 8
+const plainWord = /^[\w.-]{1,40}$/
+
+/** As much of an id as people type. */
+export function shortId({ id }: { id: string }): string {
+  return id.slice(0, idLength)
+}
+
+/** One line about what is asked, safe to print. */
+export function whatIsAsked(question: HostQuestion): string {
+  switch (question.kind) {
+    case 'approval':
+      return oneLine(`May ${question.tool.tool.name} run?`, 100)
+    case 'result':
+      return oneLine(`May what ${question.tool.tool.name} gave be seen?`, 100)
+    case 'elicitation': {
+      const { params } = question
+      const where = params.mode === 'url' ? `Visit ${URL.parse(params.url)?.host ?? params.url}: ` : ''
+      return oneLine(`${where}${params.message}`, 100)
+    }
+    case 'sampling-request':
+      return oneLine(`May it ask ${question.choice.model}?`, 100)
+    case 'sampling-result':
+      return oneLine(`May it have the answer of ${question.choice.model}?`, 100)
+    case 'roots':
+      return `May it know ${count(question.roots.length, 'folder')}?`
+    case 'install':
+      return oneLine(`Start it? ${question.command}`, 100)
+    case 'drift':
+      return `Go on with ${count(question.changes.length, 'change')} of what it says?`
+    case 'login':
+      return oneLine(`Sign in at ${question.issuer}?`, 100)
+  }
+}
+
+/** Ways to answer a question on the command line, after `jackfield respond <id>`. */
+export function waysToAnswer(question: HostQuestion): string[] {
+  switch (question.kind) {
+    case 'elicitation': {
+      const { params } = question
+      const fields = params.mode === 'url' ? [] : Object.keys(params.requestedSchema.properties)
+      // People copy this line, so a name that a shell would read as more than a word is not part of it.
+      const words = fields.map((field) => ` ${plainWord.test(field) ? field : '…'}=…`).join('')
+      return [`--accept${words}`, '--decline', '--cancel']
+    }
+    case 'approval':
+      return ["--allow [--args '{…}']", '--deny']
+    default:
+      return ['--allow', '--deny']
+  }
+}
+
+/** Whether a program waits, or answering goes on with the call, or what became of the question. */
+export function standing({ state, waits, resumable }: InboxItem): string {
+  if (state !== 'open') return state
+  if (waits) return 'waits'
+  return resumable ? 'parked' : 'open'
+}
+
+/** Questions, oldest first, with how many there are and what to do next. */
+export function inboxTable(items: readonly InboxItem[], palette: Palette, now: number): string {
+  const rows = items.map((item) => [
+    shortId(item),
+    age(item.at, now),
+    oneLine(item.question.cause.server, 30),
+    item.question.kind,
+    standing(item),
+    whatIsAsked(item.question),
+  ])
+  const open = items.filter(({ state }) => state === 'open')
+  const parked = open.filter(({ waits }) => !waits).length
+  const told = `${count(open.length, 'question')} open: ${open.length - parked} with a program that waits, ${parked} parked.`
+  const next = open.length === 0 ? '' : ` Answer one with: jackfield respond <id>`
+  return `${table(['ID', 'ASKED', 'SERVER', 'KIND', 'STATE', 'WHAT'], rows, { palette })}\n${palette.dim(told + next)}`
+}
+
+function count(number: number, word: string): string {
+  return `${number} ${word}${number === 1 ? '' : 's'}`
+}

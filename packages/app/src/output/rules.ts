@@ -1,0 +1,46 @@
+import type { ArgumentTest, Decision, Grant, PolicyRule } from '@jackfield/host'
+import { exactJson } from './exact.ts'
+import { oneLine } from './sanitize.ts'
+
+/** What a rule is about, in words: `read_* of files, where /path is inside /srv`. */
+export function aboutRule(rule: PolicyRule): string {
+  const { server, tool, hint, caller, label, arguments: tests = [] } = rule
+  const what = rule.gate === 'result' ? 'results of ' : ''
+  const calls = tool === undefined ? 'every tool' : oneLine(tool)
+  return [
+    `${what}${calls}${server === undefined ? '' : ` of ${oneLine(server)}`}`,
+    ...(hint === undefined ? [] : [`that says it is ${hint}`]),
+    ...(caller === undefined ? [] : [`wanted by ${caller.join(' or ')}`]),
+    ...(label === undefined ? [] : [`with data labelled ${oneLine(label)}`]),
+    ...aboutTests(tests),
+    ...(rule.scope === undefined ? [] : [`remembered at most: ${rule.scope}`]),
+  ].join(', ')
+}
+
+/** Conditions on arguments, in words. */
+export function aboutTests(tests: readonly ArgumentTest[]): string[] {
+  return tests.map((test) => {
+    const at = test.at === '' ? 'the arguments' : oneLine(test.at)
+    const says = [
+      ...('equals' in test ? [`is exactly ${oneLine(exactJson(test.equals), 60)}`] : []),
+      ...(test.glob === undefined ? [] : [`fits ${oneLine(test.glob, 80)}`]),
+      ...(test.min === undefined ? [] : [`is at least ${test.min}`]),
+      ...(test.max === undefined ? [] : [`is at most ${test.max}`]),
+      ...(test.inside === undefined
+        ? []
+        : [`is inside ${test.inside.map((one) => oneLine(one)).join(' or ')}`]),
+    ]
+    return `where ${at} ${says.length === 0 ? 'is there' : says.join(' and ')}`
+  })
+}
+
+/** For which calls an answer is remembered, in words. */
+export function aboutGrant({ tool, server, within, arguments: tests = [] }: Grant): string {
+  const place = within === undefined ? [] : [`in ${oneLine(within, 60)}`]
+  return [`${oneLine(tool)} of ${oneLine(server)}`, ...aboutTests(tests), ...place].join(', ')
+}
+
+/** A verdict with its sign, so that it can be told without colours. */
+export function verdictText(verdict: Decision['verdict']): string {
+  return { allow: '✓ allow', ask: '? ask', deny: '✗ deny' }[verdict]
+}

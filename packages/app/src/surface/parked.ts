@@ -1,0 +1,34 @@
+import type { HostQuestion, Surface } from '@jackfield/host'
+import type { Output } from '../cli/io.ts'
+import { shortId, waysToAnswer, whatIsAsked } from '../output/inbox.ts'
+import { oneLine } from '../output/sanitize.ts'
+
+/** A face without a person: it says how each question can be answered, and leaves it in the inbox. */
+export function parkedSurface(output: Output, { store }: { store?: string }): Surface {
+  const where = store === undefined ? '' : ` --store ${oneLine(store)}`
+  const leave = async (question: HostQuestion): Promise<undefined> => {
+    const command = `jackfield respond ${shortId(question)}${where}`
+    output.note(
+      [
+        `? ${oneLine(question.cause.server)} asks (${question.kind}): ${whatIsAsked(question)}`,
+        ...waysToAnswer(question).map((way) => `    ${command} ${way}`),
+      ].join('\n'),
+    )
+    return undefined
+  }
+  return {
+    name: 'inbox',
+    urlElicitation: true,
+    show: {
+      approval: leave,
+      result: leave,
+      elicitation: leave,
+      'sampling-request': leave,
+      'sampling-result': leave,
+      roots: leave,
+      install: leave,
+      drift: leave,
+      login: leave,
+    },
+  }
+}

@@ -1,0 +1,92 @@
+import type { HostAnswers, HostQuestion } from '@jackfield/host'
+import type { CallToolResult } from '@jackfield/sdk'
+import { cancelled, type Prompter } from '../forms/prompter.ts'
+import { toolResult } from '../output/content.ts'
+import { exactJson } from '../output/exact.ts'
+import type { Palette } from '../output/palette.ts'
+import { oneLine } from '../output/sanitize.ts'
+import { editJson } from './edit.ts'
+import { beginning } from './long-text.ts'
+
+type Question = Extract<HostQuestion, { kind: 'result' }>
+type Choice = 'deny' | 'allow' | 'show' | 'edit' | 'deny-why'
+
+/** Asks whether the caller may see what a tool gave. Esc holds it back. */
+export async function askResult(
+  question: Question,
+  prompter: Prompter,
+  palette: Palette,
+  env: NodeJS.ProcessEnv,
+): Promise<HostAnswers['result']> {
+  const { tool, cause, decision } = question
+  let { result } = question
+  let edited = false
+  const show = (): void => {
+    const { lines, more } = beginning(toolResult(result, palette))
+    const rest = more > 0 ? [palette.dim(`… ${more.toLocaleString('en')} more characters`)] : []
+    prompter.say([...lines, ...rest])
+  }
+  prompter.say([
+    `${palette.bold(oneLine(tool.tool.name))} of ${palette.bold(oneLine(tool.server))} was called for ${cause.caller ?? 'somebody'} and gave:`,
+    palette.dim(
+      `  asked because of rule: ${oneLine(decision.rule)}${decision.author === undefined ? '' : `, ${oneLine(decision.author)}`}`,
+    ),
+  ])
+  show()
+  for (;;) {
+    const choice = await prompter.select<Choice>({
+      message: 'Let it through?',
+      options: [
+        { value: 'deny', label: 'No, hold it back' },
+        { value: 'allow', label: edited ? 'Yes, as edited' : 'Yes' },
+        {
+          value: 'show',
+          label: `Show the exact JSON (${JSON.stringify(result).length.toLocaleString('en')} characters)`,
+        },
+        { value: 'edit', label: 'Edit it…' },
+        { value: 'deny-why', label: 'No, and say why…' },
+      ],
+      initial: 'deny',
+    })
+    switch (choice) {
+      case 'show':
+        prompter.say(exactJson(result, 2).split('\n'))
+        break
+      case 'edit': {
+        const value = await editJson(result, { prompter, env, read: asToolResult })
+        if (value === cancelled) break
+        result = value
+        edited = true
+        show()
+        break
+      }
+      case 'allow':
+        return { verdict: 'allow', ...(edited && { result }) }
+      case 'deny-why': {
+        const reason = await prompter.text({
+          message: 'Why not? The caller is told',
+          validate: () => undefined,
+        })
+        if (reason === cancelled) break
+        return { verdict: 'deny', ...(reason.trim() !== '' && { reason: reason.trim() }) }
+      }
+      default:
+        return { verdict: 'deny' }
+    }
+  }
+}
+
+function asToolResult(value: unknown): { value: CallToolResult } | { problem: string } {
+  return isToolResult(value)
+    ? { value }
+    : { problem: 'a result is a JSON object with "content", a list of blocks that each have a "type".' }
+}
+
+function isToolResult(value: unknown): value is CallToolResult {
+  if (typeof value !== 'object' || value === null || !('content' in value)) return false
+  const { content } = value
+  return (
+    Array.isArray(content) &&
+    content.every((block) => typeof block === 'object' && block !== null && typeof block.type === 'string')
+  )
+}

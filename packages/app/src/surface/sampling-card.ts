@@ -1,0 +1,99 @@
+import type { HostQuestion } from '@jackfield/host'
+import type { CreateMessageParams, CreateMessageResult, SamplingMessage } from '@jackfield/sdk'
+import { block } from '../output/content.ts'
+import { exactJson } from '../output/exact.ts'
+import type { Palette } from '../output/palette.ts'
+import { oneLine, plain } from '../output/sanitize.ts'
+
+type Of<K extends HostQuestion['kind']> = Extract<HostQuestion, { kind: K }>
+
+/** Who asks for what, with which model and at what price, before the request itself. */
+export function requestHeading(question: Of<'sampling-request'>, model: string, palette: Palette): string[] {
+  const { cause, choice, estimate, redactions, context, problem } = question
+  const why = model === choice.model ? choice.why : 'you chose it'
+  const others = choice.ranking.filter((entry) => entry.model !== model)
+  const known = choice.ranking.some(({ score }) => score > 0)
+  const blanked = redactions.map(({ rule, count, at }) => `${count} × ${rule} (${at.join(', ')})`)
+  return [
+    `${palette.bold(oneLine(cause.server))} wants to ask your model.`,
+    ...(cause.tool === undefined ? [] : [palette.dim(`  during ${oneLine(cause.tool)}`)]),
+    `Model: ${palette.bold(oneLine(model))} (${oneLine(why)})`,
+    ...(others.length === 0
+      ? []
+      : [
+          palette.dim(
+            `  others: ${others.map((entry) => `${oneLine(entry.model)}${known ? ` ${entry.score.toFixed(2)}` : ''}`).join(' · ')}`,
+          ),
+        ]),
+    palette.dim(
+      `  about ${estimate.inputTokens} tokens go out, at most ${estimate.outputTokens} come back${price(estimate)}`,
+    ),
+    ...(blanked.length === 0 ? [] : [palette.yellow(`  blanked before it goes out: ${blanked.join('; ')}`)]),
+    ...(context === undefined ? [] : [palette.yellow(`  ${contextLine(context)}`)]),
+    ...(problem === undefined ? [] : [palette.red(`✗ this could not be sent: ${oneLine(problem)}`)]),
+  ]
+}
+
+function contextLine({ wanted, texts }: NonNullable<Of<'sampling-request'>['context']>): string {
+  const whose = wanted === 'thisServer' ? 'its part' : 'every server’s part'
+  if (texts.length === 0) {
+    return `it also wants ${whose} of the conversation; it is not known which that is, so nothing can be added`
+  }
+  const characters = texts.reduce((sum, { text }) => sum + text.length, 0)
+  return `it also wants ${whose} of the conversation: ${texts.length} texts, ${characters} characters, not added unless you say so`
+}
+
+/** Money as an estimate, where it is known. */
+export function price({ cost, currency }: { cost?: number; currency?: string }): string {
+  return cost === undefined ? '' : `, about ${Number(cost.toPrecision(2))} ${oneLine(currency ?? '')}`
+}
+
+/** Everything of a request that decides what the model does and costs. */
+export function requestText(params: CreateMessageParams, palette: Palette): string {
+  const { systemPrompt, messages, maxTokens, temperature, stopSequences, tools, toolChoice } = params
+  const facts = [
+    `at most ${maxTokens} tokens`,
+    ...(temperature === undefined ? [] : [`temperature ${temperature}`]),
+    ...(stopSequences === undefined
+      ? []
+      : [`stops at ${stopSequences.map((text) => exactJson(text)).join(', ')}`]),
+    ...(tools === undefined ? [] : [`${tools.length} tools (${oneLine(toolChoice?.mode ?? 'auto')})`]),
+  ]
+  return [
+    palette.dim(facts.join(' · ')),
+    ...(systemPrompt === undefined ? [] : [`${palette.bold('system:')} ${plain(systemPrompt)}`]),
+    ...messages.map((message) => messageText(message, palette)),
+    ...(tools ?? []).map((tool) => `${palette.bold('tool:')} ${exactJson(tool)}`),
+  ].join('\n')
+}
+
+function messageText(message: SamplingMessage, palette: Palette): string {
+  const blocks = Array.isArray(message.content) ? message.content : [message.content]
+  return `${palette.bold(`${message.role}:`)} ${blocks.map((entry) => block(entry, palette)).join('\n')}`
+}
+
+/** Who answered what, and what that used. */
+export function resultHeading(question: Of<'sampling-result'>, palette: Palette): string[] {
+  const { cause, result, usage, problem } = question
+  return [
+    `${palette.bold(oneLine(result.model))} answered ${palette.bold(oneLine(cause.server))}:`,
+    ...(usage === undefined
+      ? []
+      : [
+          palette.dim(
+            `  ${usage.inputTokens} tokens went out, ${usage.outputTokens} came back${price(usage)}`,
+          ),
+        ]),
+    ...(problem === undefined ? [] : [palette.red(`✗ this could not be given: ${oneLine(problem)}`)]),
+  ]
+}
+
+/** An answer whole, with why it ended where that is not by itself. */
+export function resultText(result: CreateMessageResult, palette: Palette): string {
+  const blocks = Array.isArray(result.content) ? result.content : [result.content]
+  const why =
+    result.stopReason === undefined || result.stopReason === 'endTurn'
+      ? []
+      : [palette.dim(`stopped: ${oneLine(result.stopReason)}`)]
+  return [...blocks.map((entry) => block(entry, palette)), ...why].join('\n')
+}

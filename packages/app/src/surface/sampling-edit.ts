@@ -1,0 +1,193 @@
+import type { CreateMessageParams, CreateMessageResult, SamplingMessage, Tool } from '@jackfield/sdk'
+import { type Cancelled, cancelled, type Prompter } from '../forms/prompter.ts'
+import { editJson, editText } from './edit.ts'
+
+/** What a person may change about a request. */
+type Editable = Pick<
+  CreateMessageParams,
+  'systemPrompt' | 'messages' | 'maxTokens' | 'temperature' | 'stopSequences' | 'tools' | 'toolChoice'
+>
+type Part = keyof Editable | 'all'
+type Read<T> = { value: T } | { problem: string }
+
+const parts: readonly { value: Part; label: string }[] = [
+  { value: 'messages', label: 'The messages' },
+  { value: 'systemPrompt', label: 'The system prompt' },
+  { value: 'maxTokens', label: 'The limit of the answer' },
+  { value: 'temperature', label: 'The temperature' },
+  { value: 'stopSequences', label: 'The stop sequences' },
+  { value: 'tools', label: 'The tools' },
+  { value: 'toolChoice', label: 'The tool choice' },
+  { value: 'all', label: 'All of it, as JSON' },
+]
+const names = parts.map(({ value }) => value)
+
+interface Editing {
+  prompter: Prompter
+  env: NodeJS.ProcessEnv
+}
+
+/** Lets the person change one part of a request, or all of it; `most` is what the server asked for. */
+export async function editRequest(
+  params: CreateMessageParams,
+  most: number,
+  editing: Editing,
+): Promise<CreateMessageParams | Cancelled> {
+  const part = await editing.prompter.select<Part>({
+    message: 'Edit what?',
+    options: [...parts],
+    initial: 'messages',
+  })
+  if (part === cancelled) return cancelled
+  if (part === 'systemPrompt') {
+    const text = await editText(params.systemPrompt ?? '', { ...editing, suffix: '.txt' })
+    if (text === cancelled) return cancelled
+    const { systemPrompt: _before, ...kept } = params
+    return text === '' ? kept : { ...kept, systemPrompt: text }
+  }
+  if (part === 'all') {
+    const changes = await editJson(editable(params), { ...editing, read: (value) => readAll(value, most) })
+    return changes === cancelled ? cancelled : withChanges(params, changes)
+  }
+  // Null stands for a part that is left out, which JSON has no other word for.
+  const value: unknown = params[part] ?? null
+  const changed = await editJson(value, {
+    ...editing,
+    read: (edited): Read<unknown> => {
+      const read = readAll({ ...editable(params), [part]: edited ?? undefined }, most)
+      return 'problem' in read ? read : { value: edited }
+    },
+  })
+  if (changed === cancelled) return cancelled
+  const read = readAll({ ...editable(params), [part]: changed ?? undefined }, most)
+  return 'problem' in read ? cancelled : withChanges(params, read.value)
+}
+
+/** Lets the person change an answer: its text, or its content as JSON where it is more than a text. */
+export async function editResult(
+  result: CreateMessageResult,
+  editing: Editing,
+): Promise<CreateMessageResult | Cancelled> {
+  const only = onlyText(result)
+  if (only !== undefined) {
+    const text = await editText(only, { ...editing, suffix: '.txt' })
+    return text === cancelled ? cancelled : { ...result, content: { type: 'text', text } }
+  }
+  const content = await editJson(result.content, {
+    ...editing,
+    read: (value): Read<CreateMessageResult['content']> =>
+      isContent(value)
+        ? { value }
+        : { problem: 'it must be a content block with a "type", or a list of them.' },
+  })
+  return content === cancelled ? cancelled : { ...result, content }
+}
+
+function onlyText({ content }: CreateMessageResult): string | undefined {
+  const blocks = Array.isArray(content) ? content : [content]
+  const [only] = blocks
+  return blocks.length === 1 && only?.type === 'text' ? only.text : undefined
+}
+
+function editable(params: CreateMessageParams): Editable {
+  const { systemPrompt, messages, maxTokens, temperature, stopSequences, tools, toolChoice } = params
+  return {
+    ...(systemPrompt !== undefined && { systemPrompt }),
+    messages,
+    maxTokens,
+    ...(temperature !== undefined && { temperature }),
+    ...(stopSequences !== undefined && { stopSequences }),
+    ...(tools !== undefined && { tools }),
+    ...(toolChoice !== undefined && { toolChoice }),
+  }
+}
+
+function withChanges(params: CreateMessageParams, changes: Editable): CreateMessageParams {
+  const { modelPreferences, includeContext, metadata, _meta } = params
+  return {
+    ...(modelPreferences !== undefined && { modelPreferences }),
+    ...(includeContext !== undefined && { includeContext }),
+    ...(metadata !== undefined && { metadata }),
+    ...(_meta !== undefined && { _meta }),
+    ...changes,
+  }
+}
+
+/** Checks what the person wrote; more tokens than the server asked for are not given. */
+function readAll(value: unknown, most: number): Read<Editable> {
+  if (!isRecord(value)) return { problem: 'it must be a JSON object.' }
+  const strange = Object.keys(value).find((key) => !names.some((name) => name === key && name !== 'all'))
+  if (strange !== undefined) return { problem: `"${strange}" cannot be changed here.` }
+  const { systemPrompt, messages, maxTokens, temperature, stopSequences, tools, toolChoice } = value
+  if (!isListOf(messages, isMessage) || messages.length === 0) {
+    return {
+      problem:
+        '"messages" must hold messages, each with "role" (user or assistant) and "content" with a "type".',
+    }
+  }
+  if (typeof maxTokens !== 'number' || !Number.isInteger(maxTokens) || maxTokens < 1 || maxTokens > most) {
+    return {
+      problem: `"maxTokens" must be a whole number from 1 to ${most}, which is what the server may have.`,
+    }
+  }
+  if (systemPrompt !== undefined && typeof systemPrompt !== 'string') {
+    return { problem: '"systemPrompt" must be a text.' }
+  }
+  if (temperature !== undefined && typeof temperature !== 'number') {
+    return { problem: '"temperature" must be a number.' }
+  }
+  if (stopSequences !== undefined && !isListOf(stopSequences, isText)) {
+    return { problem: '"stopSequences" must be a list of texts.' }
+  }
+  if (tools !== undefined && !isListOf(tools, isTool)) {
+    return { problem: '"tools" must be tools, each with "name" and an "inputSchema" of type "object".' }
+  }
+  if (toolChoice !== undefined && !isToolChoice(toolChoice)) {
+    return { problem: '"toolChoice" must be { "mode": "auto" }, "required" or "none".' }
+  }
+  return {
+    value: {
+      ...(systemPrompt !== undefined && { systemPrompt }),
+      messages,
+      maxTokens,
+      ...(temperature !== undefined && { temperature }),
+      ...(stopSequences !== undefined && { stopSequences }),
+      ...(tools !== undefined && { tools }),
+      ...(toolChoice !== undefined && { toolChoice }),
+    },
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isListOf<T>(value: unknown, is: (item: unknown) => item is T): value is T[] {
+  return Array.isArray(value) && value.every(is)
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+function isMessage(value: unknown): value is SamplingMessage {
+  return isRecord(value) && (value.role === 'user' || value.role === 'assistant') && isContent(value.content)
+}
+
+function isContent(value: unknown): value is CreateMessageResult['content'] {
+  const blocks: unknown[] = Array.isArray(value) ? value : [value]
+  return blocks.every((entry) => isRecord(entry) && typeof entry.type === 'string')
+}
+
+function isTool(value: unknown): value is Tool {
+  return (
+    isRecord(value) &&
+    typeof value.name === 'string' &&
+    isRecord(value.inputSchema) &&
+    value.inputSchema.type === 'object'
+  )
+}
+
+function isToolChoice(value: unknown): value is NonNullable<CreateMessageParams['toolChoice']> {
+  return isRecord(value) && [undefined, 'auto', 'required', 'none'].some((mode) => mode === value.mode)
+}

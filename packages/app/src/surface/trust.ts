@@ -1,0 +1,84 @@
+import { type HostAnswers, type HostQuestion, makeVisible } from '@jackfield/host'
+import { cancelled, type Prompter } from '../forms/prompter.ts'
+import { changeLines, findingLines } from '../output/definitions.ts'
+import type { Palette } from '../output/palette.ts'
+import { showText } from './long-text.ts'
+
+type Of<K extends HostQuestion['kind']> = Extract<HostQuestion, { kind: K }>
+
+/** Shows what a server now says about itself. Esc leaves it for later: what changed stays out of use. */
+export async function askDrift(
+  { cause, changes, findings }: Of<'drift'>,
+  prompter: Prompter,
+  palette: Palette,
+): Promise<HostAnswers['drift'] | undefined> {
+  const server = palette.bold(makeVisible(cause.server))
+  const isChange = changes.some(({ kind }) => kind !== 'added')
+  prompter.say([
+    isChange
+      ? `${server} now says something else about itself than what you agreed to.`
+      : `${server} says something that you should see before a model does.`,
+    ...findingLines(findings, palette),
+  ])
+  const whole = changeLines(changes, palette).join('\n')
+  let { all } = showText(whole, prompter)
+  for (;;) {
+    const choice = await prompter.select({
+      message: 'What is shown here is out of use. Use it from now on?',
+      options: [
+        { value: 'later', label: 'Decide later', hint: 'it stays out of use' },
+        { value: 'accept', label: 'Accept it as it is now' },
+        { value: 'block', label: 'Block it', hint: 'until it changes again' },
+        ...(all ? [] : [{ value: 'show', label: 'Show all of it' }]),
+      ],
+      initial: 'later',
+    })
+    if (choice === 'accept' || choice === 'block') return { verdict: choice }
+    if (choice !== 'show') return undefined
+    prompter.say(whole.split('\n'))
+    all = true
+  }
+}
+
+/** Asks whether a server may be started, or an address be spoken to. Esc is a no. */
+export async function askInstall(
+  { cause, config, file, command, findings, before }: Of<'install'>,
+  prompter: Prompter,
+  palette: Palette,
+): Promise<HostAnswers['install']> {
+  const server = palette.bold(makeVisible(cause.server))
+  const isAddress = 'url' in config
+  const names = Object.keys(isAddress ? (config.headers ?? {}) : (config.env ?? {}))
+  const where = file === undefined ? '' : `, named by ${makeVisible(file)},`
+  const deed = isAddress ? 'would be spoken to at' : 'would run on this machine, as you:'
+  const again = before === undefined ? 'for the first time' : 'for the first time since it changed'
+  prompter.say([
+    `${server}${where} ${deed}`,
+    ...indented(command),
+    ...(before === undefined ? [] : [palette.dim('Before, it was'), ...indented(before)]),
+    ...(names.length === 0
+      ? []
+      : [
+          `${palette.dim(isAddress ? 'with the headers' : 'with the variables')} ${names.map(makeVisible).join(', ')}`,
+        ]),
+    ...('cwd' in config && config.cwd !== undefined
+      ? [`${palette.dim('in')} ${makeVisible(config.cwd)}`]
+      : []),
+    ...findingLines(findings, palette),
+  ])
+  const choice = await prompter.select({
+    message: isAddress ? `Connect to it ${again}?` : `Start it ${again}?`,
+    options: [
+      { value: 'deny', label: 'No' },
+      { value: 'allow', label: 'Yes', hint: 'asked again when it changes' },
+    ],
+    initial: 'deny',
+  })
+  return choice === cancelled || choice === 'deny' ? { verdict: 'deny' } : { verdict: 'allow' }
+}
+
+function indented(text: string): string[] {
+  return makeVisible(text)
+    .split('\n')
+    .map((line) => `  ${line}`)
+}

@@ -1,0 +1,91 @@
+import type { HostAnswers, HostQuestion, QuestionKind } from '@jackfield/host'
+import { checkElicitContent, type ElicitResult, type ElicitValue, fillDefaults } from '@jackfield/sdk'
+import { argumentsFrom, jsonArguments } from '../cli/arguments.ts'
+import { usageError } from '../cli/exit.ts'
+import { oneLine } from '../output/sanitize.ts'
+
+/** An answer as it is written on a command line. */
+export interface AnswerWords {
+  /** Values of a form, as key=value. */
+  accept?: true | string[]
+  decline?: boolean
+  cancel?: boolean
+  allow?: boolean
+  deny?: boolean
+  /** Other arguments for the call that is allowed, as JSON. */
+  args?: string
+  reason?: string
+}
+
+const verbs = ['accept', 'decline', 'cancel', 'allow', 'deny'] as const
+
+/** The answer that was written; undefined where none was. Throws a usage error where it does not fit the question. */
+export function answerFrom(
+  question: HostQuestion,
+  words: AnswerWords,
+): HostAnswers[QuestionKind] | undefined {
+  const [verb, ...more] = verbs.filter((name) => words[name] !== undefined)
+  if (verb === undefined) return undefined
+  if (more.length > 0)
+    throw usageError(`--${verb} and --${more.join(', --')} contradict each other. Give one.`)
+  const { kind } = question
+  if (kind === 'elicitation') {
+    if (verb === 'accept') return accepted(question, words.accept)
+    if (verb === 'decline' || verb === 'cancel') return { action: verb, ...reasonOf(words) }
+    throw usageError('A server asks for input here: answer with --accept, --decline or --cancel.')
+  }
+  if (verb !== 'allow' && verb !== 'deny') {
+    throw usageError(`This question (${kind}) is answered with --allow or --deny.`)
+  }
+  if (words.args !== undefined && (kind !== 'approval' || verb !== 'allow')) {
+    throw usageError('--args changes the arguments of a call that is allowed; nothing else has any.')
+  }
+  switch (kind) {
+    case 'approval':
+      if (verb === 'deny') return { verdict: verb, ...reasonOf(words) }
+      return { verdict: verb, ...(words.args !== undefined && { arguments: jsonArguments(words.args) }) }
+    case 'drift':
+      return { verdict: verb === 'allow' ? 'accept' : 'block' }
+    case 'roots':
+    case 'login':
+      return { verdict: verb }
+    default:
+      return verb === 'allow' ? { verdict: verb } : { verdict: verb, ...reasonOf(words) }
+  }
+}
+
+function accepted(
+  { params }: Extract<HostQuestion, { kind: 'elicitation' }>,
+  words: true | string[] | undefined,
+): ElicitResult {
+  const given = Array.isArray(words) ? words : []
+  if (params.mode === 'url') {
+    if (given.length > 0) throw usageError('A visit to a page has no values: write --accept alone.')
+    return { action: 'accept' }
+  }
+  const { requestedSchema } = params
+  const content = Object.fromEntries(
+    Object.entries(argumentsFrom(given, { ...requestedSchema, additionalProperties: false })).map(
+      ([key, value]) => {
+        if (!isElicitValue(value))
+          throw usageError(`${key} must be a text, a number, yes or no, or several texts.`)
+        return [key, value]
+      },
+    ),
+  )
+  const filled = fillDefaults(requestedSchema, content)
+  const fault = checkElicitContent(requestedSchema, filled)
+  if (fault !== undefined) throw usageError(`The answer does not fit the form: ${oneLine(fault)}.`)
+  return { action: 'accept', content: filled }
+}
+
+function isElicitValue(value: unknown): value is ElicitValue {
+  return (
+    ['string', 'number', 'boolean'].includes(typeof value) ||
+    (Array.isArray(value) && value.every((entry) => typeof entry === 'string'))
+  )
+}
+
+function reasonOf({ reason }: AnswerWords): { reason?: string } {
+  return reason === undefined ? {} : { reason }
+}

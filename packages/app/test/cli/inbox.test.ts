@@ -1,0 +1,139 @@
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { InboxItem } from '@jackfield/host'
+import { describe, expect, it } from 'vitest'
+import { begin, jsonFile, run, tempFolder } from './jackfield.ts'
+
+const server = fileURLToPath(new URL('asking-server.ts', import.meta.url))
+const eras = { session: [process.execPath, server, 'session'], stateless: [process.execPath, server] }
+
+/** A folder with a config that names the server, and a store in it. */
+function place(era: keyof typeof eras) {
+  const [command, ...args] = eras[era]
+  const config = jsonFile({ mcpServers: { booking: { command, args } } })
+  const store = join(tempFolder(), 'store.db')
+  const options = ['--config', config, '--store', store]
+  const questions = async (...more: string[]): Promise<InboxItem[]> => {
+    const { stdout } = await run(['inbox', '--json', '--store', store, ...more])
+    return JSON.parse(stdout).questions
+  }
+  /** A call that left its question in the inbox; `id` is what it says to type. */
+  const parked = async () => {
+    const call = begin(['call', 'booking', 'book', '--park', ...options])
+    await call.says('--cancel')
+    const [item] = await questions()
+    return { ...call, id: item?.id.slice(0, 8) ?? '' }
+  }
+  return { options, store, questions, parked }
+}
+
+describe.each(['session', 'stateless'] as const)('a call without a terminal (%s)', (era) => {
+  it('says how its question is answered, waits, and ends with the answer of another process', async () => {
+    const { options, store, questions, parked } = place(era)
+    const call = await parked()
+    const answered = await run(['respond', call.id, '--accept', 'seat=12A', 'window=true', ...options])
+    expect(answered).toMatchObject({ code: 0, stdout: 'Answered. The program that asked goes on.\n' })
+    const { code, stdout, stderr } = await call.ended
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ action: 'accept', content: { seat: '12A', window: true } })
+    expect(stderr).toContain('booking asks (elicitation): Which seat?')
+    expect(stderr).toContain(`jackfield respond ${call.id} --store ${store} --accept seat=… window=…`)
+    const again = await run(['respond', call.id, '--decline', ...options])
+    expect(again.code).toBe(1)
+    expect(again.stderr).toMatch(/was already answered by jackfield respond at \d{4}-/)
+    expect(await questions()).toEqual([])
+    expect(await questions('--all')).toMatchObject([
+      { state: 'answered', answer: { by: 'jackfield respond' } },
+    ])
+  })
+})
+
+describe('a call whose process was killed', () => {
+  it('goes on in the process that answers, and shows its result (stateless)', async () => {
+    const { options, questions, parked } = place('stateless')
+    const call = await parked()
+    call.child.kill('SIGKILL')
+    await call.ended
+    expect(await questions()).toMatchObject([{ state: 'open', waits: false, resumable: true }])
+    const { code, stdout } = await run(['respond', call.id, '--accept', 'seat=1B', ...options])
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toEqual({ action: 'accept', content: { seat: '1B' }, state: 'seat wanted' })
+    expect(await questions()).toEqual([])
+  })
+
+  it('is lost in a session, and says so', async () => {
+    const { options, questions, parked } = place('session')
+    const call = await parked()
+    call.child.kill('SIGKILL')
+    await call.ended
+    expect(await questions()).toEqual([])
+    const { code, stderr } = await run(['respond', call.id, '--accept', 'seat=1B', ...options])
+    expect(code).toBe(1)
+    expect(stderr).toContain('is lost: the program that asked ended')
+  })
+})
+
+describe('a call that is interrupted', () => {
+  it('leaves its question, which another configuration of the server cannot answer (stateless)', async () => {
+    const { options, store, questions, parked } = place('stateless')
+    const call = await parked()
+    call.child.kill('SIGINT')
+    const { code, stderr } = await call.ended
+    expect(code).toBe(130)
+    expect(stderr).toContain('The question stays in the inbox')
+    const only = ['--store', store]
+    const nowhere = await run(['respond', call.id, '--accept', 'seat=1B', ...only])
+    expect(nowhere.code).toBe(2)
+    expect(nowhere.stderr).toContain('no config names "booking". Add --url <address>, or -- <command>')
+    const another = [process.execPath, server, 'session']
+    const wrong = await run(['respond', call.id, '--accept', 'seat=1B', ...only, '--', ...another])
+    expect(wrong.code).toBe(1)
+    expect(wrong.stderr).toContain('booking is not the server that asked')
+    expect(await questions()).toMatchObject([{ state: 'open' }])
+    const right = await run(['respond', call.id, '--cancel', ...only, '--', ...eras.stateless])
+    expect(JSON.parse(right.stdout)).toEqual({ action: 'cancel', state: 'seat wanted' })
+    expect(options).toHaveLength(4)
+  })
+})
+
+describe('answers on the command line', () => {
+  it('that do not fit are refused with what to write, and the question stays open', async () => {
+    const { options, questions, parked } = place('stateless')
+    const call = await parked()
+    const refused = async (...words: string[]): Promise<string> => {
+      const { code, stderr } = await run(['respond', call.id, ...words, ...options])
+      expect(code).toBe(2)
+      return stderr
+    }
+    expect(await refused()).toContain(`jackfield respond ${call.id} --accept seat=… window=…`)
+    expect(await refused('--accept')).toContain('"seat" is required')
+    expect(await refused('--accept', 'seat=1', 'window=perhaps')).toContain('window')
+    expect(await refused('--accept', 'seat=1', 'door=2')).toContain('door')
+    expect(await refused('--allow')).toContain('answer with --accept, --decline or --cancel')
+    expect(await refused('--decline', '--cancel')).toContain('contradict each other')
+    expect((await run(['respond', 'ffffffff', '--cancel', ...options])).stderr).toContain(
+      'No question has an id',
+    )
+    expect(await questions()).toHaveLength(1)
+    await run(['respond', call.id, '--decline', '--reason', 'no money', ...options])
+    expect(JSON.parse((await call.ended).stdout)).toMatchObject({ action: 'decline' })
+  })
+})
+
+describe('the inbox', () => {
+  it('shows what waits as a table, one question whole, and what to do when there is none', async () => {
+    const { store, parked } = place('stateless')
+    const empty = await run(['inbox', '--store', store])
+    expect(empty.stdout).toContain('No question waits for you.')
+    const call = await parked()
+    const table = (await run(['inbox', '--store', store])).stdout
+    expect(table).toMatch(new RegExp(`${call.id} +just now +booking +elicitation +waits +Which seat\\?`))
+    expect(table).toContain('1 question open: 1 with a program that waits, 0 parked.')
+    const whole = (await run(['inbox', call.id, '--store', store])).stdout
+    expect(whole).toContain('booking, its tool book, called by cli')
+    expect(whole).toContain('"requestedSchema"')
+    expect(whole).toContain(`jackfield respond ${call.id} --decline`)
+    await run(['respond', call.id, '--cancel', '--store', store])
+    await call.ended
+  })
+})

@@ -1,0 +1,91 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { run, tempFolder } from './jackfield.ts'
+
+const saying = fileURLToPath(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
+const buy = { name: 'buy', description: 'Buys one item of the shop.', inputSchema: { type: 'object' } }
+const look = { name: 'look', description: 'Shows all items.', inputSchema: { type: 'object' } }
+
+/** A folder with a shop in its config, and what the shop says of itself. */
+function shop(): { says(...tools: object[]): void; jackfield(...words: string[]): ReturnType<typeof run> } {
+  const cwd = tempFolder()
+  const file = join(cwd, 'says.json')
+  const config = join(cwd, 'config.json')
+  const server = { command: process.execPath, args: [saying], env: { SAYS: file, LOG: join(cwd, 'ran.log') } }
+  writeFileSync(config, JSON.stringify({ mcpServers: { shop: server } }))
+  const store = join(cwd, 'store.db')
+  return {
+    says: (...tools) => writeFileSync(file, JSON.stringify({ tools })),
+    jackfield: (...words) => run([...words, '--config', config, '--store', store], { cwd }),
+  }
+}
+
+const changed = { ...buy, description: 'Buys one item of the shop\u200b.' }
+
+test('what changed is shown and out of use', async () => {
+  const { says, jackfield } = shop()
+  says(buy, look)
+  const unseen = await jackfield('trust')
+  expect(unseen).toMatchObject({ code: 0, stderr: '' })
+  expect(unseen.stdout).toMatch(/^SERVER +STATE .*\nshop +· never seen /)
+  expect((await jackfield('trust', '--check')).code).toBe(0)
+
+  says(changed, look)
+  const refused = await jackfield('call', 'shop', 'buy')
+  expect(refused.code).toBe(1)
+  expect(refused.stderr).toContain('tool buy of shop is out of use: nobody has accepted it as it is now.')
+  expect(refused.stderr).toContain('jackfield trust accept shop buy')
+  expect((await jackfield('call', 'shop', 'look')).stdout).toBe('done\n')
+  const full = await jackfield('trust', 'shop')
+  expect(full.stdout).toContain(
+    '~ tool buy  changed\n    description\n      Buys one item of the shop{+⟦U+200B⟧+}.',
+  )
+  expect(full.stdout).toContain('Pinned (1)\n  tool look')
+  expect(await jackfield('trust', '--check')).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/✗ changed +1 +1 +0/),
+  })
+})
+
+test('what changed is accepted, blocked and forgotten', async () => {
+  const { says, jackfield } = shop()
+  says(buy, look)
+  await jackfield('tools', 'shop')
+  says(changed, look)
+  await jackfield('tools', 'shop')
+  expect(await jackfield('trust', 'accept', 'shop', 'buy')).toMatchObject({
+    code: 0,
+    stdout: '1 thing of shop accepted:\n  tool buy\n',
+  })
+  expect((await jackfield('call', 'shop', 'buy')).stdout).toBe('done\n')
+  await jackfield('trust', 'block', 'shop', 'tool:look')
+  const blocked = await jackfield('call', 'shop', 'look')
+  expect(blocked.stderr).toContain('you blocked it')
+  const document = JSON.parse((await jackfield('trust', 'shop', '--json')).stdout)
+  expect(document.items.map(({ name, state }: { name: string; state: string }) => [name, state])).toEqual([
+    ['buy', 'pinned'],
+    ['look', 'blocked'],
+  ])
+  expect((await jackfield('trust', 'reset', 'shop')).stdout).toContain('pinned as at first use')
+})
+
+test('mistakes are told with what to do', async () => {
+  const { says, jackfield } = shop()
+  says(buy)
+  await jackfield('tools', 'shop')
+  expect(await jackfield('trust', 'accept')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Which server?'),
+  })
+  expect(await jackfield('trust', 'accept', 'shop', 'steal')).toMatchObject({
+    code: 2,
+    stderr: 'shop has nothing named "steal". Everything of it is pinned.\n',
+  })
+  expect(await jackfield('trust', 'store')).toMatchObject({
+    code: 2,
+    stderr: 'There is no server "store". There are: shop.\n',
+  })
+  expect((await jackfield('trust', 'accept', 'shop')).stdout).toBe('Nothing of shop waits for you.\n')
+})

@@ -1,0 +1,329 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createHost, type HostQuestion } from '@jackfield/host'
+import fc from 'fast-check'
+import picocolors from 'picocolors'
+import { describe, expect, test } from 'vitest'
+import { cancelled } from '../../src/forms/prompter.ts'
+import { exactJson, isPlainText } from '../../src/output/exact.ts'
+import { askApproval } from '../../src/surface/approval.ts'
+import { askResult } from '../../src/surface/result.ts'
+import { type Scripted, scripted } from '../forms/prompter.ts'
+
+type Question = Extract<HostQuestion, { kind: 'approval' }>
+const palette = picocolors.createColors(false)
+
+function approval(args: Record<string, unknown>, more: Partial<Question> = {}): Question {
+  return {
+    kind: 'approval',
+    id: '1',
+    cause: { server: 'shop', caller: 'chat' },
+    tool: {
+      name: 'shop__buy',
+      server: 'shop',
+      tool: {
+        name: 'buy',
+        title: 'Buy things',
+        description: 'Buys\u001b[2J',
+        inputSchema: { type: 'object', properties: { item: { type: 'string' } } },
+        annotations: { destructiveHint: true, openWorldHint: true },
+      },
+    },
+    arguments: args,
+    decision: { verdict: 'ask', rule: 'careful', author: '/etc/mcp.json, jackfield.rules[0]' },
+    remember: ['conversation', 'workspace', 'always'],
+    likeness: [
+      { label: 'exactly these arguments', arguments: [{ at: '', equals: args }] },
+      { label: 'any arguments' },
+    ],
+    labels: [],
+    origin: 'node shop.js --test',
+    ...more,
+  }
+}
+
+async function asked(question: Question, ...answers: Scripted[]) {
+  const person = scripted(...answers)
+  const answer = await askApproval(question, person, palette, {})
+  return { person, answer, text: person.said.join('\n') }
+}
+
+describe('the card of a call', () => {
+  test('says who asks for what of whom, why, and what to look out for', async () => {
+    const { person, text } = await asked(
+      approval(
+        { note: 'b' },
+        {
+          labels: ['private'],
+          findings: [
+            { severity: 'danger', code: 'hidden-characters', at: 'tools.buy', message: 'It hides text.' },
+          ],
+        },
+      ),
+      'deny',
+    )
+    expect(text).toBe(
+      [
+        'The model wants to call Buy things (buy) of shop',
+        '  shop is node shop.js --test',
+        '  Buys',
+        '  the server says: may delete or overwrite, reaches outside (not verified)',
+        '  asked because of rule: careful, /etc/mcp.json, jackfield.rules[0]',
+        '! data labelled private may flow into it',
+        '✗ danger: It hides text.',
+        '',
+        'ARGUMENT  KIND  VALUE',
+        'note      text  b',
+      ].join('\n'),
+    )
+    expect(person.initials).toEqual(['deny'])
+    expect(person.offered[0]?.[0]).toBe('deny')
+  })
+
+  test('shows paths, addresses and code before the rest, and tells texts from other values', async () => {
+    const { text } = await asked(
+      approval({
+        count: 5,
+        word: '5',
+        sql: 'select 1\nfrom x\n',
+        url: 'https://example.org/a',
+        path: '/etc/passwd',
+        flag: true,
+        gone: null,
+        list: [1, 'a'],
+        spaced: ' x ',
+        empty: '',
+        quoted: '"a"',
+      }),
+      'deny',
+    )
+    const [, ...rows] = text.slice(text.indexOf('ARGUMENT')).split('\n')
+    expect(rows).toEqual([
+      'path      path          /etc/passwd',
+      'url       address       https://example.org/a',
+      'sql       code then \\n  select 1',
+      '                        from x',
+      'count     number        5',
+      'word      text          5',
+      'flag      yes or no     true',
+      'gone      nothing       null',
+      'list      list          [',
+      '                          1,',
+      '                          "a"',
+      '                        ]',
+      'spaced    text          " x "',
+      'empty     text          ""',
+      'quoted    text          "\\"a\\""',
+    ])
+  })
+
+  test('shows what cannot be seen', async () => {
+    const { text } = await asked(
+      approval({ a: 'x\u202ey', b: 'p\u200bq\u001b[31m', c: 'tag\u{e0041}', d: 'a\u00a0b', 'e\u200b': 1 }),
+      'deny',
+    )
+    for (const part of [
+      'x\\u202ey',
+      'p\\u200bq\\u001b[31m',
+      'tag\\udb40\\udc41',
+      'a\\u00a0b',
+      '"e\\u200b"',
+    ]) {
+      expect(text).toContain(part)
+    }
+    expect(isPlainText(text)).toBe(true)
+  })
+
+  test('says how much of long arguments is not shown, and shows all of it', async () => {
+    const item = `start${'x'.repeat(20_000)}end`
+    const { person, text } = await asked(approval({ item }), 'show', 'deny')
+    expect(text).toContain('… 19,408 more of 20,008 characters')
+    expect(text).toContain(item)
+    expect(person.offered[0]).toContain('show')
+  })
+
+  test('names the fault of arguments that could not be sent', async () => {
+    const { text } = await asked(approval({}, { problem: '/item must be string' }), 'deny')
+    expect(text).toContain('✗ this could not be sent: /item must be string')
+    expect(text).toContain('(no arguments)')
+  })
+})
+
+describe('what is answered', () => {
+  const exactly = [{ at: '', equals: {} }]
+  test.each<[string, Scripted[], unknown]>([
+    ['no', ['deny'], { verdict: 'deny' }],
+    ['Esc', [cancelled], { verdict: 'deny' }],
+    ['yes', ['allow'], { verdict: 'allow' }],
+    [
+      'yes, for this conversation and these arguments',
+      ['allow-for', 'conversation', '0'],
+      { verdict: 'allow', remember: { scope: 'conversation', arguments: exactly } },
+    ],
+    ['yes, always', ['allow-for', 'always', '1'], { verdict: 'allow', remember: { scope: 'always' } }],
+    ['not now', ['deny-for', 'workspace', '1'], { verdict: 'deny', remember: { scope: 'workspace' } }],
+    [
+      'a change of mind',
+      ['allow-for', cancelled, 'allow-for', 'always', cancelled, 'deny'],
+      { verdict: 'deny' },
+    ],
+    ['no, with a reason', ['deny-why', ' not on a Friday '], { verdict: 'deny', reason: 'not on a Friday' }],
+    ['no, without the reason', ['deny-why', ''], { verdict: 'deny' }],
+    [
+      'an answer in place of the tool',
+      ['respond', 'sold out'],
+      { verdict: 'respond', result: { content: [{ type: 'text', text: 'sold out' }] } },
+    ],
+    ['no answer in place of the tool', ['respond', cancelled, 'respond', '', 'allow'], { verdict: 'allow' }],
+    [
+      'edited arguments',
+      ['edit', '{"item":"tea"}', 'allow'],
+      { verdict: 'allow', arguments: { item: 'tea' } },
+    ],
+    ['an edit that was given up', ['edit', cancelled, 'allow'], { verdict: 'allow' }],
+    [
+      'edited arguments, remembered for any',
+      ['edit', '{"item":"tea"}', 'allow-for', 'always'],
+      { verdict: 'allow', arguments: { item: 'tea' }, remember: { scope: 'always' } },
+    ],
+  ])('%s', async (_name, answers, answer) => {
+    expect((await asked(approval({}), ...answers)).answer).toEqual(answer)
+  })
+
+  test('starts from the narrowest of what may be allowed and the widest of what may be refused', async () => {
+    expect((await asked(approval({}), 'allow-for', 'always', '0')).person.initials.at(-1)).toBe('0')
+    expect((await asked(approval({}), 'deny-for', 'always', '0')).person.initials.at(-1)).toBe('1')
+  })
+
+  test('can be remembered only for as long as the policy lets it', async () => {
+    const nothing = await asked(approval({}, { remember: [], likeness: [] }), 'deny')
+    expect(nothing.person.offered[0]).toEqual(['deny', 'allow', 'show', 'edit', 'respond', 'deny-why'])
+    const some = await asked(approval({}, { remember: ['conversation'] }), 'allow-for', 'conversation', '0')
+    expect(some.person.offered[1]).toEqual(['conversation'])
+  })
+
+  test('is edited until it fits the tool', async () => {
+    const { answer, text } = await asked(
+      approval({ item: 'tea' }),
+      ...['edit', '{"item":', 'again', '[1]', 'again', '{"item":5}', 'again', '{"item":"coffee"}', 'allow'],
+    )
+    expect(answer).toEqual({ verdict: 'allow', arguments: { item: 'coffee' } })
+    expect(text).toContain('/item must be')
+    expect(text).toMatch(/item +text +coffee/)
+  })
+
+  test('is edited in the editor the person has set', async () => {
+    const write = `require('fs').writeFileSync(process.argv.at(-1),'{"item":"by-editor"}')`
+    const env = { EDITOR: `${process.execPath} -e ${write}` }
+    expect(await askApproval(approval({ item: 'tea' }), scripted('edit', 'allow'), palette, env)).toEqual({
+      verdict: 'allow',
+      arguments: { item: 'by-editor' },
+    })
+  })
+})
+
+describe('the exact text of a value', () => {
+  test('is that value, and shows nothing but what can be seen', () => {
+    const text = fc.oneof(
+      fc.string(),
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom('\u2028', '\u{e0041}', '\ufe0f'),
+    )
+    const value = fc.letrec((tie) => ({
+      any: fc.oneof(
+        text,
+        fc.integer(),
+        fc.boolean(),
+        fc.constant(null),
+        fc.array(tie('any'), { maxLength: 3 }),
+        fc.dictionary(text, tie('any'), { maxKeys: 3, noNullPrototype: true }),
+      ),
+    })).any
+    fc.assert(
+      fc.property(value, fc.constantFrom(undefined, 2), (any, indent) => {
+        const shown = exactJson(any, indent)
+        expect(JSON.stringify(JSON.parse(shown))).toBe(JSON.stringify(any))
+        expect(isPlainText(shown)).toBe(true)
+      }),
+    )
+  })
+})
+
+test('a megabyte of arguments can be read whole, and those bytes are what is sent', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'jackfield-card-'))
+  const wire = join(folder, 'wire')
+  const program = `const { appendFileSync } = require('node:fs')
+    require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method } = JSON.parse(line)
+      if (method === 'tools/call') appendFileSync(${JSON.stringify(wire)}, line)
+      if (id === undefined) return
+      const results = {
+        initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {} },
+          serverInfo: { name: 'paper', version: '1' } },
+        'tools/list': { tools: [{ name: 'write', inputSchema: { type: 'object' } }] },
+        'tools/call': { content: [] },
+      }
+      const result = results[method]
+      console.log(JSON.stringify({ jsonrpc: '2.0', id, ...(result ? { result } : { error: { code: -32601, message: 'no' } }) }))
+    })`
+  const person = scripted('show', 'allow')
+  try {
+    await using host = createHost({
+      servers: { paper: { command: process.execPath, args: ['-e', program] } },
+      surface: {
+        name: 'test',
+        show: { approval: (question) => askApproval(question, person, palette, {}) },
+      },
+      models: [],
+    })
+    await host.start()
+    const lines = Array.from(
+      { length: 22_000 },
+      (_, n) => `${n} "Grüße" \\ and\ttabs, a line of its own\u200b`,
+    )
+    const args = { path: '/tmp/letter', content: lines.join('\n'), more: [1, { ü: null }] }
+    expect(JSON.stringify(args).length).toBeGreaterThan(1_000_000)
+    const { result } = await host.call('paper__write', args, { caller: 'chat' })
+    expect(result.isError).not.toBe(true)
+    const sent = /"arguments":(\{.*\}),"_meta"|"arguments":(\{.*\})\}/.exec(readFileSync(wire, 'utf8'))
+    const bytes = sent?.[1] ?? sent?.[2] ?? ''
+    const shown = person.said.slice(person.said.indexOf('{')).join('\n')
+    expect(JSON.stringify(JSON.parse(shown)) === bytes).toBe(true)
+    expect(
+      shown.replaceAll('\\u200b', '\u200b').replaceAll(/\n */g, '').replaceAll('": ', '":') === bytes,
+    ).toBe(true)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+describe('whether a result may be seen', () => {
+  const question: Extract<HostQuestion, { kind: 'result' }> = {
+    kind: 'result',
+    id: '1',
+    cause: { server: 'shop', caller: 'chat' },
+    tool: { name: 'shop__buy', server: 'shop', tool: { name: 'buy', inputSchema: { type: 'object' } } },
+    arguments: {},
+    result: { content: [{ type: 'text', text: 'card 4111' }] },
+    decision: { verdict: 'ask', rule: 'look first', author: 'Jackfield' },
+  }
+
+  test.each<[string, Scripted[], unknown]>([
+    ['yes', ['show', 'allow'], { verdict: 'allow' }],
+    ['no', ['deny'], { verdict: 'deny' }],
+    ['Esc', [cancelled], { verdict: 'deny' }],
+    ['no, with a reason', ['deny-why', 'private'], { verdict: 'deny', reason: 'private' }],
+    [
+      'edited',
+      ['edit', '{"content":1}', 'again', '{"content":[{"type":"text","text":"card …"}]}', 'allow'],
+      { verdict: 'allow', result: { content: [{ type: 'text', text: 'card …' }] } },
+    ],
+  ])('%s', async (_name, answers, answer) => {
+    const person = scripted(...answers)
+    expect(await askResult(question, person, palette, {})).toEqual(answer)
+    expect(person.said.join('\n')).toContain('buy of shop was called for chat and gave:')
+    expect(person.said.join('\n')).toContain('card 4111')
+    expect(person.initials[0]).toBe('deny')
+  })
+})

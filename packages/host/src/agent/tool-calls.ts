@@ -1,0 +1,45 @@
+import type { CallToolResult } from '@jackfield/sdk'
+import type { Decision, Host } from '../types/index.ts'
+import { callCodeTool, isCodeTool } from './code-tools.ts'
+import { callSearchTool, isSearchTool } from './search-tools.ts'
+import { callVirtual, isVirtual } from './virtual-tools.ts'
+
+/** What became of one tool call of the model. */
+export interface Performed {
+  result: CallToolResult
+  denied: boolean
+  decision?: Decision
+  /** The row of the call, where it went through the broker. */
+  activity?: number
+}
+
+/** Whose call it is. */
+export interface CallOrigin {
+  conversation: string
+  /** The row of the model's answer. */
+  cause: number
+  signal?: AbortSignal
+}
+
+/** Runs one call: the conversation's own tools here, every other through the broker. */
+export async function performCall(
+  host: Host,
+  use: { name: string; input: Record<string, unknown> },
+  origin: CallOrigin,
+  codeMode: boolean,
+): Promise<Performed> {
+  const { name, input } = use
+  if (isVirtual(name)) {
+    return { result: await callVirtual(host, origin.conversation, name, input, origin.signal), denied: false }
+  }
+  if (isSearchTool(name)) return { result: callSearchTool(host, name, input), denied: false }
+  if (codeMode && isCodeTool(name)) {
+    return { result: await callCodeTool(host, name, input, origin), denied: false }
+  }
+  if (!host.tools().some((tool) => tool.name === name)) {
+    const message = `There is no tool "${name}" at present. If it was there before, its server is gone or took it back.`
+    return { result: { content: [{ type: 'text', text: message }], isError: true }, denied: false }
+  }
+  const { result, denied, decision, activity } = await host.call(name, input, { caller: 'chat', ...origin })
+  return { result, denied, decision, activity }
+}

@@ -1,0 +1,1 @@
+export { createCode } from './code.ts'

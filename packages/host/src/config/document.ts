@@ -1,0 +1,131 @@
+import * as jsonc from 'jsonc-parser'
+import { parse as parseToml, TomlError } from 'smol-toml'
+import { isMap, isScalar, isSeq, LineCounter, parseDocument as parseYaml } from 'yaml'
+import { isRecord, type JsonRecord } from '../json.ts'
+import { ConfigError, type Path } from './problem.ts'
+import { kindOf } from './reader.ts'
+import { tomlLines } from './toml-lines.ts'
+
+/** A file's contents, and where each value stands in it. */
+export interface ConfigDocument {
+  value: JsonRecord
+  /** The line of a value, or of the nearest thing around it, counted from 1. */
+  lineOf(path: Path): number | undefined
+}
+
+const maxChars = 16_777_216
+
+/**
+ * Reads JSON (comments and trailing commas are fine), or TOML or YAML where the name of the file ends so. Throws a
+ * ConfigError that says where it is wrong and quotes nothing, since what stands there may be a secret.
+ */
+export function readDocument(text: string, file: string): ConfigDocument {
+  if (text.length > maxChars)
+    throw new ConfigError(file, `is too long: at most ${maxChars} characters are read`)
+  const read = /\.toml$/i.test(file) ? readToml : /\.ya?ml$/i.test(file) ? readYaml : readJson
+  let found: { value: unknown; lineOf: ConfigDocument['lineOf'] }
+  try {
+    found = read(text.replace(/^\uFEFF/, ''), file)
+  } catch (error) {
+    if (error instanceof RangeError) throw new ConfigError(file, 'is nested too deeply')
+    throw error
+  }
+  if (isRecord(found.value)) return { ...found, value: found.value }
+  throw new ConfigError(file, `must hold an object with "mcpServers", not ${kindOf(found.value)}`)
+}
+
+type Read = { value: unknown; lineOf: ConfigDocument['lineOf'] }
+
+function readJson(text: string, file: string): Read {
+  const errors: jsonc.ParseError[] = []
+  const tree = jsonc.parseTree(text, errors, { allowTrailingComma: true })
+  const [first] = errors
+  if (first !== undefined || tree === undefined) {
+    throw new ConfigError(file, `is not valid JSON ${place(text, first?.offset ?? 0)}`)
+  }
+  return {
+    value: jsonValue(tree),
+    lineOf: (path) => {
+      for (let length = path.length; length >= 0; length--) {
+        const node = jsonc.findNodeAtLocation(tree, path.slice(0, length))
+        if (node !== undefined)
+          return lineAt(text, (node.parent?.type === 'property' ? node.parent : node).offset)
+      }
+      return undefined
+    },
+  }
+}
+
+/** The value of a node, with members called `__proto__` as members. */
+function jsonValue(node: jsonc.Node): unknown {
+  if (node.type === 'array') return (node.children ?? []).map(jsonValue)
+  if (node.type !== 'object') return node.value
+  return Object.fromEntries(
+    (node.children ?? []).flatMap(({ children: [key, value] = [] }) =>
+      key === undefined || value === undefined ? [] : [[String(key.value), jsonValue(value)] as const],
+    ),
+  )
+}
+
+function readToml(text: string, file: string): Read {
+  try {
+    const value = parseToml(text)
+    const lines = tomlLines(text)
+    return {
+      value,
+      lineOf: (path) => {
+        for (let length = path.length; length > 0; length--) {
+          const line = lines.get(JSON.stringify(path.slice(0, length)))
+          if (line !== undefined) return line
+        }
+        return undefined
+      },
+    }
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error
+    throw new ConfigError(file, `is not valid TOML (line ${error.line} column ${error.column})`)
+  }
+}
+
+function readYaml(text: string, file: string): Read {
+  const counter = new LineCounter()
+  const document = parseYaml(text, { lineCounter: counter, uniqueKeys: false, logLevel: 'silent' })
+  const [first] = document.errors
+  if (first !== undefined) throw new ConfigError(file, `is not valid YAML ${place(text, first.pos[0])}`)
+  let value: unknown
+  try {
+    value = document.toJS({ maxAliasCount: 100 })
+  } catch {
+    throw new ConfigError(file, 'is not valid YAML: an alias stands for nothing, or there are too many')
+  }
+  return {
+    value,
+    lineOf: (path) => {
+      let node: unknown = document.contents
+      let offset = 0
+      for (const step of path) {
+        if (isMap(node)) {
+          const pair = node.items.find(({ key }) => (isScalar(key) ? key.value : key) === step)
+          if (pair === undefined) break
+          if (isScalar(pair.key)) offset = pair.key.range?.[0] ?? offset
+          node = pair.value
+        } else if (isSeq(node) && typeof step === 'number') {
+          node = node.items[step]
+          if (isScalar(node) || isMap(node) || isSeq(node)) offset = node.range?.[0] ?? offset
+        } else break
+      }
+      return counter.linePos(offset).line
+    },
+  }
+}
+
+function lineAt(text: string, offset: number): number {
+  let line = 1
+  for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) line++
+  return line
+}
+
+function place(text: string, offset: number): string {
+  const column = offset - text.lastIndexOf('\n', offset - 1)
+  return `(line ${lineAt(text, offset)} column ${column})`
+}

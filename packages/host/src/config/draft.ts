@@ -1,0 +1,98 @@
+import { isRecord, type JsonRecord } from '../json.ts'
+import { type Path, pathText } from './problem.ts'
+
+/** A remark of a reader of one form about one place. */
+export interface Remark {
+  path: Path
+  message: string
+}
+
+/** A server's entry in the form of this project, with the place in the file that each value was taken from. */
+export class Draft {
+  readonly name: string
+  /** Where the whole entry stands. */
+  readonly path: Path
+  /** Why the entry cannot be used. */
+  readonly faults: Remark[] = []
+  readonly warnings: Remark[] = []
+  readonly #values = new Map<string, unknown>()
+  readonly #groups = new Map<string, Map<string, unknown>>()
+  readonly #lists = new Map<string, unknown[]>()
+  readonly #from = new Map<string, Path>()
+
+  constructor(name: string, path: Path) {
+    this.name = name
+    this.path = path
+  }
+
+  /** The entry as it stands now. */
+  get entry(): JsonRecord {
+    return Object.fromEntries([
+      ...this.#values,
+      ...[...this.#groups].map(([name, members]) => [name, Object.fromEntries(members)] as const),
+      ...this.#lists,
+    ])
+  }
+
+  has(name: string): boolean {
+    return this.#values.has(name) || this.#groups.has(name) || this.#lists.has(name)
+  }
+
+  /** Sets a value as it is; undefined sets nothing. */
+  set(name: string, value: unknown, from: Path): this {
+    if (value === undefined) return this
+    this.#values.set(name, value)
+    this.#from.set(JSON.stringify([name]), from)
+    return this
+  }
+
+  /** Sets one member of an object, such as a variable of `env`. */
+  setIn(name: string, key: string, value: unknown, from: Path): this {
+    if (value === undefined) return this
+    const members = this.#groups.get(name) ?? new Map<string, unknown>()
+    this.#groups.set(name, members.set(key, value))
+    this.#from.set(JSON.stringify([name, key]), from)
+    return this
+  }
+
+  /** Sets all members of an object; whatever else it is, is kept for the check to find. */
+  group(name: string, value: unknown, from: Path): this {
+    if (!isRecord(value)) return this.set(name, value, from)
+    if (!this.#groups.has(name)) this.#groups.set(name, new Map())
+    this.#from.set(JSON.stringify([name]), from)
+    for (const [key, item] of Object.entries(value)) this.setIn(name, key, item, [...from, key])
+    return this
+  }
+
+  /** Adds one item to a list, such as `args`. */
+  add(name: string, value: unknown, from: Path): this {
+    const list = this.#lists.get(name) ?? []
+    this.#lists.set(name, [...list, value])
+    this.#from.set(JSON.stringify([name, list.length]), from)
+    return this
+  }
+
+  fault(path: Path, message: string): this {
+    this.faults.push({ path, message })
+    return this
+  }
+
+  warn(path: Path, message: string): this {
+    this.warnings.push({ path, message })
+    return this
+  }
+
+  /** Where a value of the entry stands in the file. */
+  placeOf(field: Path): Path {
+    for (let length = field.length; length > 0; length--) {
+      const from = this.#from.get(JSON.stringify(field.slice(0, length)))
+      if (from !== undefined) return [...from, ...field.slice(length)]
+    }
+    return [...this.path, ...field]
+  }
+
+  /** The same as text, for messages. */
+  at(...field: Path): string {
+    return pathText(this.placeOf(field))
+  }
+}

@@ -1,0 +1,106 @@
+import { isRecord, type JsonRecord } from '../../json.ts'
+import { Draft } from '../draft.ts'
+import type { Path } from '../problem.ts'
+import { entryDraft, mustBeEntry, unused } from './entry.ts'
+import type { Form } from './form.ts'
+
+/** Zed: `context_servers` in `settings.json`. */
+export const zed: Form = {
+  name: 'Zed',
+  fits: (document) => isRecord(document['context_servers']),
+  read(document) {
+    const servers = isRecord(document['context_servers']) ? document['context_servers'] : {}
+    return {
+      drafts: Object.entries(servers).map(([name, entry]) => zedDraft(name, entry)),
+      inputs: [],
+      problems: [],
+    }
+  },
+}
+
+function zedDraft(name: string, entry: unknown): Draft {
+  const path = ['context_servers', name]
+  if (!isRecord(entry)) return new Draft(name, path).fault(path, mustBeEntry(entry))
+  const { command } = entry
+  if (command === undefined && entry['url'] === undefined) {
+    const why = 'is an extension of Zed, which starts it itself. Write its command here to use it'
+    return new Draft(name, path).fault(path, why)
+  }
+  if (!isRecord(command)) {
+    const { settings: _settings, remote: _remote, ...rest } = entry
+    return entryDraft(name, rest, path)
+  }
+  // Older settings keep the program, its arguments and variables one step further down.
+  const draft = new Draft(name, path)
+  draft.set('command', command['path'], [...path, 'command', 'path'])
+  draft.set('args', command['args'], [...path, 'command', 'args'])
+  if (command['env'] !== null) draft.group('env', command['env'], [...path, 'command', 'env'])
+  if (typeof entry['enabled'] === 'boolean') draft.set('disabled', !entry['enabled'], [...path, 'enabled'])
+  return draft
+}
+
+/** OpenCode: `mcp` in `opencode.json`, with variables as `{env:NAME}` and `{file:path}`. */
+export const openCode: Form = {
+  name: 'OpenCode',
+  fits: ({ mcp }) =>
+    isRecord(mcp) &&
+    Object.values(mcp).some(
+      (entry) => isRecord(entry) && (entry['type'] === 'local' || entry['type'] === 'remote'),
+    ),
+  read({ mcp }) {
+    const servers = isRecord(mcp) ? mcp : {}
+    return {
+      drafts: Object.entries(servers).map(([name, entry]) => openCodeDraft(name, entry)),
+      inputs: [],
+      problems: [],
+    }
+  },
+}
+
+function openCodeDraft(name: string, entry: unknown): Draft {
+  const path = ['mcp', name]
+  const draft = new Draft(name, path)
+  if (!isRecord(entry)) return draft.fault(path, mustBeEntry(entry))
+  if (entry['command'] === undefined && entry['url'] === undefined && typeof entry['enabled'] === 'boolean')
+    return draft.fault(path, 'only switches a server of another file on or off')
+  for (const [key, value] of Object.entries(entry))
+    takeOpenCode(draft, key, translated(value), [...path, key])
+  return draft
+}
+
+function takeOpenCode(draft: Draft, key: string, value: unknown, from: Path): void {
+  if (key === 'command' && Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      if (index === 0) draft.set('command', item, [...from, 0])
+      else draft.add('args', item, [...from, index])
+    }
+  } else if (key === 'command' || key === 'url' || key === 'cwd') draft.set(key, value, from)
+  else if (key === 'environment') draft.group('env', value, from)
+  else if (key === 'headers') draft.group('headers', value, from)
+  else if (key === 'enabled' && typeof value === 'boolean') draft.set('disabled', !value, from)
+  else if (key === 'timeout') draft.set('connectTimeoutMs', value, from)
+  else if (key === 'oauth' && (value === false || isRecord(value))) takeOAuth(draft, value, from)
+  else if (key !== 'type') draft.warn(from, unused)
+}
+
+function takeOAuth(draft: Draft, value: false | JsonRecord, from: Path): void {
+  if (value === false) {
+    draft.set('auth', false, from)
+    return
+  }
+  draft.setIn('auth', 'clientId', value['clientId'], [...from, 'clientId'])
+  draft.setIn('auth', 'clientSecret', value['clientSecret'], [...from, 'clientSecret'])
+  const { scope } = value
+  if (typeof scope === 'string')
+    draft.setIn('auth', 'scopes', scope.split(/\s+/).filter(Boolean), [...from, 'scope'])
+}
+
+function translated(value: unknown): unknown {
+  if (typeof value === 'string')
+    return value.replace(/\{(env|file):([^}]*)\}/g, (_, kind, name) =>
+      kind === 'env' ? `\${${name}:-}` : `\${file:${name}}`,
+    )
+  if (Array.isArray(value)) return value.map(translated)
+  if (!isRecord(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, translated(item)]))
+}

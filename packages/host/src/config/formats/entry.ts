@@ -1,0 +1,156 @@
+import { isRecord, type JsonRecord } from '../../json.ts'
+import { Draft } from '../draft.ts'
+import type { Path } from '../problem.ts'
+
+/** Members that products write into entries for themselves, and that change nothing about the server. */
+const silent = new Set([
+  'name',
+  'description',
+  'icon',
+  'icons',
+  'iconPath',
+  'gallery',
+  'version',
+  'id',
+  'source',
+  'registry',
+  '$schema',
+])
+const same = [
+  'command',
+  'cwd',
+  'envFile',
+  'disabled',
+  'type',
+  'era',
+  'lazy',
+  'connectTimeoutMs',
+  'callTimeoutMs',
+  'sleepAfterMs',
+]
+const kept = ['roots', 'labels', 'extends']
+const approvals = new Set([
+  'autoApprove',
+  'alwaysAllow',
+  'trust',
+  'approvalMode',
+  'default_tools_approval_mode',
+])
+
+/** How a file writes times of `timeout`: some products count in seconds, most in milliseconds. */
+export type TimeoutUnit = 'seconds' | 'milliseconds'
+
+/** An entry of `mcpServers`, in any of the ways that products write it. */
+export function entryDraft(
+  name: string,
+  entry: unknown,
+  path: Path,
+  timeouts: TimeoutUnit = 'milliseconds',
+): Draft {
+  const draft = new Draft(name, path)
+  if (!isRecord(entry)) return draft.fault(path, mustBeEntry(entry))
+  for (const [key, value] of Object.entries(entry)) take(draft, key, value, [...path, key], timeouts, entry)
+  return draft
+}
+
+export function mustBeEntry(value: unknown): string {
+  const kind = value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`
+  return `must be an object with "command" or "url", not ${kind}`
+}
+
+function take(
+  draft: Draft,
+  key: string,
+  value: unknown,
+  from: Path,
+  timeouts: TimeoutUnit,
+  entry: JsonRecord,
+): void {
+  if (key === 'sandbox') takeSandbox(draft, value, from)
+  else if (same.includes(key) || kept.includes(key)) draft.set(key, value, from)
+  else if (key === 'args') takeList(draft, 'args', value, from)
+  else if (key === 'env' || key === 'headers') draft.group(key, value, from)
+  else if (key === 'url') draft.set('url', value, from)
+  else if (key === 'serverUrl' || key === 'httpUrl') {
+    // Where both stand, Gemini's own reader takes httpUrl.
+    draft.set('url', value, from)
+  } else if (key === 'transport' || key === 'transportType') {
+    if (typeof value === 'string') draft.set('type', value, from)
+    else draft.warn(from, unused)
+  } else if (key === 'enabled') {
+    if (typeof value === 'boolean') draft.set('disabled', !value, from)
+    else draft.set('disabled', value, from)
+  } else if (key === 'timeout') {
+    const ms = typeof value === 'number' && timeouts === 'seconds' ? Math.round(value * 1000) : value
+    if (value !== 0) draft.set('callTimeoutMs', ms, from)
+  } else if (key === 'tools') takeTools(draft, value, from)
+  else if (key === 'includeTools' || key === 'enabledTools') draft.setIn('tools', 'only', value, from)
+  else if (key === 'excludeTools' || key === 'disabledTools') {
+    if (!Array.isArray(value) || value.length > 0) draft.setIn('tools', 'without', value, from)
+  } else if (key === 'auth' || key === 'oauth') takeAuth(draft, value, from)
+  else if (approvals.has(key))
+    draft.warn(from, 'is not used: calls are asked about here, or allowed by your rules')
+  else if (!silent.has(key) && !(key === 'alwaysLoad' && alwaysLoad(draft, entry[key], from)))
+    draft.warn(from, unused)
+}
+
+export const unused = 'is not used by Jackfield'
+
+function takeList(draft: Draft, name: string, value: unknown, from: Path): void {
+  if (!Array.isArray(value) || value.length === 0) draft.set(name, value, from)
+  else for (const [index, item] of value.entries()) draft.add(name, item, [...from, index])
+}
+
+/** `{ read, write, network }`, or VS Code's `{ filesystem: { allowWrite }, network: { allowedDomains } }`. */
+function takeSandbox(draft: Draft, value: unknown, from: Path): void {
+  if (!isRecord(value) || (!isRecord(value['filesystem']) && !isRecord(value['network']))) {
+    draft.set('sandbox', value, from)
+    return
+  }
+  const { filesystem, network } = value
+  if (isRecord(filesystem)) {
+    draft.setIn('sandbox', 'read', filesystem['allowRead'], [...from, 'filesystem', 'allowRead'])
+    draft.setIn('sandbox', 'write', filesystem['allowWrite'], [...from, 'filesystem', 'allowWrite'])
+  }
+  if (isRecord(network))
+    draft.setIn('sandbox', 'network', network['allowedDomains'], [...from, 'network', 'allowedDomains'])
+}
+
+/** `{ only, without, always }`, or a plain list of names, where `*` is all of them. */
+function takeTools(draft: Draft, value: unknown, from: Path): void {
+  if (!Array.isArray(value)) draft.group('tools', value, from)
+  else if (!value.includes('*')) draft.setIn('tools', 'only', value, from)
+}
+
+function alwaysLoad(draft: Draft, value: unknown, from: Path): boolean {
+  if (value === true) draft.setIn('tools', 'always', ['*'], from)
+  return typeof value === 'boolean'
+}
+
+const authNames: Readonly<Record<string, string>> = {
+  clientId: 'clientId',
+  CLIENT_ID: 'clientId',
+  client_id: 'clientId',
+  clientSecret: 'clientSecret',
+  CLIENT_SECRET: 'clientSecret',
+  client_secret: 'clientSecret',
+  scopes: 'scopes',
+  scope: 'scopes',
+}
+
+function takeAuth(draft: Draft, value: unknown, from: Path): void {
+  if (!isRecord(value)) {
+    if (value !== true) draft.set('auth', value, from)
+    return
+  }
+  if (value['enabled'] === false) {
+    draft.set('auth', false, [...from, 'enabled'])
+    return
+  }
+  for (const [key, item] of Object.entries(value)) {
+    const name = authNames[key]
+    const scopes = name === 'scopes' && typeof item === 'string' ? item.split(/\s+/).filter(Boolean) : item
+    if (name !== undefined) draft.setIn('auth', name, scopes, [...from, key])
+    else if (key !== 'enabled') draft.warn([...from, key], unused)
+  }
+}

@@ -1,0 +1,117 @@
+import { isRecord, type JsonRecord } from '../../json.ts'
+import type { Draft } from '../draft.ts'
+import type { Path } from '../problem.ts'
+import { entryDraft, type TimeoutUnit } from './entry.ts'
+import type { Form, Found } from './form.ts'
+import { readInputs } from './inputs.ts'
+
+/**
+ * `{ "mcpServers": { name: entry } }`: Jackfield, Claude Code and Desktop, Cursor, Windsurf, Cline, Roo Code, Gemini CLI
+ * and most others, in JSON or YAML. A list of entries with names is taken too.
+ */
+export const mcpServers: Form = {
+  name: 'mcpServers',
+  fits: (document) => document['mcpServers'] !== undefined || document['jackfield'] !== undefined,
+  read(document, file) {
+    const problems: Found['problems'] = []
+    const drafts = servers(document['mcpServers'], ['mcpServers'], timeoutsOf(file), problems)
+    return { drafts, inputs: readInputs(document['inputs'], problems), problems }
+  },
+}
+
+/** `~/.claude.json`: the person's own servers, and those of the folder that is worked in. */
+export const claudeCode: Form = {
+  name: 'Claude Code',
+  fits: (document, file) =>
+    /[\\/]\.claude\.json$/.test(file) && (isRecord(document['mcpServers']) || isRecord(document['projects'])),
+  read(document, _file, workspace) {
+    const problems: Found['problems'] = []
+    const { projects } = document
+    const project = isRecord(projects) ? projects[workspace] : undefined
+    const here = isRecord(project) ? project['mcpServers'] : undefined
+    const local = servers(here, ['projects', workspace, 'mcpServers'], 'milliseconds', problems)
+    const everywhere = servers(document['mcpServers'], ['mcpServers'], 'milliseconds', problems)
+    const names = local.map(({ name }) => name)
+    return {
+      drafts: [...local, ...everywhere.filter(({ name }) => !names.includes(name))],
+      inputs: [],
+      problems,
+    }
+  },
+}
+
+/** Gemini CLI: `mcpServers` in `.gemini/settings.json`, where variables may also be written `$NAME`. */
+export const geminiCli: Form = {
+  name: 'Gemini CLI',
+  fits: (document, file) =>
+    /[\\/]\.gemini[\\/]settings\.json$/.test(file) && document['mcpServers'] !== undefined,
+  read(document) {
+    const problems: Found['problems'] = []
+    const value = braced(document['mcpServers'])
+    return { drafts: servers(value, ['mcpServers'], 'milliseconds', problems), inputs: [], problems }
+  },
+}
+
+function braced(value: unknown): unknown {
+  if (typeof value === 'string') return value.replace(/\$([A-Za-z_]\w*)/g, (_, name) => `\${${name}}`)
+  if (Array.isArray(value)) return value.map(braced)
+  if (!isRecord(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, braced(item)]))
+}
+
+/** `.vscode/mcp.json`: `servers` and `inputs`. */
+export const vsCode: Form = {
+  name: 'VS Code',
+  fits: (document) => isRecord(document['servers']) || isVsCodeSettings(document),
+  read(document) {
+    const problems: Found['problems'] = []
+    const [top, path]: [JsonRecord, Path] = isRecord(document['servers'])
+      ? [document, []]
+      : settingsOf(document)
+    const drafts = servers(top['servers'], [...path, 'servers'], 'milliseconds', problems)
+    return { drafts, inputs: readInputs(top['inputs'], problems), problems }
+  },
+}
+
+function isVsCodeSettings(document: JsonRecord): boolean {
+  return isRecord(settingsOf(document)[0]['servers'])
+}
+
+/** Settings and dev containers keep the same under other names. */
+function settingsOf(document: JsonRecord): [JsonRecord, Path] {
+  const places: Path[] = [['mcp'], ['customizations', 'vscode', 'mcp']]
+  for (const path of places) {
+    let value: unknown = document
+    for (const step of path) value = isRecord(value) ? value[String(step)] : undefined
+    if (isRecord(value) && isRecord(value['servers'])) return [value, path]
+  }
+  return [{}, []]
+}
+
+function servers(value: unknown, path: Path, timeouts: TimeoutUnit, problems: Found['problems']): Draft[] {
+  if (value === undefined) return []
+  const entries: [string, unknown, Path][] = Array.isArray(value)
+    ? value.map((item: unknown, index) => [nameOf(item), item, [...path, index]])
+    : isRecord(value)
+      ? Object.entries(value).map(([name, item]) => [name, item, [...path, name]])
+      : []
+  if (!Array.isArray(value) && !isRecord(value)) {
+    const kind = value === null ? 'null' : `a ${typeof value}`
+    problems.push({ path, severity: 'error', message: `must be an object, not ${kind}` })
+  }
+  return entries.map(([name, item, at]) => {
+    const draft = entryDraft(name, item, at, timeouts)
+    return name.trim() === '' ? draft.fault(at, 'needs a name') : draft
+  })
+}
+
+function nameOf(item: unknown): string {
+  return isRecord(item) && typeof item['name'] === 'string' ? item['name'] : ''
+}
+
+/** Cline and Roo Code count in seconds. */
+function timeoutsOf(file: string): TimeoutUnit {
+  return /(?:cline_mcp_settings|[\\/]mcp_settings)\.json$|[\\/]\.roo[\\/]mcp\.json$/.test(file)
+    ? 'seconds'
+    : 'milliseconds'
+}

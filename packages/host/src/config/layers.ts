@@ -1,0 +1,224 @@
+import { statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { ConfigLayer, ServerConfig, ServerOrigin } from '../types/index.ts'
+import { appFiles } from './apps.ts'
+import { type HostConfig, loadConfig, parseConfig } from './config.ts'
+import { ConfigError, type ConfigProblem } from './problem.ts'
+import { inProfile } from './profiles.ts'
+import { mergedSampling, withoutEffect } from './sampling-layers.ts'
+import { withAddition } from './server-entry.ts'
+import type { ConfigEnvironment } from './variables.ts'
+
+/** Which files are read. */
+export interface LayerOptions {
+  /** The folder that is worked in. */
+  cwd: string
+  /** Where variables are looked up, `XDG_CONFIG_HOME` and `HOME` among them. Default `process.env`. */
+  env?: ConfigEnvironment
+  /** The person's home folder. */
+  home: string
+  /** These files and no others; the last one wins. */
+  files?: readonly string[]
+  /** Also reads the files of other applications. Default false. */
+  discover?: boolean
+  /** Only the servers of this profile. */
+  profile?: string
+}
+
+/** One file that is read. */
+export interface ConfigFile {
+  file: string
+  layer: ConfigLayer
+  /** The application it belongs to, where it is another one's. */
+  app?: string
+}
+
+/** All files together. */
+export interface LayeredConfig extends HostConfig {
+  /** Those that were read, the first wins. */
+  files: ConfigFile[]
+}
+
+/** Where the person's own configuration stands, or would stand. */
+export function userConfigFile(env: ConfigEnvironment, home: string): string {
+  return join(env['XDG_CONFIG_HOME'] || join(home, '.config'), 'jackfield', 'config.json')
+}
+
+/** Every file that may be read, whether or not it is there; the first wins. */
+export function configFiles(options: LayerOptions): ConfigFile[] {
+  const { cwd, home, env = process.env } = options
+  if (options.files !== undefined) {
+    return options.files.map((file) => ({ file: resolve(cwd, file), layer: 'named' as const })).reverse()
+  }
+  const user = userConfigFile(env, home)
+  return [
+    ...['.mcp.json', 'jackfield.json', join('.vscode', 'mcp.json'), join('.cursor', 'mcp.json')].map(
+      (name) => ({
+        file: join(cwd, name),
+        layer: 'project' as const,
+      }),
+    ),
+    ...['', 'c'].map((more) => ({ file: `${user}${more}`, layer: 'user' as const })),
+    ...['toml', 'yaml'].map((ending) => ({
+      file: user.replace(/json$/, ending),
+      layer: 'user' as const,
+    })),
+    ...(options.discover
+      ? appFiles(env, home).map((found) => ({ ...found, layer: 'discovered' as const }))
+      : []),
+  ]
+}
+
+/**
+ * Reads every file that there is and puts them together: a server that several files name is the first one's alone.
+ * Files of the working folder may forbid and ask, but allow nothing. No file is ever written.
+ * @throws ConfigError for a file of the person's own that cannot be followed in full, and for an unknown profile.
+ */
+export async function loadLayers(options: LayerOptions): Promise<LayeredConfig> {
+  const { cwd, home, env = process.env } = options
+  const possible = configFiles(options)
+  const files = options.files === undefined ? possible.filter(({ file }) => isFile(file)) : possible
+  const problems: ConfigProblem[] = []
+  const read: { from: ConfigFile; config: HostConfig }[] = []
+  for (const from of files) {
+    try {
+      const workspace = from.layer === 'named' ? undefined : cwd
+      const config = await loadConfig(from.file, {
+        env,
+        home,
+        layer: from.layer,
+        ...(workspace !== undefined && { workspace }),
+      })
+      read.push({ from, config: from.layer === 'project' ? tightened(config, from.file) : config })
+    } catch (error) {
+      if (!(error instanceof ConfigError) || !mayBeLeftOut(from)) throw error
+      problems.push({
+        file: from.file,
+        path: '',
+        severity: 'error',
+        message: error.message.slice(from.file.length + 2),
+      })
+    }
+  }
+  const merged = together(read, problems)
+  const profile = options.profile
+  if (profile !== undefined) {
+    const chosen = merged.profiles[profile]
+    if (chosen === undefined) {
+      const known = Object.keys(merged.profiles)
+      const has = known.length === 0 ? 'There are none' : `There are: ${known.join(', ')}`
+      throw new ConfigError(files.map(({ file }) => file).join(', '), `no profile "${profile}". ${has}.`)
+    }
+    merged.servers = inProfile(merged.servers, chosen)
+  }
+  return { ...merged, files }
+}
+
+/** What a file of another application says about itself is no reason to stop. */
+function mayBeLeftOut({ file, layer }: ConfigFile): boolean {
+  return layer === 'discovered' || (layer === 'project' && !/[\\/](?:\.mcp|jackfield)\.json$/.test(file))
+}
+
+/** The config of a working folder without what would open things: that is for the person's own file to say. */
+function tightened(config: HostConfig, file: string): HostConfig {
+  const problems = [...config.problems]
+  const refuse = (path: string, what: string): void => {
+    const message = `${what} in a file of the working folder has no effect: write it into your own configuration`
+    problems.push({ file, path, severity: 'warning', message })
+  }
+  const { rules, roots, models, limits, servers, origins, profiles, additions, defaultVerdict } = config
+  const kept = rules.filter(({ verdict }) => verdict !== 'allow')
+  if (kept.length < rules.length) refuse('jackfield.rules', 'what allows calls')
+  if (defaultVerdict === 'allow') refuse('jackfield.defaultVerdict', 'allowing everything')
+  for (const what of withoutEffect(config.sampling)) refuse('jackfield.sampling', what)
+  return {
+    ...nothing(),
+    servers,
+    origins,
+    profiles,
+    additions,
+    rules: kept,
+    roots,
+    models,
+    sampling: config.sampling,
+    limits,
+    ...(defaultVerdict !== undefined && defaultVerdict !== 'allow' && { defaultVerdict }),
+    problems,
+  }
+}
+
+const strictness = ['deny', 'ask', 'allow'] as const
+
+function together(
+  read: readonly { from: ConfigFile; config: HostConfig }[],
+  problems: ConfigProblem[],
+): HostConfig {
+  const servers = new Map<string, ServerConfig>()
+  const origins = new Map<string, ServerOrigin>()
+  for (const { config } of read) {
+    for (const [name, server] of Object.entries(config.servers)) {
+      const origin = config.origins[name]
+      const winner = origins.get(name)
+      if (origin === undefined) continue
+      if (winner !== undefined) {
+        const { file, format, layer, line } = origin
+        winner.overridden.push({ file, format, layer, ...(line !== undefined && { line }) })
+        continue
+      }
+      servers.set(name, server)
+      origins.set(name, origin)
+    }
+  }
+  for (const { from, config } of read.toReversed()) {
+    for (const [name, addition] of Object.entries(config.additions)) {
+      const server = servers.get(name)
+      // A file of the working folder says nothing about servers of other files.
+      if (server !== undefined && (from.layer !== 'project' || server.from?.file === from.file))
+        servers.set(name, withAddition(server, addition))
+    }
+  }
+  const verdicts = read.map(({ config }) => config.defaultVerdict)
+  const defaultVerdict = strictness.find((verdict) => verdicts.includes(verdict))
+  const lowestFirst = read.toReversed().map(({ config }) => config)
+  let merged = nothing()
+  for (const config of lowestFirst)
+    merged = { ...merged, ...config, limits: { ...merged.limits, ...config.limits } }
+  return {
+    ...merged,
+    servers: Object.fromEntries(servers),
+    origins: Object.fromEntries(origins),
+    rules: read.flatMap(({ config }) => config.rules),
+    roots: unique(read.flatMap(({ config }) => config.roots)),
+    models: read.map(({ config }) => config.models).find((models) => models.length > 0) ?? [],
+    sampling: mergedSampling(
+      read.map(({ from, config }) => ({
+        settings: config.sampling,
+        strict: from.layer === 'project' || from.layer === 'discovered',
+      })),
+    ),
+    profiles: joined(lowestFirst.map(({ profiles }) => profiles)),
+    additions: joined(lowestFirst.map(({ additions }) => additions)),
+    ...(defaultVerdict !== undefined && { defaultVerdict }),
+    problems: [...problems, ...read.flatMap(({ config }) => config.problems)],
+  }
+}
+
+function nothing(): HostConfig {
+  return parseConfig('{"mcpServers":{}}')
+}
+
+function joined<T>(records: readonly Record<string, T>[]): Record<string, T> {
+  return Object.fromEntries(records.flatMap((record) => Object.entries(record)))
+}
+
+function unique<T extends { uri: string }>(roots: readonly T[]): T[] {
+  return [...new Map(roots.map((root) => [root.uri, root])).values()]
+}
+
+function isFile(file: string): boolean {
+  try {
+    return statSync(file).isFile()
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,163 @@
+import { patternProblem } from '../sampling/index.ts'
+import type {
+  ModelFacts,
+  RedactionRule,
+  SamplingLimits,
+  SamplingSettings,
+  SamplingStage,
+} from '../types/index.ts'
+import { member } from './problem.ts'
+import { kindOf, type Reader } from './reader.ts'
+
+const stages: readonly SamplingStage[] = ['request', 'result']
+const builtins = ['api-key', 'bearer-token', 'private-key', 'email'] as const
+const counts = ['requestsPerMinute', 'tokensPerDay', 'maxTokens', 'toolRounds', 'autoTokensPerDay'] as const
+const amounts = ['costPerDay', 'autoCostPerDay'] as const
+
+type ServerSampling = NonNullable<SamplingSettings['servers']>[string]
+
+/** Reads `jackfield.sampling`. Whatever is wrong with it is a problem, since it says what must not happen. */
+export function readSampling(value: unknown, path: string, reader: Reader): SamplingSettings | undefined {
+  const entry = reader.record(value, path)
+  if (entry === undefined) return undefined
+  onlyKnown(entry, path, ['limits', 'servers', 'redact'], reader)
+  const limits = readLimits(entry['limits'], member(path, 'limits'), reader)
+  const servers = reader.record(entry['servers'], member(path, 'servers'))
+  const redact = list(entry['redact'], member(path, 'redact'), reader).flatMap(([item, at]) => {
+    const rule = readRule(item, at, reader)
+    return rule === undefined ? [] : [rule]
+  })
+  return {
+    ...(limits !== undefined && { limits }),
+    ...(servers !== undefined && {
+      servers: Object.fromEntries(
+        Object.entries(servers).map(([name, settings]) => [
+          name,
+          readServer(settings, member(member(path, 'servers'), name), reader),
+        ]),
+      ),
+    }),
+    ...(redact.length > 0 && { redact }),
+  }
+}
+
+/** Reads one entry of `jackfield.models`: the id alone, or what the person says about the model. */
+export function readModel(item: unknown, path: string, reader: Reader): ModelFacts | undefined {
+  if (typeof item === 'string') {
+    const id = reader.text(item, path)
+    return id === undefined ? undefined : { id }
+  }
+  const entry = reader.record(item ?? null, path)
+  if (entry === undefined) return undefined
+  onlyKnown(entry, path, ['id', 'name', 'cost', 'currency', 'speed', 'intelligence', 'contextTokens'], reader)
+  const id = reader.text(entry['id'], member(path, 'id'))
+  if (id === undefined) {
+    if (entry['id'] === undefined) reader.problem(path, 'needs "id", such as "provider/model"')
+    return undefined
+  }
+  const name = reader.text(entry['name'], member(path, 'name'))
+  const currency = reader.text(entry['currency'], member(path, 'currency'))
+  const cost = readCost(entry['cost'], member(path, 'cost'), reader)
+  const speed = number(entry['speed'], member(path, 'speed'), reader, share)
+  const intelligence = number(entry['intelligence'], member(path, 'intelligence'), reader, share)
+  const contextTokens = number(entry['contextTokens'], member(path, 'contextTokens'), reader, atLeast(1))
+  return {
+    id,
+    ...(name !== undefined && { name }),
+    ...(cost !== undefined && { cost }),
+    ...(currency !== undefined && { currency }),
+    ...(speed !== undefined && { speed }),
+    ...(intelligence !== undefined && { intelligence }),
+    ...(contextTokens !== undefined && { contextTokens }),
+  }
+}
+
+function readCost(value: unknown, path: string, reader: Reader): ModelFacts['cost'] {
+  const entry = reader.record(value, path)
+  if (entry === undefined) return undefined
+  onlyKnown(entry, path, ['input', 'output'], reader)
+  const input = number(entry['input'] ?? null, member(path, 'input'), reader, amount)
+  const output = number(entry['output'] ?? null, member(path, 'output'), reader, amount)
+  return input === undefined || output === undefined ? undefined : { input, output }
+}
+
+function readServer(value: unknown, path: string, reader: Reader): ServerSampling {
+  const entry = reader.record(value ?? null, path) ?? {}
+  onlyKnown(entry, path, ['limits', 'approve'], reader)
+  const limits = readLimits(entry['limits'], member(path, 'limits'), reader)
+  const approve = list(entry['approve'], member(path, 'approve'), reader).flatMap(
+    ([item, at]) => reader.oneOf(item ?? null, at, stages) ?? [],
+  )
+  return { ...(limits !== undefined && { limits }), ...(approve.length > 0 && { approve }) }
+}
+
+function readLimits(value: unknown, path: string, reader: Reader): Partial<SamplingLimits> | undefined {
+  const entry = reader.record(value, path)
+  if (entry === undefined) return undefined
+  onlyKnown(entry, path, [...counts, ...amounts], reader)
+  const limits: Partial<SamplingLimits> = {}
+  for (const name of counts) {
+    const least = name === 'maxTokens' ? 1 : 0
+    const read = number(entry[name], member(path, name), reader, atLeast(least))
+    if (read !== undefined) limits[name] = read
+  }
+  for (const name of amounts) {
+    const read = number(entry[name], member(path, name), reader, amount)
+    if (read !== undefined) limits[name] = read
+  }
+  return limits
+}
+
+function readRule(value: unknown, path: string, reader: Reader): RedactionRule | undefined {
+  const entry = reader.record(value ?? null, path)
+  if (entry === undefined) return undefined
+  if (entry['builtin'] !== undefined) {
+    onlyKnown(entry, path, ['builtin', 'off'], reader)
+    const builtin = reader.oneOf(entry['builtin'], member(path, 'builtin'), builtins)
+    const off = reader.flag(entry['off'], member(path, 'off'))
+    return builtin === undefined ? undefined : { builtin, ...(off !== undefined && { off }) }
+  }
+  onlyKnown(entry, path, ['name', 'pattern'], reader)
+  const { name, pattern } = entry
+  // A pattern is taken as it stands: `$` means the end of the text here.
+  if (typeof name !== 'string' || typeof pattern !== 'string') {
+    reader.problem(path, `needs "name" and "pattern", or "builtin": ${builtins.join(', ')}`)
+    return undefined
+  }
+  const problem = patternProblem(pattern)
+  if (problem === undefined) return { name, pattern }
+  reader.problem(member(path, 'pattern'), `cannot be searched for: ${problem}`)
+  return undefined
+}
+
+interface Bound {
+  fits(value: number): boolean
+  words: string
+}
+
+const share: Bound = { fits: (value) => value >= 0 && value <= 1, words: 'a number from 0 to 1' }
+const amount: Bound = { fits: (value) => value >= 0, words: 'a number of 0 or more' }
+const atLeast = (least: number): Bound => ({
+  fits: (value) => Number.isSafeInteger(value) && value >= least,
+  words: `a whole number of ${least} or more`,
+})
+
+function number(value: unknown, path: string, reader: Reader, bound: Bound): number | undefined {
+  if (value === undefined) return undefined
+  if (typeof value === 'number' && Number.isFinite(value) && bound.fits(value)) return value
+  reader.problem(path, `must be ${bound.words}, not ${JSON.stringify(value)}`)
+  return undefined
+}
+
+function list(value: unknown, path: string, reader: Reader): [unknown, string][] {
+  if (value === undefined) return []
+  if (Array.isArray(value)) return value.map((item, index) => [item, member(path, index)])
+  reader.problem(path, `must be a list, not ${kindOf(value)}`)
+  return []
+}
+
+function onlyKnown(entry: object, path: string, known: readonly string[], reader: Reader): void {
+  for (const name of Object.keys(entry)) {
+    if (!known.includes(name)) reader.problem(member(path, name), `is unknown. Known are ${known.join(', ')}`)
+  }
+}

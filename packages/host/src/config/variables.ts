@@ -1,0 +1,126 @@
+import { basename, sep } from 'node:path'
+
+/** Where variables are looked up; `process.env` by default. */
+export type ConfigEnvironment = Readonly<Record<string, string | undefined>>
+
+/** A piece of a text with variables. */
+export type Part =
+  | { kind: 'text'; text: string }
+  | { kind: 'env'; name: string; fallback?: string; written: string }
+  | { kind: 'input' | 'secret' | 'file'; name: string; written: string }
+  | { kind: 'workspaceFolder' | 'workspaceFolderBasename' | 'userHome' | 'pathSeparator'; written: string }
+
+/** A text in its pieces, or why it cannot be read. */
+export type Parts = { parts: Part[] } | { problem: string }
+
+const placeholder =
+  /\$\{(?:(workspaceFolder|userHome|workspaceFolderBasename|pathSeparator|\/)|([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?|([A-Za-z][A-Za-z0-9]*):(?!-)([^}]*))\}/g
+
+/**
+ * Splits a text at its variables: `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${input:id}`, `${secret:name}`,
+ * `${file:path}`, `${workspaceFolder}`, `${userHome}`. Every other use of `$` is text.
+ */
+export function partsOf(text: string): Parts {
+  const parts: Part[] = []
+  let after = 0
+  for (const match of text.matchAll(placeholder)) {
+    const [written, own, name, fallback, prefix, rest = ''] = match
+    if (match.index > after) parts.push({ kind: 'text', text: text.slice(after, match.index) })
+    after = match.index + written.length
+    if (own !== undefined) parts.push({ kind: ownKinds[own] ?? 'pathSeparator', written })
+    else if (name !== undefined)
+      parts.push({ kind: 'env', name, written, ...(fallback !== undefined && { fallback }) })
+    else {
+      const part = prefixed(prefix ?? '', rest, written)
+      if ('problem' in part) return part
+      parts.push(part)
+    }
+  }
+  if (after < text.length) parts.push({ kind: 'text', text: text.slice(after) })
+  return { parts }
+}
+
+const ownKinds: Readonly<
+  Record<string, 'workspaceFolder' | 'workspaceFolderBasename' | 'userHome' | 'pathSeparator'>
+> = {
+  workspaceFolder: 'workspaceFolder',
+  workspaceFolderBasename: 'workspaceFolderBasename',
+  userHome: 'userHome',
+}
+
+function prefixed(prefix: string, rest: string, written: string): Part | { problem: string } {
+  if (prefix === 'workspaceFolder') return { kind: 'workspaceFolder', written }
+  if (prefix === 'env') {
+    const [, name, fallback] = /^([A-Za-z_][A-Za-z0-9_()]*)(?::-(.*))?$/s.exec(rest) ?? []
+    if (name === undefined) return { problem: `${written} names no variable of the environment` }
+    return { kind: 'env', name, written, ...(fallback !== undefined && { fallback }) }
+  }
+  if (prefix === 'input' || prefix === 'secret' || prefix === 'file') {
+    if (rest.trim() === '') return { problem: `${written} names nothing` }
+    return { kind: prefix, name: rest.trim(), written }
+  }
+  return {
+    problem: `${written} is not supported here. Put the value into an environment variable and write \${NAME}`,
+  }
+}
+
+/** The value of a variable of the environment; as in a shell, a default also stands in for an empty one. */
+export function fromEnvironment(
+  part: Extract<Part, { kind: 'env' }>,
+  env: ConfigEnvironment,
+): { text: string } | { problem: string } {
+  const value = Object.hasOwn(env, part.name) ? env[part.name] : undefined
+  if (part.fallback !== undefined)
+    return { text: value === undefined || value === '' ? part.fallback : value }
+  if (value !== undefined) return { text: value }
+  return {
+    problem: `the environment variable ${part.name} is not set. Set it, or give a default with \${${part.name}:-…}`,
+  }
+}
+
+/** The folders that a file's variables stand for. */
+export interface ConfigFolders {
+  /** `${workspaceFolder}` */
+  workspace: string
+  /** `${userHome}` */
+  home: string
+}
+
+/** What a variable that names a folder, or a part of one, stands for. */
+export function folderText(
+  kind: 'workspaceFolder' | 'workspaceFolderBasename' | 'userHome' | 'pathSeparator',
+  folders: ConfigFolders,
+): string {
+  if (kind === 'workspaceFolder') return folders.workspace
+  if (kind === 'workspaceFolderBasename') return basename(folders.workspace)
+  return kind === 'userHome' ? folders.home : sep
+}
+
+/** Replaces what the environment and folders say at once, for texts that hold no secrets. */
+export function expand(
+  text: string,
+  env: ConfigEnvironment,
+  folders: ConfigFolders,
+): { text: string } | { problem: string } {
+  const read = partsOf(text)
+  if ('problem' in read) return read
+  const texts: string[] = []
+  for (const part of read.parts) {
+    if (part.kind === 'text') texts.push(part.text)
+    else if (part.kind === 'env') {
+      const found = fromEnvironment(part, env)
+      if ('problem' in found) return found
+      texts.push(found.text)
+    } else if (part.kind === 'input' || part.kind === 'secret' || part.kind === 'file') {
+      return { problem: `${part.written} has no meaning here: it belongs into the texts of a server` }
+    } else texts.push(folderText(part.kind, folders))
+  }
+  return { text: texts.join('') }
+}
+
+/** A name that says that its value is nobody's business. */
+export function soundsSecret(name: string): boolean {
+  return /(?:^|[^a-z])(?:pat|pin|pwd)(?:$|[^a-z])|token|secret|passw|passphrase|api[-_]?key|access[-_]?key|private[-_]?key|_key$|^key$|credential|authorization|auth$|cookie|bearer|signature|(?:connection|database)[-_]?(?:string|url|uri)|dsn$/i.test(
+    name,
+  )
+}

@@ -1,0 +1,110 @@
+import { http } from '@jackfield/sdk/client'
+import { stdio } from '@jackfield/sdk/client/stdio'
+import type {
+  DoctorReport,
+  DoctorStep,
+  HttpServerConfig,
+  ServerConfig,
+  StdioServerConfig,
+} from '../types/index.ts'
+import { Chart, Fault } from './chart.ts'
+import { askHttp, greetTls, judgeAccess, openPort, readAddress, resolveName } from './network.ts'
+import { findProgram, mayRun } from './program.ts'
+import { judgeHandshake, judgeLists, judgeOutput, judgeStart, type Tried, tryToConnect } from './talk.ts'
+
+export interface ExamineOptions {
+  /** Asks for consent and replaces variables. */
+  prepare: (config: ServerConfig) => Promise<ServerConfig>
+  /** A step as it may be shown. */
+  shown: (step: DoctorStep) => DoctorStep
+  onStep?: ((step: DoctorStep) => void) | undefined
+  signal: AbortSignal
+}
+
+const connectMs = 15_000
+const listMs = 10_000
+const keptChars = 4_096
+
+/** Looks a server over, step by step, each with what was found and what to do about it. */
+export async function examineServer(
+  server: string,
+  config: ServerConfig,
+  { prepare, shown, onStep, signal }: ExamineOptions,
+): Promise<DoctorReport> {
+  const chart = new Chart((step) => onStep?.(shown(step)))
+  const ready = await chart.step('variables', async () => {
+    try {
+      return { finding: { message: 'agreed to, and all variables are set' }, found: await prepare(config) }
+    } catch (error) {
+      throw new Fault(
+        error instanceof Error ? error.message : String(error),
+        'Do what it says, then look again.',
+      )
+    }
+  })
+  if (ready !== undefined) {
+    if ('url' in ready) await examineAddress(ready, chart, signal)
+    else await examineProgram(ready, chart, signal)
+  }
+  const report = chart.report(server)
+  return { ...report, steps: report.steps.map(shown) }
+}
+
+async function examineProgram(config: StdioServerConfig, chart: Chart, signal: AbortSignal): Promise<void> {
+  const program = await chart.step('command', () => findProgram(config))
+  await chart.step('executable', () => mayRun(program ?? ''))
+  let said = ''
+  let tried: Tried | undefined
+  await chart.step('start', async () => {
+    const onStderr = (text: string): void => {
+      said = (said + text).slice(-keptChars)
+    }
+    tried = await tryToConnect(stdio({ ...config, onStderr }), options(config, signal))
+    return judgeStart(tried, said)
+  })
+  await finish(chart, () => tried, 'output')
+}
+
+async function examineAddress(config: HttpServerConfig, chart: Chart, signal: AbortSignal): Promise<void> {
+  const place = await chart.step('address', async () => readAddress(config.url))
+  const headers = config.headers ?? {}
+  await chart.step('dns', () => needed(place, resolveName))
+  await chart.step('tcp', () => needed(place, (at) => openPort(at, signal)))
+  if (place?.url.protocol === 'http:') chart.skip('tls', 'the address is http')
+  else await chart.step('tls', () => needed(place, (at) => greetTls(at, signal)))
+  const answer = await chart.step('http', () => needed(place, (at) => askHttp(at, headers, signal)))
+  const known = Object.keys(headers).some((name) => /authorization|key|token|cookie/i.test(name))
+  await chart.step('auth', async () => needed(answer, async (found) => judgeAccess(found, known)))
+  let tried: Tried | undefined
+  if (answer !== undefined && answer.status !== 401 && answer.status !== 403)
+    tried = await tryToConnect(http(config.url, { headers }), options(config, signal))
+  await finish(chart, () => tried)
+}
+
+/** What both kinds of server have in common, once there is a connection. */
+async function finish(chart: Chart, tried: () => Tried | undefined, ...before: 'output'[]): Promise<void> {
+  try {
+    for (const name of before)
+      await chart.step(name, () => needed(tried(), async (found) => judgeOutput(found)))
+    const client = await chart.step('handshake', () =>
+      needed(tried(), async (found) => judgeHandshake(found)),
+    )
+    await chart.step('lists', () => needed(client, (found) => judgeLists(found, listMs)))
+  } finally {
+    await tried()?.client?.close()
+  }
+}
+
+function options(
+  config: ServerConfig,
+  signal: AbortSignal,
+): { connectTimeoutMs: number; probeTimeoutMs: number; signal: AbortSignal } {
+  const connectTimeoutMs = config.connectTimeoutMs ?? connectMs
+  return { connectTimeoutMs, probeTimeoutMs: Math.ceil(connectTimeoutMs / 3), signal }
+}
+
+/** A step that needs what an earlier one found; where that failed, this one is never begun. */
+function needed<T, R>(value: T | undefined, work: (value: T) => Promise<R>): Promise<R> {
+  if (value === undefined) throw new Fault('something before it failed', 'Begin there.')
+  return work(value)
+}

@@ -1,0 +1,1 @@
+export { type ExamineOptions, examineServer } from './doctor.ts'

@@ -1,0 +1,89 @@
+import { constants } from 'node:fs'
+import { access, open, stat } from 'node:fs/promises'
+import { delimiter, isAbsolute, join, resolve } from 'node:path'
+import type { StdioServerConfig } from '../types/index.ts'
+import { Fault, type Finding } from './chart.ts'
+
+const firstBytes = 200
+
+/** Finds the file that a command names, as the system would. */
+export async function findProgram({
+  command,
+  env,
+  cwd,
+}: StdioServerConfig): Promise<{ finding: Finding; found: string }> {
+  const folder = resolve(cwd ?? '.')
+  if (cwd !== undefined && !(await isFolder(folder)))
+    throw new Fault(
+      `the folder ${folder} that it is to run in does not exist`,
+      'Correct "cwd", or make the folder.',
+    )
+  if (isAbsolute(command) || command.includes('/') || command.includes('\\')) {
+    const file = resolve(folder, command)
+    if (await isFile(file)) return { finding: { message: file }, found: file }
+    throw new Fault(`there is no file ${file}`, 'Correct "command", or install what it names.')
+  }
+  const path = env?.['PATH'] ?? process.env['PATH'] ?? ''
+  const endings = process.platform === 'win32' ? ['.exe', '.cmd', '.bat', '.com', ''] : ['']
+  for (const place of path.split(delimiter).filter(Boolean)) {
+    for (const ending of endings) {
+      const file = join(place, `${command}${ending}`)
+      if (await isFile(file)) return { finding: { message: file }, found: file }
+    }
+  }
+  throw new Fault(`no folder of PATH holds a program "${command}"`, advice(command))
+}
+
+/** Whether the file may be started. */
+export async function mayRun(file: string): Promise<{ finding: Finding; found: true }> {
+  try {
+    await access(file, constants.X_OK)
+  } catch {
+    throw new Fault(`${file} is not allowed to be executed`, `Allow it with: chmod +x ${file}`)
+  }
+  const interpreter = await interpreterOf(file)
+  if (interpreter !== undefined && isAbsolute(interpreter) && !(await isFile(interpreter)))
+    throw new Fault(
+      `its first line wants ${interpreter}, which does not exist`,
+      `Install it, or correct the first line of ${file}.`,
+    )
+  return { finding: { message: 'may be started' }, found: true }
+}
+
+function advice(command: string): string {
+  const known: Readonly<Record<string, string>> = {
+    npx: 'Install Node.js, which brings npx.',
+    node: 'Install Node.js.',
+    uvx: 'Install uv, which brings uvx.',
+    uv: 'Install uv.',
+    docker: 'Install Docker, and start it.',
+    python: 'Install Python, or try python3.',
+    bunx: 'Install Bun, which brings bunx.',
+    dnx: 'Install the .NET SDK, which brings dnx.',
+  }
+  return known[command] ?? 'Install it, or write the whole path of the program as "command".'
+}
+
+async function interpreterOf(file: string): Promise<string | undefined> {
+  const handle = await open(file, 'r')
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(firstBytes), 0, firstBytes, 0)
+    return /^#!\s*(\S+)/.exec(buffer.toString('latin1', 0, bytesRead))?.[1]
+  } finally {
+    await handle.close()
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  )
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
+}

@@ -1,0 +1,3 @@
+export { Events } from './events.ts'
+export { Requests } from './requests.ts'
+export { Running } from './running.ts'

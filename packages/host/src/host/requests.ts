@@ -1,0 +1,131 @@
+import type { Client, Watch } from '@jackfield/sdk/client'
+import type { Origin, Origins } from '../asking/index.ts'
+import { isTransport } from '../broker/index.ts'
+import type { Catalog } from '../catalog/index.ts'
+import { listChanges, type ServerConnection } from '../connections/index.ts'
+import type { Discretion } from '../launch/index.ts'
+import type { Policy } from '../policy/index.ts'
+import type { Recorder, RowStart } from '../store/index.ts'
+import { reasonOf } from '../text.ts'
+import type { Trust } from '../trust/index.ts'
+import type { Host } from '../types/index.ts'
+import type { Running } from './running.ts'
+
+export interface RequestsDeps {
+  catalog: Catalog
+  trust: Trust
+  policy: Policy
+  origins: Origins
+  recorder: Recorder
+  discretion: Discretion
+  running: Running
+}
+
+/** What is asked of servers besides calling tools: it changes nothing there, and leaves a row all the same. */
+export class Requests implements Pick<Host, 'read' | 'prompt' | 'complete' | 'watch'> {
+  readonly #deps: RequestsDeps
+
+  constructor(deps: RequestsDeps) {
+    this.#deps = deps
+  }
+
+  read: Host['read'] = async (server, uri, options = {}) => {
+    const { catalog, trust } = this.#deps
+    const connection = catalog.server(server)
+    trust.refuse(connection, 'resource', uri)
+    return this.#told(
+      { kind: 'read', server, summary: uri, detail: { uri } },
+      { method: 'resources/read', target: uri, ...within(options) },
+      connection,
+      (client, signal) => client.read(uri, { signal }),
+      options.signal,
+    )
+  }
+
+  prompt: Host['prompt'] = async (name, args, options = {}) => {
+    const { catalog, trust } = this.#deps
+    const { entry, connection } = catalog.prompt(name)
+    const own = entry.prompt.name
+    trust.refuse(connection, 'prompt', own)
+    return this.#told(
+      {
+        kind: 'prompt',
+        server: entry.server,
+        summary: `Prompt ${own}`,
+        detail: { prompt: own, arguments: args },
+      },
+      { method: 'prompts/get', target: own, arguments: args, ...within(options) },
+      connection,
+      (client, signal) => client.prompt(own, args, { signal }),
+      options.signal,
+    )
+  }
+
+  complete: Host['complete'] = (server, params, options = {}) => {
+    const { catalog, running } = this.#deps
+    return running.track(async () => {
+      const signal = running.until(options.signal)
+      const client = await catalog.server(server).ready(signal)
+      return client.complete(params, { signal })
+    })
+  }
+
+  watch: Host['watch'] = (server, uris, onChange) => {
+    const { catalog, recorder, running } = this.#deps
+    const connection = catalog.server(server)
+    return running.track(async () => {
+      const client = await connection.ready(running.signal)
+      const lists = listChanges(client)
+      const row = recorder.open({
+        kind: 'change',
+        server,
+        summary: `Changes of ${server} are watched`,
+        detail: { ...lists, uris },
+      })
+      try {
+        const filter = { ...lists, ...(uris.length > 0 && { resourceSubscriptions: [...uris] }) }
+        const watch: Watch = await client.watch(filter, onChange)
+        running.follow(watch.closed.then(() => row.close('ended', { honored: watch.honored })))
+        return watch
+      } catch (error) {
+        row.close('error', { reason: reasonOf(error) })
+        throw error
+      }
+    })
+  }
+
+  /** Does something at a server and writes a row of it. */
+  #told<T extends object>(
+    start: RowStart,
+    origin: Omit<Origin, 'server' | 'row'>,
+    connection: ServerConnection,
+    work: (client: Client, signal: AbortSignal) => Promise<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
+    const { running, recorder, origins, policy, discretion } = this.#deps
+    return running.track(async () => {
+      const until = running.until(signal)
+      const row = recorder.open(start)
+      const over = origins.begin({ ...origin, server: connection.name, row: row.id })
+      try {
+        const client = await connection.ready(until, origin.conversation)
+        const result = await work(client, until).catch((error: unknown) => {
+          if (isTransport(error)) connection.suspect(client)
+          throw error
+        })
+        policy.saw(origin.conversation, connection.name, connection.config.labels ?? [])
+        row.close('ok', { result })
+        return discretion.value(result)
+      } catch (error) {
+        row.close(until.aborted ? 'cancelled' : 'error', { reason: reasonOf(error) })
+        throw discretion.error(error)
+      } finally {
+        over()
+      }
+    })
+  }
+}
+
+function within({ conversation }: { conversation?: string }): { conversation?: string } {
+  return conversation === undefined ? {} : { conversation }
+}

@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto'
+import { McpError } from '@jackfield/sdk'
+import type { ConfigEnvironment } from '../config/index.ts'
+import { type Asker, Nobody } from '../inbox/asker.ts'
+import type { Redactor } from '../secrets/index.ts'
+import type { ConsentTable, Recorder } from '../store/index.ts'
+import { reasonOf } from '../text.ts'
+import { scanCommand } from '../trust/index.ts'
+import type { ConsentDesk, ConsentNeeded, ServerConfig } from '../types/index.ts'
+import { described, handedOver } from './described.ts'
+
+export interface ConsentDeps {
+  table: ConsentTable
+  asker: Asker
+  recorder: Recorder
+  redactor: Redactor
+  env: ConfigEnvironment
+  home: string
+  /** Agrees to everything without asking. */
+  agreeToAll: boolean
+  configOf: (server: string) => ServerConfig | undefined
+}
+
+type Wanted = ConsentNeeded & { identity: string }
+
+/** Whether the person agreed to start what a file of the working folder names. */
+export class Consents implements ConsentDesk {
+  readonly #deps: ConsentDeps
+  /** Why not, by what was refused in this run. */
+  readonly #refused = new Map<string, string>()
+  readonly #asking = new Map<string, Promise<void>>()
+
+  constructor(deps: ConsentDeps) {
+    this.#deps = deps
+  }
+
+  list: ConsentDesk['list'] = () =>
+    this.#deps.table.list().map(({ server, file, command, at }) => ({ server, file, command, at }))
+
+  async needed(server: string): Promise<ConsentNeeded | undefined> {
+    const config = this.#deps.configOf(server)
+    const wanted = config === undefined ? undefined : await this.#wanted(server, config)
+    if (wanted === undefined) return undefined
+    const { identity: _identity, ...needed } = wanted
+    return needed
+  }
+
+  async allow(server: string, by: string): Promise<boolean> {
+    const config = this.#deps.configOf(server)
+    const wanted = config === undefined ? undefined : await this.#wanted(server, config)
+    if (wanted === undefined) return false
+    const { file, command, findings, before } = wanted
+    const summary = `${server} of ${file} may be started: ${command}`
+    const detail = { file, command, findings, by, ...(before !== undefined && { before }) }
+    this.#deps.recorder.note({ kind: 'install', server, summary, detail }, 'ok')
+    this.#agree(wanted)
+    return true
+  }
+
+  forget(server: string): number {
+    const { table, recorder } = this.#deps
+    const file = this.#deps.configOf(server)?.from?.file
+    const count = file === undefined ? 0 : table.remove(file, server)
+    if (count > 0) {
+      const summary = `${server} of ${file} may no longer be started`
+      recorder.note({ kind: 'install', server, summary, detail: { file } }, 'revoked')
+    }
+    return count
+  }
+
+  /**
+   * Resolves once the person agreed to start this server as it is configured.
+   * @throws McpError 'INVALID' where they refused, or nobody can be asked; it says how to agree.
+   */
+  async admit(server: string, config: ServerConfig, signal: AbortSignal): Promise<void> {
+    const wanted = await this.#wanted(server, config)
+    if (wanted === undefined) return
+    const refusal = this.#refused.get(wanted.identity)
+    if (refusal !== undefined) throw new McpError('INVALID', refusal)
+    const asking =
+      this.#asking.get(wanted.identity) ??
+      this.#ask(wanted, config, signal).finally(() => this.#asking.delete(wanted.identity))
+    this.#asking.set(wanted.identity, asking)
+    await asking
+  }
+
+  /** Refusals no longer stand: the person wants to be asked again. */
+  again(): void {
+    this.#refused.clear()
+  }
+
+  /** Only what somebody else may have written waits for the person. */
+  async #wanted(server: string, config: ServerConfig): Promise<Wanted | undefined> {
+    const { table, redactor, agreeToAll } = this.#deps
+    if (config.from?.layer !== 'project' || agreeToAll) return undefined
+    const { command, identity } = await described(config, this.#deps)
+    if (table.has(identity)) return undefined
+    const { file } = config.from
+    const before = table.last(file, server)?.command
+    return {
+      identity,
+      server,
+      file,
+      command: redactor.text(command),
+      given: Object.keys(('url' in config ? config.headers : config.env) ?? {}),
+      findings: [...scanCommand(config), ...handedOver(config)],
+      ...(before !== undefined && { before }),
+    }
+  }
+
+  #agree({ identity, file, server, command }: Wanted): void {
+    this.#refused.delete(identity)
+    this.#deps.table.put({ identity, file, server, command, at: new Date().toISOString() })
+  }
+
+  async #ask(wanted: Wanted, config: ServerConfig, signal: AbortSignal): Promise<void> {
+    const { asker, recorder, redactor } = this.#deps
+    const { server, file, command, findings, before } = wanted
+    const changed = before === undefined ? {} : { before }
+    const row = recorder.open({
+      kind: 'install',
+      server,
+      summary: `May ${server} of ${file} be started: ${command}`,
+      detail: { file, command, findings, surface: asker.names, ...changed },
+    })
+    try {
+      const question = { file, command, findings, ...changed, config: redactor.value(config) }
+      const { answer, by } = await asker.ask(
+        { kind: 'install', id: randomUUID(), cause: { server }, ...question },
+        { signal, activity: row.id },
+      )
+      if (answer.verdict === 'allow') {
+        this.#agree(wanted)
+        row.close('ok', { by })
+        return
+      }
+      const refusal = `${server} was not started, because you refused it. Agree to it with: jackfield config allow ${server}`
+      this.#refused.set(wanted.identity, refusal)
+      row.close('denied', { by, ...(answer.reason !== undefined && { reason: answer.reason }) })
+      throw new McpError('INVALID', refusal)
+    } catch (error) {
+      row.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
+      if (!(error instanceof Nobody)) throw error
+      throw new McpError(
+        'INVALID',
+        `${server} was not started: you have not agreed yet to what ${file} names. It would run: ${command} — Agree to it with: jackfield config allow ${server}, or start all that this folder names with: --start-what-this-folder-names`,
+      )
+    }
+  }
+}

@@ -1,0 +1,3 @@
+export { type Described, described, handedOver } from './described.ts'
+export { Discretion, Launch } from './launch.ts'
+export { reconfigure } from './reconfigure.ts'

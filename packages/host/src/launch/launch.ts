@@ -1,0 +1,120 @@
+import { homedir } from 'node:os'
+import type { Asker } from '../inbox/asker.ts'
+import {
+  createRedactor,
+  createSecrets,
+  learnSecrets,
+  memorySecrets,
+  type RedactedStream,
+  type Redactor,
+  redactedError,
+} from '../secrets/index.ts'
+import type { ActivityLog, ConsentTable, Recorder } from '../store/index.ts'
+import type { ConsentDesk, HostEvent, HostOptions, Secrets, ServerConfig } from '../types/index.ts'
+import { Consents } from './consents.ts'
+
+export interface LaunchDeps {
+  options: Pick<HostOptions, 'secrets' | 'env' | 'home' | 'askInput' | 'startProjectServers'>
+  consents: ConsentTable
+  asker: Asker
+  recorder: Recorder
+  servers: () => Iterable<[string, ServerConfig]>
+  redactor: Redactor
+}
+
+/** What happens before a server is started: the person agrees, variables are replaced, secrets are made known. */
+export class Launch {
+  readonly secrets: Secrets
+  readonly #resolve: (server: string, config: ServerConfig) => Promise<ServerConfig>
+  readonly #consents: Consents
+  readonly #redactor: Redactor
+
+  constructor({ options, consents, asker, recorder, servers, redactor }: LaunchDeps) {
+    const env = options.env ?? process.env
+    const home = options.home ?? homedir()
+    this.#redactor = redactor
+    const store = options.secrets ?? memorySecrets()
+    const secrets = createSecrets({ store, redactor, env, home, ask: options.askInput, servers })
+    this.secrets = secrets
+    this.#resolve = secrets.resolve
+    const agreeToAll = options.startProjectServers === true
+    this.#consents = new Consents({
+      table: consents,
+      asker,
+      recorder,
+      redactor,
+      env,
+      home,
+      agreeToAll,
+      configOf: (wanted) => [...servers()].find(([name]) => name === wanted)?.[1],
+    })
+  }
+
+  /**
+   * What is started, or spoken to. It holds secrets, so it is for the connection alone.
+   * @throws McpError 'INVALID' that says what is missing.
+   */
+  async prepare(server: string, config: ServerConfig, signal: AbortSignal): Promise<ServerConfig> {
+    await this.#consents.admit(server, config, signal)
+    return this.#resolve(server, config)
+  }
+
+  /** Keeps what stands in a configuration under the name of a secret out of everything that is shown. */
+  keep(config: ServerConfig): ServerConfig {
+    learnSecrets(config, this.#redactor)
+    return config
+  }
+
+  get consents(): ConsentDesk {
+    return this.#consents
+  }
+
+  /** Asks again what was refused. */
+  again(): void {
+    this.#consents.again()
+  }
+}
+
+/** States in which the process that wrote to stderr is gone. */
+const ended: ReadonlySet<string> = new Set(['reconnecting', 'failed', 'disabled', 'asleep'])
+const leastHidden = 6
+
+/** Everything that leaves the host passes here, so that no secret does. */
+export class Discretion {
+  readonly redactor: Redactor = createRedactor()
+  readonly #streams = new Map<string, RedactedStream>()
+
+  /** A log that is told no secrets. */
+  log(log: ActivityLog): ActivityLog {
+    return {
+      ...log,
+      begin: (start) => log.begin(this.redactor.value(start)),
+      end: (id, end) => log.end(id, this.redactor.value(end)),
+    }
+  }
+
+  /** An event as it may be heard. What a process writes comes in pieces, and a secret may stand across two. */
+  events(event: HostEvent): HostEvent[] {
+    if (event.type === 'stderr') {
+      const stream = this.#streams.get(event.server) ?? this.redactor.stream()
+      this.#streams.set(event.server, stream)
+      const text = stream.push(event.text)
+      return text === '' ? [] : [{ ...event, text }]
+    }
+    const shown = this.redactor.value(event)
+    if (event.type !== 'connection' || !ended.has(event.state.state)) return [shown]
+    const rest = this.#streams.get(event.server)?.end() ?? ''
+    this.#streams.delete(event.server)
+    // What was held back so long may be most of a secret.
+    if (rest === '' || rest.length >= leastHidden) return [shown]
+    return [{ type: 'stderr', server: event.server, text: rest }, shown]
+  }
+
+  value<T>(value: T): T {
+    return this.redactor.value(value)
+  }
+
+  error(error: unknown): unknown {
+    return redactedError(error, this.redactor)
+  }
+}

@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto'
+import { McpError } from '@jackfield/sdk'
+import { type CredentialStore, memoryStore } from '@jackfield/sdk/client/auth'
+import { type Asker, Nobody } from '../inbox/asker.ts'
+import { canonical, isRecord } from '../json.ts'
+import type { Redactor } from '../secrets/index.ts'
+import type { Recorder } from '../store/index.ts'
+import { reasonOf } from '../text.ts'
+import type { HostEvent, HttpServerConfig, LoginDesk } from '../types/index.ts'
+import { createLogin, type Login } from './login.ts'
+import type { LoginPage, SignInNeeded } from './sign-in-needed.ts'
+
+/** A connection, as far as signing in goes. */
+export interface SignsIn {
+  signIn(): Promise<void>
+  signOut(): Promise<void>
+}
+
+export interface LoginRoomDeps {
+  /** Default: in memory. */
+  store?: CredentialStore | undefined
+  open?: ((url: URL) => Promise<void>) | undefined
+  asker: Asker
+  recorder: Recorder
+  redactor: Redactor
+  connection: (server: string) => SignsIn
+  emit: (event: HostEvent) => void
+  /** Aborted when the host closes. */
+  signal: AbortSignal
+}
+
+/** Signs the person in at servers that want it, once they agreed. */
+export class LoginRoom implements LoginDesk {
+  readonly #deps: LoginRoomDeps
+  readonly #store: CredentialStore
+  readonly #logins = new Map<string, { login: Login; config: string }>()
+  /** Servers whose question was put in this run, so that it is not put with every attempt to connect. */
+  readonly #asked = new Set<string>()
+
+  constructor(deps: LoginRoomDeps) {
+    this.#deps = deps
+    this.#store = withoutLeaks(deps.store ?? memoryStore(), deps.redactor)
+  }
+
+  /** The credentials for a server; undefined where its configuration brings some along, or wants none. */
+  of(server: string, config: HttpServerConfig): Login | undefined {
+    const given = Object.keys(config.headers ?? {}).some((name) => name.toLowerCase() === 'authorization')
+    if (config.auth === false || given) return undefined
+    const key = canonical({ url: config.url, auth: config.auth })
+    const known = this.#logins.get(server)
+    if (known?.config === key) return known.login
+    const { open, emit } = this.#deps
+    const login = createLogin({
+      server,
+      config,
+      store: this.#store,
+      open,
+      ask: (page, signal) => this.#ask(server, page, signal),
+      onPage: ({ url, issuer }) => emit({ type: 'login', server, url, issuer }),
+    })
+    this.#logins.set(server, { login, config: key })
+    return login
+  }
+
+  /** A server cannot be used before the person signed in: they are asked once, and it goes on when they agree. */
+  needed(server: string, { page }: SignInNeeded): void {
+    const { asker, signal, emit } = this.#deps
+    if (this.#asked.has(server) || !asker.can('login')) return
+    this.#asked.add(server)
+    this.#ask(server, shortened(page), signal)
+      .then(() => this.#deps.connection(server).signIn())
+      .catch((error: unknown) => {
+        if (!signal.aborted) emit({ type: 'warning', server, message: reasonOf(error) })
+      })
+  }
+
+  /** Puts the question again where it was put before: the person wants to connect. */
+  again(server: string): void {
+    this.#asked.delete(server)
+  }
+
+  async signIn(server: string): Promise<void> {
+    const { connection, recorder } = this.#deps
+    const row = recorder.open({ kind: 'login', server, summary: `You sign in at ${server}`, detail: {} })
+    // Whoever asks for it needs no question.
+    this.#asked.add(server)
+    try {
+      await connection(server).signIn()
+      row.close('ok', {})
+    } catch (error) {
+      row.close('error', { reason: reasonOf(error) })
+      throw error
+    }
+  }
+
+  async signOut(server: string): Promise<void> {
+    const { connection, recorder } = this.#deps
+    await connection(server).signOut()
+    this.#asked.add(server)
+    recorder.note({ kind: 'login', server, summary: `You signed out of ${server}`, detail: {} }, 'ok')
+  }
+
+  async #ask(server: string, page: LoginPage, signal: AbortSignal): Promise<void> {
+    const { asker, recorder } = this.#deps
+    const { issuer, scopes } = page
+    const row = recorder.open({
+      kind: 'login',
+      server,
+      summary: `${server} wants you to sign in at ${issuer}`,
+      detail: { issuer, scopes, surface: asker.names },
+    })
+    try {
+      const id = randomUUID()
+      const { answer, by } = await asker.ask(
+        { kind: 'login', id, cause: { server }, ...page },
+        { signal, activity: row.id },
+      )
+      row.close(answer.verdict === 'allow' ? 'ok' : 'denied', { by })
+      if (answer.verdict === 'allow') return
+    } catch (error) {
+      row.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
+      const why =
+        error instanceof Nobody
+          ? 'nobody can be asked here'
+          : signal.aborted
+            ? 'nobody answered in time'
+            : reasonOf(error)
+      throw new McpError('UNAUTHORIZED', `It wants you to sign in at ${issuer}, and ${why}`, { cause: error })
+    }
+    throw new McpError(
+      'UNAUTHORIZED',
+      `You did not want to sign in at ${issuer}. To do so: jackfield login ${server}`,
+    )
+  }
+}
+
+/** The page without what makes it one login among many: that is over when it is agreed to. */
+function shortened(page: LoginPage): LoginPage {
+  const url = new URL(page.url)
+  for (const name of ['state', 'code_challenge', 'code_challenge_method', 'nonce'])
+    url.searchParams.delete(name)
+  return { ...page, url: url.href }
+}
+
+/** The store, where every token that passes is made known as a secret. */
+function withoutLeaks(store: CredentialStore, redactor: Redactor): CredentialStore {
+  const learn = (text: string | undefined): void => {
+    let value: unknown
+    try {
+      value = JSON.parse(text ?? 'null')
+    } catch {
+      return
+    }
+    if (!isRecord(value)) return
+    for (const name of ['accessToken', 'refreshToken', 'clientSecret']) {
+      const secret = value[name]
+      if (typeof secret === 'string') redactor.add(secret, name)
+    }
+  }
+  return {
+    async get(key) {
+      const text = await store.get(key)
+      learn(text)
+      return text
+    },
+    set(key, value) {
+      learn(value)
+      return store.set(key, value)
+    },
+    delete: (key) => store.delete(key),
+    exclusive: (key, work, signal) => store.exclusive(key, work, signal),
+  }
+}

@@ -1,0 +1,170 @@
+import { type CallToolResult, ErrorCode, McpError, RpcError } from '@jackfield/sdk'
+import type { AnswerOptions } from '@jackfield/sdk/client'
+import type { Origins } from '../asking/index.ts'
+import type { ServerConnection } from '../connections/index.ts'
+import type { ParkedCall, Recorder, Store } from '../store/index.ts'
+import { failureFrom, oneLine, reasonOf } from '../text.ts'
+import type { BrokeredCall, CallNotice, Failure, HostEvent } from '../types/index.ts'
+import type { Parking } from './parking.ts'
+
+type Passed = Pick<BrokeredCall, 'result' | 'release'>
+
+export interface TakeUpDeps {
+  store: Pick<Store, 'inbox' | 'parked' | 'owners'>
+  parking: Parking
+  /** The server of this name, where the host has it and it is not disabled. */
+  connection(server: string): ServerConnection | undefined
+  /** What answers the questions of that server's parked calls. */
+  answers(server: string): AnswerOptions
+  origins: Origins
+  recorder: Recorder
+  callTimeoutMs: number
+  emit(event: HostEvent): void
+  /** Why a tool is out of use; undefined where it is not. */
+  usable(server: string, tool: string): string | undefined
+  /** What the caller gets of the result, as policy says; `row` tells of the call. */
+  passOn(
+    call: ParkedCall['request'],
+    result: CallToolResult,
+    row: number,
+    signal: AbortSignal,
+  ): Promise<Passed>
+  /** Aborted when the host closes. */
+  signal: AbortSignal
+}
+
+/** Goes on with calls whose program ended. */
+export interface TakeUp {
+  /** Why this host cannot go on with a call; undefined where it can. */
+  refusal(call: ParkedCall): string | undefined
+  /** Connects, answers and finishes. The call was agreed to when it was made, so nobody is asked about that again. */
+  run(call: ParkedCall): Promise<BrokeredCall>
+}
+
+export function createTakeUp(deps: TakeUpDeps): TakeUp {
+  return {
+    refusal: ({ request, identity }) => {
+      const connection = deps.connection(request.server)
+      const server = oneLine(request.server)
+      if (connection === undefined) {
+        return `The question came from ${server}, which is not among the servers here. Answer it where ${server} is configured.`
+      }
+      if (connection.identity !== identity) {
+        return `${server} is not the server that asked: its command or address changed. Answer it with the configuration of then, or make the call again.`
+      }
+      const outOfUse = deps.usable(request.server, request.tool)
+      return outOfUse === undefined
+        ? undefined
+        : `${oneLine(request.tool)} of ${server} is out of use: ${outOfUse}`
+    },
+    run: (call) => run(call, deps),
+  }
+}
+
+async function run(parked: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall> {
+  const { store, recorder, origins, emit, signal } = deps
+  const { call, request, round, asked } = parked
+  const { server, tool, arguments: args, caller, decision } = request
+  const { me } = store.owners
+  store.owners.hold()
+  if (!store.parked.claim(call, me)) {
+    throw new McpError('INVALID', `Another program has taken up the call of ${oneLine(tool)} already`)
+  }
+  const cause = store.parked.approvalOf(call)
+  const within = request.conversation === undefined ? {} : { conversation: request.conversation }
+  const row = recorder.open({
+    kind: 'call',
+    server,
+    cause,
+    summary: `${tool} of ${server}, taken up again`,
+    detail: { tool, arguments: args, caller, decision, takesUp: call, round, ...within },
+  })
+  const kept = deps.parking.begin({ call, identity: parked.identity, request }, true)
+  const over = origins.begin({
+    server,
+    row: row.id,
+    method: 'tools/call',
+    target: tool,
+    arguments: args,
+    caller,
+    ...within,
+  })
+  const notice: CallNotice = { activity: row.id, server, tool, caller, cause, ...within }
+  emit({ type: 'call', state: 'begins', call: notice })
+  const finish = (
+    outcome: string,
+    result: BrokeredCall['result'],
+    error?: Failure,
+    passed: Passed = { result },
+  ): BrokeredCall => {
+    emit({ type: 'call', state: 'ends', call: notice, outcome })
+    row.close(outcome, { result, ...(error !== undefined && { error }) })
+    return { ...passed, denied: false, decision, activity: row.id, ...(error !== undefined && { error }) }
+  }
+  try {
+    const connection = deps.connection(server)
+    if (connection === undefined) throw new McpError('INVALID', `${server} is not among the servers here`)
+    const client = await connection.ready(signal)
+    const result = await client.call(tool, args, {
+      signal,
+      timeoutMs: deps.callTimeoutMs,
+      resume: { ...asked, answers: deps.answers(server) },
+      onRound: (next) => kept.keep(next),
+      onAnswered: () => kept.sending(),
+      onProgress: (report) => emit({ type: 'progress', server, tool, ...report }),
+    })
+    kept.end()
+    const passed = await deps.passOn(request, result, row.id, signal)
+    return finish(result.isError ? 'error' : 'ok', result, undefined, passed)
+  } catch (error) {
+    const ended = ending(error, store.parked.get(call), parked)
+    if (ended.lost !== undefined) store.inbox.lose(call, round, ended.lost)
+    if (ended.again) store.parked.leave(call, me)
+    const left = kept.end() && signal.aborted
+    const done = finish(left ? 'parked' : ended.outcome, said(ended.text), ended.error)
+    return left ? { ...done, parked: true } : done
+  } finally {
+    over()
+  }
+}
+
+interface Ending {
+  outcome: string
+  text: string
+  error: Failure
+  /** Whether the call can be taken up once more. */
+  again: boolean
+  /** Why the answers of the round are lost. */
+  lost?: string
+}
+
+function ending(error: unknown, now: ParkedCall | undefined, before: ParkedCall): Ending {
+  const { tool, server } = before.request
+  const reason = reasonOf(error)
+  const failure = failureFrom(error) ?? { code: 'PROTOCOL' as const, message: reason }
+  if (now !== undefined && !now.sent) {
+    const text = `${tool} of ${server} could not be taken up: ${reason}. The answer is kept; try again.`
+    return { outcome: 'error', text, error: failure, again: true }
+  }
+  if (error instanceof RpcError) {
+    if (error.code !== ErrorCode.InvalidParams || (now !== undefined && now.round !== before.round)) {
+      const text = `The call of ${tool} of ${server} ended with an error: ${reason}`
+      return { outcome: 'error', text, error: failure, again: false }
+    }
+    const message = `${server} no longer takes the answer: ${reason}. Call ${tool} again.`
+    const told = { ...failure, message }
+    return {
+      outcome: 'expired',
+      text: message,
+      error: told,
+      again: false,
+      lost: `the server refused it: ${reason}`,
+    }
+  }
+  const text = `The call of ${tool} of ${server} was taken up, but its end is unknown: ${reason}`
+  return { outcome: 'unknown', text, error: failure, again: false }
+}
+
+function said(text: string): BrokeredCall['result'] {
+  return { content: [{ type: 'text', text }], isError: true }
+}

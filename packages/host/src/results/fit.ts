@@ -1,0 +1,104 @@
+import type { CallToolResult, ContentBlock } from '@jackfield/sdk'
+import { isRecord } from '../json.ts'
+import { oneLine } from '../text.ts'
+import { blocksOf, documentOf, textIn } from './text.ts'
+
+/** Base64 characters of one image a model is given; providers refuse more. */
+const imageCharacters = 6_000_000
+/** UTF-8 bytes of a preview, 1 200 tokens by estimate. */
+const previewBytes = 4_200
+const noteBytes = 80
+const outlined = 20
+
+/**
+ * A tool's result as a model gets it: whole where its text has at most `characters`, else a beginning of it and a
+ * sentence that says how much is left out. `keep` keeps the whole and gives its id. The result itself is not changed.
+ */
+export function fit(result: CallToolResult, characters: number, keep: () => string): ContentBlock[] {
+  const blocks = blocksOf(result)
+  const total = blocks.reduce((sum, block) => sum + sizeOf(block), 0)
+  const tooLarge = blocks.some((block) => block.type === 'image' && block.data.length > imageCharacters)
+  if (total <= characters && !tooLarge) return [...blocks]
+
+  let room = Math.min(previewBytes, characters)
+  let shown = 0
+  const out: ContentBlock[] = []
+  const cut = (text: string): string => {
+    const kept = beginning(text, room)
+    room -= Buffer.byteLength(kept)
+    shown += kept.length
+    return kept
+  }
+  const say = (text: string): void => {
+    const last = out.at(-1)
+    if (last?.type === 'text') out[out.length - 1] = { type: 'text', text: `${last.text}\n${text}` }
+    else out.push({ type: 'text', text })
+  }
+  for (const block of blocks) {
+    const text = textIn(block)
+    if (block.type === 'image' && block.data.length <= imageCharacters) {
+      out.push(block)
+    } else if (block.type === 'text') {
+      const kept = cut(block.text)
+      if (kept !== '') say(kept)
+    } else if (block.type === 'resource' && text !== undefined) {
+      room -= Buffer.byteLength(block.resource.uri)
+      const kept = cut(text)
+      if (kept !== '') out.push({ ...block, resource: { ...block.resource, text: kept } })
+    } else if (sizeOf(block) <= room) {
+      room -= sizeOf(block)
+      shown += sizeOf(block)
+      out.push(block)
+    } else if (room > 0) {
+      room -= noteBytes
+      say(`[${nameOf(block)} left out: too large for the model]`)
+    }
+  }
+  const id = keep()
+  const lines = [
+    `[cut: ${shown} of ${total} characters are shown here. The whole is kept: read more of it with read_result, id "${id}", by "from" or by "path".]`,
+    ...outline(result),
+  ]
+  out.push({ type: 'text', text: lines.join('\n') })
+  return out
+}
+
+/** Characters that a block costs as text; images are paid for otherwise. */
+function sizeOf(block: ContentBlock): number {
+  if (block.type === 'image') return 0
+  return textIn(block)?.length ?? JSON.stringify(block).length
+}
+
+function nameOf(block: ContentBlock): string {
+  if (block.type === 'image' || block.type === 'audio') return oneLine(block.mimeType).slice(0, 40)
+  return block.type === 'resource_link' ? 'a link' : 'a resource'
+}
+
+/** What stands where in the JSON of a result, one level deep. */
+function outline(result: CallToolResult): string[] {
+  const document = documentOf(result)
+  if (document === result) return []
+  if (Array.isArray(document)) return [`It is JSON: a list of ${document.length}.`]
+  if (!isRecord(document)) return []
+  const members = Object.entries(document)
+  const named = members
+    .slice(0, outlined)
+    .map(([name, value]) => `.${oneLine(name).slice(0, 40)}: ${describe(value)}`)
+  const more = members.length > outlined ? `, and ${members.length - outlined} more` : ''
+  return [`It is JSON: ${named.join(', ')}${more}.`]
+}
+
+function describe(value: unknown): string {
+  if (Array.isArray(value)) return `list of ${value.length}`
+  if (typeof value === 'string') return `text of ${value.length}`
+  return isRecord(value) ? `object of ${Object.keys(value).length}` : typeof value
+}
+
+/** The longest beginning of so many UTF-8 bytes that splits no surrogate pair. */
+function beginning(text: string, bytes: number): string {
+  let kept = text.slice(0, Math.max(0, bytes))
+  for (let size = Buffer.byteLength(kept); size > bytes; size = Buffer.byteLength(kept)) {
+    kept = kept.slice(0, Math.floor((kept.length * bytes) / size))
+  }
+  return kept.length < text.length ? kept.replace(/[\ud800-\udbff]$/, '') : kept
+}

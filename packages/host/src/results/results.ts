@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto'
+import { type CallToolResult, McpError } from '@jackfield/sdk'
+import type { ResultTable } from '../store/index.ts'
+import type { KeptResult, Results, ResultText } from '../types/index.ts'
+import { fit } from './fit.ts'
+import { valuesAt } from './path.ts'
+import { documentOf, wholeText } from './text.ts'
+
+const scheme = 'jackfield://results/'
+
+export function createResults(table: ResultTable, now: () => number = Date.now): Results {
+  function get(id: string): KeptResult | undefined {
+    const row = table.get(id.startsWith(scheme) ? id.slice(scheme.length) : id)
+    if (row === undefined) return undefined
+    const result: CallToolResult = JSON.parse(row.result)
+    return { ...row, uri: `${scheme}${row.id}`, result }
+  }
+  return {
+    get,
+    fit: (result, { characters, server = '', tool = '', conversation = null, activity = null }) =>
+      fit(result, characters, () => {
+        const id = randomUUID()
+        const at = new Date(now()).toISOString()
+        table.put({ id, server, tool, conversation, activity, at, result: JSON.stringify(result) })
+        return id
+      }),
+    read(id, { path, from = 0, characters } = {}, { conversation } = {}): ResultText {
+      const kept = get(id)
+      const foreign = conversation !== undefined && kept?.conversation !== conversation
+      if (kept === undefined || foreign) {
+        throw new McpError(
+          'INVALID',
+          `There is no result ${JSON.stringify(id)} any more, or here. Call the tool again for a new one.`,
+        )
+      }
+      const text = path === undefined ? wholeText(kept.result) : found(kept.result, path)
+      const begin = Math.min(Math.max(0, Math.trunc(from)), text.length)
+      const part = text.slice(begin, characters === undefined ? undefined : begin + Math.max(1, characters))
+      const end = begin + part.length
+      return { text: part, from: begin, total: text.length, ...(end < text.length && { next: end }) }
+    },
+  }
+}
+
+/** What a path finds: a text as it is, anything else as JSON; several values one a line. */
+function found(result: CallToolResult, path: string): string {
+  return valuesAt(documentOf(result), path)
+    .map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
+    .join('\n')
+}

@@ -1,0 +1,23 @@
+import type { SamplingLimits, SamplingSettings, SamplingStage } from '../types/index.ts'
+
+const defaults: SamplingLimits = {
+  requestsPerMinute: 5,
+  tokensPerDay: 100_000,
+  maxTokens: 8_192,
+  toolRounds: 10,
+  autoTokensPerDay: 20_000,
+}
+
+/** The limits of one server: its own, else those of every server, else the defaults. */
+export function limitsOf(server: string, { limits, servers }: SamplingSettings): SamplingLimits {
+  return { ...defaults, ...limits, ...own(servers, server)?.limits }
+}
+
+/** The looks that the config leaves out for a server. */
+export function approvedByConfig(server: string, { servers }: SamplingSettings): readonly SamplingStage[] {
+  return own(servers, server)?.approve ?? []
+}
+
+function own<T>(entries: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
+  return entries !== undefined && Object.hasOwn(entries, name) ? entries[name] : undefined
+}

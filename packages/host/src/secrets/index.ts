@@ -1,0 +1,6 @@
+export { redactedError } from './redacted-error.ts'
+export { createRedactor, type RedactedStream, type Redactor } from './redactor.ts'
+export { inputSecret, learnSecrets, missingInputs, resolveServer } from './resolve.ts'
+export { createSecrets } from './secrets.ts'
+export { memorySecrets, type SecretKey, sealedSecrets } from './store.ts'
+export { withoutSecrets } from './without-secrets.ts'

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+
+/** Tells which of the programs on one store still run. */
+export interface Owners {
+  /** This program's own name, another one each time it runs. */
+  readonly me: string
+  /** Whether other programs can be on the store. */
+  readonly shared: boolean
+  /** From here on others see that this program runs, until it ends in whatever way. */
+  hold(): void
+  /** Whether that program has ended. */
+  isGone(owner: string): boolean
+  close(): void
+}
+
+const own = /^[0-9a-f-]{36}$/
+
+/**
+ * A program that runs holds a lock on a file of its own beside the store. The system lets go of the lock when the
+ * program ends, however that happens, so no clock and no process number can tell a wrong story.
+ */
+export function createOwners(store: string): Owners {
+  const me = randomUUID()
+  const shared = store !== ':memory:'
+  const folder = `${store}.running`
+  const fileOf = (owner: string): string => join(folder, `${owner}.lock`)
+  let held: DatabaseSync | undefined
+
+  const isGone = (owner: string): boolean => {
+    if (owner === me) return false
+    if (!shared || !own.test(owner) || !existsSync(fileOf(owner))) return true
+    const lock = lockOn(fileOf(owner))
+    if (lock === undefined) return false
+    lock.close()
+    rmSync(fileOf(owner), { force: true })
+    return true
+  }
+
+  return {
+    me,
+    shared,
+    isGone,
+    hold() {
+      if (!shared || held !== undefined) return
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      for (const name of readdirSync(folder)) isGone(name.replace(/\.lock$/, ''))
+      held = lockOn(fileOf(me))
+      if (held === undefined) throw new Error(`The lock ${fileOf(me)} is held by another program`)
+    },
+    close() {
+      if (held === undefined) return
+      held.close()
+      held = undefined
+      rmSync(fileOf(me), { force: true })
+    },
+  }
+}
+
+/** Locks a file for as long as it stays open; undefined where another program holds it. */
+function lockOn(file: string): DatabaseSync | undefined {
+  const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
+  const lock = new DatabaseSync(file)
+  try {
+    lock.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE')
+    return lock
+  } catch {
+    lock.close()
+    return undefined
+  }
+}

@@ -1,0 +1,5 @@
+export { scanCommand } from './command.ts'
+export type { Neighbours } from './neighbours.ts'
+export { type ScannedText, scanTexts } from './scan.ts'
+export { Trust } from './trust.ts'
+export { type DiffPiece, wordDiff } from './word-diff.ts'

@@ -1,0 +1,61 @@
+/** Letters of other scripts, and digits, that are drawn like Latin ones. */
+const drawnAs: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    a: 'аαɑ',
+    b: 'ЬƄ',
+    c: 'сϲ',
+    d: 'ԁ',
+    e: 'еєҽε',
+    g: 'ɡ',
+    h: 'һ',
+    i: 'іιı1lӏ|ї',
+    j: 'јϳ',
+    k: 'кκ',
+    m: 'м',
+    n: 'пη',
+    o: 'оοօ0σ',
+    p: 'рρ',
+    q: 'ԛ',
+    r: 'гɾ',
+    s: 'ѕ',
+    t: 'тτ',
+    u: 'υս',
+    v: 'ѵν',
+    w: 'ԝω',
+    x: 'хχ',
+    y: 'уүγ',
+    z: 'ᴢ',
+  }).flatMap(([latin, others]) => [...others].map((other) => [other, latin] as const)),
+)
+
+/** What a name looks like: names with the same skeleton are hard to tell apart. Case and separators do not count. */
+export function skeleton(name: string): string {
+  const plain = name
+    .normalize('NFKD')
+    .replace(/[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}\s_.-]/gu, '')
+    .toLowerCase()
+    .replaceAll('rn', 'm')
+    .replaceAll('vv', 'w')
+  return [...plain].map((character) => drawnAs.get(character) ?? character).join('')
+}
+
+/** A word that mixes Latin letters with Cyrillic or Greek ones that look like them; undefined where there is none. */
+export function mixedWord(text: string): string | undefined {
+  for (const [word] of text.matchAll(/[\p{L}\p{M}]{3,200}/gu)) {
+    if (!/\p{Script=Latin}/u.test(word) || !/\p{Script=Cyrillic}|\p{Script=Greek}/u.test(word)) continue
+    const foreign = [...word].filter((letter) => /\p{Script=Cyrillic}|\p{Script=Greek}/u.test(letter))
+    if (foreign.every((letter) => drawnAs.has(letter.toLowerCase()))) return word
+  }
+  return undefined
+}
+
+/** Whether two different names differ by one letter that is left out, added, or another; digits do not count. */
+export function nearlySame(one: string, other: string): boolean {
+  const [short, long] = one.length <= other.length ? [one, other] : [other, one]
+  if (short === long || long.length - short.length > 1) return false
+  let n = 0
+  while (n < short.length && short[n] === long[n]) n++
+  const rest = long.length === short.length ? short.slice(n + 1) : short.slice(n)
+  const letters = `${short[n] ?? ''}${long[n] ?? ''}`
+  return rest === long.slice(n + 1) && !/\d/.test(letters)
+}

@@ -1,0 +1,356 @@
+import { McpError } from '@jackfield/sdk'
+import type { UseGate } from '../catalog/index.ts'
+import type { ServerConnection } from '../connections/index.ts'
+import type { Asker } from '../inbox/index.ts'
+import type { Recorder, TrustRow, TrustTable, TrustWriter } from '../store/index.ts'
+import { reasonOf } from '../text.ts'
+import type { HostEvent, ServerTrust, TrustDesk, TrustItem } from '../types/index.ts'
+import { changesOf, listed, stateOf } from './changes.ts'
+import { type Definition, definitionOf, instructionsOf, type Part } from './definitions.ts'
+import { keyOf, Ledger } from './ledger.ts'
+import { type Look, lookAt } from './look.ts'
+import { type Neighbours, neighboursOf, serverFindings } from './neighbours.ts'
+import { Questioner } from './questioner.ts'
+import { isAgreed } from './revisions.ts'
+import { scanDefinition } from './scan.ts'
+
+export interface TrustDeps {
+  table: TrustTable
+  /** The configured servers, by name. */
+  servers: () => ReadonlyMap<string, ServerConnection>
+  asker: Asker
+  recorder: Recorder
+  emit: (event: HostEvent) => void
+  /** Aborted when the host closes. */
+  signal: AbortSignal
+}
+
+interface Looked extends Pick<ServerConnection, 'lists' | 'client'> {
+  /** The revision that was spoken last. */
+  revision: string | undefined
+}
+
+const closed = 'The host is closed'
+
+/** Pins what servers say about themselves, and keeps what else they say out of use until the person accepts it. */
+export class Trust implements TrustDesk {
+  readonly #deps: TrustDeps
+  readonly #ledger: Ledger
+  readonly #questioner: Questioner
+  /** What was looked at last, by connection: looking again would find nothing new. */
+  readonly #looked = new WeakMap<ServerConnection, Looked>()
+
+  constructor(deps: TrustDeps) {
+    this.#deps = deps
+    this.#ledger = new Ledger(deps.table)
+    this.#questioner = new Questioner(deps, (identity, rows, verdict) =>
+      this.#settle(identity, rows, verdict),
+    )
+  }
+
+  /** Compares what a server says now with what was agreed to, if it was not done since its lists were fetched. */
+  look(connection: ServerConnection): void {
+    const { lists, client, name, identity } = connection
+    const last = this.#looked.get(connection)
+    if (this.#deps.signal.aborted || (last?.lists === lists && last.client === client)) return
+    const revision = client?.server.revision ?? last?.revision
+    this.#looked.set(connection, { lists, client, revision })
+    const found = lookAt({
+      connection,
+      revision,
+      ledger: this.#ledger,
+      profile: this.#profile(name),
+      at: new Date().toISOString(),
+      isDangerous: (definition) =>
+        scanDefinition(definition, this.#neighbours(name)).some(({ severity }) => severity === 'danger'),
+    })
+    this.#keep(name, found)
+    if (found.gone.length > 0) {
+      const summary = `${name} offers less than was agreed to: ${listed(found.gone)}`
+      this.#deps.recorder.note(
+        { kind: 'drift', server: name, summary, detail: { gone: found.gone } },
+        'noted',
+      )
+    }
+    if (found.rows.length + found.gone.length > 0) this.#deps.emit({ type: 'trust', server: name })
+    this.#review(
+      name,
+      identity,
+      found.rows.some((row) => stateOf(row) === 'quarantined'),
+    )
+  }
+
+  /** Puts what waits for the person to a face that was not there before. */
+  askAgain(): void {
+    for (const { name, identity } of this.#deps.servers().values()) this.#review(name, identity, false)
+  }
+
+  /** What decides about the things of one server. */
+  gate(connection: ServerConnection): UseGate {
+    if (this.#deps.signal.aborted) return () => closed
+    this.look(connection)
+    const { name, identity } = connection
+    // Another program on the same store may have decided meanwhile.
+    if (this.#questioner.asks(identity)) this.#review(name, identity, false)
+    const rows = this.#ledger.rows(identity)
+    const revision = this.#looked.get(connection)?.revision
+    return (what, entry) => refusal(definitionOf(what, entry), rows, revision)
+  }
+
+  /** Why a tool may not be called now; undefined where it may. */
+  usable(server: string, tool: string): string | undefined {
+    const connection = this.#deps.servers().get(server)
+    const found = connection?.lists.tools.find(({ name }) => name === tool)
+    return connection === undefined || found === undefined ? undefined : this.gate(connection)('tool', found)
+  }
+
+  /** Throws an McpError 'INVALID' that says why, where a prompt or resource of that name may not be used now. */
+  refuse(connection: ServerConnection, what: 'prompt' | 'resource', name: string): void {
+    const found =
+      what === 'prompt'
+        ? connection.lists.prompts.find((prompt) => prompt.name === name)
+        : connection.lists.resources.find((resource) => resource.uri === name)
+    const reason = found && this.gate(connection)(what, found)
+    if (reason === undefined) return
+    throw new McpError('INVALID', `The ${what} ${name} of ${connection.name} is out of use: ${reason}`)
+  }
+
+  /** What a server says about its use, where that is as it was agreed to. */
+  instructions(connection: ServerConnection): string | undefined {
+    const text = connection.client?.server.instructions
+    if (text === undefined || this.#deps.signal.aborted) return undefined
+    this.look(connection)
+    const refused = refusal(instructionsOf(text), this.#ledger.rows(connection.identity), undefined)
+    return refused === undefined ? text : undefined
+  }
+
+  servers(): ServerTrust[] {
+    const configured = [...this.#deps.servers().values()]
+    const identities = new Set(configured.map(({ identity }) => identity))
+    return [
+      ...configured.map(({ name }) => this.server(name)),
+      ...this.#ledger
+        .servers()
+        .filter(({ identity }) => !identities.has(identity))
+        .map(({ identity }) => this.server(identity)),
+    ]
+  }
+
+  server(given: string): ServerTrust {
+    const { name: server, identity, configured, since } = this.#find(given)
+    const rows = this.#ledger.rows(identity)
+    const neighbours = this.#neighbours(server)
+    return {
+      server,
+      identity,
+      configured,
+      ...(since !== undefined && { since }),
+      findings: configured ? serverFindings(server, this.#deps.servers().keys()) : [],
+      items: [...rows.values()].toSorted(inOrder).map((row) => {
+        const { what, name, agreed, seen, listed } = row
+        const state = stateOf(row)
+        return {
+          what,
+          name,
+          state,
+          since: (state === 'pinned' ? agreed : seen)?.at ?? seen.at,
+          listed,
+          changes: changesOf(row, rows.values()),
+          findings: scanDefinition({ what, name, ...seen }, neighbours),
+        }
+      }),
+    }
+  }
+
+  accept(server: string, items?: readonly TrustItem[]): TrustItem[] {
+    return this.#decide(server, 'accepted', this.#chosen(server, items), (row, at) => {
+      const { blocked: _, ...rest } = row
+      return { ...rest, agreed: { ...row.seen, at } }
+    })
+  }
+
+  block(server: string, items?: readonly TrustItem[]): TrustItem[] {
+    return this.#decide(server, 'blocked', this.#chosen(server, items), (row) => ({
+      ...row,
+      blocked: row.seen.hash,
+    }))
+  }
+
+  reset(server: string, items?: readonly TrustItem[]): TrustItem[] {
+    const { name, identity } = this.#find(server)
+    const rows = items === undefined ? [...this.#ledger.rows(identity).values()] : this.#chosen(server, items)
+    this.#ledger.write(identity, (writer) => {
+      if (items === undefined) writer.forget(identity)
+      else for (const row of rows) writer.remove(identity, row)
+    })
+    const gone = rows.map(({ what, name }) => ({ what, name }))
+    const summary = `What was agreed to about ${name} is forgotten: ${items === undefined ? 'everything' : listed(gone)}`
+    this.#deps.recorder.note({ kind: 'drift', server: name, summary, detail: { items: gone } }, 'reset')
+    for (const connection of this.#named(identity)) {
+      this.#looked.delete(connection)
+      this.look(connection)
+    }
+    this.#changed(identity)
+    return gone
+  }
+
+  /** The rows that are meant: those named, or all that are quarantined. */
+  #chosen(server: string, items: readonly TrustItem[] | undefined): TrustRow[] {
+    const { name, identity } = this.#find(server)
+    const rows = this.#ledger.rows(identity)
+    if (items === undefined) return [...rows.values()].filter((row) => stateOf(row) === 'quarantined')
+    return items.map((item) => {
+      const row = rows.get(keyOf(item))
+      if (row !== undefined) return row
+      throw new McpError('INVALID', `${name} never had a ${item.what} named ${JSON.stringify(item.name)}`)
+    })
+  }
+
+  #decide(
+    server: string,
+    outcome: 'accepted' | 'blocked',
+    rows: readonly TrustRow[],
+    decided: (row: TrustRow, at: string) => TrustRow,
+  ): TrustItem[] {
+    const { name, identity } = this.#find(server)
+    if (rows.length === 0) return []
+    const items = rows.map(({ what, name, seen }) => ({ what, name, hash: seen.hash }))
+    this.#write(identity, rows, decided)
+    const summary = `${listed(items)} of ${name} ${items.length === 1 ? 'is' : 'are'} ${outcome}`
+    this.#deps.recorder.note({ kind: 'drift', server: name, summary, detail: { items } }, outcome)
+    this.#changed(identity)
+    return items.map(({ what, name }) => ({ what, name }))
+  }
+
+  /** What the person answered about exactly these wordings; what changed meanwhile stays as it is. */
+  #settle(identity: string, asked: readonly TrustRow[], verdict: 'accept' | 'block'): void {
+    const rows = this.#ledger.rows(identity)
+    const same = asked.flatMap((row) => {
+      const now = rows.get(keyOf(row))
+      return now !== undefined && now.seen.hash === row.seen.hash ? [now] : []
+    })
+    this.#write(identity, same, (row, at) =>
+      verdict === 'accept' ? { ...row, agreed: { ...row.seen, at } } : { ...row, blocked: row.seen.hash },
+    )
+    this.#changed(identity)
+  }
+
+  #write(
+    identity: string,
+    rows: readonly TrustRow[],
+    decided: (row: TrustRow, at: string) => TrustRow,
+  ): void {
+    const at = new Date().toISOString()
+    this.#ledger.write(identity, (writer) => {
+      for (const row of rows) writer.row(identity, decided(row, at))
+    })
+  }
+
+  #keep(server: string, { identity, rows, gone, write }: Look): void {
+    if (write === undefined) return
+    try {
+      this.#ledger.write(identity, (writer: TrustWriter) => write(writer))
+    } catch (error) {
+      const names = listed([...rows, ...gone])
+      const message = `What ${server} says could not be pinned (${names}), so it stays out of use: ${reasonOf(error)}`
+      this.#deps.emit({ type: 'warning', server, message })
+    }
+  }
+
+  /** Tells of a decision, and puts what is still undecided to the person. */
+  #changed(identity: string): void {
+    for (const { name } of this.#named(identity)) {
+      this.#deps.emit({ type: 'trust', server: name })
+      this.#review(name, identity, false)
+    }
+    this.#deps.emit({ type: 'catalog' })
+  }
+
+  #review(server: string, identity: string, isNew: boolean): void {
+    const rows = this.#ledger.rows(identity)
+    const waiting = [...rows.values()].filter((row) => row.listed && stateOf(row) === 'quarantined')
+    this.#questioner.review({
+      server,
+      identity,
+      isNew,
+      waiting,
+      tell: () => {
+        const neighbours = this.#neighbours(server)
+        return {
+          changes: waiting.flatMap((row) => changesOf(row, rows.values())),
+          findings: waiting.flatMap(({ what, name, seen }) =>
+            scanDefinition({ what, name, ...seen }, neighbours),
+          ),
+        }
+      },
+    })
+  }
+
+  #named(identity: string): ServerConnection[] {
+    return [...this.#deps.servers().values()].filter((server) => server.identity === identity)
+  }
+
+  #find(given: string): { name: string; identity: string; configured: boolean; since?: string } {
+    if (this.#deps.signal.aborted) throw new McpError('CONNECTION_CLOSED', closed)
+    const known = this.#ledger.servers()
+    const connection = this.#deps.servers().get(given)
+    const identity =
+      connection?.identity ??
+      known.findLast(({ label }) => label === given)?.identity ??
+      known.find((server) => given.length >= 8 && server.identity.startsWith(given))?.identity
+    if (identity === undefined) {
+      const names = [...this.#deps.servers().keys(), ...known.map(({ label }) => label)]
+      const are = names.length === 0 ? 'None was ever seen' : `There are: ${[...new Set(names)].join(', ')}`
+      throw new McpError('INVALID', `There is no server ${JSON.stringify(given)}. ${are}.`)
+    }
+    const seen = known.find((server) => server.identity === identity)
+    return {
+      name: connection?.name ?? seen?.label ?? given,
+      identity,
+      configured: connection !== undefined,
+      ...(seen !== undefined && { since: seen.at }),
+    }
+  }
+
+  /** Whose tools are told apart from whose. */
+  #neighbours(server: string): Neighbours {
+    const tools = [...this.#deps.servers().values()].map(({ name, identity }) => {
+      const names = [...this.#ledger.rows(identity).values()].filter(
+        (row) => row.what === 'tool' && row.listed,
+      )
+      return [name, names.map((row) => row.name)] as const
+    })
+    return neighboursOf(server, new Map(tools))
+  }
+
+  /** What a server may offer depends on what the host can do, so lists are told apart by it. */
+  #profile(server: string): string {
+    const { asker } = this.#deps
+    const kinds = (['elicitation', 'sampling-request', 'roots'] as const).filter((kind) => asker.can(kind))
+    return [server, ...kinds, ...(asker.urls ? ['url'] : [])].join(' ')
+  }
+}
+
+function refusal(
+  definition: Definition,
+  rows: ReadonlyMap<string, TrustRow>,
+  revision: string | undefined,
+): string | undefined {
+  const row = rows.get(keyOf(definition))
+  const agreed = row !== undefined && isAgreed(row, definition, revision)
+  const meant = agreed ? row.agreed?.hash : definition.hash
+  if (row?.blocked !== undefined && row.blocked === meant) return 'the person blocked it'
+  if (agreed) return undefined
+  if (row?.agreed !== undefined) {
+    const fields = new Set(changesOf(row, []).map(({ field }) => field?.split(/[.[]/)[0] ?? 'definition'))
+    const what = fields.size === 0 ? 'definition' : [...fields].join(', ')
+    return `its ${what} changed since the person agreed to it, and they have not accepted that`
+  }
+  return 'the person has not accepted it yet: it is new, or what it says looks like an attack on the model'
+}
+
+const order: readonly Part[] = ['instructions', 'tool', 'prompt', 'template', 'resource']
+
+function inOrder(one: TrustRow, other: TrustRow): number {
+  return order.indexOf(one.what) - order.indexOf(other.what) || (one.name < other.name ? -1 : 1)
+}

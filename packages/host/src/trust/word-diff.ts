@@ -1,0 +1,67 @@
+/** A piece of a text that stayed, went or came. */
+export interface DiffPiece {
+  kind: 'same' | 'removed' | 'added'
+  text: string
+}
+
+const maxCells = 4_000_000
+const token = /\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu
+
+/** What became of a text, word by word. Texts too long to compare in reasonable time are replaced as a whole. */
+export function wordDiff(before: string, after: string): DiffPiece[] {
+  const was = before.match(token) ?? []
+  const is = after.match(token) ?? []
+  let start = 0
+  while (start < was.length && start < is.length && was[start] === is[start]) start++
+  let end = 0
+  while (end < Math.min(was.length, is.length) - start && was.at(-1 - end) === is.at(-1 - end)) end++
+  return joined([
+    ...was.slice(0, start).map((text) => ({ kind: 'same' as const, text })),
+    ...middle(was.slice(start, was.length - end), is.slice(start, is.length - end)),
+    ...was.slice(was.length - end).map((text) => ({ kind: 'same' as const, text })),
+  ])
+}
+
+/** The longest common subsequence of both. */
+function middle(was: readonly string[], is: readonly string[]): DiffPiece[] {
+  const removed = (text: string): DiffPiece => ({ kind: 'removed', text })
+  const added = (text: string): DiffPiece => ({ kind: 'added', text })
+  if (was.length * is.length > maxCells) return [...was.map(removed), ...is.map(added)]
+  const width = is.length + 1
+  const lengths = new Uint32Array((was.length + 1) * width)
+  const at = (i: number, j: number): number => lengths[i * width + j] ?? 0
+  for (let i = was.length - 1; i >= 0; i--) {
+    for (let j = is.length - 1; j >= 0; j--) {
+      lengths[i * width + j] = was[i] === is[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1))
+    }
+  }
+  const pieces: DiffPiece[] = []
+  let i = 0
+  let j = 0
+  while (i < was.length || j < is.length) {
+    const one = was[i] ?? ''
+    const other = is[j] ?? ''
+    if (i < was.length && j < is.length && one === other) {
+      pieces.push({ kind: 'same', text: one })
+      i++
+      j++
+    } else if (j >= is.length || (i < was.length && at(i + 1, j) >= at(i, j + 1))) {
+      pieces.push(removed(one))
+      i++
+    } else {
+      pieces.push(added(other))
+      j++
+    }
+  }
+  return pieces
+}
+
+function joined(pieces: readonly DiffPiece[]): DiffPiece[] {
+  const found: DiffPiece[] = []
+  for (const piece of pieces) {
+    const last = found.at(-1)
+    if (last?.kind === piece.kind) last.text += piece.text
+    else found.push({ ...piece })
+  }
+  return found
+}

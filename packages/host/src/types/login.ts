@@ -1,0 +1,14 @@
+/** Signing in at servers that want it. What is asked before a page is opened is a question of the kind `login`. */
+export interface LoginDesk {
+  /**
+   * Opens the page where the person signs in, since they ask for it; resolves when they did and the server is ready.
+   * The event `login` tells of the page, for a browser elsewhere.
+   * @throws McpError 'INVALID' for a server that is unknown, disabled or a program; 'UNAUTHORIZED' where they did not
+   */
+  signIn(server: string): Promise<void>
+  /**
+   * Forgets the tokens for a server and what it listed. The authorization server is not told.
+   * @throws McpError 'INVALID' for a server that is unknown or a program, or whose credentials its configuration holds
+   */
+  signOut(server: string): Promise<void>
+}

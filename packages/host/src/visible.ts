@@ -1,0 +1,66 @@
+// Controls but line feed and tab, format characters, and all that fonts draw as nothing.
+const unseen = /[^\P{Cc}\n\t]|[\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800]/gu
+const pictograph = /\p{Extended_Pictographic}|\p{Emoji_Modifier}/u
+const emoji = /\p{Emoji}/u
+/** Scripts whose spelling needs joiners. */
+const joining =
+  /\p{Script=Arabic}|\p{Script=Syriac}|\p{Script=Mongolian}|\p{Script=Devanagari}|\p{Script=Bengali}|\p{Script=Gurmukhi}|\p{Script=Gujarati}|\p{Script=Oriya}|\p{Script=Tamil}|\p{Script=Telugu}|\p{Script=Kannada}|\p{Script=Malayalam}|\p{Script=Sinhala}|\p{Script=Khmer}/u
+
+const joiner = 0x200d
+const nonJoiner = 0x200c
+const textStyle = 0xfe0e
+const emojiStyle = 0xfe0f
+const keycap = 0x20e3
+
+/** One character that does not show, and where it stands in UTF-16 units. */
+export interface Unseen {
+  code: number
+  at: number
+}
+
+/** Every character that hides, turns or disguises text; those that emoji and some scripts are spelled with are not. */
+export function unseenIn(text: string): Unseen[] {
+  const found: Unseen[] = []
+  for (const match of text.matchAll(unseen)) {
+    const code = match[0].codePointAt(0) ?? 0
+    if (!isSpelling(code, match.index, text)) found.push({ code, at: match.index })
+  }
+  return found
+}
+
+/**
+ * The same text with every character that does not show as its code: `⟦U+200B⟧`. Line feeds and tabs stay; so do
+ * joiners and variation selectors where emoji and scripts are spelled with them. Safe to print to a terminal.
+ */
+export function makeVisible(text: string): string {
+  return text.replaceAll('\r\n', '\n').replace(unseen, (character: string, at: number, whole: string) => {
+    const code = character.codePointAt(0) ?? 0
+    return isSpelling(code, at, whole) ? character : codeName(code)
+  })
+}
+
+/** A character by its code: `⟦U+200B⟧`. */
+export function codeName(code: number): string {
+  return `⟦U+${code.toString(16).toUpperCase().padStart(4, '0')}⟧`
+}
+
+function isSpelling(code: number, at: number, text: string): boolean {
+  if (code !== joiner && code !== nonJoiner && code !== textStyle && code !== emojiStyle) return false
+  const before = characterBefore(text, at)
+  const after = text.codePointAt(at + 1)
+  if (code === textStyle || code === emojiStyle) {
+    if (/[0-9#*]/.test(before)) return after === keycap
+    return emoji.test(before)
+  }
+  const next = after === undefined ? '' : String.fromCodePoint(after)
+  if (joining.test(before)) return joining.test(next) || /^[\s\p{P}]?$/u.test(next)
+  const drawn = pictograph.test(before) || before.charCodeAt(0) === emojiStyle
+  return code === joiner && drawn && /\p{Extended_Pictographic}|[♀♂⚕]/u.test(next)
+}
+
+function characterBefore(text: string, at: number): string {
+  if (at === 0) return ''
+  const unit = text.charCodeAt(at - 1)
+  const isLow = unit >= 0xdc00 && unit <= 0xdfff
+  return text.slice(Math.max(0, at - (isLow ? 2 : 1)), at)
+}

@@ -1,0 +1,138 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { configFiles, loadLayers } from '../../src/config/index.ts'
+import { folder } from '../fixtures/hosts.ts'
+
+/** A working folder and a home folder with these files. */
+function world(files: Record<string, unknown>) {
+  const base = folder()
+  const [cwd, home] = [join(base, 'work'), join(base, 'home')]
+  for (const place of [cwd, home]) mkdirSync(place)
+  for (const [name, value] of Object.entries(files)) {
+    const file = join(base, name)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, typeof value === 'string' ? value : JSON.stringify(value, null, 2))
+  }
+  return { cwd, home, env: {} }
+}
+
+const own = 'home/.config/jackfield/config.json'
+
+describe('layers', () => {
+  it('put every file together; the first that names a server has it alone', async () => {
+    const at = world({
+      'work/.mcp.json': { mcpServers: { a: { command: 'a-project' } } },
+      'work/.vscode/mcp.json': { servers: { a: { command: 'a-code' }, b: { command: 'b-code' } } },
+      [own]: { mcpServers: { a: { command: 'a-own', env: { X: '1' } }, c: { command: 'c-own' } } },
+      'home/.codex/config.toml': '[mcp_servers.d]\ncommand = "d-codex"\n',
+    })
+    const { servers, origins, files } = await loadLayers(at)
+    expect(servers).toMatchObject({
+      a: { command: 'a-project' },
+      b: { command: 'b-code' },
+      c: { command: 'c-own' },
+    })
+    expect(servers['a']).not.toHaveProperty('env')
+    expect(servers).not.toHaveProperty('d')
+    expect(origins['a']?.overridden).toEqual([
+      { file: join(at.cwd, '.vscode/mcp.json'), format: 'VS Code', layer: 'project', line: 3 },
+      { file: join(at.home, '.config/jackfield/config.json'), format: 'mcpServers', layer: 'user', line: 3 },
+    ])
+    expect(files.map(({ layer }) => layer)).toEqual(['project', 'project', 'user'])
+    expect(servers['b']?.from?.workspace).toBe(at.cwd)
+    const all = await loadLayers({ ...at, discover: true })
+    expect(all.servers['d']).toMatchObject({ command: 'd-codex', from: { layer: 'discovered' } })
+  })
+
+  it('are only the files that are named, where some are; the last wins', async () => {
+    const at = world({
+      'work/.mcp.json': { mcpServers: { hidden: { command: 'x' } } },
+      'work/one.json': { mcpServers: { a: { command: 'one' }, b: { command: 'one' } } },
+      'work/two.json': { mcpServers: { a: { command: 'two' } } },
+    })
+    const { servers } = await loadLayers({ ...at, files: ['one.json', 'two.json'] })
+    expect(servers).toMatchObject({ a: { command: 'two', from: { layer: 'named' } }, b: { command: 'one' } })
+    expect(servers).not.toHaveProperty('hidden')
+    await expect(loadLayers({ ...at, files: ['none.json'] })).rejects.toThrow('there is no such file')
+  })
+
+  it('let a file of the working folder forbid and ask, and allow nothing', async () => {
+    const at = world({
+      'work/.mcp.json': {
+        mcpServers: { a: { command: 'a' } },
+        jackfield: {
+          rules: [
+            { id: 'open', verdict: 'allow' },
+            { id: 'shut', verdict: 'deny', tool: 'rm' },
+          ],
+          defaultVerdict: 'allow',
+          servers: { mine: { labels: ['harmless'], sandbox: false } },
+        },
+      },
+      [own]: {
+        mcpServers: { mine: { command: 'm', sandbox: true } },
+        jackfield: {
+          rules: [{ id: 'look', verdict: 'allow', tool: 'read' }],
+          servers: { a: { lazy: true } },
+        },
+      },
+    })
+    const config = await loadLayers(at)
+    expect(config.rules.map(({ id }) => id)).toEqual(['shut', 'look'])
+    expect(config).not.toHaveProperty('defaultVerdict')
+    expect(config.problems.map(({ path, severity }) => [path, severity])).toEqual([
+      ['jackfield.rules', 'warning'],
+      ['jackfield.defaultVerdict', 'warning'],
+    ])
+    expect(config.servers['mine']).toMatchObject({ sandbox: true })
+    expect(config.servers['mine']).not.toHaveProperty('labels')
+    expect(config.servers['a']).toMatchObject({ lazy: true })
+  })
+
+  it('go on without a file of another application that cannot be read, and stop at one of the person', async () => {
+    const at = world({
+      'work/.vscode/mcp.json': '{ "servers": { "a" ',
+      [own]: { mcpServers: { c: { command: 'c' } } },
+    })
+    const { servers, problems } = await loadLayers(at)
+    expect(Object.keys(servers)).toEqual(['c'])
+    expect(problems).toMatchObject([
+      { severity: 'error', message: expect.stringContaining('is not valid JSON') },
+    ])
+    await expect(loadLayers(world({ [own]: '{ nonsense' }))).rejects.toThrow('is not valid JSON')
+  })
+
+  it('have profiles: those left out are disabled, and one named in full is enabled', async () => {
+    const at = world({
+      [own]: {
+        mcpServers: {
+          'git-work': { command: 'a' },
+          'git-home': { command: 'b' },
+          mail: { command: 'c', disabled: true },
+        },
+        jackfield: { profiles: { work: { servers: ['git-*', 'mail'], without: ['*-home'] } } },
+      },
+    })
+    const { servers } = await loadLayers({ ...at, profile: 'work' })
+    expect(Object.entries(servers).map(([name, { disabled }]) => [name, disabled === true])).toEqual([
+      ['git-work', false],
+      ['git-home', true],
+      ['mail', false],
+    ])
+    await expect(loadLayers({ ...at, profile: 'play' })).rejects.toThrow('no profile "play". There are: work')
+  })
+
+  it('name every file that could turn up', () => {
+    const names = configFiles({ cwd: '/w', home: '/h', env: { XDG_CONFIG_HOME: '/x' } }).map(
+      ({ file }) => file,
+    )
+    expect(names.slice(0, 5)).toEqual([
+      '/w/.mcp.json',
+      '/w/jackfield.json',
+      '/w/.vscode/mcp.json',
+      '/w/.cursor/mcp.json',
+      '/x/jackfield/config.json',
+    ])
+  })
+})

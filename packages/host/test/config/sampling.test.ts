@@ -1,0 +1,106 @@
+import { writeFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { ConfigError, loadLayers, parseConfig } from '../../src/config/index.ts'
+import { folder } from '../fixtures/hosts.ts'
+
+const read = (jackfield: object) => parseConfig(JSON.stringify({ mcpServers: {}, jackfield }))
+
+describe('what a config says of models', () => {
+  it('is a name, or facts to choose by', () => {
+    const facts = {
+      id: 'b/y',
+      name: 'Why',
+      cost: { input: 0.5, output: 2 },
+      currency: 'EUR',
+      speed: 0.5,
+      intelligence: 1,
+      contextTokens: 32_000,
+    }
+    const config = read({ models: ['a/x', facts] })
+    expect(config.models).toEqual(['a/x', 'b/y'])
+    expect(config.sampling.models).toEqual([{ id: 'a/x' }, facts])
+    expect(config.problems).toEqual([])
+  })
+
+  it.each<[unknown, string]>([
+    [{ id: 'a/x', speed: 2 }, 'jackfield.models[0].speed'],
+    [{ id: 'a/x', cost: { input: -1, output: 1 } }, 'jackfield.models[0].cost.input'],
+    [{ id: 'a/x', cost: { input: 1 } }, 'jackfield.models[0].cost.output'],
+    [{ name: 'nameless' }, 'jackfield.models[0]'],
+    [{ id: 'a/x', price: 1 }, 'jackfield.models[0].price'],
+    [7, 'jackfield.models[0]'],
+  ])('%j is told of, by its place', (model, path) => {
+    expect(read({ models: [model] }).problems.map((problem) => problem.path)).toEqual([path])
+  })
+})
+
+describe('what a config says of sampling', () => {
+  const settings = {
+    limits: { requestsPerMinute: 3, tokensPerDay: 0, costPerDay: 0.5 },
+    servers: { s: { limits: { maxTokens: 100 }, approve: ['request', 'result'] } },
+    redact: [{ name: 'ticket', pattern: 'T-\\d+$' }, { builtin: 'email' }, { builtin: 'api-key', off: true }],
+  }
+
+  it('is read as it stands', () => {
+    expect(read({ sampling: settings }).sampling).toEqual({ models: [], ...settings })
+  })
+
+  it.each<[object, string]>([
+    [{ limits: { requestsPerMinute: 1.5 } }, 'jackfield.sampling.limits.requestsPerMinute must be a whole'],
+    [{ limits: { perMinute: 5 } }, 'jackfield.sampling.limits.perMinute is unknown'],
+    [
+      { servers: { s: { approve: ['all'] } } },
+      'jackfield.sampling.servers.s.approve[0] must be request, result',
+    ],
+    [
+      { redact: [{ name: 'x', pattern: '(a)\\1' }] },
+      'jackfield.sampling.redact[0].pattern cannot be searched',
+    ],
+    [{ redact: [{ builtin: 'passwords' }] }, 'jackfield.sampling.redact[0].builtin must be'],
+    [{ redact: [{ pattern: 'x' }] }, 'jackfield.sampling.redact[0] needs "name" and "pattern"'],
+    [{ budget: 5 }, 'jackfield.sampling.budget is unknown'],
+  ])('%j stops everything, since it says what must not happen', (sampling, told) => {
+    expect(() => read({ sampling })).toThrow(ConfigError)
+    expect(() => read({ sampling })).toThrow(told)
+  })
+
+  it('in a file of the working folder may take away and not give', async () => {
+    const home = folder()
+    const cwd = folder()
+    await mkdir(join(home, '.config', 'jackfield'), { recursive: true })
+    const write = (file: string, jackfield: object) =>
+      writeFileSync(file, JSON.stringify({ mcpServers: {}, jackfield }))
+    write(join(home, '.config', 'jackfield', 'config.json'), {
+      models: [{ id: 'a/x', cost: { input: 3, output: 9 } }],
+      sampling: { limits: { tokensPerDay: 1_000 }, servers: { s: { approve: ['request'] } } },
+    })
+    write(join(cwd, 'jackfield.json'), {
+      models: [
+        { id: 'a/x', cost: { input: 0, output: 0 } },
+        { id: 'b/y', cost: { input: 0, output: 0 }, speed: 1 },
+      ],
+      sampling: {
+        limits: { tokensPerDay: 9_999, requestsPerMinute: 2, maxTokens: 1_000_000, costPerDay: 1 },
+        servers: { s: { limits: { toolRounds: 1 } }, evil: { approve: ['request', 'result'] } },
+        redact: [{ builtin: 'email' }, { builtin: 'api-key', off: true }],
+      },
+    })
+    const { sampling, problems } = await loadLayers({ cwd, home, env: {} })
+    expect(sampling).toEqual({
+      models: [
+        { id: 'a/x', cost: { input: 3, output: 9 } },
+        { id: 'b/y', speed: 1 },
+      ],
+      limits: { tokensPerDay: 1_000, requestsPerMinute: 2, costPerDay: 1 },
+      servers: { s: { limits: { toolRounds: 1 }, approve: ['request'] }, evil: { limits: {} } },
+      redact: [{ builtin: 'email' }],
+    })
+    expect(problems.map(({ message }) => message)).toEqual([
+      expect.stringContaining('what approves sampling'),
+      expect.stringContaining('what turns a redaction off'),
+      expect.stringContaining('the price of a model'),
+    ])
+  })
+})

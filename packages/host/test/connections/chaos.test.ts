@@ -1,0 +1,204 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { Quiet } from '../../src/connections/quiet.ts'
+import type { ServerConfig } from '../../src/types/index.ts'
+import { eraHttp } from '../fixtures/era-http.ts'
+import { gate } from '../fixtures/gate.ts'
+import { folder, session, started, states, textOf, until, type Watched } from '../fixtures/hosts.ts'
+
+const at = (name: string): string => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url))
+const rules = [{ id: 'all', verdict: 'allow' as const }]
+const stateOf = (host: Watched) => host.connections.get('s')?.state
+
+function child(mode: string, more: Partial<ServerConfig> = {}): { config: ServerConfig; heard: () => string[] } {
+  const log = join(folder(), 'heard.log')
+  return {
+    config: { command: process.execPath, args: [at('era-server.ts')], env: { MODE: mode, LOG: log }, ...more },
+    heard: () => readFileSync(log, 'utf8').trim().split('\n').map((line) => line.split(' ')[1] ?? ''),
+  }
+}
+
+/** Makes pauses as short as they can be. */
+function impatient(): void {
+  const random = vi.spyOn(Math, 'random').mockReturnValue(0)
+  onTestFinished(() => random.mockRestore())
+}
+
+describe.for(['2025-11-25', '2026-07-28'])('over HTTP, on %s', (mode) => {
+  it('an outage of any length keeps the lists, says so, and ends with the server', async () => {
+    impatient()
+    const server = await eraHttp(mode)
+    const host = await started({ servers: { s: { url: server.url } }, rules, connect: { idlePingMs: 500 } })
+    server.before = (_heard, response) => {
+      response.writeHead(502).end('bad gateway')
+      return true
+    }
+    await until(() => {
+      const state = host.connections.get('s')
+      return state?.state === 'reconnecting' && state.attempt > 6
+    }, 'a seventh attempt')
+    expect(host.tools()).toHaveLength(1)
+    server.before = () => false
+    await until(() => stateOf(host) === 'ready', 'ready')
+    expect(textOf(await host.call('s__hello', {}, { caller: 'cli' }))).toBe('hello')
+    expect(states(host, 's')).not.toContain('failed')
+  })
+
+  it('three failures of a gateway fail the calls and nothing else', async () => {
+    impatient()
+    const server = await eraHttp(mode)
+    const host = await started({ servers: { s: { url: server.url } }, rules })
+    let left = 3
+    server.before = (heard, response) => {
+      if (heard.method !== 'tools/call' || left-- <= 0) return false
+      response.writeHead(502).end()
+      return true
+    }
+    for (const _ of [1, 2, 3]) {
+      const lost = await host.call('s__hello', {}, { caller: 'chat' })
+      expect(lost.error).toMatchObject({ code: expect.stringMatching(/HTTP|OUTCOME_UNKNOWN/) })
+      expect(host.tools()).toHaveLength(1)
+    }
+    expect(textOf(await host.call('s__hello', {}, { caller: 'chat' }))).toBe('hello')
+    expect(server.heard.filter((method) => method === 'tools/call')).toHaveLength(4)
+    expect(stateOf(host)).toBe('ready')
+  })
+
+  it('a connection that hangs is found by asking, and made anew', async () => {
+    impatient()
+    const server = await eraHttp(mode)
+    const way = await gate(Number(new URL(server.url).port))
+    const url = `http://127.0.0.1:${way.port}/mcp`
+    const host = await started({ servers: { s: { url } }, connect: { idlePingMs: 1_000 } })
+    way.hang()
+    await until(() => stateOf(host) === 'reconnecting', 'reconnecting')
+    expect(host.connections.get('s')).toMatchObject({ reason: expect.stringMatching(/\d+ ms|in time/) })
+    expect(host.tools()).toHaveLength(1)
+    way.heal()
+    await until(() => stateOf(host) === 'ready', 'ready', 25_000)
+  })
+
+  it('a machine that slept looks at once how things are', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
+    const server = await eraHttp(mode)
+    const host = await started({ servers: { s: { url: server.url } }, connect: { idlePingMs: 900 } })
+    for (const minutes of [10, -60]) {
+      const before = server.heard.filter((method) => method === 'tools/list').length
+      vi.setSystemTime(Date.now() + minutes * 60_000)
+      await until(
+        () => server.heard.filter((method) => method === 'tools/list').length > before,
+        'the lists asked for anew',
+      )
+      expect(stateOf(host)).toBe('ready')
+    }
+  })
+})
+
+describe('a session that its server forgot', () => {
+  it('is begun anew, and the call that met that is made once', async () => {
+    const server = await eraHttp('2025-11-25')
+    let good = 1
+    server.before = (heard, response, request) => {
+      const reply = (result: object): boolean => {
+        response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': `session-${good}` })
+        response.end(JSON.stringify({ jsonrpc: '2.0', id: heard.id, result }))
+        return true
+      }
+      if (heard.method === 'initialize') {
+        const serverInfo = { name: 'forgets', version: '1' }
+        return reply({ protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo })
+      }
+      const given = request.headers['mcp-session-id']
+      if (given === undefined || given === `session-${good}`) return false
+      response.writeHead(404).end()
+      return true
+    }
+    const host = await started({ servers: { s: { url: server.url } }, rules })
+    good = 2
+    expect(textOf(await host.call('s__hello', {}, { caller: 'chat' }))).toBe('hello')
+    expect(server.heard.filter((method) => method === 'initialize')).toHaveLength(2)
+    expect(server.heard.filter((method) => method === 'tools/call')).toHaveLength(2)
+    expect(stateOf(host)).toBe('ready')
+  })
+})
+
+describe('a program', () => {
+  it('may write what is no message, as much as it likes', async () => {
+    const host = await started({ servers: { s: child('noisy-call').config }, rules })
+    expect(textOf(await host.call('s__hello', {}, { caller: 'cli' }))).toBe('hello')
+    const warnings = host.events.filter((event) => event.type === 'warning')
+    expect(warnings.length).toBeGreaterThan(0)
+    expect(warnings.length).toBeLessThanOrEqual(20)
+    expect(stateOf(host)).toBe('ready')
+  })
+
+  it('that never answers is told that nobody waits any more', async () => {
+    const { config, heard } = child('never-answers', { callTimeoutMs: 400 })
+    const host = await started({ servers: { s: config }, rules })
+    const call = await host.call('s__hello', {}, { caller: 'chat' })
+    expect(call.error).toMatchObject({ code: expect.stringMatching(/TIMEOUT|OUTCOME_UNKNOWN/) })
+    expect(textOf(call)).toContain('unknown whether it had its effect')
+    await until(() => heard().includes('notifications/cancelled'), 'the notice')
+    expect(stateOf(host)).toBe('ready')
+  })
+
+  it('that tells of progress has time, and a person who stops it is heard', async () => {
+    const { config, ran } = session()
+    const host = await started({ servers: { s: { ...config, callTimeoutMs: 1_000 } }, rules })
+    const stop = new AbortController()
+    const calling = host.call('s__slow', {}, { caller: 'chat', signal: stop.signal })
+    const progress = (): number => host.events.filter((event) => event.type === 'progress').length
+    await until(() => progress() >= 30, 'progress beyond the time that silence has')
+    stop.abort()
+    await calling
+    await until(() => ran().some(([what]) => what === 'slow cancelled'), 'the cancellation')
+    expect(ran().map(([what]) => what)).toEqual(['slow', 'slow cancelled'])
+  })
+
+  it.for([
+    ['endless-line', { error: { message: expect.stringContaining('more than 16777216 bytes') } }],
+    ['stderr-flood', { error: null, result: { content: [{ type: 'text', text: 'hello' }] } }],
+  ] as const)('that floods its host takes no memory to speak of: %s', { timeout: 90_000 }, async ([mode, expected]) => {
+    const run = promisify(execFile)(process.execPath, [at('flood-host.ts'), mode, at('era-server.ts')], {
+      timeout: 80_000,
+    })
+    const found = JSON.parse((await run).stdout)
+    expect(found).toMatchObject(expected)
+    expect(found.maxRssMb).toBeLessThan(300)
+    expect(found.characters).toBeLessThanOrEqual(262_144)
+    expect(found.events).toBeLessThan(200)
+  })
+})
+
+describe('what a program writes beside the protocol', () => {
+  it('is passed on up to a bound, and what was left out is counted', () => {
+    let now = 0
+    const shown: string[] = []
+    const told: string[] = []
+    const quiet = new Quiet(
+      (text) => shown.push(text),
+      (message) => told.push(message),
+      { maxChars: 10, windowMs: 1_000 },
+      () => now,
+    )
+    quiet.push('12345')
+    quiet.push('6789012')
+    quiet.push('more')
+    expect(shown.join('')).toBe('1234567890')
+    expect(told).toEqual([expect.stringContaining('more to stderr than is shown')])
+    now = 1_000
+    quiet.push('again')
+    expect(shown.at(-1)).toBe('again')
+    expect(told.at(-1)).toBe('6 characters that it wrote to stderr were not shown')
+    quiet.push('x'.repeat(100))
+    quiet.end()
+    expect(told.at(-1)).toBe('95 characters that it wrote to stderr were not shown')
+  })
+})

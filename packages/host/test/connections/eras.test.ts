@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import type { ConnectionState, ServerConfig } from '../../src/types/index.ts'
+import { eraHttp } from '../fixtures/era-http.ts'
+import { folder, hostOf, started } from '../fixtures/hosts.ts'
+
+const program = fileURLToPath(new URL('../fixtures/era-server.ts', import.meta.url))
+
+function overStdio(mode: string): { config: ServerConfig; heard: () => string[] } {
+  const log = join(folder(), 'heard.log')
+  return {
+    config: { command: process.execPath, args: [program], env: { MODE: mode, LOG: log } },
+    heard: () => readFileSync(log, 'utf8').trim().split('\n'),
+  }
+}
+
+type Expected = Partial<ConnectionState> | { error: { code: string } }
+
+const session = (revision: string): Expected => ({ state: 'ready', era: 'session', revision })
+const failed = (code: string): Expected => ({ state: 'failed', error: { code } }) as Expected
+
+const both: [mode: string, Expected][] = [
+  ['2026-07-28', { state: 'ready', era: 'stateless', revision: '2026-07-28' }],
+  ['2025-11-25', session('2025-11-25')],
+  ['2025-06-18', session('2025-06-18')],
+  ['2025-03-26', session('2025-03-26')],
+  ['2024-11-05', session('2024-11-05')],
+  ['silent-on-probe', session('2025-11-25')],
+  ['invalid-params', session('2025-11-25')],
+  ['exits-on-probe', session('2025-11-25')],
+  ['silent', failed('TIMEOUT')],
+]
+const stdioOnly: [string, Expected][] = [
+  ['noise', session('2025-11-25')],
+  ['exits', failed('CONNECT_FAILED')],
+  ['malformed', failed('TIMEOUT')],
+]
+const httpOnly: [string, Expected][] = [
+  ['status-400', session('2025-11-25')],
+  ['status-404', session('2025-11-25')],
+  ['status-405', session('2025-11-25')],
+  ['sse-only', session('2024-11-05')],
+  ['status-401', { state: 'needs-sign-in', error: { code: 'UNAUTHORIZED' } }],
+  ['malformed', failed('PROTOCOL')],
+]
+
+describe('every server is ready, or says with its code why not, within 8 seconds', () => {
+  it.for([
+    ['stdio', [...both, ...stdioOnly]],
+    ['http', [...both, ...httpOnly]],
+  ] as const)('over %s', { timeout: 20_000 }, async ([transport, modes]) => {
+    const servers: Record<string, ServerConfig> = {}
+    for (const [mode] of modes) {
+      servers[mode] = transport === 'stdio' ? overStdio(mode).config : { url: (await eraHttp(mode)).url }
+    }
+    const host = hostOf({ servers })
+    const since = performance.now()
+    await host.start()
+    expect(performance.now() - since).toBeLessThan(10_000)
+    for (const [mode, expected] of modes) {
+      expect({ mode, ...host.connections.get(mode) }).toMatchObject({ mode, ...expected })
+    }
+    for (const [mode, state] of host.connections) {
+      if (state.state === 'ready') expect(host.tools().map(({ server }) => server)).toContain(mode)
+      else expect(state).toMatchObject({ reason: expect.any(String), fix: expect.stringMatching(/jackfield|Check/) })
+    }
+  })
+})
+
+describe('what a server speaks', () => {
+  it('is asked once and then remembered, until its version changes', async () => {
+    const store = join(folder(), 'store.db')
+    const { config, heard } = overStdio('exits-on-probe')
+    for (const _ of [1, 2]) {
+      const host = await started({ servers: { s: config }, store })
+      expect(host.connections.get('s')).toMatchObject({ state: 'ready', era: 'session' })
+      await host.close()
+    }
+    expect(heard().filter((line) => line.endsWith('server/discover'))).toHaveLength(1)
+    expect(new Set(heard().map((line) => line.split(' ')[0])).size).toBe(3)
+  })
+
+  it('is found out anew where it no longer answers as it did', async () => {
+    const store = join(folder(), 'store.db')
+    const server = await eraHttp('2025-11-25')
+    const before = await started({ servers: { s: { url: server.url } }, store })
+    expect(before.connections.get('s')).toMatchObject({ era: 'session' })
+    await before.close()
+    const modern = await eraHttp('2026-07-28')
+    server.before = (heard, response, request) => {
+      if (request.method !== 'POST') return false
+      fetch(modern.url, { method: 'POST', body: JSON.stringify(heard) }).then(async (answer) =>
+        response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text()),
+      )
+      return true
+    }
+    const after = await started({ servers: { s: { url: server.url } }, store })
+    expect(after.connections.get('s')).toMatchObject({ state: 'ready', era: 'stateless' })
+  })
+
+  it('can be set for one server', async () => {
+    const server = await eraHttp('2025-11-25')
+    const host = await started({
+      servers: { old: { url: server.url, era: 'legacy' }, new: { url: server.url, era: 'modern' } },
+    })
+    expect(host.connections.get('old')).toMatchObject({ state: 'ready', era: 'session' })
+    expect(host.connections.get('new')).toMatchObject({
+      state: 'failed',
+      error: { code: 'VERSION_MISMATCH' },
+      fix: expect.stringContaining('"era"'),
+    })
+    expect(server.heard.filter((method) => method === 'server/discover')).toHaveLength(1)
+  })
+})

@@ -1,0 +1,148 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { Sleep } from '../../src/connections/sleep.ts'
+import { Traffic } from '../../src/connections/traffic.ts'
+import type { ServerConfig } from '../../src/types/index.ts'
+import { eraHttp } from '../fixtures/era-http.ts'
+import { folder, hostOf, started, states, textOf, until } from '../fixtures/hosts.ts'
+
+const program = fileURLToPath(new URL('../fixtures/era-server.ts', import.meta.url))
+const rules = [{ id: 'all', verdict: 'allow' as const }]
+
+function lazy(more: Partial<ServerConfig> = {}): { config: ServerConfig; pids: () => Set<string> } {
+  const log = join(folder(), 'heard.log')
+  const pids = (): Set<string> => {
+    try {
+      return new Set(readFileSync(log, 'utf8').trim().split('\n').map((line) => line.split(' ')[0] ?? ''))
+    } catch {
+      return new Set()
+    }
+  }
+  const config = {
+    command: process.execPath,
+    args: [program],
+    env: { MODE: '2025-11-25', LOG: log },
+    lazy: true,
+    ...more,
+  }
+  return { config, pids }
+}
+
+describe('a lazy server', () => {
+  it('is started once for its lists, and then not before a call needs it', async () => {
+    const store = join(folder(), 'store.db')
+    const { config, pids } = lazy()
+    const first = await started({ servers: { s: config }, store })
+    expect(first.connections.get('s')).toMatchObject({ state: 'ready' })
+    await first.close()
+    expect(pids().size).toBe(1)
+
+    const host = await started({ servers: { s: config }, store, rules })
+    expect(host.connections.get('s')).toMatchObject({ state: 'asleep', listedMs: expect.any(Number) })
+    expect(host.tools().map(({ name }) => name)).toEqual(['s__hello'])
+    expect(host.scale.search('greet').matches).toHaveLength(1)
+    expect(pids().size).toBe(1)
+
+    const calling = host.call('s__hello', {}, { caller: 'chat' })
+    const calledAt = performance.now()
+    await until(() => states(host, 's').includes('connecting'), 'starting')
+    expect(performance.now() - calledAt).toBeLessThan(100)
+    expect(host.tools()).toHaveLength(1)
+    expect(textOf(await calling)).toBe('hello')
+    expect(states(host, 's')).toEqual(['asleep', 'connecting', 'ready'])
+    expect(pids().size).toBe(2)
+  })
+
+  it('is ended when it was not used for a while, and starts again for the next call', async () => {
+    const { config, pids } = lazy({ sleepAfterMs: 150 })
+    const host = await started({ servers: { s: config }, rules })
+    await host.call('s__hello', {}, { caller: 'cli' })
+    await until(() => host.connections.get('s')?.state === 'asleep', 'asleep')
+    expect(host.tools()).toHaveLength(1)
+    expect(textOf(await host.call('s__hello', {}, { caller: 'cli' }))).toBe('hello')
+    expect(pids().size).toBe(2)
+  })
+
+  it('stays for the conversation that used it until that is over', async () => {
+    const host = await started({ servers: { s: lazy({ sleepAfterMs: 100 }).config }, rules })
+    await host.call('s__hello', {}, { caller: 'chat', conversation: 'one' })
+    // A second one without a conversation sleeps meanwhile, which shows that the time is up.
+    const other = await started({ servers: { s: lazy({ sleepAfterMs: 300 }).config }, rules })
+    await until(() => other.connections.get('s')?.state === 'asleep', 'the other one asleep')
+    expect(host.connections.get('s')).toMatchObject({ state: 'ready' })
+    host.leave('one')
+    await until(() => host.connections.get('s')?.state === 'asleep', 'asleep')
+  })
+
+  it('is never taken at what it listed to somebody else', async () => {
+    const store = join(folder(), 'store.db')
+    const server = await eraHttp('2025-11-25')
+    const as = (token: string): ServerConfig => ({
+      url: server.url,
+      lazy: true,
+      headers: { authorization: `Bearer ${token}` },
+    })
+    await (await started({ servers: { s: as('first') }, store })).close()
+    const same = await started({ servers: { s: as('first') }, store })
+    expect(same.connections.get('s')).toMatchObject({ state: 'asleep' })
+    await same.close()
+    const other = await started({ servers: { s: as('second') }, store })
+    expect(other.connections.get('s')).toMatchObject({ state: 'ready' })
+  })
+
+  it('that fails when it is needed says so, and the call is not made', async () => {
+    const store = join(folder(), 'store.db')
+    const server = await eraHttp('2025-11-25')
+    const servers = { s: { url: server.url, lazy: true } }
+    await (await started({ servers, store })).close()
+    const host = hostOf({ servers, store, rules, connectTimeoutMs: 1_500 })
+    await host.start()
+    server.before = (_heard, response) => {
+      response.writeHead(503).end('closed for the night')
+      return true
+    }
+    const call = await host.call('s__hello', {}, { caller: 'cli' })
+    expect(call.result.isError).toBe(true)
+    expect(textOf(call)).toContain('was not called')
+    expect(host.connections.get('s')).toMatchObject({ state: 'failed', reason: expect.stringContaining('503') })
+  })
+})
+
+describe('when a lazy server may sleep', () => {
+  it('depends on its use, on open requests and on conversations', () => {
+    let now = 0
+    const traffic = new Traffic(() => now)
+    const sleep = new Sleep(1_000, () => now)
+    expect(sleep.dueMs(traffic)).toBe(1_000)
+    now = 900
+    sleep.use('one')
+    expect(sleep.dueMs(traffic)).toBe(3_600_000)
+    sleep.leave('one')
+    expect(sleep.dueMs(traffic)).toBe(1_000)
+    now = 1_000
+    traffic.see('sent', { jsonrpc: '2.0', id: 1, method: 'tools/call' })
+    now = 50_000
+    expect(sleep.dueMs(traffic)).toBeGreaterThan(0)
+    traffic.see('received', { jsonrpc: '2.0', id: 1, result: {} })
+    expect(sleep.dueMs(traffic)).toBe(1_000)
+    now = 51_000
+    expect(sleep.dueMs(traffic)).toBe(0)
+    sleep.use('silent')
+    now += 3_600_000
+    expect(sleep.dueMs(traffic)).toBe(0)
+  })
+
+  it('does not depend on a watch, nor on what was cancelled', () => {
+    const traffic = new Traffic(() => 0)
+    traffic.see('sent', { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen' })
+    expect(traffic.busy).toBe(false)
+    traffic.see('sent', { jsonrpc: '2.0', id: 'a', method: 'tools/call' })
+    traffic.see('received', { jsonrpc: '2.0', id: 'a', method: 'sampling/createMessage' })
+    traffic.see('sent', { jsonrpc: '2.0', id: 'a', result: {} })
+    expect(traffic.busy).toBe(true)
+    traffic.see('sent', { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'a' } })
+    expect(traffic.busy).toBe(false)
+  })
+})

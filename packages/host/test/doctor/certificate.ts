@@ -1,0 +1,20 @@
+/** A certificate for localhost that signed itself; it guards nothing. */
+export const certificate = `-----BEGIN CERTIFICATE-----
+MIIBlDCCATugAwIBAgIUflNQakp2AYJKUQIpGr6BNvYqcYYwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMjA5MDcwMVoYDzIxMjYxMDI5
+MDkwNzAxWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAARPYFeaWg5GzqCohNdqhRnFlVI3dSujm8X1XjhaVo38gfJKnzJ8avRO
+w0jIDK9qbsxOIW1U8O2sx1UWqQjtZSjVo2kwZzAdBgNVHQ4EFgQUIcOzaXgiUyBY
+5mtaHpqPvArfufkwHwYDVR0jBBgwFoAUIcOzaXgiUyBY5mtaHpqPvArfufkwDwYD
+VR0TAQH/BAUwAwEB/zAUBgNVHREEDTALgglsb2NhbGhvc3QwCgYIKoZIzj0EAwID
+RwAwRAIga5GJ11UziO4pK2Ml+m2WL0i7a2foIaCzvDk9blQLzTECICqVGVtVyocz
+UE/8o95snapZOEc7RdD2afDBFbxUbsjf
+-----END CERTIFICATE-----
+`
+
+export const key = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgsTO7GEnHnPsUJkur
+SIS+ot4oaRHN/9vDOpYdnPoToEahRANCAARPYFeaWg5GzqCohNdqhRnFlVI3dSuj
+m8X1XjhaVo38gfJKnzJ8avROw0jIDK9qbsxOIW1U8O2sx1UWqQjtZSjV
+-----END PRIVATE KEY-----
+`

@@ -1,0 +1,83 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { hostOf, returned, scripted, session } from '../fixtures/hosts.ts'
+import { person } from '../fixtures/people.ts'
+import { statelessServer } from '../fixtures/stateless-server.ts'
+import { form, seat } from './programs.ts'
+import { roundsServer, text } from './rounds-server.ts'
+
+const rules = [{ id: 'all', verdict: 'allow' as const }]
+const cli = { caller: 'cli' } as const
+const everything = () =>
+  person({
+    elicitation: () => seat('1A'),
+    'sampling-request': () => ({ verdict: 'deny' }),
+    'sampling-result': () => ({ verdict: 'deny' }),
+    roots: () => ({ verdict: 'deny' }),
+    urlElicitation: true,
+  })
+const options = { rules, models: [scripted('m')], roots: [{ uri: 'file:///tmp' }] }
+
+describe('what servers are told can be answered', () => {
+  it('follows the faces from one request to the next (2026-07-28)', async () => {
+    const server = await roundsServer(() => text('done'))
+    const host = hostOf({ ...options, servers: { s: { url: server.url } } })
+    await host.start()
+    const told = async (): Promise<string[]> => {
+      await host.call('s__book', {}, cli)
+      const capabilities = server.calls.at(-1)?._meta['io.modelcontextprotocol/clientCapabilities']
+      return Object.keys(capabilities ?? {}).toSorted()
+    }
+    expect(await told()).toEqual([])
+    const first = host.attach(person({ elicitation: () => undefined }))
+    expect(await told()).toEqual(['elicitation'])
+    const second = host.attach(everything())
+    expect(await told()).toEqual(['elicitation', 'roots', 'sampling'])
+    first()
+    second()
+    expect(await told()).toEqual([])
+    expect(host.events.filter((event) => event.type === 'warning')).toEqual([])
+  })
+
+  it('is told to a session once; a face that comes later is told of to the person, who may reconnect', async () => {
+    const host = hostOf({ ...options, servers: { s: session().config } })
+    await host.start()
+    const told = async (): Promise<string[]> => {
+      const client = JSON.stringify(returned(await host.call('s__client', {}, cli)))
+      return Object.keys(JSON.parse(client).capabilities).toSorted()
+    }
+    expect(await told()).toEqual([])
+    const leave = host.attach(everything())
+    expect(host.events).toContainEqual({
+      type: 'warning',
+      server: 's',
+      message: expect.stringMatching(/told at its start .*elicitation.*sampling.*roots.*reconnect it/),
+    })
+    const asking = await host.call('s__ask', { params: form() }, cli)
+    expect(returned(asking)).toMatchObject({ error: { code: expect.any(Number) } })
+    expect(await told()).toEqual([])
+    await host.reconnect('s')
+    expect(await told()).toEqual(['elicitation', 'roots', 'sampling'])
+    leave()
+    await host.reconnect('s')
+    expect(await told()).toEqual([])
+  })
+})
+
+describe('a call whose person thinks', () => {
+  it.each(['session', 'stateless'] as const)('does not run out of time (%s)', async (era) => {
+    const server = era === 'session' ? undefined : await statelessServer()
+    onTestFinished(() => server?.stop())
+    const config = server === undefined ? session().config : { url: server.url }
+    const host = hostOf({ servers: { s: config }, rules, surface: person({ elicitation: () => undefined }) })
+    await host.start()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
+    const call = host.call('s__ask', { params: form() }, cli)
+    while (host.inbox.list().length === 0) await new Promise(setImmediate)
+    vi.advanceTimersByTime(48 * 3_600_000)
+    host.inbox.answer(host.inbox.list()[0]?.id ?? '', seat('5E'), 'another face')
+    expect(returned(await call)).toMatchObject({ answer: seat('5E') })
+  })
+})

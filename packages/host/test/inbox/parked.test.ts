@@ -1,0 +1,323 @@
+import { once } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import type { HostOptions } from '../../src/types/index.ts'
+import { hostOf, returned, scripted, started, textOf, until, type Watched } from '../fixtures/hosts.ts'
+import { person } from '../fixtures/people.ts'
+import { form, program, seat, storeFile } from './programs.ts'
+import { asksBack, roundsServer, type Script, text } from './rounds-server.ts'
+
+const cli = { caller: 'cli' } as const
+const rules = [{ id: 'all', verdict: 'allow' as const }]
+const question = (message?: string) => ({ method: 'elicitation/create', params: form(message) })
+const shelf = () =>
+  person({ elicitation: () => undefined, approval: () => ({ verdict: 'allow' }), roots: () => undefined })
+
+/** A server, and hosts of it on one store. */
+async function world(script: Script) {
+  const store = storeFile()
+  const server = await roundsServer(script)
+  const host = (options: Partial<HostOptions> = {}): Promise<Watched> =>
+    started({ servers: { s: { url: server.url } }, rules, store, surface: shelf(), ...options })
+  return { store, server, host }
+}
+
+async function open(host: Watched, count = 1): Promise<string[]> {
+  await until(() => host.inbox.list().length === count, `${count} open questions`)
+  return host.inbox.list().map(({ id }) => id)
+}
+
+async function resumed(host: Watched, id: string | undefined) {
+  const call = await host.inbox.resumed(id ?? '')
+  if (call === undefined) throw new Error('nothing was taken up')
+  return call
+}
+
+const asksOnce: Script = ({ inputResponses }, nth) =>
+  nth === 1 ? asksBack({ q: question() }, 'the state') : text(inputResponses)
+
+describe('a call whose program ended while the person thought', () => {
+  it('is taken up where the question is answered, byte for byte and with its consent as the cause', async () => {
+    const state = ' {"a": 1}\u0000é🎉\ud800 '
+    const { server, host } = await world(({ inputResponses }, nth) =>
+      nth === 1 ? asksBack({ 7: question('second'), b: question('first') }, state) : text(inputResponses),
+    )
+    const first = await host({ rules: [] })
+    const call = first.call('s__book', { from: 'Oslo' }, { caller: 'chat' })
+    const ids = await open(first, 2)
+    await first.close()
+    expect(await call).toMatchObject({ error: { code: 'CANCELLED' } })
+    expect(textOf(await call)).toContain('waits in the inbox')
+
+    const second = await host()
+    expect(second.inbox.list()).toMatchObject([
+      { id: ids[0], waits: false, resumable: true },
+      { id: ids[1], waits: false, resumable: true },
+    ])
+    second.inbox.answer(ids[0] ?? '', seat('1A'), 'me')
+    expect(second.inbox.resumed(ids[0] ?? '')).toBeUndefined()
+    expect(server.calls).toHaveLength(1)
+    second.inbox.answer(ids[1] ?? '', { action: 'decline' }, 'me')
+    const done = await resumed(second, ids[0])
+    expect(returned(done)).toEqual({ 7: seat('1A'), b: { action: 'decline' } })
+    const [before, after] = server.calls
+    expect(after).toMatchObject({ name: 'book', arguments: { from: 'Oslo' } })
+    expect(after?.requestState).toBe(JSON.parse(JSON.stringify(state)))
+    expect(Object.keys(after?.inputResponses ?? {})).toEqual(['7', 'b'])
+    expect(before?.requestState).toBeUndefined()
+    const rows = second.activity()
+    const agreed = rows.find((row) => row.kind === 'approval')
+    expect(agreed?.outcome).toBe('allowed')
+    expect(rows.find((row) => row.id === done.activity)).toMatchObject({ outcome: 'ok', cause: agreed?.id })
+    expect(rows.find((row) => row.kind === 'call')).toMatchObject({ outcome: 'parked' })
+    expect(() => second.inbox.answer(ids[0] ?? '', seat('2B'), 'x')).toThrow('already answered by me')
+  })
+
+  it('is taken up after its program was killed', async () => {
+    const { store, server, host } = await world(asksOnce)
+    const servers = JSON.stringify({ s: { url: server.url } })
+    const other = await program('asker.ts', { STORE: store, SERVERS: servers })
+    const id = await other.say({ tool: 's__book', args: {} })
+    other.child.kill('SIGKILL')
+    await once(other.child, 'exit')
+    const here = await host()
+    expect(here.inbox.get(id)).toMatchObject({ state: 'open', waits: false, resumable: true })
+    here.inbox.answer(id, seat('3C'), 'me')
+    expect(returned(await resumed(here, id))).toEqual({ q: seat('3C') })
+    expect(server.calls[1]?.requestState).toBe('the state')
+  })
+
+  it('goes on when it was answered but its program ended before it heard of that', async () => {
+    const { store, server, host } = await world(asksOnce)
+    const servers = JSON.stringify({ s: { url: server.url } })
+    const other = await program('asker.ts', { STORE: store, SERVERS: servers })
+    const id = await other.say({ tool: 's__book', args: {} })
+    other.child.kill('SIGSTOP')
+    const here = await host()
+    here.inbox.answer(id, seat('3C'), 'me')
+    expect(here.inbox.resumed(id)).toBeUndefined()
+    other.child.kill('SIGKILL')
+    await once(other.child, 'exit')
+    expect(server.calls).toHaveLength(1)
+    expect(returned(await resumed(here, id))).toEqual({ q: seat('3C') })
+    expect(server.calls).toHaveLength(2)
+  })
+
+  it('may be asked back again, by this host or the next one', async () => {
+    const { server, host } = await world(({ inputResponses }, nth) =>
+      nth < 4 ? asksBack({ q: question() }, `state ${nth}`) : text(inputResponses),
+    )
+    const first = await host()
+    first.call('s__book', {}, cli)
+    const [one = ''] = await open(first)
+    first.inbox.answer(one, seat('1'), 'a')
+    await until(() => server.calls.length === 2, 'the second round')
+    const [two = ''] = await open(first)
+    await first.close()
+    const second = await host()
+    second.inbox.answer(two, seat('2'), 'b')
+    await until(() => server.calls.length === 3, 'the third round')
+    const [three = ''] = await open(second)
+    await second.close()
+    const third = await host()
+    third.inbox.answer(three, seat('3'), 'c')
+    expect(returned(await resumed(third, three))).toEqual({ q: seat('3') })
+    expect(server.calls.map(({ requestState, inputResponses }) => [requestState, inputResponses])).toEqual([
+      [undefined, undefined],
+      ['state 1', { q: seat('1') }],
+      ['state 2', { q: seat('2') }],
+      ['state 3', { q: seat('3') }],
+    ])
+  })
+
+  it('is lost with a clear error when the server no longer takes the answer', async () => {
+    const { server, host } = await world((_, nth) =>
+      nth === 1
+        ? asksBack({ q: question() }, 'old')
+        : { code: -32602, message: 'The requestState is expired' },
+    )
+    const first = await host()
+    first.call('s__book', {}, cli)
+    const [id = ''] = await open(first)
+    await first.close()
+    const second = await host()
+    second.inbox.answer(id, seat('1A'), 'me')
+    const call = await resumed(second, id)
+    expect(call.error).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('no longer takes the answer'),
+    })
+    expect(second.inbox.get(id)).toMatchObject({
+      state: 'lost',
+      reason: expect.stringContaining('The requestState is expired'),
+    })
+    expect(second.activity().at(-2)).toMatchObject({ kind: 'call', outcome: 'expired' })
+    expect(server.calls).toHaveLength(2)
+    expect(second.inbox.resumed(id)).toBeDefined()
+    expect((await host()).inbox.resumed(id)).toBeUndefined()
+  })
+
+  it('ends with the error of the tool where the server has one of its own', async () => {
+    const { host } = await world((_, nth) =>
+      nth === 1 ? asksBack({ q: question() }, 'x') : { code: -32050, message: 'the shop is closed' },
+    )
+    const first = await host()
+    first.call('s__book', {}, cli)
+    const [id = ''] = await open(first)
+    await first.close()
+    const second = await host()
+    second.inbox.answer(id, seat('1A'), 'me')
+    expect((await resumed(second, id)).error).toMatchObject({ code: -32050, message: 'the shop is closed' })
+    expect(second.inbox.get(id)?.state).toBe('answered')
+  })
+
+  it('is not sent twice: an answer on its way when its program was killed is lost, and said to be', async () => {
+    const { store, server, host } = await world((_, nth) =>
+      nth === 1 ? asksBack({ q: question() }, 'x') : undefined,
+    )
+    const servers = JSON.stringify({ s: { url: server.url } })
+    const other = await program('asker.ts', { STORE: store, SERVERS: servers })
+    const id = await other.say({ tool: 's__book', args: {} })
+    const here = await host()
+    here.inbox.answer(id, seat('3C'), 'me')
+    await until(() => server.calls.length === 2, 'the answer is sent')
+    other.child.kill('SIGKILL')
+    await once(other.child, 'exit')
+    expect(here.inbox.resumed(id)).toBeUndefined()
+    expect(here.inbox.get(id)).toMatchObject({
+      state: 'lost',
+      reason: expect.stringContaining('while the answer was on its way, so nobody knows whether it arrived'),
+    })
+    expect(server.calls).toHaveLength(2)
+  })
+
+  it('is tried again when a further question of it found no face', async () => {
+    const { server, host } = await world(({ inputResponses }, nth) =>
+      nth === 1 ? asksBack({ r: { method: 'roots/list' }, q: question() }, 'x') : text(inputResponses),
+    )
+    const roots = [{ uri: 'file:///tmp' }]
+    const first = await host({ roots })
+    first.call('s__book', {}, cli)
+    const [folders = '', id = ''] = await open(first, 2)
+    first.inbox.answer(folders, { verdict: 'allow' }, 'me')
+    await first.close()
+    // The folders are other ones now, so that what was agreed to is not what would be told.
+    const moved = [...roots, { uri: 'file:///usr' }]
+    const nobody = await host({ roots: moved, surface: person({}) })
+    nobody.inbox.answer(id, seat('1A'), 'me')
+    expect(textOf(await resumed(nobody, id))).toContain('could not be taken up')
+    expect(server.calls).toHaveLength(1)
+    const somebody = await host({ roots: moved, surface: person({ roots: () => ({ verdict: 'allow' }) }) })
+    expect(returned(await resumed(somebody, id))).toEqual({
+      r: { roots: moved },
+      q: { action: 'accept', content: { seat: '1A' } },
+    })
+    expect(server.calls).toHaveLength(2)
+  })
+
+  it('is taken up by a host without any face', async () => {
+    const { host } = await world(asksOnce)
+    const first = await host()
+    first.call('s__book', {}, cli)
+    const [id = ''] = await open(first)
+    await first.close()
+    const second = await host({ surface: person({}) })
+    second.inbox.answer(id, { action: 'decline' }, 'a page far away')
+    expect(returned(await resumed(second, id))).toEqual({ q: { action: 'decline' } })
+  })
+
+  it('keeps its answer while the server cannot be reached, and is taken up once it can', async () => {
+    const { store, server, host } = await world(asksOnce)
+    const first = await host()
+    first.call('s__book', {}, cli)
+    const [id = ''] = await open(first)
+    await first.close()
+    // Not started: it has the server, but no connection to it.
+    const cut = hostOf({ servers: { s: { url: server.url } }, store, connectTimeoutMs: 200 })
+    cut.inbox.answer(id, seat('1A'), 'me')
+    expect((await resumed(cut, id)).error?.code).toBe('CONNECTION_CLOSED')
+    expect(server.calls).toHaveLength(1)
+    await cut.close()
+    const second = await host()
+    expect(returned(await resumed(second, id))).toEqual({ q: seat('1A') })
+  })
+
+  it('is not taken up by a host without that very server, and its question stays open', async () => {
+    const { store, host } = await world(asksOnce)
+    const first = await host()
+    first.call('s__book', {}, cli)
+    const [id = ''] = await open(first)
+    await first.close()
+    const without = hostOf({ store })
+    expect(() => without.inbox.answer(id, seat('1A'), 'x')).toThrow(/s, which is not among the servers here/)
+    const other = hostOf({ store, servers: { s: { command: 'something-else', disabled: true } } })
+    expect(() => other.inbox.answer(id, seat('1A'), 'x')).toThrow(/s is not the server that asked/)
+    expect(without.inbox.get(id)?.state).toBe('open')
+  })
+
+  it('is taken up by one host only, however many are told the answer', async () => {
+    const { server, host } = await world(asksOnce)
+    const first = await host()
+    first.call('s__book', {}, cli)
+    const [id = ''] = await open(first)
+    await first.close()
+    const others = await Promise.all([host(), host(), host()])
+    const outcomes = others.map((other) => {
+      try {
+        other.inbox.answer(id, seat('1A'), 'x')
+        return 'answered'
+      } catch {
+        return 'refused'
+      }
+    })
+    expect(outcomes.toSorted()).toEqual(['answered', 'refused', 'refused'])
+    await Promise.all(others.map((other) => other.inbox.resumed(id)))
+    expect(server.calls).toHaveLength(2)
+  })
+})
+
+describe('calls that wait', () => {
+  it('are not kept where they are too large, and the oldest make room for the newest', async () => {
+    const { server, host } = await world(({ arguments: args }) =>
+      asksBack({ q: question(String(args['n'])) }, args['n'] === 'large' ? 'x'.repeat(1_100_000) : 'x'),
+    )
+    const first = await host()
+    first.call('s__book', { n: 'large' }, cli)
+    const [large = ''] = await open(first)
+    expect(first.inbox.get(large)).toMatchObject({ state: 'open', resumable: false })
+    for (let n = 0; n < 201; n++) first.call('s__book', { n }, cli)
+    await until(() => server.calls.length === 202, 'every call', 60_000)
+    await open(first, 202)
+    const oldest = first.inbox.list()[1]?.id ?? ''
+    await first.close()
+    const second = await host()
+    expect(second.inbox.get(large)?.state).toBe('lost')
+    expect(second.inbox.get(oldest)?.state).toBe('open')
+    second.call('s__book', { n: 'new' }, cli)
+    await until(() => server.calls.length === 203, 'one more call')
+    await open(second, 200)
+    expect(second.inbox.get(oldest)).toMatchObject({
+      state: 'lost',
+      reason: 'more than 200 calls waited for an answer',
+    })
+  }, 120_000)
+})
+
+describe('a call that asks a model too', () => {
+  it('is not kept: its questions are lost with its program', async () => {
+    const sampling = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 5 } }
+    const { host } = await world(() => asksBack({ q: question(), m: sampling }, 'x'))
+    const first = await host({
+      models: [scripted('m')],
+      surface: person({
+        elicitation: () => undefined,
+        'sampling-request': () => undefined,
+        'sampling-result': () => undefined,
+      }),
+    })
+    first.call('s__book', {}, cli)
+    const ids = await open(first, 2)
+    await first.close()
+    const second = await host()
+    for (const id of ids) expect(second.inbox.get(id)).toMatchObject({ state: 'lost', resumable: false })
+  })
+})

@@ -1,0 +1,56 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { ElicitParams } from '@jackfield/sdk'
+import { onTestFinished } from 'vitest'
+import { folder } from '../fixtures/hosts.ts'
+
+/** A store in a folder that goes away with the test. */
+export const storeFile = (): string => join(folder(), 'activity.db')
+
+/** A form that asks for a seat. */
+export const form = (message = 'Which seat?'): ElicitParams => ({
+  message,
+  requestedSchema: { type: 'object', properties: { seat: { type: 'string' } }, required: ['seat'] },
+})
+
+export const seat = (name: string) => ({ action: 'accept' as const, content: { seat: name } })
+
+export interface Program {
+  readonly child: ChildProcess
+  /** Writes one line and gives the line that comes back. */
+  say(line: object): Promise<string>
+}
+
+/** Starts a fixture of this folder as a process of its own; resolves when it says that it is ready. */
+export async function program(
+  name: string,
+  env: Record<string, string>,
+  over: (stop: () => void) => void = onTestFinished,
+): Promise<Program> {
+  const path = fileURLToPath(new URL(name, import.meta.url))
+  const child = spawn(process.execPath, [path], {
+    env: { ...process.env, ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  over(() => {
+    child.kill('SIGKILL')
+  })
+  const lines = createInterface({ input: child.stdout })
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`${name} ended with ${code}`)
+  })
+  ended.catch(() => {})
+  const next = async (): Promise<string> => String((await Promise.race([once(lines, 'line'), ended]))[0])
+  await next()
+  return {
+    child,
+    say(line) {
+      const answer = next()
+      child.stdin.write(`${JSON.stringify(line)}\n`)
+      return answer
+    },
+  }
+}

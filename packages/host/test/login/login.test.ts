@@ -1,0 +1,228 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { memoryStore } from '@jackfield/sdk/client/auth'
+import { describe, expect, it } from 'vitest'
+import { type World, world } from '../../../sdk/test/client-auth/support/world.ts'
+import type { HostAnswers, HostOptions, HostQuestion } from '../../src/types/index.ts'
+import { folder, hostOf, started, states, textOf, until, type Watched } from '../fixtures/hosts.ts'
+
+type LoginQuestion = Extract<HostQuestion, { kind: 'login' }>
+
+const rules = [{ id: 'all', verdict: 'allow' as const }]
+
+/** A browser whose person agrees to everything. */
+function browser(): { opened: URL[]; openPage: (url: URL) => Promise<void> } {
+  const opened: URL[] = []
+  return {
+    opened,
+    async openPage(url) {
+      opened.push(url)
+      const { headers } = await fetch(url, { redirect: 'manual' })
+      await fetch(new URL(headers.get('location') ?? '', url))
+    },
+  }
+}
+
+/** A face that answers questions about logins. */
+function face(verdict: HostAnswers['login']['verdict'] | 'later') {
+  const asked: LoginQuestion[] = []
+  return {
+    asked,
+    surface: {
+      name: 'person',
+      show: {
+        login: async (question: LoginQuestion) => {
+          asked.push(question)
+          return verdict === 'later' ? undefined : { verdict }
+        },
+      },
+    },
+  }
+}
+
+const grants = (one: World, kind: string): number =>
+  one.as.at('/token').filter(({ params }) => params.get('grant_type') === kind).length
+
+async function signedIn(one: World, options: Partial<HostOptions> = {}): Promise<Watched> {
+  const host = hostOf({ servers: { s: { url: one.url } }, rules, openPage: browser().openPage, ...options })
+  await host.start()
+  await host.logins.signIn('s')
+  return host
+}
+
+describe('a server that wants the person signed in', () => {
+  it('says so at once; the page is opened when they agree, and then it is ready', async () => {
+    const one = await world()
+    one.challenge = 'Bearer scope="read write"'
+    const { opened, openPage } = browser()
+    const { asked, surface } = face('later')
+    const host = await started({ servers: { s: { url: one.url } }, surface, openPage })
+    expect(host.connections.get('s')).toMatchObject({
+      state: 'needs-sign-in',
+      reason: expect.stringContaining(one.as.origin),
+      fix: 'Sign in with: jackfield login s',
+    })
+    await until(() => asked.length === 1, 'the question')
+    expect(asked[0]).toMatchObject({ cause: { server: 's' }, issuer: one.as.origin, scopes: ['read', 'write'] })
+    expect(asked[0]?.url).toContain(`${one.as.origin}/authorize?`)
+    expect(one.as.at('/authorize')).toEqual([])
+
+    host.inbox.answer(asked[0]?.id ?? '', { verdict: 'allow' }, 'another face')
+    await until(() => host.connections.get('s')?.state === 'ready', 'ready')
+    expect(opened).toHaveLength(1)
+    expect(host.tools().map(({ name }) => name)).toEqual(['s__x'])
+    expect(states(host, 's')).toEqual(['connecting', 'needs-sign-in', 'needs-sign-in', 'ready'])
+    expect(host.activity({ kind: 'login' })).toMatchObject([{ outcome: 'ok', detail: { by: 'another face' } }])
+  })
+
+  it('is left alone when they do not want it, until they connect anew', async () => {
+    const one = await world()
+    const { opened, openPage } = browser()
+    const { asked, surface } = face('deny')
+    const host = await started({ servers: { s: { url: one.url } }, surface, openPage })
+    await until(() => host.activity({ kind: 'login' })[0]?.outcome === 'denied', 'the answer')
+    expect(host.connections.get('s')).toMatchObject({ state: 'needs-sign-in' })
+    await host.reconnect('s')
+    await until(() => asked.length === 2, 'the second question')
+    expect(opened).toEqual([])
+    expect(one.as.at('/token')).toEqual([])
+  })
+
+  it('asks nobody where nobody is, and signs in when that is asked for', async () => {
+    const one = await world()
+    const { opened, openPage } = browser()
+    const host = await started({ servers: { s: { url: one.url } }, openPage, rules })
+    expect(host.connections.get('s')).toMatchObject({ state: 'needs-sign-in', error: { code: 'UNAUTHORIZED' } })
+    expect([host.tools(), opened]).toEqual([[], []])
+    await host.logins.signIn('s')
+    const page = host.events.find((event) => event.type === 'login')
+    expect(page).toMatchObject({ server: 's', url: opened[0]?.href, issuer: one.as.origin })
+    expect(textOf(await host.call('s__x', {}, { caller: 'cli' }))).toBe('done')
+  })
+
+  it('tells a person who does not come back, or cannot be reached, what happened', async () => {
+    const one = await world()
+    one.as.callback = { error: 'access_denied', code: undefined }
+    const host = await started({ servers: { s: { url: one.url } }, openPage: browser().openPage })
+    await expect(host.logins.signIn('s')).rejects.toThrow('access_denied')
+    expect(host.connections.get('s')).toMatchObject({ state: 'needs-sign-in' })
+    expect(host.activity({ kind: 'login' })).toMatchObject([{ outcome: 'error' }])
+  })
+
+  it('does not ask where the configuration brings credentials along, or wants none', async () => {
+    const one = await world()
+    const { asked, surface } = face('allow')
+    const host = await started({
+      servers: {
+        header: { url: one.url, headers: { Authorization: 'Bearer wrong' } },
+        none: { url: one.url, auth: false },
+      },
+      surface,
+    })
+    for (const name of ['header', 'none']) {
+      expect(host.connections.get(name)).toMatchObject({
+        state: 'failed',
+        error: { code: 'UNAUTHORIZED' },
+        fix: expect.stringContaining('headers'),
+      })
+    }
+    expect([asked, one.as.seen]).toEqual([[], []])
+  })
+
+  it('is not served by a client id that does not say where it belongs', async () => {
+    const one = await world()
+    const host = await started({ servers: { s: { url: one.url, auth: { clientId: 'mine' } } } })
+    expect(host.connections.get('s')).toMatchObject({ state: 'failed', reason: expect.stringContaining('"issuer"') })
+    expect(one.seen).toEqual([])
+  })
+})
+
+describe('signing out', () => {
+  it('forgets the tokens and what the server listed', async () => {
+    const one = await world()
+    const credentials = memoryStore()
+    const store = join(folder(), 'store.db')
+    const servers = { s: { url: one.url, lazy: true } }
+    const host = await signedIn(one, { credentials, store, servers })
+    await host.logins.signOut('s')
+    expect(host.connections.get('s')).toMatchObject({ state: 'needs-sign-in', reason: 'you signed out' })
+    expect(host.tools()).toEqual([])
+    await host.close()
+    const again = await started({ servers, credentials, store })
+    expect(again.connections.get('s')).toMatchObject({ state: 'needs-sign-in' })
+  })
+
+  it('is refused where there is nobody to sign out', async () => {
+    const host = hostOf({ servers: { s: { command: 'x' }, h: { url: 'http://127.0.0.1:9', auth: false } } })
+    await expect(host.logins.signOut('s')).rejects.toThrow('is a program')
+    await expect(host.logins.signOut('h')).rejects.toThrow('by its configuration')
+    await expect(host.logins.signIn('s')).rejects.toThrow('is a program')
+    await expect(host.logins.signIn('nope')).rejects.toThrow('no server named "nope"')
+  })
+})
+
+describe('tokens', () => {
+  it('are used by the next host on the same store without a login', async () => {
+    const one = await world()
+    const credentials = memoryStore()
+    await (await signedIn(one, { credentials })).close()
+    const host = await started({ servers: { s: { url: one.url } }, credentials })
+    expect(host.connections.get('s')).toMatchObject({ state: 'ready' })
+    expect(one.as.at('/authorize')).toHaveLength(1)
+  })
+
+  it('that were revoked for good make the server want a new login, and the call is not lost silently', async () => {
+    const one = await world()
+    const host = await signedIn(one)
+    one.as.expireAll()
+    one.as.refreshable.clear()
+    const call = await host.call('s__x', {}, { caller: 'chat' })
+    expect(call.error).toMatchObject({ code: 'UNAUTHORIZED' })
+    expect(textOf(call)).toContain('sign in')
+    await until(() => host.connections.get('s')?.state === 'needs-sign-in', 'needs-sign-in')
+    expect(one.calls).toEqual([])
+    await host.logins.signIn('s')
+    expect(textOf(await host.call('s__x', {}, { caller: 'chat' }))).toBe('done')
+  })
+
+  it('with too few scopes are replaced by ones with more, when the person agrees, and the call goes on', async () => {
+    const one = await world()
+    one.challenge = 'Bearer scope="read"'
+    one.allows = (token, { method }) => {
+      const scopes = one.as.good.get(token)?.split(' ')
+      if (scopes === undefined) return false
+      if (method !== 'tools/call' || scopes.includes('write')) return true
+      return 'Bearer error="insufficient_scope", scope="write"'
+    }
+    const { asked, surface } = face('allow')
+    const host = await signedIn(one, { surface })
+    asked.length = 0
+    expect(textOf(await host.call('s__x', {}, { caller: 'chat' }))).toBe('done')
+    expect(asked).toMatchObject([{ scopes: expect.arrayContaining(['read', 'write']) }])
+    expect(one.calls).toHaveLength(1)
+  })
+
+  it('are in no event, row or file of the store', async () => {
+    const one = await world()
+    const store = join(folder(), 'store.db')
+    const host = await signedIn(one, { store })
+    one.as.expireAll()
+    one.as.onToken = ({ res, params }) => {
+      res.writeHead(500, { 'content-type': 'text/plain' }).end(`no more of ${params.get('refresh_token')}`)
+      return true
+    }
+    await host.call('s__x', {}, { caller: 'cli' })
+    await until(() => host.connections.get('s')?.state !== 'ready', 'the loss')
+    const told = JSON.stringify([host.events, host.activity(), [...host.connections]])
+    await host.close()
+    const bytes = ['', '-wal'].map((end) => {
+      try {
+        return readFileSync(`${store}${end}`, 'latin1')
+      } catch {
+        return ''
+      }
+    })
+    for (const text of [told, ...bytes]) expect(text).not.toMatch(/(access|refresh)-\d+-secret/)
+    expect(grants(one, 'refresh_token')).toBeGreaterThan(0)
+  })
+})

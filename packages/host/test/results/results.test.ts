@@ -1,0 +1,245 @@
+import { DatabaseSync } from 'node:sqlite'
+import type { CallToolResult, ContentBlock, SamplingMessage } from '@jackfield/sdk'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createConversation } from '../../src/agent/index.ts'
+import { createResults } from '../../src/results/index.ts'
+import { valuesAt } from '../../src/results/path.ts'
+import { createResultTable, resultMigration } from '../../src/store/result-table.ts'
+import type { Results } from '../../src/types/index.ts'
+import { fakeHost, says, scriptedModel, text, uses } from '../agent/host.ts'
+import { eraHttp } from '../fixtures/era-http.ts'
+import { scripted, started } from '../fixtures/hosts.ts'
+
+interface Kept {
+  results: Results
+  count: () => number
+}
+
+function kept(bounds?: { characters: number; results: number; ageMs: number }, now?: () => number): Kept {
+  const database = new DatabaseSync(':memory:')
+  database.exec(resultMigration)
+  return {
+    results: createResults(createResultTable(database, bounds, now), now),
+    count: () => Number(database.prepare('SELECT COUNT(*) AS n FROM results').get()?.['n']),
+  }
+}
+
+const textOf = (blocks: readonly ContentBlock[]): string =>
+  blocks.map((block) => (block.type === 'text' ? block.text : block.type)).join('\n')
+const idIn = (blocks: readonly ContentBlock[]): string => /id "([^"]+)"/.exec(textOf(blocks))?.[1] ?? ''
+
+/** More tokens than any tokenizer makes of it: three bytes each. */
+const tokens = (value: unknown): number => Buffer.byteLength(JSON.stringify(value)) / 3
+
+const shapes: [string, (size: number) => CallToolResult][] = [
+  ['text', (size) => text('word '.repeat(size / 5))],
+  ['text of another script', (size) => text('漢字と仮名'.repeat(size / 5))],
+  ['structured content', (size) => ({ content: [], structuredContent: { rows: Array(size / 10).fill('abcdefg') } })],
+  ['text and the same structured', (size) => {
+    const structuredContent = { rows: Array(size / 10).fill('abcdefg') }
+    return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent }
+  }],
+  ['a resource', (size) => ({ content: [{ type: 'resource', resource: { uri: 'a:b', text: 'x'.repeat(size) } }] })],
+  ['a blob', (size) => ({ content: [{ type: 'resource', resource: { uri: 'a:b', blob: 'A'.repeat(size) } }] })],
+  ['sound', (size) => ({ content: [{ type: 'audio', data: 'A'.repeat(size), mimeType: 'audio/wav' }] })],
+  ['many small texts', (size) => ({ content: Array(size / 10).fill({ type: 'text', text: 'abcdefghij' }) })],
+  ['many links', (size) => ({ content: Array(size / 100).fill({ type: 'resource_link', uri: `a:${'b'.repeat(60)}`, name: 'c' }) })],
+  ['a link with much to say', (size) => ({ content: [{ type: 'resource_link', uri: 'a:b', name: 'c', description: 'd'.repeat(size) }] })],
+]
+
+describe('a result of five million characters', () => {
+  it.for(shapes)('costs a model at most two thousand tokens: %s', ([, made]) => {
+    const { results } = kept()
+    const result = made(5_000_000)
+    const blocks = results.fit(result, { characters: 20_000 })
+    expect(tokens(blocks)).toBeLessThan(2_000)
+    expect(textOf(blocks)).toMatch(/\[cut: \d+ of \d+ characters are shown here/)
+    expect(results.get(idIn(blocks))?.result).toEqual(result)
+  })
+
+  it('is read again whole, in parts', () => {
+    const { results } = kept()
+    const whole = Array.from({ length: 500_000 }, (_, n) => `line ${n} 𝄞`).join('\n')
+    const id = idIn(results.fit(text(whole), { characters: 20_000 }))
+    const parts: string[] = []
+    let from: number | undefined = 0
+    while (from !== undefined) {
+      const part: ReturnType<Results['read']> = results.read(id, { from, characters: 1_000_000 })
+      parts.push(part.text)
+      from = part.next
+    }
+    expect(parts.join('')).toBe(whole)
+    expect(parts.length).toBeGreaterThan(5)
+  })
+})
+
+describe('what a model gets', () => {
+  it('is a result as it is, where that is not too long', () => {
+    const { results, count } = kept()
+    const result: CallToolResult = {
+      content: [
+        { type: 'text', text: 'x'.repeat(20_000) },
+        { type: 'image', data: 'A'.repeat(1_000_000), mimeType: 'image/png' },
+      ],
+    }
+    expect(results.fit(result, { characters: 20_000 })).toEqual(result.content)
+    expect(count()).toBe(0)
+  })
+
+  it('says of JSON what stands where', () => {
+    const { results } = kept()
+    const structuredContent = { items: Array(9_000).fill(1), note: 'short', page: { next: 2 } }
+    const blocks = results.fit({ content: [], structuredContent }, { characters: 5_000 })
+    expect(textOf(blocks)).toContain('It is JSON: .items: list of 9000, .note: text of 5, .page: object of 1.')
+  })
+
+  it('ends at a whole character, and never at more than was asked for', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', minLength: 50, maxLength: 400 }), fc.integer({ min: 1, max: 40 }), (given, characters) => {
+        const [first] = kept().results.fit(text(given), { characters })
+        const shown = first?.type === 'text' && !first.text.startsWith('[cut:') ? first.text : ''
+        expect(given.startsWith(shown)).toBe(true)
+        expect(shown.isWellFormed()).toBe(true)
+        expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(characters)
+      }),
+    )
+  })
+
+  it('can be read on in the conversation, and in no other', async () => {
+    const whole = JSON.stringify({ items: Array.from({ length: 5_000 }, (_, n) => ({ n, name: `item ${n}` })) })
+    const host = fakeHost({ shop__dump: () => text(whole) })
+    const lastText = (messages: readonly SamplingMessage[]): string => JSON.stringify(messages.at(-1))
+    let id = ''
+    const model = scriptedModel(
+      uses('', ['shop__dump']),
+      (request) => {
+        id = /id \\+"([^"\\]+)/.exec(lastText(request.messages))?.[1] ?? ''
+        return uses('', ['read_result', { id, path: '.items[4321].name' }], ['read_result', { id, from: 100, characters: 20 }], ['read_result', { id, path: '.nothing' }])
+      },
+      says('ok'),
+    )
+    const talk = createConversation({ host, model })
+    await talk.say('Dump')
+    const seen = lastText(model.requests[2]?.messages ?? [])
+    expect(seen).toContain('item 4321')
+    expect(seen).toContain(`[characters 100 to 120 of ${whole.length}; go on with \\"from\\": 120]`)
+    expect(seen).toContain('there is no \\"nothing\\". There are: items')
+
+    const other = scriptedModel(uses('', ['read_result', { id }]), says('ok'))
+    await createConversation({ host, model: other }).say('Read it')
+    expect(lastText(other.requests[1]?.messages ?? [])).toContain('There is no result')
+  })
+
+  it('over a real connection may be larger than four million bytes', async () => {
+    const server = await eraHttp('2025-11-25')
+    const whole = 'y'.repeat(5_000_000)
+    server.before = (heard, response) => {
+      if (heard.method !== 'tools/call') return false
+      const result = { content: [{ type: 'text', text: whole }] }
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: heard.id, result }))
+      return true
+    }
+    const host = await started({ servers: { s: { url: server.url } }, rules: [{ id: 'all', verdict: 'allow' }] })
+    const model = { ...scriptedModel(uses('', ['s__hello']), says('ok')), ...{ id: scripted('m').id } }
+    const talk = createConversation({ host, model })
+    await talk.say('Call it')
+    const blocks = model.requests[1]?.messages.at(-1)
+    expect(tokens(blocks)).toBeLessThan(2_000)
+    const id = /id \\+"([^"\\]+)/.exec(JSON.stringify(blocks))?.[1] ?? ''
+    expect(host.results.read(`jackfield://results/${id}`)).toMatchObject({ total: whole.length, text: whole })
+    expect(host.results.get(id)).toMatchObject({ server: 's', tool: 'hello', conversation: talk.id, activity: expect.any(Number) })
+  })
+})
+
+describe('a path', () => {
+  const document = {
+    items: [{ name: 'a', 'odd key': 1 }, { name: 'b' }, { name: 'c' }],
+    'a/b': { '~': 'tilde' },
+    text: 'four',
+  }
+  it.for<[string, unknown[]]>([
+    ['', [document]],
+    ['.', [document]],
+    ['.text', ['four']],
+    ['.items[0].name', ['a']],
+    ['.items[-1].name', ['c']],
+    ['.items[].name', ['a', 'b', 'c']],
+    ['.items[1:]', [[{ name: 'b' }, { name: 'c' }]]],
+    ['.items[:1][0]["odd key"]', [1]],
+    ['.["a/b"]["~"]', ['tilde']],
+    ['.items | length', [3]],
+    ['.items[] | keys', [['name', 'odd key'], ['name'], ['name']]],
+    ['.items[].name | length', [1, 1, 1]],
+    ['. | keys', [['items', 'a/b', 'text']]],
+    ['/items/1/name', ['b']],
+    ['/a~1b/~0', ['tilde']],
+  ])('%s', ([path, expected]) => {
+    expect(valuesAt(document, path)).toEqual(expected)
+  })
+
+  it.for([
+    ['.nothing', 'There are: items, a/b, text'],
+    ['.items.name', 'there is a list where "name" is looked for'],
+    ['.items[3]', 'no place 3 in a list of 3'],
+    ['.text[0]', 'there is a string where a list is looked for'],
+    ['/items/x', 'no place in a list'],
+    ['.items[', 'cannot be read from "["'],
+    ['.items | sort', 'cannot be read from "sort"'],
+    ['.constructor', 'no "constructor"'],
+    ['.text | keys', 'has no keys'],
+  ])('%s is refused, with what there is instead', ([path, why]) => {
+    expect(() => valuesAt(document, path ?? '')).toThrow(why)
+  })
+
+  it('finds every place of any document', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const visit = (at: unknown, pointer: string, path: string): void => {
+          expect(valuesAt(value, pointer)).toEqual([at])
+          expect(valuesAt(value, path === '' ? '.' : path)).toEqual([at])
+          if (typeof at !== 'object' || at === null) return
+          for (const [key, member] of Object.entries(at)) {
+            const step = Array.isArray(at) ? `[${key}]` : `[${JSON.stringify(key)}]`
+            visit(member, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, `${path}${step}`)
+          }
+        }
+        visit(value, '', '')
+      }),
+    )
+  })
+
+  it('of whatever letters takes no time to speak of', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom('.', '[', ']', '"', '\\', '|', ' ', 'a', '1', ':'), maxLength: 5_000 }), (path) => {
+        try {
+          valuesAt(document, path)
+        } catch (error) {
+          expect(String(error)).toContain('The path does not fit')
+        }
+      }),
+      { numRuns: 200 },
+    )
+  })
+})
+
+describe('kept results', () => {
+  it('make room for newer ones, by number, size and age', () => {
+    let now = 0
+    const { results, count } = kept({ characters: 10_000, results: 5, ageMs: 1_000 }, () => now)
+    const keep = (size: number): string => idIn(results.fit(text('z'.repeat(size)), { characters: 100 }))
+    const ids = Array.from({ length: 8 }, () => keep(500))
+    expect(count()).toBe(5)
+    expect(results.get(ids[0] ?? '')).toBeUndefined()
+    expect(results.get(ids[7] ?? '')?.result.content).toHaveLength(1)
+    keep(9_000)
+    expect(count()).toBe(2)
+    now = 1_500
+    const last = keep(500)
+    expect(count()).toBe(1)
+    now = 3_000
+    expect(results.get(last)).toBeUndefined()
+    expect(() => results.read(last)).toThrow('Call the tool again')
+  })
+})

@@ -1,0 +1,143 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { SamplingSettings } from '../../src/types/index.ts'
+import { folder, returned, scripted, session, started, textOf } from '../fixtures/hosts.ts'
+import { person } from '../fixtures/people.ts'
+import { agreeing, eras, hostIn, replying, request, sample } from './support.ts'
+
+const often = { requestsPerMinute: 1_000 }
+const remembering = (remember: 'conversation' | 'always') =>
+  agreeing({ request: { remember }, result: { remember } })
+
+describe.each(eras)('what the person lets pass from now on (%s)', (era) => {
+  it('passes without asking, is shown, and can be taken back', async () => {
+    const surface = remembering('always')
+    const host = await hostIn(era, { surface, models: [scripted('m')], sampling: { limits: often } })
+    await sample(host)
+    expect(surface.asked).toHaveLength(2)
+    expect(textOf(await sample(host))).toContain('I am m')
+    expect(surface.asked).toHaveLength(2)
+    const grants = host.sampling.grants()
+    expect(grants).toMatchObject([
+      { server: 's', stage: 'request', scope: 'always' },
+      { server: 's', stage: 'result', scope: 'always' },
+    ])
+    expect(host.activity({ kind: 'sampling' }).filter(({ detail }) => 'passing' in detail)).toMatchObject([
+      { outcome: 'allowed', detail: { stage: 'request', passing: { by: 'always', id: grants[0]?.id } } },
+      { outcome: 'allowed', detail: { stage: 'result', passing: { by: 'always', id: grants[1]?.id } } },
+    ])
+    for (const { id = '' } of grants) expect(host.sampling.revoke(id)).toBe(true)
+    expect(host.sampling.revoke(grants[0]?.id ?? '')).toBe(false)
+    expect(host.sampling.grants()).toEqual([])
+    expect(host.activity({ kind: 'sampling' }).at(-1)).toMatchObject({ outcome: 'revoked', server: 's' })
+    await sample(host)
+    expect(surface.asked).toHaveLength(4)
+  })
+
+  it('passes in its conversation only, where that is what they said', async () => {
+    const surface = remembering('conversation')
+    const host = await hostIn(era, { surface, models: [scripted('m')], sampling: { limits: often } })
+    await sample(host, request, { conversation: 'one' })
+    await sample(host, request, { conversation: 'one' })
+    expect(surface.asked).toHaveLength(2)
+    expect(host.sampling.grants()[0]).toMatchObject({ scope: 'conversation', within: 'one' })
+    await sample(host, request, { conversation: 'two' })
+    expect(surface.asked).toHaveLength(4)
+  })
+
+  it('asks again once the budget for it is used up', async () => {
+    const surface = remembering('always')
+    const model = replying('m', { usage: { inputTokens: 60, outputTokens: 40 } })
+    const limits = { ...often, autoTokensPerDay: 250 }
+    const host = await hostIn(era, { surface, models: [model], sampling: { limits } })
+    for (let n = 0; n < 3; n++) await sample(host)
+    expect(surface.asked).toHaveLength(2)
+    expect(host.sampling.usage()).toMatchObject([{ tokens: 300, autoTokens: 200 }])
+    await sample(host)
+    expect(surface.asked.slice(2).map(({ kind }) => kind)).toEqual(['sampling-request', 'sampling-result'])
+    const step = host.activity({ kind: 'sampling' }).find(({ detail }) => 'notPassed' in detail)
+    expect(step?.detail).toMatchObject({ notPassed: '250 tokens in 24 hours pass without asking' })
+  })
+})
+
+describe('what passes without asking', () => {
+  it('outlives the program, and ends when the server is another one or called otherwise', async () => {
+    const store = join(folder(), 'store.db')
+    const { config } = session()
+    const rules = [{ id: 'all', verdict: 'allow' as const }]
+    const sampling: SamplingSettings = { limits: often }
+    const world = { store, rules, sampling, models: [scripted('m')] }
+    const first = await started({ ...world, servers: { s: config }, surface: remembering('always') })
+    await sample(first)
+    await first.close()
+    const surface = agreeing()
+    const again = await started({ ...world, servers: { s: config }, surface })
+    expect(textOf(await sample(again))).toContain('I am m')
+    expect(surface.asked).toEqual([])
+    await again.close()
+    const renamed = await started({ ...world, servers: { t: config }, surface })
+    await renamed.call('t__sample', { params: request }, { caller: 'cli' })
+    expect(surface.asked).toHaveLength(2)
+    await renamed.close()
+    const changed = 'args' in config ? { ...config, args: [...(config.args ?? []), '--other'] } : config
+    const third = await started({ ...world, servers: { s: changed }, surface })
+    await sample(third)
+    expect(surface.asked).toHaveLength(4)
+  })
+
+  it('needs nobody there where the config says so for this server, within its budget', async () => {
+    const model = replying('m', { usage: { inputTokens: 60, outputTokens: 40 } })
+    const sampling: SamplingSettings = {
+      limits: { ...often, autoTokensPerDay: 250 },
+      servers: { s: { approve: ['request', 'result'] } },
+    }
+    const host = await started({
+      servers: { s: session().config, t: session().config },
+      rules: [{ id: 'all', verdict: 'allow' }],
+      models: [model],
+      sampling,
+    })
+    const capabilities = async (server: string) =>
+      JSON.stringify(returned(await host.call(`${server}__client`, {}, { caller: 'cli' })))
+    expect(await capabilities('s')).toContain('"sampling"')
+    expect(await capabilities('t')).not.toContain('"sampling"')
+    await sample(host)
+    await sample(host)
+    expect(model.requests).toHaveLength(2)
+    const third = await sample(host)
+    expect(returned(third)).toMatchObject({
+      error: { code: -32603, message: expect.stringContaining('Nobody is there') },
+    })
+    expect(model.requests).toHaveLength(2)
+    expect(host.sampling.grants()).toEqual([
+      { server: 's', stage: 'request', scope: 'config' },
+      { server: 's', stage: 'result', scope: 'config' },
+    ])
+  })
+
+  it('does not skip the look at answers because requests pass', async () => {
+    const surface = agreeing({ request: { remember: 'always' } })
+    const host = await hostIn('session', { surface, models: [scripted('m')] })
+    await sample(host)
+    await sample(host)
+    expect(surface.asked.map(({ kind }) => kind)).toEqual([
+      'sampling-request',
+      'sampling-result',
+      'sampling-result',
+    ])
+  })
+})
+
+describe('with nobody there', () => {
+  it.each(eras)('a request is an error of the protocol and reaches no model (%s)', async (era) => {
+    const model = scripted('m')
+    const host = await hostIn(era, { models: [model] })
+    const leave = host.attach(
+      person({ 'sampling-request': () => undefined, 'sampling-result': () => undefined }),
+    )
+    leave()
+    const call = await sample(host)
+    expect(textOf(call)).not.toContain('"role"')
+    expect(model.requests).toEqual([])
+  })
+})

@@ -1,0 +1,190 @@
+import type { CreateMessageParams } from '@jackfield/sdk'
+import { describe, expect, it } from 'vitest'
+import { returned, scripted, textOf, type Watched } from '../fixtures/hosts.ts'
+import { person } from '../fixtures/people.ts'
+import { eras, hostIn, request, sample } from './support.ts'
+
+const story = (host: Watched) => host.activity().map(({ kind, outcome, cause }) => [kind, outcome, cause])
+
+describe.each(eras)('sampling (%s)', (era) => {
+  it('shows the person the request and the result, and answers with the model', async () => {
+    const model = scripted('test/one', 'Paris')
+    const surface = person({
+      'sampling-request': () => ({ verdict: 'allow' }),
+      'sampling-result': () => ({ verdict: 'allow' }),
+    })
+    const host = await hostIn(era, { surface, models: [model] })
+    const call = await sample(host)
+    expect(returned(call)).toMatchObject({
+      answer: {
+        role: 'assistant',
+        content: { type: 'text', text: 'Paris' },
+        model: 'test/one',
+        stopReason: 'endTurn',
+      },
+    })
+    expect(model.requests).toHaveLength(1)
+    expect(model.requests[0]).toMatchObject({
+      messages: request.messages,
+      system: 'Be brief.',
+      maxTokens: 50,
+      temperature: 0.25,
+      stopSequences: ['\n'],
+    })
+    expect(surface.asked).toMatchObject([
+      {
+        kind: 'sampling-request',
+        params: request,
+        choice: { model: 'test/one', why: 'it is the first of your models' },
+        cause: { server: 's', tool: 'sample', caller: 'cli', arguments: { params: request } },
+      },
+      { kind: 'sampling-result', params: request, result: { content: { type: 'text', text: 'Paris' } } },
+    ])
+  })
+
+  it('gives the model the edited request and the server the edited result, to the byte', async () => {
+    const edited: CreateMessageParams = {
+      ...request,
+      messages: [{ role: 'user', content: { type: 'text', text: 'Und von Österreich? \u2028 "quoted"' } }],
+      systemPrompt: 'Auf Deutsch.',
+      maxTokens: 20,
+    }
+    const told = {
+      role: 'assistant',
+      content: { type: 'text', text: 'Wien — „schön“\n' },
+      model: 'the person',
+      stopReason: 'endTurn',
+    } as const
+    const model = scripted('test/one')
+    const surface = person({
+      'sampling-request': () => ({ verdict: 'allow', params: edited }),
+      'sampling-result': () => ({ verdict: 'allow', result: told }),
+    })
+    const host = await hostIn(era, { surface, models: [model] })
+    const call = await sample(host)
+    expect(textOf(call)).toContain(JSON.stringify(told.content))
+    expect(returned(call)).toMatchObject({ answer: told })
+    expect(model.requests[0]).toMatchObject({
+      messages: edited.messages,
+      system: 'Auf Deutsch.',
+      maxTokens: 20,
+    })
+    expect(surface.asked[1]).toMatchObject({ kind: 'sampling-result', params: edited })
+    const { messages, system, maxTokens, temperature, stopSequences } = model.requests[0] ?? {}
+    expect(JSON.stringify({ messages, system, maxTokens, temperature, stopSequences })).toBe(
+      JSON.stringify({
+        messages: edited.messages,
+        system: edited.systemPrompt,
+        maxTokens: edited.maxTokens,
+        temperature: edited.temperature,
+        stopSequences: edited.stopSequences,
+      }),
+    )
+  })
+
+  it('never asks the model for more tokens than the server did', async () => {
+    const model = scripted('test/one')
+    const surface = person({
+      'sampling-request': ({ params }) => ({ verdict: 'allow', params: { ...params, maxTokens: 9_999 } }),
+      'sampling-result': () => ({ verdict: 'allow' }),
+    })
+    await sample(await hostIn(era, { surface, models: [model] }))
+    expect(model.requests[0]?.maxTokens).toBe(50)
+  })
+
+  it.each(['request', 'result'] as const)('is refused when the person refuses the %s', async (stage) => {
+    const model = scripted('test/one', 'secret')
+    const answer = (at: 'request' | 'result') => ({
+      verdict: at === stage ? ('deny' as const) : ('allow' as const),
+    })
+    const surface = person({
+      'sampling-request': () => answer('request'),
+      'sampling-result': () => answer('result'),
+    })
+    const host = await hostIn(era, { surface, models: [model] })
+    const call = await sample(host)
+    expect(textOf(call)).toContain('User rejected sampling request')
+    expect(textOf(call)).not.toContain('secret')
+    if (era === 'session') expect(returned(call)).toMatchObject({ error: { code: -1 } })
+    else expect(call.result.isError).toBe(true)
+    expect(model.requests).toHaveLength(stage === 'request' ? 0 : 1)
+    expect(host.activity({ kind: 'sampling' })[0]).toMatchObject({ outcome: 'denied', detail: { stage } })
+  })
+
+  it('fails without an answer when a surface or the model fails, and tells the server nothing of why', async () => {
+    const model = {
+      id: 'm',
+      isLanguageModel: true,
+      generate: () => Promise.reject(new Error('key sk-123 is bad')),
+    }
+    const surface = person({
+      'sampling-request': () => ({ verdict: 'allow' }),
+      'sampling-result': () => ({ verdict: 'allow' }),
+    })
+    const host = await hostIn(era, { surface, models: [model] })
+    const call = await sample(host)
+    expect(textOf(call)).toContain('No message could be made')
+    expect(textOf(call)).not.toContain('sk-123')
+    expect(host.activity({ kind: 'model' })).toMatchObject([
+      { outcome: 'error', detail: { reason: 'key sk-123 is bad' } },
+    ])
+    expect(surface.asked).toHaveLength(1)
+  })
+
+  it('hands on tools the server offers and the calls the model makes of them', async () => {
+    const tools = [{ name: 'lookup', inputSchema: { type: 'object' as const } }]
+    const use = { type: 'tool_use', id: 'u1', name: 'lookup', input: { q: 'x' } } as const
+    const requests: unknown[] = []
+    const model = {
+      id: 'm',
+      isLanguageModel: true,
+      generate: async (asked: unknown) => {
+        requests.push(asked)
+        return {
+          content: [{ type: 'text' as const, text: 'Let me see.' }, use],
+          stopReason: 'toolUse' as const,
+          model: 'm',
+        }
+      },
+    }
+    const surface = person({
+      'sampling-request': () => ({ verdict: 'allow' }),
+      'sampling-result': () => ({ verdict: 'allow' }),
+    })
+    const host = await hostIn(era, { surface, models: [model] })
+    const call = await sample(host, { ...request, tools, toolChoice: { mode: 'required' } })
+    expect(requests).toMatchObject([{ tools, toolChoice: 'required' }])
+    if (era === 'stateless')
+      expect(returned(call)).toMatchObject({
+        answer: { content: [{ type: 'text' }, use], stopReason: 'toolUse' },
+      })
+  })
+
+  it('writes what happened and why', async () => {
+    const surface = person({
+      'sampling-request': ({ params }) => ({
+        verdict: 'allow',
+        params: { ...params, systemPrompt: 'Mine.' },
+      }),
+      'sampling-result': () => ({ verdict: 'allow' }),
+    })
+    const host = await hostIn(era, { surface, models: [scripted('test/one', 'Paris')] })
+    await sample(host)
+    const [, call, passage, review, model, check] = host.activity()
+    expect(story(host)).toEqual([
+      ['connection', 'ready', null],
+      ['call', 'ok', null],
+      ['sampling', 'ok', call?.id],
+      ['sampling', 'allowed', passage?.id],
+      ['model', 'ok', passage?.id],
+      ['sampling', 'allowed', passage?.id],
+    ])
+    expect(review?.detail).toMatchObject({
+      stage: 'request',
+      edited: true,
+      params: { systemPrompt: 'Mine.' },
+    })
+    expect(model?.detail).toMatchObject({ model: 'test/one', stopReason: 'endTurn' })
+    expect(check?.detail).toMatchObject({ stage: 'result', edited: false })
+  })
+})

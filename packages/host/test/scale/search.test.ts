@@ -1,0 +1,129 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createScale } from '../../src/scale/index.ts'
+import type { CatalogTool, Scale } from '../../src/types/index.ts'
+import { corpusTools } from './corpus.ts'
+import { queries } from './queries.ts'
+
+const scale = createScale(() => corpusTools)
+const named = (of: Scale, query: string, limit?: number): string[] =>
+  of.search(query, limit === undefined ? {} : { limit }).matches.map(({ tool }) => tool.name)
+
+describe('searching among five hundred tools', () => {
+  test('finds the right one among the first five for nine of ten wishes', () => {
+    expect(queries).toHaveLength(200)
+    const missed = queries.filter(
+      ({ server, tool, query }) =>
+        !scale
+          .search(query, { limit: 5 })
+          .matches.some((match) => match.tool.server === server && match.tool.tool.name === tool),
+    )
+    expect(missed.length, missed.map(({ query }) => query).join('\n')).toBeLessThanOrEqual(20)
+  })
+
+  test('puts a pasted name first, alone and among other words', () => {
+    for (const { name } of corpusTools.filter((_, n) => n % 10 === 0)) {
+      expect(named(scale, name, 1)).toEqual([name])
+      expect(named(scale, `please use ${name} for this delete list`, 1)).toEqual([name])
+    }
+  })
+
+  test("puts a tool's own name first", () => {
+    for (const { tool } of corpusTools.filter((_, n) => n % 10 === 5)) {
+      expect(scale.search(tool.name, { limit: 1 }).matches[0]?.tool.tool.name).toBe(tool.name)
+    }
+  })
+
+  test('bears slips of the pen and other endings', () => {
+    expect(named(scale, 'kubernets deploymnt replicas', 5)).toContain('kubernetes__get-deployment')
+    expect(named(scale, 'creating invoices', 3)).toContain('stripe__create_invoice')
+  })
+
+  test('keeps to one server where that is wanted, and says how many there are', () => {
+    const found = scale.search('create', { server: 'jira', limit: 3 })
+    expect(found.matches.map(({ tool }) => tool.server)).toEqual(['jira', 'jira', 'jira'])
+    expect(found.total).toBeGreaterThan(3)
+    expect(scale.search('create', { server: 'nobody' })).toEqual({ matches: [], total: 0 })
+  })
+
+  test('holds for any words', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 3_000 }), fc.integer(), (query, limit) => {
+        const { matches, total } = scale.search(query, { limit })
+        expect(matches.length).toBeLessThanOrEqual(Math.min(100, total))
+        for (const { score } of matches) expect(score).toBeGreaterThan(0)
+      }),
+      { numRuns: 150 },
+    )
+  })
+})
+
+describe('the index follows the tools', () => {
+  const tool = (name: string, description: string): CatalogTool => ({
+    name: `shop__${name}`,
+    server: 'shop',
+    tool: { name, description, inputSchema: { type: 'object' } },
+  })
+
+  test('that come, go and change', () => {
+    let tools = [tool('sell', 'Sells a teapot')]
+    const shop = createScale(() => tools)
+    expect(named(shop, 'teapot')).toEqual(['shop__sell'])
+    tools = [...tools, tool('weigh', 'Weighs a teapot')]
+    expect(named(shop, 'teapot')).toHaveLength(2)
+    tools = [tool('sell', 'Sells a kettle'), ...tools.slice(1)]
+    expect(named(shop, 'teapot')).toEqual(['shop__weigh'])
+    expect(named(shop, 'kettle')).toEqual(['shop__sell'])
+    tools = []
+    expect(named(shop, 'kettle')).toEqual([])
+  })
+
+  test('with names and schemas that a hostile server would choose', () => {
+    const odd = [tool('__proto__', 'odd one'), tool('constructor', 'odd two'), tool('', 'odd three')]
+    const strange = { ...tool('long', 'odd '.repeat(100_000)), always: true as const }
+    const shop = createScale(() => [
+      ...odd,
+      strange,
+      {
+        name: 'shop__x',
+        server: 'shop',
+        tool: {
+          name: 'x',
+          description: 'odd',
+          inputSchema: { type: 'object', properties: JSON.parse('{"a":null}') },
+        },
+      },
+    ])
+    expect(named(shop, 'odd').sort()).toEqual([
+      'shop__',
+      'shop____proto__',
+      'shop__constructor',
+      'shop__long',
+      'shop__x',
+    ])
+  })
+})
+
+describe('the meter', () => {
+  test('weighs every server and tool, the dearest first, and says why it defers', () => {
+    const meter = scale.meter()
+    expect(meter).toMatchObject({ tools: 500, deferred: true, contextTokens: 128_000 })
+    expect(meter.why).toContain('500 tools, more than the 40')
+    expect(meter.servers).toHaveLength(20)
+    const sums = meter.servers.map(({ tools }) => tools.reduce((sum, { tokens }) => sum + tokens, 0))
+    expect(meter.servers.map(({ tokens }) => tokens)).toEqual(sums)
+    expect(sums).toEqual(sums.toSorted((a, b) => b - a))
+    expect(meter.tokens).toBe(sums.reduce((sum, tokens) => sum + tokens, 0))
+  })
+
+  test.each([
+    [40, 1_000_000, false, 'given them in full'],
+    [41, 1_000_000, true, '41 tools, more than the 40'],
+    [10, 10_000, true, "of the model's context, more than 3 %"],
+    [0, 10_000, false, '0.0 %'],
+  ])('%i tools in a context of %i', (count, contextTokens, deferred, why) => {
+    const meter = createScale(() => corpusTools.slice(0, count)).meter({ contextTokens })
+    expect(meter.deferred).toBe(deferred)
+    expect(meter.why).toContain(why)
+  })
+})

@@ -1,0 +1,89 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { ServerConfig } from '../../src/types/index.ts'
+import { folder } from '../fixtures/hosts.ts'
+
+export interface Says {
+  instructions?: string
+  tools?: object[]
+  prompts?: object[]
+  resources?: object[]
+  templates?: object[]
+}
+
+export interface Saying {
+  config: ServerConfig
+  /** From now on it says this. */
+  says(what: Says): void
+  /** The tools that ran. */
+  ran(): string[]
+}
+
+/** A server that says of itself what the test wants, and can change its mind. */
+export function saying(what: Says): Saying {
+  const at = folder()
+  const file = join(at, 'says.json')
+  const log = join(at, 'ran.log')
+  writeFileSync(log, '')
+  const says = (next: Says): void => writeFileSync(file, JSON.stringify(next))
+  says(what)
+  const server = fileURLToPath(new URL('../fixtures/saying-server.ts', import.meta.url))
+  return {
+    config: { command: process.execPath, args: [server], env: { SAYS: file, LOG: log } },
+    says,
+    ran: () => readFileSync(log, 'utf8').trim().split('\n').filter(Boolean),
+  }
+}
+
+export const reload = { name: 'reload', description: 'Tells of changes', inputSchema: { type: 'object' } }
+
+/** A shop that says something in every place a server can. */
+export const shop = {
+  instructions: 'Look before you buy.',
+  tools: [
+    {
+      name: 'buy',
+      title: 'Buy',
+      description: 'Buys one item of the shop.',
+      inputSchema: {
+        type: 'object',
+        properties: {
+          item: { type: 'string', description: 'What to buy' },
+          size: { type: 'string', enum: ['small', 'large'] },
+        },
+        $defs: { colour: { type: 'string', description: 'Any colour' } },
+        required: ['item'],
+      },
+      outputSchema: { type: 'object', properties: { price: { type: 'number' } } },
+      annotations: { readOnlyHint: false, destructiveHint: true },
+      icons: [{ src: 'https://shop.example/buy.png' }],
+      _meta: { ui: { resourceUri: 'ui://shop/buy', csp: { connectDomains: [] } } },
+    },
+    { name: 'look', description: 'Shows all items of the shop.', inputSchema: { type: 'object' } },
+    reload,
+  ],
+  prompts: [
+    {
+      name: 'choose',
+      description: 'Helps to choose an item.',
+      arguments: [{ name: 'taste', description: 'What you like', required: true }],
+    },
+    { name: 'thank', description: 'Thanks the shop.' },
+  ],
+  resources: [
+    { uri: 'shop://open', name: 'open', description: 'When the shop is open' },
+    { uri: 'shop://list', name: 'list', description: 'All items' },
+  ],
+  templates: [
+    { uriTemplate: 'shop://item/{name}', name: 'item', description: 'One item' },
+    { uriTemplate: 'shop://bill/{number}', name: 'bill', description: 'One bill' },
+  ],
+}
+
+/** A deep copy with one change. */
+export function changed(change: (copy: typeof shop) => void): typeof shop {
+  const copy = structuredClone(shop)
+  change(copy)
+  return copy
+}
