@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { Requirement } from './requirements/requirement.ts'
+import { countRuns, runFaults, sharedTitles, unnamedRules } from './requirements/runs.ts'
 import { titlesIn } from './requirements/titles.ts'
 import { counts, groups, idOf, idsOf, requirements } from './requirements.ts'
 
@@ -79,6 +80,21 @@ describe('the requirements of the specification', () => {
       ...requirements.flatMap(faultsOf),
     ]
     expect(list(faults)).toBe('')
+  })
+
+  it('are proved over every transport and revision, or say what binds them', () => {
+    const faults = [
+      ...requirements.flatMap(runFaults),
+      ...unnamedRules(requirements).map((title) => `"${title}": is a rule that no row names`),
+      ...sharedTitles().map((title) => `"${title}": stands for two things in the matrix`),
+    ]
+    expect(list(faults)).toBe('')
+  })
+
+  it('are counted in the design', () => {
+    const design = readFileSync(new URL('docs/design.md', root), 'utf8')
+    const counts = countRuns(requirements)
+    expect(counts.filter((line) => !design.includes(line))).toEqual([])
   })
 
   it('are collected from every file of rows', () => {

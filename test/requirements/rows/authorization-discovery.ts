@@ -1,9 +1,9 @@
-import type { Requirement } from '../requirement.ts'
+import { only, type Requirement } from '../requirement.ts'
 
 const elsewhere = 'It binds the authorization server, which is not part of this project.'
 
 /** Where a login happens: metadata of resources and of authorization servers. */
-export const authorizationDiscovery: readonly Requirement[] = [
+export const authorizationDiscovery: readonly Requirement[] = only('http', [
   {
     places: {
       '2506-010': 'basic/authorization#authorization-server-location',
@@ -191,4 +191,4 @@ export const authorizationDiscovery: readonly Requirement[] = [
       'packages/sdk/test/client-auth/discovery.test.ts > that publishes nothing is an error where the server names it',
     ],
   },
-]
+])

@@ -1,9 +1,9 @@
-import type { Requirement } from '../requirement.ts'
+import { only, type Requirement } from '../requirement.ts'
 
 const elsewhere = 'It binds the authorization server, which is not part of this project.'
 
 /** A login: what it asks for, and what is taken for an answer. */
-export const authorizationFlow: readonly Requirement[] = [
+export const authorizationFlow: readonly Requirement[] = only('http', [
   {
     places: {
       '2506-015': 'basic/authorization#resource-parameter-implementation',
@@ -333,4 +333,4 @@ export const authorizationFlow: readonly Requirement[] = [
     says: 'The ways to get a token fit those who use the server.',
     none: 'Whoever runs the server chooses an authorization server. Clients here can do both: log a person in, and act for themselves.',
   },
-]
+])

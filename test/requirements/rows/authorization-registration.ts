@@ -1,9 +1,9 @@
-import type { Requirement } from '../requirement.ts'
+import { only, type Requirement } from '../requirement.ts'
 
 const elsewhere = 'It binds the authorization server, which is not part of this project.'
 
 /** How clients become known to authorization servers. */
-export const authorizationRegistration: readonly Requirement[] = [
+export const authorizationRegistration: readonly Requirement[] = only('http', [
   {
     places: { '2607-104': 'basic/authorization/index#client-registration' },
     level: 'MUST',
@@ -260,4 +260,4 @@ export const authorizationRegistration: readonly Requirement[] = [
       'packages/sdk/test/client-auth/machine.test.ts > stay with their issuer',
     ],
   },
-]
+])

@@ -1,11 +1,11 @@
-import type { Requirement } from '../requirement.ts'
+import { only, type Requirement } from '../requirement.ts'
 
 const elsewhere = 'It binds the authorization server, which is not part of this project.'
 const thirdParty =
   'It is about proxies that log people in at third parties. Ours runs no authorization endpoint and goes upstream with credentials of its own.'
 
 /** What authorization is for, and what keeps it safe. */
-export const authorizationSecurity: readonly Requirement[] = [
+export const authorizationSecurity: readonly Requirement[] = only('http', [
   {
     places: {
       '2503-003': 'basic/authorization#protocol-requirements',
@@ -33,9 +33,10 @@ export const authorizationSecurity: readonly Requirement[] = [
     says: 'Over stdio it does not: credentials come from the environment.',
     proof: [
       'packages/sdk/test/links/stdio.test.ts > holds no secret of the parent, only what programs need and what was configured',
-      'packages/host/test/config/config.test.ts > expands command, args, env, cwd, url and headers alike',
+      'packages/host/test/launch/launch.test.ts > are replaced when the server is started',
       'packages/sdk/test/auth/scopes.test.ts > whoever started the server may use all of it',
     ],
+    runs: { only: 'stdio' },
   },
   {
     places: {
@@ -225,4 +226,4 @@ export const authorizationSecurity: readonly Requirement[] = [
     says: 'Such servers ask the person for each client that registered before going on.',
     none: thirdParty,
   },
-]
+])

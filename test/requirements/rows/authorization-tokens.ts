@@ -1,9 +1,9 @@
-import type { Requirement } from '../requirement.ts'
+import { only, type Requirement } from '../requirement.ts'
 
 const elsewhere = 'It binds the authorization server, which is not part of this project.'
 
 /** Tokens: how they are shown, judged, refused and renewed. */
-export const authorizationTokens: readonly Requirement[] = [
+export const authorizationTokens: readonly Requirement[] = only('http', [
   {
     places: {
       '2503-016': 'basic/authorization#token-requirements',
@@ -324,4 +324,4 @@ export const authorizationTokens: readonly Requirement[] = [
     says: 'A server does not name offline_access among its scopes.',
     proof: ['packages/sdk/test/auth/bearer.test.ts > %s is refused at once'],
   },
-]
+])

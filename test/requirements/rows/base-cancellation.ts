@@ -17,6 +17,12 @@ export const baseCancellation: readonly Requirement[] = [
       'packages/sdk/test/serve/duplex.test.ts > are taken back when the client cancels the request that asks',
       'packages/sdk/test/serve/duplex.test.ts > are taken back when the handler ends without waiting for the answer',
     ],
+    runs: {
+      everywhere: [
+        'a client cancels what it still waits for and nothing else, as the transport has it',
+        'a server takes its question back when the request that asks is cancelled, and ignores a late answer',
+      ],
+    },
   },
   {
     places: {
@@ -29,6 +35,7 @@ export const baseCancellation: readonly Requirement[] = [
     of: 'client',
     says: 'initialize is never cancelled.',
     proof: ['packages/sdk/test/client/lifecycle.test.ts > never cancels initialize'],
+    runs: { everywhere: ['initialize is never cancelled, also where nobody waits for its answer any more'] },
   },
   {
     places: {
@@ -45,6 +52,12 @@ export const baseCancellation: readonly Requirement[] = [
       'packages/sdk/test/client/questions.test.ts > that were cancelled are not answered, and the handler is told',
       'packages/sdk/test/serve/http-legacy.test.ts > ends without a response when the client cancelled',
     ],
+    runs: {
+      everywhere: [
+        'a cancelled request is stopped, and nothing more is said about it',
+        'a client does not answer what the server took back, and its handler is told why',
+      ],
+    },
   },
   {
     places: {
@@ -60,6 +73,12 @@ export const baseCancellation: readonly Requirement[] = [
       'packages/sdk/test/links/stdio.test.ts > are cancelled by a notice, and a late answer is ignored without a word',
       'packages/sdk/test/serve/duplex.test.ts > are taken back when the client cancels the request that asks',
     ],
+    runs: {
+      everywhere: [
+        'an answer that comes too late is ignored',
+        'a server takes its question back when the request that asks is cancelled, and ignores a late answer',
+      ],
+    },
   },
   {
     places: {
@@ -77,6 +96,7 @@ export const baseCancellation: readonly Requirement[] = [
       'packages/sdk/test/links/stdio.test.ts > are cancelled by a notice, and a late answer is ignored without a word',
       'packages/sdk/test/client/lifecycle.test.ts > are not sent for a request that was answered',
     ],
+    runs: { everywhere: ['cancellations that race with their answers do no harm'] },
   },
   {
     places: {
@@ -93,6 +113,12 @@ export const baseCancellation: readonly Requirement[] = [
       'packages/sdk/test/serve/envelope.test.ts > has its reason for cancelling told to the handler, and no answer',
       'packages/sdk/test/client/lifecycle.test.ts > tell a handler why the server took its question back',
     ],
+    runs: {
+      everywhere: [
+        'the handler is told why it was cancelled, where the transport can say it',
+        'a client does not answer what the server took back, and its handler is told why',
+      ],
+    },
   },
   {
     places: {
@@ -109,6 +135,7 @@ export const baseCancellation: readonly Requirement[] = [
       'packages/host/test/broker/broker.test.ts > tells of progress, and stops at the server when it is cancelled',
       'packages/app/test/cli/commands.test.ts > Ctrl+C ends a call under way with 130',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -125,6 +152,7 @@ export const baseCancellation: readonly Requirement[] = [
       'packages/sdk/test/serve/duplex.test.ts > aborts the handler, sends no answer and frees the id',
       'packages/sdk/test/client/lifecycle.test.ts > of a server are never answered, whatever they say',
     ],
+    runs: { everywhere: ['a cancellation that makes no sense is ignored'] },
   },
   {
     places: { '2607-173': 'basic/patterns/cancellation' },
@@ -134,6 +162,12 @@ export const baseCancellation: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/client/client.test.ts > tells the server when a call is given up, by its caller or by its clock',
     ],
+    runs: {
+      everywhere: [
+        'a client cancels what it still waits for and nothing else, as the transport has it',
+        'a request has a clock of its own, and is cancelled when it runs out',
+      ],
+    },
   },
   {
     places: { '2607-174': 'basic/patterns/cancellation' },
@@ -145,6 +179,11 @@ export const baseCancellation: readonly Requirement[] = [
       'packages/sdk/test/serve/duplex.test.ts > aborts the handler, sends no answer and frees the id',
       'packages/sdk/test/serve/duplex.test.ts > are refused without being taken back',
     ],
+    runs: {
+      everywhere: [
+        'a server without sessions cancels nothing but a subscription that it ends, and answers that',
+      ],
+    },
   },
   {
     places: { '2607-175': 'basic/patterns/cancellation#transport-specific-cancellation' },
@@ -155,6 +194,7 @@ export const baseCancellation: readonly Requirement[] = [
       'packages/sdk/test/serve/http-modern.test.ts > are cancelled when the client disconnects, before and after the stream began',
       'packages/sdk/test/serve/http-node.test.ts > while it is being identified is as gone as any other',
     ],
+    runs: { only: 'http' },
   },
   {
     places: { '2607-176': 'basic/patterns/cancellation#transport-specific-cancellation' },
@@ -164,6 +204,7 @@ export const baseCancellation: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/links/stdio.test.ts > are cancelled by a notice, and a late answer is ignored without a word',
     ],
+    runs: { only: 'stdio' },
   },
   {
     places: { '2607-177': 'basic/patterns/cancellation#timeouts' },
@@ -175,6 +216,7 @@ export const baseCancellation: readonly Requirement[] = [
       'packages/sdk/test/links/stdio.test.ts > are cancelled by a notice, and a late answer is ignored without a word',
       'packages/sdk/test/client/client.test.ts > tells the server when a call is given up, by its caller or by its clock',
     ],
+    runs: { everywhere: ['a request has a clock of its own, and is cancelled when it runs out'] },
   },
   {
     places: { '2607-180': 'basic/patterns/cancellation#behavior-requirements' },
@@ -185,6 +227,9 @@ export const baseCancellation: readonly Requirement[] = [
       'packages/sdk/test/links/stdio.test.ts > are cancelled by a notice, and a late answer is ignored without a word',
       'packages/sdk/test/client/lifecycle.test.ts > are not sent for a request that was answered',
     ],
+    runs: {
+      everywhere: ['a client cancels what it still waits for and nothing else, as the transport has it'],
+    },
   },
   {
     places: { '2607-181': 'basic/patterns/cancellation#behavior-requirements' },
@@ -195,6 +240,11 @@ export const baseCancellation: readonly Requirement[] = [
       'packages/sdk/test/serve/duplex.test.ts > are taken back and answered when the server shuts down',
       'packages/sdk/test/serve/duplex.test.ts > ask by results and never by requests',
     ],
+    runs: {
+      everywhere: [
+        'a server without sessions cancels nothing but a subscription that it ends, and answers that',
+      ],
+    },
   },
   {
     places: { '2607-182': 'basic/patterns/cancellation#behavior-requirements' },
@@ -205,6 +255,7 @@ export const baseCancellation: readonly Requirement[] = [
       'packages/sdk/test/serve/duplex.test.ts > aborts the handler, sends no answer and frees the id',
       'packages/sdk/test/serve/http-modern.test.ts > are cancelled when the client disconnects, before and after the stream began',
     ],
+    runs: { everywhere: ['a cancelled request is stopped, and nothing more is said about it'] },
   },
   {
     places: { '2607-183': 'basic/patterns/cancellation#behavior-requirements' },
@@ -214,5 +265,6 @@ export const baseCancellation: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/links/stdio.test.ts > are cancelled by a notice, and a late answer is ignored without a word',
     ],
+    runs: { everywhere: ['an answer that comes too late is ignored'] },
   },
 ]

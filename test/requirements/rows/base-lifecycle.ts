@@ -15,6 +15,12 @@ export const baseLifecycle: readonly Requirement[] = [
       'packages/sdk/test/client/lifecycle.test.ts > sends initialize first, with its newest revision, who it is and what it can answer',
       'packages/sdk/test/serve/duplex.test.ts > serves nothing but ping before initialize',
     ],
+    runs: {
+      everywhere: [
+        'a session begins with initialize, its answer and word that the client is ready, and nothing before',
+        'nothing is served before initialize, but for a ping',
+      ],
+    },
   },
   {
     places: {
@@ -29,6 +35,11 @@ export const baseLifecycle: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/client/lifecycle.test.ts > sends initialize first, with its newest revision, who it is and what it can answer',
     ],
+    runs: {
+      everywhere: [
+        'a session begins with initialize, its answer and word that the client is ready, and nothing before',
+      ],
+    },
   },
   {
     places: {
@@ -44,6 +55,9 @@ export const baseLifecycle: readonly Requirement[] = [
       'packages/sdk/test/serve/duplex.test.ts > agrees on %s',
       'packages/sdk/test/conversation/conversation.test.ts > declares every capability that is used',
     ],
+    runs: {
+      everywhere: ['initialize is answered with the revision it offers, and with what the server is and has'],
+    },
   },
   {
     places: {
@@ -58,6 +72,11 @@ export const baseLifecycle: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/client/lifecycle.test.ts > sends nothing more before the answer, then notifications/initialized, then requests',
     ],
+    runs: {
+      everywhere: [
+        'a session begins with initialize, its answer and word that the client is ready, and nothing before',
+      ],
+    },
   },
   {
     places: {
@@ -72,6 +91,11 @@ export const baseLifecycle: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/client/lifecycle.test.ts > sends nothing more before the answer, then notifications/initialized, then requests',
     ],
+    runs: {
+      everywhere: [
+        'a session begins with initialize, its answer and word that the client is ready, and nothing before',
+      ],
+    },
   },
   {
     places: {
@@ -100,6 +124,7 @@ export const baseLifecycle: readonly Requirement[] = [
       'packages/sdk/test/client/lifecycle.test.ts > sends initialize first, with its newest revision, who it is and what it can answer',
       'packages/sdk/test/client/hello.test.ts > that wants another version in initialize is offered that one',
     ],
+    runs: { everywhere: ['initialize offers the newest revision that the client speaks'] },
   },
   {
     places: {
@@ -115,6 +140,12 @@ export const baseLifecycle: readonly Requirement[] = [
       'packages/sdk/test/serve/duplex.test.ts > agrees on %s',
       'packages/sdk/test/serve/duplex.test.ts > offers its newest session revision for',
     ],
+    runs: {
+      everywhere: [
+        'initialize is answered with the revision it offers, and with what the server is and has',
+        'a revision the server does not speak is answered with its newest',
+      ],
+    },
   },
   {
     places: {
@@ -130,6 +161,7 @@ export const baseLifecycle: readonly Requirement[] = [
       'packages/sdk/test/client/lifecycle.test.ts > disconnects from a server that answers with a revision it does not speak',
       'packages/sdk/test/client/lifecycle.test.ts > does not survive a server process that speaks no revision of this client',
     ],
+    runs: { everywhere: ['a client leaves a server that answers with a revision it does not speak'] },
   },
   {
     places: {
@@ -147,6 +179,14 @@ export const baseLifecycle: readonly Requirement[] = [
       'packages/sdk/test/serve/envelope.test.ts > is asked nothing it did not say it can answer',
       'packages/sdk/test/serve/duplex.test.ts > does not offer what the server has no capability for',
     ],
+    runs: {
+      everywhere: [
+        'no result before 2026-07-28 says a type or how long it stays fresh',
+        'what a server does not declare is not found there',
+        'a client asks for nothing that its server did not declare',
+        'a client is asked nothing that it did not declare',
+      ],
+    },
   },
   {
     places: {
@@ -162,6 +202,7 @@ export const baseLifecycle: readonly Requirement[] = [
       'packages/sdk/test/links/stdio.test.ts > is quick for a server that ends with its input',
       'packages/sdk/test/links/stdio.test.ts > ends the whole tree, also a grandchild that ignores SIGTERM',
     ],
+    runs: { only: 'stdio' },
   },
   {
     places: {
@@ -179,6 +220,13 @@ export const baseLifecycle: readonly Requirement[] = [
       'packages/sdk/test/client/lifecycle.test.ts > uses no capability that the server did not declare',
       'packages/sdk/test/client/client.test.ts > waits as long as there is progress, but not for ever',
     ],
+    runs: {
+      everywhere: [
+        'a client leaves a server that answers with a revision it does not speak',
+        'a client asks for nothing that its server did not declare',
+        'a request has a clock of its own, and is cancelled when it runs out',
+      ],
+    },
   },
   {
     places: {
@@ -195,6 +243,7 @@ export const baseLifecycle: readonly Requirement[] = [
       'packages/sdk/test/links/stdio.test.ts > are cancelled by a notice, and a late answer is ignored',
       'packages/sdk/test/client/lifecycle.test.ts > has a ping with a clock of its own',
     ],
+    runs: { everywhere: ['a request has a clock of its own, and is cancelled when it runs out'] },
   },
   {
     places: {
@@ -210,6 +259,7 @@ export const baseLifecycle: readonly Requirement[] = [
       'packages/sdk/test/client/client.test.ts > tells the server when a call is given up, by its caller or by its clock',
       'packages/sdk/test/client/client.test.ts > waits as long as there is progress, but not for ever',
     ],
+    runs: { everywhere: ['a request has a clock of its own, and is cancelled when it runs out'] },
   },
   {
     places: {
@@ -222,6 +272,7 @@ export const baseLifecycle: readonly Requirement[] = [
     of: 'both',
     says: 'However much progress there is, a request ends in time.',
     proof: ['packages/sdk/test/client/client.test.ts > waits as long as there is progress, but not for ever'],
+    runs: { everywhere: ['progress keeps a request alive, but not for ever'] },
   },
   {
     places: { '2503-049': 'basic/lifecycle#initialization' },
@@ -232,6 +283,7 @@ export const baseLifecycle: readonly Requirement[] = [
       'packages/sdk/test/serve/duplex.test.ts > are refused before initialize, empty, too long, and with what may not be in them',
       'packages/sdk/test/serve/http-legacy.test.ts > cannot begin a session',
     ],
+    runs: { everywhere: ['initialize is no part of a batch, on either side'] },
   },
   {
     places: {
@@ -245,5 +297,6 @@ export const baseLifecycle: readonly Requirement[] = [
       'packages/sdk/test/client/lifecycle.test.ts > names the agreed revision in the header of every later request',
       'packages/sdk/test/links/http.test.ts > has its id and revision on every later request',
     ],
+    runs: { only: 'http' },
   },
 ]

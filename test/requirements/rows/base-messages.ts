@@ -28,8 +28,9 @@ export const baseMessages: readonly Requirement[] = [
     proof: [
       'packages/host/test/broker/broker.test.ts > asks the person with everything there is to know',
       'packages/host/test/broker/broker.test.ts > is denied, never allowed, where nobody can be asked',
-      'packages/host/test/asking/asking.test.ts > shows the person the request and the result',
+      'packages/host/test/sampling/sampling.test.ts > shows the person the request and the result',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -48,6 +49,7 @@ export const baseMessages: readonly Requirement[] = [
       'packages/sdk/test/conversation/conversation.test.ts > is a request, a response or a notice of JSON-RPC 2.0',
       'packages/sdk/test/jsonrpc/framing.test.ts > finds %j invalid and keeps a readable id',
     ],
+    runs: { everywhere: ['every message is a request, a response or a notice of JSON-RPC 2.0'] },
   },
   {
     places: {
@@ -65,6 +67,13 @@ export const baseMessages: readonly Requirement[] = [
       'packages/sdk/test/serve/duplex.test.ts > agrees on %s',
       'packages/sdk/test/client/client.test.ts > learns who the server is',
     ],
+    runs: {
+      everywhere: [
+        'every message is a request, a response or a notice of JSON-RPC 2.0',
+        'every request that is not given up is answered once, by its id',
+        'a client of both eras asks server/discover first, and begins a session where that is unknown',
+      ],
+    },
   },
   {
     places: {
@@ -81,6 +90,7 @@ export const baseMessages: readonly Requirement[] = [
       'packages/sdk/test/conversation/conversation.test.ts > has a string or an integer as the id of a request',
       'packages/sdk/test/jsonrpc/framing.test.ts > finds %j invalid and keeps a readable id',
     ],
+    runs: { everywhere: ['ids are texts or whole numbers, and no sender uses one twice'] },
   },
   {
     places: {
@@ -97,6 +107,7 @@ export const baseMessages: readonly Requirement[] = [
       'packages/sdk/test/conversation/conversation.test.ts > has a string or an integer as the id of a request',
       'packages/sdk/test/jsonrpc/framing.test.ts > finds %j invalid and keeps a readable id',
     ],
+    runs: { everywhere: ['ids are texts or whole numbers, and no sender uses one twice'] },
   },
   {
     places: {
@@ -109,6 +120,7 @@ export const baseMessages: readonly Requirement[] = [
     of: 'both',
     says: 'Nobody uses the id of a request again within a session.',
     proof: ['packages/sdk/test/conversation/conversation.test.ts > never one used before'],
+    runs: { everywhere: ['ids are texts or whole numbers, and no sender uses one twice'] },
   },
   {
     places: { '2607-008': 'basic/index#requests' },
@@ -119,6 +131,7 @@ export const baseMessages: readonly Requirement[] = [
       'packages/sdk/test/conversation/conversation.test.ts > never one used before',
       'packages/sdk/test/serve/duplex.test.ts > in flight are refused a second time while the first goes on',
     ],
+    runs: { everywhere: ['ids are texts or whole numbers, and no sender uses one twice'] },
   },
   {
     places: {
@@ -136,6 +149,7 @@ export const baseMessages: readonly Requirement[] = [
       'packages/sdk/test/serve/duplex.test.ts > in flight are refused a second time while the first goes on',
       'packages/sdk/test/links/stdio.test.ts > with an id of another type are not taken for the answer',
     ],
+    runs: { everywhere: ['every request that is not given up is answered once, by its id'] },
   },
   {
     places: { '2511-095': 'basic/index#error-responses', '2607-015': 'basic/index#error-responses' },
@@ -147,6 +161,9 @@ export const baseMessages: readonly Requirement[] = [
       'packages/sdk/test/serve/stdio.test.ts > answers what is not JSON, nests too deep or is too long without an id',
       'packages/sdk/test/jsonrpc/framing.test.ts > finds %j invalid and keeps a readable id',
     ],
+    runs: {
+      everywhere: ['every error names its request and has a code that is a whole number, and a message'],
+    },
   },
   {
     places: {
@@ -161,6 +178,7 @@ export const baseMessages: readonly Requirement[] = [
       'packages/sdk/test/conversation/conversation.test.ts > answers each request once, by its id, with a result or an error',
       'packages/sdk/test/jsonrpc/framing.test.ts > finds %j invalid and keeps a readable id',
     ],
+    runs: { everywhere: ['every message is a request, a response or a notice of JSON-RPC 2.0'] },
   },
   {
     places: { '2511-094': 'basic/index#result-responses', '2607-010': 'basic/index#result-responses' },
@@ -171,6 +189,7 @@ export const baseMessages: readonly Requirement[] = [
       'packages/sdk/test/conversation/conversation.test.ts > is a request, a response or a notice of JSON-RPC 2.0',
       'packages/sdk/test/conversation/conversation.test.ts > keeps to the official schema, whoever says it',
     ],
+    runs: { everywhere: ['every message is a request, a response or a notice of JSON-RPC 2.0'] },
   },
   {
     places: {
@@ -186,6 +205,9 @@ export const baseMessages: readonly Requirement[] = [
       'packages/sdk/test/conversation/conversation.test.ts > has an integer code and a message in every error',
       'packages/sdk/test/jsonrpc/framing.test.ts > finds %j invalid and keeps a readable id',
     ],
+    runs: {
+      everywhere: ['every error names its request and has a code that is a whole number, and a message'],
+    },
   },
   {
     places: {
@@ -203,6 +225,9 @@ export const baseMessages: readonly Requirement[] = [
       'packages/sdk/test/jsonrpc/error.test.ts > an error cannot have the code %s',
       'packages/sdk/test/jsonrpc/framing.test.ts > finds %j invalid and keeps a readable id',
     ],
+    runs: {
+      everywhere: ['every error names its request and has a code that is a whole number, and a message'],
+    },
   },
   {
     places: {
@@ -216,6 +241,7 @@ export const baseMessages: readonly Requirement[] = [
     of: 'both',
     says: 'A notice has no id.',
     proof: ['packages/sdk/test/conversation/conversation.test.ts > has no id in a notice'],
+    runs: { everywhere: ['no notice has an id, and none is answered'] },
   },
   {
     places: {
@@ -233,6 +259,7 @@ export const baseMessages: readonly Requirement[] = [
       'packages/sdk/test/serve/http-legacy.test.ts > that are no requests are taken with 202 and no body',
       'packages/sdk/test/serve/http-modern.test.ts > take notices with 202',
     ],
+    runs: { everywhere: ['no notice has an id, and none is answered'] },
   },
   {
     places: { '2503-045': 'basic/index#batching' },
@@ -245,6 +272,7 @@ export const baseMessages: readonly Requirement[] = [
       'packages/sdk/test/serve/stdio.test.ts > answers a batch with one line',
       'packages/sdk/test/client/lifecycle.test.ts > takes a batch of answers on 2025-03-26',
     ],
+    runs: { everywhere: ['an array of messages is taken, whoever sends it'] },
   },
   {
     places: {
@@ -261,6 +289,7 @@ export const baseMessages: readonly Requirement[] = [
       'packages/sdk/test/auth/bearer.test.ts > without a token, the answer says where to get one and with which scopes',
       'packages/sdk/test/links/http.test.ts > carries the headers the caller configured',
     ],
+    runs: { only: 'http' },
   },
   {
     places: { '2607-011': 'basic/index#result-responses' },
@@ -271,6 +300,7 @@ export const baseMessages: readonly Requirement[] = [
       'packages/sdk/test/conversation/conversation.test.ts > says in every result its type and which server it comes from',
       'packages/sdk/test/protocol/revisions.test.ts > carries result type, server and freshness from 2026-07-28 on',
     ],
+    runs: { everywhere: ['every result says its type and which server it comes from'] },
   },
   {
     places: { '2607-012': 'basic/index#resulttype' },
@@ -281,6 +311,12 @@ export const baseMessages: readonly Requirement[] = [
       'packages/sdk/test/extensions/negotiation.test.ts > is declared by its identifier with its settings, and spoken where both sides declare it',
       'packages/sdk/test/extensions/negotiation.test.ts > a type of result nobody declared is refused',
     ],
+    runs: {
+      everywhere: [
+        'a result that says no type is complete, and one of a type nobody declared is refused',
+        'an extension that only one side declares is left away, or refused with an error that says so',
+      ],
+    },
   },
   {
     places: { '2607-013': 'basic/index#resulttype' },
@@ -291,6 +327,9 @@ export const baseMessages: readonly Requirement[] = [
       'packages/sdk/test/client/rounds.test.ts > of an unknown type',
       'packages/sdk/test/extensions/negotiation.test.ts > a type of result nobody declared is refused',
     ],
+    runs: {
+      everywhere: ['a result that says no type is complete, and one of a type nobody declared is refused'],
+    },
   },
   {
     places: { '2607-014': 'basic/index#resulttype' },
@@ -298,6 +337,9 @@ export const baseMessages: readonly Requirement[] = [
     of: 'client',
     says: 'A result that says no type is a complete one.',
     proof: ['packages/sdk/test/client/rounds.test.ts > without a type is complete'],
+    runs: {
+      everywhere: ['a result that says no type is complete, and one of a type nobody declared is refused'],
+    },
   },
   {
     places: { '2607-018': 'basic/index#error-codes' },
@@ -308,6 +350,12 @@ export const baseMessages: readonly Requirement[] = [
       'packages/sdk/test/jsonrpc/error.test.ts > every code of our own is one the specification defines, or lies outside what is reserved',
       'packages/sdk/test/client/hello.test.ts > 400 and -32000 without an id',
     ],
+    runs: {
+      everywhere: [
+        'a code of an application is handed on, and no meaning is read into it',
+        'of the reserved codes only those are sent that the specification defines',
+      ],
+    },
   },
   {
     places: { '2607-019': 'basic/index#error-codes' },
@@ -319,6 +367,7 @@ export const baseMessages: readonly Requirement[] = [
       'packages/sdk/test/serve/envelope.test.ts > names what is missing',
       'packages/sdk/test/serve/http-modern.test.ts > with %s',
     ],
+    runs: { everywhere: ['of the reserved codes only those are sent that the specification defines'] },
   },
   {
     places: { '2607-020': 'basic/index#error-codes' },
@@ -329,6 +378,7 @@ export const baseMessages: readonly Requirement[] = [
       'packages/sdk/test/serve/envelope.test.ts > is answered with %s only as the specification has it',
       'packages/sdk/test/protocol/revisions.test.ts > uses its own code for a missing resource',
     ],
+    runs: { everywhere: ['of the reserved codes only those are sent that the specification defines'] },
   },
   {
     places: { '2607-021': 'basic/index#error-codes' },
@@ -346,6 +396,7 @@ export const baseMessages: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/jsonrpc/error.test.ts > every code of our own is one the specification defines, or lies outside what is reserved',
     ],
+    runs: { everywhere: ['of the reserved codes only those are sent that the specification defines'] },
   },
   {
     places: { '2607-001': 'deprecated' },

@@ -15,6 +15,9 @@ export const basePagination: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/client/apart.test.ts > of %s may have any number of entries, and each its own',
     ],
+    runs: {
+      everywhere: ['a client follows every cursor as it came, to pages of any size, until there is none'],
+    },
   },
   {
     places: {
@@ -31,6 +34,7 @@ export const basePagination: readonly Requirement[] = [
       'packages/sdk/test/server/names-and-pages.test.ts > has cursors that stay good',
       'packages/sdk/test/server/lists.test.ts > cursor %s is refused',
     ],
+    runs: { everywhere: ['a cursor stays good, on another connection too, and one that is none is refused'] },
   },
   {
     places: {
@@ -48,6 +52,9 @@ export const basePagination: readonly Requirement[] = [
       'packages/sdk/test/server/lists.test.ts > ends without a cursor when the last page is full',
       'packages/sdk/test/client/apart.test.ts > of %s may have any number of entries, and each its own',
     ],
+    runs: {
+      everywhere: ['a client follows every cursor as it came, to pages of any size, until there is none'],
+    },
   },
   {
     places: {
@@ -64,6 +71,9 @@ export const basePagination: readonly Requirement[] = [
       'packages/sdk/test/client/results.test.ts > cached in part are taken from the start when the server no longer knows the cursor',
       'packages/sdk/test/client/apart.test.ts > is shared with nobody',
     ],
+    runs: {
+      everywhere: ['a client follows every cursor as it came, to pages of any size, until there is none'],
+    },
   },
   {
     places: { '2607-470': 'server/utilities/pagination#implementation-guidelines' },
@@ -74,6 +84,9 @@ export const basePagination: readonly Requirement[] = [
       'packages/sdk/test/client/apart.test.ts > of %s may have any number of entries, and each its own',
       'packages/sdk/test/client/results.test.ts > follow every cursor, the empty one too, until there is none',
     ],
+    runs: {
+      everywhere: ['a client follows every cursor as it came, to pages of any size, until there is none'],
+    },
   },
   {
     places: { '2607-471': 'server/utilities/pagination#implementation-guidelines' },
@@ -83,6 +96,9 @@ export const basePagination: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/client/results.test.ts > follow every cursor, the empty one too, until there is none',
     ],
+    runs: {
+      everywhere: ['a client follows every cursor as it came, to pages of any size, until there is none'],
+    },
   },
   {
     places: {
@@ -99,5 +115,11 @@ export const basePagination: readonly Requirement[] = [
       'packages/sdk/test/server/lists.test.ts > cursor %s is refused',
       'packages/sdk/test/client/client.test.ts > gives one page when asked for one, and passes on what the server says of a cursor',
     ],
+    runs: {
+      everywhere: [
+        'a cursor stays good, on another connection too, and one that is none is refused',
+        'pagination',
+      ],
+    },
   },
 ]

@@ -17,6 +17,7 @@ export const basePing: readonly Requirement[] = [
       'packages/sdk/test/client/questions.test.ts > are pings too',
       'packages/sdk/test/client/hello.test.ts > may ping before it answered initialize',
     ],
+    runs: { everywhere: ['a ping is answered at once with nothing, by either side'] },
   },
   {
     places: {
@@ -55,6 +56,7 @@ export const basePing: readonly Requirement[] = [
     of: 'both',
     says: 'How long to wait for an answer to a ping fits the network.',
     proof: ['packages/sdk/test/client/lifecycle.test.ts > has a ping with a clock of its own'],
+    runs: { everywhere: ['a ping has a clock of its own, and none is sent unasked'] },
   },
   {
     places: {
@@ -69,6 +71,7 @@ export const basePing: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/client/lifecycle.test.ts > sends nothing more before the answer, then notifications/initialized, then requests',
     ],
+    runs: { everywhere: ['a ping has a clock of its own, and none is sent unasked'] },
   },
   {
     places: {
@@ -83,6 +86,7 @@ export const basePing: readonly Requirement[] = [
     proof: [
       'packages/host/test/connections/connections.test.ts > over HTTP is noticed by the next call and brought back when it answers again',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {

@@ -16,6 +16,12 @@ export const baseProgress: readonly Requirement[] = [
       'packages/sdk/test/conversation/conversation.test.ts > has progress tokens that no two requests in flight share',
       'packages/sdk/test/server/notices.test.ts > without a token (%s) nothing is sent',
     ],
+    runs: {
+      everywhere: [
+        'progress goes under the token of its request, a text or a whole number, only up, and ends with the answer',
+        'no two requests of a client have one progress token',
+      ],
+    },
   },
   {
     places: {
@@ -31,6 +37,7 @@ export const baseProgress: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/conversation/conversation.test.ts > has progress tokens that no two requests in flight share',
     ],
+    runs: { everywhere: ['no two requests of a client have one progress token'] },
   },
   {
     places: {
@@ -47,6 +54,11 @@ export const baseProgress: readonly Requirement[] = [
       'packages/sdk/test/conversation/conversation.test.ts > and progress that only increases',
       'packages/sdk/test/server/notices.test.ts > only ever increases',
     ],
+    runs: {
+      everywhere: [
+        'progress goes under the token of its request, a text or a whole number, only up, and ends with the answer',
+      ],
+    },
   },
   {
     places: {
@@ -65,6 +77,12 @@ export const baseProgress: readonly Requirement[] = [
       'packages/sdk/test/server/notices.test.ts > stops with the answer',
       'packages/sdk/test/conversation/conversation.test.ts > and progress that only increases',
     ],
+    runs: {
+      everywhere: [
+        'progress goes under the token of its request, a text or a whole number, only up, and ends with the answer',
+        'without a token there is no progress',
+      ],
+    },
   },
   {
     places: {
@@ -81,6 +99,7 @@ export const baseProgress: readonly Requirement[] = [
       'packages/sdk/test/client/results.test.ts > that does not increase, or belongs to nobody, is ignored and buys no time',
       'packages/sdk/test/server/notices.test.ts > stops with the answer',
     ],
+    runs: { everywhere: ['progress that belongs to nobody, does not increase or comes too late is ignored'] },
   },
   {
     places: {
@@ -97,6 +116,7 @@ export const baseProgress: readonly Requirement[] = [
       'packages/sdk/test/server/notices.test.ts > a flood is thinned out, and its last value is sent before the answer',
       'packages/sdk/test/serve/stdio.test.ts > is not sent progress it cannot keep up with',
     ],
+    runs: { everywhere: ['a flood of progress is thinned out, and its last value is told'] },
   },
   {
     places: {
@@ -113,6 +133,11 @@ export const baseProgress: readonly Requirement[] = [
       'packages/sdk/test/server/notices.test.ts > stops with the answer',
       'packages/sdk/test/serve/http-modern.test.ts > say nothing after the answer',
     ],
+    runs: {
+      everywhere: [
+        'progress goes under the token of its request, a text or a whole number, only up, and ends with the answer',
+      ],
+    },
   },
   {
     places: {

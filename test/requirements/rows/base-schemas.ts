@@ -11,6 +11,11 @@ export const baseSchemas: readonly Requirement[] = [
       'packages/sdk/test/validate/keywords.test.ts > each keyword',
       'packages/sdk/test/validate/dialects.test.ts > a schema is checked by the dialect it names',
     ],
+    runs: {
+      everywhere: [
+        'a schema is of 2020-12 unless it names another dialect, and one that is not supported is an error',
+      ],
+    },
   },
   {
     places: {
@@ -24,6 +29,11 @@ export const baseSchemas: readonly Requirement[] = [
       'packages/sdk/test/validate/dialects.test.ts > a schema without a dialect is one of 2020-12',
       'packages/sdk/test/client/apart.test.ts > in a dialect of JSON Schema it does not support is an error before the call',
     ],
+    runs: {
+      everywhere: [
+        'a schema is of 2020-12 unless it names another dialect, and one that is not supported is an error',
+      ],
+    },
   },
   {
     places: {
@@ -38,6 +48,11 @@ export const baseSchemas: readonly Requirement[] = [
       'packages/sdk/test/validate/dialects.test.ts > the dialect %s is refused by name',
       'packages/sdk/test/client/apart.test.ts > in a dialect of JSON Schema it does not support is an error before the call',
     ],
+    runs: {
+      everywhere: [
+        'a schema is of 2020-12 unless it names another dialect, and one that is not supported is an error',
+      ],
+    },
   },
   {
     places: {
@@ -48,6 +63,7 @@ export const baseSchemas: readonly Requirement[] = [
     of: 'both',
     says: 'It is written down which dialects are supported.',
     proof: ['packages/sdk/test/validate/dialects.test.ts > the README says which dialects are supported'],
+    runs: { only: 'documentation' },
   },
   {
     places: { '2511-105': 'basic/index#schema-validation', '2607-035': 'basic/index#schema-validation' },
@@ -58,6 +74,7 @@ export const baseSchemas: readonly Requirement[] = [
       'packages/sdk/test/server/definitions.test.ts > JSON Schema that is none',
       'packages/sdk/test/validate/refusals.test.ts > a schema is refused with its reason',
     ],
+    runs: { only: 'definition' },
   },
   {
     places: { '2607-036': 'basic/index#ref-resolution' },
@@ -69,6 +86,11 @@ export const baseSchemas: readonly Requirement[] = [
       'packages/sdk/test/validate/refusals.test.ts > a network reference',
       'packages/sdk/test/server/definitions.test.ts > a network reference',
     ],
+    runs: {
+      everywhere: [
+        'a schema that refers to the network is not fetched, and that nothing was checked is said',
+      ],
+    },
   },
   {
     places: { '2607-037': 'basic/index#ref-resolution' },
@@ -79,6 +101,11 @@ export const baseSchemas: readonly Requirement[] = [
       'packages/sdk/test/validate/refusals.test.ts > a network reference',
       'packages/sdk/test/client/results.test.ts > where the schema cannot be used; nothing is fetched',
     ],
+    runs: {
+      everywhere: [
+        'a schema that refers to the network is not fetched, and that nothing was checked is said',
+      ],
+    },
   },
   {
     places: { '2607-038': 'basic/index#ref-resolution' },
@@ -90,6 +117,7 @@ export const baseSchemas: readonly Requirement[] = [
       'packages/sdk/test/server/definitions.test.ts > a network reference',
       'packages/sdk/test/client/results.test.ts > where the schema cannot be used; nothing is fetched',
     ],
+    runs: { only: 'definition' },
   },
   {
     places: { '2607-039': 'basic/index#composition-keyword-resource-use' },
@@ -101,6 +129,7 @@ export const baseSchemas: readonly Requirement[] = [
       'packages/sdk/test/validate/refusals.test.ts > 2,000 subschemas are enough',
       'packages/sdk/test/validate/refusals.test.ts > a schema that doubles its work at every level is given up in time',
     ],
+    runs: { only: 'inside' },
   },
   {
     places: { '2511-111': 'basic/index#icons', '2607-053': 'basic/index#icons' },
@@ -122,6 +151,7 @@ export const baseSchemas: readonly Requirement[] = [
     of: 'client',
     says: 'Icons are fetched and shown with every caution.',
     proof: ['packages/sdk/test/client/apart.test.ts > has icons that are safe to fetch, and no others'],
+    runs: { everywhere: ['icons from anywhere but https: and data: are left out'] },
   },
   {
     places: { '2511-114': 'basic/index#icons', '2607-056': 'basic/index#icons' },
@@ -133,5 +163,6 @@ export const baseSchemas: readonly Requirement[] = [
       'packages/sdk/test/server/definitions.test.ts > an icon over http',
       'packages/sdk/test/server/definitions.test.ts > a script as an icon',
     ],
+    runs: { everywhere: ['icons from anywhere but https: and data: are left out'] },
   },
 ]

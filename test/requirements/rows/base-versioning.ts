@@ -10,6 +10,7 @@ export const baseVersioning: readonly Requirement[] = [
       'packages/sdk/test/serve/http-modern.test.ts > that name an unknown version learn which are supported',
       'packages/sdk/test/serve/duplex.test.ts > an unknown version',
     ],
+    runs: { everywhere: ['a version that is not spoken is answered with those that are'] },
   },
   {
     places: { '2607-058': 'basic/versioning#protocol-version-negotiation' },
@@ -21,6 +22,11 @@ export const baseVersioning: readonly Requirement[] = [
       'packages/sdk/test/client/hello.test.ts > that names an older revision as its newest is greeted with that one',
       'packages/sdk/test/client/hello.test.ts > that names only revisions this client does not allow is a mismatch that lists both',
     ],
+    runs: {
+      everywhere: [
+        'a client that is told which versions are spoken takes one of them, or says that there is none',
+      ],
+    },
   },
   {
     places: { '2607-059': 'basic/versioning#protocol-version-negotiation', '2607-372': 'server/discover' },
@@ -32,6 +38,7 @@ export const baseVersioning: readonly Requirement[] = [
       'packages/sdk/test/serve/http-modern.test.ts > serve %s',
       'packages/sdk/test/server/lists.test.ts > discovery tells revisions, capabilities, instructions and freshness',
     ],
+    runs: { everywhere: ['server/discover tells revisions, capabilities and instructions'] },
   },
   {
     places: { '2607-060': 'basic/versioning#extension-negotiation' },
@@ -39,6 +46,7 @@ export const baseVersioning: readonly Requirement[] = [
     of: 'both',
     says: 'Identifiers of extensions are keys with a prefix.',
     proof: ['packages/sdk/test/extensions/negotiation.test.ts > cannot be named %j on either side'],
+    runs: { only: 'definition' },
   },
   {
     places: { '2607-061': 'basic/versioning#extension-negotiation' },
@@ -49,6 +57,11 @@ export const baseVersioning: readonly Requirement[] = [
       'packages/sdk/test/extensions/negotiation.test.ts > leaves a client that does not declare it with the core protocol, and refuses its methods',
       'packages/sdk/test/extensions/negotiation.test.ts > that the server lacks leaves a client with the core protocol',
     ],
+    runs: {
+      everywhere: [
+        'an extension that only one side declares is left away, or refused with an error that says so',
+      ],
+    },
   },
   {
     places: { '2607-062': 'basic/versioning#backward-compatibility-with-initialization-based-versions' },
@@ -59,6 +72,11 @@ export const baseVersioning: readonly Requirement[] = [
       'packages/sdk/test/client/lifecycle.test.ts > is known for one once: a session that ended is begun anew without asking for the era again',
       'packages/host/test/connections/stateless-child.test.ts > serves every conversation from one process',
     ],
+    runs: {
+      everywhere: [
+        'a client of both eras asks server/discover first, and begins a session where that is unknown',
+      ],
+    },
   },
   {
     places: { '2607-063': 'basic/versioning#backward-compatibility-with-initialization-based-versions' },
@@ -76,6 +94,11 @@ export const baseVersioning: readonly Requirement[] = [
       'packages/sdk/test/client/hello.test.ts > of the older era is not greeted with initialize when only 2026-07-28 is allowed',
       'packages/sdk/test/client/hello.test.ts > of the stateless era is known by its answer to server/discover',
     ],
+    runs: {
+      everywhere: [
+        'a client that is told which versions are spoken takes one of them, or says that there is none',
+      ],
+    },
   },
   {
     places: { '2607-373': 'server/discover#when-to-call' },
@@ -86,5 +109,10 @@ export const baseVersioning: readonly Requirement[] = [
       'packages/sdk/test/client/hello.test.ts > of the stateless era is known by its answer to server/discover',
       'packages/sdk/test/client/hello.test.ts > that answers server/discover with %s is legacy, in the same process',
     ],
+    runs: {
+      everywhere: [
+        'a client of both eras asks server/discover first, and begins a session where that is unknown',
+      ],
+    },
   },
 ]

@@ -10,6 +10,11 @@ export const clientElicitation: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/client/declarations.test.ts > declares %s in initialize where it can answer, and nothing else',
     ],
+    runs: {
+      everywhere: [
+        'a client declares what it can answer, when a session begins or on every request, and nothing else',
+      ],
+    },
   },
   {
     places: { '2607-302': 'client/elicitation#capabilities' },
@@ -17,6 +22,11 @@ export const clientElicitation: readonly Requirement[] = [
     of: 'client',
     says: 'A client that elicits declares the capability on each request.',
     proof: ['packages/sdk/test/client/declarations.test.ts > declares %s on each of its requests'],
+    runs: {
+      everywhere: [
+        'a client declares what it can answer, when a session begins or on every request, and nothing else',
+      ],
+    },
   },
   {
     places: { '2511-270': 'client/elicitation#capabilities', '2607-303': 'client/elicitation#capabilities' },
@@ -24,6 +34,7 @@ export const clientElicitation: readonly Requirement[] = [
     of: 'client',
     says: 'A client that elicits has at least one mode.',
     proof: ['packages/sdk/test/client/declarations.test.ts > can show forms, URLs or both, and not neither'],
+    runs: { everywhere: ['a client that can answer needs at least one way to do so'] },
   },
   {
     places: { '2511-271': 'client/elicitation#capabilities', '2607-304': 'client/elicitation#capabilities' },
@@ -33,6 +44,7 @@ export const clientElicitation: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/serve/questions.test.ts > is not put to a client that did not declare it: %s with %j',
     ],
+    runs: { everywhere: ['a client is asked nothing that it did not declare'] },
   },
   {
     places: {
@@ -46,6 +58,7 @@ export const clientElicitation: readonly Requirement[] = [
       'packages/sdk/test/serve/questions.test.ts > has what the revision asks for: message and form, prompt and limit',
       'packages/sdk/test/serve/questions.test.ts > is asked with its mode, message and URL',
     ],
+    runs: { everywhere: ['a question has everything its revision asks for'] },
   },
   {
     places: {
@@ -59,6 +72,7 @@ export const clientElicitation: readonly Requirement[] = [
       'packages/sdk/test/client/questions.test.ts > gets defaults for every field the person left alone',
       'packages/sdk/test/client/questions.test.ts > with %s is refused as invalid, and nobody is bothered',
     ],
+    runs: { everywhere: ['a question without a mode is a form'] },
   },
   {
     places: {
@@ -71,6 +85,7 @@ export const clientElicitation: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/serve/questions.test.ts > has what the revision asks for: message and form, prompt and limit',
     ],
+    runs: { everywhere: ['a question has everything its revision asks for'] },
   },
   {
     places: {
@@ -84,6 +99,7 @@ export const clientElicitation: readonly Requirement[] = [
       'packages/app/test/forms/ask-form.test.ts > starts from the defaults, and marks what is optional',
       'packages/app/test/forms/ask-form.test.ts > left empty where there is a default shows and sends the default, as clients do',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -127,6 +143,7 @@ export const clientElicitation: readonly Requirement[] = [
       'packages/app/test/forms/ask-form.test.ts > can be changed at the review, keeping what was typed',
       'packages/app/test/forms/ask-form.test.ts > %s gives that outcome and no content',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -144,6 +161,7 @@ export const clientElicitation: readonly Requirement[] = [
       'packages/app/test/forms/url.test.ts > %s has its site set off',
       'packages/host/test/asking/url-visits.test.ts > is shown whole with the server that asks, and nothing of it is fetched on %s',
     ],
+    runs: { only: 'application' },
   },
   {
     places: { '2506-152': 'client/elicitation#security-considerations' },
@@ -154,6 +172,7 @@ export const clientElicitation: readonly Requirement[] = [
       'packages/host/test/asking/asking.test.ts > carries %s to the server as it was meant',
       'packages/app/test/forms/ask-form.test.ts > filled in, reviewed and sent is an accept with exactly the values',
     ],
+    runs: { only: 'application' },
   },
   {
     places: { '2506-153': 'client/elicitation#security-considerations' },
@@ -164,6 +183,12 @@ export const clientElicitation: readonly Requirement[] = [
       'packages/sdk/test/client/questions.test.ts > is not answered with %s',
       'packages/sdk/test/core/asking.test.ts > that are %s are refused with the reason',
     ],
+    runs: {
+      everywhere: [
+        'a client sends no values that do not fit the form',
+        'a server takes no answer that does not fit its question',
+      ],
+    },
   },
   {
     places: {
@@ -177,6 +202,7 @@ export const clientElicitation: readonly Requirement[] = [
       'packages/sdk/test/client/questions.test.ts > is not answered with %s',
       'packages/sdk/test/client/client.test.ts > values that do not fit the form are never sent',
     ],
+    runs: { everywhere: ['a client sends no values that do not fit the form'] },
   },
   {
     places: {
@@ -190,6 +216,7 @@ export const clientElicitation: readonly Requirement[] = [
       'packages/sdk/test/core/asking.test.ts > that are %s are refused with the reason',
       'servers/travel/test/tools/book-vacation.test.ts > books nothing when the answer does not fit the form',
     ],
+    runs: { everywhere: ['a server takes no answer that does not fit its question'] },
   },
   {
     places: { '2506-154': 'client/elicitation#security-considerations' },
@@ -200,6 +227,7 @@ export const clientElicitation: readonly Requirement[] = [
       'packages/app/test/forms/ask-form.test.ts > filled in, reviewed and sent is an accept with exactly the values',
       'packages/host/test/asking/asking.test.ts > carries %s to the server as it was meant',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -214,6 +242,7 @@ export const clientElicitation: readonly Requirement[] = [
       'packages/app/test/forms/visit-alone.test.ts > is left to the person: %s fetches and opens nothing',
       'packages/host/test/asking/url-visits.test.ts > is shown whole with the server that asks, and nothing of it is fetched on %s',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -228,6 +257,7 @@ export const clientElicitation: readonly Requirement[] = [
       'packages/app/test/forms/ask-form.test.ts > %s gives that outcome and no content',
       'packages/app/test/forms/ask-form.test.ts > declining and leaving are told apart',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -253,6 +283,7 @@ export const clientElicitation: readonly Requirement[] = [
       'packages/host/test/asking/asking.test.ts > carries %s to the server as it was meant',
       'packages/app/test/forms/ask-form.test.ts > filled in, reviewed and sent is an accept with exactly the values',
     ],
+    runs: { only: 'application' },
   },
   {
     places: { '2511-295': 'client/elicitation#error-handling' },
@@ -264,6 +295,7 @@ export const clientElicitation: readonly Requirement[] = [
       'packages/sdk/test/client/questions.test.ts > by URL is answered without content; forms are refused where only URLs were declared',
       'packages/sdk/test/client/url-visits.test.ts > means nothing for a visit this client refused to make',
     ],
+    runs: { everywhere: ['a question that a client did not declare is refused, and reaches nobody'] },
   },
   {
     places: { '2607-320': 'client/elicitation#error-handling' },
@@ -275,6 +307,13 @@ export const clientElicitation: readonly Requirement[] = [
       'packages/sdk/test/asking/both-eras.test.ts > is left behind when the client fails to answer',
       'packages/sdk/test/asking/both-eras.test.ts > is left behind, and its catch too, when the client cannot be asked',
     ],
+    runs: {
+      everywhere: [
+        'a form that is declined or left',
+        'a client that fails to answer says so, and nothing of why',
+        'a client is asked nothing that it did not declare',
+      ],
+    },
   },
   {
     places: {
@@ -288,5 +327,6 @@ export const clientElicitation: readonly Requirement[] = [
       'packages/sdk/test/serve/questions.test.ts > of one client are answered by that client and by no other',
       'packages/sdk/test/serve/questions.test.ts > on a session cannot be answered through another one, nor by somebody else',
     ],
+    runs: { only: 'callers' },
   },
 ]

@@ -15,6 +15,11 @@ export const clientRoots: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/client/declarations.test.ts > declares %s in initialize where it can answer, and nothing else',
     ],
+    runs: {
+      everywhere: [
+        'a client declares what it can answer, when a session begins or on every request, and nothing else',
+      ],
+    },
   },
   {
     places: { '2607-346': 'client/roots#capabilities' },
@@ -22,6 +27,11 @@ export const clientRoots: readonly Requirement[] = [
     of: 'client',
     says: 'A client with roots declares the capability on each request.',
     proof: ['packages/sdk/test/client/declarations.test.ts > declares %s on each of its requests'],
+    runs: {
+      everywhere: [
+        'a client declares what it can answer, when a session begins or on every request, and nothing else',
+      ],
+    },
   },
   {
     places: {
@@ -37,6 +47,7 @@ export const clientRoots: readonly Requirement[] = [
       'packages/sdk/test/client/declarations.test.ts > tells the server when its roots changed',
       'packages/host/test/asking/roots.test.ts > is noticed, and a server that was told of it hears that its roots changed, once',
     ],
+    runs: { everywhere: ['a server is told that roots changed'] },
   },
   {
     places: {
@@ -53,6 +64,12 @@ export const clientRoots: readonly Requirement[] = [
       'packages/sdk/test/client/declarations.test.ts > lists its roots as file URIs, and keeps back what is none',
       'packages/host/test/asking/roots.test.ts > is refused before anything starts: %s',
     ],
+    runs: {
+      everywhere: [
+        'a root is a URI of a file, and a client keeps back what is none',
+        'a server takes no answer that does not fit its question',
+      ],
+    },
   },
   {
     places: {
@@ -68,6 +85,12 @@ export const clientRoots: readonly Requirement[] = [
       'packages/sdk/test/client/declarations.test.ts > answers what it did not declare with -32601',
       'packages/sdk/test/client/declarations.test.ts > lists its roots as file URIs, and keeps back what is none',
     ],
+    runs: {
+      everywhere: [
+        'a question that a client did not declare is refused, and reaches nobody',
+        'a client that fails to answer says so, and nothing of why',
+      ],
+    },
   },
   {
     places: {
@@ -87,6 +110,7 @@ export const clientRoots: readonly Requirement[] = [
       'packages/host/test/asking/roots.test.ts > are not told to a server, and the activity says which',
       'packages/host/test/asking/roots.test.ts > is noticed, and a server that was told of it hears that its roots changed, once',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -103,6 +127,7 @@ export const clientRoots: readonly Requirement[] = [
       'servers/travel/test/files.test.ts > is made of names that stay inside, or is refused',
       'servers/travel/test/files.test.ts > never writes outside the root',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -120,6 +145,7 @@ export const clientRoots: readonly Requirement[] = [
       'packages/host/test/asking/roots.test.ts > are not told to a server, and the activity says which',
       'packages/host/test/asking/roots.test.ts > is noticed, and a server that was told of it hears that its roots changed, once',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -137,6 +163,12 @@ export const clientRoots: readonly Requirement[] = [
       'packages/sdk/test/serve/http-revisions.test.ts > takes notices and answers with 202 and no body',
       'servers/travel/test/files.test.ts > never writes outside the root',
     ],
+    runs: {
+      everywhere: [
+        'a client is asked nothing that it did not declare',
+        'a server is told that roots changed',
+      ],
+    },
   },
   {
     places: { '2607-345': 'client/roots' },

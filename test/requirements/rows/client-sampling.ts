@@ -15,6 +15,11 @@ export const clientSampling: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/client/declarations.test.ts > declares %s in initialize where it can answer, and nothing else',
     ],
+    runs: {
+      everywhere: [
+        'a client declares what it can answer, when a session begins or on every request, and nothing else',
+      ],
+    },
   },
   {
     places: { '2607-356': 'client/sampling#capabilities' },
@@ -22,6 +27,11 @@ export const clientSampling: readonly Requirement[] = [
     of: 'client',
     says: 'A client that samples declares the capability on each request.',
     proof: ['packages/sdk/test/client/declarations.test.ts > declares %s on each of its requests'],
+    runs: {
+      everywhere: [
+        'a client declares what it can answer, when a session begins or on every request, and nothing else',
+      ],
+    },
   },
   {
     places: {
@@ -35,9 +45,10 @@ export const clientSampling: readonly Requirement[] = [
     of: 'host',
     says: 'A person can deny every sampling request.',
     proof: [
-      'packages/host/test/asking/asking.test.ts > is refused when the person refuses the %s',
-      'packages/app/test/surface/questions.test.ts > shows model, reason, system prompt, messages and limits, and starts at deny',
+      'packages/host/test/sampling/sampling.test.ts > is refused when the person refuses the %s',
+      'packages/app/test/surface/sampling.test.ts > shows model, reason, price, what is blanked, and all of the request, and starts at deny',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -51,11 +62,12 @@ export const clientSampling: readonly Requirement[] = [
     of: 'host',
     says: 'The person reviews and edits the request, and sees the result before it is told.',
     proof: [
-      'packages/host/test/asking/asking.test.ts > shows the person the request and the result, and answers with the model',
-      'packages/host/test/asking/asking.test.ts > gives the model the edited request and the server the edited result, to the byte',
-      'packages/app/test/surface/questions.test.ts > takes changes to prompt, messages and limit, and keeps the rest',
-      'packages/app/test/surface/questions.test.ts > shows it whole with why it stopped, and can be changed before it is given',
+      'packages/host/test/sampling/sampling.test.ts > shows the person the request and the result, and answers with the model',
+      'packages/host/test/sampling/sampling.test.ts > gives the model the edited request and the server the edited result, to the byte',
+      'packages/app/test/surface/sampling.test.ts > takes changes to everything at once, and keeps what cannot be changed',
+      'packages/app/test/surface/sampling.test.ts > shows it whole with what it used and why it stopped, and can be changed before it is given',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -67,9 +79,10 @@ export const clientSampling: readonly Requirement[] = [
     of: 'client',
     says: 'A refusal is an error, -1.',
     proof: [
-      'packages/host/test/asking/asking.test.ts > is refused when the person refuses the %s',
+      'packages/host/test/sampling/sampling.test.ts > is refused when the person refuses the %s',
       'packages/sdk/test/client/questions.test.ts > the person refused is refused with the handler’s own error',
     ],
+    runs: { everywhere: ['a person who refuses is an error of its own'] },
   },
   {
     places: { '2511-338': 'client/sampling#error-handling' },
@@ -77,10 +90,16 @@ export const clientSampling: readonly Requirement[] = [
     of: 'client',
     says: 'A refusal is -1; tool results that are missing or mixed are -32602.',
     proof: [
-      'packages/host/test/asking/asking.test.ts > is refused when the person refuses the %s',
+      'packages/host/test/sampling/sampling.test.ts > is refused when the person refuses the %s',
       'packages/sdk/test/client/questions.test.ts > a use without its result',
       'packages/sdk/test/client/questions.test.ts > a result beside other content',
     ],
+    runs: {
+      everywhere: [
+        'a person who refuses is an error of its own',
+        'messages for a model answer every use of a tool at once and with nothing else, or are not put',
+      ],
+    },
   },
   {
     places: {
@@ -96,10 +115,11 @@ export const clientSampling: readonly Requirement[] = [
     of: 'host',
     says: 'The person approves.',
     proof: [
-      'packages/host/test/asking/asking.test.ts > shows the person the request and the result, and answers with the model',
+      'packages/host/test/sampling/sampling.test.ts > shows the person the request and the result, and answers with the model',
       'packages/host/test/asking/asking.test.ts > carries %s to the server as it was meant',
       'packages/host/test/asking/url-visits.test.ts > is not agreed to for a person who was not there',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -117,6 +137,12 @@ export const clientSampling: readonly Requirement[] = [
       'packages/sdk/test/serve/questions.test.ts > is not put where it breaks the rules: %s',
       'packages/sdk/test/core/asking.test.ts > that are %s are refused with the reason',
     ],
+    runs: {
+      everywhere: [
+        'a server takes no answer that does not fit its question',
+        'messages for a model answer every use of a tool at once and with nothing else, or are not put',
+      ],
+    },
   },
   {
     places: {
@@ -129,7 +155,8 @@ export const clientSampling: readonly Requirement[] = [
     level: 'SHOULD',
     of: 'host',
     says: 'Hints for the model are followed.',
-    proof: ['packages/host/test/asking/asking.test.ts > by the hints %j is %s'],
+    proof: ['packages/host/test/sampling/choose.test.ts > by the hints %j is %s'],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -157,12 +184,18 @@ export const clientSampling: readonly Requirement[] = [
     of: 'both',
     says: 'Sensitive data is handled as such.',
     proof: [
-      'packages/host/test/asking/asking.test.ts > fails without an answer when a surface or the model fails, and tells the server nothing of why',
+      'packages/host/test/sampling/sampling.test.ts > fails without an answer when a surface or the model fails, and tells the server nothing of why',
       'packages/sdk/test/client/client.test.ts > a handler that fails is reported here, and its text is not sent',
       'packages/sdk/test/serve/duplex.test.ts > inside the server is reported and answered without a word about it',
       'packages/sdk/test/core/asking.test.ts > hides what it holds',
       'packages/host/test/store/store.test.ts > is for its owner only',
     ],
+    runs: {
+      everywhere: [
+        'arguments are checked before a handler runs, and a failure says nothing of its reason',
+        'a client that fails to answer says so, and nothing of why',
+      ],
+    },
   },
   {
     places: {
@@ -178,6 +211,13 @@ export const clientSampling: readonly Requirement[] = [
       'packages/sdk/test/serve/questions.test.ts > travel with uses and results in order',
       'packages/sdk/test/client/questions.test.ts > with tools is refused where tools were not declared',
     ],
+    runs: {
+      everywhere: [
+        'a client declares what it can answer, when a session begins or on every request, and nothing else',
+        'a client is asked nothing that it did not declare',
+        'a question that a client did not declare is refused, and reaches nobody',
+      ],
+    },
   },
   {
     places: { '2511-333': 'client/sampling#capabilities', '2607-357': 'client/sampling#capabilities' },
@@ -197,8 +237,13 @@ export const clientSampling: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/serve/questions.test.ts > is not put where it breaks the rules: %s',
       'packages/sdk/test/client/questions.test.ts > a result beside other content',
-      'packages/host/test/asking/sampling-rules.test.ts > never sees a request whose tool results are mixed or missing',
+      'packages/host/test/sampling/tool-use.test.ts > never sees a request whose tool results are mixed or missing',
     ],
+    runs: {
+      everywhere: [
+        'messages for a model answer every use of a tool at once and with nothing else, or are not put',
+      ],
+    },
   },
   {
     places: {
@@ -214,6 +259,11 @@ export const clientSampling: readonly Requirement[] = [
       'packages/sdk/test/client/questions.test.ts > one result of two',
       'packages/sdk/test/protocol/elicit.test.ts > is balanced: every use is answered in the next message',
     ],
+    runs: {
+      everywhere: [
+        'messages for a model answer every use of a tool at once and with nothing else, or are not put',
+      ],
+    },
   },
   {
     places: {
@@ -227,6 +277,11 @@ export const clientSampling: readonly Requirement[] = [
       'packages/sdk/test/serve/questions.test.ts > is not put where it breaks the rules: %s',
       'packages/sdk/test/serve/questions.test.ts > travel with uses and results in order',
     ],
+    runs: {
+      everywhere: [
+        'messages for a model answer every use of a tool at once and with nothing else, or are not put',
+      ],
+    },
   },
   {
     places: {
@@ -237,9 +292,10 @@ export const clientSampling: readonly Requirement[] = [
     of: 'host',
     says: 'With `required` the model uses a tool.',
     proof: [
-      'packages/host/test/asking/asking.test.ts > hands on tools the server offers and the calls the model makes of them',
+      'packages/host/test/sampling/sampling.test.ts > hands on tools the server offers and the calls the model makes of them',
       'packages/host/test/models/ai-model.test.ts > are offered under names every provider accepts, and called back under their own',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -249,9 +305,8 @@ export const clientSampling: readonly Requirement[] = [
     level: 'MUST NOT',
     of: 'host',
     says: 'With `none` the model uses no tool.',
-    proof: [
-      'packages/host/test/asking/sampling-rules.test.ts > is not passed on where the server allowed none',
-    ],
+    proof: ['packages/host/test/sampling/tool-use.test.ts > is not passed on where the server allowed none'],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -265,6 +320,7 @@ export const clientSampling: readonly Requirement[] = [
       'packages/sdk/test/client/client.test.ts > a server that asks without end is stopped',
       'packages/host/test/agent/conversation.test.ts > ends after the bound on rounds, with every call answered',
     ],
+    runs: { everywhere: ['a server that asks without end is stopped'] },
   },
   {
     places: { '2607-362': 'client/sampling#messages' },
@@ -275,6 +331,7 @@ export const clientSampling: readonly Requirement[] = [
       'packages/sdk/test/serve/questions.test.ts > has what the revision asks for: message and form, prompt and limit',
       'packages/sdk/test/client/questions.test.ts > messages that are none',
     ],
+    runs: { everywhere: ['a question has everything its revision asks for'] },
   },
   {
     places: { '2607-363': 'client/sampling#messages' },
@@ -282,8 +339,9 @@ export const clientSampling: readonly Requirement[] = [
     of: 'host',
     says: 'Messages of one request are not kept for another.',
     proof: [
-      'packages/host/test/asking/sampling-rules.test.ts > sees nothing of an earlier request, nor of another server',
+      'packages/host/test/sampling/tool-use.test.ts > sees nothing of an earlier request, nor of another server',
     ],
+    runs: { only: 'application' },
   },
   {
     places: { '2607-364': 'client/sampling#sampling-parameters' },
@@ -291,10 +349,11 @@ export const clientSampling: readonly Requirement[] = [
     of: 'host',
     says: '`maxTokens` is respected.',
     proof: [
-      'packages/host/test/asking/asking.test.ts > never asks the model for more tokens than the server did',
+      'packages/host/test/sampling/sampling.test.ts > never asks the model for more tokens than the server did',
       'packages/host/test/models/ai-model.test.ts > text from a server that ignores the token limit is cut to it',
       'packages/host/test/models/offline.test.ts > keeps to the token limit and to stop sequences',
     ],
+    runs: { only: 'application' },
   },
   {
     places: { '2607-352': 'client/sampling' },

@@ -11,6 +11,7 @@ export const clientUrlVisits: readonly Requirement[] = [
     of: 'server',
     says: 'A URL is asked with its mode, a message, the URL and, in 2025-11-25, an id.',
     proof: ['packages/sdk/test/serve/questions.test.ts > is asked with its mode, message and URL'],
+    runs: { everywhere: ['a question has everything its revision asks for'] },
   },
   {
     places: {
@@ -24,6 +25,7 @@ export const clientUrlVisits: readonly Requirement[] = [
       'packages/sdk/test/serve/questions.test.ts > is not put where it breaks the rules: %s',
       'packages/sdk/test/client/questions.test.ts > may not send the person to %s',
     ],
+    runs: { everywhere: ['a visit has a URL of the web, on both sides'] },
   },
   {
     places: { '2511-278': 'client/elicitation#completion-notifications-for-url-mode-elicitation' },
@@ -33,6 +35,11 @@ export const clientUrlVisits: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/serve/questions.test.ts > that sent somebody to a URL tell only that session when it is done, by the same id',
     ],
+    runs: {
+      everywhere: [
+        'word that a visit is over has its id, and goes to the session that was asked and to no other',
+      ],
+    },
   },
   {
     places: { '2511-279': 'client/elicitation#completion-notifications-for-url-mode-elicitation' },
@@ -42,6 +49,11 @@ export const clientUrlVisits: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/serve/questions.test.ts > that sent somebody to a URL tell only that session when it is done, by the same id',
     ],
+    runs: {
+      everywhere: [
+        'word that a visit is over has its id, and goes to the session that was asked and to no other',
+      ],
+    },
   },
   {
     places: { '2511-280': 'client/elicitation#completion-notifications-for-url-mode-elicitation' },
@@ -51,6 +63,7 @@ export const clientUrlVisits: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/client/url-visits.test.ts > is heard once for a visit the server asked for, and ignored for every other',
     ],
+    runs: { everywhere: ['word of a visit that nobody asked for, or that is over, is ignored'] },
   },
   {
     places: {
@@ -64,6 +77,7 @@ export const clientUrlVisits: readonly Requirement[] = [
       'packages/app/test/cli/commands.test.ts > Ctrl+C ends a call under way with 130',
       'packages/app/test/chat/terminal-face.test.ts > Ctrl+C during a turn stops that turn and nothing else',
     ],
+    runs: { only: 'application' },
   },
   {
     places: { '2511-282': 'client/elicitation#url-elicitation-required-error' },
@@ -73,6 +87,9 @@ export const clientUrlVisits: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/serve/questions.test.ts > reaches a client of 2025-11-25 with its visits, and is never made up',
     ],
+    runs: {
+      everywhere: ['that a visit is needed first is said by its own error with the visits, and nowhere else'],
+    },
   },
   {
     places: { '2511-283': 'client/elicitation#url-elicitation-required-error' },
@@ -96,6 +113,9 @@ export const clientUrlVisits: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/serve/questions.test.ts > reaches a client of 2025-11-25 with its visits, and is never made up',
     ],
+    runs: {
+      everywhere: ['that a visit is needed first is said by its own error with the visits, and nowhere else'],
+    },
   },
   {
     places: { '2511-285': 'client/elicitation#statefulness' },
@@ -108,6 +128,7 @@ export const clientUrlVisits: readonly Requirement[] = [
       'packages/sdk/test/core/asking.test.ts > is refused with one and the same message whatever was changed, and the reason stays in the log',
       'packages/sdk/test/core/asking.test.ts > hides what it holds',
     ],
+    runs: { only: 'callers' },
   },
   {
     places: { '2511-286': 'client/elicitation#statefulness' },
@@ -118,6 +139,7 @@ export const clientUrlVisits: readonly Requirement[] = [
       'packages/sdk/test/serve/http-legacy.test.ts > belongs to who began it: for anybody else it does not exist',
       'packages/sdk/test/serve/questions.test.ts > on a session cannot be answered through another one, nor by somebody else',
     ],
+    runs: { only: 'callers' },
   },
   {
     places: { '2511-287': 'client/elicitation#statefulness', '2607-313': 'client/elicitation#statefulness' },
@@ -129,6 +151,7 @@ export const clientUrlVisits: readonly Requirement[] = [
       'packages/sdk/test/core/asking.test.ts > does not survive a change of any single character',
       'packages/sdk/test/core/asking.test.ts > opens under an older key of the ring, and not for another audience',
     ],
+    runs: { only: 'callers' },
   },
   {
     places: { '2607-312': 'client/elicitation#statefulness' },
@@ -140,6 +163,7 @@ export const clientUrlVisits: readonly Requirement[] = [
       'packages/sdk/test/core/asking.test.ts > is refused with one and the same message whatever was changed, and the reason stays in the log',
       'packages/sdk/test/core/asking.test.ts > hides what it holds',
     ],
+    runs: { only: 'callers' },
   },
   {
     places: { '2511-288': 'client/elicitation#statefulness', '2607-314': 'client/elicitation#statefulness' },
@@ -150,6 +174,7 @@ export const clientUrlVisits: readonly Requirement[] = [
       'packages/sdk/test/serve/http-guard.test.ts > tells the handler who authenticated',
       'packages/sdk/test/serve/questions.test.ts > of one client are answered by that client and by no other',
     ],
+    runs: { only: 'callers' },
   },
   {
     places: {
@@ -164,6 +189,7 @@ export const clientUrlVisits: readonly Requirement[] = [
       'packages/sdk/test/serve/envelope.test.ts > is served alike, whoever its client says it is',
       'packages/sdk/test/serve/http-legacy.test.ts > belongs to who began it: for anybody else it does not exist',
     ],
+    runs: { everywhere: ['who somebody says they are changes nothing, on either side'] },
   },
   {
     places: {
@@ -269,6 +295,7 @@ export const clientUrlVisits: readonly Requirement[] = [
       'packages/app/test/forms/ask-form.test.ts > to anything but a web page cannot be agreed to',
       'packages/sdk/test/client/questions.test.ts > may not send the person to %s',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -282,6 +309,7 @@ export const clientUrlVisits: readonly Requirement[] = [
       'packages/host/test/asking/url-visits.test.ts > is shown whole with the server that asks, and nothing of it is fetched on %s',
       'packages/app/test/forms/visit-alone.test.ts > is left to the person: %s fetches and opens nothing',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -296,6 +324,7 @@ export const clientUrlVisits: readonly Requirement[] = [
       'packages/host/test/asking/url-visits.test.ts > is not agreed to for a person who was not there',
       'packages/app/test/forms/ask-form.test.ts > shows the whole URL and starts at decline',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -309,6 +338,7 @@ export const clientUrlVisits: readonly Requirement[] = [
       'packages/app/test/forms/ask-form.test.ts > shows the whole URL and starts at decline',
       'packages/app/test/forms/visit-alone.test.ts > is left to the person: %s fetches and opens nothing',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -322,6 +352,7 @@ export const clientUrlVisits: readonly Requirement[] = [
       'packages/app/test/forms/visit-alone.test.ts > is left to the person: %s fetches and opens nothing',
       'packages/sdk/test/client/questions.test.ts > by URL is answered without content; forms are refused where only URLs were declared',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -335,6 +366,7 @@ export const clientUrlVisits: readonly Requirement[] = [
       'packages/app/test/forms/url.test.ts > %s has its site set off',
       'packages/app/test/forms/visit-alone.test.ts > that imitates another site is shown by its real name, set off, with a warning',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -348,6 +380,7 @@ export const clientUrlVisits: readonly Requirement[] = [
       'packages/app/test/forms/url.test.ts > %s is warned about: %j',
       'packages/app/test/forms/visit-alone.test.ts > that imitates another site is shown by its real name, set off, with a warning',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -361,6 +394,7 @@ export const clientUrlVisits: readonly Requirement[] = [
       'packages/app/test/forms/visit-alone.test.ts > is not made by a URL in a message, which stays text',
       'packages/app/test/output/sanitize.test.ts > never reaches a terminal with a control character in it',
     ],
+    runs: { only: 'application' },
   },
   {
     places: { '2511-318': 'client/elicitation#phishing', '2607-342': 'client/elicitation#phishing' },

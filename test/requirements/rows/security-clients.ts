@@ -1,7 +1,7 @@
-import type { Requirement } from '../requirement.ts'
+import { only, type Requirement } from '../requirement.ts'
 
 /** Security best practices that are about clients. */
-export const securityClients: readonly Requirement[] = [
+export const securityClients: readonly Requirement[] = only('http', [
   {
     places: {
       'sbp-2025-11-25-009': 'tutorials/security/security_best_practices#mitigation-2',
@@ -143,6 +143,7 @@ export const securityClients: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/client-auth/loopback.test.ts > is given the URL as one argument, whatever is in it',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -156,6 +157,7 @@ export const securityClients: readonly Requirement[] = [
       'packages/sdk/test/client-auth/loopback.test.ts > is given the URL as one argument, whatever is in it',
       'packages/sdk/test/client-auth/loopback.test.ts > that cannot be started is an error',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -216,4 +218,4 @@ export const securityClients: readonly Requirement[] = [
       'packages/sdk/test/auth/end-to-end.test.ts > a client signs in, and signs in again for what needs more (%s, bound to a key: %s)',
     ],
   },
-]
+])

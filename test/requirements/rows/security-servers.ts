@@ -1,10 +1,10 @@
-import type { Requirement } from '../requirement.ts'
+import { only, type Requirement } from '../requirement.ts'
 
 const thirdParty =
   'It is about proxies that log people in at third parties. Ours runs no authorization endpoint and goes upstream with credentials of its own.'
 
 /** Security best practices that are about servers and proxies. */
-export const securityServers: readonly Requirement[] = [
+export const securityServers: readonly Requirement[] = only('http', [
   {
     places: {
       'sbp-2025-11-25-001': 'tutorials/security/security_best_practices#mitigation',
@@ -103,6 +103,7 @@ export const securityServers: readonly Requirement[] = [
       'packages/sdk/test/auth/principals.test.ts > cannot answer a question that was put to her',
       'packages/sdk/test/extensions/tasks/access.test.ts > and does not exist for %s',
     ],
+    runs: { only: 'callers' },
   },
   {
     places: { 'sbp-2025-11-25-015': 'tutorials/security/security_best_practices#mitigation-3' },
@@ -124,6 +125,7 @@ export const securityServers: readonly Requirement[] = [
       'packages/sdk/test/auth/principals.test.ts > cannot use, read, resume or end a session',
       'packages/sdk/test/transports/sse-server.test.ts > is for the caller who opened the stream alone, and asks again who that is',
     ],
+    runs: { only: 'callers' },
   },
   {
     places: { 'sbp-2026-07-28-015': 'tutorials/security/security_best_practices#mitigation-3' },
@@ -136,6 +138,13 @@ export const securityServers: readonly Requirement[] = [
       'packages/sdk/test/core/asking.test.ts > is good once: the same retry sent twice runs once',
       'packages/sdk/test/extensions/tasks/access.test.ts > is so much time: then the task is gone and its handler stopped',
     ],
+    runs: {
+      everywhere: [
+        'state that was changed, or belongs to another request, is refused, and tells nothing',
+        'state is good once',
+        'a call becomes a task only where its request declares them, and is then answered with it at once',
+      ],
+    },
   },
   {
     places: { 'sbp-2026-07-28-016': 'tutorials/security/security_best_practices#mitigation-3' },
@@ -147,6 +156,7 @@ export const securityServers: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/access.test.ts > and does not exist for %s',
       'packages/sdk/test/extensions/tasks/access.test.ts > and is not for %s in a session either',
     ],
+    runs: { only: 'callers' },
   },
   {
     places: {
@@ -162,5 +172,6 @@ export const securityServers: readonly Requirement[] = [
       'packages/sdk/test/serve/http-guard.test.ts > listens on this machine only, says where, and says when the port is taken',
       'packages/sdk/test/auth/bearer.test.ts > without a token, the answer says where to get one and with which scopes',
     ],
+    runs: { only: 'callers' },
   },
-]
+])

@@ -10,6 +10,7 @@ export const serverCaching: readonly Requirement[] = [
       'packages/sdk/test/conversation/conversation.test.ts > says how long what may be cached stays fresh, and nowhere else',
       'packages/sdk/test/protocol/revisions.test.ts > carries result type, server and freshness from 2026-07-28 on',
     ],
+    runs: { everywhere: ['what may be kept says for how long and by whom, and nothing else does'] },
   },
   {
     places: { '2607-436': 'server/utilities/caching#cache-key' },
@@ -19,6 +20,11 @@ export const serverCaching: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/client/results.test.ts > keeps by method and params, for as long as the server said',
     ],
+    runs: {
+      everywhere: [
+        'an answer is kept for its own method and params, as long as its server says, and fetched at the next use',
+      ],
+    },
   },
   {
     places: { '2607-437': 'server/utilities/caching#cache-key' },
@@ -29,6 +35,7 @@ export const serverCaching: readonly Requirement[] = [
       'packages/sdk/test/client/client.test.ts > an answer that took a round of questions is not cached',
       'packages/sdk/test/server/resources.test.ts > an answer made with input of its own is not to be kept',
     ],
+    runs: { everywhere: ['an answer that took a round of questions is kept by nobody'] },
   },
   {
     places: { '2607-438': 'server/utilities/caching#time-to-live-ttl-field' },
@@ -36,6 +43,11 @@ export const serverCaching: readonly Requirement[] = [
     of: 'client',
     says: 'With a time of 0 nothing is kept.',
     proof: ['packages/sdk/test/client/results.test.ts > keeps nothing with the time %s'],
+    runs: {
+      everywhere: [
+        'an answer is kept for its own method and params, as long as its server says, and fetched at the next use',
+      ],
+    },
   },
   {
     places: { '2607-439': 'server/utilities/caching#time-to-live-ttl-field' },
@@ -46,6 +58,11 @@ export const serverCaching: readonly Requirement[] = [
       'packages/sdk/test/client/results.test.ts > keeps by method and params, for as long as the server said',
       'packages/sdk/test/client/apart.test.ts > asks again when the time is over, at the next read and not before',
     ],
+    runs: {
+      everywhere: [
+        'an answer is kept for its own method and params, as long as its server says, and fetched at the next use',
+      ],
+    },
   },
   {
     places: { '2607-440': 'server/utilities/caching#time-to-live-ttl-field' },
@@ -53,6 +70,11 @@ export const serverCaching: readonly Requirement[] = [
     of: 'client',
     says: 'Without a time nothing is kept.',
     proof: ['packages/sdk/test/client/results.test.ts > keeps nothing with the time %s'],
+    runs: {
+      everywhere: [
+        'an answer is kept for its own method and params, as long as its server says, and fetched at the next use',
+      ],
+    },
   },
   {
     places: { '2607-441': 'server/utilities/caching#time-to-live-ttl-field' },
@@ -60,6 +82,11 @@ export const serverCaching: readonly Requirement[] = [
     of: 'client',
     says: 'A time below 0 is 0.',
     proof: ['packages/sdk/test/client/results.test.ts > keeps nothing with the time %s'],
+    runs: {
+      everywhere: [
+        'an answer is kept for its own method and params, as long as its server says, and fetched at the next use',
+      ],
+    },
   },
   {
     places: { '2607-442': 'server/utilities/caching#time-to-live-ttl-field' },
@@ -70,6 +97,7 @@ export const serverCaching: readonly Requirement[] = [
       'packages/sdk/test/conversation/conversation.test.ts > says how long what may be cached stays fresh, and nowhere else',
       'packages/sdk/test/server/definitions.test.ts > a negative time to live',
     ],
+    runs: { everywhere: ['what may be kept says for how long and by whom, and nothing else does'] },
   },
   {
     places: { '2607-443': 'server/utilities/caching#freshness-calculation' },
@@ -79,6 +107,11 @@ export const serverCaching: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/client/apart.test.ts > asks again when the time is over, at the next read and not before',
     ],
+    runs: {
+      everywhere: [
+        'an answer is kept for its own method and params, as long as its server says, and fetched at the next use',
+      ],
+    },
   },
   {
     places: { '2607-444': 'server/utilities/caching#freshness-calculation' },
@@ -88,6 +121,11 @@ export const serverCaching: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/client/apart.test.ts > asks again when the time is over, at the next read and not before',
     ],
+    runs: {
+      everywhere: [
+        'an answer is kept for its own method and params, as long as its server says, and fetched at the next use',
+      ],
+    },
   },
   {
     places: { '2607-445': 'server/utilities/caching#cache-scope-field' },
@@ -95,6 +133,7 @@ export const serverCaching: readonly Requirement[] = [
     of: 'client',
     says: 'What is private is shared with no other authorization.',
     proof: ['packages/sdk/test/client/apart.test.ts > is shared with nobody, be the answer %s'],
+    runs: { everywhere: ['no client is given what another one was told'] },
   },
   {
     places: { '2607-446': 'server/utilities/caching#interaction-with-pagination' },
@@ -104,6 +143,11 @@ export const serverCaching: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/client/apart.test.ts > fetches a stale page by its cursor, and all pages anew when asked to refresh',
     ],
+    runs: {
+      everywhere: [
+        'a page that is no longer fresh is fetched by its cursor, and all of them anew when that went bad',
+      ],
+    },
   },
   {
     places: { '2607-447': 'server/utilities/caching#interaction-with-pagination' },
@@ -113,6 +157,11 @@ export const serverCaching: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/client/apart.test.ts > fetches a stale page by its cursor, and all pages anew when asked to refresh',
     ],
+    runs: {
+      everywhere: [
+        'a page that is no longer fresh is fetched by its cursor, and all of them anew when that went bad',
+      ],
+    },
   },
   {
     places: { '2607-448': 'server/utilities/caching#interaction-with-pagination' },
@@ -122,6 +171,11 @@ export const serverCaching: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/client/results.test.ts > cached in part are taken from the start when the server no longer knows the cursor',
     ],
+    runs: {
+      everywhere: [
+        'a page that is no longer fresh is fetched by its cursor, and all of them anew when that went bad',
+      ],
+    },
   },
   {
     places: { '2607-449': 'server/utilities/caching#interaction-with-pagination' },
@@ -129,6 +183,7 @@ export const serverCaching: readonly Requirement[] = [
     of: 'server',
     says: 'All pages of a list are public or all are private.',
     proof: ['packages/sdk/test/server/names-and-pages.test.ts > is so on every page (%s)'],
+    runs: { everywhere: ['all pages of a list may be kept by the same people'] },
   },
   {
     places: { '2607-450': 'server/utilities/caching#security-considerations' },
@@ -139,6 +194,7 @@ export const serverCaching: readonly Requirement[] = [
       'packages/sdk/test/auth/scopes.test.ts > what a resource needs decides who may keep it',
       'packages/sdk/test/auth/scopes.test.ts > %s shows what its caller may use',
     ],
+    runs: { only: 'callers' },
   },
   {
     places: { '2607-451': 'server/utilities/caching#security-considerations' },
@@ -149,5 +205,6 @@ export const serverCaching: readonly Requirement[] = [
       'packages/sdk/test/auth/scopes.test.ts > %s %j needs %s',
       'packages/sdk/test/auth/scopes.test.ts > each request of a session may do what its own token allows',
     ],
+    runs: { only: 'callers' },
   },
 ]

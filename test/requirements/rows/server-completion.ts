@@ -15,6 +15,7 @@ export const serverCompletion: readonly Requirement[] = [
       'packages/sdk/test/conversation/conversation.test.ts > declares every capability that is used',
       'packages/sdk/test/server/definitions.test.ts > completers, and what is experimental',
     ],
+    runs: { everywhere: ['a server declares what it has, and nothing else'] },
   },
   {
     places: {
@@ -32,6 +33,12 @@ export const serverCompletion: readonly Requirement[] = [
       'packages/sdk/test/server/prompts.test.ts > an argument there is not',
       'packages/sdk/test/server/prompts.test.ts > malformed params are refused',
     ],
+    runs: {
+      everywhere: [
+        'completions are at most a hundred, and what cannot be completed is an error',
+        'what a server does not declare is not found there',
+      ],
+    },
   },
   {
     places: {
@@ -50,6 +57,7 @@ export const serverCompletion: readonly Requirement[] = [
       'packages/sdk/test/server/rate-limit.test.ts > counts completions with calls, and nothing that only lists',
       'servers/travel/test/domain/places.test.ts > count edits as people make them',
     ],
+    runs: { everywhere: ['completions are at most a hundred, and what cannot be completed is an error'] },
   },
   {
     places: {
@@ -82,5 +90,6 @@ export const serverCompletion: readonly Requirement[] = [
       'packages/sdk/test/server/rate-limit.test.ts > counts completions with calls, and nothing that only lists',
       'packages/sdk/test/server/prompts.test.ts > a completer that fails suggests nothing, and is reported',
     ],
+    runs: { everywhere: ['completions are at most a hundred, and what cannot be completed is an error'] },
   },
 ]

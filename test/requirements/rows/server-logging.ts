@@ -16,6 +16,7 @@ export const serverLogging: readonly Requirement[] = [
       'packages/sdk/test/conversation/conversation.test.ts > declares every capability that is used',
       'packages/sdk/test/server/definitions.test.ts > nothing',
     ],
+    runs: { everywhere: ['a server declares what it has, and nothing else'] },
   },
   {
     places: {
@@ -31,6 +32,13 @@ export const serverLogging: readonly Requirement[] = [
       'packages/sdk/test/serve/duplex.test.ts > answers ping and setLevel with nothing but {}',
       'packages/sdk/test/serve/envelope.test.ts > of %s answers ping and refuses log levels that are none',
     ],
+    runs: {
+      everywhere: [
+        'a log level that is none is refused',
+        'a session hears log messages at the level it set, and no others',
+        'log messages at the level asked for',
+      ],
+    },
   },
   {
     places: {
@@ -46,6 +54,9 @@ export const serverLogging: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/server/notices.test.ts > a flood is cut, which is told at a level the caller wants',
     ],
+    runs: {
+      everywhere: ['a flood of log messages is cut, which is told, and what JSON cannot carry becomes text'],
+    },
   },
   {
     places: {
@@ -76,6 +87,12 @@ export const serverLogging: readonly Requirement[] = [
       'packages/sdk/test/server/notices.test.ts > what JSON cannot carry becomes text',
       'packages/sdk/test/serve/envelope.test.ts > stay off every stream but their own request’s',
     ],
+    runs: {
+      everywhere: [
+        'a flood of log messages is cut, which is told, and what JSON cannot carry becomes text',
+        'log messages are for requests that name a level, and come on the stream of their own request',
+      ],
+    },
   },
   {
     places: { '2607-458': 'server/utilities/logging' },
@@ -93,6 +110,11 @@ export const serverLogging: readonly Requirement[] = [
       'packages/sdk/test/serve/envelope.test.ts > hears log messages only where it names a level',
       'packages/sdk/test/server/notices.test.ts > none where the caller wants none',
     ],
+    runs: {
+      everywhere: [
+        'log messages are for requests that name a level, and come on the stream of their own request',
+      ],
+    },
   },
   {
     places: { '2607-461': 'server/utilities/logging#per-request-log-level' },
@@ -100,6 +122,11 @@ export const serverLogging: readonly Requirement[] = [
     of: 'server',
     says: 'Log messages travel on the stream of their own request.',
     proof: ['packages/sdk/test/serve/envelope.test.ts > stay off every stream but their own request’s'],
+    runs: {
+      everywhere: [
+        'log messages are for requests that name a level, and come on the stream of their own request',
+      ],
+    },
   },
   {
     places: { '2607-462': 'server/utilities/logging#error-handling' },
@@ -107,5 +134,6 @@ export const serverLogging: readonly Requirement[] = [
     of: 'server',
     says: 'A level that is none in a request is answered with -32602.',
     proof: ['packages/sdk/test/serve/envelope.test.ts > with a log level that is none is refused'],
+    runs: { everywhere: ['a log level that is none is refused'] },
   },
 ]

@@ -16,6 +16,7 @@ export const serverPrompts: readonly Requirement[] = [
       'packages/sdk/test/conversation/conversation.test.ts > declares every capability that is used',
       'packages/sdk/test/server/definitions.test.ts > empty lists count',
     ],
+    runs: { everywhere: ['a server declares what it has, and nothing else'] },
   },
   {
     places: {
@@ -32,6 +33,7 @@ export const serverPrompts: readonly Requirement[] = [
       'packages/sdk/test/serve/http-legacy.test.ts > tells changes, also those from before it was opened',
       'packages/sdk/test/server/lists.test.ts > watchers hear of what changed, and of nothing else',
     ],
+    runs: { everywhere: ['word of changed lists'] },
   },
   {
     places: { '2607-379': 'server/prompts#list-changed-notification' },
@@ -43,6 +45,7 @@ export const serverPrompts: readonly Requirement[] = [
       'packages/sdk/test/server/lists.test.ts > watchers hear of what changed, and of nothing else',
       'packages/sdk/test/serve/duplex.test.ts > tell changes until the client cancels, and then say nothing more',
     ],
+    runs: { everywhere: ['word of changed lists'] },
   },
   {
     places: { '2607-378': 'server/prompts#capabilities' },
@@ -53,6 +56,9 @@ export const serverPrompts: readonly Requirement[] = [
       'packages/sdk/test/client/apart.test.ts > gives every one the same lists in the same order, whatever was asked before',
       'packages/sdk/test/auth/scopes.test.ts > %s shows what its caller may use',
     ],
+    runs: {
+      everywhere: ['lists are the same for every connection and in the same order, whatever came before'],
+    },
   },
   {
     places: {
@@ -66,6 +72,7 @@ export const serverPrompts: readonly Requirement[] = [
     of: 'author',
     says: 'Images travel in base64, with the type they are of.',
     proof: ['packages/sdk/test/server/content.test.ts > that is %s never leaves the server'],
+    runs: { everywhere: ['images, sounds and resources have their type, and bytes in base64'] },
   },
   {
     places: {
@@ -78,6 +85,7 @@ export const serverPrompts: readonly Requirement[] = [
     of: 'author',
     says: 'Sounds travel in base64, with the type they are of.',
     proof: ['packages/sdk/test/server/content.test.ts > that is %s never leaves the server'],
+    runs: { everywhere: ['images, sounds and resources have their type, and bytes in base64'] },
   },
   {
     places: {
@@ -94,6 +102,7 @@ export const serverPrompts: readonly Requirement[] = [
       'packages/sdk/test/server/content.test.ts > that is %s never leaves the server',
       'packages/sdk/test/server/content.test.ts > that is whole is sent as it is',
     ],
+    runs: { everywhere: ['images, sounds and resources have their type, and bytes in base64'] },
   },
   {
     places: {
@@ -112,6 +121,9 @@ export const serverPrompts: readonly Requirement[] = [
       'packages/sdk/test/server/prompts.test.ts > failures keep what their author wants known, and nothing else',
       'packages/sdk/test/serve/duplex.test.ts > inside the server is reported and answered without a word about it',
     ],
+    runs: {
+      everywhere: ['arguments are checked before a handler runs, and a failure says nothing of its reason'],
+    },
   },
   {
     places: {
@@ -128,6 +140,9 @@ export const serverPrompts: readonly Requirement[] = [
       'packages/sdk/test/server/prompts.test.ts > an argument out of range',
       'packages/sdk/test/server/prompts.test.ts > arguments nobody wants',
     ],
+    runs: {
+      everywhere: ['arguments are checked before a handler runs, and a failure says nothing of its reason'],
+    },
   },
   {
     places: {
@@ -143,6 +158,9 @@ export const serverPrompts: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/client/apart.test.ts > of %s may have any number of entries, and each its own',
     ],
+    runs: {
+      everywhere: ['a client follows every cursor as it came, to pages of any size, until there is none'],
+    },
   },
   {
     places: {
@@ -159,6 +177,12 @@ export const serverPrompts: readonly Requirement[] = [
       'packages/sdk/test/client/lifecycle.test.ts > uses no capability that the server did not declare',
       'packages/sdk/test/server/lists.test.ts > %s is not found on a server that does not offer it',
     ],
+    runs: {
+      everywhere: [
+        'a client asks for nothing that its server did not declare',
+        'what a server does not declare is not found there',
+      ],
+    },
   },
   {
     places: {
@@ -176,5 +200,11 @@ export const serverPrompts: readonly Requirement[] = [
       'packages/sdk/test/server/prompts.test.ts > an argument out of range',
       'packages/sdk/test/server/content.test.ts > that is %s never leaves the server',
     ],
+    runs: {
+      everywhere: [
+        'arguments are checked before a handler runs, and a failure says nothing of its reason',
+        'images, sounds and resources have their type, and bytes in base64',
+      ],
+    },
   },
 ]

@@ -16,6 +16,7 @@ export const serverResources: readonly Requirement[] = [
       'packages/sdk/test/conversation/conversation.test.ts > declares every capability that is used',
       'packages/sdk/test/server/definitions.test.ts > empty lists count',
     ],
+    runs: { everywhere: ['a server declares what it has, and nothing else'] },
   },
   {
     places: {
@@ -33,6 +34,7 @@ export const serverResources: readonly Requirement[] = [
       'packages/sdk/test/serve/duplex.test.ts > are told after initialized: lists always, resources while subscribed',
       'packages/sdk/test/server/lists.test.ts > watchers hear of what changed, and of nothing else',
     ],
+    runs: { everywhere: ['word of changed lists'] },
   },
   {
     places: {
@@ -73,6 +75,7 @@ export const serverResources: readonly Requirement[] = [
       'packages/sdk/test/server/definitions.test.ts > a relative URI',
       'packages/sdk/test/server/definitions.test.ts > a broken template',
     ],
+    runs: { only: 'definition' },
   },
   {
     places: {
@@ -89,6 +92,12 @@ export const serverResources: readonly Requirement[] = [
       'packages/sdk/test/server/resources.test.ts > each revision has its own code for what does not exist',
       'packages/sdk/test/server/resources.test.ts > errors keep what their author wants known',
     ],
+    runs: {
+      everywhere: [
+        'a resource that does not exist is an error, and never an empty answer',
+        'arguments are checked before a handler runs, and a failure says nothing of its reason',
+      ],
+    },
   },
   {
     places: { '2607-395': 'server/resources#error-handling' },
@@ -99,6 +108,7 @@ export const serverResources: readonly Requirement[] = [
       'packages/sdk/test/serve/envelope.test.ts > for a resource that does not exist is an error, and one without contents is told apart',
       'packages/sdk/test/serve/envelope.test.ts > a resource that is not there, as it was called',
     ],
+    runs: { everywhere: ['a resource that does not exist is an error, and never an empty answer'] },
   },
   {
     places: { '2607-396': 'server/resources#error-handling' },
@@ -117,6 +127,7 @@ export const serverResources: readonly Requirement[] = [
       'packages/sdk/test/server/resources.test.ts > %s does not exist, and is never an empty answer',
       'packages/sdk/test/serve/envelope.test.ts > for a resource that does not exist is an error, and one without contents is told apart',
     ],
+    runs: { everywhere: ['a resource that does not exist is an error, and never an empty answer'] },
   },
   {
     places: {
@@ -135,6 +146,7 @@ export const serverResources: readonly Requirement[] = [
       'packages/sdk/test/serve/envelope.test.ts > for a resource that does not exist is an error, and one without contents is told apart',
       'packages/sdk/test/serve/duplex.test.ts > cannot be subscribed to without a usable URI',
     ],
+    runs: { everywhere: ['a resource that does not exist is an error, and never an empty answer'] },
   },
   {
     places: {
@@ -151,6 +163,7 @@ export const serverResources: readonly Requirement[] = [
       'packages/sdk/test/auth/scopes.test.ts > %s %j needs %s',
       'packages/sdk/test/auth/scopes.test.ts > a session cannot subscribe to what its caller may not read',
     ],
+    runs: { only: 'callers' },
   },
   {
     places: {
@@ -167,6 +180,7 @@ export const serverResources: readonly Requirement[] = [
       'packages/sdk/test/server/resources.test.ts > bytes survive as base64',
       'packages/sdk/test/server/content.test.ts > that is %s never leaves the server',
     ],
+    runs: { everywhere: ['images, sounds and resources have their type, and bytes in base64'] },
   },
   {
     places: {
@@ -183,6 +197,7 @@ export const serverResources: readonly Requirement[] = [
       'packages/sdk/test/auth/scopes.test.ts > %s %j needs %s',
       'packages/sdk/test/auth/scopes.test.ts > every message of a batch is looked at before any of them runs',
     ],
+    runs: { only: 'callers' },
   },
   {
     places: { '2607-402': 'server/resources#security-considerations' },
@@ -193,6 +208,7 @@ export const serverResources: readonly Requirement[] = [
       'packages/sdk/test/server/files.test.ts > %s names no file',
       'servers/travel/test/files.test.ts > is made of names that stay inside, or is refused',
     ],
+    runs: { everywhere: ['a path in a URI of a file does not lead out of its folder'] },
   },
   {
     places: { '2607-390': 'server/resources#capabilities' },
@@ -203,5 +219,8 @@ export const serverResources: readonly Requirement[] = [
       'packages/sdk/test/client/apart.test.ts > gives every one the same lists in the same order, whatever was asked before',
       'packages/sdk/test/auth/scopes.test.ts > %s shows what its caller may use',
     ],
+    runs: {
+      everywhere: ['lists are the same for every connection and in the same order, whatever came before'],
+    },
   },
 ]

@@ -10,6 +10,12 @@ export const serverRounds: readonly Requirement[] = [
       'packages/sdk/test/serve/duplex.test.ts > ask by results and never by requests',
       'packages/sdk/test/serve/http-modern.test.ts > ask by results, and the retry carries the answer',
     ],
+    runs: {
+      everywhere: [
+        'nothing but requests and notices goes to a server without sessions, and no request comes from it',
+        'only calls, reads and prompts are answered with questions, which are forms, visits, messages or roots',
+      ],
+    },
   },
   {
     places: {
@@ -25,6 +31,7 @@ export const serverRounds: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/conversation/conversation.test.ts > says in every request which version, client and capabilities it comes with',
     ],
+    runs: { everywhere: ['every request says which version, client and capabilities it comes with'] },
   },
   {
     places: { '2607-191': 'basic/patterns/mrtr#inputrequiredresult' },
@@ -34,6 +41,11 @@ export const serverRounds: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/client/rounds.test.ts > is retried under a new id, with the state byte for byte',
     ],
+    runs: {
+      everywhere: [
+        'a client answers every question and then tries again under a new id, with the state as it came',
+      ],
+    },
   },
   {
     places: { '2607-192': 'basic/patterns/mrtr#supported-requests' },
@@ -45,6 +57,11 @@ export const serverRounds: readonly Requirement[] = [
       'packages/sdk/test/server/lists.test.ts > cannot ask on the way',
       'packages/sdk/test/conversation/conversation.test.ts > keeps to the official schema, whoever says it',
     ],
+    runs: {
+      everywhere: [
+        'only calls, reads and prompts are answered with questions, which are forms, visits, messages or roots',
+      ],
+    },
   },
   {
     places: { '2607-193': 'basic/patterns/mrtr#server-requirements-basic-workflow' },
@@ -55,6 +72,9 @@ export const serverRounds: readonly Requirement[] = [
       'packages/sdk/test/core/asking.test.ts > asks the same question twice as two questions',
       'packages/sdk/test/core/asking.test.ts > sends everything asked in one turn in one round',
     ],
+    runs: {
+      everywhere: ['a round asks or carries something, and each of its questions has a key of its own'],
+    },
   },
   {
     places: { '2607-194': 'basic/patterns/mrtr#server-requirements-basic-workflow' },
@@ -65,6 +85,11 @@ export const serverRounds: readonly Requirement[] = [
       'packages/sdk/test/core/asking.test.ts > sends everything asked in one turn in one round',
       'packages/sdk/test/conversation/conversation.test.ts > keeps to the official schema, whoever says it',
     ],
+    runs: {
+      everywhere: [
+        'only calls, reads and prompts are answered with questions, which are forms, visits, messages or roots',
+      ],
+    },
   },
   {
     places: {
@@ -78,6 +103,9 @@ export const serverRounds: readonly Requirement[] = [
       'packages/sdk/test/core/asking.test.ts > does not survive a change of any single character',
       'packages/sdk/test/core/asking.test.ts > is refused with one and the same message whatever was changed',
     ],
+    runs: {
+      everywhere: ['state that was changed, or belongs to another request, is refused, and tells nothing'],
+    },
   },
   {
     places: { '2607-196': 'basic/patterns/mrtr#server-requirements-basic-workflow' },
@@ -88,6 +116,9 @@ export const serverRounds: readonly Requirement[] = [
       'packages/sdk/test/core/asking.test.ts > is refused with one and the same message whatever was changed, and the reason stays in the log',
       'packages/sdk/test/core/asking.test.ts > expires',
     ],
+    runs: {
+      everywhere: ['state that was changed, or belongs to another request, is refused, and tells nothing'],
+    },
   },
   {
     places: { '2607-197': 'basic/patterns/mrtr#server-requirements-basic-workflow' },
@@ -98,6 +129,9 @@ export const serverRounds: readonly Requirement[] = [
       'packages/sdk/test/core/asking.test.ts > is good once: the same retry sent twice runs once',
       'packages/sdk/test/core/asking.test.ts > runs a step once in the life of a request',
     ],
+    runs: {
+      everywhere: ['state is good once', 'several questions in one call, with effects that happen once'],
+    },
   },
   {
     places: { '2607-198': 'basic/patterns/mrtr#server-requirements-basic-workflow' },
@@ -109,6 +143,9 @@ export const serverRounds: readonly Requirement[] = [
       'packages/sdk/test/core/asking.test.ts > may carry state alone',
       'packages/sdk/test/conversation/conversation.test.ts > keeps to the official schema, whoever says it',
     ],
+    runs: {
+      everywhere: ['a round asks or carries something, and each of its questions has a key of its own'],
+    },
   },
   {
     places: { '2607-199': 'basic/patterns/mrtr#server-requirements-basic-workflow' },
@@ -120,6 +157,7 @@ export const serverRounds: readonly Requirement[] = [
       'packages/sdk/test/core/asking.test.ts > ends the request with -32021 when the client cannot be asked',
       'packages/sdk/test/asking/both-eras.test.ts > is left behind, and its catch too, when the client cannot be asked',
     ],
+    runs: { everywhere: ['a client is asked nothing that it did not declare'] },
   },
   {
     places: { '2607-200': 'basic/patterns/mrtr#server-requirements-basic-workflow' },
@@ -131,6 +169,9 @@ export const serverRounds: readonly Requirement[] = [
       'packages/sdk/test/core/asking.test.ts > parks an unanswered question instead of throwing, so that no catch falls through',
       'packages/sdk/test/core/asking.test.ts > expires',
     ],
+    runs: {
+      everywhere: ['answers that are missing are asked for again, and what nobody asked for is ignored'],
+    },
   },
   {
     places: { '2607-201': 'basic/patterns/mrtr#client-requirements-basic-workflow' },
@@ -141,6 +182,11 @@ export const serverRounds: readonly Requirement[] = [
       'packages/sdk/test/client/rounds.test.ts > is retried under a new id, with the state byte for byte',
       'packages/sdk/test/client/rounds.test.ts > carries no state when the server sent none, and forgets the last round',
     ],
+    runs: {
+      everywhere: [
+        'a client answers every question and then tries again under a new id, with the state as it came',
+      ],
+    },
   },
   {
     places: { '2607-202': 'basic/patterns/mrtr#client-requirements-basic-workflow' },
@@ -151,6 +197,11 @@ export const serverRounds: readonly Requirement[] = [
       'packages/sdk/test/client/rounds.test.ts > is retried under a new id, with the state byte for byte',
       'packages/sdk/test/client/rounds.test.ts > carries no state when the server sent none, and forgets the last round',
     ],
+    runs: {
+      everywhere: [
+        'a client answers every question and then tries again under a new id, with the state as it came',
+      ],
+    },
   },
   {
     places: {
@@ -164,6 +215,11 @@ export const serverRounds: readonly Requirement[] = [
       'packages/sdk/test/client/rounds.test.ts > is retried under a new id, with the state byte for byte',
       'packages/sdk/test/client/client.test.ts > a retry has a new id, the state as it came, and answers on that retry alone',
     ],
+    runs: {
+      everywhere: [
+        'a client answers every question and then tries again under a new id, with the state as it came',
+      ],
+    },
   },
   {
     places: { '2607-204': 'basic/patterns/mrtr#client-requirements-basic-workflow' },
@@ -174,6 +230,11 @@ export const serverRounds: readonly Requirement[] = [
       'packages/sdk/test/client/rounds.test.ts > does not lend its state to a request beside it',
       'packages/sdk/test/client/client.test.ts > a retry has a new id, the state as it came, and answers on that retry alone',
     ],
+    runs: {
+      everywhere: [
+        'a client answers every question and then tries again under a new id, with the state as it came',
+      ],
+    },
   },
   {
     places: { '2607-205': 'basic/patterns/mrtr#error-handling' },
@@ -181,6 +242,7 @@ export const serverRounds: readonly Requirement[] = [
     of: 'server',
     says: 'Answers are checked, and bad ones are errors.',
     proof: ['packages/sdk/test/core/asking.test.ts > that are %s are refused with the reason'],
+    runs: { everywhere: ['a server takes no answer that does not fit its question'] },
   },
   {
     places: { '2607-206': 'basic/patterns/mrtr#error-handling' },
@@ -191,6 +253,9 @@ export const serverRounds: readonly Requirement[] = [
       'packages/sdk/test/core/asking.test.ts > lose the values nobody asked for',
       'packages/sdk/test/core/asking.test.ts > to questions that were never put are not used',
     ],
+    runs: {
+      everywhere: ['answers that are missing are asked for again, and what nobody asked for is ignored'],
+    },
   },
   {
     places: { '2607-207': 'basic/patterns/mrtr#error-handling' },
@@ -198,5 +263,8 @@ export const serverRounds: readonly Requirement[] = [
     of: 'server',
     says: 'What is missing is asked for again.',
     proof: ['packages/sdk/test/core/asking.test.ts > that are missing are asked for again'],
+    runs: {
+      everywhere: ['answers that are missing are asked for again, and what nobody asked for is ignored'],
+    },
   },
 ]

@@ -11,6 +11,11 @@ export const serverSubscriptions: readonly Requirement[] = [
       'packages/sdk/test/server/listen.test.ts > tells what was asked for, each notice with its subscription',
       'packages/sdk/test/serve/http-modern.test.ts > listen: acknowledged first, tell only what was wanted',
     ],
+    runs: {
+      everywhere: [
+        'a subscription first says what it will tell, then that and nothing else, each under its id',
+      ],
+    },
   },
   {
     places: { '2607-218': 'basic/patterns/subscriptions#acknowledgment' },
@@ -22,6 +27,11 @@ export const serverSubscriptions: readonly Requirement[] = [
       'packages/sdk/test/serve/http-modern.test.ts > listen: acknowledged first, tell only what was wanted',
       'packages/sdk/test/server/listen.test.ts > loses no change that comes while it says so',
     ],
+    runs: {
+      everywhere: [
+        'a subscription first says what it will tell, then that and nothing else, each under its id',
+      ],
+    },
   },
   {
     places: { '2607-219': 'basic/patterns/subscriptions#acknowledgment' },
@@ -32,6 +42,7 @@ export const serverSubscriptions: readonly Requirement[] = [
       'packages/sdk/test/client/apart.test.ts > say which of the wanted changes will not be told',
       'packages/sdk/test/client/client.test.ts > watches for changes, and its cache hears of them first',
     ],
+    runs: { everywhere: ['a client looks at what it will be told'] },
   },
   {
     places: { '2607-220': 'basic/patterns/subscriptions#receiving-notifications' },
@@ -41,6 +52,7 @@ export const serverSubscriptions: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/client/apart.test.ts > are told apart by their id, not by what they tell or when',
     ],
+    runs: { everywhere: ['a client tells subscriptions apart by their id'] },
   },
   {
     places: {
@@ -55,6 +67,11 @@ export const serverSubscriptions: readonly Requirement[] = [
       'packages/sdk/test/serve/http-modern.test.ts > listen: end with their result when the server closes',
       'packages/sdk/test/serve/stdio.test.ts > tells subscriptions that they are over when it closes',
     ],
+    runs: {
+      everywhere: [
+        'a server without sessions cancels nothing but a subscription that it ends, and answers that',
+      ],
+    },
   },
   {
     places: { '2607-223': 'basic/patterns/subscriptions#graceful-closure' },
@@ -64,5 +81,6 @@ export const serverSubscriptions: readonly Requirement[] = [
     proof: [
       'packages/host/test/connections/stateless-child.test.ts > is asked for its changes again by every process that takes its place',
     ],
+    runs: { only: 'application' },
   },
 ]

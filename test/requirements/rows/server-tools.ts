@@ -17,6 +17,7 @@ export const serverTools: readonly Requirement[] = [
       'packages/host/test/broker/broker.test.ts > does not reach the server after a no, and the model reads why',
       'packages/host/test/broker/broker.test.ts > is denied, never allowed, where nobody can be asked',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -31,9 +32,10 @@ export const serverTools: readonly Requirement[] = [
     says: 'People see which tools there are and when one is used, and are asked first.',
     proof: [
       'packages/app/test/cli/commands.test.ts > tools are an aligned table',
-      'packages/app/test/surface/questions.test.ts > shows the tool, what the server says of it, the rule and all arguments',
+      'packages/app/test/surface/approval.test.ts > says who asks for what of whom, why, and what to look out for',
       'packages/app/test/chat/chat.test.ts > plans and books a trip with answers from a file, and every call is in the activity log',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -50,6 +52,7 @@ export const serverTools: readonly Requirement[] = [
       'packages/sdk/test/conversation/conversation.test.ts > declares every capability that is used',
       'packages/sdk/test/server/definitions.test.ts > empty lists count',
     ],
+    runs: { everywhere: ['a server declares what it has, and nothing else'] },
   },
   {
     places: {
@@ -65,6 +68,7 @@ export const serverTools: readonly Requirement[] = [
       'packages/sdk/test/serve/envelope.test.ts > tells notices of lists that changed, once it said it is ready',
       'packages/sdk/test/serve/duplex.test.ts > are told after initialized: lists always, resources while subscribed',
     ],
+    runs: { everywhere: ['word of changed lists'] },
   },
   {
     places: { '2607-410': 'server/tools#list-changed-notification' },
@@ -75,6 +79,7 @@ export const serverTools: readonly Requirement[] = [
       'packages/sdk/test/server/listen.test.ts > tells what was asked for, each notice with its subscription',
       'packages/sdk/test/serve/http-modern.test.ts > listen: acknowledged first, tell only what was wanted',
     ],
+    runs: { everywhere: ['word of changed lists'] },
   },
   {
     places: {
@@ -94,6 +99,9 @@ export const serverTools: readonly Requirement[] = [
       'packages/sdk/test/serve/duplex.test.ts > are bounded in number',
       'packages/sdk/test/server/tools.test.ts > %s: the reason stays on the server',
     ],
+    runs: {
+      everywhere: ['arguments are checked before a handler runs, and a failure says nothing of its reason'],
+    },
   },
   {
     places: {
@@ -107,12 +115,13 @@ export const serverTools: readonly Requirement[] = [
     of: 'host',
     says: 'The person is asked and sees the arguments; results are checked, calls have a clock and leave a row.',
     proof: [
-      'packages/app/test/surface/questions.test.ts > shows the tool, what the server says of it, the rule and all arguments',
+      'packages/app/test/surface/approval.test.ts > says who asks for what of whom, why, and what to look out for',
       'packages/host/test/broker/broker.test.ts > asks the person with everything there is to know, and runs after a yes',
       'packages/sdk/test/client/results.test.ts > that does not satisfy the tool’s schema never reaches the caller',
       'packages/sdk/test/client/client.test.ts > tells the server when a call is given up, by its caller or by its clock',
       'packages/host/test/host/host.test.ts > tells who did what because of what, also after a restart',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -126,8 +135,9 @@ export const serverTools: readonly Requirement[] = [
     says: 'What a tool says of itself is not believed.',
     proof: [
       'packages/host/test/connections/stateless-child.test.ts > is not believed when it says that its tool only reads: the person is asked',
-      'packages/app/test/surface/questions.test.ts > shows the tool, what the server says of it, the rule and all arguments',
+      'packages/app/test/surface/approval.test.ts > says who asks for what of whom, why, and what to look out for',
     ],
+    runs: { only: 'application' },
   },
   {
     places: { '2511-370': 'server/tools#tool', '2607-411': 'server/tools#tool' },
@@ -139,6 +149,7 @@ export const serverTools: readonly Requirement[] = [
       'packages/sdk/test/server/definitions.test.ts > text as input',
       'packages/sdk/test/server/definitions.test.ts > JSON Schema that is none',
     ],
+    runs: { everywhere: ['the input schema of a tool describes an object'] },
   },
   {
     places: { '2511-372': 'server/tools#tool-names', '2607-413': 'server/tools#tool-names' },
@@ -150,6 +161,7 @@ export const serverTools: readonly Requirement[] = [
       'packages/sdk/test/server/definitions.test.ts > a tool name of 129',
       'packages/sdk/test/server/definitions.test.ts > names of 128 characters and all allowed ones are accepted',
     ],
+    runs: { only: 'definition' },
   },
   {
     places: { '2511-373': 'server/tools#tool-names', '2607-414': 'server/tools#tool-names' },
@@ -159,6 +171,7 @@ export const serverTools: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/server/names-and-pages.test.ts > names of tools differ by case, and one name is one tool',
     ],
+    runs: { everywhere: ['names of tools differ by case'] },
   },
   {
     places: { '2511-374': 'server/tools#tool-names', '2607-415': 'server/tools#tool-names' },
@@ -169,6 +182,7 @@ export const serverTools: readonly Requirement[] = [
       'packages/sdk/test/server/definitions.test.ts > a tool name with a space',
       'packages/sdk/test/server/definitions.test.ts > names of 128 characters and all allowed ones are accepted',
     ],
+    runs: { only: 'definition' },
   },
   {
     places: { '2511-375': 'server/tools#tool-names', '2607-416': 'server/tools#tool-names' },
@@ -176,6 +190,7 @@ export const serverTools: readonly Requirement[] = [
     of: 'author',
     says: 'Names of tools hold no spaces or other signs.',
     proof: ['packages/sdk/test/server/definitions.test.ts > a tool name with a space'],
+    runs: { only: 'definition' },
   },
   {
     places: { '2511-376': 'server/tools#tool-names', '2607-417': 'server/tools#tool-names' },
@@ -186,6 +201,7 @@ export const serverTools: readonly Requirement[] = [
       'packages/sdk/test/server/names-and-pages.test.ts > names of tools differ by case, and one name is one tool',
       'packages/host/test/connections/connections.test.ts > with one name twice offer neither, and say so',
     ],
+    runs: { only: 'definition' },
   },
   {
     places: { '2607-418': 'server/tools#tool-names' },
@@ -197,6 +213,7 @@ export const serverTools: readonly Requirement[] = [
       'packages/host/test/catalog/names.test.ts > are one to one for 2 000 generated pairs at a time',
       'packages/host/test/broker/broker.test.ts > servers with names that could be confused stay apart',
     ],
+    runs: { only: 'application' },
   },
   {
     places: { '2607-419': 'server/tools#tool-names' },
@@ -207,6 +224,7 @@ export const serverTools: readonly Requirement[] = [
       'packages/host/test/policy/policy.test.ts > belong to the server by what it is, not by its name',
       'packages/host/test/broker/broker.test.ts > do not pass to another program under the same name',
     ],
+    runs: { only: 'application' },
   },
   {
     places: {
@@ -232,6 +250,7 @@ export const serverTools: readonly Requirement[] = [
       'packages/sdk/test/server/tools.test.ts > shaped',
       'packages/sdk/test/server/tools.test.ts > loose',
     ],
+    runs: { everywhere: ['structured content satisfies its schema, and travels as text as well'] },
   },
   {
     places: {
@@ -243,6 +262,7 @@ export const serverTools: readonly Requirement[] = [
     of: 'server',
     says: 'Structured results satisfy the output schema.',
     proof: ['packages/sdk/test/server/tools.test.ts > %s: a result that breaks its schema is not sent'],
+    runs: { everywhere: ['structured content satisfies its schema, and travels as text as well'] },
   },
   {
     places: {
@@ -257,6 +277,7 @@ export const serverTools: readonly Requirement[] = [
       'packages/sdk/test/client/results.test.ts > that does not satisfy the tool’s schema never reaches the caller',
       'packages/sdk/test/client/results.test.ts > may not be missing where a schema promised it',
     ],
+    runs: { everywhere: ['a client does not hand on structured content that breaks the schema of its tool'] },
   },
   {
     places: { '2511-381': 'server/tools#error-handling', '2607-432': 'server/tools#error-handling' },
@@ -268,6 +289,7 @@ export const serverTools: readonly Requirement[] = [
       'packages/host/test/agent/conversation.test.ts > runs the tools a model asks for, in order, and gives it their results',
       'packages/host/test/models/ai-model.test.ts > give failures that the model can tell from results',
     ],
+    runs: { only: 'application' },
   },
   {
     places: { '2607-407': 'server/tools#capabilities' },
@@ -278,6 +300,9 @@ export const serverTools: readonly Requirement[] = [
       'packages/sdk/test/client/apart.test.ts > gives every one the same lists in the same order, whatever was asked before',
       'packages/sdk/test/auth/scopes.test.ts > %s shows what its caller may use',
     ],
+    runs: {
+      everywhere: ['lists are the same for every connection and in the same order, whatever came before'],
+    },
   },
   {
     places: { '2607-408': 'server/tools#capabilities' },
@@ -288,6 +313,9 @@ export const serverTools: readonly Requirement[] = [
       'packages/sdk/test/server/lists.test.ts > gives everything once, in the order it was defined',
       'packages/sdk/test/client/apart.test.ts > gives every one the same lists in the same order, whatever was asked before',
     ],
+    runs: {
+      everywhere: ['lists are the same for every connection and in the same order, whatever came before'],
+    },
   },
   {
     places: { '2607-420': 'server/tools#x-mcp-header' },
@@ -295,6 +323,7 @@ export const serverTools: readonly Requirement[] = [
     of: 'author',
     says: 'A mirrored header has a name.',
     proof: ['packages/sdk/test/protocol/headers.test.ts > empty'],
+    runs: { only: 'http' },
   },
   {
     places: { '2607-421': 'server/tools#x-mcp-header' },
@@ -306,6 +335,7 @@ export const serverTools: readonly Requirement[] = [
       'packages/sdk/test/protocol/headers.test.ts > with a colon',
       'packages/sdk/test/protocol/headers.test.ts > not ASCII',
     ],
+    runs: { only: 'http' },
   },
   {
     places: { '2607-422': 'server/tools#x-mcp-header' },
@@ -313,6 +343,7 @@ export const serverTools: readonly Requirement[] = [
     of: 'author',
     says: 'That name holds no control characters.',
     proof: ['packages/sdk/test/protocol/headers.test.ts > with a line break'],
+    runs: { only: 'http' },
   },
   {
     places: { '2607-423': 'server/tools#x-mcp-header' },
@@ -320,6 +351,7 @@ export const serverTools: readonly Requirement[] = [
     of: 'author',
     says: 'No two arguments of a tool share a header, whatever the case.',
     proof: ['packages/sdk/test/protocol/headers.test.ts > used twice in another case'],
+    runs: { only: 'http' },
   },
   {
     places: { '2607-424': 'server/tools#x-mcp-header' },
@@ -332,6 +364,7 @@ export const serverTools: readonly Requirement[] = [
       'packages/sdk/test/protocol/headers.test.ts > on an array',
       'packages/sdk/test/links/http-headers.test.ts > with an integer beyond the safe range are not sent at all',
     ],
+    runs: { only: 'http' },
   },
   {
     places: { '2607-425': 'server/tools#x-mcp-header' },
@@ -344,6 +377,7 @@ export const serverTools: readonly Requirement[] = [
       'packages/sdk/test/protocol/headers.test.ts > in $defs',
       'packages/sdk/test/protocol/headers.test.ts > are found on nested properties',
     ],
+    runs: { only: 'http' },
   },
   {
     places: { '2607-426': 'server/tools#x-mcp-header' },
@@ -354,6 +388,7 @@ export const serverTools: readonly Requirement[] = [
       'packages/sdk/test/links/http.test.ts > leave out tools with invalid header annotations, and refuse to call them',
       'packages/sdk/test/links/http-headers.test.ts > that break a rule take their tool out of the list, with a warning that names it and says why',
     ],
+    runs: { only: 'http' },
   },
   {
     places: { '2607-427': 'server/tools#x-mcp-header' },

@@ -11,6 +11,13 @@ export const tasks2025Life: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > are no concern of a server without them, which ignores the wish',
       'packages/sdk/test/extensions/tasks/client.test.ts > declares no tasks of its own, and answers at once whatever the server wishes',
     ],
+    runs: {
+      everywhere: [
+        'tasks are declared when a session begins, and by each tool that can be one',
+        'a server without tasks serves a call as if none had been asked for',
+        'a client that takes no tasks answers at once, whatever the server wishes',
+      ],
+    },
   },
   {
     places: { '2511-208': 'basic/utilities/tasks#capability-negotiation' },
@@ -20,6 +27,11 @@ export const tasks2025Life: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/client.test.ts > asks for a task only where server and tool say they take one',
     ],
+    runs: {
+      everywhere: [
+        'a client asks for a task only where server and tool take one, follows it, and cancels it by its own request',
+      ],
+    },
   },
   {
     places: { '2511-209': 'basic/utilities/tasks#capability-negotiation' },
@@ -29,6 +41,11 @@ export const tasks2025Life: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/client.test.ts > asks for a task only where server and tool say they take one',
     ],
+    runs: {
+      everywhere: [
+        'a client asks for a task only where server and tool take one, follows it, and cancels it by its own request',
+      ],
+    },
   },
   {
     places: { '2511-210': 'basic/utilities/tasks#tool-level-negotiation' },
@@ -38,6 +55,11 @@ export const tasks2025Life: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/client.test.ts > asks for a task only where server and tool say they take one',
     ],
+    runs: {
+      everywhere: [
+        'a client asks for a task only where server and tool take one, follows it, and cancels it by its own request',
+      ],
+    },
   },
   {
     places: { '2511-211': 'basic/utilities/tasks#tool-level-negotiation' },
@@ -48,6 +70,12 @@ export const tasks2025Life: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/client.test.ts > asks for a task only where server and tool say they take one',
       'packages/sdk/test/extensions/tasks/experimental.test.ts > are refused where the tool says otherwise: %s',
     ],
+    runs: {
+      everywhere: [
+        'a tool is called as a task where it says so, and refuses what it does not say',
+        'a client asks for a task only where server and tool take one, follows it, and cancels it by its own request',
+      ],
+    },
   },
   {
     places: { '2511-212': 'basic/utilities/tasks#tool-level-negotiation' },
@@ -58,6 +86,12 @@ export const tasks2025Life: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/client.test.ts > asks for a task only where server and tool say they take one',
       'packages/sdk/test/extensions/tasks/experimental.test.ts > are refused where the tool says otherwise: %s',
     ],
+    runs: {
+      everywhere: [
+        'a tool is called as a task where it says so, and refuses what it does not say',
+        'a client asks for a task only where server and tool take one, follows it, and cancels it by its own request',
+      ],
+    },
   },
   {
     places: {
@@ -72,6 +106,7 @@ export const tasks2025Life: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/http.test.ts > are looked at without a stream, on %s',
       'packages/sdk/test/extensions/tasks/http.test.ts > ask on the stream that waits for their result, on 2025-11-25',
     ],
+    runs: { only: 'http' },
   },
   {
     places: { '2511-214': 'basic/utilities/tasks#getting-tasks' },
@@ -79,6 +114,7 @@ export const tasks2025Life: readonly Requirement[] = [
     of: 'client',
     says: 'A task is looked at no more often than its server wants.',
     proof: ['packages/sdk/test/extensions/tasks/client.test.ts > looks no more often than the server wants'],
+    runs: { everywhere: ['a client looks at a task no more often than its server wants, until it is over'] },
   },
   {
     places: { '2511-215': 'basic/utilities/tasks#getting-tasks' },
@@ -90,6 +126,12 @@ export const tasks2025Life: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/client.test.ts > asks for the result early only when the task has something to ask',
       'packages/sdk/test/extensions/tasks/http.test.ts > are looked at again when a look fails, on %s',
     ],
+    runs: {
+      everywhere: [
+        'a client asks for a task only where server and tool take one, follows it, and cancels it by its own request',
+        'a client looks at a task no more often than its server wants, until it is over',
+      ],
+    },
   },
   {
     places: {
@@ -103,6 +145,11 @@ export const tasks2025Life: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/client.test.ts > gets the result of a call whether it became a task or not',
       'packages/sdk/test/extensions/tasks/http.test.ts > are looked at again when a look fails, on %s',
     ],
+    runs: {
+      everywhere: [
+        'a client asks for a task only where server and tool take one, follows it, and cancels it by its own request',
+      ],
+    },
   },
   {
     places: { '2511-218': 'basic/utilities/tasks#task-support-and-handling' },
@@ -114,6 +161,12 @@ export const tasks2025Life: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > are unknown to every revision before',
       'packages/sdk/test/extensions/tasks/client.test.ts > declares no tasks of its own, and answers at once whatever the server wishes',
     ],
+    runs: {
+      everywhere: [
+        'a server without tasks serves a call as if none had been asked for',
+        'a client that takes no tasks answers at once, whatever the server wishes',
+      ],
+    },
   },
   {
     places: { '2511-219': 'basic/utilities/tasks#task-id-requirements' },
@@ -123,6 +176,9 @@ export const tasks2025Life: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > begin at the client’s wish, working, and are answered with the task',
     ],
+    runs: {
+      everywhere: ['a task begins at the wish of its client alone, working, and is answered with at once'],
+    },
   },
   {
     places: { '2511-220': 'basic/utilities/tasks#task-id-requirements' },
@@ -132,6 +188,9 @@ export const tasks2025Life: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/extension.test.ts > gives every task an id of its own that nobody can guess',
     ],
+    runs: {
+      everywhere: ['a task begins at the wish of its client alone, working, and is answered with at once'],
+    },
   },
   {
     places: { '2511-221': 'basic/utilities/tasks#task-id-requirements' },
@@ -142,6 +201,11 @@ export const tasks2025Life: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/extension.test.ts > gives every task an id of its own that nobody can guess',
       'packages/sdk/test/extensions/tasks/store.test.ts > adds no id twice',
     ],
+    runs: {
+      everywhere: [
+        'tasks are listed page by page for who owns them, and for nobody where nobody can be told apart',
+      ],
+    },
   },
   {
     places: { '2511-222': 'basic/utilities/tasks#task-status-lifecycle' },
@@ -152,6 +216,9 @@ export const tasks2025Life: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > begin at the client’s wish, working, and are answered with the task',
       'packages/sdk/test/extensions/tasks/experimental.test.ts > go only the ways there are: to and fro, until they are over',
     ],
+    runs: {
+      everywhere: ['a task begins at the wish of its client alone, working, and is answered with at once'],
+    },
   },
   {
     places: { '2511-223': 'basic/utilities/tasks#task-status-lifecycle' },
@@ -161,6 +228,11 @@ export const tasks2025Life: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > go only the ways there are: to and fro, until they are over',
     ],
+    runs: {
+      everywhere: [
+        'a task that asks says so by its status, asks where its result is waited for, and goes on when answered',
+      ],
+    },
   },
   {
     places: { '2511-224': 'basic/utilities/tasks#task-status-lifecycle' },
@@ -172,6 +244,11 @@ export const tasks2025Life: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/extension.test.ts > stops its handler, is acknowledged with nothing, and stays cancelled though its work is done',
       'packages/sdk/test/extensions/tasks/extension.test.ts > is acknowledged again when it was over already, and changes nothing',
     ],
+    runs: {
+      everywhere: [
+        'a task is cancelled before that is answered, once, and stays so whatever its work still gives',
+      ],
+    },
   },
   {
     places: { '2511-225': 'basic/utilities/tasks#input-required-status' },
@@ -182,6 +259,7 @@ export const tasks2025Life: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/http.test.ts > are looked at without a stream, on %s',
       'packages/sdk/test/extensions/tasks/http.test.ts > ask on the stream that waits for their result, on 2025-11-25',
     ],
+    runs: { only: 'http' },
   },
   {
     places: { '2511-227': 'basic/utilities/tasks#input-required-status' },
@@ -192,6 +270,11 @@ export const tasks2025Life: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > ask on the way to their result, and say which task asks',
       'packages/sdk/test/extensions/tasks/experimental.test.ts > go only the ways there are: to and fro, until they are over',
     ],
+    runs: {
+      everywhere: [
+        'a task that asks says so by its status, asks where its result is waited for, and goes on when answered',
+      ],
+    },
   },
   {
     places: { '2511-228': 'basic/utilities/tasks#input-required-status' },
@@ -201,6 +284,11 @@ export const tasks2025Life: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > ask on the way to their result, and say which task asks',
     ],
+    runs: {
+      everywhere: [
+        'a task that asks says so by its status, asks where its result is waited for, and goes on when answered',
+      ],
+    },
   },
   {
     places: { '2511-229': 'basic/utilities/tasks#input-required-status' },
@@ -210,6 +298,11 @@ export const tasks2025Life: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/client.test.ts > asks for the result early only when the task has something to ask',
     ],
+    runs: {
+      everywhere: [
+        'a client asks for a task only where server and tool take one, follows it, and cancels it by its own request',
+      ],
+    },
   },
   {
     places: { '2511-230': 'basic/utilities/tasks#input-required-status' },
@@ -219,6 +312,11 @@ export const tasks2025Life: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > go only the ways there are: to and fro, until they are over',
     ],
+    runs: {
+      everywhere: [
+        'a task that asks says so by its status, asks where its result is waited for, and goes on when answered',
+      ],
+    },
   },
   {
     places: {
@@ -233,6 +331,12 @@ export const tasks2025Life: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > are listed page by page',
       'packages/sdk/test/extensions/tasks/experimental.test.ts > are cancelled before that is answered, once',
     ],
+    runs: {
+      everywhere: [
+        'a task begins at the wish of its client alone, working, and is answered with at once',
+        'tasks are listed page by page for who owns them, and for nobody where nobody can be told apart',
+      ],
+    },
   },
   {
     places: { '2511-233': 'basic/utilities/tasks#ttl-and-resource-management' },
@@ -242,5 +346,8 @@ export const tasks2025Life: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/access.test.ts > is what a client of 2025-11-25 asks for, up to a bound',
     ],
+    runs: {
+      everywhere: ['a task begins at the wish of its client alone, working, and is answered with at once'],
+    },
   },
 ]

@@ -7,6 +7,7 @@ export const tasks2025Messages: readonly Requirement[] = [
     of: 'client',
     says: 'The time between looks is the one that was suggested.',
     proof: ['packages/sdk/test/extensions/tasks/client.test.ts > looks no more often than the server wants'],
+    runs: { everywhere: ['a client looks at a task no more often than its server wants, until it is over'] },
   },
   {
     places: { '2511-235': 'basic/utilities/tasks#result-retrieval' },
@@ -16,6 +17,9 @@ export const tasks2025Messages: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > begin at the client’s wish, working, and are answered with the task',
     ],
+    runs: {
+      everywhere: ['a task begins at the wish of its client alone, working, and is answered with at once'],
+    },
   },
   {
     places: { '2511-236': 'basic/utilities/tasks#result-retrieval' },
@@ -27,6 +31,12 @@ export const tasks2025Messages: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > fail with a protocol error, and give that error',
       'packages/sdk/test/extensions/tasks/experimental.test.ts > fail with a tool that failed, and give its result',
     ],
+    runs: {
+      everywhere: [
+        'the result of a task is the very one of its request, tied to the task, and waited for',
+        'a task whose request failed has failed, says how, and gives what it failed with',
+      ],
+    },
   },
   {
     places: { '2511-237': 'basic/utilities/tasks#result-retrieval' },
@@ -37,6 +47,9 @@ export const tasks2025Messages: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > have their result waited for',
       'packages/sdk/test/extensions/tasks/experimental.test.ts > ask on the way to their result, and say which task asks',
     ],
+    runs: {
+      everywhere: ['the result of a task is the very one of its request, tied to the task, and waited for'],
+    },
   },
   {
     places: { '2511-238': 'basic/utilities/tasks#result-retrieval' },
@@ -47,6 +60,12 @@ export const tasks2025Messages: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > give the very result of the call, tied to the task, again and again',
       'packages/sdk/test/extensions/tasks/experimental.test.ts > fail with a protocol error, and give that error',
     ],
+    runs: {
+      everywhere: [
+        'the result of a task is the very one of its request, tied to the task, and waited for',
+        'a task whose request failed has failed, says how, and gives what it failed with',
+      ],
+    },
   },
   {
     places: {
@@ -61,6 +80,13 @@ export const tasks2025Messages: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > give the very result of the call, tied to the task, again and again',
       'packages/sdk/test/extensions/tasks/client.test.ts > says which task its answers belong to',
     ],
+    runs: {
+      everywhere: [
+        'the result of a task is the very one of its request, tied to the task, and waited for',
+        'a task that asks says so by its status, asks where its result is waited for, and goes on when answered',
+        'a client asks for a task only where server and tool take one, follows it, and cancels it by its own request',
+      ],
+    },
   },
   {
     places: { '2511-240': 'basic/utilities/tasks#associating-task-related-messages' },
@@ -71,6 +97,11 @@ export const tasks2025Messages: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > ask on the way to their result, and say which task asks',
       'packages/sdk/test/extensions/tasks/client.test.ts > says which task its answers belong to',
     ],
+    runs: {
+      everywhere: [
+        'a task that asks says so by its status, asks where its result is waited for, and goes on when answered',
+      ],
+    },
   },
   {
     places: { '2511-241': 'basic/utilities/tasks#associating-task-related-messages' },
@@ -81,6 +112,9 @@ export const tasks2025Messages: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > ask on the way to their result, and say which task asks',
       'packages/sdk/test/extensions/tasks/experimental.test.ts > give the very result of the call, tied to the task, again and again',
     ],
+    runs: {
+      everywhere: ['the result of a task is the very one of its request, tied to the task, and waited for'],
+    },
   },
   {
     places: { '2511-243': 'basic/utilities/tasks#task-notifications' },
@@ -90,6 +124,11 @@ export const tasks2025Messages: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > ask on the way to their result, and say which task asks',
     ],
+    runs: {
+      everywhere: [
+        'a task that asks says so by its status, asks where its result is waited for, and goes on when answered',
+      ],
+    },
   },
   {
     places: {
@@ -100,6 +139,11 @@ export const tasks2025Messages: readonly Requirement[] = [
     of: 'server',
     says: 'Tasks are listed in pages, each with a way to the next while there is one.',
     proof: ['packages/sdk/test/extensions/tasks/experimental.test.ts > are listed page by page'],
+    runs: {
+      everywhere: [
+        'tasks are listed page by page for who owns them, and for nobody where nobody can be told apart',
+      ],
+    },
   },
   {
     places: { '2511-246': 'basic/utilities/tasks#task-listing' },
@@ -117,6 +161,11 @@ export const tasks2025Messages: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > are listed page by page',
       'packages/sdk/test/extensions/tasks/access.test.ts > and lists show each caller their own',
     ],
+    runs: {
+      everywhere: [
+        'tasks are listed page by page for who owns them, and for nobody where nobody can be told apart',
+      ],
+    },
   },
   {
     places: { '2511-248': 'basic/utilities/tasks#task-cancellation' },
@@ -126,6 +175,11 @@ export const tasks2025Messages: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > are cancelled before that is answered, once',
     ],
+    runs: {
+      everywhere: [
+        'a task is cancelled before that is answered, once, and stays so whatever its work still gives',
+      ],
+    },
   },
   {
     places: { '2511-249': 'basic/utilities/tasks#task-cancellation' },
@@ -136,6 +190,11 @@ export const tasks2025Messages: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > are cancelled before that is answered, once',
       'packages/sdk/test/extensions/tasks/extension.test.ts > stops its handler, is acknowledged with nothing, and stays cancelled though its work is done',
     ],
+    runs: {
+      everywhere: [
+        'a task is cancelled before that is answered, once, and stays so whatever its work still gives',
+      ],
+    },
   },
   {
     places: { '2511-250': 'basic/utilities/tasks#task-cancellation' },
@@ -146,6 +205,11 @@ export const tasks2025Messages: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/extension.test.ts > stops its handler, is acknowledged with nothing, and stays cancelled though its work is done',
       'packages/sdk/test/extensions/tasks/extension.test.ts > stays cancelled when that happened in another process',
     ],
+    runs: {
+      everywhere: [
+        'a task is cancelled before that is answered, once, and stays so whatever its work still gives',
+      ],
+    },
   },
   {
     places: { '2511-251': 'basic/utilities/tasks#task-cancellation' },
@@ -153,6 +217,11 @@ export const tasks2025Messages: readonly Requirement[] = [
     of: 'client',
     says: 'Nothing is expected of a task after it was cancelled.',
     proof: ['packages/sdk/test/extensions/tasks/client.test.ts > cancels the task when its caller gives up'],
+    runs: {
+      everywhere: [
+        'a client asks for a task only where server and tool take one, follows it, and cancels it by its own request',
+      ],
+    },
   },
   {
     places: { '2511-253': 'basic/utilities/tasks#related-task-metadata' },
@@ -163,6 +232,12 @@ export const tasks2025Messages: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > give the very result of the call, tied to the task, again and again',
       'packages/sdk/test/extensions/tasks/experimental.test.ts > begin at the client’s wish, working, and are answered with the task',
     ],
+    runs: {
+      everywhere: [
+        'the result of a task is the very one of its request, tied to the task, and waited for',
+        'tasks are listed page by page for who owns them, and for nobody where nobody can be told apart',
+      ],
+    },
   },
   {
     places: { '2511-254': 'basic/utilities/tasks#protocol-errors' },
@@ -174,6 +249,13 @@ export const tasks2025Messages: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > are listed page by page',
       'packages/sdk/test/extensions/tasks/experimental.test.ts > are cancelled before that is answered, once',
     ],
+    runs: {
+      everywhere: [
+        'a task nobody began is unknown, whatever is asked about it',
+        'tasks are listed page by page for who owns them, and for nobody where nobody can be told apart',
+        'a task is cancelled before that is answered, once, and stays so whatever its work still gives',
+      ],
+    },
   },
   {
     places: { '2511-255': 'basic/utilities/tasks#protocol-errors' },
@@ -185,6 +267,13 @@ export const tasks2025Messages: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > are refused where the tool says otherwise: %s',
       'packages/sdk/test/extensions/tasks/experimental.test.ts > are cancelled before that is answered, once',
     ],
+    runs: {
+      everywhere: [
+        'a task nobody began is unknown, whatever is asked about it',
+        'a tool is called as a task where it says so, and refuses what it does not say',
+        'a task is cancelled before that is answered, once, and stays so whatever its work still gives',
+      ],
+    },
   },
   {
     places: { '2511-256': 'basic/utilities/tasks#task-execution-errors' },
@@ -195,6 +284,7 @@ export const tasks2025Messages: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > fail with a tool that failed, and give its result',
       'packages/sdk/test/extensions/tasks/experimental.test.ts > fail with a protocol error, and give that error',
     ],
+    runs: { everywhere: ['a task whose request failed has failed, says how, and gives what it failed with'] },
   },
   {
     places: { '2511-257': 'basic/utilities/tasks#task-execution-errors' },
@@ -204,6 +294,7 @@ export const tasks2025Messages: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > fail with a protocol error, and give that error',
     ],
+    runs: { everywhere: ['a task whose request failed has failed, says how, and gives what it failed with'] },
   },
   {
     places: { '2511-258': 'basic/utilities/tasks#task-execution-errors' },
@@ -214,6 +305,9 @@ export const tasks2025Messages: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > give the very result of the call, tied to the task, again and again',
       'packages/sdk/test/extensions/tasks/experimental.test.ts > fail with a tool that failed, and give its result',
     ],
+    runs: {
+      everywhere: ['the result of a task is the very one of its request, tied to the task, and waited for'],
+    },
   },
   {
     places: { '2511-259': 'basic/utilities/tasks#task-isolation-and-access-control' },
@@ -224,6 +318,7 @@ export const tasks2025Messages: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/access.test.ts > and does not exist for %s',
       'packages/sdk/test/extensions/tasks/access.test.ts > and is not for %s in a session either',
     ],
+    runs: { only: 'callers' },
   },
   {
     places: { '2511-260': 'basic/utilities/tasks#task-isolation-and-access-control' },
@@ -234,6 +329,11 @@ export const tasks2025Messages: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/extension.test.ts > gives every task an id of its own that nobody can guess',
       'packages/sdk/test/extensions/tasks/access.test.ts > and is listed for nobody where nobody can be told apart',
     ],
+    runs: {
+      everywhere: [
+        'tasks are listed page by page for who owns them, and for nobody where nobody can be told apart',
+      ],
+    },
   },
   {
     places: { '2511-261': 'basic/utilities/tasks#task-isolation-and-access-control' },
@@ -244,6 +344,7 @@ export const tasks2025Messages: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/access.test.ts > and is not for %s in a session either',
       'packages/sdk/test/extensions/tasks/access.test.ts > and lists show each caller their own',
     ],
+    runs: { only: 'callers' },
   },
   {
     places: { '2511-262': 'basic/utilities/tasks#task-isolation-and-access-control' },
@@ -253,6 +354,7 @@ export const tasks2025Messages: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/access.test.ts > is so many looks in a while, where a layer says so',
     ],
+    runs: { only: 'inside' },
   },
   {
     places: { '2511-263': 'basic/utilities/tasks#resource-management' },
@@ -266,6 +368,7 @@ export const tasks2025Messages: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/access.test.ts > is so much time: then the task is gone and its handler stopped',
       'packages/sdk/test/extensions/tasks/access.test.ts > is what a client of 2025-11-25 asks for, up to a bound',
     ],
+    runs: { only: 'inside' },
   },
   {
     places: { '2511-264': 'basic/utilities/tasks#audit-and-logging' },
@@ -275,6 +378,7 @@ export const tasks2025Messages: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/extension.test.ts > hears of every task and who asked for it',
     ],
+    runs: { only: 'inside' },
   },
   {
     places: { '2511-182': 'basic/utilities/cancellation#behavior-requirements' },
@@ -285,6 +389,12 @@ export const tasks2025Messages: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/client.test.ts > cancels the task when its caller gives up',
       'packages/sdk/test/extensions/tasks/experimental.test.ts > are cancelled before that is answered, once',
     ],
+    runs: {
+      everywhere: [
+        'a task is cancelled before that is answered, once, and stays so whatever its work still gives',
+        'a client asks for a task only where server and tool take one, follows it, and cancels it by its own request',
+      ],
+    },
   },
   {
     places: {
@@ -298,6 +408,7 @@ export const tasks2025Messages: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > tell progress under the token of their call, until they are over',
       'packages/sdk/test/extensions/tasks/experimental.test.ts > ask on the way to their result, and say which task asks',
     ],
+    runs: { everywhere: ['progress of a task goes under the token of its call, and ends with the task'] },
   },
   {
     places: { '2511-203': 'basic/utilities/progress#behavior-requirements' },
@@ -307,6 +418,7 @@ export const tasks2025Messages: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > tell progress under the token of their call, until they are over',
     ],
+    runs: { everywhere: ['progress of a task goes under the token of its call, and ends with the task'] },
   },
   {
     places: { '2511-265': 'basic/utilities/tasks#audit-and-logging' },

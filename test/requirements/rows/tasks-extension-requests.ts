@@ -19,6 +19,12 @@ export const tasksExtensionRequests: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/client.test.ts > gets the result of a call whether it became a task or not',
       'packages/sdk/test/extensions/tasks/client.test.ts > takes a task in answer to anything but a tool call for a fault',
     ],
+    runs: {
+      everywhere: [
+        'a call becomes a task only where its request declares them, and is then answered with it at once',
+        'a client takes a task for a fault where it asked for something else, and holds its questions to the rules',
+      ],
+    },
   },
   {
     places: { 'sep-2663-tasks-003': '2663-tasks-extension#capability-negotiation' },
@@ -28,6 +34,11 @@ export const tasksExtensionRequests: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/extension.test.ts > is refused where the tool runs only as a task and the client cannot follow one',
     ],
+    runs: {
+      everywhere: [
+        'a call becomes a task only where its request declares them, and is then answered with it at once',
+      ],
+    },
   },
   {
     places: { 'sep-2663-tasks-004': '2663-tasks-extension#supported-methods' },
@@ -46,6 +57,12 @@ export const tasksExtensionRequests: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/extension.test.ts > stops its handler, is acknowledged with nothing, and stays cancelled though its work is done',
       'packages/sdk/test/extensions/tasks/questions.test.ts > waits with its questions, in the form a retry would carry them, and goes on with the answer',
     ],
+    runs: {
+      everywhere: [
+        'a call becomes a task only where its request declares them, and is then answered with it at once',
+        'cancelling a task is acknowledged with nothing, stops it, and is done by its own request alone',
+      ],
+    },
   },
   {
     places: { 'sep-2663-tasks-006': '2663-tasks-extension#task-status' },
@@ -55,6 +72,11 @@ export const tasksExtensionRequests: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/client.test.ts > answers what a task asks, each question once',
     ],
+    runs: {
+      everywhere: [
+        'a client looks at its task until that is over, and answers its questions by updates, each once',
+      ],
+    },
   },
   {
     places: {
@@ -68,6 +90,11 @@ export const tasksExtensionRequests: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/extension.test.ts > completes with a tool’s own failure',
       'packages/sdk/test/extensions/tasks/extension.test.ts > fails with a protocol error, which it carries and puts into words',
     ],
+    runs: {
+      everywhere: [
+        'a failure of a tool completes its task, and an error of the protocol fails it and is said in words',
+      ],
+    },
   },
   {
     places: {
@@ -81,6 +108,11 @@ export const tasksExtensionRequests: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/extension.test.ts > is kept before it is answered',
       'packages/sdk/test/extensions/tasks/takeover.test.ts > is there for every process the moment it was promised',
     ],
+    runs: {
+      everywhere: [
+        'a call becomes a task only where its request declares them, and is then answered with it at once',
+      ],
+    },
   },
   {
     places: {
@@ -93,6 +125,7 @@ export const tasksExtensionRequests: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/questions.test.ts > asks first by retries, then answers with the task, which remembers all of it',
     ],
+    runs: { everywhere: ['what is asked before a task begins is asked by trying again'] },
   },
   {
     places: { 'sep-2663-tasks-010': '2663-tasks-extension#task-polling' },
@@ -100,6 +133,7 @@ export const tasksExtensionRequests: readonly Requirement[] = [
     of: 'client',
     says: 'A task is looked at no more often than its server wants.',
     proof: ['packages/sdk/test/extensions/tasks/client.test.ts > looks no more often than the server wants'],
+    runs: { everywhere: ['a client looks at a task no more often than its server wants, until it is over'] },
   },
   {
     places: { 'sep-2663-tasks-011': '2663-tasks-extension#task-polling' },
@@ -112,6 +146,12 @@ export const tasksExtensionRequests: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/client.test.ts > cancels the task when its caller gives up',
       'packages/sdk/test/extensions/tasks/http.test.ts > are looked at again when a look fails, on %s',
     ],
+    runs: {
+      everywhere: [
+        'a client looks at its task until that is over, and answers its questions by updates, each once',
+        'a client looks at a task no more often than its server wants, until it is over',
+      ],
+    },
   },
   {
     places: {
@@ -126,6 +166,11 @@ export const tasksExtensionRequests: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/extension.test.ts > carries the very result its call would have had',
       'packages/sdk/test/extensions/tasks/questions.test.ts > waits with its questions, in the form a retry would carry them, and goes on with the answer',
     ],
+    runs: {
+      everywhere: [
+        'a call becomes a task only where its request declares them, and is then answered with it at once',
+      ],
+    },
   },
   {
     places: { 'sep-2663-tasks-013': '2663-tasks-extension#response' },
@@ -135,6 +180,11 @@ export const tasksExtensionRequests: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/extension.test.ts > is answered at once with the task, flat, and nothing else',
     ],
+    runs: {
+      everywhere: [
+        'a call becomes a task only where its request declares them, and is then answered with it at once',
+      ],
+    },
   },
   {
     places: { 'sep-2663-tasks-014': '2663-tasks-extension#response' },
@@ -145,6 +195,9 @@ export const tasksExtensionRequests: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/questions.test.ts > waits with its questions, in the form a retry would carry them, and goes on with the answer',
       'packages/sdk/test/extensions/tasks/questions.test.ts > takes answers one by one and leaves only what is open',
     ],
+    runs: {
+      everywhere: ['a task shows every open question under a key of its own, and takes answers by updates'],
+    },
   },
   {
     places: { 'sep-2663-tasks-015': '2663-tasks-extension#response' },
@@ -154,6 +207,12 @@ export const tasksExtensionRequests: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/extension.test.ts > carries the very result its call would have had',
     ],
+    runs: {
+      everywhere: [
+        'a call becomes a task only where its request declares them, and is then answered with it at once',
+        'a failure of a tool completes its task, and an error of the protocol fails it and is said in words',
+      ],
+    },
   },
   {
     places: { 'sep-2663-tasks-016': '2663-tasks-extension#response' },
@@ -163,6 +222,11 @@ export const tasksExtensionRequests: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/extension.test.ts > stops its handler, is acknowledged with nothing, and stays cancelled though its work is done',
     ],
+    runs: {
+      everywhere: [
+        'cancelling a task is acknowledged with nothing, stops it, and is done by its own request alone',
+      ],
+    },
   },
   {
     places: { 'sep-2663-tasks-017': '2663-tasks-extension#response' },
@@ -172,6 +236,11 @@ export const tasksExtensionRequests: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/extension.test.ts > fails with a protocol error, which it carries and puts into words',
     ],
+    runs: {
+      everywhere: [
+        'a failure of a tool completes its task, and an error of the protocol fails it and is said in words',
+      ],
+    },
   },
   {
     places: { 'sep-2663-tasks-019': '2663-tasks-extension#task-update-requests' },
@@ -182,6 +251,11 @@ export const tasksExtensionRequests: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/client.test.ts > answers what a task asks, each question once',
       'packages/sdk/test/extensions/tasks/http.test.ts > are answered again, but not asked again, when an answer is lost',
     ],
+    runs: {
+      everywhere: [
+        'a client looks at its task until that is over, and answers its questions by updates, each once',
+      ],
+    },
   },
   {
     places: { 'sep-2663-tasks-020': '2663-tasks-extension#task-update-requests' },
@@ -193,6 +267,12 @@ export const tasksExtensionRequests: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/client.test.ts > answers what a task asks, each question once',
       'packages/sdk/test/extensions/tasks/http.test.ts > are answered again, but not asked again, when an answer is lost',
     ],
+    runs: {
+      everywhere: [
+        'a client looks at its task until that is over, and answers its questions by updates, each once',
+        'a client takes a task for a fault where it asked for something else, and holds its questions to the rules',
+      ],
+    },
   },
   {
     places: { 'sep-2663-tasks-021': '2663-tasks-extension#task-update-requests' },
@@ -202,5 +282,8 @@ export const tasksExtensionRequests: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/questions.test.ts > uses no key twice, whatever its author called the questions',
     ],
+    runs: {
+      everywhere: ['a task shows every open question under a key of its own, and takes answers by updates'],
+    },
   },
 ]

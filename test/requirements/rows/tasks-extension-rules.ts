@@ -13,6 +13,12 @@ export const tasksExtensionRules: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/questions.test.ts > waits with its questions, in the form a retry would carry them, and goes on with the answer',
       'packages/sdk/test/extensions/tasks/extension.test.ts > is unknown by %s',
     ],
+    runs: {
+      everywhere: [
+        'a task shows every open question under a key of its own, and takes answers by updates',
+        'an unknown task is -32602, and a request about tasks that does not declare them is -32021',
+      ],
+    },
   },
   {
     places: { 'sep-2663-tasks-023': '2663-tasks-extension#response-1' },
@@ -23,6 +29,9 @@ export const tasksExtensionRules: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/questions.test.ts > ignores answers to what is not open: never asked, or answered before',
       'packages/sdk/test/extensions/tasks/questions.test.ts > takes answers one by one and leaves only what is open',
     ],
+    runs: {
+      everywhere: ['a task shows every open question under a key of its own, and takes answers by updates'],
+    },
   },
   {
     places: { 'sep-2663-tasks-025': '2663-tasks-extension#task-cancellation' },
@@ -33,6 +42,12 @@ export const tasksExtensionRules: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/extension.test.ts > is not what a notice of cancellation does',
       'packages/sdk/test/extensions/tasks/client.test.ts > cancels the task when its caller gives up',
     ],
+    runs: {
+      everywhere: [
+        'cancelling a task is acknowledged with nothing, stops it, and is done by its own request alone',
+        'a client looks at its task until that is over, and answers its questions by updates, each once',
+      ],
+    },
   },
   {
     places: {
@@ -47,6 +62,12 @@ export const tasksExtensionRules: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/extension.test.ts > is acknowledged again when it was over already, and changes nothing',
       'packages/sdk/test/extensions/tasks/extension.test.ts > is unknown by %s',
     ],
+    runs: {
+      everywhere: [
+        'cancelling a task is acknowledged with nothing, stops it, and is done by its own request alone',
+        'an unknown task is -32602, and a request about tasks that does not declare them is -32021',
+      ],
+    },
   },
   {
     places: {
@@ -59,6 +80,11 @@ export const tasksExtensionRules: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/listen.test.ts > is refused to a client that did not declare the extension',
     ],
+    runs: {
+      everywhere: [
+        'who listens to a task has declared them, and hears how it stands, but no progress and no log messages',
+      ],
+    },
   },
   {
     places: { 'sep-2663-tasks-029': '2663-tasks-extension#task-status-notifications' },
@@ -68,6 +94,11 @@ export const tasksExtensionRules: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/listen.test.ts > tells every state in full, as a look would show it, until the task is over',
     ],
+    runs: {
+      everywhere: [
+        'who listens to a task has declared them, and hears how it stands, but no progress and no log messages',
+      ],
+    },
   },
   {
     places: { 'sep-2663-tasks-030': '2663-tasks-extension#streamable-http-routing-headers' },
@@ -78,6 +109,7 @@ export const tasksExtensionRules: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/http.test.ts > are named in the Mcp-Name header of every request about them',
       'packages/sdk/test/extensions/tasks/http.test.ts > are refused under a header that names %s',
     ],
+    runs: { only: 'http' },
   },
   {
     places: { 'sep-2663-tasks-031': '2663-tasks-extension#protocol-errors' },
@@ -90,6 +122,11 @@ export const tasksExtensionRules: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/listen.test.ts > is refused to a client that did not declare the extension',
       'packages/sdk/test/extensions/tasks/access.test.ts > is so many of one principal, finished ones too',
     ],
+    runs: {
+      everywhere: [
+        'an unknown task is -32602, and a request about tasks that does not declare them is -32021',
+      ],
+    },
   },
   {
     places: {
@@ -100,6 +137,11 @@ export const tasksExtensionRules: readonly Requirement[] = [
     of: 'server',
     says: 'An unknown task is -32602, whatever is asked about it.',
     proof: ['packages/sdk/test/extensions/tasks/extension.test.ts > is unknown by %s'],
+    runs: {
+      everywhere: [
+        'an unknown task is -32602, and a request about tasks that does not declare them is -32021',
+      ],
+    },
   },
   {
     places: { 'sep-2663-tasks-035': '2663-tasks-extension#protocol-errors' },
@@ -109,6 +151,11 @@ export const tasksExtensionRules: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/extension.test.ts > is not for a client that did not declare the extension: %s',
     ],
+    runs: {
+      everywhere: [
+        'an unknown task is -32602, and a request about tasks that does not declare them is -32021',
+      ],
+    },
   },
   {
     places: { 'sep-2663-tasks-036': '2663-tasks-extension#protocol-errors' },
@@ -120,6 +167,11 @@ export const tasksExtensionRules: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/access.test.ts > is so many of one principal, finished ones too',
       'packages/sdk/test/extensions/tasks/access.test.ts > is so many bytes of arguments, of steps and of a result',
     ],
+    runs: {
+      everywhere: [
+        'an unknown task is -32602, and a request about tasks that does not declare them is -32021',
+      ],
+    },
   },
   {
     places: {
@@ -132,6 +184,11 @@ export const tasksExtensionRules: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/extension.test.ts > fails with a protocol error, which it carries and puts into words',
     ],
+    runs: {
+      everywhere: [
+        'a failure of a tool completes its task, and an error of the protocol fails it and is said in words',
+      ],
+    },
   },
   {
     places: { 'sep-2663-tasks-040': '2663-tasks-extension#task-execution-errors' },
@@ -142,6 +199,11 @@ export const tasksExtensionRules: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/extension.test.ts > completes with a tool’s own failure',
       'packages/sdk/test/extensions/tasks/extension.test.ts > carries the very result its call would have had',
     ],
+    runs: {
+      everywhere: [
+        'a failure of a tool completes its task, and an error of the protocol fails it and is said in words',
+      ],
+    },
   },
   {
     places: { 'sep-2663-tasks-042': '2663-tasks-extension#ack-only-cancellation' },
@@ -152,6 +214,12 @@ export const tasksExtensionRules: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/extension.test.ts > is unknown by %s',
       'packages/sdk/test/extensions/tasks/questions.test.ts > refuses an answer that does not fit, and goes on waiting',
     ],
+    runs: {
+      everywhere: [
+        'a task shows every open question under a key of its own, and takes answers by updates',
+        'an unknown task is -32602, and a request about tasks that does not declare them is -32021',
+      ],
+    },
   },
   {
     places: { 'sep-2663-tasks-044': '2663-tasks-extension#backward-compatibility' },
@@ -161,6 +229,12 @@ export const tasksExtensionRules: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/experimental.test.ts > are not begun by themselves, nor by declaring the later extension',
     ],
+    runs: {
+      everywhere: [
+        'a task begins at the wish of its client alone, working, and is answered with at once',
+        'a call becomes a task only where its request declares them, and is then answered with it at once',
+      ],
+    },
   },
   {
     places: { 'sep-2663-tasks-045': '2663-tasks-extension#backward-compatibility' },
@@ -174,6 +248,7 @@ export const tasksExtensionRules: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/extension.test.ts > is refused where the tool runs only as a task and the client cannot follow one',
       'packages/sdk/test/extensions/tasks/experimental.test.ts > stay within reach of a client that has gone on to 2026-07-28 but knows only these',
     ],
+    runs: { everywhere: ['of the tasks of 2025-11-25 no method, param or capability is left'] },
   },
   {
     places: { 'sep-2663-tasks-046': '2663-tasks-extension#backward-compatibility' },
@@ -184,6 +259,11 @@ export const tasksExtensionRules: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/client.test.ts > gets the result of a call whether it became a task or not',
       'packages/sdk/test/extensions/tasks/client.test.ts > hands out the result where the server made no task',
     ],
+    runs: {
+      everywhere: [
+        'a client looks at its task until that is over, and answers its questions by updates, each once',
+      ],
+    },
   },
   {
     places: { 'sep-2663-tasks-047': '2663-tasks-extension#security-implications' },
@@ -193,6 +273,11 @@ export const tasksExtensionRules: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/extension.test.ts > gives every task an id of its own that nobody can guess',
     ],
+    runs: {
+      everywhere: [
+        'a call becomes a task only where its request declares them, and is then answered with it at once',
+      ],
+    },
   },
   {
     places: { 'sep-2663-tasks-048': '2663-tasks-extension#security-implications' },
@@ -203,6 +288,7 @@ export const tasksExtensionRules: readonly Requirement[] = [
       'packages/sdk/test/extensions/tasks/access.test.ts > and does not exist for %s',
       'packages/sdk/test/extensions/tasks/access.test.ts > and its result is for callers who may still use the tool',
     ],
+    runs: { only: 'callers' },
   },
   {
     places: { 'sep-2663-tasks-049': '2663-tasks-extension#security-implications' },
@@ -212,5 +298,10 @@ export const tasksExtensionRules: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/extensions/tasks/client.test.ts > holds a task’s questions to the same rules as any other',
     ],
+    runs: {
+      everywhere: [
+        'a client takes a task for a fault where it asked for something else, and holds its questions to the rules',
+      ],
+    },
   },
 ]

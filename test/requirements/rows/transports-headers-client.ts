@@ -1,7 +1,7 @@
-import type { Requirement } from '../requirement.ts'
+import { only, type Requirement } from '../requirement.ts'
 
 /** What a client does with headers that mirror the body. */
-export const transportsHeadersClient: readonly Requirement[] = [
+export const transportsHeadersClient: readonly Requirement[] = only('http', [
   {
     places: { '2607-266': 'basic/transports/streamable-http#standard-request-headers' },
     level: 'MUST',
@@ -271,4 +271,4 @@ export const transportsHeadersClient: readonly Requirement[] = [
       'packages/sdk/test/serve/http-headers.test.ts > that are too many or too long are refused before the body is read',
     ],
   },
-]
+])

@@ -1,7 +1,7 @@
-import type { Requirement } from '../requirement.ts'
+import { only, type Requirement } from '../requirement.ts'
 
 /** What a server does with headers that mirror the body. */
-export const transportsHeadersServer: readonly Requirement[] = [
+export const transportsHeadersServer: readonly Requirement[] = only('http', [
   {
     places: { '2607-261': 'basic/transports/streamable-http#protocol-version-header' },
     level: 'MUST',
@@ -359,4 +359,4 @@ export const transportsHeadersServer: readonly Requirement[] = [
     says: 'Base64 is no encryption.',
     none: 'Whoever defines a tool decides which arguments to mark.',
   },
-]
+])

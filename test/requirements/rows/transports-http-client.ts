@@ -1,7 +1,7 @@
-import type { Requirement } from '../requirement.ts'
+import { only, type Requirement } from '../requirement.ts'
 
 /** What a client does over HTTP, sessions first. */
-export const transportsHttpClient: readonly Requirement[] = [
+export const transportsHttpClient: readonly Requirement[] = only('http', [
   {
     places: {
       '2503-072': 'basic/transports#sending-messages-to-the-server',
@@ -199,4 +199,4 @@ export const transportsHttpClient: readonly Requirement[] = [
       'packages/sdk/test/client/hello.test.ts > 400 and -32000 without an id',
     ],
   },
-]
+])

@@ -1,7 +1,7 @@
-import type { Requirement } from '../requirement.ts'
+import { only, type Requirement } from '../requirement.ts'
 
 /** What a server does over HTTP, sessions first. */
-export const transportsHttpServer: readonly Requirement[] = [
+export const transportsHttpServer: readonly Requirement[] = only('http', [
   {
     places: {
       '2411-030': 'basic/transports#security-warning',
@@ -416,4 +416,4 @@ export const transportsHttpServer: readonly Requirement[] = [
       'packages/sdk/test/serve/http-revisions.test.ts > resumes a stream with what is left of it, and never with another',
     ],
   },
-]
+])

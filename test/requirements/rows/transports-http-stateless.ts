@@ -1,7 +1,7 @@
-import type { Requirement } from '../requirement.ts'
+import { only, type Requirement } from '../requirement.ts'
 
 /** What a server does over HTTP in the stateless era, headers aside. */
-export const transportsHttpStateless: readonly Requirement[] = [
+export const transportsHttpStateless: readonly Requirement[] = only('http', [
   {
     places: { '2607-242': 'basic/transports/streamable-http' },
     level: 'MUST',
@@ -130,4 +130,4 @@ export const transportsHttpStateless: readonly Requirement[] = [
     otherwise:
       '2024-11-05 is among the revisions served, and has no other transport over HTTP. A server offers it only where a path is named for it, a client tries it last.',
   },
-]
+])

@@ -16,6 +16,7 @@ export const transportsStdio: readonly Requirement[] = [
       'packages/sdk/test/client/official.test.ts > server-everything: tools, questions, progress, resources, prompts, subscriptions',
       'packages/sdk/test/transports/everywhere.test.ts > a client and a server meet at %s',
     ],
+    runs: { only: 'stdio' },
   },
   {
     places: {
@@ -33,6 +34,7 @@ export const transportsStdio: readonly Requirement[] = [
       'packages/sdk/test/serve/http-guard.test.ts > bytes that are not UTF-8',
       'packages/sdk/test/links/stdio.test.ts > survive every way of cutting them into chunks',
     ],
+    runs: { everywhere: ['text survives in UTF-8, whatever it holds'] },
   },
   {
     places: {
@@ -50,6 +52,7 @@ export const transportsStdio: readonly Requirement[] = [
       'packages/sdk/test/links/stdio-messages.test.ts > is one valid message a line, in UTF-8, whatever the arguments hold',
       'packages/sdk/test/jsonrpc/framing.test.ts > gives the same lines however the bytes are cut',
     ],
+    runs: { only: 'lines' },
   },
   {
     places: {
@@ -66,6 +69,7 @@ export const transportsStdio: readonly Requirement[] = [
       'packages/sdk/test/serve/stdio.test.ts > keeps stdout for messages whatever its code prints',
       'packages/sdk/test/serve/stdio-messages.test.ts > is one valid message a line, in UTF-8, whatever its handlers say',
     ],
+    runs: { only: 'stdio' },
   },
   {
     places: {
@@ -81,6 +85,7 @@ export const transportsStdio: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/links/stdio-messages.test.ts > is one valid message a line, in UTF-8, whatever the arguments hold',
     ],
+    runs: { only: 'stdio' },
   },
   {
     places: { '2511-134': 'basic/transports#stdio', '2607-229': 'basic/transports/stdio' },
@@ -90,6 +95,7 @@ export const transportsStdio: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/links/stdio-messages.test.ts > is not changed by what the process says on stderr, which is no failure',
     ],
+    runs: { only: 'stdio' },
   },
   {
     places: { '2607-233': 'basic/transports/stdio#sending-messages' },
@@ -99,6 +105,11 @@ export const transportsStdio: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/links/stdio-messages.test.ts > is one valid message a line, in UTF-8, whatever the arguments hold',
     ],
+    runs: {
+      everywhere: [
+        'nothing but requests and notices goes to a server without sessions, and no request comes from it',
+      ],
+    },
   },
   {
     places: { '2607-234': 'basic/transports/stdio#receiving-messages' },
@@ -106,6 +117,7 @@ export const transportsStdio: readonly Requirement[] = [
     of: 'client',
     says: 'Notifications of a subscription are told apart by the subscription id in their `_meta`.',
     proof: ['packages/sdk/test/links/stdio-messages.test.ts > are told apart by their subscription id'],
+    runs: { everywhere: ['a client tells subscriptions apart by their id'] },
   },
   {
     places: { '2607-235': 'basic/transports/stdio#receiving-messages' },
@@ -116,6 +128,12 @@ export const transportsStdio: readonly Requirement[] = [
       'packages/sdk/test/serve/stdio-messages.test.ts > is one valid message a line, in UTF-8, whatever its handlers say',
       'packages/sdk/test/serve/duplex.test.ts > ask by results and never by requests',
     ],
+    runs: {
+      everywhere: [
+        'nothing but requests and notices goes to a server without sessions, and no request comes from it',
+        'a request of a server without sessions is answered by nobody',
+      ],
+    },
   },
   {
     places: { '2607-236': 'basic/transports/stdio#cancellation' },
@@ -128,6 +146,7 @@ export const transportsStdio: readonly Requirement[] = [
       'packages/sdk/test/serve/stdio-messages.test.ts > holds nothing about a request that was cancelled',
       'packages/sdk/test/serve/duplex.test.ts > aborts the handler, sends no answer and frees the id',
     ],
+    runs: { only: 'stdio' },
   },
   {
     places: { '2607-237': 'basic/transports/stdio#shutdown' },
@@ -139,6 +158,7 @@ export const transportsStdio: readonly Requirement[] = [
       'packages/sdk/test/links/stdio.test.ts > ends the whole tree, also a grandchild that ignores SIGTERM',
       'packages/sdk/test/transports/process.test.ts > closing ends the whole tree',
     ],
+    runs: { only: 'stdio' },
   },
   {
     places: { '2607-238': 'basic/transports/stdio#shutdown' },
@@ -149,6 +169,7 @@ export const transportsStdio: readonly Requirement[] = [
       'packages/sdk/test/serve/stdio.test.ts > ends about a second after its input did',
       'packages/sdk/test/serve/stdio.test.ts > answers a whole script that was piped in',
     ],
+    runs: { only: 'stdio' },
   },
   {
     places: { '2607-239': 'basic/transports/stdio#unexpected-termination' },
@@ -158,6 +179,7 @@ export const transportsStdio: readonly Requirement[] = [
     proof: [
       'packages/host/test/connections/connections.test.ts > is started again after kill -9, with its tools kept meanwhile',
     ],
+    runs: { only: 'stdio' },
   },
   {
     places: { '2607-240': 'basic/transports/stdio#backward-compatibility' },
@@ -170,6 +192,11 @@ export const transportsStdio: readonly Requirement[] = [
       'packages/sdk/test/client/hello.test.ts > is legacy, in the same process',
       'packages/sdk/test/client/hello.test.ts > that is silent on server/discover is legacy after the probe time, in the same process',
     ],
+    runs: {
+      everywhere: [
+        'a client of both eras asks server/discover first, and begins a session where that is unknown',
+      ],
+    },
   },
   {
     places: { '2607-241': 'basic/transports/stdio#backward-compatibility' },
@@ -180,6 +207,12 @@ export const transportsStdio: readonly Requirement[] = [
       'packages/sdk/test/client/hello.test.ts > is legacy, in the same process',
       'packages/sdk/test/client/hello.test.ts > that is silent on server/discover is legacy after the probe time, in the same process',
     ],
+    runs: {
+      everywhere: [
+        'a client of both eras asks server/discover first, and begins a session where that is unknown',
+        'falling back to initialize hangs on no one error code',
+      ],
+    },
   },
   {
     places: {
@@ -195,6 +228,12 @@ export const transportsStdio: readonly Requirement[] = [
       'packages/sdk/test/transports/everywhere.test.ts > a client and a server meet at %s',
       'packages/sdk/test/transports/socket.test.ts > serves many clients at once, each with a session and ids of its own',
     ],
+    runs: {
+      everywhere: [
+        'a session begins with initialize, its answer and word that the client is ready, and nothing before',
+        'every message is a request, a response or a notice of JSON-RPC 2.0',
+      ],
+    },
   },
   {
     places: { '2607-226': 'basic/transports/index#custom-transports' },
@@ -205,6 +244,13 @@ export const transportsStdio: readonly Requirement[] = [
       'packages/sdk/test/transports/everywhere.test.ts > a client and a server meet at %s',
       'packages/sdk/test/serve/envelope.test.ts > is served alike, whoever its client says it is',
     ],
+    runs: {
+      everywhere: [
+        'every request says which version, client and capabilities it comes with',
+        'every message is a request, a response or a notice of JSON-RPC 2.0',
+        'every request that is not given up is answered once, by its id',
+      ],
+    },
   },
   {
     places: { '2607-227': 'basic/transports/index#custom-transports', '2607-232': 'basic/transports/stdio' },
@@ -215,6 +261,7 @@ export const transportsStdio: readonly Requirement[] = [
       'packages/sdk/test/transports/socket.test.ts > answers a batch with one line',
       'packages/sdk/test/transports/socket.test.ts > takes batched answers, in whatever pieces they come',
     ],
+    runs: { only: 'lines' },
   },
   {
     places: { '2607-225': 'basic/transports/index#messages' },
@@ -227,5 +274,10 @@ export const transportsStdio: readonly Requirement[] = [
       'packages/sdk/test/client/results.test.ts > gets no answer to a request of its own',
       'packages/sdk/test/serve/duplex.test.ts > ask by results and never by requests',
     ],
+    runs: {
+      everywhere: [
+        'nothing but requests and notices goes to a server without sessions, and no request comes from it',
+      ],
+    },
   },
 ]

@@ -1,4 +1,4 @@
-import type { ConnectOptions } from '@jackfield/sdk/client'
+import type { Client, ConnectOptions } from '@jackfield/sdk/client'
 import { expect } from 'vitest'
 import type { Feature, Place } from './feature.ts'
 
@@ -94,16 +94,20 @@ export const asked: readonly Feature[] = [
   },
   {
     title: 'a client that cannot be asked',
-    async run(place) {
+    async run({ open }) {
+      const client = await open({})
       for (const tool of ['form', 'visit', 'sample', 'sampleTools', 'roots']) {
-        expect(await text(place, tool, {})).toBe('cannot ask')
+        expect(await textFrom(client, tool)).toBe('cannot ask')
       }
     },
   },
 ]
 
 async function text({ open }: Place, tool: string, options: ConnectOptions): Promise<string> {
-  const client = await open(options)
+  return textFrom(await open(options), tool)
+}
+
+async function textFrom(client: Client, tool: string): Promise<string> {
   const { content } = await client.call(tool)
   const [block] = content
   return block?.type === 'text' ? block.text : ''

@@ -1,6 +1,5 @@
 import { afterEach, describe, it } from 'vitest'
 import { transports } from '../transports/everywhere.ts'
-import { createMatrixServer } from '../transports/matrix-server.ts'
 import { features } from './features.ts'
 
 const open: (() => Promise<void>)[] = []
@@ -12,7 +11,7 @@ afterEach(async () => {
 describe.each(transports)('over $name', (transport) => {
   describe.each(transport.revisions)('at %s', (version) => {
     it.each(features)('$title', async ({ run }) => {
-      const served = await transport.open(createMatrixServer())
+      const served = await transport.open('matrix')
       open.push(() => served.close())
       await run({
         version,

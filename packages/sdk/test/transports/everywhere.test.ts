@@ -1,10 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { transports } from './everywhere.ts'
-import { createMatrixServer } from './matrix-server.ts'
 
 describe.each(transports)('over $name', ({ revisions, open }) => {
   it.each(revisions)('a client and a server meet at %s', async (revision) => {
-    const served = await open(createMatrixServer())
+    const served = await open('matrix')
     onTestFinished(() => served.close())
     const client = await served.connect({ revisions: [revision] })
     onTestFinished(() => client.close())

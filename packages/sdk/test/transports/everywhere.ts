@@ -3,25 +3,37 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type ProtocolVersion, protocolVersions, type Server } from '@jackfield/sdk'
+import type { ProtocolVersion } from '@jackfield/sdk'
 import { type Client, type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { socket } from '@jackfield/sdk/client/socket'
 import { stdio } from '@jackfield/sdk/client/stdio'
-import { serveHttp } from '@jackfield/sdk/http'
+import { type HttpOptions, serveHttp } from '@jackfield/sdk/http'
 import { serveSocket } from '@jackfield/sdk/socket'
 import { buildSync } from 'esbuild'
 import { afterAll } from 'vitest'
+import { type Dialled, dialHttp, dialLines, dialMemory, dialProcess, dialSse, type Hear } from './dial.ts'
+import { type Kind, kinds } from './kinds.ts'
+import { type Part, playHttp, playLines, playMemory, playSse, type Stage } from './play.ts'
+import { type ServerName, servers } from './servers.ts'
+
+/** A server that can be reached. */
+export interface Served {
+  /** Connects a client of its own. */
+  connect(options?: ConnectOptions): Promise<Client>
+  /** Reaches the server with no client in between. */
+  dial(hear: Hear): Promise<Dialled>
+  close(): Promise<void>
+}
 
 /** One way for a client and a server to meet. */
 export interface Transport {
-  name: string
+  readonly name: Kind
   /** What can be agreed on over it. */
-  revisions: readonly ProtocolVersion[]
-  /** Serves a server; each `connect` is a client of its own. */
-  open(server: Server): Promise<{
-    connect(options?: ConnectOptions): Promise<Client>
-    close(): Promise<void>
-  }>
+  readonly revisions: readonly ProtocolVersion[]
+  /** Serves one of the servers there are. */
+  open(name: ServerName): Promise<Served>
+  /** Plays a server by hand. */
+  play(part: Part): Promise<Stage>
 }
 
 const keys = ['matrix'.repeat(8)]
@@ -36,47 +48,94 @@ buildSync({
 })
 afterAll(() => rmSync(dirname(program), { recursive: true, force: true }))
 
-const inMemory: Transport = {
-  name: 'memory',
-  revisions: protocolVersions,
-  open: async (server) => ({
-    connect: (options) => connect(server, options),
-    close: async () => {},
-  }),
+/** A process that hands on what crosses its standard streams, byte for byte. */
+const relay = `
+  const far = require('node:net').connect(process.argv[1])
+  process.stdin.pipe(far).pipe(process.stdout)
+  far.on('close', () => process.exit())`
+
+/** Tasks are for their owner, whom HTTP alone tells apart. */
+const authenticate: HttpOptions['authenticate'] = async () => ({ principal: 'ada' })
+const optionsFor = (name: ServerName): HttpOptions => (name === 'tasks' ? { keys, authenticate } : { keys })
+
+async function scratch(): Promise<{ path: string; remove(): Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), 'jackfield-'))
+  return { path: join(folder, 'mcp.sock'), remove: () => rm(folder, { recursive: true, force: true }) }
 }
 
-/** Serves what `matrix-server.ts` makes, in a process of its own: a server value cannot be handed to one. */
+const inMemory: Transport = {
+  name: 'memory',
+  revisions: kinds.memory,
+  async open(name) {
+    const server = servers[name]()
+    return {
+      connect: (options) => connect(server, options),
+      dial: (hear) => dialMemory(server, hear),
+      close: async () => {},
+    }
+  },
+  play: async (part) => playMemory(part),
+}
+
+/** Serves in a process of its own for each client; a part is played here, behind a process that hands it on. */
 const childProcess: Transport = {
   name: 'stdio',
-  revisions: protocolVersions,
-  open: async () => ({
-    connect: (options) => connect(stdio({ command: process.execPath, args: [program] }), options),
+  revisions: kinds.stdio,
+  open: async (name) => ({
+    connect: (options) => connect(stdio({ command: process.execPath, args: [program, name] }), options),
+    dial: (hear) => dialProcess([program, name], hear),
     close: async () => {},
   }),
+  async play(part) {
+    const { path, remove } = await scratch()
+    const { close } = await playLines(part, path)
+    return {
+      target: stdio({ command: process.execPath, args: ['-e', relay, path] }),
+      async close() {
+        await close()
+        await remove()
+      },
+    }
+  },
 }
 
 const streamableHttp: Transport = {
   name: 'streamable http',
-  revisions: protocolVersions,
-  async open(server) {
-    const handler = serveHttp(server, { keys })
-    const { url, close } = await handler.listen()
-    return { connect: (options) => connect(url, options), close }
+  revisions: kinds['streamable http'],
+  async open(name) {
+    const { url, close } = await serveHttp(servers[name](), optionsFor(name)).listen()
+    return {
+      connect: (options) => connect(url, options),
+      dial: async (hear) => dialHttp(new URL(url), hear),
+      close,
+    }
   },
+  play: playHttp,
 }
 
 const unixSocket: Transport = {
   name: 'unix socket',
-  revisions: protocolVersions,
-  async open(server) {
-    const folder = await mkdtemp(join(tmpdir(), 'jackfield-'))
-    const path = join(folder, 'mcp.sock')
-    const served = await serveSocket(server, { path }, { keys })
+  revisions: kinds['unix socket'],
+  async open(name) {
+    const { path, remove } = await scratch()
+    const served = await serveSocket(servers[name](), { path }, { keys })
     return {
       connect: (options) => connect(socket({ path }), options),
+      dial: (hear) => dialLines({ path }, hear),
       async close() {
         await served.close()
-        await rm(folder, { recursive: true })
+        await remove()
+      },
+    }
+  },
+  async play(part) {
+    const { path, remove } = await scratch()
+    const { target, close } = await playLines(part, path)
+    return {
+      target,
+      async close() {
+        await close()
+        await remove()
       },
     }
   },
@@ -84,23 +143,33 @@ const unixSocket: Transport = {
 
 const tcp: Transport = {
   name: 'tcp',
-  revisions: protocolVersions,
-  async open(server) {
-    const served = await serveSocket(server, { port: 0 }, { keys })
+  revisions: kinds.tcp,
+  async open(name) {
+    const served = await serveSocket(servers[name](), { port: 0 }, { keys })
     const { address } = served
-    return { connect: (options) => connect(socket(address), options), close: () => served.close() }
+    return {
+      connect: (options) => connect(socket(address), options),
+      dial: (hear) => dialLines({ host: '127.0.0.1', ...address }, hear),
+      close: () => served.close(),
+    }
   },
+  play: (part) => playLines(part),
 }
 
 /** Found by the client itself, behind a URL that it first takes for Streamable HTTP. */
 const httpAndSse: Transport = {
   name: 'http+sse',
-  revisions: protocolVersions.filter((version) => version < '2026-07-28'),
-  async open(server) {
-    const handler = serveHttp(server, { keys, sse: '/sse' })
-    const { url, close } = await handler.listen()
-    return { connect: (options) => connect(new URL('/sse', url), options), close }
+  revisions: kinds['http+sse'],
+  async open(name) {
+    const { url, close } = await serveHttp(servers[name](), { ...optionsFor(name), sse: '/sse' }).listen()
+    const there = new URL('/sse', url)
+    return {
+      connect: (options) => connect(there, options),
+      dial: (hear) => dialSse(there, hear),
+      close,
+    }
   },
+  play: playSse,
 }
 
 /** Every transport there is. */

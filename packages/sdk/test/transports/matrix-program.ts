@@ -1,4 +1,6 @@
 import { serveStdio } from '../../src/serve/stdio.ts'
-import { createMatrixServer } from './matrix-server.ts'
+import { isServerName, servers } from './servers.ts'
 
-serveStdio(createMatrixServer())
+const [, , name = ''] = process.argv
+if (!isServerName(name)) throw new TypeError(`There is no server "${name}"`)
+serveStdio(servers[name]())

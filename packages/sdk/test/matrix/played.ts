@@ -1,0 +1,123 @@
+import type { ProtocolVersion } from '@jackfield/sdk'
+import type { Client, ConnectOptions } from '@jackfield/sdk/client'
+import type { JsonObject, RequestId } from '../../src/jsonrpc/message.ts'
+import { isObject } from '../../src/jsonrpc/parse.ts'
+import { MetaKey } from '../../src/protocol/meta.ts'
+import type { Part, Say } from '../transports/play.ts'
+import type { Transcript } from './transcript.ts'
+
+/** A request as the server played by hand takes it. */
+export interface Taken {
+  readonly id: RequestId
+  readonly params: JsonObject
+  /** Says something about this request; over HTTP on its stream. */
+  say(message: JsonObject): void
+  /** Says any JSON value. */
+  utter(value: unknown): void
+}
+
+/** Gives the result, an error as `{ error }`, or nothing where the answer comes otherwise or never. */
+export type Answer = (taken: Taken) => JsonObject | undefined
+
+/** What a server played by hand answers, by method. `capabilities` is what it declares. */
+export interface Script {
+  readonly capabilities?: JsonObject
+  readonly methods?: Readonly<Record<string, Answer>>
+  /** Hears whatever else comes: notices, responses, and what is no message at all. */
+  readonly other?: (value: unknown, say: (message: JsonObject) => void) => void
+}
+
+/** A server played by hand, and those who meet it. */
+export interface Played {
+  /** Connects a client of the revision, unless the options say otherwise. */
+  connect(options?: ConnectOptions): Promise<Client>
+  readonly said: Transcript
+  /** Every JSON value that reached the server, as it came. */
+  readonly heard: readonly unknown[]
+  readonly warnings: readonly string[]
+}
+
+/** A client that met a server played by hand. */
+export interface Met extends Played {
+  readonly client: Client
+}
+
+export const everyOffer: JsonObject = {
+  tools: { listChanged: true },
+  prompts: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
+  logging: {},
+}
+
+/** The part of a server of one revision that answers greetings and pings, and all else as the script has it. */
+export function partOf(version: ProtocolVersion, script: Script, heard: unknown[]): Part {
+  const { methods = {}, other = () => {} } = script
+  const own = new Map(Object.entries({ ...greetings(version, script), ...methods }))
+  return (value, say) => {
+    heard.push(value)
+    const answer = isRequest(value) ? own.get(value.method) : undefined
+    if (!isRequest(value) || answer === undefined) {
+      other(value, (message) => say({ jsonrpc: '2.0', ...message }))
+      return
+    }
+    const answered = answer(takenOf(value, say))
+    if (answered === undefined) return
+    const outcome = isObject(answered['error']) ? answered : { result: answered }
+    say({ jsonrpc: '2.0', id: value.id, ...outcome })
+  }
+}
+
+function takenOf({ id, params }: Request, say: Say): Taken {
+  return {
+    id,
+    params: isObject(params) ? params : {},
+    say: (message) => say({ jsonrpc: '2.0', ...message }),
+    utter: say,
+  }
+}
+
+function greetings(version: ProtocolVersion, { capabilities = everyOffer }: Script): Record<string, Answer> {
+  const serverInfo = { name: 'played', version: '1' }
+  if (version === '2026-07-28') {
+    return {
+      'server/discover': () => ({
+        resultType: 'complete',
+        supportedVersions: [version],
+        capabilities,
+        ttlMs: 0,
+        cacheScope: 'private',
+        _meta: { [MetaKey.serverInfo]: serverInfo },
+      }),
+    }
+  }
+  return {
+    initialize: () => ({ protocolVersion: version, capabilities, serverInfo }),
+    ping: () => ({}),
+    'resources/subscribe': () => ({}),
+    'resources/unsubscribe': () => ({}),
+    'logging/setLevel': () => ({}),
+  }
+}
+
+interface Request {
+  readonly id: RequestId
+  readonly method: string
+  readonly params?: unknown
+}
+
+function isRequest(value: unknown): value is Request {
+  return isObject(value) && typeof value['method'] === 'string' && 'id' in value
+}
+
+/** Results as a server of the revision sends them. */
+export function resultsOf(version: ProtocolVersion): {
+  called(text: string, more?: JsonObject): JsonObject
+  listed(result: JsonObject): JsonObject
+} {
+  const complete = version === '2026-07-28' ? { resultType: 'complete' } : {}
+  const fresh = version === '2026-07-28' ? { ttlMs: 0, cacheScope: 'private' } : {}
+  return {
+    called: (text, more = {}) => ({ ...complete, content: [{ type: 'text', text }], ...more }),
+    listed: (result) => ({ ...complete, ...fresh, ...result }),
+  }
+}

@@ -1,0 +1,209 @@
+import type { ProtocolVersion } from '@jackfield/sdk'
+import { expect } from 'vitest'
+import type { JsonObject, RequestId } from '../../src/jsonrpc/message.ts'
+import { isObject } from '../../src/jsonrpc/parse.ts'
+import { MetaKey } from '../../src/protocol/meta.ts'
+import type { Dialled, Hear } from '../transports/dial.ts'
+
+export interface RawOptions {
+  /** What this client declares. Default: everything the revision knows. */
+  readonly capabilities?: JsonObject
+  /** Answers what the server asks of a session. Default: nothing is answered. */
+  readonly onRequest?: (message: JsonObject) => JsonObject | undefined
+  /** Whether to begin the session. Default true. */
+  readonly begin?: boolean
+}
+
+export interface RawRequest {
+  /** Default: one that was not used before. */
+  readonly id?: RequestId
+  /** Further members of the `_meta`. */
+  readonly meta?: JsonObject
+  /** What this request declares (2026-07-28). */
+  readonly capabilities?: JsonObject
+}
+
+/** One value the server said, and the request on whose own stream it came. */
+export interface Heard {
+  readonly message: JsonObject
+  readonly cause: RequestId | undefined
+}
+
+export const info = { name: 'tester', version: '1' }
+
+/** Every capability a client of a revision can declare. */
+export function everyCapability(version: ProtocolVersion): JsonObject {
+  return {
+    ...(version >= '2025-06-18' && { elicitation: {} }),
+    ...(version >= '2025-11-25' && { elicitation: { form: {}, url: {} } }),
+    sampling: version >= '2025-11-25' ? { tools: {}, context: {} } : {},
+    roots: {},
+  }
+}
+
+/** A client that is written out message by message. */
+export class Raw {
+  /** All that was heard, in order. */
+  readonly heard: Heard[] = []
+  /** What `initialize` was answered with. */
+  greeting: JsonObject = {}
+  readonly #version: ProtocolVersion
+  readonly #capabilities: JsonObject
+  readonly #onRequest: RawOptions['onRequest']
+  readonly #waiting = new Set<() => void>()
+  #line: Dialled | undefined
+  #last = 0
+
+  constructor(version: ProtocolVersion, options: RawOptions) {
+    this.#version = version
+    this.#capabilities = options.capabilities ?? everyCapability(version)
+    this.#onRequest = options.onRequest
+  }
+
+  /** Begins anew: what was heard so far is left out. */
+  forget(): void {
+    this.heard.length = 0
+  }
+
+  get stateless(): boolean {
+    return this.#version === '2026-07-28'
+  }
+
+  async open(dial: (hear: Hear) => Promise<Dialled>, begin = true): Promise<void> {
+    this.#line = await dial((value, cause) => this.#take(value, cause))
+    if (this.stateless || !begin) return
+    const { result } = await this.send('initialize', {
+      protocolVersion: this.#version,
+      capabilities: this.#capabilities,
+      clientInfo: info,
+    })
+    this.greeting = isObject(result) ? result : {}
+    await this.post({ method: 'notifications/initialized' })
+  }
+
+  /** Sends a request and gives its id; its response is for `answer` to wait for. */
+  async begin(method: string, params: JsonObject = {}, how: RawRequest = {}): Promise<RequestId> {
+    const { id = `raw ${++this.#last}` } = how
+    const meta = { ...this.meta(how), ...how.meta }
+    const all = Object.keys(meta).length === 0 ? params : { ...params, _meta: meta }
+    await this.post({ id, method, params: all })
+    return id
+  }
+
+  /** The response to a request, whatever it is. `since` leaves out what was heard before. */
+  async answer(id: RequestId, since = 0): Promise<JsonObject> {
+    const isIt = ({ message }: Heard): boolean => !('method' in message) && message['id'] === id
+    await this.until((heard) => heard.slice(since).some(isIt))
+    return this.heard.slice(since).find(isIt)?.message ?? {}
+  }
+
+  /** The response to one request. */
+  async send(method: string, params: JsonObject = {}, how: RawRequest = {}): Promise<JsonObject> {
+    const since = this.heard.length
+    return this.answer(await this.begin(method, params, how), since)
+  }
+
+  /** The result of one request, which must have one. */
+  async ask(method: string, params: JsonObject = {}, how: RawRequest = {}): Promise<JsonObject> {
+    const answer = await this.send(method, params, how)
+    expect(answer).toHaveProperty('result')
+    return isObject(answer['result']) ? answer['result'] : {}
+  }
+
+  /** The text that a tool gives. */
+  async call(name: string, args: JsonObject = {}, how: RawRequest = {}): Promise<string> {
+    return textOf(await this.ask('tools/call', { name, arguments: args }, how))
+  }
+
+  /** Sends a notice. */
+  async tell(method: string, params: JsonObject = {}): Promise<void> {
+    const meta = this.meta()
+    await this.post({ method, params: Object.keys(meta).length === 0 ? params : { ...params, _meta: meta } })
+  }
+
+  /** Sends a message of any kind, right or wrong. */
+  async post(message: JsonObject): Promise<void> {
+    await this.say({ jsonrpc: '2.0', ...message })
+  }
+
+  /** Sends any JSON value. */
+  async say(value: unknown): Promise<void> {
+    // What was hung up on purpose is no failure.
+    await this.#line?.send(value).catch((error: unknown) => {
+      if (!(error instanceof Error) || error.name !== 'AbortError') throw error
+    })
+  }
+
+  /** Says that the answer to a request is no longer wanted, as the transport has it. */
+  async cancel(requestId: RequestId, reason = 'No longer wanted'): Promise<void> {
+    if (this.stateless && this.#line?.hangUp !== undefined) this.#line.hangUp(requestId)
+    else await this.tell('notifications/cancelled', { requestId, reason })
+  }
+
+  /** Asks for what every server answers at once: when it is answered, all that was sent before has been taken. */
+  async settle(): Promise<void> {
+    await this.send(this.stateless ? 'server/discover' : 'ping')
+  }
+
+  /** Waits until something is so of what was heard. */
+  until(so: (heard: readonly Heard[]) => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (!so(this.heard)) return
+        this.#waiting.delete(look)
+        resolve()
+      }
+      this.#waiting.add(look)
+      look()
+    })
+  }
+
+  /** The notices of a method that were heard. */
+  notices(method: string): JsonObject[] {
+    return this.heard.flatMap(({ message }) =>
+      message['method'] === method && !('id' in message) ? [message] : [],
+    )
+  }
+
+  /** The requests that the server sent. */
+  get asked(): JsonObject[] {
+    return this.heard.flatMap(({ message }) => ('method' in message && 'id' in message ? [message] : []))
+  }
+
+  /** Has the server end the connection, where it can end one alone; false where it cannot. */
+  async endByServer(): Promise<boolean> {
+    if (this.#line?.end === undefined) return false
+    await this.#line.end()
+    return true
+  }
+
+  async close(): Promise<void> {
+    await this.#line?.close()
+  }
+
+  /** What every request says of its sender; nothing in a session. */
+  meta({ capabilities = this.#capabilities }: RawRequest = {}): JsonObject {
+    if (!this.stateless) return {}
+    return {
+      [MetaKey.protocolVersion]: this.#version,
+      [MetaKey.clientInfo]: info,
+      [MetaKey.clientCapabilities]: capabilities,
+    }
+  }
+
+  #take(value: unknown, cause: RequestId | undefined): void {
+    for (const message of Array.isArray(value) ? value : [value]) {
+      if (!isObject(message)) throw new TypeError('The server said something that is no message')
+      this.heard.push({ message, cause })
+      const answer = 'method' in message && 'id' in message ? this.#onRequest?.(message) : undefined
+      if (answer !== undefined) this.post({ id: message['id'], ...answer })
+    }
+    for (const look of this.#waiting) look()
+  }
+}
+
+/** The text of a result's first content block. */
+export function textOf({ content }: JsonObject): string {
+  const [first]: unknown[] = Array.isArray(content) ? content : []
+  return isObject(first) ? String(first['text']) : ''
+}

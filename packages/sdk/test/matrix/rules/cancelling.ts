@@ -1,0 +1,239 @@
+import { expect } from 'vitest'
+import { isObject } from '../../../src/jsonrpc/parse.ts'
+import { resultsOf } from '../played.ts'
+import { type Rule, sessions, stateless } from '../rule.ts'
+import { at, idOf, notices, requests } from '../transcript.ts'
+
+const cancelled = 'notifications/cancelled'
+
+/** What is given up, and the clocks that give it up. */
+export const cancellingRules: readonly Rule[] = [
+  {
+    title: 'a cancelled request is stopped, and nothing more is said about it',
+    async holds(ground) {
+      const raw = await ground.raw()
+      const id = await raw.begin('tools/call', { name: 'stubborn' }, { meta: { progressToken: 'stubborn' } })
+      await raw.until(() => raw.notices('notifications/progress').length === 1)
+      await raw.cancel(id)
+      const { length: before } = JSON.parse(await raw.call('reasons'))
+      expect(before).toBeGreaterThan(0)
+      await raw.settle()
+      expect(raw.heard.filter(({ message }) => message['id'] === id)).toEqual([])
+      expect(raw.notices('notifications/progress')).toHaveLength(1)
+    },
+  },
+  {
+    title: 'the handler is told why it was cancelled, where the transport can say it',
+    async holds(ground) {
+      const raw = await ground.raw()
+      const id = await raw.begin('tools/call', { name: 'hang' }, { meta: { progressToken: 'hang' } })
+      await raw.until(() => raw.notices('notifications/progress').length === 1)
+      const why = `the person pressed stop on ${ground.transport}`
+      await raw.cancel(id, why)
+      // A stream that is let go says nothing but that.
+      if (!(ground.stateless && ground.streams)) expect(await raw.call('reasons')).toContain(why)
+    },
+  },
+  {
+    title: 'a cancellation that makes no sense is ignored',
+    async holds(ground) {
+      ground.faulty('client', 'it cancels what cannot be cancelled')
+      const raw = await ground.raw()
+      const ended = await raw.begin('tools/call', { name: 'echo', arguments: { text: 'x' } })
+      await raw.answer(ended)
+      for (const requestId of ['never sent', ended, null, [], undefined]) {
+        await raw.tell(cancelled, { requestId })
+      }
+      await raw.settle()
+      expect(raw.heard.filter(({ message }) => !('method' in message))).toHaveLength(2)
+      expect(await raw.call('echo', { text: 'still here' })).toBe('still here')
+
+      const { client, heard } = await ground.meet({
+        methods: {
+          'tools/call': ({ id, say }) => {
+            for (const requestId of ['never sent', 4711, ...(ground.stateless ? [id] : [])]) {
+              say({ method: cancelled, params: { requestId } })
+            }
+            return resultsOf(ground.version).called('all the same')
+          },
+        },
+      })
+      expect(await client.call('any')).toMatchObject({ content: [{ text: 'all the same' }] })
+      await client.ping()
+      expect(heard.filter((one) => !isObject(one) || !('method' in one))).toEqual([])
+    },
+  },
+  {
+    title: 'cancellations that race with their answers do no harm',
+    async holds(ground) {
+      const raw = await ground.raw()
+      const racing = Array.from({ length: 10 }, async (_, at) => {
+        const id = `race ${at}`
+        const begun = raw.begin('tools/call', { name: 'echo', arguments: { text: id } }, { id })
+        if (at % 2 === 0) await begun
+        await raw.cancel(id)
+        await begun
+      })
+      await Promise.all(racing)
+      await raw.settle()
+      const answers = raw.heard.filter(({ message }) => String(message['id']).startsWith('race'))
+      for (const { message } of answers) expect(message).toMatchObject({ result: { content: [{}] } })
+      expect(new Set(answers.map(({ message }) => message['id'])).size).toBe(answers.length)
+      expect(await raw.call('echo', { text: 'race 0' }, { id: 'race again' })).toBe('race 0')
+    },
+  },
+  {
+    title: 'a client cancels what it still waits for and nothing else, as the transport has it',
+    async holds(ground) {
+      const { client, said } = await ground.talk()
+      const late = new AbortController()
+      await client.call('echo', { text: 'x' }, { signal: late.signal })
+      late.abort()
+      const stop = new AbortController()
+      const call = client.call('hang', {}, { signal: stop.signal, onProgress: () => stop.abort() })
+      await expect(call).rejects.toMatchObject({ code: 'CANCELLED' })
+      await client.ping()
+      const [hanging] = requests(said, 'client', 'tools/call').filter(
+        (one) => at(one, 'params', 'name') === 'hang',
+      )
+      const told = notices(said, 'client', cancelled).map((one) => at(one, 'params', 'requestId'))
+      expect(told).toEqual(ground.stateless && ground.streams ? [] : [hanging?.['id']])
+    },
+  },
+  {
+    title: 'a request has a clock of its own, and is cancelled when it runs out',
+    async holds(ground) {
+      const { client, said } = await ground.talk()
+      const { length: before } = JSON.parse(await textOf(client.call('reasons')))
+      await expect(client.call('hang', {}, { timeoutMs: 20 })).rejects.toMatchObject({ code: 'TIMEOUT' })
+      await expect
+        .poll(async () => JSON.parse(await textOf(client.call('reasons'))).length, { timeout: 5_000 })
+        .toBeGreaterThan(before)
+      expect(notices(said, 'client', cancelled)).toHaveLength(ground.stateless && ground.streams ? 0 : 1)
+    },
+  },
+  {
+    title: 'progress keeps a request alive, but not for ever',
+    async holds(ground) {
+      const { client } = await ground.talk()
+      let heard = 0
+      // A busy machine may need longer for the first word.
+      for (let maxTotalMs = 60; heard === 0 && maxTotalMs < 10_000; maxTotalMs *= 2) {
+        const call = client.call('tick', {}, { timeoutMs: 10_000, maxTotalMs, onProgress: () => heard++ })
+        await expect(call).rejects.toMatchObject({
+          code: 'TIMEOUT',
+          message: expect.stringContaining(`${maxTotalMs}`),
+        })
+      }
+      expect(heard).toBeGreaterThan(0)
+    },
+  },
+  {
+    title: 'an answer that comes too late is ignored',
+    async holds(ground) {
+      const { called } = resultsOf(ground.version)
+      const given: (string | number)[] = []
+      const stop = new AbortController()
+      const { client } = await ground.meet({
+        methods: {
+          'tools/call': ({ id, params, say }) => {
+            if (params['name'] === 'slow') {
+              given.push(id)
+              stop.abort()
+              return undefined
+            }
+            for (const late of given) say({ id: late, result: called('too late') })
+            return called('in time')
+          },
+        },
+      })
+      await expect(client.call('slow', {}, { signal: stop.signal })).rejects.toMatchObject({
+        code: 'CANCELLED',
+      })
+      expect(await client.call('quick')).toMatchObject({ content: [{ text: 'in time' }] })
+      expect(given).toHaveLength(1)
+    },
+  },
+  {
+    title:
+      'a server takes its question back when the request that asks is cancelled, and ignores a late answer',
+    ...sessions,
+    async holds(ground) {
+      const raw = await ground.raw()
+      const id = await raw.begin('tools/call', { name: 'sample' })
+      await raw.until(() => raw.asked.length === 1)
+      await raw.cancel(id)
+      await raw.until(() => raw.notices(cancelled).length === 1)
+      const [question = {}] = raw.asked
+      expect(raw.notices(cancelled)).toMatchObject([{ params: { requestId: question['id'] } }])
+      const result = { role: 'assistant', model: 'tiny', content: { type: 'text', text: 'Paris' } }
+      await raw.post({ id: question['id'], result })
+      await raw.settle()
+      expect(raw.heard.filter(({ message }) => message['id'] === id && !('method' in message))).toEqual([])
+      expect(raw.notices(cancelled)).toHaveLength(1)
+    },
+  },
+  {
+    title: 'a client does not answer what the server took back, and its handler is told why',
+    ...sessions,
+    async holds(ground) {
+      const { called } = resultsOf(ground.version)
+      let told: unknown
+      let takeBack = (): void => {}
+      const { client, heard } = await ground.meet(
+        {
+          methods: {
+            'tools/call': ({ id, say }) => {
+              const messages = [{ role: 'user', content: { type: 'text', text: 'Q' } }]
+              say({ id: 'question', method: 'sampling/createMessage', params: { messages, maxTokens: 5 } })
+              takeBack = () => {
+                say({ method: cancelled, params: { requestId: 'question', reason: 'never mind' } })
+                say({ id, result: called('done') })
+              }
+              return undefined
+            },
+          },
+        },
+        {
+          onSample: (_question, { signal }) => {
+            takeBack()
+            return new Promise((_, reject) => {
+              signal.addEventListener('abort', () => {
+                told = signal.reason
+                reject(signal.reason)
+              })
+            })
+          },
+        },
+      )
+      await client.call('any')
+      await client.ping()
+      expect(String(told)).toContain('never mind')
+      expect(heard.filter((one) => at(one, 'id') === 'question')).toEqual([])
+    },
+  },
+  {
+    title: 'a server without sessions cancels nothing but a subscription that it ends, and answers that',
+    ...stateless,
+    async holds(ground) {
+      const said = await ground.everything()
+      expect(notices(said, 'server', cancelled)).toEqual([])
+      const { raw, end } = await ground.alone()
+      const notifications = { toolsListChanged: true }
+      const id = await raw.begin('subscriptions/listen', { notifications })
+      await raw.until(() => raw.heard.length === 1)
+      await end()
+      const answer = await raw.answer(id)
+      expect(answer).toMatchObject({ result: { resultType: 'complete' } })
+      const told = raw.notices(cancelled)
+      // Over HTTP the end of its stream says the same.
+      if (ground.streams) expect(told).toEqual([])
+      else expect(told).toMatchObject([{ params: { requestId: idOf(answer) } }])
+    },
+  },
+]
+
+async function textOf(call: Promise<{ content: readonly object[] }>): Promise<string> {
+  const [block] = (await call).content
+  return String(at(block, 'text'))
+}

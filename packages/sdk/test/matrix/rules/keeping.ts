@@ -1,0 +1,258 @@
+import { expect, onTestFinished, vi } from 'vitest'
+import { MetaKey } from '../../../src/protocol/meta.ts'
+import { resultsOf } from '../played.ts'
+import { type Rule, revisionsOf, stateless } from '../rule.ts'
+import { at, results } from '../transcript.ts'
+
+const cacheable = [
+  'server/discover',
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+] as const
+const resourceUpdated = 'notifications/resources/updated'
+const acknowledged = 'notifications/subscriptions/acknowledged'
+
+/** How long answers may be kept, and how changes are told. */
+export const keepingRules: readonly Rule[] = [
+  {
+    title: 'what may be kept says for how long and by whom, and nothing else does',
+    ...stateless,
+    async holds(ground) {
+      const said = await ground.everything()
+      const fresh = { ttlMs: expect.any(Number), cacheScope: expect.stringMatching(/^(?:public|private)$/) }
+      for (const method of cacheable) {
+        const all = results(said, 'server', method)
+        expect(all.length, method).toBeGreaterThan(0)
+        for (const result of all) {
+          expect(result).toMatchObject(fresh)
+          expect(Number(result['ttlMs'])).toBeGreaterThanOrEqual(0)
+        }
+      }
+      for (const result of results(said, 'server', 'tools/call')) expect(result).not.toHaveProperty('ttlMs')
+    },
+  },
+  {
+    title: 'all pages of a list may be kept by the same people',
+    ...stateless,
+    async holds(ground) {
+      const pages = results(await ground.everything(), 'server', 'tools/list')
+      expect(pages.length).toBeGreaterThan(2)
+      expect(new Set(pages.map(({ cacheScope }) => cacheScope)).size).toBe(1)
+    },
+  },
+  {
+    title:
+      'an answer is kept for its own method and params, as long as its server says, and fetched at the next use',
+    ...stateless,
+    async holds(ground) {
+      ground.faulty('server', 'it says impossible times')
+      const times = new Map<string, number | undefined>([
+        ['a:minute', 60_000],
+        ['a:zero', 0],
+        ['a:negative', -5],
+        ['a:none', undefined],
+      ])
+      const { client, heard } = await ground.meet({
+        methods: {
+          'resources/read': ({ params }) => {
+            const uri = String(params['uri'])
+            const ttlMs = times.get(uri)
+            return {
+              resultType: 'complete',
+              contents: [{ uri, text: uri }],
+              cacheScope: 'public',
+              ...(ttlMs !== undefined && { ttlMs }),
+            }
+          },
+        },
+      })
+      const reads = (uri: string): number => heard.filter((one) => at(one, 'params', 'uri') === uri).length
+      for (const uri of times.keys()) {
+        for (const _ of [1, 2]) expect((await client.read(uri)).contents).toMatchObject([{ text: uri }])
+      }
+      expect([...times.keys()].map(reads)).toEqual([1, 2, 2, 2])
+      const clock = vi.spyOn(performance, 'now')
+      onTestFinished(() => clock.mockRestore())
+      const now = performance.now()
+      clock.mockImplementation(() => now + 61_000)
+      await client.ping()
+      expect(reads('a:minute')).toBe(1)
+      await client.read('a:minute')
+      expect(reads('a:minute')).toBe(2)
+    },
+  },
+  {
+    title: 'no client is given what another one was told',
+    ...stateless,
+    async holds(ground) {
+      const { heard, connect } = await ground.play({
+        methods: {
+          'resources/read': ({ params }) => ({
+            resultType: 'complete',
+            contents: [{ uri: String(params['uri']), text: 'kept' }],
+            ttlMs: 60_000,
+            cacheScope: 'private',
+          }),
+        },
+      })
+      const clients = [await connect(), await connect()]
+      for (const client of [...clients, ...clients]) await client.read('a:b')
+      expect(heard.filter((one) => at(one, 'method') === 'resources/read')).toHaveLength(2)
+    },
+  },
+  {
+    title: 'an answer that took a round of questions is kept by nobody',
+    ...stateless,
+    async holds(ground) {
+      let asked = 0
+      const { client, said } = await ground.talk({
+        onElicit: () => {
+          asked++
+          return { action: 'decline' }
+        },
+      })
+      for (const _ of [1, 2]) await client.read('rules://guarded')
+      expect(asked).toBe(2)
+      const complete = results(said, 'server', 'resources/read').filter(
+        ({ resultType }) => resultType === 'complete',
+      )
+      expect(complete.map(({ ttlMs }) => ttlMs)).toEqual([0, 0])
+    },
+  },
+  {
+    title: 'a page that is no longer fresh is fetched by its cursor, and all of them anew when that went bad',
+    ...stateless,
+    async holds(ground) {
+      let epoch = 1
+      const cursors: unknown[] = []
+      const { client } = await ground.meet({
+        methods: {
+          'tools/list': ({ params: { cursor } }) => {
+            cursors.push(cursor)
+            if (cursor !== undefined && cursor !== `c${epoch}`) {
+              return { error: { code: -32602, message: 'Invalid cursor' } }
+            }
+            const first = cursor === undefined
+            return {
+              resultType: 'complete',
+              tools: [{ name: first ? `a${epoch}` : `b${epoch}`, inputSchema: { type: 'object' } }],
+              ...(first && { nextCursor: `c${epoch}` }),
+              ttlMs: first ? 60_000 : 0,
+              cacheScope: 'private',
+            }
+          },
+        },
+      })
+      const names = async (): Promise<string[]> => (await client.tools()).map(({ name }) => name)
+      for (const _ of [1, 2]) expect(await names()).toEqual(['a1', 'b1'])
+      expect(cursors).toEqual([undefined, 'c1', 'c1'])
+      await client.tools({ cache: 'refresh' })
+      expect(cursors.slice(3)).toEqual([undefined, 'c1'])
+      epoch = 2
+      expect(await names()).toEqual(['a2', 'b2'])
+      expect(cursors.slice(5)).toEqual(['c1', undefined, 'c2'])
+    },
+  },
+  {
+    title: 'a subscription first says what it will tell, then that and nothing else, each under its id',
+    ...revisionsOf('subscriptions/listen'),
+    async holds(ground) {
+      const raw = await ground.raw()
+      const listen = (notifications: object) => raw.begin('subscriptions/listen', { notifications })
+      const first = await listen({ toolsListChanged: true, resourceSubscriptions: ['rules://text'] })
+      const second = await listen({ promptsListChanged: true })
+      await raw.until(() => raw.notices(acknowledged).length === 2)
+      for (const what of ['tools', 'resource', 'other', 'resources', 'prompts']) {
+        await raw.call('change', { what })
+      }
+      await raw.until(() => raw.notices('notifications/prompts/list_changed').length > 0)
+      await raw.settle()
+      const of = (id: unknown): unknown[] =>
+        raw.heard.flatMap(({ message }) =>
+          at(message, 'params', '_meta', MetaKey.subscriptionId) === id ? [message] : [],
+        )
+      expect(methods(of(first))).toEqual([acknowledged, 'notifications/tools/list_changed', resourceUpdated])
+      expect(methods(of(second))).toEqual([acknowledged, 'notifications/prompts/list_changed'])
+      expect(of(first)[0]).toMatchObject({
+        params: { notifications: { toolsListChanged: true, resourceSubscriptions: ['rules://text'] } },
+      })
+      const notices = raw.heard.filter(({ message }) => 'method' in message)
+      expect(notices).toHaveLength(of(first).length + of(second).length)
+      for (const { message, cause } of notices) {
+        if (ground.streams) expect(at(message, 'params', '_meta', MetaKey.subscriptionId)).toBe(cause)
+      }
+      for (const id of [first, second]) await raw.cancel(id)
+      await raw.settle()
+      raw.forget()
+      await raw.call('change', { what: 'tools' })
+      await raw.settle()
+      expect(raw.notices('notifications/tools/list_changed')).toEqual([])
+    },
+  },
+  {
+    title: 'a client looks at what it will be told',
+    ...revisionsOf('subscriptions/listen'),
+    async holds(ground) {
+      const wanted = {
+        toolsListChanged: true,
+        promptsListChanged: true,
+        resourceSubscriptions: ['rules://text'],
+      }
+      const bare = await ground.talk(undefined, 'bare')
+      const nothing = await bare.client.watch(wanted)
+      expect(nothing.honored).toEqual({})
+      await nothing.close()
+      const { client } = await ground.talk()
+      const watch = await client.watch(wanted)
+      expect(watch.honored).toEqual(wanted)
+      await watch.close()
+    },
+  },
+  {
+    title: 'a client tells subscriptions apart by their id',
+    ...revisionsOf('subscriptions/listen'),
+    async holds(ground) {
+      const { called } = resultsOf(ground.version)
+      const subscriptions: ((method: string, params: object) => void)[] = []
+      const { client } = await ground.meet({
+        methods: {
+          'subscriptions/listen': ({ id, params: { notifications }, say }) => {
+            const tell = (method: string, params: object): void =>
+              say({ method, params: { ...params, _meta: { [MetaKey.subscriptionId]: id } } })
+            subscriptions.push(tell)
+            tell(acknowledged, { notifications })
+            return undefined
+          },
+          'tools/call': () => {
+            const [first, second] = subscriptions
+            second?.(resourceUpdated, { uri: 'a:2' })
+            first?.(resourceUpdated, { uri: 'a:1' })
+            second?.(resourceUpdated, { uri: 'a:3' })
+            return called('told')
+          },
+        },
+      })
+      const heard: Record<string, unknown[]> = { first: [], second: [] }
+      for (const name of ['first', 'second']) {
+        await client.watch({ resourceSubscriptions: ['a:'] }, (change) => heard[name]?.push(change))
+      }
+      await client.call('any')
+      await expect.poll(() => heard['second']?.length, { timeout: 5_000 }).toBe(2)
+      await expect.poll(() => heard['first']?.length, { timeout: 5_000 }).toBe(1)
+      expect(heard).toEqual({
+        first: [{ type: 'resource', uri: 'a:1' }],
+        second: [
+          { type: 'resource', uri: 'a:2' },
+          { type: 'resource', uri: 'a:3' },
+        ],
+      })
+    },
+  },
+]
+
+function methods(messages: readonly unknown[]): unknown[] {
+  return messages.map((one) => at(one, 'method'))
+}

@@ -1,0 +1,209 @@
+import { expect } from 'vitest'
+import { type Rule, stateless } from '../rule.ts'
+import { at, errors, messages, notices, part, requests, responses, results } from '../transcript.ts'
+
+const sides = ['client', 'server'] as const
+const other = { client: 'server', server: 'client' } as const
+
+const definedCodes = new Set([-32700, -32600, -32601, -32602, -32603, -32020, -32021, -32022])
+
+/** What every message of every conversation keeps to. */
+export const messageRules: readonly Rule[] = [
+  {
+    title: 'every message is a request, a response or a notice of JSON-RPC 2.0',
+    async holds(ground) {
+      const said = await ground.everything()
+      expect(said.length).toBeGreaterThan(60)
+      for (const { message } of said) {
+        expect(message['jsonrpc']).toBe('2.0')
+        expect(['method', 'result', 'error'].filter((name) => name in message)).toHaveLength(1)
+      }
+    },
+  },
+  {
+    title: 'ids are texts or whole numbers, and no sender uses one twice',
+    async holds(ground) {
+      const said = await ground.everything()
+      for (const side of sides) {
+        const ids = requests(said, side).map(({ id }) => id)
+        for (const id of ids) expect(typeof id === 'string' || Number.isInteger(id)).toBe(true)
+        expect(new Set(ids).size).toBe(ids.length)
+      }
+      expect(requests(said, 'client').length).toBeGreaterThan(40)
+    },
+  },
+  {
+    title: 'every request that is not given up is answered once, by its id',
+    async holds(ground) {
+      const said = await ground.everything()
+      for (const side of sides) {
+        const asked = requests(said, side)
+        const answered = responses(said, other[side]).map(({ id }) => id)
+        expect(new Set(answered).size).toBe(answered.length)
+        expect(answered.filter((id) => !asked.some((one) => one['id'] === id))).toEqual([])
+        const left = asked.filter(({ id }) => !answered.includes(id))
+        const given = left.map((one) => at(one, 'params', 'name') ?? one['method'])
+        expect(given.filter((what) => what !== 'hang' && what !== 'subscriptions/listen')).toEqual([])
+      }
+    },
+  },
+  {
+    title: 'every error names its request and has a code that is a whole number, and a message',
+    async holds(ground) {
+      const said = await ground.everything()
+      const failed = responses(said, 'server').filter((one) => 'error' in one)
+      expect(failed.length).toBeGreaterThan(10)
+      for (const { id, error } of failed) {
+        expect(id).toBeDefined()
+        expect(Number.isInteger(at(error, 'code'))).toBe(true)
+        expect(at(error, 'message')).toMatch(/./)
+      }
+    },
+  },
+  {
+    title: 'no notice has an id, and none is answered',
+    async holds(ground) {
+      const said = await ground.everything()
+      for (const side of sides) {
+        const named = messages(said, side).filter(({ method }) => String(method).startsWith('notifications/'))
+        for (const one of named) expect(one).not.toHaveProperty('id')
+        expect(responses(said, other[side]).filter(({ id }) => id === undefined)).toEqual([])
+      }
+      expect(notices(said, 'server').length).toBeGreaterThan(5)
+    },
+  },
+  {
+    title: 'every result says its type and which server it comes from',
+    ...stateless,
+    async holds(ground) {
+      const all = results(await ground.everything(), 'server')
+      expect(all.length).toBeGreaterThan(40)
+      for (const result of all) {
+        expect(['complete', 'input_required']).toContain(result['resultType'])
+        expect(at(result, '_meta', 'io.modelcontextprotocol/serverInfo', 'name')).toBe('rules')
+      }
+    },
+  },
+  {
+    title: 'no result before 2026-07-28 says a type or how long it stays fresh',
+    until: '2025-11-25',
+    async holds(ground) {
+      for (const result of results(await ground.everything(), 'server')) {
+        for (const name of ['resultType', 'ttlMs', 'cacheScope']) expect(result).not.toHaveProperty(name)
+      }
+    },
+  },
+  {
+    title: 'of the reserved codes only those are sent that the specification defines',
+    ...stateless,
+    async holds(ground) {
+      const thrown = new Set([77, -32011])
+      const codes = errors(await ground.everything(), 'server').map(({ code }) => Number(code))
+      expect(codes).toEqual(expect.arrayContaining([77, -32602, -32603]))
+      expect(codes.filter((code) => !thrown.has(code) && !definedCodes.has(code))).toEqual([])
+      const raw = await ground.raw()
+      for (const [code, sent] of [
+        [-32050, -32603],
+        [-32099, -32603],
+        [-32002, -32602],
+        [-32042, -32600],
+      ]) {
+        const { error } = await raw.send('tools/call', { name: 'refuse', arguments: { code } })
+        expect(error).toMatchObject({ code: sent })
+      }
+    },
+  },
+  {
+    title: 'a code of an application is handed on, and no meaning is read into it',
+    async holds(ground) {
+      const raw = await ground.raw()
+      for (const code of [77, -32011, -1]) {
+        const { error } = await raw.send('tools/call', { name: 'refuse', arguments: { code } })
+        expect(error).toEqual({ code, message: 'Refused', data: { why: 'rain' } })
+      }
+      const { client } = await ground.talk()
+      for (const code of [77, -32011, -1]) {
+        const failed = client.call('refuse', { code })
+        await expect(failed).rejects.toMatchObject({ name: 'RpcError', code, message: 'Refused' })
+      }
+    },
+  },
+  {
+    title: 'every key of a _meta is well-formed',
+    since: '2025-06-18',
+    async holds(ground) {
+      const label = '[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?'
+      const key = new RegExp(
+        `^(?:${label}(?:\\.${label})*/)?(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?$`,
+      )
+      const said = await ground.everything()
+      let seen = 0
+      for (const { message } of said) {
+        for (const meta of [part(message, 'params', '_meta'), part(message, 'result', '_meta')]) {
+          for (const name of Object.keys(meta)) {
+            seen++
+            expect(name).toMatch(key)
+          }
+        }
+      }
+      expect(seen).toBeGreaterThan(2)
+    },
+  },
+  {
+    title: 'metadata nobody knows changes nothing and reaches who it is for',
+    async holds(ground) {
+      const meta = {
+        'io.modelcontextprotocol/somethingNew': [null, { deep: 1 }],
+        traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+      }
+      const raw = await ground.raw()
+      const seen: unknown = JSON.parse(await raw.call('seen', {}, { meta }))
+      expect(at(seen, 'meta')).toMatchObject(meta)
+      const { client } = await ground.talk()
+      const tidy = await client.call('tidy')
+      expect(tidy._meta).toMatchObject({ 'example.com/kept': [1, { deep: null }] })
+    },
+  },
+  {
+    title: 'text survives in UTF-8, whatever it holds',
+    async holds(ground) {
+      const text = 'Grüße 🎉 \u2028\u2029\r\n\u0000\u0085 "\\ 漢字 \ufeff'
+      const raw = await ground.raw()
+      expect(await raw.call('echo', { text })).toBe(text)
+      const { client } = await ground.talk()
+      expect((await client.call('echo', { text })).content).toEqual([{ type: 'text', text }])
+    },
+  },
+  {
+    title: 'nothing but requests and notices goes to a server without sessions, and no request comes from it',
+    ...stateless,
+    async holds(ground) {
+      const said = await ground.everything()
+      expect(requests(said, 'server')).toEqual([])
+      expect(responses(said, 'client')).toEqual([])
+      expect(results(said, 'server').some(({ resultType }) => resultType === 'input_required')).toBe(true)
+      expect(messages(said, 'client').every((one) => 'method' in one)).toBe(true)
+    },
+  },
+  {
+    title: 'a request of a server without sessions is answered by nobody',
+    ...stateless,
+    async holds(ground) {
+      ground.faulty('server', 'it asks on a revision where it cannot')
+      const { client, heard } = await ground.meet(
+        {
+          methods: {
+            'tools/call': ({ say }) => {
+              say({ id: 'question', method: 'roots/list' })
+              return { resultType: 'complete', content: [] }
+            },
+          },
+        },
+        { onRoots: [{ uri: 'file:///home/ada' }] },
+      )
+      await client.call('any')
+      await client.ping()
+      expect(heard.filter((one) => at(one, 'id') === 'question')).toEqual([])
+    },
+  },
+]

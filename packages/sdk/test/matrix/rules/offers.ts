@@ -1,0 +1,153 @@
+import type { Client } from '@jackfield/sdk/client'
+import { expect } from 'vitest'
+import { resultsOf } from '../played.ts'
+import type { Raw } from '../raw.ts'
+import type { Rule } from '../rule.ts'
+import { at, part } from '../transcript.ts'
+
+const lists = {
+  'tools/list': ['tools', 'name'],
+  'prompts/list': ['prompts', 'name'],
+  'resources/list': ['resources', 'uri'],
+  'resources/templates/list': ['resourceTemplates', 'uriTemplate'],
+} as const
+
+/** What a server declares and lists. */
+export const offerRules: readonly Rule[] = [
+  {
+    title: 'a server declares what it has, and nothing else',
+    async holds(ground) {
+      const full = await declared(await ground.raw(), ground.stateless)
+      const changing = { listChanged: true }
+      expect(full).toMatchObject({
+        tools: changing,
+        prompts: changing,
+        resources: { ...changing, subscribe: true },
+        logging: {},
+        ...(ground.version >= '2025-03-26' && { completions: {} }),
+      })
+      const bare = await declared(await ground.raw(undefined, 'bare'), ground.stateless)
+      for (const name of ['tools', 'prompts', 'resources', 'completions'])
+        expect(bare).not.toHaveProperty(name)
+    },
+  },
+  {
+    title: 'what a server does not declare is not found there',
+    async holds(ground) {
+      const raw = await ground.raw(undefined, 'bare')
+      const ref = { type: 'ref/prompt', name: 'none' }
+      for (const [method, params] of [
+        ['tools/list', {}],
+        ['tools/call', { name: 'none' }],
+        ['prompts/list', {}],
+        ['prompts/get', { name: 'none' }],
+        ['resources/list', {}],
+        ['resources/read', { uri: 'rules://text' }],
+        ['completion/complete', { ref, argument: { name: 'a', value: '' } }],
+      ] as const) {
+        const { error } = await raw.send(method, params)
+        expect(error, method).toMatchObject({ code: -32601 })
+      }
+    },
+  },
+  {
+    title: 'a client asks for nothing that its server did not declare',
+    async holds(ground) {
+      const { client, heard } = await ground.meet({ capabilities: {} })
+      const before = heard.length
+      for (const work of everyList(client)) await expect(work()).rejects.toMatchObject({ code: 'CAPABILITY' })
+      for (const work of [
+        () => client.call('any'),
+        () => client.read('rules://text'),
+        () => client.prompt('any'),
+      ]) {
+        await expect(work()).rejects.toMatchObject({ code: 'CAPABILITY' })
+      }
+      expect(heard).toHaveLength(before)
+    },
+  },
+  {
+    title: 'lists are the same for every connection and in the same order, whatever came before',
+    async holds(ground) {
+      const [one, other] = [await ground.raw(), await ground.raw({ capabilities: {} })]
+      for (const [method, [member, key]] of Object.entries(lists)) {
+        const first = await everyEntry(one, method, member)
+        await one.call('echo', { text: 'between' })
+        await one.send('resources/read', { uri: 'rules://items/one' })
+        expect(await everyEntry(one, method, member)).toEqual(first)
+        expect(await everyEntry(other, method, member)).toEqual(first)
+        expect(new Set(first.map((entry) => at(entry, key))).size).toBe(first.length)
+      }
+    },
+  },
+  {
+    title: 'a cursor stays good, on another connection too, and one that is none is refused',
+    async holds(ground) {
+      const [one, other] = [await ground.raw(), await ground.raw({ capabilities: {} })]
+      const { nextCursor: cursor } = await one.ask('tools/list')
+      const second = await one.ask('tools/list', { cursor })
+      expect(await one.ask('tools/list', { cursor })).toEqual(second)
+      expect(await other.ask('tools/list', { cursor })).toEqual(second)
+      for (const bad of ['made up', '']) {
+        const { error } = await one.send('tools/list', { cursor: bad })
+        expect(error).toMatchObject({ code: -32602 })
+      }
+    },
+  },
+  {
+    title: 'a client follows every cursor as it came, to pages of any size, until there is none',
+    async holds(ground) {
+      const sizes = [2, 0, 5, 1]
+      const cursors = [undefined, '', 'page|2|é', '3']
+      const asked: unknown[] = []
+      const page = (member: string, key: string) => (params: object) => {
+        const cursor = at(params, 'cursor')
+        asked.push(cursor)
+        const place = cursors.indexOf(typeof cursor === 'string' ? cursor : undefined)
+        const entries = Array.from({ length: sizes[place] ?? 0 }, (_, n) => ({
+          name: 'n',
+          ...(member === 'tools' && { inputSchema: { type: 'object' } }),
+          [key]: `a:${place}.${n}`,
+        }))
+        const next = cursors[place + 1]
+        return resultsOf(ground.version).listed({
+          [member]: entries,
+          ...(next !== undefined && { nextCursor: next }),
+        })
+      }
+      const { client } = await ground.meet({
+        methods: Object.fromEntries(
+          Object.entries(lists).map(([method, [member, key]]) => [
+            method,
+            ({ params }: { params: object }) => page(member, key)(params),
+          ]),
+        ),
+      })
+      for (const list of everyList(client)) {
+        asked.length = 0
+        expect(await list()).toHaveLength(8)
+        expect(asked).toEqual(cursors)
+      }
+    },
+  },
+]
+
+function everyList(client: Client): (() => Promise<unknown[]>)[] {
+  return [() => client.tools(), () => client.prompts(), () => client.resources(), () => client.templates()]
+}
+
+async function everyEntry(raw: Raw, method: string, member: string): Promise<unknown[]> {
+  const all: unknown[] = []
+  let cursor: unknown
+  do {
+    const page = await raw.ask(method, cursor === undefined ? {} : { cursor })
+    const entries = page[member]
+    if (Array.isArray(entries)) all.push(...entries)
+    cursor = page['nextCursor']
+  } while (cursor !== undefined)
+  return all
+}
+
+async function declared(raw: Raw, isStateless: boolean): Promise<object> {
+  return part(isStateless ? await raw.ask('server/discover') : raw.greeting, 'capabilities')
+}

@@ -1,0 +1,104 @@
+import { expect } from 'vitest'
+import { resultsOf } from '../played.ts'
+import type { Rule } from '../rule.ts'
+import { at, requests } from '../transcript.ts'
+
+const progress = 'notifications/progress'
+const log = 'notifications/message'
+
+/** Progress, and how much is said about one request. */
+export const progressRules: readonly Rule[] = [
+  {
+    title:
+      'progress goes under the token of its request, a text or a whole number, only up, and ends with the answer',
+    async holds(ground) {
+      const raw = await ground.raw()
+      for (const progressToken of ['a text', 4711]) {
+        await raw.call('work', {}, { meta: { progressToken } })
+        const told = raw
+          .notices(progress)
+          .filter((one) => at(one, 'params', 'progressToken') === progressToken)
+        expect(told.map((one) => at(one, 'params', 'progress'))).toEqual([1, 3, 4])
+      }
+      raw.forget()
+      const id = await raw.begin('tools/call', { name: 'work' }, { meta: { progressToken: 'last' } })
+      await raw.answer(id)
+      await raw.settle()
+      const order = raw.heard.map(({ message }) => message['id'] ?? message['method'])
+      expect(order.lastIndexOf(progress)).toBeLessThan(order.indexOf(id))
+      expect(raw.notices(progress)).toHaveLength(3)
+    },
+  },
+  {
+    title: 'without a token there is no progress',
+    async holds(ground) {
+      const raw = await ground.raw()
+      await raw.call('work')
+      await raw.settle()
+      expect(raw.notices(progress)).toEqual([])
+    },
+  },
+  {
+    title: 'no two requests of a client have one progress token',
+    async holds(ground) {
+      const tokens = requests(await ground.everything(), 'client').flatMap(
+        (one) => at(one, 'params', '_meta', 'progressToken') ?? [],
+      )
+      expect(tokens.length).toBeGreaterThan(20)
+      expect(new Set(tokens).size).toBe(tokens.length)
+      for (const token of tokens) expect(typeof token === 'string' || Number.isInteger(token)).toBe(true)
+    },
+  },
+  {
+    title: 'progress that belongs to nobody, does not increase or comes too late is ignored',
+    async holds(ground) {
+      const seen: number[] = []
+      let last: unknown
+      const { client } = await ground.meet({
+        methods: {
+          'tools/call': ({ params, say }) => {
+            const tell = (progressToken: unknown, at: number): void =>
+              say({ method: progress, params: { progressToken, progress: at } })
+            if (last !== undefined) tell(last, 9)
+            const token = at(params, '_meta', 'progressToken')
+            last = token
+            tell(token, 1)
+            tell('of nobody', 5)
+            tell(token, 3)
+            tell(token, 2)
+            tell(token, 3)
+            return resultsOf(ground.version).called('done')
+          },
+        },
+      })
+      await client.call('any', {}, { onProgress: (report) => seen.push(report.progress) })
+      await client.call('any')
+      expect(seen).toEqual([1, 3])
+    },
+  },
+  {
+    title: 'a flood of progress is thinned out, and its last value is told',
+    async holds(ground) {
+      const raw = await ground.raw()
+      await raw.call('flood', {}, { meta: { progressToken: 'flood' } })
+      const told = raw.notices(progress).map((one) => at(one, 'params', 'progress'))
+      expect(told.length).toBeLessThan(200)
+      expect(told.at(-1)).toBe(1000)
+    },
+  },
+  {
+    title: 'a flood of log messages is cut, which is told, and what JSON cannot carry becomes text',
+    async holds(ground) {
+      const raw = await ground.raw()
+      const level = { 'io.modelcontextprotocol/logLevel': 'info' }
+      await raw.call('flood', {}, { meta: level })
+      const told = raw.notices(log)
+      expect(told.length).toBeGreaterThan(10)
+      expect(told.length).toBeLessThan(200)
+      expect(at(told.at(-1), 'params', 'data')).toMatch(/\d+ log messages were left out/)
+      raw.forget()
+      await raw.call('unprintable', {}, { meta: level })
+      expect(raw.notices(log)).toMatchObject([{ params: { level: 'error', data: '[object Object]' } }])
+    },
+  },
+]

@@ -1,0 +1,323 @@
+import { type CreateMessageResult, type ElicitResult, RpcError } from '@jackfield/sdk'
+import type { ConnectOptions } from '@jackfield/sdk/client'
+import { expect } from 'vitest'
+import type { JsonObject } from '../../../src/jsonrpc/message.ts'
+import { MetaKey } from '../../../src/protocol/meta.ts'
+import { interview, type Question, questionsIn } from '../interview.ts'
+import { textOf } from '../raw.ts'
+import { type Ground, type Rule, revisionsOf, sessions } from '../rule.ts'
+import { at, notices, part, requests } from '../transcript.ts'
+import { visit } from './visits.ts'
+
+const sampled = {
+  role: 'assistant' as const,
+  model: 'tiny',
+  content: { type: 'text' as const, text: 'Paris' },
+}
+const requestedSchema = { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] }
+const form = { method: 'elicitation/create', params: { message: 'Sure?', requestedSchema } }
+const roots = { method: 'roots/list', params: {} }
+const prompt = { messages: [{ role: 'user', content: { type: 'text', text: 'Q' } }], maxTokens: 5 }
+const sample = { method: 'sampling/createMessage', params: prompt }
+const everyHandler: ConnectOptions = {
+  onElicit: () => ({ action: 'accept', content: { ok: true } }),
+  onSample: () => sampled,
+  onRoots: [{ uri: 'file:///home/ada' }],
+}
+
+/** What a server asks of a client: whether it may, what it says, and what it does with the answers. */
+export const questionRules: readonly Rule[] = [
+  {
+    title:
+      'a client declares what it can answer, when a session begins or on every request, and nothing else',
+    async holds(ground) {
+      for (const [options, expected] of declarations(ground)) {
+        const { client, said } = await ground.talk(options)
+        await client.ping()
+        const all = requests(said, 'client').filter(
+          ({ method }) => ground.stateless || method === 'initialize',
+        )
+        expect(all.length).toBeGreaterThan(0)
+        for (const request of all) {
+          const declared = ground.stateless
+            ? at(request, 'params', '_meta', MetaKey.clientCapabilities)
+            : at(request, 'params', 'capabilities')
+          expect(declared).toEqual(expected)
+        }
+        await client.close()
+      }
+    },
+  },
+  {
+    title: 'a client that can answer needs at least one way to do so',
+    since: '2025-06-18',
+    async holds(ground) {
+      const neither = ground.talk({ ...everyHandler, elicitation: { form: false, url: false } })
+      await expect(neither).rejects.toMatchObject({ code: 'INVALID' })
+      const unheard = ground.talk({ elicitation: { form: true } })
+      await expect(unheard).rejects.toMatchObject({ code: 'INVALID' })
+    },
+  },
+  {
+    title: 'a client is asked nothing that it did not declare',
+    async holds(ground) {
+      for (const [capabilities, unasked] of [
+        [{ sampling: {}, roots: {} }, ['form', 'visit', 'caught', 'sampleTools']],
+        [{ elicitation: {} }, ['visit', 'sample', 'roots']],
+        [{ elicitation: { url: {} } }, ['form']],
+      ] as const) {
+        const raw = await ground.raw(ground.stateless ? undefined : { capabilities })
+        for (const name of unasked) {
+          const params = name === 'sampleTools' ? { name, arguments: { conversation: 'balanced' } } : { name }
+          const answer = await raw.send('tools/call', params, { capabilities })
+          expect(raw.asked).toEqual([])
+          if (!ground.stateless)
+            expect(textOf(part(answer, 'result')), name).toContain('capability that was not declared')
+          else
+            expect(answer, name).toMatchObject({
+              error: { code: -32021, data: { requiredCapabilities: {} } },
+            })
+        }
+      }
+    },
+  },
+  {
+    title: 'a question has everything its revision asks for',
+    async holds(ground) {
+      const asked = questionsIn(await ground.everything())
+      const of = (method: string): JsonObject[] =>
+        asked.flatMap((one) => (one.method === method ? [one.params] : []))
+      expect(of('roots/list')).toHaveLength(1)
+      for (const params of of('sampling/createMessage')) {
+        expect(params['maxTokens']).toBe(20)
+        const { messages } = params
+        for (const message of Array.isArray(messages) ? messages : []) {
+          expect(['user', 'assistant']).toContain(at(message, 'role'))
+          expect(at(message, 'content')).toBeTypeOf('object')
+        }
+      }
+      expect(of('sampling/createMessage').length).toBeGreaterThan(0)
+      const elicited = of('elicitation/create')
+      expect(elicited.length > 0).toBe(ground.version >= '2025-06-18')
+      for (const params of elicited) {
+        expect(params['message']).toMatch(/./)
+        if (params['mode'] !== 'url') expect(params['requestedSchema']).toMatchObject({ type: 'object' })
+        else expect(URL.canParse(String(params['url']))).toBe(true)
+        if (ground.version >= '2025-11-25') expect(['form', 'url']).toContain(params['mode'])
+      }
+      const visits = elicited.filter(({ mode }) => mode === 'url')
+      expect(visits).toHaveLength(ground.version >= '2025-11-25' ? 1 : 0)
+      for (const visit of visits) {
+        expect(visit['elicitationId']).toBe(ground.version === '2025-11-25' ? 'visit' : undefined)
+      }
+    },
+  },
+  {
+    title: 'a question without a mode is a form',
+    since: '2025-11-25',
+    async holds(ground) {
+      let mode: unknown
+      const { ask } = await interview(ground, {
+        onElicit: (question) => {
+          mode = question.mode
+          return { action: 'accept', content: { ok: true } }
+        },
+      })
+      const { result } = await ask(form)
+      expect(mode).toBe('form')
+      expect(result).toEqual({ action: 'accept', content: { ok: true } })
+    },
+  },
+  {
+    title: 'a question that a client did not declare is refused, and reaches nobody',
+    async holds(ground) {
+      let asked = 0
+      const onElicit = (): ElicitResult => ({ action: 'accept', content: { ok: asked++ > 0 } })
+      const onSample = (): CreateMessageResult => ({ ...sampled, model: `${asked++}` })
+      const refuses = async (options: ConnectOptions, questions: [Question, number][]): Promise<void> => {
+        const { ask, client } = await interview(ground, options)
+        for (const [question, code] of questions) {
+          const { result, error, failure } = await ask(question)
+          expect(result).toBeUndefined()
+          if (ground.stateless) expect(failure).toBeInstanceOf(Error)
+          else expect(error).toMatchObject({ code })
+        }
+        await client.close()
+      }
+      const unknown: [Question, number][] = [
+        [roots, -32601],
+        [sample, -32601],
+      ]
+      if (ground.version >= '2025-06-18') unknown.push([form, -32601])
+      await refuses({}, unknown)
+      if (ground.version >= '2025-11-25') {
+        const withTools = { ...sample, params: { ...prompt, tools: [] } }
+        await refuses({ onElicit, onSample }, [
+          [visit('https://example.com'), -32602],
+          [withTools, -32602],
+        ])
+        await refuses({ onElicit, elicitation: { url: true } }, [[form, -32602]])
+      }
+      expect(asked).toBe(0)
+    },
+  },
+  {
+    title: 'a client that fails to answer says so, and nothing of why',
+    async holds(ground) {
+      const failing: ConnectOptions = {
+        onRoots: () => {
+          throw new Error('secret')
+        },
+      }
+      const { ask, heard } = await interview(ground, failing)
+      const { result, error, failure } = await ask(roots)
+      expect(result).toBeUndefined()
+      if (ground.stateless) expect(failure).toBeInstanceOf(Error)
+      else expect(error).toMatchObject({ code: -32603 })
+      expect(JSON.stringify(heard)).not.toContain('secret')
+    },
+  },
+  {
+    title: 'a person who refuses is an error of its own',
+    async holds(ground) {
+      const { ask } = await interview(ground, {
+        onSample: () => {
+          throw new RpcError(-1, 'The person refused')
+        },
+      })
+      const { result, error, failure } = await ask(sample)
+      expect(result).toBeUndefined()
+      expect(ground.stateless ? failure : error).toMatchObject({ code: -1, message: 'The person refused' })
+    },
+  },
+  {
+    title: 'a client sends no values that do not fit the form',
+    ...revisionsOf('elicitation/create'),
+    async holds(ground) {
+      const contents = [{ ok: 'yes' }, {}, { ok: true }]
+      const { ask } = await interview(ground, {
+        onElicit: () => ({ action: 'accept', content: contents.shift() ?? {} }),
+      })
+      for (const _ of [1, 2]) expect((await ask(form)).result).toBeUndefined()
+      expect((await ask(form)).result).toEqual({ action: 'accept', content: { ok: true } })
+    },
+  },
+  {
+    title: 'a server takes no answer that does not fit its question',
+    async holds(ground) {
+      ground.faulty('client', 'its answers break the rules')
+      const answers: [string, JsonObject][] = [
+        ['sample', { role: 'assistant', content: 'Paris' }],
+        ['roots', { roots: [{ uri: 'https://example.com' }] }],
+        ['roots', { roots: 'all' }],
+      ]
+      if (ground.version >= '2025-06-18') {
+        answers.push(['form', { action: 'accept', content: { ok: 'yes' } }], ['form', { action: 'perhaps' }])
+      }
+      let next: JsonObject = {}
+      const raw = await ground.raw(ground.stateless ? undefined : { onRequest: () => ({ result: next }) })
+      for (const [name, result] of answers) {
+        next = result
+        const first = await raw.send('tools/call', { name })
+        if (!ground.stateless) {
+          expect(textOf(part(first, 'result'))).toContain('The client did not answer')
+          continue
+        }
+        const { inputRequests, requestState } = part(first, 'result')
+        const [key = ''] = Object.keys(part(inputRequests))
+        const retry = { name, requestState, inputResponses: { [key]: result } }
+        expect(await raw.send('tools/call', retry)).toMatchObject({ error: { code: -32602 } })
+      }
+    },
+  },
+  {
+    title: 'a root is a URI of a file, and a client keeps back what is none',
+    async holds(ground) {
+      const told = ['file:///home/ada', 'https://example.com/home']
+      const { ask } = await interview(ground, { onRoots: () => [{ uri: told.shift() ?? '' }] })
+      expect((await ask(roots)).result).toEqual({ roots: [{ uri: 'file:///home/ada' }] })
+      expect((await ask(roots)).result).toBeUndefined()
+    },
+  },
+  {
+    title: 'a server is told that roots changed',
+    ...sessions,
+    async holds(ground) {
+      const { client, heard } = await ground.meet({}, { onRoots: [{ uri: 'file:///home/ada' }] })
+      await client.rootsChanged()
+      await client.ping()
+      expect(heard.filter((one) => at(one, 'method') === 'notifications/roots/list_changed')).toHaveLength(1)
+    },
+  },
+  {
+    title: 'messages for a model answer every use of a tool at once and with nothing else, or are not put',
+    since: '2025-11-25',
+    async holds(ground) {
+      const raw = await ground.raw()
+      for (const conversation of ['unanswered', 'late', 'mixed']) {
+        expect(await raw.call('sampleTools', { conversation })).toContain('failed unexpectedly')
+        expect(raw.asked).toEqual([])
+      }
+      const use = { type: 'tool_use', id: 'use', name: 'weather', input: {} }
+      const used = { type: 'tool_result', toolUseId: 'use', content: [] }
+      const text = { type: 'text', text: 'Q' }
+      let asked = 0
+      const { ask } = await interview(ground, {
+        sampling: { tools: true },
+        onSample: () => ({ ...sampled, model: `${asked++}` }),
+      })
+      for (const messages of [
+        [{ role: 'assistant', content: [use] }],
+        [
+          { role: 'assistant', content: [use] },
+          { role: 'user', content: text },
+        ],
+        [
+          { role: 'assistant', content: [use] },
+          { role: 'user', content: [used, text] },
+        ],
+      ]) {
+        const { result, error, failure } = await ask({
+          ...sample,
+          params: { messages, maxTokens: 5, tools: [] },
+        })
+        expect(result).toBeUndefined()
+        expect(ground.stateless ? failure : error).toMatchObject({ code: -32602 })
+      }
+      expect(asked).toBe(0)
+    },
+  },
+  {
+    title: 'a server that asks without end is stopped',
+    since: '2025-06-18',
+    async holds(ground) {
+      let asked = 0
+      const { client, said } = await ground.talk({
+        onElicit: () => {
+          asked++
+          return { action: 'accept', content: { ok: true } }
+        },
+      })
+      const call = client.call('endless')
+      if (ground.stateless) await expect(call).rejects.toMatchObject({ code: 'TOO_MANY_ROUNDS' })
+      else await expect(call).resolves.toMatchObject({ isError: true })
+      expect(asked).toBeLessThan(100)
+      expect(notices(said, 'client', 'notifications/cancelled')).toEqual([])
+    },
+  },
+]
+
+/** What connects a client, and what it then declares. */
+function declarations({ version, stateless }: Ground): [ConnectOptions, JsonObject][] {
+  const roots = stateless ? {} : { listChanged: true }
+  const cases: [ConnectOptions, JsonObject][] = [
+    [{}, {}],
+    [everyHandler, { roots, sampling: {}, elicitation: { form: {} } }],
+  ]
+  if (version >= '2025-11-25') {
+    const more = { elicitation: { form: true, url: true }, sampling: { tools: true } }
+    const declared = { roots, elicitation: { form: {}, url: {} }, sampling: { tools: {} } }
+    cases.push([{ ...everyHandler, ...more }, declared])
+  }
+  return cases
+}

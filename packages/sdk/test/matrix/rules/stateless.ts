@@ -1,0 +1,197 @@
+import { protocolVersions } from '@jackfield/sdk'
+import { expect } from 'vitest'
+import { MetaKey } from '../../../src/protocol/meta.ts'
+import { resultsOf } from '../played.ts'
+import { type Rule, revisionsOf, sessions, stateless } from '../rule.ts'
+import { at, part, requests } from '../transcript.ts'
+
+/** What every request of 2026-07-28 says of itself, and how both sides learn what they speak. */
+export const statelessRules: readonly Rule[] = [
+  {
+    title: 'every request says which version, client and capabilities it comes with',
+    ...stateless,
+    async holds(ground) {
+      const all = requests(await ground.everything(), 'client')
+      expect(all.length).toBeGreaterThan(40)
+      for (const request of all) {
+        const meta = part(request, 'params', '_meta')
+        expect(meta[MetaKey.protocolVersion]).toBe(ground.version)
+        expect(meta[MetaKey.clientInfo]).toEqual({ name: 'talker', version: '1.0.0' })
+        expect(meta[MetaKey.clientCapabilities]).toEqual({
+          elicitation: { form: {}, url: {} },
+          sampling: { tools: {} },
+          roots: {},
+        })
+      }
+    },
+  },
+  {
+    title: 'a request that does not say its version or capabilities as it must is refused',
+    ...stateless,
+    async holds(ground) {
+      ground.faulty('client', 'its requests lack what they must say')
+      const raw = await ground.raw()
+      for (const meta of [
+        { [MetaKey.clientCapabilities]: undefined },
+        { [MetaKey.clientCapabilities]: 'all' },
+        { [MetaKey.clientInfo]: 'nameless' },
+      ]) {
+        expect(await raw.send('tools/list', {}, { meta })).toMatchObject({ error: { code: -32602 } })
+      }
+    },
+  },
+  {
+    title: 'a version that is not spoken is answered with those that are',
+    ...stateless,
+    async holds(ground) {
+      const raw = await ground.raw()
+      const requested = '2099-01-01'
+      const { error } = await raw.send('tools/list', {}, { meta: { [MetaKey.protocolVersion]: requested } })
+      expect(error).toMatchObject({ code: -32022, data: { requested } })
+      expect(at(error, 'data', 'supported')).toContain('2026-07-28')
+    },
+  },
+  {
+    title: 'server/discover tells revisions, capabilities and instructions',
+    ...revisionsOf('server/discover'),
+    async holds(ground) {
+      const raw = await ground.raw()
+      expect(await raw.ask('server/discover')).toMatchObject({
+        supportedVersions: expect.arrayContaining(['2026-07-28']),
+        capabilities: { tools: {}, prompts: {}, resources: {} },
+        instructions: 'Do as the rules say.',
+      })
+    },
+  },
+  {
+    title: 'a client of both eras asks server/discover first, and begins a session where that is unknown',
+    async holds(ground) {
+      const { called } = resultsOf(ground.version)
+      const { client, heard } = await ground.meet(
+        {
+          methods: {
+            ...(!ground.stateless && {
+              'server/discover': () => ({ error: { code: -32601, message: 'Method not found' } }),
+            }),
+            'tools/call': () => called('met'),
+          },
+        },
+        { revisions: protocolVersions.filter((one) => one <= ground.version || one === '2026-07-28') },
+      )
+      for (const name of ['one', 'two']) await client.call(name)
+      const methods = heard.map((one) => at(one, 'method'))
+      const greeting = ground.stateless ? [] : ['initialize', 'notifications/initialized']
+      expect(methods).toEqual(['server/discover', ...greeting, 'tools/call', 'tools/call'])
+    },
+  },
+  {
+    title: 'falling back to initialize hangs on no one error code',
+    ...sessions,
+    async holds(ground) {
+      for (const code of [-32602, 404]) {
+        const { client } = await ground.meet(
+          { methods: { 'server/discover': () => ({ error: { code, message: 'What?' } }) } },
+          { revisions: protocolVersions.filter((one) => one <= ground.version || one === '2026-07-28') },
+        )
+        expect(client.server.revision).toBe(ground.version)
+        await client.close()
+      }
+    },
+  },
+  {
+    title: 'a client that is told which versions are spoken takes one of them, or says that there is none',
+    ...stateless,
+    async holds(ground) {
+      let asked = 0
+      const refusal = (supported: string[]) => ({
+        error: { code: -32022, message: 'Unsupported', data: { supported, requested: ground.version } },
+      })
+      const { client } = await ground.meet({
+        methods: {
+          'server/discover': () =>
+            ++asked === 1
+              ? refusal([ground.version])
+              : {
+                  resultType: 'complete',
+                  supportedVersions: [ground.version],
+                  capabilities: {},
+                  ttlMs: 0,
+                  cacheScope: 'private',
+                },
+        },
+      })
+      expect(client.server.revision).toBe(ground.version)
+      const older = await ground.play({
+        methods: { 'server/discover': () => refusal(['2025-11-25']) },
+      })
+      await expect(older.connect()).rejects.toMatchObject({
+        code: 'VERSION_MISMATCH',
+        message: expect.stringMatching(/2025-11-25.*2026-07-28/),
+      })
+      expect(older.heard.map((one) => at(one, 'method'))).toEqual(['server/discover'])
+    },
+  },
+  {
+    title: 'nothing that an earlier request said counts for the next, nor for one beside it',
+    ...stateless,
+    async holds(ground) {
+      const raw = await ground.raw()
+      const seen = async (name: string, capabilities: object, more: object): Promise<unknown> => {
+        const meta = { [MetaKey.clientInfo]: { name, version: '1' }, ...more }
+        return JSON.parse(await raw.call('seen', {}, { capabilities: { ...capabilities }, meta }))
+      }
+      const all = await Promise.all([
+        seen('one', { roots: {} }, { [MetaKey.logLevel]: 'debug' }),
+        seen('two', {}, {}),
+        seen('three', { sampling: {} }, { [MetaKey.logLevel]: 'error' }),
+        seen('four', {}, {}),
+      ])
+      expect(all).toMatchObject([
+        { info: { name: 'one' }, capabilities: { roots: {} }, logLevel: 'debug' },
+        { info: { name: 'two' }, capabilities: {} },
+        { info: { name: 'three' }, capabilities: { sampling: {} }, logLevel: 'error' },
+        { info: { name: 'four' }, capabilities: {} },
+      ])
+      expect(all[1]).not.toHaveProperty('logLevel')
+      expect(at(all[3], 'capabilities')).toEqual({})
+    },
+  },
+  {
+    title: 'who somebody says they are changes nothing, on either side',
+    async holds(ground) {
+      const answers = new Set<string>()
+      for (const name of ['claude-ai', 'admin']) {
+        const { client } = await ground.talk({ info: { name, version: '9' } })
+        const seen: unknown = JSON.parse(String(at((await client.call('seen')).content, 0, 'text')))
+        expect(at(seen, 'info', 'name')).toBe(name)
+        const { meta: _meta, info: _info, ...rest } = part(seen)
+        answers.add(JSON.stringify(rest))
+      }
+      expect(answers.size).toBe(1)
+      const talks: unknown[] = []
+      for (const name of ['claude-ai', 'jackfield']) {
+        const serverInfo = { name, version: '1' }
+        const { called, listed } = resultsOf(ground.version)
+        const tools = [{ name: 'any', inputSchema: { type: 'object' } }]
+        const _meta = ground.stateless ? { _meta: { [MetaKey.serverInfo]: serverInfo } } : {}
+        const { client, heard } = await ground.meet({
+          methods: {
+            ...(!ground.stateless && {
+              initialize: () => ({
+                protocolVersion: ground.version,
+                capabilities: { tools: {} },
+                serverInfo,
+              }),
+            }),
+            'tools/list': () => listed({ tools, ..._meta }),
+            'tools/call': () => called('done', _meta),
+          },
+        })
+        await client.tools()
+        await client.call('any')
+        talks.push(heard)
+      }
+      expect(talks[1]).toEqual(talks[0])
+    },
+  },
+]

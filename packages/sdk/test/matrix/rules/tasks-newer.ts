@@ -1,0 +1,276 @@
+import type { ConnectOptions } from '@jackfield/sdk/client'
+import { expect } from 'vitest'
+import { tasksClient } from '../../../src/extensions/tasks/client/index.ts'
+import { tasksExtension } from '../../../src/extensions/tasks/index.ts'
+import type { JsonObject } from '../../../src/jsonrpc/message.ts'
+import { MetaKey } from '../../../src/protocol/meta.ts'
+import { type Rule, stateless } from '../rule.ts'
+import { able, cancelsByRequest, keysIn, reached, taskIn } from '../tasks.ts'
+import { at, part, requests } from '../transcript.ts'
+
+const yes = { action: 'accept', content: { ok: true } }
+const no = { action: 'decline' }
+
+/** The tasks extension of 2026-07-28. */
+export const newerTaskRules: readonly Rule[] = [
+  {
+    title: 'a call becomes a task only where its request declares them, and is then answered with it at once',
+    ...stateless,
+    async holds(ground) {
+      const raw = await ground.raw(undefined, 'tasks')
+      const gate = `made over ${ground.transport}`
+      const created = await raw.ask('tools/call', { name: 'waits', arguments: { gate } }, able(ground))
+      expect(created).toMatchObject({
+        resultType: 'task',
+        taskId: expect.stringMatching(/^[A-Za-z0-9_-]{32}$/),
+        status: 'working',
+        createdAt: expect.any(String),
+        lastUpdatedAt: expect.any(String),
+        ttlMs: 3_600_000,
+        pollIntervalMs: 20,
+      })
+      const taskId = taskIn(created)
+      const look = await raw.ask('tasks/get', { taskId }, able(ground))
+      expect(look).toMatchObject({ resultType: 'complete', taskId, status: 'working' })
+      await raw.call('open', { gate })
+      expect(await reached(ground, raw, taskId, 'completed')).toMatchObject({
+        result: { resultType: 'complete', content: [{ text: 'waited' }] },
+      })
+      for (const [method, params] of [
+        ['tools/list', {}],
+        ['tools/call', { name: 'plain' }],
+      ] as const) {
+        expect(await raw.ask(method, params, able(ground))).toMatchObject({ resultType: 'complete' })
+      }
+      const another = await raw.ask('tools/call', { name: 'optional' }, able(ground))
+      expect(taskIn(another)).not.toBe(taskId)
+      expect(await raw.ask('tools/call', { name: 'optional' })).toMatchObject({ resultType: 'complete' })
+      const missing = { requiredCapabilities: { extensions: { [tasksExtension]: {} } } }
+      expect(await raw.send('tools/call', { name: 'required' })).toMatchObject({
+        error: { code: -32021, data: missing },
+      })
+    },
+  },
+  {
+    title: 'a task shows every open question under a key of its own, and takes answers by updates',
+    ...stateless,
+    async holds(ground) {
+      const raw = await ground.raw(undefined, 'tasks')
+      const taskId = taskIn(await raw.ask('tools/call', { name: 'asks' }, able(ground)))
+      const update = (inputResponses: JsonObject) =>
+        raw.send('tasks/update', { taskId, inputResponses }, able(ground))
+      const keys = new Set(keysIn(await reached(ground, raw, taskId, 'input_required')))
+      expect(keys.size).toBe(2)
+      const [one = '', two = ''] = keys
+      expect(await update({ [one]: { action: 'perhaps' } })).toMatchObject({ error: { code: -32602 } })
+      expect(keysIn(await reached(ground, raw, taskId, 'input_required'))).toEqual([one, two])
+      const { result } = await update({ [one]: yes, unasked: yes })
+      const { _meta, ...acknowledged } = part(result)
+      expect(acknowledged).toEqual({ resultType: 'complete' })
+      expect(keysIn(await reached(ground, raw, taskId, 'input_required'))).toEqual([two])
+      await update({ [one]: no, [two]: no })
+      let last = await reached(ground, raw, taskId, 'input_required')
+      while (keysIn(last).includes(two)) last = await reached(ground, raw, taskId, 'input_required')
+      const [three = ''] = keysIn(last)
+      expect(keys.has(three)).toBe(false)
+      await update({ [three]: no })
+      const ended = await reached(ground, raw, taskId, 'completed')
+      expect(ended).toMatchObject({ result: { content: [{ text: 'accept decline decline' }] } })
+
+      const repeating = taskIn(await raw.ask('tools/call', { name: 'repeats' }, able(ground)))
+      const used: string[] = []
+      for (let round = 0; round < 2; round++) {
+        const [key = ''] = keysIn(await reached(ground, raw, repeating, 'input_required'))
+        used.push(key)
+        const answer = { taskId: repeating, inputResponses: { [key]: no } }
+        await raw.ask('tasks/update', answer, able(ground))
+      }
+      expect(new Set(used).size).toBe(2)
+    },
+  },
+  {
+    title:
+      'a failure of a tool completes its task, and an error of the protocol fails it and is said in words',
+    ...stateless,
+    async holds(ground) {
+      const raw = await ground.raw(undefined, 'tasks')
+      const fails = taskIn(await raw.ask('tools/call', { name: 'fails' }, able(ground)))
+      expect(await reached(ground, raw, fails, 'completed')).toMatchObject({
+        result: { isError: true, content: [{ text: 'out of paper' }] },
+      })
+      const breaks = taskIn(await raw.ask('tools/call', { name: 'breaks' }, able(ground)))
+      const failed = await reached(ground, raw, breaks, 'failed')
+      expect(failed).toMatchObject({
+        statusMessage: 'no such ledger',
+        error: { code: 77, message: 'no such ledger', data: { ledger: 7 } },
+      })
+      expect(failed).not.toHaveProperty('result')
+    },
+  },
+  {
+    title: 'cancelling a task is acknowledged with nothing, stops it, and is done by its own request alone',
+    ...stateless,
+    async holds(ground) {
+      const raw = await ground.raw(undefined, 'tasks')
+      const gate = `cancelled over ${ground.transport}`
+      const id = await raw.begin('tools/call', { name: 'waits', arguments: { gate } }, able(ground))
+      const taskId = taskIn(part(await raw.answer(id), 'result'))
+      await raw.tell('notifications/cancelled', { requestId: id })
+      expect(await raw.ask('tasks/get', { taskId }, able(ground))).toMatchObject({ status: 'working' })
+      const before = Number(await raw.call('aborted'))
+      const { _meta, ...acknowledged } = await raw.ask('tasks/cancel', { taskId }, able(ground))
+      expect(acknowledged).toEqual({ resultType: 'complete' })
+      expect(Number(await raw.call('aborted'))).toBe(before + 1)
+      await raw.call('open', { gate })
+      await raw.settle()
+      const look = await raw.ask('tasks/get', { taskId }, able(ground))
+      expect(look).toMatchObject({ status: 'cancelled' })
+      expect(look).not.toHaveProperty('result')
+    },
+  },
+  {
+    title: 'an unknown task is -32602, and a request about tasks that does not declare them is -32021',
+    ...stateless,
+    async holds(ground) {
+      const raw = await ground.raw(undefined, 'tasks')
+      for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
+        const params = { taskId: 'nonexistent', inputResponses: {} }
+        const unknown = { error: { code: -32602, message: expect.stringMatching(/task/i) } }
+        expect(await raw.send(method, params, able(ground))).toMatchObject(unknown)
+        const missing = { requiredCapabilities: { extensions: { [tasksExtension]: {} } } }
+        expect(await raw.send(method, params)).toMatchObject({ error: { code: -32021, data: missing } })
+      }
+    },
+  },
+  {
+    title: 'what is asked before a task begins is asked by trying again',
+    ...stateless,
+    async holds(ground) {
+      const raw = await ground.raw(undefined, 'tasks')
+      const asked = await raw.ask('tools/call', { name: 'asksFirst' }, able(ground))
+      expect(asked).toMatchObject({ resultType: 'input_required' })
+      const { requestState, inputRequests } = asked
+      const [key = ''] = Object.keys(part(inputRequests))
+      const retry = { name: 'asksFirst', requestState, inputResponses: { [key]: no } }
+      const created = await raw.ask('tools/call', retry, able(ground))
+      expect(created).toMatchObject({ resultType: 'task' })
+      expect(await reached(ground, raw, taskIn(created), 'completed')).toMatchObject({
+        result: { content: [{ text: 'decline' }] },
+      })
+    },
+  },
+  {
+    title:
+      'who listens to a task has declared them, and hears how it stands, but no progress and no log messages',
+    ...stateless,
+    async holds(ground) {
+      const raw = await ground.raw(undefined, 'tasks')
+      const gate = `heard over ${ground.transport}`
+      const call = { name: 'waits', arguments: { gate } }
+      const meta = { progressToken: gate, [MetaKey.logLevel]: 'debug' }
+      const taskId = taskIn(await raw.ask('tools/call', call, { ...able(ground), meta }))
+      const notifications = { taskIds: [taskId] }
+      expect(await raw.send('subscriptions/listen', { notifications })).toMatchObject({
+        error: { code: -32021 },
+      })
+      const id = await raw.begin('subscriptions/listen', { notifications }, { ...able(ground), meta })
+      const statuses = (): unknown[] =>
+        raw.notices('notifications/tasks').map((one) => at(one, 'params', 'status'))
+      await raw.until(() => statuses().length > 0)
+      await raw.call('open', { gate })
+      await raw.until(() => statuses().includes('completed'))
+      await raw.settle()
+      expect(new Set(statuses())).toEqual(new Set(['working', 'completed']))
+      for (const one of raw.notices('notifications/tasks')) {
+        expect(at(one, 'params', '_meta', MetaKey.subscriptionId)).toBe(id)
+      }
+      expect(raw.notices('notifications/progress')).toEqual([])
+      expect(raw.notices('notifications/message')).toEqual([])
+      await raw.cancel(id)
+    },
+  },
+  {
+    title: 'of the tasks of 2025-11-25 no method, param or capability is left',
+    ...stateless,
+    async holds(ground) {
+      const raw = await ground.raw(undefined, 'tasks')
+      const { capabilities } = await raw.ask('server/discover')
+      expect(capabilities).not.toHaveProperty('tasks')
+      for (const method of ['tasks/list', 'tasks/result']) {
+        expect(await raw.send(method, { taskId: 'any' }, able(ground))).toMatchObject({
+          error: { code: -32601 },
+        })
+      }
+      const wish = { name: 'optional', task: {} }
+      expect(await raw.ask('tools/call', wish)).toMatchObject({ resultType: 'complete' })
+      const { tools } = await raw.ask('tools/list', {}, able(ground))
+      expect(JSON.stringify(tools)).not.toContain('taskSupport')
+    },
+  },
+  {
+    title: 'a client looks at its task until that is over, and answers its questions by updates, each once',
+    ...stateless,
+    async holds(ground) {
+      const asked: string[] = []
+      const { client, said } = await ground.talk(
+        speaking(({ message }) => asked.push(message)),
+        'tasks',
+      )
+      expect(await client.call('plain')).toMatchObject({ content: [{ text: 'at once' }] })
+      expect(await client.call('asks')).toMatchObject({ content: [{ text: 'decline decline decline' }] })
+      expect(asked.sort()).toEqual(['One?', 'Three?', 'Two?'])
+      expect(requests(said, 'client', 'tasks/get').length).toBeGreaterThan(2)
+      expect(requests(said, 'client', 'tasks/update').length).toBeGreaterThan(1)
+      for (const request of requests(said, 'client')) {
+        expect(at(request, 'params', '_meta', MetaKey.clientCapabilities, 'extensions')).toEqual({
+          [tasksExtension]: {},
+        })
+        expect(request['params']).not.toHaveProperty('task')
+      }
+      await expect(client.call('breaks')).rejects.toMatchObject({ code: 77, data: { ledger: 7 } })
+      await cancelsByRequest(client, said)
+    },
+  },
+  {
+    title:
+      'a client takes a task for a fault where it asked for something else, and holds its questions to the rules',
+    ...stateless,
+    async holds(ground) {
+      const now = '2026-01-01T00:00:00Z'
+      const task = { taskId: 'x', createdAt: now, lastUpdatedAt: now, ttlMs: 60_000, pollIntervalMs: 1 }
+      const params = { mode: 'url', message: 'Go', url: 'https://example.com' }
+      let asked = 0
+      const { client } = await ground.meet(
+        {
+          capabilities: { tools: {}, extensions: { [tasksExtension]: {} } },
+          methods: {
+            'tools/list': () => ({ resultType: 'task', status: 'working', ...task }),
+            'tools/call': () => ({ resultType: 'task', status: 'working', ...task }),
+            'tasks/get': () => ({
+              resultType: 'complete',
+              status: 'input_required',
+              inputRequests: { visit: { method: 'elicitation/create', params } },
+              ...task,
+            }),
+            'tasks/cancel': () => ({ resultType: 'complete' }),
+          },
+        },
+        speaking(() => asked++),
+      )
+      await expect(client.tools()).rejects.toMatchObject({ code: 'PROTOCOL' })
+      await expect(client.call('any')).rejects.toMatchObject({ code: -32602 })
+      expect(asked).toBe(0)
+    },
+  },
+]
+
+/** A client that speaks tasks and declines every form. */
+function speaking(onAsked: (question: { message: string }) => void): ConnectOptions {
+  return {
+    extensions: [tasksClient()],
+    onElicit: (question) => {
+      onAsked(question)
+      return { action: 'decline' }
+    },
+  }
+}

@@ -1,0 +1,103 @@
+import type { ConnectOptions } from '@jackfield/sdk/client'
+import { expect } from 'vitest'
+import type { JsonObject } from '../../../src/jsonrpc/message.ts'
+import { interview, type Question } from '../interview.ts'
+import type { Rule } from '../rule.ts'
+
+const visiting: ConnectOptions = { elicitation: { url: true }, onElicit: () => ({ action: 'accept' }) }
+
+/** The question whether the person would visit a URL. */
+export const visit = (url: string): Question => ({
+  method: 'elicitation/create',
+  params: { mode: 'url', message: 'Go', url, elicitationId: 'v' },
+})
+
+/** Visits of URLs: what is asked, and how word of their end travels. */
+export const visitRules: readonly Rule[] = [
+  {
+    title: 'a visit has a URL of the web, on both sides',
+    since: '2025-11-25',
+    async holds(ground) {
+      const raw = await ground.raw()
+      for (const url of ['not a url', '/relative', '']) {
+        expect(await raw.call('visit', { url })).toContain('failed unexpectedly')
+        expect(raw.asked).toEqual([])
+      }
+      const { ask } = await interview(ground, visiting)
+      for (const url of ['javascript:alert(1)', 'file:///etc/passwd']) {
+        expect((await ask(visit(url))).result).toBeUndefined()
+      }
+      expect((await ask(visit('https://example.com/in'))).result).toEqual({ action: 'accept' })
+    },
+  },
+  {
+    title: 'word that a visit is over has its id, and goes to the session that was asked and to no other',
+    since: '2025-11-25',
+    until: '2025-11-25',
+    async holds(ground) {
+      const complete = 'notifications/elicitation/complete'
+      const id = `visit over ${ground.transport}`
+      const visiting = await ground.raw({ onRequest: () => ({ result: { action: 'accept' } }) })
+      const other = await ground.raw()
+      expect(await visiting.call('visit', { id })).toBe('accept')
+      expect(visiting.asked).toMatchObject([{ params: { elicitationId: id } }])
+      // Where each client has a process of its own, only its own can be told.
+      await visiting.call('finish', { id })
+      await visiting.call('finish', { id: 'of nobody' })
+      await visiting.until(() => visiting.notices(complete).length > 0)
+      await visiting.settle()
+      await other.settle()
+      expect(visiting.notices(complete)).toMatchObject([{ params: { elicitationId: id } }])
+      expect(other.notices(complete)).toEqual([])
+    },
+  },
+  {
+    title: 'word of a visit that nobody asked for, or that is over, is ignored',
+    since: '2025-11-25',
+    until: '2025-11-25',
+    async holds(ground) {
+      const over: string[] = []
+      const { params } = visit('https://example.com/in')
+      const tell = (say: (message: JsonObject) => void, elicitationId: string): void =>
+        say({ method: 'notifications/elicitation/complete', params: { elicitationId } })
+      const { client } = await ground.meet(
+        {
+          methods: {
+            'tools/call': ({ say }) => {
+              for (const id of ['v', 'of nobody']) tell(say, id)
+              say({ id: 'question', method: 'elicitation/create', params })
+              for (const id of ['v', 'v', 'of nobody']) tell(say, id)
+              return { content: [] }
+            },
+          },
+        },
+        {
+          elicitation: { url: true },
+          onElicit: () => ({ action: 'accept' }),
+          onElicitationComplete: (id) => over.push(id),
+        },
+      )
+      await client.call('any')
+      await client.ping()
+      expect(over).toEqual(['v'])
+    },
+  },
+  {
+    title: 'that a visit is needed first is said by its own error with the visits, and nowhere else',
+    since: '2025-11-25',
+    until: '2025-11-25',
+    async holds(ground) {
+      const raw = await ground.raw({ capabilities: {} })
+      expect(await raw.send('tools/call', { name: 'needsVisit' })).toMatchObject({
+        error: { code: -32042, data: { elicitations: [{ mode: 'url', elicitationId: 'first' }] } },
+      })
+      for (const name of ['visit', 'form', 'fail']) {
+        expect(await raw.send('tools/call', { name, arguments: {} })).not.toMatchObject({
+          error: { code: -32042 },
+        })
+      }
+      const { client } = await ground.talk()
+      await expect(client.call('needsVisit')).rejects.toMatchObject({ code: -32042 })
+    },
+  },
+]

@@ -1,0 +1,66 @@
+import type { Client } from '@jackfield/sdk/client'
+import { expect } from 'vitest'
+import { tasksExtension } from '../../src/extensions/tasks/index.ts'
+import type { JsonObject } from '../../src/jsonrpc/message.ts'
+import { everyCapability, type Raw } from './raw.ts'
+import type { Ground } from './rule.ts'
+import { at, notices, part, requests, type Transcript } from './transcript.ts'
+
+/** What a request declares that can be answered with a task (2026-07-28). */
+export function able({ version }: Ground): { capabilities: JsonObject } {
+  return { capabilities: { ...everyCapability(version), extensions: { [tasksExtension]: {} } } }
+}
+
+/** The id in the answer to a call that became a task, of either revision. */
+export function taskIn(created: unknown): string {
+  const id = at(created, 'taskId') ?? at(created, 'task', 'taskId')
+  if (typeof id !== 'string') throw new TypeError(`This is no task: ${JSON.stringify(created)}`)
+  return id
+}
+
+/** Looks at a task until it stands so. */
+export async function reached(ground: Ground, raw: Raw, taskId: string, status: string): Promise<JsonObject> {
+  const how = ground.stateless ? able(ground) : {}
+  for (;;) {
+    const task = await raw.ask('tasks/get', { taskId }, how)
+    if (task['status'] === status) return task
+    if (['completed', 'failed', 'cancelled'].includes(String(task['status']))) {
+      throw new Error(`The task is not ${status}: ${JSON.stringify(task)}`)
+    }
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+/** The `_meta` that says which task a message is about (2025-11-25). */
+export function related(taskId: string): JsonObject {
+  return { 'io.modelcontextprotocol/related-task': { taskId } }
+}
+
+/** The task that a message says it is about. */
+export function relatedIn(message: unknown): unknown {
+  return at(message, 'params', '_meta', 'io.modelcontextprotocol/related-task', 'taskId')
+}
+
+/** Keys of the questions a task waits with. */
+export function keysIn(task: JsonObject): string[] {
+  return Object.keys(part(task, 'inputRequests'))
+}
+
+/** Gives up a call that became a task, which must be cancelled by its own request. */
+export async function cancelsByRequest(client: Client, said: Transcript): Promise<void> {
+  said.forget()
+  const stop = new AbortController()
+  const call = client.call('waits', { gate: 'of nobody' }, { signal: stop.signal })
+  const refused = expect(call).rejects.toMatchObject({ code: 'CANCELLED' })
+  await said.until((all) => requests(all, 'client', 'tasks/get').length > 0)
+  stop.abort()
+  await refused
+  await said.until((all) => requests(all, 'client', 'tasks/cancel').length > 0)
+  await client.ping()
+  // A look that was under way is cancelled like any other request; the call was answered, with the task.
+  const [made] = requests(said, 'client', 'tools/call')
+  const cancelled = notices(said, 'client', 'notifications/cancelled')
+  expect(cancelled.map((one) => at(one, 'params', 'requestId'))).not.toContain(made?.['id'])
+  const after = requests(said, 'client').map(({ method }) => method)
+  expect(after.slice(after.indexOf('tasks/cancel') + 1)).not.toContain('tasks/get')
+}

@@ -1,0 +1,193 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect as dialSocket, type NetConnectOpts } from 'node:net'
+import type { Readable } from 'node:stream'
+import { LineReader } from '../../src/jsonrpc/lines.ts'
+import type { RequestId } from '../../src/jsonrpc/message.ts'
+import { isObject, isRequestId } from '../../src/jsonrpc/parse.ts'
+import { EventReader, type ServerSentEvent } from '../../src/jsonrpc/sse.ts'
+import { MetaKey } from '../../src/protocol/meta.ts'
+import { openConnection } from '../../src/serve/duplex.ts'
+import type { Server } from '../../src/server/server.ts'
+
+/** Hears one JSON value from the server; `cause` is the request on whose own stream it came. */
+export type Hear = (value: unknown, cause: RequestId | undefined) => void
+
+/** A client's end of a transport with no client behind it: what is sent goes out as it is, right or wrong. */
+export interface Dialled {
+  /** Sends one JSON value. Over HTTP it settles when the server has taken it. */
+  send(value: unknown): Promise<void>
+  /** Lets go of the stream that a request is answered on, where each has its own. */
+  hangUp?(id: RequestId): void
+  /** Has the server end the connection in good order. Absent where it ends with all others, when the server closes. */
+  end?(): Promise<void>
+  close(): Promise<void>
+}
+
+export async function dialMemory(server: Server, hear: Hear): Promise<Dialled> {
+  const connection = openConnection(server, (message) => {
+    const text = JSON.stringify(message)
+    queueMicrotask(() => hear(JSON.parse(text), undefined))
+  })
+  return {
+    send: async (value) => connection.receive(JSON.parse(JSON.stringify(value))),
+    end: () => connection.shutdown(),
+    close: () => connection.close(),
+  }
+}
+
+export async function dialLines(to: NetConnectOpts, hear: Hear): Promise<Dialled> {
+  const reached = dialSocket(to)
+  await once(reached, 'connect')
+  readLines(reached, hear)
+  return {
+    send: async (value) => {
+      reached.write(`${JSON.stringify(value)}\n`)
+    },
+    async close() {
+      if (!reached.closed) {
+        reached.destroy()
+        await once(reached, 'close')
+      }
+    },
+  }
+}
+
+export async function dialProcess(args: readonly string[], hear: Hear): Promise<Dialled> {
+  const child: ChildProcessWithoutNullStreams = spawn(process.execPath, [...args])
+  child.stderr.resume()
+  readLines(child.stdout, hear)
+  return {
+    send: async (value) => {
+      child.stdin.write(`${JSON.stringify(value)}\n`)
+    },
+    async end() {
+      child.stdin.end()
+    },
+    async close() {
+      child.stdin.end()
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill('SIGKILL')
+        await once(child, 'exit')
+      }
+    },
+  }
+}
+
+function readLines(stream: Readable, hear: Hear): void {
+  const lines = new LineReader({
+    maxBytes: 4 * 1024 * 1024,
+    onLine: (text) => hear(JSON.parse(text), undefined),
+    onTooLong: () => {},
+  })
+  stream.on('data', (chunk: Uint8Array) => lines.push(chunk))
+  stream.on('error', () => {})
+}
+
+/** Streamable HTTP in both eras: what a message's own `_meta` says decides which headers it gets. */
+export function dialHttp(url: URL, hear: Hear): Dialled {
+  const all = new AbortController()
+  const streams = new Map<RequestId, AbortController>()
+  let session: Record<string, string> = {}
+  const listen = async (): Promise<void> => {
+    const headers = { accept: 'text/event-stream', ...session }
+    const response = await fetch(url, { headers, signal: all.signal })
+    if (response.ok) read(response, (event) => hearEvent(event, hear, undefined))
+  }
+  return {
+    async send(value) {
+      const id = idOf(value)
+      const stop = new AbortController()
+      if (id !== undefined) streams.set(id, stop)
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          ...(statelessHeaders(value) ?? session),
+        },
+        body: JSON.stringify(value),
+        signal: AbortSignal.any([all.signal, stop.signal]),
+      })
+      if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
+        read(response, (event) => hearEvent(event, hear, id))
+      } else {
+        const text = await response.text()
+        const answer: unknown = text === '' ? undefined : JSON.parse(text)
+        session = sessionIn(response, answer) ?? session
+        if (answer !== undefined) hear(answer, id)
+      }
+      if (isObject(value) && value['method'] === 'notifications/initialized') await listen()
+    },
+    hangUp(id) {
+      streams.get(id)?.abort()
+    },
+    async close() {
+      const name = session['mcp-session-id']
+      if (name !== undefined) await fetch(url, { method: 'DELETE', headers: session })
+      all.abort()
+    },
+  }
+}
+
+/** The transport of 2024-11-05: one stream for all that is heard, and a place it names for all that is said. */
+export async function dialSse(url: URL, hear: Hear): Promise<Dialled> {
+  const stop = new AbortController()
+  const { signal } = stop
+  const response = await fetch(url, { headers: { accept: 'text/event-stream' }, signal })
+  const inbox = await new Promise<URL>((resolve) => {
+    read(response, (event) => {
+      if (event.event === 'endpoint') resolve(new URL(event.data, url))
+      else hearEvent(event, hear, undefined)
+    })
+  })
+  return {
+    async send(value) {
+      const headers = { 'content-type': 'application/json' }
+      const sent = await fetch(inbox, { method: 'POST', headers, body: JSON.stringify(value), signal })
+      const text = await sent.text()
+      if (!sent.ok && text !== '') hear(JSON.parse(text), undefined)
+    },
+    close: async () => stop.abort(),
+  }
+}
+
+function idOf(value: unknown): RequestId | undefined {
+  return isObject(value) && 'method' in value && isRequestId(value['id']) ? value['id'] : undefined
+}
+
+function statelessHeaders(value: unknown): Record<string, string> | undefined {
+  const { method, params } = isObject(value) ? value : {}
+  const { _meta: meta, name, uri, taskId } = isObject(params) ? params : {}
+  const version = isObject(meta) ? meta[MetaKey.protocolVersion] : undefined
+  if (typeof version !== 'string') return undefined
+  const headers: Record<string, string> = { 'mcp-protocol-version': version, 'mcp-method': String(method) }
+  const named = [taskId, name, uri].find((one) => typeof one === 'string')
+  return named === undefined ? headers : { ...headers, 'mcp-name': String(named) }
+}
+
+/** The headers of a session that begins with this answer. */
+function sessionIn(response: Response, answer: unknown): Record<string, string> | undefined {
+  const id = response.headers.get('mcp-session-id')
+  const { protocolVersion } = isObject(answer) && isObject(answer['result']) ? answer['result'] : {}
+  return id === null || typeof protocolVersion !== 'string'
+    ? undefined
+    : { 'mcp-session-id': id, 'mcp-protocol-version': protocolVersion }
+}
+
+function hearEvent(
+  { data, event = 'message' }: ServerSentEvent,
+  hear: Hear,
+  cause: RequestId | undefined,
+): void {
+  if (event === 'message' && data !== '') hear(JSON.parse(data), cause)
+}
+
+/** Reads a stream until it ends, breaks off, or is let go. */
+function read(response: Response, onEvent: (event: ServerSentEvent) => void): void {
+  const events = new EventReader({ onEvent })
+  const pump = async (): Promise<void> => {
+    for await (const chunk of response.body ?? []) events.push(chunk)
+  }
+  pump().catch(() => {})
+}

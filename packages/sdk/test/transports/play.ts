@@ -1,0 +1,149 @@
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type AddressInfo, createServer as createLineServer } from 'node:net'
+import { sse, type Target } from '@jackfield/sdk/client'
+import { socket } from '@jackfield/sdk/client/socket'
+import { LineReader } from '../../src/jsonrpc/lines.ts'
+import type { RequestId } from '../../src/jsonrpc/message.ts'
+import { isObject, isRequestId } from '../../src/jsonrpc/parse.ts'
+import { encodeEvent } from '../../src/jsonrpc/sse.ts'
+import { DuplexLink } from '../../src/links/duplex.ts'
+
+/** Says one JSON value to the client. Over HTTP it goes on the stream of the request it answers, or of `cause`. */
+export type Say = (value: unknown, cause?: RequestId) => void
+
+/** A server played by hand: it hears every JSON value as it came, and says what it likes, right or wrong. */
+export type Part = (value: unknown, say: Say) => void
+
+/** A part that is being played. */
+export interface Stage {
+  readonly target: Target
+  close(): Promise<void>
+}
+
+export function playMemory(part: Part): Stage {
+  const target = (): DuplexLink =>
+    new DuplexLink('memory', async (events) => {
+      const say: Say = (value) => {
+        const text = JSON.stringify(value)
+        queueMicrotask(() => events.text(text))
+      }
+      return {
+        send: async (text) => queueMicrotask(() => part(JSON.parse(text), say)),
+        close: async () => {},
+      }
+    })
+  return { target, close: async () => {} }
+}
+
+/** Plays on lines, at a path or on a port of this machine. */
+export async function playLines(
+  part: Part,
+  path?: string,
+): Promise<Stage & { address: AddressInfo | string }> {
+  const ends = new Set<{ destroy(): void }>()
+  const server = createLineServer((end) => {
+    ends.add(end)
+    const lines = new LineReader({
+      maxBytes: 4 * 1024 * 1024,
+      onLine: (text) => part(JSON.parse(text), (value) => end.write(`${JSON.stringify(value)}\n`)),
+      onTooLong: () => {},
+    })
+    end.on('data', (chunk) => lines.push(Buffer.from(chunk)))
+    end.on('error', () => {})
+  })
+  await new Promise<void>((resolve) => {
+    if (path === undefined) server.listen(0, '127.0.0.1', resolve)
+    else server.listen(path, resolve)
+  })
+  const address = server.address() ?? ''
+  return {
+    address,
+    target: socket(typeof address === 'string' ? { path: address } : { port: address.port }),
+    async close() {
+      for (const end of ends) end.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+/** Plays Streamable HTTP: each request has an event stream of its own, and a session one besides. */
+export async function playHttp(part: Part): Promise<Stage> {
+  const streams = new Map<RequestId, ServerResponse>()
+  let own: ServerResponse | undefined
+  const say =
+    (from?: RequestId): Say =>
+    (value, cause = from) => {
+      const answered = answersIn(value)
+      const id = answered.find((one) => streams.has(one)) ?? cause
+      const stream = (id === undefined ? undefined : streams.get(id)) ?? own
+      stream?.write(encodeEvent({ data: JSON.stringify(value) }))
+      for (const one of answered) {
+        streams.get(one)?.end()
+        streams.delete(one)
+      }
+    }
+  const { url, close } = await listen((value, { method }, res) => {
+    if (method === 'GET') {
+      own = openStream(res)
+    } else if (method !== 'POST') {
+      res.writeHead(200).end()
+    } else {
+      const id = isObject(value) && 'method' in value && isRequestId(value['id']) ? value['id'] : undefined
+      if (id === undefined) res.writeHead(202).end()
+      else {
+        streams.set(id, openStream(res))
+        res.on('close', () => streams.delete(id))
+      }
+      part(value, say(id))
+    }
+  })
+  return { target: url, close }
+}
+
+/** Plays the transport of 2024-11-05: one stream for all that is said, and a place for all that is heard. */
+export async function playSse(part: Part): Promise<Stage> {
+  let own: ServerResponse | undefined
+  const { url, close } = await listen((value, { method }, res) => {
+    if (method === 'GET') {
+      own = openStream(res)
+      own.write(encodeEvent({ event: 'endpoint', data: '/inbox' }))
+      return
+    }
+    res.writeHead(202).end()
+    part(value, (said) => own?.write(encodeEvent({ event: 'message', data: JSON.stringify(said) })))
+  })
+  return { target: sse(url), close }
+}
+
+function openStream(res: ServerResponse): ServerResponse {
+  res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
+  return res
+}
+
+function answersIn(value: unknown): RequestId[] {
+  if (Array.isArray(value)) return value.flatMap(answersIn)
+  return isObject(value) && !('method' in value) && isRequestId(value['id']) ? [value['id']] : []
+}
+
+async function listen(
+  take: (value: unknown, req: IncomingMessage, res: ServerResponse) => void,
+): Promise<{ url: URL; close(): Promise<void> }> {
+  const server = createHttpServer((req, res) => {
+    const chunks: Buffer[] = []
+    req.on('data', (chunk) => chunks.push(chunk))
+    req.on('end', () => {
+      const text = Buffer.concat(chunks).toString()
+      take(text === '' ? undefined : JSON.parse(text), req, res)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  const port = typeof address === 'object' ? address?.port : undefined
+  return {
+    url: new URL(`http://127.0.0.1:${port}/mcp`),
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

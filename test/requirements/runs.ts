@@ -1,0 +1,81 @@
+import type { ProtocolVersion } from '../../packages/sdk/src/protocol/methods.ts'
+import { has } from '../../packages/sdk/test/matrix/feature.ts'
+import { features } from '../../packages/sdk/test/matrix/features.ts'
+import { stands } from '../../packages/sdk/test/matrix/rule.ts'
+import { rules } from '../../packages/sdk/test/matrix/rules.ts'
+import { kinds } from '../../packages/sdk/test/transports/kinds.ts'
+import { bonds, type Requirement } from './requirement.ts'
+
+/** The revision that each document is about. */
+const revisions: ReadonlyMap<string, ProtocolVersion> = new Map([
+  ['2411', '2024-11-05'],
+  ['2503', '2025-03-26'],
+  ['2506', '2025-06-18'],
+  ['2511', '2025-11-25'],
+  ['2607', '2026-07-28'],
+  ['sep-2243-http', '2026-07-28'],
+  ['sep-2663-tasks', '2026-07-28'],
+  ['sbp-2026-07-28', '2026-07-28'],
+  ['sbp-2025-11-25', '2025-11-25'],
+])
+
+/** Where each rule and each feature of the matrix runs, as `transport revision`. */
+const places: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ...rules.map((rule): [string, Set<string>] => [rule.title, everywhere((version) => stands(rule, version))]),
+  ...features.map((one): [string, Set<string>] => [one.title, everywhere((version) => has(one, version))]),
+])
+
+function everywhere(stand: (version: ProtocolVersion) => boolean): Set<string> {
+  const all = Object.entries(kinds).flatMap(([kind, versions]) =>
+    versions.filter(stand).map((version) => `${kind} ${version}`),
+  )
+  return new Set(all)
+}
+
+/** What is wrong with where a row says its proof runs. */
+export function runFaults(row: Requirement): string[] {
+  if (!('proof' in row) || 'only' in row.runs) return []
+  const [id = 'a row without places'] = Object.keys(row.places)
+  const titles = row.runs.everywhere
+  if (titles.length === 0) return [`${id}: runs everywhere, and names no rule that does`]
+  const unknown = titles.filter((title) => !places.has(title))
+  const ran = new Set(titles.flatMap((title) => [...(places.get(title) ?? [])]))
+  const versions = new Set(Object.keys(row.places).map(versionOf))
+  const missing = [...everywhere((version) => versions.has(version))].filter((place) => !ran.has(place))
+  return [
+    ...unknown.map((title) => `${id}: "${title}" is neither a rule nor a feature of the matrix`),
+    ...missing.map((place) => `${id}: nothing it names runs over ${place}`),
+  ]
+}
+
+/** The rules that no row names. */
+export function unnamedRules(rows: readonly Requirement[]): string[] {
+  const named = new Set(
+    rows.flatMap((row) => ('proof' in row && 'everywhere' in row.runs ? row.runs.everywhere : [])),
+  )
+  return rules.flatMap(({ title }) => (named.has(title) ? [] : [title]))
+}
+
+/** Titles that stand for two things in the matrix. */
+export function sharedTitles(): string[] {
+  const titles = [...rules, ...features].map(({ title }) => title)
+  return titles.filter((title, at) => titles.indexOf(title) !== at)
+}
+
+/** How many rows are proved everywhere, and how many are bound by what, as rows of a table in Markdown. */
+export function countRuns(rows: readonly Requirement[]): string[] {
+  const proved = rows.flatMap((row) => ('proof' in row ? [row.runs] : []))
+  const bound = Object.entries(bonds).map(([bond, what]) => {
+    const count = proved.filter((runs) => 'only' in runs && runs.only === bond).length
+    return `| ${count} | ${what} |`
+  })
+  const free = proved.filter((runs) => 'everywhere' in runs).length
+  return [
+    `| ${free} | rules of the wire, proved over every transport on every revision they stand in |`,
+    ...bound,
+  ]
+}
+
+function versionOf(id: string): ProtocolVersion | undefined {
+  return revisions.get(id.slice(0, id.lastIndexOf('-')))
+}
