@@ -33,7 +33,7 @@ export function screenPicture(cells: readonly (readonly Cell[])[], title: string
       (fill, n) => `<circle cx="${20 + n * 20}" cy="${bar / 2}" r="5.5" fill="${fill}"/>`,
     ),
     `<text x="${width / 2}" y="${bar / 2 + 4}" text-anchor="middle" fill="#8b949e" font-family="ui-sans-serif, system-ui, sans-serif" font-size="12">${inXml(title)}</text>`,
-    `<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="${fontSize}" xml:space="preserve">`,
+    `<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="${fontSize}">`,
     ...rows.flatMap((row, y) => drawn(row, bar + padding + y * lineHeight)),
     '</g>',
     '</svg>',
@@ -72,7 +72,7 @@ function drawn(row: readonly Cell[], y: number): string[] {
       ].join('')
       // The length is fixed, so that columns line up in whatever font there is.
       out.push(
-        `<text x="${(left + before * columnWidth).toFixed(1)}" y="${y + 13}"${look} textLength="${length}" lengthAdjust="spacingAndGlyphs">${inXml(kept)}</text>`,
+        `<text x="${(left + before * columnWidth).toFixed(1)}" y="${y + 13}"${look} textLength="${length}" lengthAdjust="spacingAndGlyphs">${inXml(kept).replaceAll(' ', '\u00a0')}</text>`,
       )
     }
     x = end

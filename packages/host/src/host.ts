@@ -1,22 +1,25 @@
-import { McpError } from '@jackfield/sdk'
-import { Advertised, answersFor, Origins } from './asking/index.ts'
+import { Advertised, answersFor, Origins, relayed } from './asking/index.ts'
 import { Broker } from './broker/index.ts'
 import { createCatalog } from './catalog/index.ts'
 import { createCode } from './code/index.ts'
-import { rootProblem } from './config/index.ts'
 import { ServerConnection } from './connections/index.ts'
+import { createConversationDesk } from './conversations/index.ts'
 import { examineServer } from './doctor/index.ts'
+import { GatewayRoom } from './gateway/index.ts'
 import { Events, Requests, Running } from './host/index.ts'
 import { LiveInbox } from './inbox/index.ts'
 import { Discretion, Launch, reconfigure } from './launch/index.ts'
+import { createLibrary } from './library/index.ts'
 import { LoginRoom } from './login/index.ts'
 import { createTakeUp, Parking } from './parked/index.ts'
 import { createPolicyRoom } from './policy/index.ts'
 import { createResults } from './results/index.ts'
+import { checkRoots, Roots } from './roots/index.ts'
 import { createSampling, type Sampling } from './sampling/index.ts'
 import { createScale } from './scale/index.ts'
 import { createRecorder, openStore } from './store/index.ts'
 import { reasonOf } from './text.ts'
+import { createTrace, type Trace } from './trace/index.ts'
 import { Trust } from './trust/index.ts'
 import type { ConnectionState, Host, HostOptions, Reconfigured, ServerConfig } from './types/index.ts'
 
@@ -33,11 +36,7 @@ const closeWaitMs = 2_000
  * McpError 'INVALID' where a root is not a plain local folder or a redaction pattern cannot be searched.
  */
 export function createHost(options: HostOptions): Host {
-  const roots = options.roots ?? []
-  for (const { uri } of roots) {
-    const problem = rootProblem(uri)
-    if (problem !== undefined) throw new McpError('INVALID', `A root ${problem}`)
-  }
+  checkRoots(options.roots)
   return new LiveHost(options)
 }
 
@@ -50,6 +49,8 @@ class LiveHost implements Host {
   readonly secrets: Host['secrets']
   readonly consents: Host['consents']
   readonly logins: LoginRoom
+  readonly gateway: GatewayRoom = new GatewayRoom(this)
+  readonly conversations: Host['conversations']
   readonly results: Host['results']
   readonly #catalog: ReturnType<typeof createCatalog>
   readonly #broker: Broker
@@ -58,6 +59,8 @@ class LiveHost implements Host {
   readonly #rules: ReturnType<typeof createPolicyRoom>
   readonly sampling: Host['sampling']
   readonly #sampling: Sampling
+  readonly roots: Host['roots']
+  readonly #roots: Roots
   readonly #store: ReturnType<typeof openStore>
   readonly #recorder: ReturnType<typeof createRecorder>
   readonly inbox: LiveInbox
@@ -71,6 +74,8 @@ class LiveHost implements Host {
   readonly #events = new Events(this.#discretion)
   readonly #requests: Requests
   #closing: Promise<void> | undefined
+  readonly trace: Trace = createTrace(this, this.#origins, this.#discretion.redactor, () => this.#store.trace)
+  readonly library: Host['library'] = createLibrary(this, (event) => this.#events.emit(event))
 
   constructor(options: HostOptions) {
     this.#store = openStore(options.store ?? ':memory:')
@@ -94,6 +99,10 @@ class LiveHost implements Host {
     this.secrets = this.#launch.secrets
     this.consents = this.#launch.consents
     this.results = createResults(this.#store.results)
+    this.conversations = createConversationDesk({
+      store: this.#store,
+      redact: (v) => this.#discretion.value(v),
+    })
     this.logins = new LoginRoom({
       store: options.credentials,
       open: options.openPage,
@@ -117,6 +126,17 @@ class LiveHost implements Host {
       now: Date.now,
     })
     this.sampling = this.#sampling.desk
+    this.#roots = new Roots({
+      options,
+      table: this.#store.roots,
+      asker: this.inbox,
+      recorder: this.#recorder,
+      find: (server, asked) => this.#origins.find(server, asked, false),
+      servers: () => this.#servers,
+      emit: (event) => this.#events.emit(event),
+      signal: this.#running.signal,
+    })
+    this.roots = this.#roots.desk
     for (const [name, config] of Object.entries(options.servers))
       this.#servers.set(name, this.#connection(name, config, options))
     this.trust = new Trust({
@@ -161,6 +181,7 @@ class LiveHost implements Host {
       trust: (server) => this.trust.server(server),
       holdsSecret: (value) => this.#discretion.value(value) !== value,
       usable: (server, tool) => this.trust.usable(server, tool),
+      visitFirst: async (server, ...failed) => this.#advertised.get(server)?.visitFirst(...failed) ?? false,
       callTimeoutMs: options.callTimeoutMs ?? defaults.callTimeoutMs,
       emit: (event) => this.#events.emit(event),
     })
@@ -241,10 +262,13 @@ class LiveHost implements Host {
   watch: Host['watch'] = (...given) => this.#requests.watch(...given)
 
   leave(conversation: string): void {
+    this.library.detach(conversation)
     for (const server of this.#servers.values()) server.leave(conversation)
   }
 
-  on: Host['on'] = (listener) => this.#events.on(listener)
+  on(listener: Parameters<Host['on']>[0]): () => void {
+    return this.#events.on(listener)
+  }
 
   activity: Host['activity'] = (filter) => this.#store.activity.list(filter)
 
@@ -309,14 +333,17 @@ class LiveHost implements Host {
     const answers = answersFor(name, {
       asker: this.inbox,
       sampling: this.#sampling,
-      roots: options.roots ?? [],
+      roots: this.#roots,
       origins: this.#origins,
       recorder: this.#recorder,
-      rootsChanged: () => this.#rootsChanged(connection),
+      forms: { config, table: this.#store.forms, open: options.openPage },
       track: (work) => this.#running.track(work),
       signal: this.#running.signal,
     })
-    const advertised = new Advertised(answers, warn)
+    const advertised = new Advertised(
+      relayed(answers, name, { relays: this.gateway.relays, origins: this.#origins }),
+      warn,
+    )
     this.#advertised.set(name, advertised)
     const connection = new ServerConnection({
       name,
@@ -325,8 +352,10 @@ class LiveHost implements Host {
       needsApproval: async () => (await this.consents.needed(name)) !== undefined,
       login: (given) => this.logins.of(name, given),
       onSignIn: (needed) => this.logins.needed(name, needed),
+      agreedRoots: () => this.#roots.agreed(name),
       eras: this.#store.eras,
       manifests: this.#store.manifests,
+      tap: this.trace.tap(name, options.connect),
       revisions,
       idlePingMs: options.connect?.idlePingMs ?? defaults.idlePingMs,
       shown: (state) => this.#discretion.value(state),
@@ -337,6 +366,7 @@ class LiveHost implements Host {
         info: options.info ?? defaults.info,
         logLevel: 'info',
         timeoutMs: options.callTimeoutMs ?? defaults.callTimeoutMs,
+        onElicitationComplete: (id) => answers.visited(id),
         ...(onMessage !== undefined && {
           onMessage: (direction, message) => onMessage(name, direction, this.#discretion.value(message)),
         }),
@@ -361,13 +391,6 @@ class LiveHost implements Host {
     })
     this.#states.set(name, connection.state)
     return connection
-  }
-
-  #rootsChanged({ name, client }: ServerConnection): void {
-    client?.rootsChanged().catch((error: unknown) => {
-      const message = `The server could not be told that roots changed: ${reasonOf(error)}`
-      this.#events.emit({ type: 'warning', server: name, message })
-    })
   }
 
   #stateChanged(server: string, state: ConnectionState): void {

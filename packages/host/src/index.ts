@@ -1,4 +1,5 @@
 export * from './agent/index.ts'
+export { type Bundle, type BundleOptions, readBundle, removeBundle } from './bundle/index.ts'
 export {
   appFiles,
   ConfigError,
@@ -16,11 +17,50 @@ export {
   userConfigFile,
   withServers,
 } from './config/index.ts'
+export {
+  type FormValues,
+  finishForm,
+  type InspectOptions,
+  inspectUrl,
+  planForm,
+  problemWithField,
+  readTyped,
+  reviewForm,
+  shownValue,
+} from './forms/index.ts'
+export { serveGateways } from './gateway/index.ts'
 export { createHost } from './host.ts'
 export { showQuestion } from './inbox/index.ts'
 export * from './models/index.ts'
-export { memorySecrets, type SecretKey, sealedSecrets, withoutSecrets } from './secrets/index.ts'
+export {
+  addServer,
+  bundleIn,
+  createRegistry,
+  fetchBundle,
+  ownServers,
+  type PublishedBundle,
+  planForServer,
+  planFrom,
+  type RegistryOptions,
+  removeServer,
+} from './registry/index.ts'
+export { type SandboxReadiness, sandboxReady } from './sandbox/index.ts'
+export {
+  memorySecrets,
+  type SecretKey,
+  sealedCredentials,
+  sealedSecrets,
+  withoutSecrets,
+} from './secrets/index.ts'
 export { StoreError } from './store/index.ts'
+export {
+  type PlaybackOptions,
+  parseRecording,
+  playBack,
+  type RecordingChange,
+  recordingChanges,
+  TraceFilterError,
+} from './trace/index.ts'
 export { type DiffPiece, wordDiff } from './trust/index.ts'
 export type * from './types/index.ts'
 export { makeVisible } from './visible.ts'

@@ -1,7 +1,9 @@
 import type { ToolCallEvent } from '@jackfield/host'
 import { block } from '../output/content.ts'
+import { fitting } from '../output/flow.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
+import { widthOf } from '../output/width.ts'
 
 type Of<T extends ToolCallEvent['type']> = Extract<ToolCallEvent, { type: T }>
 
@@ -16,10 +18,68 @@ export function describeCall(event: Of<'start'>, palette: Palette): string {
 }
 
 /** How a call ended, with the beginning of what it gave. */
-export function describeEnd(event: Of<'end'>, palette: Palette): string {
-  const text = oneLine(event.result.content.map((entry) => block(entry, palette)).join(' '), 160)
+export function describeEnd(event: Of<'end'>, ms: number | undefined, palette: Palette): string {
+  const text = said(event, 160, palette)
+  const after = ms === undefined ? '' : ` ${palette.dim(`(${duration(ms)})`)}`
   if (event.denied) return `${palette.yellow('✗ denied')} ${palette.dim(text)}`
   return event.result.isError === true
-    ? `${palette.red('✗ failed')} ${palette.dim(text)}`
-    : `${palette.green('✓')} ${palette.dim(text)}`
+    ? `${palette.red('✗ failed')} ${palette.dim(text)}${after}`
+    : `${palette.green('✓')} ${palette.dim(text)}${after}`
+}
+
+/** A call on its way, as a line that is drawn anew: `◌ name {…}  3 of 10`. */
+export function callUnderWay(
+  event: Of<'start'>,
+  state: string,
+  palette: Palette,
+  columns: number | undefined,
+): string {
+  const name = fitting(oneLine(event.name), share(columns, 0.5))
+  const about = fitting(oneLine(state), share(columns, 0.4))
+  const room = columns === undefined ? undefined : columns - widthOf(name) - widthOf(about) - 6
+  const args = brief(event, room)
+  return `${palette.cyan('◌')} ${palette.bold(name)}${args === '' ? '' : ` ${palette.dim(args)}`}${about === '' ? '' : `  ${palette.dim(about)}`}`
+}
+
+/** The same call when it is over: `✓ name {…}  120 ms · 3 flights`. */
+export function callDone(
+  start: Of<'start'>,
+  end: Of<'end'>,
+  ms: number | undefined,
+  palette: Palette,
+  columns: number | undefined,
+): string {
+  const [mark, word] = end.denied
+    ? [palette.yellow('✗'), 'denied']
+    : end.result.isError === true
+      ? [palette.red('✗'), 'failed']
+      : [palette.green('✓'), '']
+  const name = fitting(oneLine(start.name), share(columns, 0.4))
+  const facts = [word, ms === undefined ? '' : duration(ms)].filter((part) => part !== '').join(' ')
+  const room = columns === undefined ? 120 : columns - widthOf(name) - facts.length - 8
+  const args = brief(start, Math.floor(room / 2))
+  const result = fitting(said(end, 400, palette), Math.max(0, room - widthOf(args)))
+  const parts = [facts, result].filter((part) => part !== '').join(' · ')
+  return `${mark} ${palette.bold(name)}${args === '' ? '' : ` ${palette.dim(args)}`}${parts === '' ? '' : `  ${palette.dim(parts)}`}`
+}
+
+/** Milliseconds as a person reads them. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  return ms < 60_000
+    ? `${(ms / 1_000).toFixed(1)} s`
+    : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`
+}
+
+function brief({ arguments: args }: Of<'start'>, room: number | undefined): string {
+  if (Object.keys(args).length === 0 || (room !== undefined && room < 6)) return ''
+  return fitting(oneLine(JSON.stringify(args)), room)
+}
+
+function said({ result }: Of<'end'>, length: number, palette: Palette): string {
+  return oneLine(result.content.map((entry) => block(entry, palette)).join(' '), length)
+}
+
+function share(columns: number | undefined, part: number): number | undefined {
+  return columns === undefined ? undefined : Math.floor(columns * part)
 }

@@ -1,10 +1,18 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { ConversationOptions, Host, HostOptions, Surface } from '@jackfield/host'
+import {
+  type Conversation,
+  createConversation,
+  type Host,
+  type HostOptions,
+  type Model,
+  type ModelFacts,
+  type Surface,
+} from '@jackfield/host'
 import { ExitCode } from '../cli/exit.ts'
 import { followConfig } from '../cli/follow.ts'
 import { createOutput, type Io, isInteractive, type Output } from '../cli/io.ts'
-import { modelsInUse } from '../cli/models.ts'
+import { type modelsInUse, modelsToTalkTo } from '../cli/models.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { hostWithStore, storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readConfig } from '../cli/target.ts'
@@ -12,9 +20,11 @@ import { version } from '../cli/version.ts'
 import { answersSurface, readAnswers } from '../surface/answers-file.ts'
 import { terminalSurface } from '../surface/terminal.ts'
 import { converse } from './chat.ts'
-import { commandNames } from './commands.ts'
 import { createFloor } from './floor.ts'
-import { pipedFace } from './piped-face.ts'
+import { greet, tellServers } from './greet.ts'
+import { latest, takeUp } from './keep.ts'
+import { jsonFace, pipedFace } from './piped-face.ts'
+import type { ChatState } from './state.ts'
 import { terminalFace } from './terminal-face.ts'
 
 export interface ChatOptions extends ConfigChoice {
@@ -24,6 +34,10 @@ export interface ChatOptions extends ConfigChoice {
   store?: string
   /** The model may write programs over the tools. */
   code?: boolean
+  /** Goes on with a kept conversation: its id, or true for the one that was last spoken in. */
+  resume?: string | true
+  /** Events as lines of JSON, for programs. */
+  json?: boolean
 }
 
 /** `jackfield chat` */
@@ -33,7 +47,7 @@ export async function chat(options: ChatOptions, io: Io, output: Output): Promis
     ...config.roots,
     ...(options.root ?? []).map((folder) => ({ uri: pathToFileURL(resolve(io.cwd, folder)).href })),
   ]
-  const models = modelsInUse(io.env, options.model, config.models)
+  const models = await modelsToTalkTo(io.env, options.model, config.models)
   const answers = options.answers === undefined ? undefined : readAnswers(options.answers)
   await hold(
     {
@@ -51,9 +65,25 @@ export async function chat(options: ChatOptions, io: Io, output: Output): Promis
         for (const [what, names] of Object.entries(event.done))
           if (names.length > 0) output.note(`${what} by the configuration: ${names.join(', ')}`)
       }),
-    { codeMode: options.code === true },
+    {
+      facts: config.sampling.models ?? [],
+      codeMode: options.code === true,
+      modelChosen: options.model !== undefined,
+      json: options.json === true,
+      ...(options.resume !== undefined && { resume: options.resume }),
+    },
   )
   return ExitCode.done
+}
+
+/** How a conversation is held. */
+export interface HoldOptions {
+  facts?: readonly ModelFacts[]
+  codeMode?: boolean
+  resume?: string | true
+  json?: boolean
+  /** The person named the first model, so it answers also where another one did before. Default false. */
+  modelChosen?: boolean
 }
 
 /**
@@ -66,9 +96,9 @@ export async function hold(
   surface: Surface | undefined,
   io: Io,
   begin: (host: Host) => () => void = () => () => {},
-  talkOptions: Pick<ConversationOptions, 'codeMode'> = {},
+  { facts = [], codeMode = false, resume, json = false, modelChosen = false }: HoldOptions = {},
 ): Promise<void> {
-  const interactive = isInteractive(io)
+  const interactive = isInteractive(io) && !json
   const floor = createFloor()
   const person = interactive
     ? terminalSurface({
@@ -89,12 +119,30 @@ export async function hold(
     },
     (text) => createOutput(io, false).note(text),
   )
+  const talkFace = interactive ? terminalFace(io, floor) : json ? jsonFace(io) : pipedFace(io)
+  const begun = (model: Model, resumed?: string): Conversation =>
+    createConversation({ host, model, codeMode, ...(resumed !== undefined && { resume: resumed }) })
+  const state: ChatState = {
+    ...{ host, models, facts, attached: [], env: io.env, talk: begun(models[0]) },
+    open(resumed) {
+      const before = resumed === undefined || modelChosen ? undefined : host.conversations.find(resumed).model
+      return begun(models.find(({ id }) => id === before) ?? state.talk.model, resumed)
+    },
+  }
+  const resumed = resume === true ? latest(state) : resume
+  if (resumed !== undefined) host.conversations.find(resumed)
+  greet(
+    state.talk,
+    Object.values(options.servers).filter(({ disabled }) => disabled !== true).length,
+    talkFace,
+  )
   await host.start()
   await floor.free()
-  const talk = interactive ? terminalFace(io, floor, () => commandNames(host)) : pipedFace(io)
+  tellServers(host, talkFace)
+  if (resumed !== undefined) takeUp(resumed, state, talkFace)
   const end = begin(host)
   try {
-    await converse(host, models, talk, io.env, talkOptions)
+    await converse(state, talkFace)
   } finally {
     end()
   }

@@ -1,24 +1,20 @@
-import { type Conversation, type Host, type Model, promptMessages } from '@jackfield/host'
+import { findOllama, type Host } from '@jackfield/host'
 import type { SamplingMessage } from '@jackfield/sdk'
 import { argumentsFrom, requireAll, textArguments } from '../cli/arguments.ts'
 import { usageError } from '../cli/exit.ts'
 import { modelsInUse } from '../cli/models.ts'
 import { activityTable } from '../output/activity.ts'
-import { pretty, promptResult, readResult, toolResult } from '../output/content.ts'
+import { since, standing, whyStanding } from '../output/connection.ts'
+import { pretty, promptResult, toolResult } from '../output/content.ts'
+import { flowed } from '../output/flow.ts'
 import { aboutGrant } from '../output/rules.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
-import type { ChatFace } from './chat.ts'
-
-export interface ChatState {
-  host: Host
-  models: readonly Model[]
-  talk: Conversation
-  /** Goes along with what the person says next. */
-  attached: SamplingMessage[]
-  /** Where keys of further models are. */
-  env: NodeJS.ProcessEnv
-}
+import { attach } from './attached.ts'
+import type { ChatFace } from './face.ts'
+import { begin, compact, fork, resume, save, title } from './keep.ts'
+import { inbox, tools } from './look.ts'
+import type { ChatState } from './state.ts'
 
 /** What a command leads to. */
 export type CommandOutcome =
@@ -39,6 +35,16 @@ interface ChatCommand {
 
 const done: CommandOutcome = { kind: 'done' }
 
+/** A command that leads to nothing more. */
+function plainly(
+  work: (words: string[], state: ChatState, face: ChatFace, signal: AbortSignal) => unknown,
+): ChatCommand['run'] {
+  return async (...given) => {
+    await work(...given)
+    return done
+  }
+}
+
 const commands: Readonly<Record<string, ChatCommand>> = {
   help: { usage: '/help', help: 'this list', run: (_, state, face) => help(state, face) },
   servers: {
@@ -48,8 +54,8 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   },
   tools: {
     usage: '/tools [text]',
-    help: 'tools the model can use',
-    run: (words, state, face) => tools(words, state, face),
+    help: 'tools the model can use, and what they cost',
+    run: plainly(tools),
   },
   prompts: {
     usage: '/prompts',
@@ -63,14 +69,19 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   },
   attach: {
     usage: '/attach <server> <uri>',
-    help: 'read a resource and add it to what you say next',
-    run: attach,
+    help: 'read a resource and add it to what you say next; @server:uri in your words does the same',
+    run: attachOne,
   },
   call: { usage: '/call <tool> [key=value …]', help: 'call a tool yourself', run: call },
   activity: {
     usage: '/activity [count | #number]',
     help: 'what happened, newest last; #number shows one row in full',
     run: (words, state, face) => activity(words, state, face),
+  },
+  inbox: {
+    usage: '/inbox',
+    help: 'questions that wait for an answer',
+    run: plainly((_, state, face) => inbox(state, face)),
   },
   remembered: {
     usage: '/remembered [forget <id>]',
@@ -82,12 +93,42 @@ const commands: Readonly<Record<string, ChatCommand>> = {
     help: 'which model answers, or another one',
     run: (words, state, face) => model(words, state, face),
   },
+  resume: {
+    usage: '/resume [id]',
+    help: 'conversations that are kept, or go on with one',
+    run: plainly(resume),
+  },
+  new: {
+    usage: '/new',
+    help: 'begin another conversation',
+    run: plainly((_, state, face) => begin(state, face)),
+  },
+  fork: {
+    usage: '/fork [turns]',
+    help: 'go on in a copy of this conversation, without its last turns',
+    run: plainly(fork),
+  },
+  compact: {
+    usage: '/compact [summary]',
+    help: 'put a summary in place of what was said, after you looked at it',
+    run: plainly(compact),
+  },
+  title: {
+    usage: '/title [words]',
+    help: 'what this conversation is called',
+    run: plainly(title),
+  },
+  save: {
+    usage: '/save <file>',
+    help: 'write the conversation to a file, as Markdown or .json',
+    run: plainly(save),
+  },
   quit: { usage: '/quit', help: 'leave (or Ctrl+D)', run: () => ({ kind: 'leave' }) },
 }
 
 /** Names for completing what the person types after `/`. */
 export function commandNames(host: Host): string[] {
-  return [...Object.keys(commands), ...host.prompts().map((entry) => slashName(entry))]
+  return [...Object.keys(commands), ...host.library.prompts().map(({ command }) => command)]
 }
 
 /** Runs a command, or a prompt written as `/server.prompt`. */
@@ -100,69 +141,51 @@ export async function runCommand(
 ): Promise<CommandOutcome> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (command !== undefined) return command.run(words, state, face, signal)
-  if (state.host.prompts().some((entry) => slashName(entry) === name))
+  if (state.host.library.prompts().some((entry) => entry.command === name))
     return prompt(name, words, state, face, signal)
   throw usageError(`There is no command /${name}. /help lists what there is.`)
 }
 
-function slashName(entry: { server: string; prompt: { name: string } }): string {
-  return `${entry.server}.${entry.prompt.name}`
-}
-
 function help(state: ChatState, face: ChatFace): CommandOutcome {
+  const options = { palette: face.palette, columns: face.columns() }
   const rows = Object.values(commands).map((command) => [command.usage, command.help])
-  const own = state.host.prompts().map((entry) => {
+  face.write(`${table(['COMMAND', 'DOES'], rows, options)}\n`)
+  const own = state.host.library.prompts().map((entry) => {
     const args = (entry.prompt.arguments ?? []).map((arg) =>
       arg.required === true ? `${arg.name}=…` : `[${arg.name}=…]`,
     )
-    return [
-      `/${oneLine(slashName(entry))} ${oneLine(args.join(' '))}`.trim(),
-      oneLine(entry.prompt.description ?? '', 80),
-    ]
+    const about = oneLine(entry.prompt.description ?? '', 80)
+    return [`/${oneLine(entry.command)}`, `${about}\n${oneLine(args.join(' '))}`.trim()]
   })
-  face.write(`${table(['COMMAND', 'DOES'], [...rows, ...own], { palette: face.palette })}\n`)
-  face.write(
-    `${face.palette.dim('Ctrl+C stops the running turn. Anything else you type goes to the model.')}\n`,
-  )
+  if (own.length > 0) face.write(`\n${table(['PROMPT', 'DOES'], own, options)}\n`)
+  const keys = 'Ctrl+C stops the running turn. Tab completes. Anything else you type goes to the model.'
+  face.write(`${face.palette.dim(flowed(keys, options.columns))}\n`)
   return done
 }
 
 function servers({ host }: ChatState, face: ChatFace): CommandOutcome {
   const rows = [...host.connections].map(([name, state]) => [
     name,
-    state.state,
+    standing(state, face.palette),
+    since(state.sinceMs),
     'revision' in state ? state.revision : '',
     String(host.tools().filter((tool) => tool.server === name).length),
-    'reason' in state ? oneLine(state.reason) : '',
+    whyStanding(state),
   ])
   face.write(
-    `${table(['SERVER', 'STATE', 'REVISION', 'TOOLS', 'REASON'], rows, { palette: face.palette })}\n`,
-  )
-  return done
-}
-
-function tools(words: string[], { host }: ChatState, face: ChatFace): CommandOutcome {
-  const match = words.join(' ').toLowerCase()
-  const rows = host
-    .tools()
-    .filter(({ name, tool }) => `${name} ${tool.description ?? ''}`.toLowerCase().includes(match))
-    .map(({ name, tool }) => [oneLine(name), oneLine(tool.description ?? '', 90)])
-  face.write(
-    rows.length === 0
-      ? 'No tools.\n'
-      : `${table(['TOOL', 'DESCRIPTION'], rows, { palette: face.palette })}\n`,
+    `${table(['SERVER', 'STATE', 'SINCE', 'REVISION', 'TOOLS', 'REASON'], rows, { palette: face.palette, columns: face.columns() })}\n`,
   )
   return done
 }
 
 function prompts({ host }: ChatState, face: ChatFace): CommandOutcome {
-  const rows = host
+  const rows = host.library
     .prompts()
-    .map((entry) => [`/${oneLine(slashName(entry))}`, oneLine(entry.prompt.description ?? '', 90)])
+    .map((entry) => [`/${oneLine(entry.command)}`, oneLine(entry.prompt.description ?? '', 90)])
   face.write(
     rows.length === 0
       ? 'No prompts.\n'
-      : `${table(['PROMPT', 'DESCRIPTION'], rows, { palette: face.palette })}\n`,
+      : `${table(['PROMPT', 'DESCRIPTION'], rows, { palette: face.palette, columns: face.columns() })}\n`,
   )
   return done
 }
@@ -182,12 +205,12 @@ function resources(words: string[], { host }: ChatState, face: ChatFace): Comman
   face.write(
     rows.length === 0
       ? 'No resources.\n'
-      : `${table(['SERVER', 'URI', 'TITLE'], rows, { palette: face.palette })}\n`,
+      : `${table(['SERVER', 'URI', 'TITLE'], rows, { palette: face.palette, columns: face.columns() })}\n`,
   )
   return done
 }
 
-async function attach(
+async function attachOne(
   words: string[],
   state: ChatState,
   face: ChatFace,
@@ -196,17 +219,7 @@ async function attach(
   const [server, uri] = words
   if (server === undefined || uri === undefined) throw usageError('Usage: /attach <server> <uri>')
   if (!state.host.connections.has(server)) throw usageError(`There is no server "${server}".`)
-  const result = await state.host.read(server, uri, { signal, conversation: state.talk.id })
-  face.write(`${readResult(result, face.palette)}\n`)
-  state.attached.push(
-    ...promptMessages({
-      messages: result.contents.map((resource) => ({
-        role: 'user',
-        content: { type: 'resource', resource },
-      })),
-    }),
-  )
-  face.write(`${face.palette.dim('It goes along with what you say next.')}\n`)
+  await attach([{ server, uri }], state, face, signal)
   return done
 }
 
@@ -226,7 +239,7 @@ async function call(
     conversation: state.talk.id,
     signal,
   })
-  face.write(`${toolResult(result, face.palette)}\n`)
+  show(toolResult(result, face.palette), face)
   return done
 }
 
@@ -237,7 +250,7 @@ async function prompt(
   face: ChatFace,
   signal: AbortSignal,
 ): Promise<CommandOutcome> {
-  const entry = state.host.prompts().find((candidate) => slashName(candidate) === name)
+  const entry = state.host.library.prompts().find(({ command }) => command === name)
   if (entry === undefined) throw usageError(`There is no prompt /${name}.`)
   const args = textArguments(words)
   for (const argument of entry.prompt.arguments ?? []) {
@@ -248,14 +261,20 @@ async function prompt(
       throw usageError(`/${name} needs ${argument.name}=…; left unsent.`)
     args[argument.name] = typed.trim()
   }
-  const result = await state.host.prompt(entry.name, args, { signal, conversation: state.talk.id })
-  face.write(`${promptResult(result, face.palette)}\n`)
-  const answer = await face.readLine('Send this to the model? [Y/n] › ')
+  const preview = await state.host.library.prompt(name, args, { signal, conversation: state.talk.id })
+  show(promptResult({ messages: [...preview.messages] }, face.palette), face)
+  const answer = await face.readLine(`Send this to the model (about ${preview.tokens} tokens)? [Y/n] › `)
   if (answer === undefined || /^n/i.test(answer.trim())) {
     face.write('Left unsent.\n')
     return done
   }
-  return { kind: 'say', messages: promptMessages(result) }
+  return { kind: 'say', messages: [...preview.said] }
+}
+
+/** Shows text of a server, set in from the edge on a terminal. */
+function show(text: string, face: ChatFace): void {
+  const columns = face.columns()
+  face.write(`${flowed(text, columns, columns === undefined ? 0 : 2)}\n`)
 }
 
 function activity(words: string[], { host }: ChatState, face: ChatFace): CommandOutcome {
@@ -286,19 +305,24 @@ function remembered(words: string[], { host }: ChatState, face: ChatFace): Comma
   face.write(
     rows.length === 0
       ? 'Nothing is remembered.\n'
-      : `${table(['ID', 'VERDICT', 'KEPT', 'SINCE', 'TOOL'], rows, { palette: face.palette })}\n`,
+      : `${table(['ID', 'VERDICT', 'KEPT', 'SINCE', 'TOOL'], rows, { palette: face.palette, columns: face.columns() })}\n`,
   )
   return done
 }
 
-function model(words: string[], state: ChatState, face: ChatFace): CommandOutcome {
+async function model(words: string[], state: ChatState, face: ChatFace): Promise<CommandOutcome> {
   const [wanted] = words
+  const { talk, models, env } = state
+  const found = await findOllama(env)
   if (wanted === undefined) {
-    for (const one of state.models) face.write(`${one.id === state.talk.model.id ? '▸' : ' '} ${one.id}\n`)
+    const local = (found?.models ?? []).map((name) => `ollama/${name}`)
+    for (const id of new Set([talk.model.id, ...models.map((one) => one.id), ...local]))
+      face.write(`${id === talk.model.id ? '▸' : ' '} ${oneLine(id)}\n`)
     return done
   }
-  const known = state.models.find((one) => one.id === wanted || one.id.endsWith(`/${wanted}`))
-  state.talk.model = known ?? modelsInUse(state.env, wanted, [])[0]
-  face.write(`${state.talk.model.id} answers from now on.\n`)
+  const known = models.find((one) => one.id === wanted || one.id.endsWith(`/${wanted}`))
+  const reachable = found === undefined ? env : { ...env, OLLAMA_HOST: found.host }
+  talk.model = known ?? modelsInUse(reachable, wanted, [])[0]
+  face.write(`${oneLine(talk.model.id)} answers from now on.\n`)
   return done
 }

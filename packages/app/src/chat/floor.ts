@@ -1,5 +1,7 @@
 /** Lets the line that is being typed and the questions of servers share one terminal: one of them has the floor. */
 export interface Floor {
+  /** A question has the floor. */
+  readonly taken: boolean
   /** Takes the floor for a question, or gives it back. The line being typed is put aside meanwhile. */
   asking(begins: boolean): void
   /** Resolves when no question has the floor. */
@@ -13,6 +15,9 @@ export function createFloor(): Floor {
   let questions = 0
   let aside: (() => void) | undefined
   return {
+    get taken() {
+      return questions > 0
+    },
     asking(begins) {
       questions += begins ? 1 : -1
       if (begins) aside?.()

@@ -1,20 +1,65 @@
 import { createInterface, type Interface } from 'node:readline'
 import type { Io } from '../cli/io.ts'
 import { paletteFor } from '../output/palette.ts'
-import type { ChatFace } from './chat.ts'
+import type { ChatFace, ReadOptions } from './face.ts'
 import type { Floor } from './floor.ts'
 
 type Read = { kind: 'line'; line: string } | { kind: 'aside'; draft: string } | { kind: 'over' }
 
+const beginning = '\r\u001b[K'
+
 /**
- * A chat face on a terminal, with history and Tab for commands. The line being typed makes room for questions and for
- * what happens meanwhile, and is there again afterwards.
+ * A chat face on a terminal, with history and Tab. The line being typed makes room for questions and for what happens
+ * meanwhile, and is there again afterwards. While a question stands on the screen, everything else waits.
  */
-export function terminalFace(io: Io, floor: Floor, names: () => string[]): ChatFace {
+export function terminalFace(io: Io, floor: Floor): ChatFace {
   let history: string[] = []
   let reader: Interface | undefined
+  let held: (() => void)[] = []
+  /** Takes the line that is drawn anew off the hook, so that what follows stands below it. */
+  let leaveLive: (() => void) | undefined
 
-  function readOnce(prompt: string, draft: string): Promise<Read> {
+  /** Does it now, or when no question stands on the screen any more. */
+  function inTurn(work: () => void): void {
+    if (!floor.taken) {
+      work()
+      return
+    }
+    if (held.length === 0) {
+      floor.free().then(() => {
+        const all = held
+        held = []
+        for (const one of all) inTurn(one)
+      })
+    }
+    held.push(work)
+  }
+
+  function write(text: string): void {
+    leaveLive?.()
+    if (reader === undefined) {
+      io.stdout.write(text)
+      return
+    }
+    io.stdout.write(`${beginning}${text}${text.endsWith('\n') ? '' : '\n'}`)
+    reader.prompt(true)
+  }
+
+  function live(line: string, over: boolean): void {
+    io.stdout.write(`${leaveLive === undefined ? '' : beginning}${line}${over ? '\n' : ''}`)
+    if (!over && leaveLive !== undefined) return
+    const free = over ? undefined : floor.typing(() => leaveLive?.())
+    leaveLive =
+      free === undefined
+        ? undefined
+        : () => {
+            free()
+            leaveLive = undefined
+            io.stdout.write('\n')
+          }
+  }
+
+  function readOnce(prompt: string, draft: string, complete: ReadOptions['complete']): Promise<Read> {
     return new Promise((resolve) => {
       const own = createInterface({
         input: io.stdin,
@@ -23,9 +68,13 @@ export function terminalFace(io: Io, floor: Floor, names: () => string[]): ChatF
         historySize: 200,
         removeHistoryDuplicates: true,
         prompt,
-        completer: (line: string): [string[], string] => {
-          const hits = names().flatMap((name) => (`/${name}`.startsWith(line) ? [`/${name} `] : []))
-          return [line.startsWith('/') ? hits : [], line]
+        completer: (line: string, done: (error: Error | null, found: [string[], string]) => void) => {
+          const none: [string[], string] = [[], line]
+          if (complete === undefined) return done(null, none)
+          complete(line).then(
+            (found) => done(null, found),
+            () => done(null, none),
+          )
         },
       })
       reader = own
@@ -47,6 +96,9 @@ export function terminalFace(io: Io, floor: Floor, names: () => string[]): ChatF
         if (interrupted) return own.close()
         interrupted = true
         io.stdout.write('\n(Ctrl+C again, Ctrl+D or /quit leaves)\n')
+        // What was typed goes, from its end to its beginning.
+        own.write(null, { ctrl: true, name: 'e' })
+        own.write(null, { ctrl: true, name: 'u' })
         own.prompt()
       })
       own.once('close', () => {
@@ -61,19 +113,17 @@ export function terminalFace(io: Io, floor: Floor, names: () => string[]): ChatF
 
   return {
     palette: paletteFor(io.stdout, io.env),
-    write(text) {
-      if (reader === undefined) {
-        io.stdout.write(text)
-        return
-      }
-      io.stdout.write(`\r\u001b[K${text}${text.endsWith('\n') ? '' : '\n'}`)
-      reader.prompt(true)
+    columns: () => io.stdout.columns,
+    write: (text) => inTurn(() => write(text)),
+    live: (line, over) => {
+      // What is only on its way is drawn again when it moves on.
+      if (over || !floor.taken) inTurn(() => live(line, over))
     },
-    async readLine(prompt) {
-      let draft = ''
+    async readLine(prompt, { complete, draft: first = '' } = {}) {
+      let draft = first
       for (;;) {
         await floor.free()
-        const read = await readOnce(prompt, draft)
+        const read = await readOnce(prompt, draft, complete)
         if (read.kind === 'line') return read.line
         if (read.kind === 'over') {
           io.stdout.write('\n')
@@ -84,7 +134,17 @@ export function terminalFace(io: Io, floor: Floor, names: () => string[]): ChatF
     },
     turn() {
       const stop = new AbortController()
-      const done = io.onInterrupt(() => stop.abort(new Error('The person stopped the turn')))
+      let over = false
+      const end = io.onInterrupt(() => {
+        stop.abort(new Error('The person stopped the turn'))
+        // Whoever presses it again while the turn still ends wants to leave.
+        done()
+      })
+      const done = (): void => {
+        if (over) return
+        over = true
+        end()
+      }
       return { signal: AbortSignal.any([stop.signal, io.signal]), done }
     },
   }

@@ -1,4 +1,4 @@
-import { type Model, modelsFromEnvironment, offlineModel } from '@jackfield/host'
+import { findOllama, type Model, modelsFromEnvironment, offlineModel } from '@jackfield/host'
 import { usageError } from './exit.ts'
 
 /**
@@ -21,6 +21,23 @@ export function modelsInUse(
   } catch (error) {
     throw usageError(error instanceof Error ? error.message : String(error))
   }
+}
+
+/**
+ * The same for a conversation. Where nobody said which model and no key is there, an Ollama on this machine is looked
+ * for before the offline planner answers.
+ */
+export async function modelsToTalkTo(
+  env: NodeJS.ProcessEnv,
+  option: string | undefined,
+  configured: readonly string[],
+): Promise<readonly [Model, ...Model[]]> {
+  const models = modelsInUse(env, option, configured)
+  const wanted = option ?? env.JACKFIELD_MODEL ?? configured[0]
+  if (wanted !== undefined || models.some(({ isLanguageModel }) => isLanguageModel)) return models
+  const found = await findOllama(env)
+  if (found === undefined) return models
+  return modelsInUse({ ...env, OLLAMA_HOST: found.host, OLLAMA_MODEL: found.models[0] }, option, configured)
 }
 
 function modelNamed(env: NodeJS.ProcessEnv, id: string): Model[] {

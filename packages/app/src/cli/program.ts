@@ -6,9 +6,14 @@ import type { ServersOptions } from '../commands/servers.ts'
 import type { StartOptions } from '../start/command.ts'
 import { addConfigCommands } from './config-commands.ts'
 import { ExitCode } from './exit.ts'
+import { addGatewayCommands } from './gateway-commands.ts'
+import { addInstallCommands } from './install-commands.ts'
 import { createOutput, type Io } from './io.ts'
+import { addLogCommands } from './log-commands.ts'
+import { addLoginCommands } from './login-commands.ts'
 import { jsonOption, storeOption, withConfigOptions } from './options.ts'
 import { addPolicyCommands } from './policy-commands.ts'
+import { addRootsCommands } from './roots-commands.ts'
 import { addSamplingCommands } from './sampling-commands.ts'
 import { addTrustCommands } from './trust-commands.ts'
 import { version } from './version.ts'
@@ -83,6 +88,12 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     (made) => serverNames(made).option('--limit <count>', 'so many', count, 10),
   )
   server(
+    'find <words...>',
+    'find resources, templates and prompts of every configured server',
+    async () => (await import('../commands/find.ts')).find,
+    (made) => serverNames(made).option('--limit <count>', 'so many', count, 20),
+  )
+  server(
     'run <file>',
     'run a program (JavaScript or TypeScript) over the tools of every configured server',
     async () => (await import('../commands/run.ts')).run,
@@ -92,6 +103,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     'resources [target]',
     'list the resources and templates of a server, or of every configured one',
     async () => (await lists()).resources,
+    (made) => made.option('--tree', 'as a tree, by server and the parts of URIs'),
   )
   server(
     'prompts [target]',
@@ -120,6 +132,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     'prompt <target> <name> [key=value...]',
     'get a prompt',
     async () => (await import('../commands/prompt.ts')).prompt,
+    (made) => made.option('--preview', 'what a model would be given, and about what it costs'),
   )
   server(
     'complete <target> <prompt|template> <argument> <value> [key=value...]',
@@ -150,12 +163,30 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     async () => (await import('../commands/doctor.ts')).doctor,
   )
 
-  for (const add of [addConfigCommands, addSamplingCommands, addTrustCommands])
+  for (const add of [
+    addConfigCommands,
+    addSamplingCommands,
+    addTrustCommands,
+    addLoginCommands,
+    addRootsCommands,
+    addGatewayCommands,
+    (...given: Parameters<typeof addGatewayCommands>) => addInstallCommands(...given, command),
+    addLogCommands,
+  ])
     add(program, io, (wanted) => {
       json = wanted
       return { output: createOutput(io, json), end: (given) => (code = given) }
     })
 
+  server(
+    'replay <id|file> [key=value...]',
+    'do a request of the log again and compare what it gives',
+    async () => (await import('../commands/replay.ts')).replay,
+    (made) =>
+      made
+        .option('--edit', 'change its arguments first')
+        .option('--save <file>', 'keep it with its result, to be run again as a test'),
+  )
   server(
     'respond <id>',
     'answer a question in the inbox; where its program ended, the call goes on here',
@@ -199,9 +230,11 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   withConfigOptions(
     program.command('chat').description('hold a conversation in the terminal, with every configured server'),
   )
-    .option('--model <name>', 'provider/model, or offline; default from the environment')
+    .option('--model <name>', 'provider/model, offline, or script:file.json; default from the environment')
     .option('--root <folder...>', 'folders that servers may be told of, after asking you')
     .option('--code', 'let the model write programs that call the tools')
+    .option('--resume [id]', 'go on with a kept conversation; without an id, with the last one')
+    .option('--json', 'lines from stdin, events as lines of JSON on stdout, for programs')
     .option('--answers <file>', 'answers to questions of servers, for when nobody is there')
     .addOption(storeOption())
     .action(async (options: ChatOptions) => {

@@ -1,6 +1,7 @@
 import { dirname, join, resolve } from 'node:path'
-import { type SecretKey, type SecretStore, sealedSecrets } from '@jackfield/host'
+import { type SecretKey, type SecretStore, sealedCredentials, sealedSecrets } from '@jackfield/host'
 import { McpError } from '@jackfield/sdk'
+import type { CredentialStore } from '@jackfield/sdk/client/auth'
 import type { Io } from './io.ts'
 import { storeFile } from './store.ts'
 
@@ -13,21 +14,34 @@ export function secretStore(io: Pick<Io, 'env' | 'cwd'>): SecretStore {
   const key = keyFrom(io)
   const store = sealedSecrets(folder, key)
   if (key.kind !== 'keychain') return store
-  const explained = async <T>(work: Promise<T>): Promise<T> => {
-    try {
-      return await work
-    } catch (error) {
-      if (!(error instanceof McpError)) throw error
-      const how = 'Set JACKFIELD_PASSPHRASE, or JACKFIELD_KEY_FILE to a file that is made for you'
-      throw new McpError(error.code, `${error.message}. ${how}.`, { cause: error })
-    }
-  }
   return {
     kind: store.kind,
     names: () => explained(store.names()),
     get: (name) => explained(store.get(name)),
     set: (name, value) => explained(store.set(name, value)),
     remove: (name) => explained(store.remove(name)),
+  }
+}
+
+/** Where tokens are kept of servers that the person signed in at, sealed with the same key as secrets. */
+export function credentialStore(io: Pick<Io, 'env' | 'cwd'>): CredentialStore {
+  const store = sealedCredentials(join(dirname(storeFile(undefined, io)), 'credentials'), keyFrom(io))
+  return {
+    get: (key) => explained(store.get(key)),
+    set: (key, value) => explained(store.set(key, value)),
+    delete: (key) => explained(store.delete(key)),
+    exclusive: (key, work, signal) => explained(store.exclusive(key, work, signal)),
+  }
+}
+
+async function explained<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (!(error instanceof McpError) || !/key(chain|ring)/.test(error.message)) throw error
+    if (error.message.includes('JACKFIELD_PASSPHRASE')) throw error
+    const how = 'Set JACKFIELD_PASSPHRASE, or JACKFIELD_KEY_FILE to a file that is made for you'
+    throw new McpError(error.code, `${error.message}. ${how}.`, { cause: error })
   }
 }
 

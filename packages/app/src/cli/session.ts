@@ -60,6 +60,7 @@ export async function openSession(
         [target.name]: {
           ...target.server,
           disabled: false,
+          lazy: false,
           ...(timeoutMs !== undefined && { connectTimeoutMs: timeoutMs, callTimeoutMs: timeoutMs }),
         },
       },
@@ -92,6 +93,7 @@ export async function openSession(
   try {
     await host.start()
     await startQuestions(person)
+    await host.logins.pending(target.name)
     io.signal.throwIfAborted()
     const state = host.connections.get(target.name)
     if (state !== undefined && 'fix' in state) throw cannotConnect(target, state, options, said)
@@ -121,6 +123,7 @@ function tell(host: Host, target: Target, verbose: boolean, said: string[], outp
       output.note(`[${level}]${from}: ${plain(typeof data === 'string' ? data : JSON.stringify(data))}`)
     }
     if (event.type === 'warning') output.note(`! ${oneLine(event.message)}`)
+    if (event.type === 'login') output.note(`Sign in at the page that opens, or here:\n  ${plain(event.url)}`)
     if (event.type === 'stderr') {
       if (verbose) output.note(`${oneLine(target.name)}: ${plain(event.text).trimEnd()}`)
       else said.push(event.text)
@@ -133,6 +136,15 @@ function tell(host: Host, target: Target, verbose: boolean, said: string[], outp
 export function personAt(io: Io): TerminalSurface | undefined {
   if (!isInteractive(io)) return undefined
   return terminalSurface({ input: io.stdin, output: io.stderr, env: io.env })
+}
+
+/** The person at the terminal while a command only looks: asked before a server starts, and nothing by servers. */
+export function onlookerAt(io: Io): TerminalSurface | undefined {
+  const person = personAt(io)
+  if (person === undefined) return undefined
+  const { install, drift, login } = person.show
+  const show = { ...(install && { install }), ...(drift && { drift }), ...(login && { login }) }
+  return { ...person, urlElicitation: false, show }
 }
 
 /** Waits for the person at the terminal while they are asked about what changed about servers that just started. */
@@ -155,7 +167,7 @@ function approves({ name, config }: Target): boolean {
 
 function cannotConnect(
   target: Target,
-  { reason, error }: Extract<ConnectionState, { fix: string }>,
+  { state, reason, fix, error }: Extract<ConnectionState, { fix: string }>,
   { era, revision }: SessionOptions,
   said: readonly string[],
 ): CliError {
@@ -164,7 +176,7 @@ function cannotConnect(
   const why =
     error?.code === 'VERSION_MISMATCH' && asked !== undefined && asked !== 'auto'
       ? `it does not speak what ${option} ${asked} asks for. Leave ${option} out to let both sides agree on a revision.`
-      : plain(error?.message ?? reason)
+      : `${plain(error?.message ?? reason)}${state === 'needs-sign-in' ? `. ${plain(fix)}` : ''}`
   const last = plain(said.join('')).trim().split('\n').slice(-8)
   const stderr =
     last.length === 0 || last[0] === '' || why.includes(last.at(-1) ?? '')

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import type { AskInput, HostOptions, LayeredConfig } from '@jackfield/host'
 import type { Io } from './io.ts'
-import { secretStore } from './secrets.ts'
+import { credentialStore, secretStore } from './secrets.ts'
 import type { ConfigChoice } from './target.ts'
 
 /** What a host takes from the configuration, and from where this program runs; the servers are not among it. */
@@ -21,6 +21,7 @@ export function hostSettings(
     env: io.env,
     home: io.env.HOME ?? homedir(),
     secrets: secretStore(io),
+    credentials: credentialStore(io),
     ...(askInput !== undefined && { askInput }),
     startProjectServers: options.startWhatThisFolderNames === true,
   }

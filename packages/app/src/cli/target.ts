@@ -53,7 +53,7 @@ export async function takeTarget(
     if (program === undefined)
       throw usageError('Nothing follows --. Write the command that starts the server after it.')
     return {
-      target: { name: nameOf(program), server: { command: program, args }, config: undefined },
+      target: { name: nameOfProgram(program), server: { command: program, args }, config: undefined },
       rest: words,
     }
   }
@@ -143,6 +143,7 @@ function urlTarget(text: string, headers: string[]): Target {
   }
 }
 
-function nameOf(program: string): string {
+/** What a server is called that is started by a command. */
+export function nameOfProgram(program: string): string {
   return program.split(/[\\/]/).at(-1) ?? program
 }

@@ -8,9 +8,14 @@ import { table } from '../output/table.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
 import { everyServer, type Look, namesNoServer, type ServerLists } from './every-server.ts'
 import { meter } from './meter.ts'
+import { tree } from './tree.ts'
 
 export interface ToolsOptions extends ServerOptions {
   meter?: boolean
+}
+
+export interface ResourcesOptions extends ServerOptions {
+  tree?: boolean
 }
 
 /** `jackfield tools [target] [name]`: without a target, those of every configured server. */
@@ -32,7 +37,8 @@ export async function tools(context: CommandContext<ToolsOptions>): Promise<Exit
 }
 
 /** `jackfield resources [target]`: without a target, those of every configured server. */
-export async function resources(context: CommandContext): Promise<ExitCode> {
+export async function resources(context: CommandContext<ResourcesOptions>): Promise<ExitCode> {
+  if (context.options.tree === true) return tree(context)
   if (namesNoServer(context)) return everyServer(context, resourceLists)
   const { session, rest } = await connectTo(context, ['resources'])
   await using _ = session

@@ -1,6 +1,6 @@
 import type { Host, HostConnectOptions } from '@jackfield/host'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
-import { modelsFor, personAt } from '../cli/session.ts'
+import { modelsFor, onlookerAt, startQuestions } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { hostWithStore, storeFile } from '../cli/store.ts'
 import { readConfig } from '../cli/target.ts'
@@ -18,22 +18,23 @@ export interface OpenServers extends AsyncDisposable {
 
 /**
  * Connects every configured server, or those of `only`, or the one whose command follows `--`. Those that cannot be
- * reached are told of. Throws where none can.
+ * reached are told of. Throws where none can. `who` is asked; by default nobody answers questions of servers.
  */
 export async function openServers(
   context: CommandContext,
   lists: NonNullable<HostConnectOptions['lists']>,
   only?: readonly string[],
+  who: typeof onlookerAt = onlookerAt,
 ): Promise<OpenServers> {
   const { options, io, output } = context
   if (context.command !== undefined) {
-    const { session } = await connectTo({ ...context, words: [] }, lists)
+    const { session } = await connectTo({ ...context, words: [] }, lists, who(io))
     const { host, server } = session
     return { host, ready: [server], [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() }
   }
   const { file, config } = await readConfig(options, io, (text) => output.note(text))
   const answers = options.answers === undefined ? undefined : readAnswers(options.answers)
-  const person = personAt(io)
+  const person = who(io)
   const surface = answers === undefined ? person : answersSurface(answers, (message) => output.note(message))
   const host = hostWithStore(
     {
@@ -49,6 +50,7 @@ export async function openServers(
   )
   try {
     await host.start()
+    await startQuestions(person)
     io.signal.throwIfAborted()
     const ready: string[] = []
     for (const [server, connection] of host.connections) {

@@ -1,14 +1,19 @@
 import { textArguments } from '../cli/arguments.ts'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import { promptResult } from '../output/content.ts'
+import { promptPreview } from '../output/preview.ts'
 import { oneLine } from '../output/sanitize.ts'
-import { type CommandContext, connectTo } from './context.ts'
+import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
 import { found } from './list.ts'
 import { refuseHeldBack } from './trust.ts'
 
+export interface PromptOptions extends ServerOptions {
+  preview?: boolean
+}
+
 /** `jackfield prompt <target> <name> [key=value …]` */
-export async function prompt(context: CommandContext): Promise<ExitCode> {
-  const { io, output } = context
+export async function prompt(context: CommandContext<PromptOptions>): Promise<ExitCode> {
+  const { options, io, output } = context
   const { session, rest } = await connectTo(context, ['prompts'])
   await using _ = session
   const [name, ...words] = rest
@@ -27,6 +32,11 @@ export async function prompt(context: CommandContext): Promise<ExitCode> {
         `  ${oneLine(argument.name)}${argument.description === undefined ? '' : `: ${oneLine(argument.description)}`}`,
     )
     throw usageError(`Missing ${missing.length === 1 ? 'argument' : 'arguments'}:\n${lines.join('\n')}`)
+  }
+  if (options.preview === true) {
+    const preview = await session.host.library.prompt(entry.name, args, { signal: io.signal })
+    output.result(preview, () => promptPreview(preview, output.palette))
+    return ExitCode.done
   }
   const result = await session.host.prompt(entry.name, args, { signal: io.signal })
   output.result(result, () => promptResult(result, output.palette))

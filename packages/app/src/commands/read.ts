@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { ExitCode, usageError } from '../cli/exit.ts'
-import { readResult, size } from '../output/content.ts'
+import { size } from '../output/content.ts'
+import { resourcePreview } from '../output/preview.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
 
 export interface ReadCommandOptions extends ServerOptions {
@@ -16,9 +17,16 @@ export async function read(context: CommandContext<ReadCommandOptions>): Promise
   const [uri, ...more] = rest
   if (uri === undefined || more.length > 0)
     throw usageError('Which resource? Usage: jackfield read <target> <uri>')
+  if (options.output === undefined && options.json !== true) {
+    const characters = Number.MAX_SAFE_INTEGER
+    const preview = await session.host.library.preview(session.server, uri, { characters, signal: io.signal })
+    output.result(preview, () => resourcePreview(preview, output.palette))
+    if (preview.withheld !== undefined) output.note(`No model is given it: ${preview.withheld}.`)
+    return ExitCode.done
+  }
   const result = await session.host.read(session.server, uri, { signal: io.signal })
   if (options.output === undefined) {
-    output.result(result, () => readResult(result, output.palette))
+    output.result(result, () => '')
     return ExitCode.done
   }
   const [only, ...others] = result.contents

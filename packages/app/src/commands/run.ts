@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import type { CodeRun } from '@jackfield/host'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
+import { personAt } from '../cli/session.ts'
 import { block, pretty } from '../output/content.ts'
 import { plain } from '../output/sanitize.ts'
 import type { CommandContext, ServerOptions } from './context.ts'
@@ -25,7 +26,7 @@ export async function run(context: CommandContext<RunOptions>): Promise<ExitCode
     )
   }
   const program = file === undefined ? undefined : await programIn(file, io)
-  await using open = await openServers(context, ['tools'], options.server)
+  await using open = await openServers(context, ['tools'], options.server, personAt)
   const { code } = open.host
   if (options.types === true || program === undefined) {
     const types = code.types()

@@ -2,10 +2,11 @@ import type { Host } from '@jackfield/host'
 import { ExitCode } from '../cli/exit.ts'
 import { followConfig } from '../cli/follow.ts'
 import type { Io, Output } from '../cli/io.ts'
-import { personAt, startQuestions } from '../cli/session.ts'
+import { onlookerAt, startQuestions } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { hostWithStore, storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readConfig } from '../cli/target.ts'
+import { standing, whyStanding } from '../output/connection.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 
@@ -18,7 +19,7 @@ export interface ServersOptions extends ConfigChoice {
 /** `jackfield servers`: connects every configured server and says how each stands. */
 export async function servers(options: ServersOptions, io: Io, output: Output): Promise<ExitCode> {
   const { file, config } = await readConfig(options, io, (text) => output.note(text))
-  const person = personAt(io)
+  const person = onlookerAt(io)
   await using host = hostWithStore(
     {
       ...hostSettings(config, options, io, person?.askInput),
@@ -47,12 +48,12 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
     const { palette } = output
     const rows = list.map((entry) => [
       oneLine(entry.name),
-      entry.state,
+      standing(entry, palette),
       'revision' in entry ? entry.revision : '',
       `${entry.tools}`,
       `${entry.resources}+${entry.templates}`,
       `${entry.prompts}`,
-      'reason' in entry ? oneLine(entry.reason) : '',
+      whyStanding(entry),
     ])
     const heading = palette.dim(file)
     if (rows.length === 0) return `${heading}\nIt names no servers.`

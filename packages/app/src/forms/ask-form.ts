@@ -1,207 +1,221 @@
-import {
-  type ElicitFormParams,
-  type ElicitResult,
-  type ElicitSchema,
-  type ElicitValue,
-  fillDefaults,
-} from '@jackfield/sdk'
-import { oneLine, plain } from '../output/sanitize.ts'
-import { type Field, planForm, problemWith, readTyped } from './fields.ts'
+import { type FormField, finishForm, type HostAnswers, planForm, reviewForm } from '@jackfield/host'
+import type { ElicitFormParams, ElicitValue } from '@jackfield/sdk'
+import { findingLines } from '../output/definitions.ts'
+import type { Palette } from '../output/palette.ts'
+import { oneLine } from '../output/sanitize.ts'
+import { askField } from './ask-field.ts'
+import { type ElicitationQuestion, heading } from './heading.ts'
 import { type Cancelled, cancelled, type Prompter } from './prompter.ts'
+import { type Refusal, refusals, refused } from './refusals.ts'
 
-type Values = Map<string, ElicitValue>
+type Answer = HostAnswers['elicitation']
+
+const unsafe = 'It asked for a secret in a form. A page of its own (URL mode) is the way to ask for one.'
 
 /**
- * Puts a server's form to the person, field by field, then shows all answers for review. Accept, decline and cancel
- * are three choices; leaving any question with Esc is cancel.
+ * Puts a server's form to the person, field by field, and shows all answers for review. Esc goes back a field, and
+ * before the first is cancel; so is Ctrl+C anywhere.
  */
 export async function askForm(
-  params: ElicitFormParams,
-  server: string,
+  question: ElicitationQuestion & { params: ElicitFormParams },
   prompter: Prompter,
-): Promise<ElicitResult> {
-  const plan = planForm(params.requestedSchema)
-  prompter.say([`${oneLine(server)} asks:`, ...plain(params.message).split('\n')])
+  palette: Palette,
+): Promise<Answer> {
+  const { params, findings = [], remembered = {} } = question
+  const plan = planForm(params.requestedSchema, params.message)
+  prompter.say([
+    ...heading(question, 'asks you for input', palette),
+    ...findingLines(findings, palette),
+    palette.dim('Only give what you trust this server with.'),
+  ])
   if ('fault' in plan) {
-    prompter.say([`The form cannot be shown, so it cannot be filled in: ${oneLine(plan.fault)}.`])
+    prompter.say([`The form cannot be filled in: ${oneLine(plan.fault)}.`])
     return refuse(prompter)
   }
   const { fields } = plan
-  if (fields.some((field) => field.sensitive)) {
-    const names = fields.filter((field) => field.sensitive).map((field) => oneLine(field.label))
-    prompter.say([
-      `Careful: ${names.join(', ')} looks like a secret. Servers must not ask for secrets in a form; what you type`,
-      'reaches the server and may be logged. Decline unless you are sure.',
-    ])
-  }
-  const start = await prompter.select({
-    message: fields.length === 0 ? 'Agree?' : 'Answer this?',
-    options: [
-      {
-        value: 'answer',
-        label:
-          fields.length === 0
-            ? 'Yes, accept'
-            : `Answer (${fields.length} ${fields.length === 1 ? 'field' : 'fields'})`,
-      },
-      { value: 'decline', label: 'Decline', hint: 'tell the server no' },
-      { value: 'cancel', label: 'Cancel', hint: 'leave it unanswered' },
-    ],
-    initial: fields.some((field) => field.sensitive) ? 'decline' : 'answer',
-  })
-  if (start === 'decline') return { action: 'decline' }
-  if (start !== 'answer') return { action: 'cancel' }
-  if (fields.length === 0) return { action: 'accept', content: {} }
-  return fillIn(params.requestedSchema, fields, prompter)
-}
-
-async function refuse(prompter: Prompter): Promise<ElicitResult> {
-  const choice = await prompter.select({
-    message: 'What should the server be told?',
-    options: [
-      { value: 'decline', label: 'Decline', hint: 'tell the server no' },
-      { value: 'cancel', label: 'Cancel', hint: 'leave it unanswered' },
-    ],
-  })
-  return { action: choice === 'decline' ? 'decline' : 'cancel' }
-}
-
-async function fillIn(schema: ElicitSchema, fields: Field[], prompter: Prompter): Promise<ElicitResult> {
-  const values: Values = new Map()
   for (;;) {
-    for (const field of fields) {
-      const answer = await askField(field, values.get(field.key), prompter)
-      if (answer === cancelled) return { action: 'cancel' }
-      if (answer === undefined) values.delete(field.key)
-      else values.set(field.key, answer)
+    const start = await prompter.select<'answer' | Refusal>(startOf(question, fields))
+    if (start !== 'answer') {
+      const answer = await refused(start, prompter)
+      if (answer === undefined) continue
+      const secret = start === 'decline' && fields.some((field) => field.secret !== undefined)
+      return secret ? { ...answer, reason: unsafe } : answer
     }
-    // Clients send a form's defaults for what is left out, so they belong in the review.
-    const content = fillDefaults(schema, Object.fromEntries(values))
-    prompter.say(['This is what will be sent:', ...review(fields, new Map(Object.entries(content)))])
-    const next = await prompter.select({
-      message: 'Send it?',
+    if (fields.length === 0) return { action: 'accept', content: {} }
+    return fillIn(params, fields, { ...remembered }, prompter)
+  }
+}
+
+function startOf({ cause }: ElicitationQuestion, fields: readonly FormField[]) {
+  const secret = fields.find((field) => field.secret !== undefined)?.secret
+  const count = `${fields.length} ${fields.length === 1 ? 'field' : 'fields'}`
+  if (secret !== undefined) {
+    const label = `Go on all the same, and give ${secret} to ${oneLine(cause.server, 40)} and its logs as plain text (${count})`
+    return {
+      message: `This form seems to ask for ${secret}, which servers must not do. What now?`,
       options: [
-        { value: 'send', label: 'Send' },
-        { value: 'edit', label: 'Change an answer' },
-        { value: 'decline', label: 'Decline', hint: 'tell the server no' },
-        { value: 'cancel', label: 'Cancel', hint: 'leave it unanswered' },
+        ...refusals('Decline: the server should ask for it on a page of its own'),
+        { value: 'answer' as const, label },
       ],
-    })
-    if (next === 'send') return { action: 'accept', content }
-    if (next === 'decline') return { action: 'decline' }
-    if (next !== 'edit') return { action: 'cancel' }
+      initial: 'decline' as const,
+    }
+  }
+  const label = fields.length === 0 ? 'Yes, accept' : `Answer (${count})`
+  return {
+    message: fields.length === 0 ? 'Agree?' : 'Answer this?',
+    options: [{ value: 'answer' as const, label }, ...refusals()],
+    initial: 'answer' as const,
   }
 }
 
-/** What the fields hold, one line each. */
-export function review(fields: readonly Field[], values: ReadonlyMap<string, ElicitValue>): string[] {
-  return fields.map((field) => {
-    const value = values.get(field.key)
-    return `  ${oneLine(field.label)}: ${value === undefined ? '(left out)' : shown(field, value)}`
-  })
-}
-
-function shown(field: Field, value: ElicitValue): string {
-  if (typeof value === 'boolean') return value ? 'yes' : 'no'
-  const label = (entry: string): string =>
-    oneLine(field.choices?.find((choice) => choice.value === entry)?.label ?? entry)
-  return Array.isArray(value) ? value.map(label).join(', ') || '(none)' : label(String(value))
-}
-
-const leftOut = '\u0000'
-
-async function askField(
-  field: Field,
-  before: ElicitValue | undefined,
-  prompter: Prompter,
-): Promise<ElicitValue | undefined | Cancelled> {
-  const message = messageOf(field)
-  const current = before ?? field.default
-  if (field.schema.type === 'array') {
-    return askChoices(field, message, Array.isArray(current) ? current : [], prompter)
-  }
-  if (field.schema.type === 'boolean') {
-    const answer = await prompter.select({
-      message,
-      options: [{ value: 'yes', label: 'Yes' }, { value: 'no', label: 'No' }, ...leaveOut(field)],
-      // Yes is never where Enter alone leads, unless the server's default says so.
-      initial: current === true ? 'yes' : current === false || field.required ? 'no' : leftOut,
-    })
-    if (answer === cancelled) return cancelled
-    return answer === leftOut ? undefined : answer === 'yes'
-  }
-  if (field.choices !== undefined) {
-    const answer = await prompter.select({
-      message,
-      options: [...field.choices.map(safe), ...leaveOut(field)],
-      ...(typeof current === 'string' ? { initial: current } : !field.required && { initial: leftOut }),
-    })
-    return answer === leftOut ? undefined : answer
-  }
-  const typed = await prompter.text({
-    message,
-    ...(current !== undefined && { initial: String(current) }),
-    placeholder: placeholderOf(field),
-    validate: (text) => {
-      const read = readTyped(field, text)
-      return 'problem' in read ? read.problem : undefined
-    },
-  })
-  if (typed === cancelled) return cancelled
-  const read = readTyped(field, typed)
-  return 'problem' in read ? cancelled : read.value
-}
-
-async function askChoices(
-  field: Field,
-  message: string,
-  initial: string[],
-  prompter: Prompter,
-): Promise<string[] | undefined | Cancelled> {
+async function refuse(prompter: Prompter): Promise<Answer> {
   for (;;) {
-    const answer = await prompter.multiselect({
-      message,
-      options: (field.choices ?? []).map(safe),
-      initial,
-      required: false,
+    const choice = await prompter.select<Refusal>({
+      message: 'What should the server be told?',
+      options: refusals(),
     })
-    if (answer === cancelled) return cancelled
-    if (answer.length === 0 && !field.required) return undefined
-    const problem = problemWith(field, answer)
-    if (problem === undefined) return answer
-    prompter.say([problem])
+    const answer = await refused(choice, prompter)
+    if (answer !== undefined) return answer
   }
 }
 
-function leaveOut(field: Field): { value: string; label: string }[] {
-  return field.required || field.default !== undefined ? [] : [{ value: leftOut, label: '(leave out)' }]
-}
+type Values = Map<string, ElicitValue>
 
-function safe<T extends { label: string }>(choice: T): T {
-  return { ...choice, label: oneLine(choice.label) }
-}
-
-function messageOf(field: Field): string {
-  const optional = field.required ? '' : ' (optional)'
-  const label = `${oneLine(field.label)}${optional}`
-  return field.description === undefined ? label : `${label}: ${oneLine(field.description)}`
-}
-
-const formats: Readonly<Record<string, string>> = {
-  email: 'ada@example.org',
-  uri: 'https://…',
-  date: 'YYYY-MM-DD',
-  'date-time': 'YYYY-MM-DDThh:mm:ssZ',
-}
-
-function placeholderOf({ schema, required }: Field): string {
-  if (schema.type === 'number' || schema.type === 'integer') {
-    const bounds = [
-      schema.minimum === undefined ? undefined : `at least ${schema.minimum}`,
-      schema.maximum === undefined ? undefined : `at most ${schema.maximum}`,
-    ].filter((bound) => bound !== undefined)
-    return [schema.type === 'integer' ? 'a whole number' : 'a number', ...bounds].join(', ')
+async function fillIn(
+  params: ElicitFormParams,
+  fields: readonly FormField[],
+  remembered: Readonly<Record<string, ElicitValue>>,
+  prompter: Prompter,
+): Promise<Answer> {
+  const schema = params.requestedSchema
+  const values: Values = new Map(Object.entries(remembered))
+  let from = 0
+  for (;;) {
+    if ((await askFrom(from, fields, values, prompter)) === cancelled) return { action: 'cancel' }
+    from = fields.length
+    const finished = finishForm(schema, Object.fromEntries(values))
+    if ('problem' in finished) {
+      prompter.say([`This cannot be sent yet. ${oneLine(finished.problem)}`])
+      from = 0
+      continue
+    }
+    const { content } = finished
+    const next = await review(fields, content, prompter)
+    switch (next) {
+      case 'send':
+        return { action: 'accept', content }
+      case 'remember': {
+        const remember = await askRemember(fields, content, Object.keys(remembered), prompter)
+        if (remember !== cancelled) return { action: 'accept', content, remember }
+        if (!prompter.wentBack()) return { action: 'cancel' }
+        break
+      }
+      case 'change':
+        if ((await changeOne(fields, values, content, prompter)) === 'left') return { action: 'cancel' }
+        break
+      case cancelled:
+        if (!prompter.wentBack()) return { action: 'cancel' }
+        from = fields.length - 1
+        break
+      default: {
+        const answer = await refused(next, prompter)
+        if (answer !== undefined) return answer
+      }
+    }
   }
-  const format = 'format' in schema && schema.format !== undefined ? formats[schema.format] : undefined
-  return format ?? (required ? '' : 'empty to leave out')
+}
+
+/** Asks field after field; Esc goes back one. */
+async function askFrom(
+  first: number,
+  fields: readonly FormField[],
+  values: Values,
+  prompter: Prompter,
+): Promise<Cancelled | undefined> {
+  for (let n = first; n < fields.length; n++) {
+    const field = fields[n]
+    if (field === undefined) break
+    const answer = await askField(field, values.get(field.key) ?? field.default, prompter)
+    if (answer === cancelled) {
+      if (n === 0 || !prompter.wentBack()) return cancelled
+      n -= 2
+    } else put(values, field, answer)
+  }
+  return undefined
+}
+
+function put(values: Values, { key }: FormField, value: ElicitValue | undefined): void {
+  if (value === undefined) values.delete(key)
+  else values.set(key, value)
+}
+
+type Next = 'send' | 'remember' | 'change' | Refusal
+
+async function review(
+  fields: readonly FormField[],
+  content: Readonly<Record<string, ElicitValue>>,
+  prompter: Prompter,
+): Promise<Next | Cancelled> {
+  const rows = reviewForm(fields, content)
+  const lines = rows.map(({ label, value }) => `  ${oneLine(label)}: ${oneLine(value)}`)
+  prompter.say(['This is what will be sent:', ...lines])
+  return prompter.select<Next>({
+    message: 'Send it?',
+    options: [
+      { value: 'send', label: 'Send' },
+      { value: 'change', label: 'Change an answer…', hint: 'Esc goes back to the last one' },
+      ...(rememberable(fields, content).length === 0
+        ? []
+        : [{ value: 'remember' as const, label: 'Send, and remember answers for the next time…' }]),
+      ...refusals(),
+    ],
+    initial: 'send',
+  })
+}
+
+/** Lets the person change one answer; 'left' where they closed the form. */
+async function changeOne(
+  fields: readonly FormField[],
+  values: Values,
+  content: Readonly<Record<string, ElicitValue>>,
+  prompter: Prompter,
+): Promise<'left' | undefined> {
+  const rows = reviewForm(fields, content)
+  const chosen = await prompter.select({
+    message: 'Which answer?',
+    options: rows.map(({ label, value }, n) => ({
+      value: `${n}`,
+      label: oneLine(label, 60),
+      hint: oneLine(value, 60),
+    })),
+  })
+  const field = chosen === cancelled ? undefined : fields[Number(chosen)]
+  if (field === undefined) return prompter.wentBack() ? undefined : 'left'
+  const answer = await askField(field, values.get(field.key) ?? field.default, prompter)
+  if (answer !== cancelled) put(values, field, answer)
+  else if (!prompter.wentBack()) return 'left'
+  return undefined
+}
+
+function rememberable(
+  fields: readonly FormField[],
+  content: Readonly<Record<string, ElicitValue>>,
+): readonly FormField[] {
+  return fields.filter(({ key, secret }) => secret === undefined && Object.hasOwn(content, key))
+}
+
+async function askRemember(
+  fields: readonly FormField[],
+  content: Readonly<Record<string, ElicitValue>>,
+  before: readonly string[],
+  prompter: Prompter,
+): Promise<string[] | Cancelled> {
+  const offered = rememberable(fields, content)
+  const chosen = await prompter.multiselect({
+    message: 'Which answers should the next form of this server start with? Those left out are forgotten',
+    options: offered.map(({ label }, n) => ({ value: `${n}`, label: oneLine(label, 60) })),
+    initial: offered.flatMap(({ key }, n) => (before.includes(key) ? [`${n}`] : [])),
+    required: false,
+  })
+  return chosen === cancelled ? cancelled : chosen.flatMap((n) => offered[Number(n)]?.key ?? [])
 }

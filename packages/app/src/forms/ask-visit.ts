@@ -1,39 +1,98 @@
-import type { ElicitResult, ElicitUrlParams } from '@jackfield/sdk'
+import { type HostAnswers, inspectUrl } from '@jackfield/host'
+import type { ElicitUrlParams } from '@jackfield/sdk'
 import type { Palette } from '../output/palette.ts'
-import { oneLine, plain } from '../output/sanitize.ts'
-import type { Prompter } from './prompter.ts'
-import { planVisit } from './url.ts'
+import { oneLine } from '../output/sanitize.ts'
+import { type ElicitationQuestion, heading } from './heading.ts'
+import { pageLines } from './page.ts'
+import { cancelled, type Prompter } from './prompter.ts'
+import { type Refusal, refusals, refused } from './refusals.ts'
+
+type Answer = HostAnswers['elicitation']
+type VisitQuestion = ElicitationQuestion & { params: ElicitUrlParams }
 
 /**
- * Shows the person a URL a server wants them to visit, whole and with the site set off, and asks for consent. Nothing
- * is opened or fetched: the person opens it in a browser of their choice.
+ * Shows the person a URL a server wants them to visit, whole and with the site set off, and asks for consent; once
+ * they agreed, asks whether they finished. Nothing is fetched; the host opens the page after they agreed.
  */
 export async function askVisit(
-  params: ElicitUrlParams,
-  server: string,
+  question: VisitQuestion,
   prompter: Prompter,
   palette: Palette,
-): Promise<ElicitResult> {
-  const visit = planVisit(params.url)
-  const { before, host, after } = visit.parts
+): Promise<Answer | undefined> {
+  return question.visit === undefined
+    ? askConsent(question, prompter, palette)
+    : askFinished(question, question.visit, prompter, palette)
+}
+
+async function askConsent(question: VisitQuestion, prompter: Prompter, palette: Palette): Promise<Answer> {
+  const { params, findings } = question
+  const inspected = inspectUrl(params.url)
+  // The question knows the server's own site, too.
+  const page = { ...inspected, findings: findings ?? inspected.findings }
   prompter.say([
-    `${oneLine(server)} asks you to visit a page:`,
-    ...plain(params.message).split('\n'),
+    ...heading(question, 'asks you to visit a page', palette),
     '',
-    `${palette.dim(plain(before))}${palette.bold(plain(host))}${palette.dim(plain(after))}`,
-    ...visit.warnings.map((warning) => palette.yellow(`! ${oneLine(warning)}`)),
-    ...(visit.blocked === undefined ? [] : [palette.red(`! ${oneLine(visit.blocked)}`)]),
+    ...pageLines(page, palette),
+    palette.dim('Only give what you trust this server with, there too.'),
   ])
-  const choice = await prompter.select({
-    message: 'What do you want to do?',
-    options: [
-      ...(visit.blocked === undefined
-        ? [{ value: 'accept' as const, label: 'Agree', hint: 'then open the page in your browser yourself' }]
-        : []),
-      { value: 'decline' as const, label: 'Decline', hint: 'tell the server no' },
-      { value: 'cancel' as const, label: 'Cancel', hint: 'leave it unanswered' },
-    ],
-    initial: 'decline',
-  })
-  return { action: choice === 'accept' || choice === 'decline' ? choice : 'cancel' }
+  const agreeing = [
+    ...(page.opens ? [{ value: 'open' as const, label: 'Agree, and open it in the browser' }] : []),
+    { value: 'self' as const, label: 'Agree, and open it yourself' },
+    { value: 'copy' as const, label: 'Copy the address', hint: 'where the terminal lets programs copy' },
+  ]
+  for (;;) {
+    const choice = await prompter.select<'open' | 'self' | 'copy' | Refusal>({
+      message: 'Go there?',
+      options: [
+        ...refusals().slice(0, 1),
+        ...(page.blocked === undefined ? agreeing : []),
+        ...refusals().slice(1),
+      ],
+      initial: 'decline',
+    })
+    if (choice === 'open' || choice === 'self') return { action: 'accept', visit: choice }
+    if (choice === 'copy') {
+      prompter.copy(page.href)
+      continue
+    }
+    const answer = await refused(choice, prompter)
+    if (answer !== undefined) return answer
+  }
+}
+
+async function askFinished(
+  { cause, params, id }: VisitQuestion,
+  { opened, problem }: NonNullable<ElicitationQuestion['visit']>,
+  prompter: Prompter,
+  palette: Palette,
+): Promise<Answer | undefined> {
+  const page = inspectUrl(params.url)
+  const shown = page.parts.host === '' ? 'the page' : oneLine(page.parts.host)
+  prompter.say([
+    `${palette.bold(oneLine(cause.server))} waits until you finished at ${palette.bold(shown)}.`,
+    ...(problem === undefined ? [] : [palette.yellow(`! It could not be opened: ${oneLine(problem)}`)]),
+    ...(opened ? [] : ['Open it yourself:', ...pageLines({ ...page, findings: [] }, palette)]),
+  ])
+  for (;;) {
+    const choice = await prompter.select({
+      message: 'Did you finish there?',
+      options: [
+        { value: 'finished', label: 'Yes, go on' },
+        {
+          value: 'later',
+          label: 'Not yet: leave it in the inbox',
+          hint: `then: jackfield respond ${id.slice(0, 8)} --accept`,
+        },
+        ...(page.opens ? [{ value: 'open', label: opened ? 'Open the page again' : 'Open the page' }] : []),
+        { value: 'copy', label: 'Copy the address', hint: 'where the terminal lets programs copy' },
+        { value: 'abandon', label: 'Abandon it', hint: 'the server is told that you closed the question' },
+      ],
+      initial: 'finished',
+    })
+    if (choice === 'finished') return { action: 'accept' }
+    if (choice === 'open') return { action: 'accept', visit: 'open' }
+    if (choice === 'later') return undefined
+    if (choice === cancelled || choice === 'abandon') return { action: 'cancel' }
+    prompter.copy(page.href)
+  }
 }

@@ -1,5 +1,3 @@
-import type { Choice } from './fields.ts'
-
 /** Set apart from every answer: the person pressed Esc or Ctrl+C. */
 export const cancelled: unique symbol = Symbol('cancelled')
 export type Cancelled = typeof cancelled
@@ -21,8 +19,12 @@ export interface Prompter {
   }): Promise<T | Cancelled>
   multiselect(question: {
     message: string
-    options: Choice[]
+    options: { value: string; label: string; hint?: string }[]
     initial: string[]
     required: boolean
   }): Promise<string[] | Cancelled>
+  /** Whether the last question was left with Esc, and not with Ctrl+C. */
+  wentBack(): boolean
+  /** Puts a text into the clipboard of the person's terminal, where that lets programs do so. */
+  copy(text: string): void
 }

@@ -20,8 +20,9 @@ export function whatIsAsked(question: HostQuestion): string {
     case 'result':
       return oneLine(`May what ${question.tool.tool.name} gave be seen?`, 100)
     case 'elicitation': {
-      const { params } = question
-      const where = params.mode === 'url' ? `Visit ${URL.parse(params.url)?.host ?? params.url}: ` : ''
+      const { params, visit } = question
+      const verb = visit === undefined ? 'Visit' : 'Finished at'
+      const where = params.mode === 'url' ? `${verb} ${URL.parse(params.url)?.host ?? params.url}: ` : ''
       return oneLine(`${where}${params.message}`, 100)
     }
     case 'sampling-request':

@@ -1,6 +1,5 @@
-import type { Surface } from '@jackfield/host'
+import { planForm, type Surface } from '@jackfield/host'
 import type { ElicitResult } from '@jackfield/sdk'
-import { planForm } from '../forms/fields.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { parsed, records } from './checks.ts'
 import type { Transcript } from './transcript.ts'

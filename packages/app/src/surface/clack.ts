@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import * as clack from '@clack/prompts'
 import { type Cancelled, cancelled, type Prompter } from '../forms/prompter.ts'
+import { flowed } from '../output/flow.ts'
 
 export interface ClackOptions {
   input: Readable
@@ -11,31 +12,56 @@ export interface ClackOptions {
 
 /** Asks on a terminal. */
 export function clackPrompter(options: ClackOptions): Prompter {
+  let lastKey: string | undefined
+  const asking = async <T>(ask: () => Promise<T>): Promise<T> => {
+    const see = (_typed: unknown, key: { name?: string } | undefined): void => {
+      lastKey = key?.name
+    }
+    options.input.on('keypress', see)
+    try {
+      return await ask()
+    } finally {
+      options.input.off('keypress', see)
+    }
+  }
   return {
-    say: (lines) => clack.log.message(lines, { output: options.output }),
+    wentBack: () => lastKey === 'escape',
+    // OSC 52: the terminal itself keeps the clipboard, wherever this program runs.
+    copy: (text) => {
+      options.output.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`)
+    },
+    say: (lines) =>
+      clack.log.message(
+        lines.map((line) => flowed(line, roomIn(options.output))),
+        { output: options.output },
+      ),
     async text(question) {
       const { initial, placeholder, validate, message } = question
-      const typed = await clack.text({
-        ...options,
-        message,
-        ...(initial !== undefined && { initialValue: initial }),
-        ...(placeholder !== undefined && { placeholder }),
-        validate: (text) => validate(text ?? ''),
-      })
+      const typed = await asking(() =>
+        clack.text({
+          ...options,
+          message,
+          ...(initial !== undefined && { initialValue: initial }),
+          ...(placeholder !== undefined && { placeholder }),
+          validate: (text) => validate(text ?? ''),
+        }),
+      )
       return clack.isCancel(typed) ? cancelled : typed
     },
     async select<T extends string>(question: Parameters<typeof ask<T>>[1]) {
-      return ask(options, question)
+      return asking(() => ask(options, question))
     },
     async multiselect({ message, options: choices, initial, required }) {
-      const chosen = await clack.multiselect<string>({
-        ...options,
-        message,
-        options: choices,
-        initialValues: initial,
-        required,
-        maxItems: 12,
-      })
+      const chosen = await asking(() =>
+        clack.multiselect<string>({
+          ...options,
+          message,
+          options: choices,
+          initialValues: initial,
+          required,
+          maxItems: 12,
+        }),
+      )
       return clack.isCancel(chosen) ? cancelled : chosen
     },
   }
@@ -53,4 +79,9 @@ async function ask<T extends string>(
     ...(question.initial !== undefined && { initialValue: question.initial }),
   })
   return question.options.find((option) => option.value === chosen)?.value ?? cancelled
+}
+
+/** Columns beside the bar on the left; undefined where nobody knows. */
+function roomIn(output: Writable & { columns?: number }): number | undefined {
+  return output.columns === undefined ? undefined : output.columns - 3
 }

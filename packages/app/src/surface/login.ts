@@ -1,12 +1,29 @@
-import { type HostAnswers, type HostQuestion, makeVisible } from '@jackfield/host'
+import { type HostAnswers, type HostQuestion, inspectUrl, makeVisible } from '@jackfield/host'
+import { pageLines } from '../forms/page.ts'
 import type { Prompter } from '../forms/prompter.ts'
-import { highlightUrl, warningsFor } from '../forms/url.ts'
 import type { Palette } from '../output/palette.ts'
+import { oneLine } from '../output/sanitize.ts'
 
-/** Asks whether the page may be opened where a server wants the person signed in. Esc leaves it for later. */
+/** Asks whether the page may be opened where a server wants the person signed in. Esc leaves it in the inbox. */
 export async function askLogin(
-  { cause, url, issuer, scopes, id }: Extract<HostQuestion, { kind: 'login' }>,
+  { cause, url, scopes, id }: Extract<HostQuestion, { kind: 'login' }>,
   prompter: Prompter,
   palette: Palette,
 ): Promise<HostAnswers['login'] | undefined> {
+  const page = inspectUrl(url)
+  prompter.say([
+    `${palette.bold(makeVisible(cause.server))} wants you to sign in. Your browser would go to:`,
+    ...pageLines(page, palette),
+    `${palette.dim('for')} ${scopes.length === 0 ? 'what the page says' : scopes.map((scope) => oneLine(scope, 60)).join(', ')}`,
+  ])
+  const choice = await prompter.select({
+    message: 'Open it?',
+    options: [
+      { value: 'later', label: 'Later', hint: `leave it in the inbox: jackfield respond ${id.slice(0, 8)}` },
+      ...(page.blocked === undefined ? [{ value: 'allow', label: 'Open it and sign in' }] : []),
+      { value: 'deny', label: 'No', hint: 'go on without this server' },
+    ],
+    initial: 'later',
+  })
+  return choice === 'allow' || choice === 'deny' ? { verdict: choice } : undefined
 }

@@ -1,17 +1,16 @@
 import type { Readable, Writable } from 'node:stream'
-import type { AskInput, HostAnswers, HostQuestion, Surface } from '@jackfield/host'
-import { askForm } from '../forms/ask-form.ts'
-import { askVisit } from '../forms/ask-visit.ts'
+import type { AskInput, Surface } from '@jackfield/host'
+import { askElicitation } from '../forms/ask-elicitation.ts'
 import type { Prompter } from '../forms/prompter.ts'
 import { paletteFor } from '../output/palette.ts'
 import { askApproval } from './approval.ts'
 import { clackPrompter } from './clack.ts'
 import { askForInput } from './input.ts'
+import { askLogin } from './login.ts'
 import { askResult } from './result.ts'
+import { askRoots } from './roots.ts'
 import { reviewRequest, reviewResult } from './sampling.ts'
 import { askDrift, askInstall } from './trust.ts'
-
-type Of<K extends HostQuestion['kind']> = Extract<HostQuestion, { kind: K }>
 
 export interface TerminalOptions {
   input: Readable
@@ -61,44 +60,16 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
         inTurn(signal, (prompter) => askApproval(question, prompter, palette, options.env)),
       result: (question, signal) =>
         inTurn(signal, (prompter) => askResult(question, prompter, palette, options.env)),
-      elicitation: ({ cause, params }, signal) =>
-        inTurn(signal, (prompter) =>
-          params.mode === 'url'
-            ? askVisit(params, cause.server, prompter, palette)
-            : askForm(params, cause.server, prompter),
-        ),
+      elicitation: (question, signal) =>
+        inTurn(signal, (prompter) => askElicitation(question, prompter, palette)),
       'sampling-request': (question, signal) =>
         inTurn(signal, (prompter) => reviewRequest(question, prompter, palette, options.env)),
       'sampling-result': (question, signal) =>
         inTurn(signal, (prompter) => reviewResult(question, prompter, palette, options.env)),
-      roots: (question, signal) => inTurn(signal, (prompter) => askRoots(question, prompter)),
+      roots: (question, signal) => inTurn(signal, (prompter) => askRoots(question, prompter, palette)),
+      login: (question, signal) => inTurn(signal, (prompter) => askLogin(question, prompter, palette)),
       install: (question, signal) => inTurn(signal, (prompter) => askInstall(question, prompter, palette)),
       drift: (question, signal) => inTurn(signal, (prompter) => askDrift(question, prompter, palette)),
     },
   }
-}
-
-/** Esc leaves the question in the inbox: nobody said no. */
-async function askRoots(
-  question: Of<'roots'>,
-  prompter: Prompter,
-): Promise<HostAnswers['roots'] | undefined> {
-  prompter.say([
-    `${question.cause.server} wants to know which folders you opened to it. It would see:`,
-    ...question.roots.map((root) => `  ${root.uri}${root.name === undefined ? '' : `  (${root.name})`}`),
-  ])
-  const choice = await prompter.select({
-    message: 'Tell it?',
-    options: [
-      { value: 'allow', label: 'Yes, tell it' },
-      { value: 'deny', label: 'No, it sees none' },
-      {
-        value: 'later',
-        label: 'Later',
-        hint: `leave it in the inbox: jackfield respond ${question.id.slice(0, 8)}`,
-      },
-    ],
-    initial: 'deny',
-  })
-  return choice === 'allow' || choice === 'deny' ? { verdict: choice } : undefined
 }

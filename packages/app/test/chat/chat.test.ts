@@ -69,14 +69,14 @@ describe('a conversation from a pipe', () => {
       ),
     )
     expect(code).toBe(0)
-    expect(stdout).toMatch(/travel +ready +2026-07-28 +6/)
-    expect(stdout).toMatch(/demo +ready +2025-11-25/)
+    expect(stdout).toMatch(/travel +● ready +just now +2026-07-28 +6/)
+    expect(stdout).toMatch(/demo +● ready +just now +2025-11-25/)
     expect(stdout).toContain('travel__searchFlights')
     expect(stdout).toContain('/travel.plan-vacation')
     expect(stdout).toContain('calendar://events/{year}')
     expect(stdout).toContain('▸ offline')
     expect(stdout).toContain('There is no command /nonsense')
-    expect(stdout).toContain('It goes along with what you say next.')
+    expect(stdout).toContain('it goes along with what you say.')
     expect(stdout).not.toContain('never said')
   })
 
@@ -99,6 +99,90 @@ describe('a conversation from a pipe', () => {
   })
 })
 
+function script(...turns: object[]): string {
+  return `script:${jsonFile({ turns })}`
+}
+
+describe('a kept conversation', () => {
+  test('is listed, named, taken up again, forked and saved', async () => {
+    const cwd = tempFolder()
+    const store = join(cwd, 'log.db')
+    const args = (model: string, ...more: string[]): string[] => [
+      ...['chat', '--config', config(), '--store', store, '--model', model, ...more],
+    ]
+    const first = await run(
+      args(script({ say: 'To Oslo, then.' }, { say: 'By ship.' })),
+      say('Where do I go?', 'And how?', '/title A trip by ship'),
+    )
+    expect(first.stderr).toBe('')
+
+    const again = await run(
+      args(script({ say: 'By train instead.' }), '--resume'),
+      say('/fork 1', 'How else?', '/resume', '/save trip.md', '/save trip.json', '/save trip.md'),
+    )
+    expect(again.stdout).toContain('A trip by ship')
+    expect(again.stdout).toContain('To Oslo, then.')
+    expect(again.stdout).toMatch(/\w{8} +just now +2 +script:file.json +▸ ⑂ Where do I go\?/)
+    expect(again.stdout).toMatch(/\w{8} +just now +2 +script:file.json +A trip by ship/)
+    expect(again.stdout).toContain('It was not saved')
+  })
+
+  test('that is not there is said', async () => {
+    const store = join(tempFolder(), 'log.db')
+    for (const id of [['--resume'], ['--resume', 'nope']]) {
+      const { code, stderr } = await run(['chat', '--config', config(), '--store', store, ...id], say('hi'))
+      expect(code).not.toBe(0)
+      expect(stderr).toMatch(/No conversation is kept yet|no conversation "nope"/)
+    }
+  })
+})
+
+test('resources that words mention go along', async () => {
+  const { stdout } = await run(
+    ['chat', '--config', config(), '--model', script({ say: 'I see.' })],
+    say('What is in @travel:calendar://events/2027, please?', 'and @travel:calendar://nowhere?'),
+  )
+  expect(stdout).toMatch(/\+ Calendar 2027 +calendar:\/\/events\/2027 +about \d+ tokens/)
+  expect(stdout).toMatch(/! calendar:\/\/nowhere is not attached: /)
+})
+
+test('a program can hold a conversation, with events as lines of JSON', async () => {
+  const add = { name: 'demo__get-sum', arguments: { a: 2, b: 3 } }
+  const usage = { inputTokens: 7, outputTokens: 3 }
+  const { code, stdout, stderr } = await run(
+    [
+      ...['chat', '--json', '--config', config({ jackfield: { defaultVerdict: 'allow' } })],
+      ...['--model', script({ say: 'I add.', call: [add], usage }, { say: 'Five.', usage })],
+    ],
+    say('What is 2 and 3?', '/nonsense'),
+  )
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  const events = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+    .filter(({ type }) => type !== 'notice')
+  const texts = events.filter(({ type }) => type === 'text').map(({ text }) => text)
+  expect(texts.join('')).toBe('I add.Five.')
+  expect(events.filter(({ type }) => type !== 'text')).toMatchObject([
+    { type: 'call', name: 'demo__get-sum', arguments: { a: 2, b: 3 } },
+    {
+      type: 'result',
+      outcome: 'ok',
+      content: [{ text: 'The sum of 2 and 3 is 5.' }],
+      durationMs: expect.any(Number),
+    },
+    {
+      type: 'turn',
+      stopReason: 'endTurn',
+      text: 'Five.',
+      rounds: 2,
+      usage: { inputTokens: 14, outputTokens: 6 },
+    },
+    { type: 'error', message: expect.stringContaining('There is no command /nonsense') },
+  ])
+})
+
 test('an answer that is remembered for good can be looked up and forgotten in a later conversation', async () => {
   const store = join(tempFolder(), 'log.db')
   const [command = '', ...args] = travel()
@@ -119,7 +203,7 @@ test('an answer that is remembered for good can be looked up and forgotten in a 
     ['chat', '--config', config(), '--store', store],
     say('/remembered', `/remembered forget ${id}`, '/remembered'),
   )
-  expect(stdout).toMatch(new RegExp(`${id} +allow +always +\\d{4}-\\d\\d-\\d\\d +searchFlights of travel`))
+  expect(stdout).toMatch(new RegExp(`${id} +allow +always +d{4}-dd-dd +searchFlights of travel`))
   expect(stdout).toContain('Forgotten.')
   expect(stdout).toContain('Nothing is remembered.')
   expect(host.policy.grants()).toEqual([])

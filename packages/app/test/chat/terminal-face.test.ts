@@ -26,7 +26,6 @@ function terminal() {
       },
     },
     floor,
-    () => ['help', 'travel.plan-vacation'],
   )
   const tick = () => new Promise((resolve) => setTimeout(resolve, 20))
   return { face, floor, interrupts, stdin, seen: () => seen, tick }
@@ -74,7 +73,7 @@ describe('a line typed at a terminal', () => {
 
   test('is completed with Tab where it begins like a command', async () => {
     const { face, stdin, tick } = terminal()
-    const line = face.readLine('› ')
+    const line = face.readLine('› ', { complete: async () => [['/travel.plan-vacation '], '/tra'] })
     await tick()
     stdin.write('/tra\t')
     await tick()

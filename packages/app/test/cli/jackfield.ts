@@ -62,6 +62,8 @@ export interface RunOptions {
 export interface Running {
   child: ChildProcess
   ended: Promise<Ended>
+  /** What stdout and stderr hold by now. */
+  said(): string
   /** Resolves when stdout or stderr holds the text. */
   says(text: string): Promise<void>
 }
@@ -99,6 +101,7 @@ export function begin(args: string[], options: RunOptions = {}): Running {
   return {
     child,
     ended,
+    said: () => stdout + stderr,
     says: (text) =>
       new Promise((resolve, reject) => {
         const look = (): void => {

@@ -1,10 +1,22 @@
+import type { HostAnswers } from '@jackfield/host'
 import type { ElicitFormParams } from '@jackfield/sdk'
 import picocolors from 'picocolors'
 import { describe, expect, test } from 'vitest'
 import { askForm } from '../../src/forms/ask-form.ts'
-import { askVisit } from '../../src/forms/ask-visit.ts'
-import { cancelled } from '../../src/forms/prompter.ts'
-import { type Scripted, scripted } from './prompter.ts'
+import type { ElicitationQuestion } from '../../src/forms/heading.ts'
+import { cancelled, type Prompter } from '../../src/forms/prompter.ts'
+import { esc, type Scripted, scripted } from './prompter.ts'
+import { questionOf } from './question.ts'
+
+const palette = picocolors.createColors(false)
+
+function asked(
+  params: ElicitFormParams,
+  prompter: Prompter,
+  more: Partial<ElicitationQuestion> = {},
+): Promise<HostAnswers['elicitation']> {
+  return askForm(questionOf(params, more), prompter, palette)
+}
 
 const booking: ElicitFormParams = {
   message: 'Confirm your\u001b[31m booking',
@@ -22,59 +34,80 @@ const booking: ElicitFormParams = {
           ],
         },
       },
-      nights: { type: 'integer', minimum: 1 },
+      nights: { type: 'integer', minimum: 1, description: 'How long' },
       note: { type: 'string' },
     },
     required: ['confirm', 'nights'],
   },
 }
+const filled: Scripted[] = ['answer', 'yes', 'aisle', [], '7', '']
 
 describe('a form', () => {
   test('filled in, reviewed and sent is an accept with exactly the values', async () => {
-    const person = scripted('answer', 'yes', 'window', ['m', 'b'], '7', '', 'send')
-    expect(await askForm(booking, 'travel', person)).toEqual({
+    const person = scripted('answer', 'yes', 'window', ['Meal', 'Bag'], '7', '', 'send')
+    expect(await asked(booking, person)).toEqual({
       action: 'accept',
-      content: { confirm: true, seat: 'window', extras: ['m', 'b'], nights: 7 },
+      content: { confirm: true, seat: 'window', extras: ['b', 'm'], nights: 7 },
     })
     expect(person.said).toEqual([
-      'travel asks:',
+      'travel asks you for input',
       'Confirm your booking',
+      'Only give what you trust this server with.',
       'This is what will be sent:',
       '  Confirm: yes',
       '  seat: window',
-      '  extras: Meal, Bag',
+      '  extras: Bag (b), Meal (m)',
       '  nights: 7',
       '  note: (left out)',
     ])
   })
 
-  test('starts from the defaults, and marks what is optional', async () => {
-    const person = scripted('answer', 'yes', 'aisle', [], '1', '', 'send')
-    await askForm(booking, 'travel', person)
-    expect(person.initials[2]).toBe('aisle')
-    expect(person.asked.slice(1, 4)).toEqual(['Confirm', 'seat (optional)', 'extras (optional)'])
+  test('says who asks, what that is, and because of which call', async () => {
+    const person = scripted('cancel')
+    const cause = { server: 'travel', tool: 'book', caller: 'chat' as const }
+    await asked(booking, person, { cause, origin: 'node travel.js' })
+    expect(person.said.slice(0, 3)).toEqual([
+      'travel asks you for input',
+      '  travel is node travel.js',
+      '  asked because the model called its tool book',
+    ])
   })
 
-  test('can be changed at the review, keeping what was typed', async () => {
-    const person = scripted(
-      'answer',
-      'yes',
-      'aisle',
-      ['b'],
-      '7',
-      'quiet',
-      'edit',
-      'no',
-      'aisle',
-      ['b'],
-      '8',
-      'quiet',
-      'send',
-    )
-    expect(await askForm(booking, 'travel', person)).toMatchObject({
-      content: { confirm: false, nights: 8, note: 'quiet' },
+  test('starts from the defaults, and tells what is optional and what fits', async () => {
+    const person = scripted(...filled, 'send')
+    await asked(booking, person)
+    expect(person.initials.slice(1, 4)).toEqual(['no', '2', []])
+    expect(person.asked.slice(1, 5)).toEqual([
+      'Confirm',
+      'seat (optional)',
+      'extras (optional)',
+      'nights: How long. A whole number, at least 1.',
+    ])
+  })
+
+  test('goes back a field on Esc, keeping what was said', async () => {
+    const person = scripted('answer', 'yes', 'window', esc, 'aisle', ['Bag'], esc, ['Meal'], '7', '', 'send')
+    expect(await asked(booking, person)).toMatchObject({
+      action: 'accept',
+      content: { seat: 'aisle', extras: ['m'], nights: 7 },
     })
-    expect(person.initials.slice(7, 12)).toEqual(['yes', 'aisle', ['b'], '7', 'quiet'])
+    expect(person.asked.slice(2, 6)).toEqual([
+      'seat (optional)',
+      'extras (optional)',
+      'seat (optional)',
+      'extras (optional)',
+    ])
+    // Window, which stood first among the choices.
+    expect(person.initials[4]).toBe('1')
+  })
+
+  test('lets any one answer be changed at the review, and goes back from there', async () => {
+    const person = scripted(...filled, 'change', 'nights', '9', esc, 'quiet', 'change', esc, 'send')
+    expect(await asked(booking, person)).toMatchObject({
+      content: { confirm: true, nights: 9, note: 'quiet' },
+    })
+    expect(person.initials[8]).toBe('7')
+    expect(person.left).toEqual([])
   })
 
   test('an optional choice can be left out', async () => {
@@ -86,7 +119,7 @@ describe('a form', () => {
       },
     }
     const person = scripted('answer', '(leave out)', '(leave out)', 'send')
-    expect(await askForm(params, 's', person)).toEqual({ action: 'accept', content: {} })
+    expect(await asked(params, person)).toEqual({ action: 'accept', content: {} })
   })
 
   test('left empty where there is a default shows and sends the default, as clients do', async () => {
@@ -95,38 +128,65 @@ describe('a form', () => {
       requestedSchema: { type: 'object', properties: { city: { type: 'string', default: 'Oslo' } } },
     }
     const person = scripted('answer', '', 'send')
-    expect(await askForm(params, 's', person)).toEqual({ action: 'accept', content: { city: 'Oslo' } })
+    expect(await asked(params, person)).toEqual({ action: 'accept', content: { city: 'Oslo' } })
     expect(person.said).toContain('  city: Oslo')
+  })
+
+  test('with choices that are unticked sends none of the defaults', async () => {
+    const params: ElicitFormParams = {
+      message: 'x',
+      requestedSchema: {
+        type: 'object',
+        properties: { tags: { type: 'array', items: { type: 'string', enum: ['a', 'b'] }, default: ['a'] } },
+      },
+    }
+    const person = scripted('answer', [], 'send')
+    expect(await asked(params, person)).toEqual({ action: 'accept', content: { tags: [] } })
+    expect(person.initials[1]).toEqual(['1'])
+  })
+
+  test('asks again for choices that are too few, with what was ticked', async () => {
+    const params: ElicitFormParams = {
+      message: 'x',
+      requestedSchema: {
+        type: 'object',
+        properties: { tags: { type: 'array', items: { type: 'string', enum: ['a', 'b'] }, minItems: 2 } },
+        required: ['tags'],
+      },
+    }
+    const person = scripted('answer', ['b'], ['a', 'b'], 'send')
+    expect(await asked(params, person)).toMatchObject({ content: { tags: ['a', 'b'] } })
+    expect(person.said).toContain('This needs at least 2 choices.')
+    expect(person.initials[2]).toEqual(['2'])
   })
 
   const outcomes: [string, Scripted[], string][] = [
     ['declining at once', ['decline'], 'decline'],
     ['cancelling at once', ['cancel'], 'cancel'],
-    ['Esc at once', [cancelled], 'cancel'],
-    ['Esc in the middle', ['answer', 'yes', cancelled], 'cancel'],
-    ['declining at the review', ['answer', 'yes', 'aisle', [], '7', '', 'decline'], 'decline'],
-    ['cancelling at the review', ['answer', 'yes', 'aisle', [], '7', '', 'cancel'], 'cancel'],
-    ['Esc at the review', ['answer', 'yes', 'aisle', [], '7', '', cancelled], 'cancel'],
+    ['Esc at once', [esc], 'cancel'],
+    ['Esc at the first field', ['answer', esc], 'cancel'],
+    ['Ctrl+C in the middle', ['answer', 'yes', cancelled], 'cancel'],
+    ['declining at the review', [...filled, 'decline'], 'decline'],
+    ['cancelling at the review', [...filled, 'cancel'], 'cancel'],
+    ['Ctrl+C at the review', [...filled, cancelled], 'cancel'],
+    ['Ctrl+C while one is changed', [...filled, 'change', 'nights', cancelled], 'cancel'],
   ]
   test.each(outcomes)('%s gives that outcome and no content', async (_, answers, action) => {
-    expect(await askForm(booking, 'travel', scripted(...answers))).toEqual({ action })
+    expect(await asked(booking, scripted(...answers))).toEqual({ action })
+  })
+
+  test('declined with a note keeps it beside the outcome; thinking better of it asks again', async () => {
+    expect(await asked(booking, scripted('decline-why', ' too nosy '))).toEqual({
+      action: 'decline',
+      reason: 'too nosy',
+    })
+    expect(await asked(booking, scripted('decline-why', esc, 'cancel'))).toEqual({ action: 'cancel' })
   })
 
   test('without fields is a plain question', async () => {
     const params: ElicitFormParams = { message: 'Go?', requestedSchema: { type: 'object', properties: {} } }
-    expect(await askForm(params, 's', scripted('answer'))).toEqual({ action: 'accept', content: {} })
-    expect(await askForm(params, 's', scripted('decline'))).toEqual({ action: 'decline' })
-  })
-
-  test('that asks for a secret warns and starts at decline', async () => {
-    const params: ElicitFormParams = {
-      message: 'Log in',
-      requestedSchema: { type: 'object', properties: { password: { type: 'string' } } },
-    }
-    const person = scripted('decline')
-    await askForm(params, 's', person)
-    expect(person.said.join(' ')).toContain('password looks like a secret')
-    expect(person.initials[0]).toBe('decline')
+    expect(await asked(params, scripted('answer'))).toEqual({ action: 'accept', content: {} })
+    expect(await asked(params, scripted('decline'))).toEqual({ action: 'decline' })
   })
 
   test('with a field no form can have cannot be accepted', async () => {
@@ -134,8 +194,8 @@ describe('a form', () => {
       '{"message":"x","requestedSchema":{"type":"object","properties":{"a":{"type":"object"}}}}',
     )
     const person = scripted('cancel')
-    expect(await askForm(params, 's', person)).toEqual({ action: 'cancel' })
-    expect(person.offered).toEqual([['decline', 'cancel']])
+    expect(await asked(params, person)).toEqual({ action: 'cancel' })
+    expect(person.offered).toEqual([['decline', 'decline-why', 'cancel']])
   })
 
   test('a field named like an inherited property stays its own', async () => {
@@ -145,36 +205,73 @@ describe('a form', () => {
         '{"type":"object","properties":{"__proto__":{"type":"string"},"constructor":{"type":"string"}}}',
       ),
     }
-    const answer = await askForm(params, 's', scripted('answer', 'a', 'b', 'send'))
+    const answer = await asked(params, scripted('answer', 'a', 'b', 'send'))
     expect(JSON.stringify(answer.content)).toBe('{"__proto__":"a","constructor":"b"}')
+  })
+
+  test('choices that pose as the ways of the form are sent as they are', async () => {
+    const params: ElicitFormParams = {
+      message: 'x',
+      requestedSchema: {
+        type: 'object',
+        properties: { way: { type: 'string', enum: ['none', '(leave out)', '1', 'cancel'] } },
+      },
+    }
+    const values = []
+    for (const n of ['1', '2', '3', '4']) {
+      const { content } = await asked(params, scripted('answer', n, 'send'))
+      values.push(content?.['way'])
+    }
+    expect(values).toEqual(['none', '(leave out)', '1', 'cancel'])
   })
 })
 
-describe('a visit', () => {
-  const palette = picocolors.createColors(false)
-  const visit = (url: string) => ({ mode: 'url' as const, message: 'Sign in', url })
+describe('a form that asks for a secret', () => {
+  const params: ElicitFormParams = {
+    message: 'Log in',
+    requestedSchema: {
+      type: 'object',
+      properties: { password: { type: 'string' }, name: { type: 'string' } },
+    },
+  }
 
-  test('shows the whole URL and starts at decline', async () => {
-    const person = scripted('accept')
-    const url = `https://pay.example/${'x'.repeat(300)}?a=1`
-    expect(await askVisit(visit(url), 'shop', person, palette)).toEqual({ action: 'accept' })
-    expect(person.said).toContain(url)
-    expect(person.initials).toEqual(['decline'])
-  })
-
-  test('declining and leaving are told apart', async () => {
-    expect(await askVisit(visit('https://a.example'), 's', scripted('decline'), palette)).toEqual({
-      action: 'decline',
-    })
-    expect(await askVisit(visit('https://a.example'), 's', scripted(cancelled), palette)).toEqual({
-      action: 'cancel',
-    })
-  })
-
-  test('to anything but a web page cannot be agreed to', async () => {
+  test('starts at a refusal that says why in the own log', async () => {
     const person = scripted('decline')
-    await askVisit(visit('javascript:alert(1)'), 's', person, palette)
-    expect(person.offered).toEqual([['decline', 'cancel']])
-    expect(person.said.join('\n')).toContain('only http and https are')
+    expect(await asked(params, person)).toEqual({
+      action: 'decline',
+      reason: expect.stringContaining('URL mode'),
+    })
+    expect(person.asked[0]).toContain('seems to ask for a password')
+    expect(person.initials[0]).toBe('decline')
+    expect(person.offered[0]?.[0]).toBe('decline')
+  })
+
+  test('goes on only by a choice that says what happens, and is never remembered', async () => {
+    const long = 'Go on all the same, and give a password to travel and its logs as plain text (2 fields)'
+    const person = scripted(long, 'x', 'Ada', 'remember', ['name', 'password'])
+    expect(await asked(params, person)).toEqual({
+      action: 'accept',
+      content: { password: 'x', name: 'Ada' },
+      remember: ['name'],
+    })
+  })
+})
+
+describe('answers that are remembered', () => {
+  test('are where the form starts, and stay as they are unless the person says so', async () => {
+    const person = scripted('answer', 'yes', 'aisle', ['Bag'], '7', 'quiet', 'send')
+    const remembered = { note: 'quiet', extras: ['b'] }
+    const answer = await asked(booking, person, { remembered })
+    expect(person.initials.slice(3, 6)).toEqual([['1'], undefined, 'quiet'])
+    expect(answer).not.toHaveProperty('remember')
+  })
+
+  test('are chosen one by one, with those of before ticked', async () => {
+    const person = scripted('answer', 'yes', 'aisle', [], '7', 'quiet', 'remember', ['nights'])
+    expect(await asked(booking, person, { remembered: { note: 'quiet' } })).toMatchObject({
+      action: 'accept',
+      remember: ['nights'],
+    })
+    expect(person.initials.at(-1)).toEqual(['3'])
   })
 })

@@ -1,7 +1,10 @@
 import { type Cancelled, cancelled, type Prompter } from '../../src/forms/prompter.ts'
 
-/** One answer of a scripted person: a text, a choice's value, choices, or Esc. */
-export type Scripted = string | string[] | Cancelled
+/** The person pressed Esc, where `cancelled` is Ctrl+C. */
+export const esc: unique symbol = Symbol('esc')
+
+/** One answer of a scripted person: a text, a choice's value or label, choices, Esc or Ctrl+C. */
+export type Scripted = string | string[] | Cancelled | typeof esc
 
 export interface ScriptedPrompter extends Prompter {
   said: string[]
@@ -9,6 +12,9 @@ export interface ScriptedPrompter extends Prompter {
   /** Values offered by each select, in order. */
   offered: string[][]
   initials: (string | string[] | undefined)[]
+  copied: string[]
+  /** Answers that nobody asked for. */
+  left: Scripted[]
 }
 
 /** A person who gives these answers in turn; typed texts are checked as a terminal would. */
@@ -18,18 +24,23 @@ export function scripted(...answers: Scripted[]): ScriptedPrompter {
   const asked: string[] = []
   const offered: string[][] = []
   const initials: (string | string[] | undefined)[] = []
-  const next = (message: string, initial: string | string[] | undefined): Scripted => {
+  const copied: string[] = []
+  let back = false
+  const next = (message: string, initial: string | string[] | undefined): string | string[] | Cancelled => {
     asked.push(message)
     initials.push(initial)
     const answer = left.shift()
     if (answer === undefined) throw new Error(`nobody answers: ${message}`)
-    return answer
+    back = answer === esc
+    return answer === esc ? cancelled : answer
   }
   return {
     said,
     asked,
     offered,
     initials,
+    copied,
+    left,
     say: (lines) => {
       said.push(...lines)
     },
@@ -48,9 +59,14 @@ export function scripted(...answers: Scripted[]): ScriptedPrompter {
         throw new Error(`${message}: no option ${String(answer)}`)
       return chosen?.value ?? cancelled
     },
-    async multiselect({ message, initial }) {
+    async multiselect({ message, options, initial }) {
       const answer = next(message, initial)
-      return Array.isArray(answer) ? answer : cancelled
+      if (!Array.isArray(answer)) return cancelled
+      return options.flatMap(({ value, label }) => (answer.includes(label) ? [value] : []))
+    },
+    wentBack: () => back,
+    copy: (text) => {
+      copied.push(text)
     },
   }
 }

@@ -29,6 +29,7 @@ function terminal(signal?: AbortSignal): {
 const down = '\u001b[B'
 const enter = '\r'
 const interrupt = '\u0003'
+const esc = '\u001b'
 const options = [
   { value: 'deny', label: 'Deny' },
   { value: 'allow', label: 'Allow' },
@@ -52,6 +53,43 @@ describe('a question on a terminal', () => {
     const { prompter, press } = terminal()
     press(down, interrupt)
     expect(await prompter.select({ message: '?', options })).toBe(cancelled)
+  })
+
+  test.each([
+    [esc, true],
+    [interrupt, false],
+  ])('tells Esc from Ctrl+C, in each kind of question', async (key, back) => {
+    const { prompter, press } = terminal()
+    press(key)
+    expect(await prompter.select({ message: '?', options })).toBe(cancelled)
+    expect(prompter.wentBack()).toBe(back)
+    press('x', key)
+    expect(await prompter.text({ message: '?', validate: () => undefined })).toBe(cancelled)
+    expect(prompter.wentBack()).toBe(back)
+    press(' ', key)
+    expect(await prompter.multiselect({ message: '?', options, initial: [], required: false })).toBe(
+      cancelled,
+    )
+    expect(prompter.wentBack()).toBe(back)
+  })
+
+  test('is not left with Esc when an answer follows', async () => {
+    const { prompter, press } = terminal()
+    press(esc)
+    await prompter.select({ message: '?', options })
+    press(enter)
+    await prompter.select({ message: '?', options })
+    expect(prompter.wentBack()).toBe(false)
+  })
+
+  test('can put a text into the clipboard of the terminal, and nothing else', () => {
+    const { prompter, seen } = terminal()
+    prompter.copy('https://a.example/\u0007\u001b]0;x')
+    const [before, after] = ['\u001b]52;c;', '\u0007']
+    expect(seen().startsWith(before) && seen().endsWith(after)).toBe(true)
+    const encoded = seen().slice(before.length, -after.length)
+    expect(encoded).toMatch(/^[A-Za-z0-9+/=]+$/)
+    expect(Buffer.from(encoded, 'base64').toString()).toBe('https://a.example/\u0007\u001b]0;x')
   })
 
   test('takes text once it is valid', async () => {

@@ -1,16 +1,20 @@
-import { randomUUID } from 'node:crypto'
-import type {
-  CallToolResult,
-  ContentBlock,
-  SamplingMessage,
-  ToolResultContent,
-  ToolUseContent,
+import {
+  type CallToolResult,
+  type ContentBlock,
+  McpError,
+  type SamplingMessage,
+  type ToolUseContent,
 } from '@jackfield/sdk'
-import type { Decision, Host, Model, ModelReply, ModelRequest } from '../types/index.ts'
+import { forModel } from '../audience.ts'
+import type { Decision, Host, Model, ModelReply, ModelRequest, ModelUsage } from '../types/index.ts'
+import { askModel } from './ask-model.ts'
+import { failed, toolResult, toolUses, wordsOf } from './blocks.ts'
 import { systemPrompt } from './instructions.ts'
 import { meant } from './search-tools.ts'
+import { summaryRequest } from './summary.ts'
 import { performCall } from './tool-calls.ts'
 import { createToolOffer } from './tool-offer.ts'
+import { Transcript } from './transcript.ts'
 
 /** What happens to one tool call of the model. */
 export type ToolCallEvent =
@@ -24,6 +28,8 @@ export type ToolCallEvent =
       denied: boolean
       /** Absent for the conversation's own tools, which change nothing. */
       decision?: Decision
+      /** The row of the call, where there is one. */
+      activity?: number
     }
 
 /** What one turn of a conversation tells while it runs, and how to end it. */
@@ -31,6 +37,8 @@ export interface SayOptions {
   /** Hears the model's text as it is made. */
   onText?: (delta: string) => void
   onToolCall?: (event: ToolCallEvent) => void
+  /** The model is asked again, after a pause. */
+  onWait?: ModelRequest['onWait']
   /** Ends the turn; calls under way are cancelled. */
   signal?: AbortSignal
 }
@@ -58,8 +66,10 @@ export type Said = string | readonly SamplingMessage[]
 export interface ConversationOptions {
   host: Host
   model: Model
-  /** What answers remembered for this conversation and labels of data it saw are kept under. Default a new id. */
+  /** What it is kept under, with answers remembered for it and labels of data it saw. Default a new id. */
   id?: string
+  /** Goes on with a kept one: its id, or the beginning of it. */
+  resume?: string
   /** Added to the system prompt. */
   system?: string
   /** How often the model may be asked in one turn. Default 25. */
@@ -78,75 +88,77 @@ export interface Conversation {
   readonly id: string
   /** Everything said so far, as the model sees it. */
   readonly messages: readonly SamplingMessage[]
+  /** The person's first words, until it is given another one. */
+  title: string
+  /** What it cost so far, by model. */
+  readonly usage: readonly ModelUsage[]
+  /** Tokens that the last request and its reply filled of the model's context; undefined where that is not known. */
+  readonly contextTokens: number | undefined
+  /** Calls without a result, since the program ended while they were under way. The model is told so. */
+  readonly unfinished: readonly ToolUseContent[]
   /** The model that answers; another one takes over from the next `say`. */
   model: Model
   /** Lets the model answer, running the tools it asks for. Rejects when the model fails; the conversation can go on. */
   say(said: Said, options?: SayOptions): Promise<Turn>
+  /** Asks the model for a summary of everything so far. Nothing changes by it, see `compact`. */
+  summarize(options?: Pick<SayOptions, 'onText' | 'onWait' | 'signal'>): Promise<string>
+  /** From here on the model gets this summary in place of everything before, which stays kept. */
+  compact(summary: string): void
 }
 
-/** Starts a conversation. Every tool call goes through the host's broker as caller `chat`. */
+/**
+ * Starts a conversation, or goes on with a kept one. Every tool call goes through the host's broker as caller `chat`, and
+ * everything that is said is kept at `host.conversations`.
+ * @throws McpError 'INVALID' where there is none to resume
+ */
 export function createConversation(options: ConversationOptions): Conversation {
-  const { host, maxTurns = 25, maxTokens = 8_192, resultCharacters = 20_000 } = options
-  const { id = randomUUID(), codeMode = false } = options
-  const messages: SamplingMessage[] = []
-  const offer = createToolOffer(host, { codeMode })
+  const { host, id, resume, codeMode = false } = options
+  const { maxTurns = 25, maxTokens = 8_192, resultCharacters = 20_000 } = options
+  const begun = id === undefined ? undefined : { id }
+  const transcript = new Transcript(host.conversations, resume === undefined ? begun : { resume })
+  let offer = createToolOffer(host, { codeMode })
   let model = options.model
   let busy = false
 
-  /** Tells the model of tools that came, went or changed. */
-  function tellOfTools(): void {
-    const text = offer.update(model)
-    if (text !== undefined) messages.push({ role: 'user', content: { type: 'text', text } })
+  async function ask(
+    request: Pick<ModelRequest, 'messages' | 'toolChoice'>,
+    { signal, onText, onWait }: SayOptions,
+  ): Promise<{ reply: ModelReply; row: number; usage: ModelUsage | undefined }> {
+    const asked = model
+    const { reply, row } = await askModel(host, asked, {
+      ...request,
+      system: systemPrompt(host, options.system),
+      tools: offer.tools(asked),
+      maxTokens,
+      ...(signal !== undefined && { signal }),
+      ...(onText !== undefined && { onText }),
+      ...(onWait !== undefined && { onWait }),
+    })
+    return { reply, row, usage: reply.usage && { model: asked.id, ...reply.usage } }
   }
 
-  async function ask(request: ModelRequest): Promise<{ reply: ModelReply; row: number }> {
-    const started = performance.now()
-    const row = { kind: 'model', server: null, cause: null } as const
-    try {
-      const reply = await model.generate(request)
-      const uses = toolUses(reply)
-      const wants = uses.length === 0 ? '' : `, wants ${uses.map((use) => use.name).join(', ')}`
-      const id = host.record({
-        ...row,
-        summary: `${model.id} answered${wants}`,
-        outcome: 'ok',
-        durationMs: Math.round(performance.now() - started),
-        detail: {
-          model: reply.model,
-          stopReason: reply.stopReason,
-          usage: reply.usage ?? null,
-          content: reply.content,
-        },
-      })
-      return { reply, row: id }
-    } catch (error) {
-      const cancelled = request.signal?.aborted === true
-      host.record({
-        ...row,
-        summary: cancelled ? `${model.id} was interrupted` : `${model.id} gave no answer`,
-        outcome: cancelled ? 'cancelled' : 'error',
-        durationMs: Math.round(performance.now() - started),
-        detail: { error: error instanceof Error ? error.message : String(error) },
-      })
-      throw error
-    }
-  }
-
-  async function run(use: ToolUseContent, cause: number, say: SayOptions): Promise<ToolResultContent> {
+  async function run(use: ToolUseContent, cause: number, say: SayOptions): Promise<void> {
     const wanted = meant(use)
     say.onToolCall?.({ type: 'start', id: use.id, name: wanted.name, arguments: wanted.input })
-    const origin = { conversation: id, cause, ...(say.signal !== undefined && { signal: say.signal }) }
+    const origin = {
+      conversation: transcript.id,
+      cause,
+      ...(say.signal !== undefined && { signal: say.signal }),
+    }
     const { activity, ...outcome } = await performCall(host, wanted, origin, codeMode)
-    say.onToolCall?.({ type: 'end', id: use.id, name: wanted.name, ...outcome })
-    return toolResult(use, outcome.result, fitted(wanted.name, outcome.result, activity))
+    transcript.result(toolResult(use, outcome.result, fitted(wanted.name, outcome.result, activity)))
+    say.onToolCall?.({
+      ...{ type: 'end', id: use.id, name: wanted.name, ...outcome },
+      ...(activity !== undefined && { activity }),
+    })
   }
 
   /** What the model gets of a result; what is too large for it is kept, to be read in parts. */
   function fitted(name: string, result: CallToolResult, activity: number | undefined): ContentBlock[] {
     const entry = host.tools().find((one) => one.name === name)
-    return host.results.fit(result, {
+    return host.results.fit(forModel(result), {
       characters: resultCharacters,
-      conversation: id,
+      conversation: transcript.id,
       tool: entry?.tool.name ?? name,
       ...(entry !== undefined && { server: entry.server }),
       ...(activity !== undefined && { activity }),
@@ -155,104 +167,113 @@ export function createConversation(options: ConversationOptions): Conversation {
 
   /** Runs the calls one after another; every one gets a result, also those that a cancel left over. */
   async function runAll(uses: ToolUseContent[], cause: number, say: SayOptions): Promise<void> {
-    const results: ToolResultContent[] = []
+    let done = 0
     try {
       for (const use of uses) {
         say.signal?.throwIfAborted()
-        results.push(await run(use, cause, say))
+        await run(use, cause, say)
+        done += 1
       }
     } finally {
-      for (const use of uses.slice(results.length)) {
-        results.push(plainResult(use, failed('The person stopped this turn; the call has no result.')))
-      }
-      messages.push({ role: 'user', content: results })
+      const stopped = failed('The person stopped this turn; the call has no result.')
+      for (const use of uses.slice(done)) transcript.result(toolResult(use, stopped))
     }
   }
 
   async function turn(say: SayOptions, tally: Tally): Promise<Turn> {
-    const system = systemPrompt(host, options.system)
     for (;;) {
       tally.rounds += 1
-      const { reply, row } = await ask({
-        system,
-        messages: [...messages],
-        tools: offer.tools(model),
-        maxTokens,
-        ...(say.signal !== undefined && { signal: say.signal }),
-        ...(say.onText !== undefined && { onText: say.onText }),
-      })
-      tally.usage.inputTokens += reply.usage?.inputTokens ?? 0
-      tally.usage.outputTokens += reply.usage?.outputTokens ?? 0
+      const { reply, row, usage } = await ask({ messages: [...transcript.messages] }, say)
+      tally.usage.inputTokens += usage?.inputTokens ?? 0
+      tally.usage.outputTokens += usage?.outputTokens ?? 0
       const uses = toolUses(reply)
-      messages.push({ role: 'assistant', content: reply.content })
-      const end = (stopReason: Turn['stopReason']): Turn => ({ text: textOf(reply), stopReason, ...tally })
+      transcript.replied(reply.content, usage)
+      const end = (stopReason: Turn['stopReason']): Turn => ({ text: wordsOf(reply), stopReason, ...tally })
       if (uses.length === 0) return end(reply.stopReason)
       if (reply.stopReason === 'maxTokens') {
         const cut = failed('The reply was cut off at its token limit, so this call was not run.')
-        messages.push({ role: 'user', content: uses.map((use) => plainResult(use, cut)) })
+        for (const use of uses) transcript.result(toolResult(use, cut))
         return end('maxTokens')
       }
       await runAll(uses, row, say)
-      tellOfTools()
+      const news = offer.update(model)
+      if (news !== undefined) transcript.tell(news)
       if (tally.rounds >= maxTurns) return end('maxTurns')
     }
   }
 
+  /** One thing at a time is asked of the model. */
+  async function alone<T>(work: () => Promise<T>): Promise<T> {
+    refuseWhileBusy()
+    busy = true
+    try {
+      return await work()
+    } finally {
+      busy = false
+    }
+  }
+
+  function refuseWhileBusy(): void {
+    if (busy) throw new Error('The conversation is still answering; wait for it or abort its signal.')
+  }
+
   return {
-    id,
-    messages,
+    id: transcript.id,
+    messages: transcript.messages,
+    unfinished: transcript.unfinished,
+    get usage() {
+      return transcript.usage
+    },
+    get contextTokens() {
+      return transcript.filled
+    },
+    get title() {
+      return transcript.title
+    },
+    set title(title) {
+      transcript.title = title
+    },
     get model() {
       return model
     },
     set model(next) {
       model = next
     },
-    async say(said, say = {}) {
-      if (busy) throw new Error('The conversation is still answering; wait for it or abort its signal.')
-      busy = true
-      const tally: Tally = { rounds: 0, usage: { inputTokens: 0, outputTokens: 0 } }
-      try {
-        tellOfTools()
-        if (typeof said === 'string') messages.push({ role: 'user', content: { type: 'text', text: said } })
-        else messages.push(...said)
-        return await turn(say, tally)
-      } catch (error) {
-        if (say.signal?.aborted !== true) throw error
-        return { text: '', stopReason: 'cancelled', ...tally }
-      } finally {
-        busy = false
-      }
+    say: (said, say = {}) =>
+      alone(async () => {
+        const tally: Tally = { rounds: 0, usage: { inputTokens: 0, outputTokens: 0 } }
+        const words = typeof said === 'string' ? [userText(said)] : said
+        transcript.begin(model.id, offer.update(model), words)
+        try {
+          return await turn(say, tally)
+        } catch (error) {
+          if (say.signal?.aborted !== true) throw error
+          return { text: '', stopReason: 'cancelled', ...tally }
+        }
+      }),
+    summarize: (say = {}) =>
+      alone(async () => {
+        if (transcript.messages.length === 0)
+          throw new McpError('INVALID', 'Nothing was said yet that could be summarized.')
+        offer.update(model)
+        const messages = [...transcript.messages, summaryRequest]
+        const { reply, usage } = await ask({ messages, toolChoice: 'none' }, say)
+        if (usage !== undefined) transcript.used(usage)
+        const text = wordsOf(reply).trim()
+        if (text === '')
+          throw new McpError('INVALID', `${model.id} gave no summary. Try again, or use another model.`)
+        return text
+      }),
+    compact(summary) {
+      refuseWhileBusy()
+      if (summary.trim() === '') throw new McpError('INVALID', 'A summary needs words.')
+      transcript.summarize(summary.trim())
+      // What the model was told of changed tools is gone with the rest.
+      offer = createToolOffer(host, { codeMode })
     },
   }
 }
 
-function toolUses(reply: ModelReply): ToolUseContent[] {
-  const blocks = Array.isArray(reply.content) ? reply.content : [reply.content]
-  return blocks.filter((block) => block.type === 'tool_use')
-}
-
-function textOf(reply: ModelReply): string {
-  const blocks = Array.isArray(reply.content) ? reply.content : [reply.content]
-  return blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n\n')
-}
-
-function plainResult(use: ToolUseContent, result: CallToolResult): ToolResultContent {
-  return toolResult(use, result, result.content)
-}
-
-function toolResult(
-  use: ToolUseContent,
-  result: CallToolResult,
-  content: readonly ContentBlock[],
-): ToolResultContent {
-  return {
-    type: 'tool_result',
-    toolUseId: use.id,
-    content: [...content],
-    ...(result.isError === true && { isError: true }),
-  }
-}
-
-function failed(message: string): CallToolResult {
-  return { content: [{ type: 'text', text: message }], isError: true }
+function userText(text: string): SamplingMessage {
+  return { role: 'user', content: { type: 'text', text } }
 }

@@ -81,9 +81,12 @@ export async function callVirtual(
       'read_resource needs "server" and "uri", both strings. list_resources shows what there is.',
     )
   }
+  if (uri.startsWith('jackfield://results/')) return readKept(host, conversation, { id: uri })
   if (!host.connections.has(server)) {
     return failure(`There is no server "${server}". Servers are: ${[...host.connections.keys()].join(', ')}.`)
   }
+  const withheld = host.library.withheld(server, uri)
+  if (withheld !== undefined) return failure(`${uri} of ${server} is not given to you: ${withheld}.`)
   try {
     const { contents } = await host.read(server, uri, {
       conversation,
@@ -134,6 +137,7 @@ function listing(host: Host, args: Record<string, unknown>): string {
   const resources = host
     .resources()
     .filter(({ server, resource: r }) => wanted(server, r.uri, r.name, r.title, r.description))
+    .filter(({ server, resource: { uri } }) => host.library.withheld(server, uri) === undefined)
     .map(({ server, resource: r }) => line(server, r.uri, r.title ?? r.name, r.description))
   const templates = host
     .templates()

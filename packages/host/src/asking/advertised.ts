@@ -33,6 +33,9 @@ export class Advertised {
     return this.#answers.parked()
   }
 
+  /** Puts the visits that a failed request wants first. */
+  visitFirst: ServerAnswers['visitFirst'] = (...failed) => this.#answers.visitFirst(...failed)
+
   /** The faces are others now. */
   changed(client: Client | undefined): void {
     if (client === undefined) return

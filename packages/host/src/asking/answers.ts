@@ -1,7 +1,8 @@
-import type { AnswerOptions } from '@jackfield/sdk/client'
+import type { AnswerOptions, AskContext } from '@jackfield/sdk/client'
+import { Visits } from '../forms/index.ts'
 import type { AskingDeps } from './deps.ts'
 import { elicitation } from './elicitation.ts'
-import { roots } from './roots.ts'
+import { wantedVisits } from './wanted-visits.ts'
 
 /** What one server's questions are answered with. */
 export interface ServerAnswers {
@@ -9,6 +10,13 @@ export interface ServerAnswers {
   now(): AnswerOptions
   /** Whatever the faces are: for questions of parked calls, which may have been answered elsewhere. */
   parked(): AnswerOptions
+  /** The server says that a visit is over. */
+  visited(id: string): void
+  /**
+   * Puts the visits that a failed request wants first; true where the person made them all, so that it can be tried
+   * again.
+   */
+  visitFirst(error: unknown, context: AskContext): Promise<boolean>
 }
 
 type Handler<K extends 'onElicit' | 'onSample' | 'onRoots'> = Extract<
@@ -17,19 +25,26 @@ type Handler<K extends 'onElicit' | 'onSample' | 'onRoots'> = Extract<
 >
 
 export function answersFor(server: string, deps: AskingDeps): ServerAnswers {
-  const { asker, sampling } = deps
-  const elicit = elicitation(server, deps)
-  const tell = roots(server, deps)
+  const { asker, sampling, roots } = deps
+  const visits = new Visits()
+  const elicit = elicitation(server, deps, visits)
   const onElicit: Handler<'onElicit'> = (params, context) => deps.track(() => elicit(params, context))
-  const onRoots: Handler<'onRoots'> = (context) => deps.track(() => tell(context))
+  const onRoots: Handler<'onRoots'> = (context) => deps.track(() => roots.answer(server, context))
   const onSample: Handler<'onSample'> = (params, context) =>
     deps.track(() => sampling.answer(server, params, context))
   return {
     now: () => ({
       ...(asker.can('elicitation') && { onElicit, elicitation: { form: true, url: asker.urls } }),
       ...(sampling.canAnswer(server) && { onSample, sampling: { tools: true, context: true } }),
-      ...(asker.can('roots') && deps.roots.length > 0 && { onRoots }),
+      ...(roots.canAnswer(server) && { onRoots }),
     }),
     parked: () => ({ onElicit, elicitation: { form: true, url: true }, onRoots }),
+    visited: (id) => visits.finished(id),
+    visitFirst: async (error, context) => {
+      const wanted = asker.urls ? wantedVisits(error) : []
+      // Where they cannot be put, the request has failed for the reason that the server gave.
+      const answers = await Promise.all(wanted.map((params) => onElicit(params, context))).catch(() => [])
+      return answers.length > 0 && answers.every(({ action }) => action === 'accept')
+    },
   }
 }

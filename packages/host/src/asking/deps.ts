@@ -1,18 +1,25 @@
-import type { Root } from '@jackfield/sdk'
 import type { Asker } from '../inbox/index.ts'
+import type { Roots } from '../roots/index.ts'
 import type { Sampling } from '../sampling/index.ts'
-import type { Recorder } from '../store/index.ts'
+import type { FormTable, Recorder } from '../store/index.ts'
+import type { ServerConfig } from '../types/index.ts'
 import type { Origins } from './origins.ts'
 
 /** What answering questions needs. */
 export interface AskingDeps {
   asker: Asker
   sampling: Sampling
-  roots: readonly Root[]
+  roots: Roots
   origins: Origins
   recorder: Recorder
-  /** The folders a server was told of are others now. */
-  rootsChanged(): void
+  forms: {
+    /** What the server is. */
+    config: ServerConfig
+    /** Answers that are remembered. */
+    table: FormTable
+    /** Opens a page for the person. Default: their browser. */
+    open?: ((url: URL) => Promise<void>) | undefined
+  }
   /** The host closes its store only when this work is over. */
   track<T>(work: () => Promise<T>): Promise<T>
   /** Aborted when the host closes. */

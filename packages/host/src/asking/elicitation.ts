@@ -1,9 +1,13 @@
 import { type ElicitParams, type ElicitResult, ErrorCode, RpcError } from '@jackfield/sdk'
 import type { AskContext } from '@jackfield/sdk/client'
+import { elicitationFindings, planForm, rememberedAnswers, type Visits } from '../forms/index.ts'
 import { frozenCopy } from '../json.ts'
+import { serverIdentity, serverOrigin } from '../policy/index.ts'
 import { reasonOf } from '../text.ts'
+import type { HostAnswers } from '../types/index.ts'
 import type { AskingDeps } from './deps.ts'
 import { questionId } from './put.ts'
+import { visiting } from './visiting.ts'
 
 const outcomes: Readonly<Record<ElicitResult['action'], string>> = {
   accept: 'accepted',
@@ -17,24 +21,52 @@ const outcomes: Readonly<Record<ElicitResult['action'], string>> = {
  */
 export function elicitation(
   server: string,
-  { asker, origins, recorder }: AskingDeps,
+  { asker, origins, recorder, forms }: AskingDeps,
+  visits: Visits,
 ): (params: ElicitParams, context: AskContext) => Promise<ElicitResult> {
+  const { config, table, open } = forms
+  const remembered = rememberedAnswers(serverIdentity(config), table)
   return async (given, context) => {
     const params = frozenCopy(given)
     const { cause, row: causeRow } = origins.find(server, context.cause)
+    const findings = elicitationFindings(params, 'url' in config ? config.url : undefined)
+    const before = params.mode === 'url' ? undefined : remembered.for(params)
     const row = recorder.open({
       kind: 'elicitation',
       server,
       cause: causeRow,
       summary:
         params.mode === 'url' ? `${server} asks to visit ${hostOf(params.url)}` : `${server} asks for input`,
-      detail: { cause, params, surface: asker.names },
+      detail: { cause, params, findings, surface: asker.names },
     })
+    const about = {
+      cause,
+      params,
+      origin: serverOrigin(config),
+      ...(findings.length > 0 && { findings }),
+      ...(before !== undefined && { remembered: before }),
+    }
     try {
-      const question = { kind: 'elicitation', id: questionId(), cause, params } as const
-      const { answer, by } = await asker.ask(question, { signal: context.signal, activity: row.id })
-      const { reason, ...told } = answer
-      row.close(outcomes[told.action], { answer: told, by, ...(reason !== undefined && { reason }) })
+      const ask = visiting({
+        put: (visit, signal) =>
+          asker.ask(
+            { kind: 'elicitation', id: questionId(), ...about, ...(visit !== undefined && { visit }) },
+            { signal, activity: row.id },
+          ),
+        visits,
+        open,
+      })
+      const { answer, by, opened } = await ask(params, context.signal)
+      const { reason, visit: _visit, remember, ...told } = answer
+      if (params.mode !== 'url' && remember !== undefined && told.action === 'accept') {
+        remembered.keep(params, told.content ?? {}, remember)
+      }
+      row.close(outcomes[told.action], {
+        answer: withoutSecrets(told, params),
+        by,
+        ...(opened > 0 && { opened }),
+        ...(reason !== undefined && { reason }),
+      })
       return told
     } catch (error) {
       const gone = context.signal.aborted
@@ -45,6 +77,19 @@ export function elicitation(
       )
     }
   }
+}
+
+/** What the activity log keeps of an answer: a secret that went out all the same does not stay there. */
+function withoutSecrets(told: ElicitResult, params: ElicitParams): HostAnswers['elicitation'] {
+  if (told.content === undefined || params.mode === 'url') return told
+  const plan = planForm(params.requestedSchema, params.message)
+  const secret = 'fields' in plan ? plan.fields.filter((field) => field.secret !== undefined) : []
+  const names = new Set(secret.map(({ key }) => key))
+  const content = Object.entries(told.content).map(([key, value]) => [
+    key,
+    names.has(key) ? '(not kept)' : value,
+  ])
+  return { ...told, content: Object.fromEntries(content) }
 }
 
 function hostOf(url: string): string {

@@ -1,4 +1,5 @@
 export { Advertised } from './advertised.ts'
 export { answersFor } from './answers.ts'
-export { type Origin, Origins } from './origins.ts'
+export { type Found, type Origin, Origins } from './origins.ts'
 export { questionId } from './put.ts'
+export { type Relays, relayed } from './relays.ts'

@@ -48,7 +48,7 @@ export class Origins {
     )
     const origin = exact ?? (fitting.length === 1 ? fitting[0] : undefined)
     const alike = origin ?? allAlike(fitting)
-    if (alike === undefined) return { cause: { server }, row: null }
+    if (alike === undefined) return { cause: { server, ...inCommon(fitting) }, row: null }
     return {
       row: origin?.row ?? null,
       cause: {
@@ -69,6 +69,13 @@ function fits(origin: Origin, asked: NonNullable<AskContext['cause']>): boolean 
   return (
     origin.method !== 'tools/call' || canonical(origin.arguments) === canonical(asked.params['arguments'])
   )
+}
+
+/** Whose several are, where that is the same for all of them. */
+function inCommon([first, ...rest]: readonly Origin[]): Pick<Cause, 'caller' | 'conversation'> {
+  const { caller, conversation } = first ?? {}
+  if (conversation === undefined || rest.some((other) => other.conversation !== conversation)) return {}
+  return { conversation, ...(caller !== undefined && { caller }) }
 }
 
 /** One of several that a person could not tell apart. */

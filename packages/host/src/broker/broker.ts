@@ -1,12 +1,12 @@
 import { type CallToolResult, McpError } from '@jackfield/sdk'
-import type { Client } from '@jackfield/sdk/client'
+import type { AskContext, Client, ProgressReport } from '@jackfield/sdk/client'
 import type { Origins } from '../asking/index.ts'
 import type { Catalog } from '../catalog/index.ts'
 import type { ServerConnection } from '../connections/index.ts'
 import { frozenCopy, isRecord, type JsonRecord } from '../json.ts'
 import type { Parking } from '../parked/index.ts'
-import { type PolicySubject, type Ruling, subjectOf, toolDefinition } from '../policy/index.ts'
-import { oneLine, reasonOf } from '../text.ts'
+import { type PolicySubject, type Ruling, serverOrigin, subjectOf, toolDefinition } from '../policy/index.ts'
+import { reasonOf } from '../text.ts'
 import type {
   BrokeredCall,
   Caller,
@@ -15,11 +15,13 @@ import type {
   Decision,
   Failure,
   HostEvent,
-  ServerConfig,
 } from '../types/index.ts'
 import { type ApprovalDeps, approval } from './approval.ts'
 import { release } from './release.ts'
 import { denial, failure, failureOf, type Lost, leftCall, lostCall } from './results.ts'
+
+/** How often one call is tried again after visits. */
+const maxVisits = 5
 
 export interface BrokerDeps extends ApprovalDeps {
   catalog: Catalog
@@ -29,6 +31,8 @@ export interface BrokerDeps extends ApprovalDeps {
   emit: (event: HostEvent) => void
   /** Why a tool is out of use, whatever policy says; undefined where it is not. */
   usable?: ((server: string, tool: string) => string | undefined) | undefined
+  /** Lets the person make the visits that a failed call wants first; true where it can be tried again. */
+  visitFirst?: ((server: string, error: unknown, context: AskContext) => Promise<boolean>) | undefined
 }
 
 export interface BrokerOptions {
@@ -39,6 +43,7 @@ export interface BrokerOptions {
   signal: AbortSignal
   /** The row that caused the call. */
   cause?: number | undefined
+  onProgress?: ((report: ProgressReport) => void) | undefined
 }
 
 type More = Partial<
@@ -108,7 +113,7 @@ export class Broker {
     let sent = args
     let edited = {}
     if (decision.verdict === 'ask') {
-      const request = { entry, subject, ruling, origin: originOf(connection.config), row: row.id }
+      const request = { entry, subject, ruling, origin: serverOrigin(connection.config), row: row.id }
       const answer = await approval(request, this.#deps, signal)
       if (!answer.allowed) {
         if (answer.outcome !== 'cancelled')
@@ -136,7 +141,7 @@ export class Broker {
       sent,
       notice,
       decision,
-      signal,
+      options,
     )
     const more = {
       ...edited,
@@ -203,7 +208,7 @@ export class Broker {
     args: JsonRecord,
     notice: CallNotice,
     decision: Decision,
-    signal: AbortSignal,
+    { signal, onProgress }: BrokerOptions,
   ): Promise<Lost | { outcome: 'ok' | 'error'; result: CallToolResult; error?: undefined }> {
     const { catalog, origins, parking, callTimeoutMs, emit } = this.#deps
     const { server } = entry
@@ -250,13 +255,18 @@ export class Broker {
     emit({ type: 'call', state: 'begins', call: notice })
     let outcome = 'unknown'
     try {
-      const result = await client.call(tool, args, {
-        signal,
-        timeoutMs: connection.config.callTimeoutMs ?? callTimeoutMs,
-        onRound: (round) => parked.keep(round),
-        onAnswered: () => parked.sending(),
-        onProgress: (report) => emit({ type: 'progress', server, tool, ...report }),
-      })
+      const call = (): Promise<CallToolResult> =>
+        client.call(tool, args, {
+          signal,
+          timeoutMs: connection.config.callTimeoutMs ?? callTimeoutMs,
+          onRound: (round) => parked.keep(round),
+          onAnswered: () => parked.sending(),
+          onProgress: (report) => {
+            emit({ type: 'progress', server, tool, ...report })
+            onProgress?.(report)
+          },
+        })
+      const result = await this.#afterVisits(call, server, tool, args, signal)
       outcome = result.isError ? 'error' : 'ok'
       parked.end()
       return { outcome: result.isError ? 'error' : 'ok', result }
@@ -268,6 +278,25 @@ export class Broker {
     } finally {
       over()
       emit({ type: 'call', state: 'ends', call: notice, outcome })
+    }
+  }
+
+  /** Calls, and again after visits that the server wants first, as long as the person makes them. */
+  async #afterVisits(
+    call: () => Promise<CallToolResult>,
+    server: string,
+    tool: string,
+    args: JsonRecord,
+    signal: AbortSignal,
+  ): Promise<CallToolResult> {
+    const cause = { id: 0, method: 'tools/call', params: { name: tool, arguments: args } }
+    for (let visits = 0; ; visits++) {
+      try {
+        return await call()
+      } catch (error) {
+        if (visits >= maxVisits || signal.aborted) throw error
+        if ((await this.#deps.visitFirst?.(server, error, { cause, signal })) !== true) throw error
+      }
     }
   }
 }
@@ -295,14 +324,4 @@ function because(decision: Decision): string {
   if (decision.rule === 'default') return 'the policy allows nothing it does not name'
   if (decision.rule.startsWith('remembered:')) return 'the person said no before'
   return `rule "${decision.rule}" forbids it`
-}
-
-const maxOrigin = 400
-
-/** What a server is, whatever it is called. */
-function originOf(config: ServerConfig): string {
-  return oneLine('url' in config ? config.url : [config.command, ...(config.args ?? [])].join(' ')).slice(
-    0,
-    maxOrigin,
-  )
 }

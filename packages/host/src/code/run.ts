@@ -1,6 +1,7 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { type ContentBlock, McpError } from '@jackfield/sdk'
+import { forModel } from '../audience.ts'
 import { isRecord } from '../json.ts'
 import { reasonOf } from '../text.ts'
 import type { BrokeredCall, CatalogTool, CodeCall, CodeOptions, CodeRun, Host } from '../types/index.ts'
@@ -78,7 +79,8 @@ export async function runProgram(
         ...(options.conversation !== undefined && { conversation: options.conversation }),
       })
       note(outcomeOf(done, watched), done.activity)
-      answer = answerTo(done, kept)
+      const seen = options.conversation === undefined ? done.result : forModel(done.result)
+      answer = answerTo({ ...done, result: seen }, kept)
     } catch (error) {
       note('error', null)
       answer = { error: reasonOf(error), denied: false }

@@ -12,7 +12,6 @@ export {
 export { withServers } from './own-file.ts'
 export { ConfigError, type ConfigProblem } from './problem.ts'
 export type { Profile } from './profiles.ts'
-export { rootProblem } from './root.ts'
 export type { ServerAddition } from './server-entry.ts'
 export { serverProblems } from './server-problems.ts'
 export {

@@ -1,66 +1,26 @@
-import { McpError, type ProtocolVersion } from '@jackfield/sdk'
-import type { AnswerOptions, Client, ConnectOptions } from '@jackfield/sdk/client'
-import { type Login, SignInNeeded } from '../login/index.ts'
+import { McpError } from '@jackfield/sdk'
+import type { Client } from '@jackfield/sdk/client'
+import { SignInNeeded } from '../login/index.ts'
 import { serverIdentity } from '../policy/index.ts'
-import type { EraTable, ManifestTable } from '../store/index.ts'
 import { failureFrom, reasonOf } from '../text.ts'
-import type { ConnectionState, HttpServerConfig, ServerConfig } from '../types/index.ts'
+import type { ConnectionState, ServerConfig } from '../types/index.ts'
 import { Breaker, backoff } from './backoff.ts'
-import { dial } from './dial.ts'
+import { Board } from './board.ts'
 import { ListKeeper } from './keeper.ts'
-import { everyKind, type ListKind, noLists, type ServerLists } from './lists.ts'
+import { everyKind, noLists, type ServerLists } from './lists.ts'
 import { KeptLists } from './manifest.ts'
+import { Opener } from './opener.ts'
+import type { ConnectionOptions } from './options.ts'
 import { pause } from './pause.ts'
 import { Pulse } from './pulse.ts'
-import { Quiet } from './quiet.ts'
 import { Sleep } from './sleep.ts'
 import { describe, fixFor, isComing, isFinal, isUp, keepsLists, type Standing } from './states.ts'
 import { Traffic } from './traffic.ts'
-
-export interface ConnectionOptions {
-  name: string
-  config: ServerConfig
-  /** What is started in truth, once the person agreed and its variables are replaced. */
-  prepare: (config: ServerConfig, signal: AbortSignal) => Promise<ServerConfig>
-  /** Whether the person has yet to agree. */
-  needsApproval: () => Promise<boolean>
-  /** A state without secrets, for everybody to see. */
-  shown: (state: ConnectionState) => ConnectionState
-  /** What the client says about itself, and hears. */
-  client: ConnectOptions
-  /** Revisions to speak; default all. */
-  revisions?: readonly ProtocolVersion[] | undefined
-  /** What can be answered at the moment; asked for with every new connection. */
-  answers: () => AnswerOptions
-  /** How to sign in there; undefined where that is not wanted. */
-  login: (config: HttpServerConfig) => Login | undefined
-  eras: EraTable
-  manifests: ManifestTable
-  connectTimeoutMs: number
-  /** Milliseconds of silence after which a server over the network is asked whether it is there; 0 for never. */
-  idlePingMs: number
-  /** Lists to fetch; default all. */
-  lists?: readonly ListKind[] | undefined
-  /** Whether lists are kept up to date; default true. */
-  follow?: boolean | undefined
-  /** Hears every change of state, after `state` has it. */
-  onState: (state: ConnectionState) => void
-  /** The lists have new contents. */
-  onLists: () => void
-  /** It wants the person signed in, at a page that was not opened. */
-  onSignIn: (needed: SignInNeeded) => void
-  onResourceUpdated: (uri: string) => void
-  onStderr: (text: string) => void
-  onWarning: (message: string) => void
-}
 
 const pingTimeoutMs = 5_000
 const coolDownMs = 60_000
 const sleepAfterMs = 600_000
 const longestTimerMs = 2 ** 31 - 1
-/** The share of the time to ready that a server has for introducing itself; the rest is for its lists. */
-const meetingShare = 0.8
-
 /**
  * One client of one server, kept alive: a server that goes away is brought back with growing pauses, a program only
  * until it failed too often. Lists outlive an absence, so that names do not come and go with every hiccup.
@@ -72,15 +32,14 @@ export class ServerConnection {
   readonly #options: ConnectionOptions
   readonly #over = new AbortController()
   readonly #breaker = new Breaker()
-  readonly #waiting = new Set<() => void>()
   readonly #keeper: ListKeeper
   readonly #kept: KeptLists | undefined
   readonly #sleep: Sleep
   readonly #closing = new Set<Promise<void>>()
-  #state: ConnectionState
+  readonly #board: Board
+  readonly #opener: Opener
   #client: Client | undefined
   #traffic: Traffic
-  #login: Login | undefined
   #attempt: Promise<void> | undefined
   /** Ends the pause before the next attempt. */
   #hurry = new AbortController()
@@ -109,21 +68,31 @@ export class ServerConnection {
     const now = (): number => performance.now()
     this.#sleep = new Sleep(config.sleepAfterMs ?? sleepAfterMs, now)
     this.#traffic = new Traffic(now)
-    this.#state = {
-      ...(config.disabled
-        ? { state: 'disabled', reason: 'switched off in its configuration' }
-        : { state: 'connecting', reason: 'not started yet' }),
-      sinceMs: Date.now(),
-    }
+    this.#opener = new Opener({
+      ...options,
+      identity: this.identity,
+      signal: this.#over.signal,
+      onChange: (change) => {
+        if (change.type !== 'resource') this.#keeper.changed(change.type)
+      },
+    })
+    const first: Standing = config.disabled
+      ? { state: 'disabled', reason: 'switched off in its configuration' }
+      : { state: 'connecting', reason: 'not started yet' }
+    this.#board = new Board(first, {
+      shown: options.shown,
+      told: options.onState,
+      signal: this.#over.signal,
+    })
   }
 
   get state(): ConnectionState {
-    return this.#state
+    return this.#board.state
   }
 
   /** What the server offers; empty once it is given up. */
   get lists(): ServerLists {
-    return keepsLists(this.#state) ? this.#keeper.lists : noLists
+    return keepsLists(this.state) ? this.#keeper.lists : noLists
   }
 
   /** The client while the connection stands. */
@@ -136,10 +105,10 @@ export class ServerConnection {
    * whose lists are known is left asleep.
    */
   async start(): Promise<void> {
-    if (this.#state.state === 'disabled' || this.#over.signal.aborted) return
+    if (this.state.state === 'disabled' || this.#over.signal.aborted) return
     clearTimeout(this.#coolDown)
     this.#breaker.reset()
-    if (this.#client !== undefined || this.#state.state === 'asleep') return
+    if (this.#client !== undefined || this.state.state === 'asleep') return
     const kept = this.#kept?.load()
     if (kept === undefined || this.#attempt !== undefined) return this.#begin('the host starts it')
     this.#keeper.lists = kept.lists
@@ -164,8 +133,8 @@ export class ServerConnection {
       },
       'openly',
     )
-    if (!isUp(this.#state)) {
-      throw new McpError('UNAUTHORIZED', `Nobody is signed in at ${this.name}: ${describe(this.#state)}`)
+    if (!isUp(this.state)) {
+      throw new McpError('UNAUTHORIZED', `Nobody is signed in at ${this.name}: ${describe(this.state)}`)
     }
   }
 
@@ -173,15 +142,7 @@ export class ServerConnection {
   async signOut(): Promise<void> {
     if (!('url' in this.config))
       throw new McpError('INVALID', `${this.name} is a program; nobody signs in there`)
-    const config = await this.#options.prepare(this.config, this.#over.signal)
-    const login = 'url' in config ? this.#options.login(config) : undefined
-    if (login === undefined) {
-      throw new McpError(
-        'INVALID',
-        `${this.name} is given its credentials by its configuration. Take them out there`,
-      )
-    }
-    await login.forget()
+    await this.#opener.forget()
     this.#options.manifests.forget(this.identity)
     const client = this.#client
     if (client === undefined) return
@@ -195,14 +156,14 @@ export class ServerConnection {
   async ready(signal: AbortSignal, conversation?: string): Promise<Client> {
     const giveUp = AbortSignal.any([signal, AbortSignal.timeout(this.#options.connectTimeoutMs)])
     this.#sleep.use(conversation)
-    if (this.#state.state === 'asleep') this.#begin('it is needed')
-    while (this.#client === undefined || !isUp(this.#state)) {
+    if (this.state.state === 'asleep') this.#begin('it is needed')
+    while (this.#client === undefined || !isUp(this.state)) {
       signal.throwIfAborted()
-      if (giveUp.aborted || !isComing(this.#state)) {
-        const code = this.#state.state === 'needs-sign-in' ? 'UNAUTHORIZED' : 'CONNECTION_CLOSED'
-        throw new McpError(code, `${this.name} is not connected: ${describe(this.#state)}`)
+      if (giveUp.aborted || !isComing(this.state)) {
+        const code = this.state.state === 'needs-sign-in' ? 'UNAUTHORIZED' : 'CONNECTION_CLOSED'
+        throw new McpError(code, `${this.name} is not connected: ${describe(this.state)}`)
       }
-      await this.#change(giveUp)
+      await this.#board.next(giveUp)
     }
     return this.#client
   }
@@ -221,7 +182,8 @@ export class ServerConnection {
     if (!('url' in this.config)) return
     const { idlePingMs } = this.#options
     const timeoutMs = Math.min(pingTimeoutMs, idlePingMs === 0 ? pingTimeoutMs : idlePingMs)
-    this.#checking ??= this.#quietly(() => client.ping({ timeoutMs }))
+    this.#checking ??= this.#opener
+      .quietly(() => client.ping({ timeoutMs }))
       .catch((error: unknown) => {
         if (error instanceof McpError) this.#lost(client, error)
       })
@@ -233,9 +195,8 @@ export class ServerConnection {
 
   async close(): Promise<void> {
     this.#over.abort(new McpError('CONNECTION_CLOSED', 'The host was closed'))
-    if (this.#state.state !== 'disabled') {
-      const reason = 'the host was closed'
-      this.#state = { state: 'failed', reason, fix: 'Start it again.', sinceMs: Date.now() }
+    if (this.state.state !== 'disabled') {
+      this.#board.end({ state: 'failed', reason: 'the host was closed', fix: 'Start it again.' })
     }
     clearTimeout(this.#coolDown)
     const client = this.#client
@@ -251,7 +212,7 @@ export class ServerConnection {
   }
 
   async #anew(state: Standing, mode: 'quietly' | 'openly' = 'quietly'): Promise<void> {
-    if (this.#state.state === 'disabled') throw new McpError('INVALID', `${this.name} is disabled`)
+    if (this.state.state === 'disabled') throw new McpError('INVALID', `${this.name} is disabled`)
     if (this.#over.signal.aborted) return
     clearTimeout(this.#coolDown)
     this.#breaker.reset()
@@ -270,7 +231,7 @@ export class ServerConnection {
   #run(work: () => Promise<void>): Promise<void> {
     this.#attempt ??= work().finally(() => {
       this.#attempt = undefined
-      if (this.#client === undefined && isUp(this.#state)) this.#run(() => this.#reconnect())
+      if (this.#client === undefined && isUp(this.state)) this.#run(() => this.#reconnect())
     })
     return this.#attempt
   }
@@ -293,8 +254,7 @@ export class ServerConnection {
   }
 
   async #connect(mode: 'quietly' | 'openly'): Promise<void> {
-    const { connectTimeoutMs, eras, revisions, prepare, login, onStderr, onWarning } = this.#options
-    const before = this.#state
+    const before = this.state
     if (await this.#options.needsApproval()) {
       this.#become({
         state: 'needs-approval',
@@ -302,53 +262,20 @@ export class ServerConnection {
         fix: `Answer the question, or: jackfield config allow ${this.name}`,
       })
     }
-    const config = await prepare(this.config, this.#over.signal)
+    const config = await this.#opener.prepare()
     this.#over.signal.throwIfAborted()
-    if (this.#state !== before) this.#become({ state: 'connecting', reason: 'you agreed to start it' })
-    const since = performance.now()
-    this.#login = 'url' in config ? login(config) : undefined
-    const said = new Quiet(onStderr, onWarning)
-    const traffic = new Traffic(() => performance.now())
-    const client = await this.#within(mode, () =>
-      dial({
-        config,
-        identity: this.identity,
-        eras,
-        revisions,
-        auth: this.#login?.auth,
-        withinMs: Math.ceil(connectTimeoutMs * meetingShare),
-        connect: this.#connectOptions(traffic),
-        onStderr: (text) => said.push(text),
-      }),
-    )
+    if (this.state !== before) this.#become({ state: 'connecting', reason: 'you agreed to start it' })
+    const { client, traffic, sinceMs, ended } = await this.#opener.open(config, mode)
     if (this.#over.signal.aborted) return this.#end(client)
     this.#client = client
     this.#traffic = traffic
     client.closed.then((reason) => {
-      said.end()
+      ended()
       this.#lost(client, reason)
     })
-    await this.#keeper.begin(client, connectTimeoutMs - (performance.now() - since))
+    await this.#keeper.begin(client, this.#options.connectTimeoutMs - (performance.now() - sinceMs))
     if (this.#client !== client) throw this.#lostBecause
     this.#watchOver(client)
-  }
-
-  #connectOptions(traffic: Traffic): ConnectOptions {
-    const { client, answers, onWarning, onResourceUpdated } = this.#options
-    return {
-      ...client,
-      ...answers(),
-      signal: this.#over.signal,
-      onWarning,
-      onMessage: (direction, message) => {
-        traffic.see(direction, message)
-        client.onMessage?.(direction, message)
-      },
-      onChange: (change) => {
-        if (change.type === 'resource') onResourceUpdated(change.uri)
-        else this.#keeper.changed(change.type)
-      },
-    }
   }
 
   /** Looks after a connection that stands: whether it still does, and whether it is still needed. */
@@ -379,7 +306,7 @@ export class ServerConnection {
     clearTimeout(this.#bedtime)
     const client = this.#client
     if (this.#kept === undefined || client === undefined || this.#over.signal.aborted) return
-    const dueMs = isUp(this.#state) ? this.#sleep.dueMs(this.#traffic) : coolDownMs
+    const dueMs = isUp(this.state) ? this.#sleep.dueMs(this.#traffic) : coolDownMs
     if (dueMs > 0) {
       this.#bedtime = setTimeout(() => this.#lieDown(), Math.min(dueMs, longestTimerMs)).unref()
       return
@@ -391,11 +318,11 @@ export class ServerConnection {
   #fetched(client: Client): void {
     const { problem } = this.#keeper
     if (problem !== undefined) {
-      const told = this.#state.state === 'degraded' && this.#state.reason === problem.reason
+      const told = this.state.state === 'degraded' && this.state.reason === problem.reason
       if (!told) this.#become({ state: 'degraded', ...problem })
     } else {
       const { era, revision } = client.server
-      if (this.#state.state !== 'ready') this.#become({ state: 'ready', era, revision })
+      if (this.state.state !== 'ready') this.#become({ state: 'ready', era, revision })
       this.#kept?.save(this.#keeper.lists)
     }
     this.#options.onLists()
@@ -446,7 +373,7 @@ export class ServerConnection {
         ...why,
         fix: `Agree to it with: jackfield config allow ${this.name}`,
       })
-    } else if (failure?.code === 'UNAUTHORIZED' && this.#login !== undefined) {
+    } else if (failure?.code === 'UNAUTHORIZED' && this.#opener.signsIn) {
       this.#become({ state: 'needs-sign-in', ...why, fix: this.#howToSignIn() })
     } else {
       this.#become({ state: 'failed', ...why, fix: fixFor(this.name, this.config, failure) })
@@ -462,30 +389,8 @@ export class ServerConnection {
     return `Sign in with: jackfield login ${this.name}`
   }
 
-  #quietly<T>(work: () => Promise<T>): Promise<T> {
-    return this.#within('quietly', work)
-  }
-
-  #within<T>(mode: 'quietly' | 'openly', work: () => Promise<T>): Promise<T> {
-    return this.#login === undefined ? work() : this.#login.during(mode, work)
-  }
-
   #become(state: Standing): void {
-    if (this.#over.signal.aborted) return
-    this.#state = this.#options.shown({ ...state, sinceMs: Date.now() })
-    for (const wake of this.#waiting) wake()
-    this.#options.onState(this.#state)
-  }
-
-  #change(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        this.#waiting.delete(wake)
-        signal.removeEventListener('abort', wake)
-        resolve()
-      }
-      this.#waiting.add(wake)
-      signal.addEventListener('abort', wake, { once: true })
-    })
+    const boxed = 'sandbox' in this.config && this.config.sandbox && isUp(state)
+    this.#board.put(boxed ? { ...state, sandboxed: true } : state)
   }
 }

@@ -1,7 +1,15 @@
 import { McpError, type ProtocolVersion } from '@jackfield/sdk'
-import { type Client, type ConnectOptions, connect, http, type Target } from '@jackfield/sdk/client'
+import {
+  type Client,
+  type ConnectOptions,
+  connect,
+  type Fetch,
+  http,
+  type Target,
+} from '@jackfield/sdk/client'
 import type { Authorization } from '@jackfield/sdk/client/auth'
 import { stdio } from '@jackfield/sdk/client/stdio'
+import { type Boxed, sandboxed } from '../sandbox/index.ts'
 import type { EraTable } from '../store/index.ts'
 import type { ServerConfig } from '../types/index.ts'
 
@@ -14,8 +22,12 @@ export interface DialOptions {
   revisions: readonly ProtocolVersion[] | undefined
   /** How to sign in; undefined where that is not wanted. */
   auth: Authorization | undefined
+  /** Folders that a sandboxed server may read since the person agreed to tell it of them. */
+  agreedRoots: () => Promise<readonly string[]>
   /** Milliseconds until the server must have introduced itself. */
   withinMs: number
+  /** Sends what goes over HTTP. */
+  fetch: Fetch
   connect: ConnectOptions
   onStderr: (text: string) => void
 }
@@ -27,11 +39,32 @@ const leastMs = 1_000
 /** A large result is kept whole and read in parts, so it may come in one message; a flood may not. */
 const maxMessageBytes = 16_777_216
 
+type Met = DialOptions & { launch: Boxed['launch'] | undefined }
+
+/** Connects to a server, in a sandbox where its configuration wants one. */
+export async function dial(options: DialOptions): Promise<Client> {
+  const { config } = options
+  if ('url' in config) return find({ ...options, launch: undefined })
+  const { onWarning } = options.connect
+  const box = await sandboxed(config, {
+    roots: config.sandbox ? await options.agreedRoots() : [],
+    ...(onWarning !== undefined && { onWarning }),
+  })
+  try {
+    const client = await find({ ...options, launch: box.launch })
+    client.closed.then(() => box.over())
+    return client
+  } catch (error) {
+    await box.over()
+    throw error
+  }
+}
+
 /**
  * Connects to a server in the era it is known to speak, and learns that where it is not known. A server that was found
  * to be of the session era is not asked again which it is, until its version changes or it no longer answers so.
  */
-export async function dial(options: DialOptions): Promise<Client> {
+async function find(options: Met): Promise<Client> {
   const { identity, eras, withinMs } = options
   const since = performance.now()
   const allowed = revisionsFor(options)
@@ -52,11 +85,7 @@ export async function dial(options: DialOptions): Promise<Client> {
   return learn(options, allowed, withinMs)
 }
 
-async function learn(
-  options: DialOptions,
-  allowed: readonly ProtocolVersion[],
-  withinMs: number,
-): Promise<Client> {
+async function learn(options: Met, allowed: readonly ProtocolVersion[], withinMs: number): Promise<Client> {
   const client = await meet(options, allowed, withinMs)
   const { era, info } = client.server
   // One that was not asked is not known.
@@ -67,7 +96,7 @@ async function learn(
 }
 
 function meet(
-  { config, auth, connect: options, onStderr }: DialOptions,
+  { config, launch, auth, fetch, connect: options, onStderr }: Met,
   revisions: readonly ProtocolVersion[],
   withinMs: number,
 ): Promise<Client> {
@@ -76,9 +105,10 @@ function meet(
       ? http(config.url, {
           headers: config.headers ?? {},
           maxMessageBytes,
+          fetch,
           ...(auth !== undefined && { auth }),
         })
-      : stdio({ ...config, onStderr, maxFrameBytes: maxMessageBytes })
+      : stdio({ ...(launch ?? config), onStderr, maxFrameBytes: maxMessageBytes })
   return connect(target, {
     ...options,
     revisions,

@@ -73,7 +73,11 @@ export class ListKeeper {
     const { follow, signal, kinds } = this.#options
     const since = performance.now()
     this.#client = client
-    if (follow) await Promise.race([this.#watch(client), pause(Math.min(watchWaitMs, withinMs / 3), signal)])
+    if (follow)
+      await Promise.race([
+        this.#watch(client),
+        pause(Math.max(0, Math.min(watchWaitMs, withinMs / 3)), signal),
+      ])
     const leftMs = Math.ceil(withinMs - (performance.now() - since))
     await this.#refresh(client, kinds, Math.max(leastListMs, leftMs))
   }

@@ -1,5 +1,6 @@
 import { http } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
+import { type Boxed, sandboxed, sandboxReady } from '../sandbox/index.ts'
 import type {
   DoctorReport,
   DoctorStep,
@@ -7,7 +8,7 @@ import type {
   ServerConfig,
   StdioServerConfig,
 } from '../types/index.ts'
-import { Chart, Fault } from './chart.ts'
+import { Chart, Fault, type Finding } from './chart.ts'
 import { askHttp, greetTls, judgeAccess, openPort, readAddress, resolveName } from './network.ts'
 import { findProgram, mayRun } from './program.ts'
 import { judgeHandshake, judgeLists, judgeOutput, judgeStart, type Tried, tryToConnect } from './talk.ts'
@@ -53,16 +54,25 @@ export async function examineServer(
 async function examineProgram(config: StdioServerConfig, chart: Chart, signal: AbortSignal): Promise<void> {
   const program = await chart.step('command', () => findProgram(config))
   await chart.step('executable', () => mayRun(program ?? ''))
+  const box = config.sandbox ? await chart.step('sandbox', () => enclosed(config)) : undefined
   let said = ''
   let tried: Tried | undefined
   await chart.step('start', async () => {
     const onStderr = (text: string): void => {
       said = (said + text).slice(-keptChars)
     }
-    tried = await tryToConnect(stdio({ ...config, onStderr }), options(config, signal))
+    tried = await tryToConnect(stdio({ ...(box?.launch ?? config), onStderr }), options(config, signal))
     return judgeStart(tried, said)
   })
   await finish(chart, () => tried, 'output')
+  await box?.over()
+}
+
+async function enclosed(config: StdioServerConfig): Promise<{ finding: Finding; found: Boxed }> {
+  const ready = await sandboxReady()
+  if (!ready.ready) throw new Fault(ready.reason, ready.fix)
+  const found = await sandboxed(config)
+  return { finding: { message: `bubblewrap ${ready.version} can make one` }, found }
 }
 
 async function examineAddress(config: HttpServerConfig, chart: Chart, signal: AbortSignal): Promise<void> {

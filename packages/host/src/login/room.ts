@@ -36,6 +36,8 @@ export class LoginRoom implements LoginDesk {
   readonly #logins = new Map<string, { login: Login; config: string }>()
   /** Servers whose question was put in this run, so that it is not put with every attempt to connect. */
   readonly #asked = new Set<string>()
+  /** Questions that are open, and what follows from them. */
+  readonly #pending = new Map<string, Promise<void>>()
 
   constructor(deps: LoginRoomDeps) {
     this.#deps = deps
@@ -67,11 +69,17 @@ export class LoginRoom implements LoginDesk {
     const { asker, signal, emit } = this.#deps
     if (this.#asked.has(server) || !asker.can('login')) return
     this.#asked.add(server)
-    this.#ask(server, shortened(page), signal)
+    const pending = this.#ask(server, shortened(page), signal)
       .then(() => this.#deps.connection(server).signIn())
       .catch((error: unknown) => {
         if (!signal.aborted) emit({ type: 'warning', server, message: reasonOf(error) })
       })
+      .finally(() => this.#pending.delete(server))
+    this.#pending.set(server, pending)
+  }
+
+  pending(server: string): Promise<void> | undefined {
+    return this.#pending.get(server)
   }
 
   /** Puts the question again where it was put before: the person wants to connect. */

@@ -4,6 +4,7 @@ import { keepWithin } from '../keep-within.ts'
 import type { Model, ModelReply, ModelRequest } from '../types/index.ts'
 import { blocksOf, type KeptParts, toModelMessages } from './messages.ts'
 import { ModelError, toModelError } from './model-error.ts'
+import { type RetryOptions, withRetries } from './retry.ts'
 import { type ToolNames, toolNames } from './tool-names.ts'
 
 type Generated = GenerateTextResult<ToolSet, Record<string, unknown>, never>
@@ -24,6 +25,8 @@ export interface AiModelOptions {
   load: () => Promise<LanguageModel>
   /** Options for the provider by its name. */
   providerOptions?: Record<string, Record<string, string | number | boolean>>
+  /** Waits before the provider is asked again. Default a timer. */
+  sleep?: RetryOptions['sleep']
 }
 
 /** Tool calls whose provider parts are remembered; the oldest go first. */
@@ -37,14 +40,14 @@ export function aiModel(options: AiModelOptions): Model {
   async function generate(request: ModelRequest): Promise<ModelReply> {
     request.signal?.throwIfAborted()
     const names = toolNames(namesIn(request))
-    try {
-      loading ??= options.load()
-      const answer = await ask(await loading, request, names, kept, options.providerOptions)
+    loading ??= options.load()
+    const model = await loading
+    const work = async (onText: ModelRequest['onText']): Promise<ModelReply> => {
+      const answer = await ask(model, { ...request, onText }, names, kept, options.providerOptions)
       return toReply(options.id, answer, request, names, kept)
-    } catch (error) {
-      request.signal?.throwIfAborted()
-      throw toModelError(options.id, error)
     }
+    const retries = options.sleep === undefined ? {} : { sleep: options.sleep }
+    return withRetries(request, work, (error) => toModelError(options.id, error), retries)
   }
 
   return { id: options.id, isLanguageModel: true, generate }
@@ -59,7 +62,7 @@ function namesIn(request: ModelRequest): string[] {
 
 async function ask(
   model: LanguageModel,
-  request: ModelRequest,
+  request: Omit<ModelRequest, 'onText'> & { onText: ModelRequest['onText'] },
   names: ToolNames,
   kept: ReadonlyMap<string, KeptParts>,
   providerOptions: AiModelOptions['providerOptions'],
@@ -78,6 +81,7 @@ async function ask(
     model,
     messages: toModelMessages(request.messages, names, kept),
     maxOutputTokens: request.maxTokens,
+    maxRetries: 0,
     ...(request.system !== undefined && { instructions: request.system }),
     ...(request.tools !== undefined &&
       request.tools.length > 0 && { tools, toolChoice: request.toolChoice ?? ('auto' as const) }),

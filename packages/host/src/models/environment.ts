@@ -1,6 +1,8 @@
 import type { Model } from '../types/index.ts'
 import { aiModel } from './ai-model.ts'
 import { offlineModel } from './offline/model.ts'
+import { ollamaUrl } from './ollama.ts'
+import { scriptModel } from './script.ts'
 
 /** Environment variables that say which models there are. */
 export type ModelEnvironment = Readonly<Record<string, string | undefined>>
@@ -13,8 +15,8 @@ interface Provider {
 
 /**
  * The models that the environment has keys or addresses for, the preferred one first, the offline planner last.
- * `JACKFIELD_MODEL=provider/model` (or `offline`) chooses; providers are `anthropic`, `openai`, `google`,
- * `compatible` and `ollama`. Throws an Error that names the missing variable where the choice cannot be had.
+ * `JACKFIELD_MODEL=provider/model` (or `offline`, or `script:file.json`) chooses; providers are `anthropic`, `openai`,
+ * `google`, `compatible` and `ollama`. Throws an Error that names the missing variable where the choice cannot be had.
  */
 export function modelsFromEnvironment(env: ModelEnvironment): Model[] {
   const providers = new Map<string, Provider>()
@@ -39,6 +41,8 @@ export function modelsFromEnvironment(env: ModelEnvironment): Model[] {
   }
   if (wanted === undefined) return [...models, offlineModel]
   if (wanted === 'offline') return [offlineModel, ...models]
+  if (wanted.startsWith('script:'))
+    return [scriptModel(wanted.slice('script:'.length)), ...models, offlineModel]
   const chosen = choose(wanted, providers)
   return [chosen, ...models.filter((model) => model.id !== chosen.id), offlineModel]
 }
@@ -144,11 +148,8 @@ function compatible(env: ModelEnvironment): Provider | undefined {
 function ollama(env: ModelEnvironment): Provider | undefined {
   const host = value(env, 'OLLAMA_HOST')
   if (host === undefined) return undefined
-  const url = URL.parse(/^https?:\/\//.test(host) ? host : `http://${host}`)
-  if (url === null) throw new Error(`OLLAMA_HOST=${host} is not an address such as 127.0.0.1:11434.`)
-  // Ollama's own default listens on every interface, which is no address to call.
-  if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
-  if (url.port === '' && url.protocol === 'http:') url.port = '11434'
+  const url = ollamaUrl(host)
+  if (url === undefined) throw new Error(`OLLAMA_HOST=${host} is not an address such as 127.0.0.1:11434.`)
   const baseURL = `${url.origin}/v1`
   return {
     model: value(env, 'OLLAMA_MODEL') ?? 'llama3.2',

@@ -1,3 +1,5 @@
+import { isRecord } from '../json.ts'
+
 /** Why a model gave no answer. */
 export type ModelErrorKind =
   /** The key is missing, wrong or not allowed to use this model. */
@@ -20,11 +22,22 @@ export class ModelError extends Error {
   readonly kind: ModelErrorKind
   /** The model as the person names it. */
   readonly model: string
+  /** Milliseconds after which the provider wants to be asked again, where it says so. */
+  readonly retryAfterMs: number | undefined
+  /** Whether the same request may succeed later. */
+  readonly passes: boolean
 
-  constructor(kind: ModelErrorKind, model: string, message: string, options?: { cause?: unknown }) {
-    super(message, options)
+  constructor(
+    kind: ModelErrorKind,
+    model: string,
+    message: string,
+    options: { cause?: unknown; retryAfterMs?: number | undefined; passes?: boolean } = {},
+  ) {
+    super(message, options.cause === undefined ? {} : { cause: options.cause })
     this.kind = kind
     this.model = model
+    this.retryAfterMs = options.retryAfterMs
+    this.passes = options.passes ?? (kind === 'limit' || kind === 'unavailable')
   }
 }
 
@@ -33,15 +46,20 @@ interface Failure {
   text: string
   host: string | undefined
   code: string | undefined
+  retryAfterMs: number | undefined
 }
+
+/** Nobody is there at all, so asking again soon is of no use. */
+const absent: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'])
 
 /** Turns whatever a provider threw into a `ModelError`. */
 export function toModelError(id: string, error: unknown): ModelError {
   if (error instanceof ModelError) return error
   const failure = read(innermost(error))
   const said = failure.text === '' ? '' : ` The provider says: ${failure.text}`
-  const make = (kind: ModelErrorKind, message: string): ModelError =>
-    new ModelError(kind, id, message, { cause: error })
+  const { retryAfterMs } = failure
+  const make = (kind: ModelErrorKind, message: string, passes?: boolean): ModelError =>
+    new ModelError(kind, id, message, { cause: error, retryAfterMs, ...(passes !== undefined && { passes }) })
 
   if (failure.status === undefined) {
     const where = failure.host === undefined ? 'its provider' : failure.host
@@ -49,9 +67,14 @@ export function toModelError(id: string, error: unknown): ModelError {
       return make(
         'unavailable',
         `${id} cannot be reached: ${where} does not answer (${failure.code}). Check the network and the base URL.`,
+        !absent.has(failure.code),
       )
     }
     if (/api key/i.test(failure.text)) return make('key', `${id} has no API key. ${failure.text}`)
+    if (/overloaded/i.test(failure.text)) {
+      return make('unavailable', `${id} is overloaded at its provider. Try again later.${said}`)
+    }
+    if (/rate.?limit/i.test(failure.text)) return make('limit', `${id} is over its limit.${said}`)
     return make('other', `${id} gave no answer.${said}`)
   }
   const status = failure.status
@@ -70,7 +93,8 @@ export function toModelError(id: string, error: unknown): ModelError {
   if (status === 402 || status === 429) {
     return make(
       'limit',
-      `${id} is over its limit (HTTP ${status}). Wait, or check the account's quota.${said}`,
+      `${id} is over its limit (HTTP ${status}). ${advice(retryAfterMs)}.${said}`,
+      status === 429,
     )
   }
   if (status >= 500) {
@@ -97,7 +121,8 @@ function innermost(error: unknown): unknown {
 
 function read(error: unknown): Failure {
   if (!(error instanceof Error)) {
-    return { status: undefined, text: oneLine(messageOf(error)), host: undefined, code: undefined }
+    const text = oneLine([typeOf(error), messageOf(error)].filter((part) => part !== '').join(': '))
+    return { status: undefined, text, host: undefined, code: undefined, retryAfterMs: undefined }
   }
   const status = 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : undefined
   const url = 'url' in error && typeof error.url === 'string' ? error.url : undefined
@@ -106,7 +131,30 @@ function read(error: unknown): Failure {
     text: oneLine(error.message),
     host: url === undefined ? undefined : (URL.parse(url)?.host ?? undefined),
     code: 'code' in error && typeof error.code === 'string' ? error.code : undefined,
+    retryAfterMs: 'responseHeaders' in error ? retryAfter(error.responseHeaders) : undefined,
   }
+}
+
+/** What `retry-after-ms` or `retry-after` say, in milliseconds; the latter counts seconds or names a time. */
+function retryAfter(headers: unknown): number | undefined {
+  if (!isRecord(headers)) return undefined
+  const { 'retry-after-ms': exact, 'retry-after': rough } = headers
+  const ms = typeof exact === 'string' ? Number(exact) : Number.NaN
+  if (Number.isFinite(ms) && ms >= 0) return ms
+  if (typeof rough !== 'string') return undefined
+  const seconds = Number(rough)
+  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1_000)
+  const at = Date.parse(rough)
+  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now())
+}
+
+function advice(retryAfterMs: number | undefined): string {
+  if (retryAfterMs === undefined || retryAfterMs < 60_000) return "Wait, or check the account's quota"
+  return `It may be asked again in ${Math.ceil(retryAfterMs / 60_000)} min; another model may answer at once`
+}
+
+function typeOf(error: unknown): string {
+  return isRecord(error) && typeof error.type === 'string' ? error.type : ''
 }
 
 function messageOf(error: unknown): string {

@@ -1,6 +1,9 @@
 import type { Tool } from '@jackfield/sdk'
 import { fingerprint } from '../json.ts'
+import { oneLine } from '../text.ts'
 import type { ServerConfig } from '../types/index.ts'
+
+const maxOrigin = 400
 
 /**
  * What a server is, whatever it is called: what is run and where, with the names of its variables, or its address. A
@@ -14,6 +17,12 @@ export function serverIdentity(config: ServerConfig): string {
     env: Object.keys(config.env ?? {}).sort(),
     cwd: config.cwd ?? null,
   })
+}
+
+/** What a server is, whatever it is called, for a person: its command line, or its address. */
+export function serverOrigin(config: ServerConfig): string {
+  const words = 'url' in config ? config.url : [config.command, ...(config.args ?? [])].join(' ')
+  return oneLine(words).slice(0, maxOrigin)
 }
 
 /** Everything a person and a model are told about a tool. Any change to it is a different tool to agree to. */

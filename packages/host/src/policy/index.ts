@@ -1,6 +1,6 @@
 export { areTests, problemWithTests } from './argument-tests.ts'
 export { matchesGlob } from './glob.ts'
-export { serverIdentity, toolDefinition } from './identity.ts'
+export { serverIdentity, serverOrigin, toolDefinition } from './identity.ts'
 export { likenessOf } from './likeness.ts'
 export type { Policy, PolicySubject, Ruling } from './policy.ts'
 export { createPolicyRoom, type PolicyRoom } from './room.ts'

@@ -71,9 +71,7 @@ function nextStep(take: (pattern: RegExp) => RegExpExecArray | undefined): Step 
   const range = take(slice)
   if (range !== undefined) {
     const [, from, to] = range
-    return (value) => [
-      listOf(value).slice(Number(from ?? 0), to === undefined ? undefined : Number(to)),
-    ]
+    return (value) => [listOf(value).slice(Number(from ?? 0), to === undefined ? undefined : Number(to))]
   }
   if (take(every) !== undefined) return (value) => (isRecord(value) ? Object.values(value) : listOf(value))
   return take(self) === undefined ? undefined : (value) => [value]
@@ -82,7 +80,9 @@ function nextStep(take: (pattern: RegExp) => RegExpExecArray | undefined): Step 
 function member(value: unknown, key: string): unknown {
   if (!isRecord(value)) throw unfit(`there is ${kindOf(value)} where ${JSON.stringify(key)} is looked for`)
   if (Object.hasOwn(value, key)) return value[key]
-  const known = Object.keys(value).slice(0, 20).map((one) => one.slice(0, 60))
+  const known = Object.keys(value)
+    .slice(0, 20)
+    .map((one) => one.slice(0, 60))
   throw unfit(`there is no ${JSON.stringify(key)}. There are: ${known.join(', ') || 'none'}`)
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { McpError } from '@jackfield/sdk'
 import { type CredentialStore, memoryStore } from '@jackfield/sdk/client/auth'
@@ -35,6 +36,27 @@ export function sealedSecrets(folder: string, key: SecretKey): SecretStore {
     return store
   }
   return secretStore(open, kinds[key.kind])
+}
+
+/**
+ * Tokens in sealed files in this folder, kept as secrets are. The folder is made with the first token, and until then
+ * no key is looked for.
+ */
+export function sealedCredentials(folder: string, key: SecretKey): CredentialStore {
+  const directory = join(folder, key.kind.replace(' ', '-'))
+  let store: CredentialStore | undefined
+  const open = (): CredentialStore => {
+    store ??= encryptedFiles({ directory, key: sealedWith(key) })
+    return store
+  }
+  return {
+    get: async (name) => (store !== undefined || existsSync(directory) ? open().get(name) : undefined),
+    set: (name, value) => open().set(name, value),
+    delete: async (name) => {
+      if (store !== undefined || existsSync(directory)) await open().delete(name)
+    },
+    exclusive: (name, work, signal) => open().exclusive(name, work, signal),
+  }
 }
 
 const kinds: Readonly<Record<SecretKey['kind'], string>> = {

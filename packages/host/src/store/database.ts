@@ -2,10 +2,14 @@ import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { consentMigration } from './consent-table.ts'
+import { conversationMigration } from './conversation-table.ts'
 import { eraMigration } from './era-table.ts'
+import { formMigration } from './form-table.ts'
 import { manifestMigration } from './manifest-table.ts'
 import { resultMigration } from './result-table.ts'
+import { rootsMigration } from './roots-table.ts'
 import { samplingMigration } from './sampling-table.ts'
+import { traceMigration } from './trace-table.ts'
 import { trustMigration } from './trust-table.ts'
 
 /** Statements that bring a store from one version to the next; the store's `user_version` counts those done. */
@@ -142,6 +146,10 @@ const migrations: readonly string[] = [
   trustMigration,
   consentMigration,
   `${eraMigration}${manifestMigration}${resultMigration}`,
+  conversationMigration,
+  traceMigration,
+  formMigration,
+  rootsMigration,
 ]
 
 /** The store cannot be opened: the message says which and why. */

@@ -1,7 +1,9 @@
 import { type ActivityLog, createActivityLog } from './activity-log.ts'
 import { type ConsentTable, createConsentTable } from './consent-table.ts'
+import { type ConversationTable, createConversationTable } from './conversation-table.ts'
 import { openDatabase } from './database.ts'
 import { createEraTable, type EraTable } from './era-table.ts'
+import { createFormTable, type FormTable } from './form-table.ts'
 import { createGrantTable, type GrantTable } from './grant-table.ts'
 import { createInboxTable, type InboxTable } from './inbox-table.ts'
 import { createLabelTable, type LabelTable } from './label-table.ts'
@@ -9,7 +11,9 @@ import { createManifestTable, type ManifestTable } from './manifest-table.ts'
 import { createOwners, type Owners } from './owners.ts'
 import { createParkedTable, type ParkedTable } from './parked-table.ts'
 import { createResultTable, type ResultTable } from './result-table.ts'
+import { createRootsTable, type RootsTable } from './roots-table.ts'
 import { createSamplingTable, type SamplingTable } from './sampling-table.ts'
+import { createTraceTable, memoryTraceBounds, type TraceTable, traceBounds } from './trace-table.ts'
 import { createTrustTable, type TrustTable } from './trust-table.ts'
 
 /** Everything the host keeps beyond its own life. */
@@ -24,8 +28,12 @@ export interface Store {
   readonly trust: TrustTable
   readonly consents: ConsentTable
   readonly eras: EraTable
+  readonly roots: RootsTable
   readonly manifests: ManifestTable
   readonly results: ResultTable
+  readonly forms: FormTable
+  readonly trace: TraceTable
+  readonly conversations: ConversationTable
   close(): void
 }
 
@@ -33,6 +41,7 @@ export interface Store {
 export function openStore(file: string): Store {
   const database = openDatabase(file)
   const owners = createOwners(file)
+  const trace = createTraceTable(database, file === ':memory:' ? memoryTraceBounds : traceBounds)
   return {
     activity: createActivityLog(database),
     grants: createGrantTable(database),
@@ -44,9 +53,14 @@ export function openStore(file: string): Store {
     trust: createTrustTable(database),
     consents: createConsentTable(database),
     eras: createEraTable(database),
+    roots: createRootsTable(database),
     manifests: createManifestTable(database),
     results: createResultTable(database),
+    forms: createFormTable(database),
+    trace,
+    conversations: createConversationTable(database),
     close: () => {
+      trace.close()
       database.close()
       owners.close()
     },

@@ -37,6 +37,9 @@ export type TraceRow = Record<string, SQLOutputValue>
 export interface TraceTable {
   /** Unlike that of any other store. */
   readonly salt: string
+  /** Nothing is written any more. */
+  readonly closed: boolean
+  close(): void
   add(row: NewTraceRow): number
   /** Says what caused an event, where that was found out later. */
   blame(seq: number, cause: number): void
@@ -60,7 +63,7 @@ export const memoryTraceBounds: TraceBounds = { bytes: 8_388_608, ageMs: traceBo
 /** What a row costs beside its payload. */
 const rowBytes = 256
 /** The share that is left after something had to go, so that it is not done with every row. */
-const keptShare = 0.9
+const keptShare = 0.98
 
 export function createTraceTable(
   database: DatabaseSync,
@@ -69,63 +72,42 @@ export function createTraceTable(
 ): TraceTable {
   const insert = database.prepare(
     `INSERT INTO trace (at, tick, kind, server, connection, direction, method, tool, rpc, cause, reply, status, ms,
-       bytes, summary, payload, sha256) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       bytes, summary, payload, sha256, stored) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const blame = database.prepare('UPDATE trace SET cause = ? WHERE seq = ?')
   const eventOf = database.prepare('SELECT seq FROM trace WHERE activity = ?')
-  const kept = database.prepare(
-    `SELECT count(*) AS events, coalesce(sum(length(payload) + ${rowBytes}), 0) AS bytes FROM trace
-     WHERE activity IS NULL`,
-  )
-  const store = database.prepare('SELECT salt, dropped, dropped_bytes FROM trace_store')
-  const told = database.prepare(
-    'UPDATE trace_store SET dropped = dropped + ?, dropped_bytes = dropped_bytes + ?',
-  )
-  const tooOld = database.prepare('SELECT max(seq) AS seq FROM trace WHERE activity IS NULL AND at < ?')
-  const oldest = database.prepare(
-    `SELECT seq, length(payload) + ${rowBytes} AS bytes FROM trace WHERE activity IS NULL ORDER BY seq`,
-  )
-  const upTo = database.prepare(
-    `SELECT count(*) AS events, coalesce(sum(length(payload) + ${rowBytes}), 0) AS bytes FROM trace
-     WHERE activity IS NULL AND seq <= ?`,
-  )
+  const store = database.prepare('SELECT * FROM trace_store')
+  const oldest = database.prepare('SELECT seq, at, stored FROM trace WHERE activity IS NULL ORDER BY seq')
   const drop = database.prepare('DELETE FROM trace WHERE activity IS NULL AND seq <= ?')
   let sinceLook = Number.POSITIVE_INFINITY
-
-  function letGo(last: number): void {
-    const { events, bytes } = upTo.get(last) ?? {}
-    database.exec('BEGIN IMMEDIATE')
-    try {
-      drop.run(last)
-      told.run(Number(events), Number(bytes))
-      database.exec('COMMIT')
-    } catch (error) {
-      database.exec('ROLLBACK')
-      throw error
-    }
-  }
+  let closed = false
 
   function look(): void {
     sinceLook = 0
-    const old = tooOld.get(now() - bounds.ageMs)?.['seq']
-    if (typeof old === 'number') letGo(old)
-    let over = Number(kept.get()?.['bytes']) - bounds.bytes
-    if (over <= 0) return
-    over += bounds.bytes * (1 - keptShare)
+    const over = Number(store.get()?.['bytes']) - bounds.bytes
+    let excess = over <= 0 ? 0 : over + bounds.bytes * (1 - keptShare)
+    const tooOld = now() - bounds.ageMs
     let last = 0
     for (const row of oldest.iterate()) {
+      if (excess <= 0 && Number(row['at']) >= tooOld) break
       last = Number(row['seq'])
-      over -= Number(row['bytes'])
-      if (over <= 0) break
+      excess -= Number(row['stored'])
     }
-    letGo(last)
+    if (last > 0) drop.run(last)
   }
 
   return {
     salt: String(store.get()?.['salt']),
+    get closed() {
+      return closed
+    },
+    close() {
+      closed = true
+    },
     add(row) {
       const { at, tick, kind, server, connection, direction, method, tool, rpc } = row
       const { cause, reply, status, ms, bytes, summary, payload, sha256 } = row
+      const stored = Buffer.byteLength(payload) + rowBytes
       const first = [at, tick, kind, server, connection, direction, method, tool, rpc]
       const { lastInsertRowid } = insert.run(
         ...first,
@@ -137,8 +119,9 @@ export function createTraceTable(
         summary,
         payload,
         sha256,
+        stored,
       )
-      sinceLook += payload.length + rowBytes
+      sinceLook += stored
       if (sinceLook > bounds.bytes / 50) look()
       return Number(lastInsertRowid)
     },
@@ -150,8 +133,7 @@ export function createTraceTable(
       return typeof seq === 'number' ? seq : null
     },
     counts() {
-      const { events, bytes } = kept.get() ?? {}
-      const { dropped, dropped_bytes: droppedBytes } = store.get() ?? {}
+      const { events, bytes, dropped, dropped_bytes: droppedBytes } = store.get() ?? {}
       return {
         events: Number(events),
         bytes: Number(bytes),
@@ -172,7 +154,7 @@ const target = (detail: string): string =>
 
 export const traceMigration: string = `
   CREATE TABLE trace (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    seq INTEGER PRIMARY KEY,
     at REAL NOT NULL,
     tick REAL,
     kind TEXT NOT NULL,
@@ -190,15 +172,18 @@ export const traceMigration: string = `
     bytes INTEGER NOT NULL,
     summary TEXT NOT NULL,
     payload TEXT,
-    sha256 TEXT
+    sha256 TEXT,
+    stored INTEGER
   ) STRICT;
   CREATE TABLE trace_store (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     salt TEXT NOT NULL,
+    events INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
     dropped INTEGER NOT NULL,
     dropped_bytes INTEGER NOT NULL
   ) STRICT;
-  INSERT INTO trace_store VALUES (1, hex(randomblob(16)), 0, 0);
+  INSERT INTO trace_store VALUES (1, hex(randomblob(16)), 0, 0, 0, 0);
   INSERT INTO trace (at, kind, server, method, tool, activity, status, ms, bytes, summary)
     SELECT unixepoch(a.at, 'subsec') * 1000, a.kind, a.server, ${methodOfKind('a.kind')}, ${target('a.detail')},
       a.id, coalesce(e.outcome, 'running'), e.duration_ms, length(a.detail) + length(coalesce(e.detail, '')), a.summary
@@ -207,12 +192,9 @@ export const traceMigration: string = `
   UPDATE trace SET cause = (
     SELECT t.seq FROM activity a JOIN trace t ON t.activity = a.cause WHERE a.id = trace.activity
   );
-  CREATE INDEX trace_at ON trace (at);
   CREATE INDEX trace_kind ON trace (kind, seq);
-  CREATE INDEX trace_server ON trace (server, seq);
-  CREATE INDEX trace_method ON trace (method, seq) WHERE method IS NOT NULL;
   CREATE INDEX trace_tool ON trace (tool, seq) WHERE tool IS NOT NULL;
-  CREATE INDEX trace_status ON trace (status, seq) WHERE status IS NOT NULL;
+  CREATE INDEX trace_status ON trace (status, seq) WHERE status <> 'ok';
   CREATE INDEX trace_cause ON trace (cause) WHERE cause IS NOT NULL;
   CREATE INDEX trace_reply ON trace (reply) WHERE reply IS NOT NULL;
   CREATE TRIGGER trace_row AFTER INSERT ON activity BEGIN
@@ -224,6 +206,13 @@ export const traceMigration: string = `
   CREATE TRIGGER trace_end AFTER INSERT ON activity_end BEGIN
     UPDATE trace SET status = NEW.outcome, ms = NEW.duration_ms, bytes = bytes + length(NEW.detail)
     WHERE activity = NEW.activity;
+  END;
+  CREATE TRIGGER trace_added AFTER INSERT ON trace WHEN NEW.activity IS NULL BEGIN
+    UPDATE trace_store SET events = events + 1, bytes = bytes + NEW.stored;
+  END;
+  CREATE TRIGGER trace_dropped AFTER DELETE ON trace WHEN OLD.activity IS NULL BEGIN
+    UPDATE trace_store SET events = events - 1, bytes = bytes - OLD.stored, dropped = dropped + 1,
+      dropped_bytes = dropped_bytes + OLD.stored;
   END;
   CREATE TRIGGER trace_gone AFTER DELETE ON activity BEGIN DELETE FROM trace WHERE activity = OLD.id; END;
 `

@@ -1,6 +1,6 @@
+import { mixedWord, nearlySame, skeleton } from '../look-alike.ts'
 import type { TrustFinding } from '../types/index.ts'
 import type { Definition } from './definitions.ts'
-import { mixedWord, nearlySame, skeleton } from './look-alike.ts'
 
 /** What other servers are called and offer, to find who poses as whom. */
 export interface Neighbours {

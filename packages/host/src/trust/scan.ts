@@ -1,8 +1,8 @@
 import { isRecord } from '../json.ts'
+import { mixedWord } from '../look-alike.ts'
 import type { TrustFinding } from '../types/index.ts'
 import { codeName, type Unseen, unseenIn } from '../visible.ts'
 import type { Definition, Part } from './definitions.ts'
-import { mixedWord } from './look-alike.ts'
 import { type Neighbours, nameFindings, othersNamedIn } from './neighbours.ts'
 import { phrasesIn } from './phrases.ts'
 

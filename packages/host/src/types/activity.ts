@@ -76,6 +76,8 @@ export interface CallNotice {
 export type HostEvent =
   | { type: 'connection'; server: string; state: ConnectionState }
   | { type: 'catalog' }
+  /** The open folders changed, or what servers may know of them: see `host.roots`. */
+  | { type: 'roots' }
   /** What may be used of a server changed: see `host.trust`. */
   | { type: 'trust'; server: string }
   | { type: 'activity'; row: Activity }
@@ -91,4 +93,6 @@ export type HostEvent =
   /** A question was put, answered, withdrawn or lost. */
   | { type: 'question'; item: InboxItem }
   | { type: 'resource-updated'; server: string; uri: string }
+  /** What is attached to a conversation changed, or one of the copies went out of date: see `host.library`. */
+  | { type: 'attached'; conversation: string }
   | { type: 'warning'; server: string; message: string }

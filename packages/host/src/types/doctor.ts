@@ -3,6 +3,7 @@ export type DoctorStepName =
   | 'variables'
   | 'command'
   | 'executable'
+  | 'sandbox'
   | 'start'
   | 'output'
   | 'address'

@@ -7,23 +7,28 @@ import type {
   ReadResourceResult,
   Root,
 } from '@jackfield/sdk'
-import type { ConnectOptions, ServerChange, Watch } from '@jackfield/sdk/client'
+import type { ConnectOptions, ProgressReport, ServerChange, Watch } from '@jackfield/sdk/client'
 import type { CredentialStore } from '@jackfield/sdk/client/auth'
 import type { Activity, ActivityVerification, HostEvent } from './activity.ts'
 import type { CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool } from './catalog.ts'
 import type { Code } from './code.ts'
 import type { ConsentDesk } from './consents.ts'
+import type { ConversationDesk } from './conversation.ts'
 import type { DoctorReport, DoctorStep } from './doctor.ts'
+import type { GatewayDesk } from './gateway.ts'
 import type { Inbox } from './inbox.ts'
+import type { Library } from './library.ts'
 import type { LoginDesk } from './login.ts'
 import type { Model } from './model.ts'
 import type { Caller, Decision, PolicyDesk, PolicyRule, Verdict } from './policy.ts'
 import type { Surface } from './questions.ts'
 import type { Results } from './results.ts'
+import type { RootsDesk } from './roots.ts'
 import type { SamplingDesk, SamplingSettings } from './sampling.ts'
 import type { Scale } from './scale.ts'
 import type { AskInput, SecretStore, Secrets } from './secrets.ts'
 import type { ConnectionState, Failure, ServerConfig } from './server.ts'
+import type { TraceDesk } from './trace.ts'
 import type { TrustDesk } from './trust.ts'
 
 /** What calling a tool through the broker gave. */
@@ -62,6 +67,7 @@ export interface HostCallOptions {
   signal?: AbortSignal
   /** The activity row that caused it. */
   cause?: number
+  onProgress?: (report: ProgressReport) => void
 }
 
 /** How a host connects, the same for all its servers. */
@@ -77,6 +83,10 @@ export interface HostConnectOptions {
    * never.
    */
   idlePingMs?: number
+  /** Headers whose values the log does not keep, beside those that always hold credentials. */
+  maskedHeaders?: readonly string[]
+  /** Whether calls tell servers in `_meta` which trace they are a part of (`traceparent`). Default false. */
+  traceparent?: boolean
   /** Sees every message as it crosses the wire, for logs and inspectors. */
   onMessage?: (server: string, direction: 'sent' | 'received', message: JsonRpcMessage) => void
 }
@@ -96,7 +106,7 @@ export interface HostOptions {
   secrets?: SecretStore
   /** Where tokens of servers are kept that the person signed in at. Default: in memory. */
   credentials?: CredentialStore
-  /** Opens the page where the person signs in. Default: their browser. */
+  /** Opens a page that the person agreed to: to sign in, or for a visit. Default: their browser. */
   openPage?: (url: URL) => Promise<void>
   /** Asks for values that configurations want the person to type. Default: nobody is asked, and such a server fails. */
   askInput?: AskInput
@@ -106,7 +116,7 @@ export interface HostOptions {
   home?: string
   /** Starts what files of the working folder name without asking the person first. Default false. */
   startProjectServers?: boolean
-  /** Folders servers may be told of; consent is asked per server. */
+  /** Folders servers may be told of, besides `workspace` and its repository; the person is asked per server. */
   roots?: Root[]
   /** The folder the person works in, which answers can be remembered for. Default: none. */
   workspace?: string
@@ -159,16 +169,24 @@ export interface Host extends AsyncDisposable {
   attach(surface: Surface): () => void
   /** Every question to the person. */
   readonly inbox: Inbox
+  /** What the servers offer, shown to other clients as one server. */
+  readonly gateway: GatewayDesk
   /** Values that servers need and nobody else may see. */
   readonly secrets: Secrets
   /** What of the servers that files of the working folder name may be started. */
   readonly consents: ConsentDesk
   /** Signing in at servers that want it. */
   readonly logins: LoginDesk
+  /** Conversations that are kept. */
+  readonly conversations: ConversationDesk
   /** Results that were too large for a model. */
   readonly results: Results
+  /** The folders that servers may be told of. */
+  readonly roots: RootsDesk
   /** Search among the tools, and what they cost. */
   readonly scale: Scale
+  /** Resources and prompts of all servers, and what of them goes along with conversations. */
+  readonly library: Library
   /** Programs over the tools. */
   readonly code: Code
   /** What servers use of the models, what passes without asking, and which model would be chosen. */
@@ -212,6 +230,8 @@ export interface Host extends AsyncDisposable {
   activity(filter?: { server?: string; kind?: Activity['kind']; limit?: number }): Activity[]
   /** What servers say about themselves, as it was agreed to. */
   readonly trust: TrustDesk
+  /** Everything that happened, message by message, and doing it again. */
+  readonly trace: TraceDesk
   /** What policy says and why, and what is remembered. */
   readonly policy: PolicyDesk
   /**

@@ -7,6 +7,11 @@ export interface LoginDesk {
    */
   signIn(server: string): Promise<void>
   /**
+   * A question about signing in at a server, and the login that follows where the person agrees, while that is under
+   * way. Never rejects.
+   */
+  pending(server: string): Promise<void> | undefined
+  /**
    * Forgets the tokens for a server and what it listed. The authorization server is not told.
    * @throws McpError 'INVALID' for a server that is unknown or a program, or whose credentials its configuration holds
    */

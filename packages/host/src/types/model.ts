@@ -24,6 +24,19 @@ export interface ModelRequest {
   signal?: AbortSignal
   /** Hears the text as it is made. */
   onText?: (delta: string) => void
+  /** Told before a pause after which the provider is asked again. */
+  onWait?: (wait: ModelWait) => void
+}
+
+/** Why a model is asked again, and when. */
+export interface ModelWait {
+  /** Milliseconds until then. */
+  readonly forMs: number
+  /** In words for a person. */
+  readonly why: string
+  /** How often it was asked so far, and how often it will be at most. */
+  readonly attempt: number
+  readonly attempts: number
 }
 
 /** One answer of a model. */

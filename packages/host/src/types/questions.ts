@@ -4,10 +4,13 @@ import type {
   CreateMessageResult,
   ElicitParams,
   ElicitResult,
+  ElicitValue,
   Root,
 } from '@jackfield/sdk'
 import type { CatalogTool } from './catalog.ts'
+import type { Visit } from './forms.ts'
 import type { ArgumentTest, Caller, Decision, GrantScope, Remember } from './policy.ts'
+import type { FolderPreview } from './roots.ts'
 import type { ModelChoice, Redaction, SamplingContext, SamplingEstimate } from './sampling.ts'
 import type { ServerConfig } from './server.ts'
 import type { DefinitionChange, TrustFinding } from './trust.ts'
@@ -51,7 +54,17 @@ export interface Questions {
     decision: Decision
   }
   /** A form or a URL of a server. */
-  elicitation: { params: ElicitParams }
+  elicitation: {
+    params: ElicitParams
+    /** What the server is, whatever it is called: its command line, or its address. */
+    origin?: string
+    /** What to look at before answering: fields that seem to ask for secrets, what is odd about a URL. */
+    findings?: readonly TrustFinding[]
+    /** Earlier answers that the person let be remembered, by field: to begin with, never sent unseen. */
+    remembered?: Readonly<Record<string, ElicitValue>>
+    /** The person agreed to the visit: accept now means that they finished, cancel that they gave it up. */
+    visit?: Visit
+  }
   /** A server wants a model's answer: what would be asked, and which model it would be. */
   'sampling-request': {
     params: CreateMessageParams
@@ -75,7 +88,11 @@ export interface Questions {
     problem?: string
   }
   /** May this server know these folders? */
-  roots: { roots: Root[] }
+  roots: {
+    roots: Root[]
+    /** What the server would see there; absent where it was not looked at. */
+    folders?: readonly FolderPreview[]
+  }
   /** May this server be started, or this address be spoken to, for the first time or after its configuration changed? */
   install: {
     config: ServerConfig
@@ -110,8 +127,17 @@ export interface HostAnswers {
     /** The person answers in place of the tool, which is not called. */
     | { verdict: 'respond'; result: CallToolResult }
   result: { verdict: 'allow'; result?: CallToolResult } | { verdict: 'deny'; reason?: string }
-  /** `reason` stays in this host. */
-  elicitation: ElicitResult & { reason?: string }
+  /** All but the protocol's own members stay in this host. */
+  elicitation: ElicitResult & {
+    reason?: string
+    /**
+     * Beside accept of a URL: the host opens the page, or the person does by themselves, and the person is asked
+     * whether they finished before the server hears of it. Left out, the server hears at once.
+     */
+    visit?: 'open' | 'self'
+    /** Fields whose values are remembered for the next time; those of the form's others are forgotten. Never secrets. */
+    remember?: readonly string[]
+  }
   'sampling-request':
     | {
         verdict: 'allow'
@@ -134,6 +160,7 @@ export interface HostAnswers {
     /** Asks a model again, another one if named. */
     | { verdict: 'regenerate'; model?: string }
     | { verdict: 'deny'; reason?: string }
+  /** `roots`: only these of those that were shown. Default all. */
   roots: { verdict: 'allow'; roots?: Root[] } | { verdict: 'deny' }
   install: { verdict: 'allow' } | { verdict: 'deny'; reason?: string }
   /** `keep`: go on with what was agreed to where that is possible; `block`: the server's changed things stay out of use. */

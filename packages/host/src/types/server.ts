@@ -31,13 +31,19 @@ export interface ServerSettings {
   from?: ServerSource
 }
 
-/** What a server's process may reach. Its roots can always be read; approvals stay as they are. */
+/**
+ * What a server's process may reach, on Linux. It reads the system's programs, its own and the roots that the person
+ * agreed to tell it of; it writes in memory. Approvals stay as they are.
+ */
 export interface Sandbox {
-  /** Further folders and files it may read, besides the system's programs. */
+  /** Further folders and files it may read: absolute, from `~`, or from the folder of the config. */
   read?: string[]
-  /** Folders it may write. Default: those of its roots that it was told of. */
+  /** Folders and files it may write. Default none. */
   write?: string[]
-  /** Hosts it may reach (`example.org`, `*.example.org`), all of them (`true`), or none. Default none. */
+  /**
+   * Hosts it may reach through a proxy on ports 80 and 443 (`example.org`, `*.example.org`) or others
+   * (`example.org:8080`, `example.org:*`), the whole network of this machine (`true`), or none. Default none.
+   */
   network?: boolean | string[]
 }
 
@@ -87,6 +93,8 @@ export interface Failure {
 export type ConnectionState = {
   /** When the state began, in milliseconds since 1970. */
   sinceMs: number
+  /** Its process runs in a sandbox. */
+  sandboxed?: true
 } & (
   | { state: 'connecting'; reason: string }
   | { state: 'ready'; era: 'session' | 'stateless'; revision: string }

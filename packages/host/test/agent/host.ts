@@ -1,6 +1,9 @@
 import type { CallToolResult, Tool } from '@jackfield/sdk'
+import { createConversationDesk } from '../../src/conversations/index.ts'
+import { createLibrary } from '../../src/library/index.ts'
 import { createResults } from '../../src/results/index.ts'
 import { createScale } from '../../src/scale/index.ts'
+import { openStore } from '../../src/store/index.ts'
 import type {
   Activity,
   BrokeredCall,
@@ -32,6 +35,17 @@ export function fakeHost(runs: Runs): FakeHost {
   const refuse = (): never => {
     throw new Error('not part of this test')
   }
+  const lists: Parameters<typeof createLibrary>[0] = {
+    connections: new Map(),
+    resources: () => host.resources(),
+    templates: () => host.templates(),
+    prompts: () => [],
+    on: () => () => {},
+    read: refuse,
+    prompt: refuse,
+    complete: refuse,
+    watch: refuse,
+  }
   const host: FakeHost = {
     calls,
     rows,
@@ -56,10 +70,26 @@ export function fakeHost(runs: Runs): FakeHost {
     consents: { list: () => [], needed: async () => undefined, allow: refuse, forget: refuse },
     attach: refuse,
     inbox: { list: () => [], get: () => undefined, answer: refuse, resumed: () => undefined },
+    gateway: { open: refuse },
+    roots: {
+      list: async () => [],
+      add: refuse,
+      remove: async () => false,
+      excluded: () => [],
+      exclude: refuse,
+      include: () => false,
+      servers: async () => [],
+      preview: async () => [],
+      allow: refuse,
+      deny: refuse,
+      forget: () => false,
+    },
     scale: createScale(() => host.tools()),
     code: { run: refuse, types: () => '' },
-    logins: { signIn: refuse, signOut: refuse },
+    library: createLibrary(lists, () => {}),
+    logins: { signIn: refuse, pending: () => undefined, signOut: refuse },
     results: createResults(kept()),
+    conversations: createConversationDesk({ store: openStore(':memory:'), redact: (value) => value }),
     leave: () => {},
     sampling: { usage: () => [], grants: () => [], revoke: () => false, rank: refuse, preview: refuse },
     tools: () => Object.keys(host.runs).map(catalogTool),
@@ -101,6 +131,19 @@ export function fakeHost(runs: Runs): FakeHost {
       revoke: () => false,
       explain: refuse,
       preview: refuse,
+    },
+    trace: {
+      list: () => [],
+      get: () => undefined,
+      tree: () => [],
+      timeline: () => [],
+      pairs: () => [],
+      statistics: () => ({ methods: [], models: [] }),
+      counters: () => ({ events: 0, bytes: 0, dropped: 0, droppedBytes: 0, unwritten: 0 }),
+      export: refuse,
+      recording: refuse,
+      request: refuse,
+      replay: refuse,
     },
     trust: {
       servers: () => [],

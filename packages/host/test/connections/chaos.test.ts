@@ -14,11 +14,23 @@ const at = (name: string): string => fileURLToPath(new URL(`../fixtures/${name}`
 const rules = [{ id: 'all', verdict: 'allow' as const }]
 const stateOf = (host: Watched) => host.connections.get('s')?.state
 
-function child(mode: string, more: Partial<ServerConfig> = {}): { config: ServerConfig; heard: () => string[] } {
+function child(
+  mode: string,
+  more: Partial<ServerConfig> = {},
+): { config: ServerConfig; heard: () => string[] } {
   const log = join(folder(), 'heard.log')
   return {
-    config: { command: process.execPath, args: [at('era-server.ts')], env: { MODE: mode, LOG: log }, ...more },
-    heard: () => readFileSync(log, 'utf8').trim().split('\n').map((line) => line.split(' ')[1] ?? ''),
+    config: {
+      command: process.execPath,
+      args: [at('era-server.ts')],
+      env: { MODE: mode, LOG: log },
+      ...more,
+    },
+    heard: () =>
+      readFileSync(log, 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => line.split(' ')[1] ?? ''),
   }
 }
 
@@ -101,6 +113,43 @@ describe.for(['2025-11-25', '2026-07-28'])('over HTTP, on %s', (mode) => {
   })
 })
 
+describe('a watch that its server keeps ending', () => {
+  it('is asked for again with growing pauses, while everything else goes on', async () => {
+    const random = vi.spyOn(Math, 'random').mockReturnValue(0.5)
+    onTestFinished(() => random.mockRestore())
+    const server = await eraHttp('2026-07-28')
+    const listens: number[] = []
+    server.before = (heard, response) => {
+      const { id, method, params } = heard
+      if (method === 'server/discover') {
+        const capabilities = { tools: { listChanged: true } }
+        const cached = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
+        response.writeHead(200, { 'content-type': 'application/json' })
+        const result = { ...cached, supportedVersions: ['2026-07-28'], capabilities }
+        response.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+        return true
+      }
+      if (method !== 'subscriptions/listen') return false
+      listens.push(performance.now())
+      const _meta = { 'io.modelcontextprotocol/subscriptionId': id }
+      const acknowledged = {
+        jsonrpc: '2.0',
+        method: 'notifications/subscriptions/acknowledged',
+        params: { notifications: params?.['notifications'], _meta },
+      }
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.end(`data: ${JSON.stringify(acknowledged)}\n\n`)
+      return true
+    }
+    const host = await started({ servers: { s: { url: server.url } }, rules })
+    await until(() => listens.length === 5, 'the fifth watch', 20_000)
+    const [, , , fourth = 0, fifth = 0] = listens
+    expect(fifth - fourth).toBeGreaterThan(1_900)
+    expect(states(host, 's')).toEqual(['connecting', 'ready'])
+    expect(textOf(await host.call('s__hello', {}, { caller: 'cli' }))).toBe('hello')
+  })
+})
+
 describe('a session that its server forgot', () => {
   it('is begun anew, and the call that met that is made once', async () => {
     const server = await eraHttp('2025-11-25')
@@ -165,16 +214,20 @@ describe('a program', () => {
   it.for([
     ['endless-line', { error: { message: expect.stringContaining('more than 16777216 bytes') } }],
     ['stderr-flood', { error: null, result: { content: [{ type: 'text', text: 'hello' }] } }],
-  ] as const)('that floods its host takes no memory to speak of: %s', { timeout: 90_000 }, async ([mode, expected]) => {
-    const run = promisify(execFile)(process.execPath, [at('flood-host.ts'), mode, at('era-server.ts')], {
-      timeout: 80_000,
-    })
-    const found = JSON.parse((await run).stdout)
-    expect(found).toMatchObject(expected)
-    expect(found.maxRssMb).toBeLessThan(300)
-    expect(found.characters).toBeLessThanOrEqual(262_144)
-    expect(found.events).toBeLessThan(200)
-  })
+  ] as const)(
+    'that floods its host takes no memory to speak of: %s',
+    { timeout: 90_000 },
+    async ([mode, expected]) => {
+      const run = promisify(execFile)(process.execPath, [at('flood-host.ts'), mode, at('era-server.ts')], {
+        timeout: 80_000,
+      })
+      const found = JSON.parse((await run).stdout)
+      expect(found).toMatchObject(expected)
+      expect(found.maxRssMb).toBeLessThan(300)
+      expect(found.characters).toBe(mode === 'stderr-flood' ? 262_144 : 0)
+      expect(found.events).toBeLessThan(200)
+    },
+  )
 })
 
 describe('what a program writes beside the protocol', () => {

@@ -341,7 +341,9 @@ it('names that would disguise themselves in a terminal are made harmless', async
   const evil = host.tools().find(({ tool }) => tool.name.startsWith('evil'))
   expect(evil?.name).toMatch(/^s_[a-z2-7]{16}_evil_[a-zA-Z0-9_-]+$/)
   await host.call(evil?.name ?? '', {}, { caller: 'cli' })
-  expect(host.activity({ kind: 'call' })).toMatchObject([{ summary: 'evil⟦U+001B⟧[31m ⟦U+202E⟧gnp of s', outcome: 'ok' }])
+  expect(host.activity({ kind: 'call' })).toMatchObject([
+    { summary: 'evil⟦U+001B⟧[31m ⟦U+202E⟧gnp of s', outcome: 'ok' },
+  ])
 })
 
 describe('pauses between attempts', () => {

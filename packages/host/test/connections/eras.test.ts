@@ -64,7 +64,11 @@ describe('every server is ready, or says with its code why not, within 8 seconds
     }
     for (const [mode, state] of host.connections) {
       if (state.state === 'ready') expect(host.tools().map(({ server }) => server)).toContain(mode)
-      else expect(state).toMatchObject({ reason: expect.any(String), fix: expect.stringMatching(/jackfield|Check/) })
+      else
+        expect(state).toMatchObject({
+          reason: expect.any(String),
+          fix: expect.stringMatching(/jackfield|Check/),
+        })
     }
   })
 })

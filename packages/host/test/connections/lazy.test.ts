@@ -15,7 +15,12 @@ function lazy(more: Partial<ServerConfig> = {}): { config: ServerConfig; pids: (
   const log = join(folder(), 'heard.log')
   const pids = (): Set<string> => {
     try {
-      return new Set(readFileSync(log, 'utf8').trim().split('\n').map((line) => line.split(' ')[0] ?? ''))
+      return new Set(
+        readFileSync(log, 'utf8')
+          .trim()
+          .split('\n')
+          .map((line) => line.split(' ')[0] ?? ''),
+      )
     } catch {
       return new Set()
     }
@@ -106,7 +111,10 @@ describe('a lazy server', () => {
     const call = await host.call('s__hello', {}, { caller: 'cli' })
     expect(call.result.isError).toBe(true)
     expect(textOf(call)).toContain('was not called')
-    expect(host.connections.get('s')).toMatchObject({ state: 'failed', reason: expect.stringContaining('503') })
+    expect(host.connections.get('s')).toMatchObject({
+      state: 'failed',
+      reason: expect.stringContaining('503'),
+    })
   })
 })
 

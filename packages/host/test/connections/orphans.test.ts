@@ -14,7 +14,9 @@ function alive(groups: ReadonlySet<string>): string[] {
   return readdirSync('/proc').filter((pid) => {
     if (!/^\d+$/.test(pid)) return false
     try {
-      const [state, , group] = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ')
+      const [state, , group] = readFileSync(`/proc/${pid}/stat`, 'utf8')
+        .replace(/^.*\) /s, '')
+        .split(' ')
       return state !== 'Z' && groups.has(group ?? '')
     } catch {
       return false
@@ -40,7 +42,12 @@ it.skipIf(process.platform !== 'linux')(
     })
     await host.start()
     const groups = (): Set<string> =>
-      new Set(readFileSync(log, 'utf8').trim().split('\n').map((line) => line.split(' ')[0] ?? ''))
+      new Set(
+        readFileSync(log, 'utf8')
+          .trim()
+          .split('\n')
+          .map((line) => line.split(' ')[0] ?? ''),
+      )
     for (let cycle = side; cycle < cycles; cycle += side) {
       if (cycle % (2 * side) === 0) {
         for (const pid of alive(groups())) {

@@ -40,9 +40,6 @@ function face(verdict: HostAnswers['login']['verdict'] | 'later') {
   }
 }
 
-const grants = (one: World, kind: string): number =>
-  one.as.at('/token').filter(({ params }) => params.get('grant_type') === kind).length
-
 async function signedIn(one: World, options: Partial<HostOptions> = {}): Promise<Watched> {
   const host = hostOf({ servers: { s: { url: one.url } }, rules, openPage: browser().openPage, ...options })
   await host.start()
@@ -63,7 +60,11 @@ describe('a server that wants the person signed in', () => {
       fix: 'Sign in with: jackfield login s',
     })
     await until(() => asked.length === 1, 'the question')
-    expect(asked[0]).toMatchObject({ cause: { server: 's' }, issuer: one.as.origin, scopes: ['read', 'write'] })
+    expect(asked[0]).toMatchObject({
+      cause: { server: 's' },
+      issuer: one.as.origin,
+      scopes: ['read', 'write'],
+    })
     expect(asked[0]?.url).toContain(`${one.as.origin}/authorize?`)
     expect(one.as.at('/authorize')).toEqual([])
 
@@ -72,7 +73,9 @@ describe('a server that wants the person signed in', () => {
     expect(opened).toHaveLength(1)
     expect(host.tools().map(({ name }) => name)).toEqual(['s__x'])
     expect(states(host, 's')).toEqual(['connecting', 'needs-sign-in', 'needs-sign-in', 'ready'])
-    expect(host.activity({ kind: 'login' })).toMatchObject([{ outcome: 'ok', detail: { by: 'another face' } }])
+    expect(host.activity({ kind: 'login' })).toMatchObject([
+      { outcome: 'ok', detail: { by: 'another face' } },
+    ])
   })
 
   it('is left alone when they do not want it, until they connect anew', async () => {
@@ -92,7 +95,10 @@ describe('a server that wants the person signed in', () => {
     const one = await world()
     const { opened, openPage } = browser()
     const host = await started({ servers: { s: { url: one.url } }, openPage, rules })
-    expect(host.connections.get('s')).toMatchObject({ state: 'needs-sign-in', error: { code: 'UNAUTHORIZED' } })
+    expect(host.connections.get('s')).toMatchObject({
+      state: 'needs-sign-in',
+      error: { code: 'UNAUTHORIZED' },
+    })
     expect([host.tools(), opened]).toEqual([[], []])
     await host.logins.signIn('s')
     const page = host.events.find((event) => event.type === 'login')
@@ -132,7 +138,10 @@ describe('a server that wants the person signed in', () => {
   it('is not served by a client id that does not say where it belongs', async () => {
     const one = await world()
     const host = await started({ servers: { s: { url: one.url, auth: { clientId: 'mine' } } } })
-    expect(host.connections.get('s')).toMatchObject({ state: 'failed', reason: expect.stringContaining('"issuer"') })
+    expect(host.connections.get('s')).toMatchObject({
+      state: 'failed',
+      reason: expect.stringContaining('"issuer"'),
+    })
     expect(one.seen).toEqual([])
   })
 })
@@ -206,14 +215,18 @@ describe('tokens', () => {
     const one = await world()
     const store = join(folder(), 'store.db')
     const host = await signedIn(one, { store })
-    one.as.expireAll()
-    one.as.onToken = ({ res, params }) => {
-      res.writeHead(500, { 'content-type': 'text/plain' }).end(`no more of ${params.get('refresh_token')}`)
-      return true
+    const tokens: string[] = []
+    one.allows = (token, { method }) => {
+      tokens.push(token)
+      return method !== 'tools/call' || `Bearer error="invalid_request", error_description="no ${token}"`
     }
-    await host.call('s__x', {}, { caller: 'cli' })
-    await until(() => host.connections.get('s')?.state !== 'ready', 'the loss')
-    const told = JSON.stringify([host.events, host.activity(), [...host.connections]])
+    const call = await host.call('s__x', {}, { caller: 'cli' })
+    expect(call.error).toMatchObject({
+      code: 'UNAUTHORIZED',
+      data: { challenge: expect.stringContaining('no [accessToken]') },
+    })
+    expect(tokens.at(-1)).toMatch(/^access-\d+-secret$/)
+    const told = JSON.stringify([call, host.events, host.activity(), [...host.connections]])
     await host.close()
     const bytes = ['', '-wal'].map((end) => {
       try {
@@ -223,6 +236,5 @@ describe('tokens', () => {
       }
     })
     for (const text of [told, ...bytes]) expect(text).not.toMatch(/(access|refresh)-\d+-secret/)
-    expect(grants(one, 'refresh_token')).toBeGreaterThan(0)
   })
 })

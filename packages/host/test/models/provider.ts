@@ -27,7 +27,7 @@ export async function provider(...answers: Answer[]): Promise<Provider> {
   const server = createServer(async (req, res) => {
     let text = ''
     for await (const chunk of req) text += chunk
-    received.push({ path: req.url ?? '', headers: req.headers, body: JSON.parse(text) })
+    received.push({ path: req.url ?? '', headers: req.headers, body: text === '' ? {} : JSON.parse(text) })
     const answer = answers[Math.min(received.length, answers.length) - 1]
     if (answer === undefined) return res.writeHead(500).end()
     if ('json' in answer) {

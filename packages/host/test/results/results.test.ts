@@ -35,17 +35,39 @@ const tokens = (value: unknown): number => Buffer.byteLength(JSON.stringify(valu
 const shapes: [string, (size: number) => CallToolResult][] = [
   ['text', (size) => text('word '.repeat(size / 5))],
   ['text of another script', (size) => text('漢字と仮名'.repeat(size / 5))],
-  ['structured content', (size) => ({ content: [], structuredContent: { rows: Array(size / 10).fill('abcdefg') } })],
-  ['text and the same structured', (size) => {
-    const structuredContent = { rows: Array(size / 10).fill('abcdefg') }
-    return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent }
-  }],
-  ['a resource', (size) => ({ content: [{ type: 'resource', resource: { uri: 'a:b', text: 'x'.repeat(size) } }] })],
-  ['a blob', (size) => ({ content: [{ type: 'resource', resource: { uri: 'a:b', blob: 'A'.repeat(size) } }] })],
+  [
+    'structured content',
+    (size) => ({ content: [], structuredContent: { rows: Array(size / 10).fill('abcdefg') } }),
+  ],
+  [
+    'text and the same structured',
+    (size) => {
+      const structuredContent = { rows: Array(size / 10).fill('abcdefg') }
+      return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent }
+    },
+  ],
+  [
+    'a resource',
+    (size) => ({ content: [{ type: 'resource', resource: { uri: 'a:b', text: 'x'.repeat(size) } }] }),
+  ],
+  [
+    'a blob',
+    (size) => ({ content: [{ type: 'resource', resource: { uri: 'a:b', blob: 'A'.repeat(size) } }] }),
+  ],
   ['sound', (size) => ({ content: [{ type: 'audio', data: 'A'.repeat(size), mimeType: 'audio/wav' }] })],
   ['many small texts', (size) => ({ content: Array(size / 10).fill({ type: 'text', text: 'abcdefghij' }) })],
-  ['many links', (size) => ({ content: Array(size / 100).fill({ type: 'resource_link', uri: `a:${'b'.repeat(60)}`, name: 'c' }) })],
-  ['a link with much to say', (size) => ({ content: [{ type: 'resource_link', uri: 'a:b', name: 'c', description: 'd'.repeat(size) }] })],
+  [
+    'many links',
+    (size) => ({
+      content: Array(size / 100).fill({ type: 'resource_link', uri: `a:${'b'.repeat(60)}`, name: 'c' }),
+    }),
+  ],
+  [
+    'a link with much to say',
+    (size) => ({
+      content: [{ type: 'resource_link', uri: 'a:b', name: 'c', description: 'd'.repeat(size) }],
+    }),
+  ],
 ]
 
 describe('a result of five million characters', () => {
@@ -91,23 +113,31 @@ describe('what a model gets', () => {
     const { results } = kept()
     const structuredContent = { items: Array(9_000).fill(1), note: 'short', page: { next: 2 } }
     const blocks = results.fit({ content: [], structuredContent }, { characters: 5_000 })
-    expect(textOf(blocks)).toContain('It is JSON: .items: list of 9000, .note: text of 5, .page: object of 1.')
+    expect(textOf(blocks)).toContain(
+      'It is JSON: .items: list of 9000, .note: text of 5, .page: object of 1.',
+    )
   })
 
   it('ends at a whole character, and never at more than was asked for', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'grapheme', minLength: 50, maxLength: 400 }), fc.integer({ min: 1, max: 40 }), (given, characters) => {
-        const [first] = kept().results.fit(text(given), { characters })
-        const shown = first?.type === 'text' && !first.text.startsWith('[cut:') ? first.text : ''
-        expect(given.startsWith(shown)).toBe(true)
-        expect(shown.isWellFormed()).toBe(true)
-        expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(characters)
-      }),
+      fc.property(
+        fc.string({ unit: 'grapheme', minLength: 50, maxLength: 400 }),
+        fc.integer({ min: 1, max: 40 }),
+        (given, characters) => {
+          const [first] = kept().results.fit(text(given), { characters })
+          const shown = first?.type === 'text' && !first.text.startsWith('[cut:') ? first.text : ''
+          expect(given.startsWith(shown)).toBe(true)
+          expect(shown.isWellFormed()).toBe(true)
+          expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(characters)
+        },
+      ),
     )
   })
 
   it('can be read on in the conversation, and in no other', async () => {
-    const whole = JSON.stringify({ items: Array.from({ length: 5_000 }, (_, n) => ({ n, name: `item ${n}` })) })
+    const whole = JSON.stringify({
+      items: Array.from({ length: 5_000 }, (_, n) => ({ n, name: `item ${n}` })),
+    })
     const host = fakeHost({ shop__dump: () => text(whole) })
     const lastText = (messages: readonly SamplingMessage[]): string => JSON.stringify(messages.at(-1))
     let id = ''
@@ -115,7 +145,13 @@ describe('what a model gets', () => {
       uses('', ['shop__dump']),
       (request) => {
         id = /id \\+"([^"\\]+)/.exec(lastText(request.messages))?.[1] ?? ''
-        return uses('', ['read_result', { id, path: '.items[4321].name' }], ['read_result', { id, from: 100, characters: 20 }], ['read_result', { id, path: '.nothing' }])
+        return uses(
+          '',
+          ['read_result', { id, path: '.items[4321].name' }],
+          ['read_result', { id, from: 100, characters: 20 }],
+          ['read_result', { id, path: '.nothing' }],
+          ['read_resource', { server: 'jackfield', uri: `jackfield://results/${id}` }],
+        )
       },
       says('ok'),
     )
@@ -124,6 +160,7 @@ describe('what a model gets', () => {
     const seen = lastText(model.requests[2]?.messages ?? [])
     expect(seen).toContain('item 4321')
     expect(seen).toContain(`[characters 100 to 120 of ${whole.length}; go on with \\"from\\": 120]`)
+    expect(seen).toContain(`[characters 0 to 5000 of ${whole.length}`)
     expect(seen).toContain('there is no \\"nothing\\". There are: items')
 
     const other = scriptedModel(uses('', ['read_result', { id }]), says('ok'))
@@ -141,7 +178,10 @@ describe('what a model gets', () => {
       response.end(JSON.stringify({ jsonrpc: '2.0', id: heard.id, result }))
       return true
     }
-    const host = await started({ servers: { s: { url: server.url } }, rules: [{ id: 'all', verdict: 'allow' }] })
+    const host = await started({
+      servers: { s: { url: server.url } },
+      rules: [{ id: 'all', verdict: 'allow' }],
+    })
     const model = { ...scriptedModel(uses('', ['s__hello']), says('ok')), ...{ id: scripted('m').id } }
     const talk = createConversation({ host, model })
     await talk.say('Call it')
@@ -149,7 +189,12 @@ describe('what a model gets', () => {
     expect(tokens(blocks)).toBeLessThan(2_000)
     const id = /id \\+"([^"\\]+)/.exec(JSON.stringify(blocks))?.[1] ?? ''
     expect(host.results.read(`jackfield://results/${id}`)).toMatchObject({ total: whole.length, text: whole })
-    expect(host.results.get(id)).toMatchObject({ server: 's', tool: 'hello', conversation: talk.id, activity: expect.any(Number) })
+    expect(host.results.get(id)).toMatchObject({
+      server: 's',
+      tool: 'hello',
+      conversation: talk.id,
+      activity: expect.any(Number),
+    })
   })
 })
 
@@ -212,13 +257,19 @@ describe('a path', () => {
 
   it('of whatever letters takes no time to speak of', () => {
     fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom('.', '[', ']', '"', '\\', '|', ' ', 'a', '1', ':'), maxLength: 5_000 }), (path) => {
-        try {
-          valuesAt(document, path)
-        } catch (error) {
-          expect(String(error)).toContain('The path does not fit')
-        }
-      }),
+      fc.property(
+        fc.string({
+          unit: fc.constantFrom('.', '[', ']', '"', '\\', '|', ' ', 'a', '1', ':'),
+          maxLength: 5_000,
+        }),
+        (path) => {
+          try {
+            valuesAt(document, path)
+          } catch (error) {
+            expect(String(error)).toContain('The path does not fit')
+          }
+        },
+      ),
       { numRuns: 200 },
     )
   })

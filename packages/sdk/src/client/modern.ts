@@ -11,6 +11,9 @@ import { Scope } from './scope.ts'
 import type { CallOptions, ServerChange, ServerFacts, Watch } from './types.ts'
 import type { Answered, Outgoing, Wire } from './wire.ts'
 
+/** Milliseconds after which a watch counts as one that works. */
+const lastingMs = 30_000
+
 export interface ModernOptions {
   readonly wire: Wire
   readonly facts: ServerFacts
@@ -138,11 +141,12 @@ class Subscription {
   async #live(opened: (honored: SubscriptionFilter) => void): Promise<void> {
     const pace = new Pace()
     let honored: SubscriptionFilter | undefined
+    let since = Number.POSITIVE_INFINITY
     do {
       const missed = honored
       try {
         await this.#listen((filter) => {
-          pace.useful()
+          since = performance.now()
           honored = filter
           if (missed === undefined) opened(filter)
           else for (const change of everyChange(missed)) this.#tell(change)
@@ -152,6 +156,8 @@ class Subscription {
         if (honored === undefined) throw error
         if (this.#stop.signal.aborted || error instanceof RpcError) return
       }
+      // A server that agrees and then hangs up at once is no better than one that refuses.
+      if (performance.now() - since >= lastingMs) pace.useful()
       await wait(pace.afterFailure(undefined), this.#stop.signal).catch(() => {})
     } while (!this.#stop.signal.aborted)
   }

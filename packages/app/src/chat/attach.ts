@@ -1,0 +1,160 @@
+import type { CompletionField, Library, LibraryPrompt, ResourceRef } from '@jackfield/host'
+import { entryTexts } from '../output/library.ts'
+
+/** Something that can take the place of what was typed. */
+export interface Candidate {
+  /** What stands there instead. */
+  readonly text: string
+  /** What its server says about it; not made safe to print. */
+  readonly about: string
+}
+
+/** What fits at the end of a line. */
+export interface Typeahead {
+  /** Where the text begins that a candidate takes the place of. */
+  readonly from: number
+  readonly candidates: readonly Candidate[]
+  /** There are others. */
+  readonly more: boolean
+}
+
+/** What stands at the end of a line. */
+export type AtEnd =
+  | { kind: 'command'; from: number; text: string }
+  | { kind: 'argument'; from: number; text: string; prompt: LibraryPrompt; given: readonly string[] }
+  | { kind: 'value'; from: number; field: CompletionField }
+  | { kind: 'mention'; from: number; text: string }
+
+const shown = 10
+
+/** Tells what is being typed at the end of a line, if it is something that can be completed. */
+export function atEnd(line: string, prompts: readonly LibraryPrompt[]): AtEnd | undefined {
+  const mention = /(?:^|\s)@(\S*)$/.exec(line)
+  const command = /^\/(\S*)(?:\s+(.*))?$/s.exec(line)
+  if (command === null || line.startsWith('//')) {
+    const text = mention?.[1]
+    return text === undefined ? undefined : { kind: 'mention', from: line.length - text.length - 1, text }
+  }
+  const [, name = '', rest] = command
+  if (rest === undefined) return { kind: 'command', from: 0, text: name }
+  const prompt = prompts.find((one) => one.command === name)
+  if (prompt === undefined) return undefined
+  const words = rest.split(/\s+/)
+  const last = words.pop() ?? ''
+  const chosen = Object.fromEntries(words.flatMap((word) => assignment(word) ?? []))
+  const typed = assignment(last)
+  const from = line.length - last.length
+  if (typed === undefined) return { kind: 'argument', from, text: last, prompt, given: Object.keys(chosen) }
+  const [[argument, value]] = typed
+  return {
+    kind: 'value',
+    from: from + argument.length + 1,
+    field: { server: prompt.server, of: { prompt: prompt.prompt.name }, argument, value, chosen },
+  }
+}
+
+/** What fits there; undefined where nothing is to be completed, or something else was typed meanwhile. */
+export async function typeahead(
+  line: string,
+  library: Pick<Library, 'prompts' | 'search' | 'complete'>,
+  servers: readonly string[],
+  signal?: AbortSignal,
+): Promise<Typeahead | undefined> {
+  const prompts = library.prompts()
+  const end = atEnd(line, prompts)
+  if (end === undefined) return undefined
+  const { from } = end
+  switch (end.kind) {
+    case 'command':
+      return first(from, commands(end.text, prompts))
+    case 'argument':
+      return first(from, argumentsOf(end))
+    case 'mention':
+      return first(from, mentions(end.text, library, servers))
+    case 'value': {
+      const found = await library.complete(end.field, signal === undefined ? {} : { signal })
+      if (found === undefined) return undefined
+      const quoted = found.values.map((value) => ({ text: quote(value), about: '' }))
+      return { ...first(from, quoted), more: found.more || found.values.length > shown }
+    }
+  }
+}
+
+/** The prompts whose command begins like this, then those that have it inside. */
+function commands(text: string, prompts: readonly LibraryPrompt[]): Candidate[] {
+  const wanted = text.toLowerCase()
+  const rank = ({ command }: LibraryPrompt): number => command.toLowerCase().indexOf(wanted)
+  return prompts
+    .filter((prompt) => rank(prompt) !== -1)
+    .sort((one, other) => Math.min(rank(one), 1) - Math.min(rank(other), 1))
+    .map(({ command, prompt }) => ({
+      text: `/${command} `,
+      about: [prompt.title ?? prompt.description ?? '', hint(prompt.arguments ?? [])]
+        .filter((part) => part !== '')
+        .join('  '),
+    }))
+}
+
+/** Arguments as people read them: `name=… [tone=…]`. */
+function hint(args: readonly { name: string; required?: boolean }[]): string {
+  return args.map(({ name, required }) => (required === true ? `${name}=…` : `[${name}=…]`)).join(' ')
+}
+
+/** Required arguments first. */
+function argumentsOf({ prompt, text, given }: Extract<AtEnd, { kind: 'argument' }>): Candidate[] {
+  return (prompt.prompt.arguments ?? [])
+    .filter(({ name }) => name.startsWith(text) && !given.includes(name))
+    .sort((one, other) => Number(other.required === true) - Number(one.required === true))
+    .map(({ name, title, description, required }) => ({
+      text: `${name}=`,
+      about: [description ?? title ?? '', required === true ? '(required)' : ''].join(' ').trim(),
+    }))
+}
+
+function mentions(text: string, library: Pick<Library, 'search'>, servers: readonly string[]): Candidate[] {
+  const server = servers.find((name) => text.startsWith(`${name}:`))
+  const words = server === undefined ? text : text.slice(server.length + 1)
+  const names = servers.filter((name) => server === undefined && name.startsWith(text))
+  const { matches } = library.search(words, {
+    kinds: ['resource', 'template'],
+    limit: shown + 1,
+    ...(server !== undefined && { server }),
+  })
+  return [
+    ...names.map((name) => ({ text: `@${name}:`, about: '' })),
+    ...matches.map(({ entry }) => {
+      const { written, about } = entryTexts(entry)
+      // A template is typed on from where its first variable stands.
+      const fixed = entry.kind === 'template' ? written.replace(/\{.*$/s, '') : written
+      return {
+        text: `@${entry.server}:${fixed}`,
+        about: entry.kind === 'template' ? `${written}  ${about}` : about,
+      }
+    }),
+  ]
+}
+
+/** The resources that a text mentions as `@server:uri`, each once. Punctuation after a URI does not belong to it. */
+export function mentionsIn(text: string, servers: readonly string[]): ResourceRef[] {
+  const found = new Map<string, ResourceRef>()
+  for (const [, word = ''] of text.matchAll(/(?:^|\s)@(\S+)/g)) {
+    const server = servers.find((name) => word.startsWith(`${name}:`))
+    if (server === undefined) continue
+    const uri = word.slice(server.length + 1).replace(/[.,;:!?)\]}'"»]+$/, '')
+    if (/^[a-z][a-z0-9+.-]*:./i.test(uri)) found.set(`${server}:${uri}`, { server, uri })
+  }
+  return [...found.values()]
+}
+
+function assignment(word: string): [[string, string]] | undefined {
+  const at = word.indexOf('=')
+  return at < 1 ? undefined : [[word.slice(0, at), word.slice(at + 1).replace(/^["']/, '')]]
+}
+
+function first(from: number, candidates: readonly Candidate[]): Typeahead {
+  return { from, candidates: candidates.slice(0, shown), more: candidates.length > shown }
+}
+
+function quote(value: string): string {
+  return /[\s"'\\]/.test(value) ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : value
+}

@@ -1,0 +1,51 @@
+import type { Conversation, Host, Model } from '@jackfield/host'
+import { plain } from '../output/sanitize.ts'
+import { typeahead } from './attach.ts'
+
+/** What suggestions are made from. */
+export interface CompletionSource {
+  host: Host
+  talk: Conversation
+  models: readonly Model[]
+}
+
+const most = 40
+
+/**
+ * What the end of a line could become, and that end itself. `names` are the commands of the chat. What is not safe to
+ * print is left out.
+ */
+export async function completions(
+  line: string,
+  names: readonly string[],
+  source: CompletionSource,
+): Promise<[hits: string[], part: string]> {
+  const { host } = source
+  const own = ownCompletions(line, names, source)
+  const ahead =
+    own === undefined ? await typeahead(line, host.library, [...host.connections.keys()]) : undefined
+  const part = ahead === undefined ? (/\S*$/.exec(line)?.[0] ?? '') : line.slice(ahead.from)
+  const candidates = own ?? ahead?.candidates.map(({ text }) => text) ?? []
+  return [candidates.filter((hit) => plain(hit) === hit).slice(0, most), part]
+}
+
+/** Commands and what stands after them; undefined where it is a prompt's place, or a mention's. */
+function ownCompletions(
+  line: string,
+  names: readonly string[],
+  { host, models }: CompletionSource,
+): string[] | undefined {
+  if (!line.startsWith('/') || line.startsWith('//')) return undefined
+  const [name = '', ...words] = line.slice(1).split(/\s+/)
+  if (words.length === 0) return names.filter((one) => one.startsWith(name)).map((one) => `/${one} `)
+  const part = words.at(-1) ?? ''
+  const values = (): string[] | undefined => {
+    if (name === 'model') return models.map(({ id }) => id)
+    if (name === 'resume') return host.conversations.list().map(({ id }) => id)
+    if (name === 'call' && words.length === 1) return host.tools().map((tool) => `${tool.name} `)
+    if (name !== 'attach') return undefined
+    if (words.length === 1) return [...host.connections.keys()].map((server) => `${server} `)
+    return host.resources().flatMap(({ server, resource }) => (server === words[0] ? [resource.uri] : []))
+  }
+  return values()?.filter((value) => value.startsWith(part))
+}

@@ -1,0 +1,56 @@
+import type { Palette } from '../output/palette.ts'
+
+/** What a program that holds a conversation is told, one line of JSON each. */
+export type ChatEvent =
+  | { type: 'conversation'; id: string; title: string; model: string; turns: number }
+  | { type: 'text'; text: string }
+  | { type: 'call'; id: string; name: string; arguments: Record<string, unknown> }
+  | {
+      type: 'result'
+      id: string
+      name: string
+      outcome: 'ok' | 'failed' | 'denied'
+      content: unknown[]
+      /** The row in the activity log. */
+      activity?: number
+      /** Between the moment it was sent and its answer. */
+      durationMs?: number
+    }
+  | {
+      type: 'turn'
+      stopReason: string
+      text: string
+      rounds: number
+      usage: { inputTokens: number; outputTokens: number }
+    }
+  /** Something that is said beside the conversation, or the answer to a command. */
+  | { type: 'notice'; text: string }
+  | { type: 'error'; message: string }
+
+/** What `readLine` can do while the person types. */
+export interface ReadOptions {
+  /** Completes the line up to the cursor: whole replacements for the part of it that is given back. */
+  complete?: (line: string) => Promise<[hits: string[], part: string]>
+  /** What stands there already, to be changed. */
+  draft?: string
+}
+
+/** The ends of a chat: a place to write, and a way to read one line. */
+export interface ChatFace {
+  palette: Palette
+  /** How wide lines may be at present; undefined where they are left as they are. */
+  columns(): number | undefined
+  /** Writes text that is safe to print. */
+  write(text: string): void
+  /**
+   * Draws one line that stands for something under way, in place of the one before. It must fit. Only faces that can
+   * draw over a line have it; with `over`, the line stays and is followed by others.
+   */
+  live?(line: string, over: boolean): void
+  /** Takes events in place of drawings. */
+  tell?(event: ChatEvent): void
+  /** Reads a line; undefined when the person is done (Ctrl+D). */
+  readLine(prompt: string, options?: ReadOptions): Promise<string | undefined>
+  /** Gives a signal that is aborted when the person stops the turn, and a function to call when it is over. */
+  turn(): { signal: AbortSignal; done(): void }
+}

@@ -1,0 +1,35 @@
+import type { Conversation, Host } from '@jackfield/host'
+import { inOneLine, standing } from '../output/connection.ts'
+import { flowed } from '../output/flow.ts'
+import { oneLine } from '../output/sanitize.ts'
+import type { ChatFace } from './face.ts'
+import { count } from './status.ts'
+
+/** Who answers, before anything is started. */
+export function greet(talk: Pick<Conversation, 'model'>, servers: number, face: ChatFace): void {
+  const { palette } = face
+  const model = talk.model.isLanguageModel
+    ? oneLine(talk.model.id)
+    : 'No language model is set up, so the offline planner answers: it plans trips by rules. ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OLLAMA_HOST brings a model.'
+  face.write(`${flowed(`${palette.bold('Jackfield')}  ${model}`, face.columns(), 0, 2)}\n`)
+  if (face.live !== undefined && servers > 0) {
+    face.write(`${palette.dim(`Starting ${servers} ${servers === 1 ? 'server' : 'servers'} …`)}\n`)
+  }
+}
+
+/** How the servers stand, and what can be done. */
+export function tellServers(host: Host, face: ChatFace): void {
+  const { palette } = face
+  const columns = face.columns()
+  const ready = [...host.connections].filter(([, { state }]) => state === 'ready' || state === 'degraded')
+  const names = ready.map(([name]) => oneLine(name)).join(', ')
+  const meter = host.scale.meter()
+  const searched = meter.deferred ? ` ${meter.why}` : ''
+  const lines = [
+    `${ready.length} of ${host.connections.size} servers are connected${names === '' ? '' : `: ${names}`}. ${host.tools().length} tools (${count(meter.tokens)} tokens), ${host.prompts().length} prompts.${searched} /help shows what you can do.`,
+  ]
+  for (const [name, state] of host.connections) {
+    if ('fix' in state) lines.push(`${oneLine(name)}: ${standing(state, palette)}. ${inOneLine(state)}`)
+  }
+  for (const line of lines) face.write(`${flowed(line, columns, 0, 2)}\n`)
+}

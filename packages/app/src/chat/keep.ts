@@ -1,0 +1,210 @@
+import { writeFile } from 'node:fs/promises'
+import type { ConversationEntry, ConversationFacts } from '@jackfield/host'
+import { McpError, type SamplingMessage } from '@jackfield/sdk'
+import { usageError } from '../cli/exit.ts'
+import { ago } from '../output/ago.ts'
+import { block } from '../output/content.ts'
+import { flowed } from '../output/flow.ts'
+import { oneLine, plain } from '../output/sanitize.ts'
+import { table } from '../output/table.ts'
+import type { ChatFace } from './face.ts'
+import type { ChatState } from './state.ts'
+import { count } from './status.ts'
+
+/** Turns that are shown when a conversation is taken up again. */
+const recalled = 2
+const idLength = 8
+
+/** `/resume`: which conversations there are, or goes on with one. */
+export function resume([which]: readonly string[], state: ChatState, face: ChatFace): void {
+  if (which !== undefined) {
+    takeUp(which, state, face)
+    return
+  }
+  const all = state.host.conversations.list({ limit: 30 })
+  if (all.length === 0) {
+    face.write('No conversation is kept yet.\n')
+    return
+  }
+  const rows = all.map((facts) => rowOf(facts, state.talk.id))
+  const columns = face.columns()
+  face.write(
+    `${table(['ID', 'LAST SPOKEN IN', 'TURNS', 'MODEL', 'TITLE'], rows, { palette: face.palette, columns })}\n`,
+  )
+  face.write(`${face.palette.dim('/resume <id> goes on with one.')}\n`)
+}
+
+/** Goes on with a kept conversation, by its id or the beginning of it, and tells where it stood. */
+export function takeUp(which: string, state: ChatState, face: ChatFace): void {
+  const before = state.talk
+  const { conversations } = state.host
+  const facts = conversations.find(which)
+  if (facts.id !== before.id) state.host.leave(before.id)
+  state.talk = state.open(facts.id)
+  state.attached = []
+  tellConversation(facts, state, face)
+  recall(conversations.entries(facts.id), state, face)
+}
+
+/** `/new` */
+export function begin(state: ChatState, face: ChatFace): void {
+  state.host.leave(state.talk.id)
+  state.talk = state.open()
+  state.attached = []
+  face.write('A new conversation. The one before is kept: /resume.\n')
+}
+
+/** `/fork [turns]`: goes on in a copy that leaves the last turns out. */
+export function fork([back = '0']: readonly string[], state: ChatState, face: ChatFace): void {
+  const turns = Number(back)
+  if (!Number.isInteger(turns) || turns < 0) throw usageError('Usage: /fork [turns to leave out]')
+  const { conversations } = state.host
+  const entries = conversations.entries(state.talk.id)
+  const starts = entries.flatMap((entry, at) => (entry.kind === 'turn' ? [at] : []))
+  if (turns >= starts.length && turns > 0) throw usageError(`It has only ${starts.length} turns.`)
+  const cut = turns === 0 ? entries.length : starts.at(-turns)
+  takeUp(conversations.fork(state.talk.id, cut), state, face)
+}
+
+/** `/title [words]` */
+export function title(words: readonly string[], state: ChatState, face: ChatFace): void {
+  if (words.length > 0) state.talk.title = words.join(' ')
+  face.write(`${oneLine(state.talk.title) || 'It has no title yet.'}\n`)
+}
+
+/** `/save <file>`: the whole conversation as Markdown, or as JSON where the name says so. */
+export async function save([file]: readonly string[], state: ChatState, face: ChatFace): Promise<void> {
+  if (file === undefined) throw usageError('Usage: /save <file.md | file.json>')
+  const entries = state.host.conversations.entries(state.talk.id)
+  const text = file.endsWith('.json')
+    ? `${JSON.stringify({ id: state.talk.id, title: state.talk.title, entries }, null, 2)}\n`
+    : markdown(state.talk.title, entries, face)
+  try {
+    await writeFile(file, text, { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw usageError(`It was not saved: ${why}. Name a file that is not there yet.`)
+  }
+  face.write(`Saved as ${oneLine(file)}.\n`)
+}
+
+/** `/compact [summary]`: puts a summary in place of what was said, once the person agrees with it. */
+export async function compact(
+  words: readonly string[],
+  state: ChatState,
+  face: ChatFace,
+  signal: AbortSignal,
+): Promise<void> {
+  const { palette } = face
+  let summary = words.join(' ')
+  if (summary === '') {
+    face.write(`${palette.dim(`${oneLine(state.talk.model.id)} writes a summary …`)}\n`)
+    summary = await state.talk.summarize({ signal })
+    for (;;) {
+      face.write(`${flowed(plain(summary), face.columns(), 2)}\n`)
+      const answer = (
+        await face.readLine('Go on with this in place of what was said? [Y/n/e(dit)] › ')
+      )?.trim()
+      if (answer === undefined || /^n/i.test(answer)) {
+        face.write('Nothing was changed.\n')
+        return
+      }
+      if (!/^e/i.test(answer)) break
+      const edited = await face.readLine('summary › ', { draft: plain(summary).replace(/\s+/g, ' ') })
+      if (edited !== undefined && edited.trim() !== '') summary = edited
+    }
+  }
+  state.talk.compact(summary)
+  face.write('The model goes on with the summary. What was said stays kept: /save writes it.\n')
+}
+
+function tellConversation(facts: ConversationFacts, state: ChatState, face: ChatFace): void {
+  if (face.tell !== undefined) {
+    const { id, title, turns } = facts
+    face.tell({ type: 'conversation', id, title, turns, model: state.talk.model.id })
+    return
+  }
+  const { palette } = face
+  const about = `${facts.turns} ${facts.turns === 1 ? 'turn' : 'turns'}, last spoken in ${ago(facts.lastAt, Date.now())}`
+  face.write(`${palette.bold(oneLine(facts.title, 80) || 'Without a title')}  ${palette.dim(about)}\n`)
+}
+
+/** The last turns in short, and what was lost. */
+function recall(entries: readonly ConversationEntry[], state: ChatState, face: ChatFace): void {
+  if (face.tell === undefined) {
+    const starts = entries.flatMap((entry, at) => (entry.kind === 'turn' ? [at] : []))
+    for (const entry of entries.slice(starts.at(-recalled) ?? 0)) {
+      if (entry.kind !== 'message' || entry.by === 'host') continue
+      const words = wordsOf(entry.message)
+      if (words === '') continue
+      if (entry.by === 'person') face.write(`${face.palette.green('you')} › ${oneLine(words, 300)}\n`)
+      else face.write(`${flowed(plain(words), face.columns(), face.columns() === undefined ? 0 : 2)}\n`)
+    }
+  }
+  for (const { name } of state.talk.unfinished) {
+    const text = `! ${oneLine(name)} was under way when the program ended. It has no result, and whether it took effect is not known; the model is told so.`
+    face.write(`${face.palette.yellow(flowed(text, face.columns(), 0, 2))}\n`)
+  }
+}
+
+function rowOf(facts: ConversationFacts, held: string): string[] {
+  const { id, lastAt, turns, model, inputTokens, outputTokens } = facts
+  const tokens = inputTokens + outputTokens
+  return [
+    id.slice(0, idLength),
+    ago(lastAt, Date.now()),
+    String(turns),
+    oneLine(model, 30),
+    `${id === held ? '▸ ' : ''}${facts.fork === undefined ? '' : '⑂ '}${oneLine(facts.title, 60)}${tokens === 0 ? '' : ` (${count(tokens)} tokens)`}`,
+  ]
+}
+
+function wordsOf({ content }: SamplingMessage): string {
+  const blocks = Array.isArray(content) ? content : [content]
+  return blocks
+    .flatMap((one) => (one.type === 'text' ? [one.text] : []))
+    .join('\n\n')
+    .trim()
+}
+
+function markdown(title: string, entries: readonly ConversationEntry[], face: ChatFace): string {
+  const parts = entries.map((entry) => markdownOf(entry, face)).filter((part) => part !== '')
+  return `# ${title}\n\n${parts.join('\n\n')}\n`
+}
+
+function markdownOf(entry: ConversationEntry, { palette }: ChatFace): string {
+  switch (entry.kind) {
+    case 'turn':
+      return '## You'
+    case 'message': {
+      const { content } = entry.message
+      const blocks = Array.isArray(content) ? content : [content]
+      const text = blocks.map((one) => plain(block(one, palette))).join('\n\n')
+      return entry.by === 'model' ? `## Model\n\n${text}` : text
+    }
+    case 'result': {
+      const text = entry.result.content.map((one) => plain(block(one, palette))).join('\n')
+      return `### Result\n\n${fenced(text)}`
+    }
+    case 'summary':
+      return `## Summary\n\n${entry.text}`
+    case 'usage':
+    case 'title':
+      return ''
+  }
+}
+
+/** In a fence that the text itself cannot close. */
+function fenced(text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length))
+  const fence = '`'.repeat(longest + 1)
+  return `${fence}\n${text}\n${fence}`
+}
+
+/** The conversation that was last spoken in. @throws McpError 'INVALID' where none is kept */
+export function latest(state: Pick<ChatState, 'host'>): string {
+  const [last] = state.host.conversations.list({ limit: 1 })
+  if (last === undefined)
+    throw new McpError('INVALID', 'No conversation is kept yet, so none can be resumed.')
+  return last.id
+}

@@ -1,0 +1,84 @@
+import type { Conversation, Host, ModelFacts } from '@jackfield/host'
+import { fitting, flowed } from '../output/flow.ts'
+import type { Palette } from '../output/palette.ts'
+import { oneLine } from '../output/sanitize.ts'
+
+/** The part of a model's context from which a summary is offered. */
+const nearlyFull = 0.8
+
+/** What is known of the models for the meters. */
+export interface Meter {
+  host: Host
+  talk: Conversation
+  /** What the person says about models. */
+  facts: readonly ModelFacts[]
+}
+
+/** One line about where the conversation stands: model, tokens, cost, context, servers, questions. */
+export function statusLine(meter: Meter, palette: Palette, columns: number | undefined): string {
+  const { host, talk } = meter
+  const tokens = talk.usage.reduce(
+    (sum, { inputTokens, outputTokens }) => ({ in: sum.in + inputTokens, out: sum.out + outputTokens }),
+    { in: 0, out: 0 },
+  )
+  const open = host.inbox.list({ state: 'open' }).length
+  const states = [...host.connections.values()]
+  const up = states.filter(({ state }) => state === 'ready' || state === 'degraded' || state === 'asleep')
+  const parts = [
+    fitting(oneLine(talk.model.id), 30),
+    ...(tokens.in + tokens.out > 0 ? [`${count(tokens.in)} tokens in, ${count(tokens.out)} out`] : []),
+    ...costOf(meter),
+    ...contextPart(meter),
+    ...(states.length > 0 ? [`${up.length}/${states.length} servers`] : []),
+    ...(open > 0 ? [`${open} ${open === 1 ? 'question waits' : 'questions wait'}: /inbox`] : []),
+  ]
+  return palette.dim(flowed(parts.join(' · '), columns))
+}
+
+/** What to say where the context is nearly full; undefined where it is not, or nobody knows. */
+export function fullness(meter: Meter): string | undefined {
+  const { filled, limit } = contextOf(meter)
+  if (filled === undefined || limit === undefined || filled < limit * nearlyFull) return undefined
+  return `${percent(filled, limit)} of the model's context is full. /compact puts a summary in place of what was said so far.`
+}
+
+/** How much of the model's context was filled by the last request and its reply. */
+function contextOf({ talk, facts }: Meter): { filled: number | undefined; limit: number | undefined } {
+  const said = facts.find(({ id }) => id === talk.model.id)?.contextTokens
+  return { filled: talk.contextTokens, limit: said ?? talk.model.contextTokens }
+}
+
+function contextPart(meter: Meter): string[] {
+  const { filled, limit } = contextOf(meter)
+  if (filled === undefined) return []
+  return [
+    limit === undefined ? `context ${count(filled)}` : `context ${percent(filled, limit)} of ${count(limit)}`,
+  ]
+}
+
+/** Money, where the person gave the price of every model that answered. */
+function costOf({ talk, facts }: Meter): string[] {
+  const sums = new Map<string, number>()
+  for (const { model, inputTokens, outputTokens } of talk.usage) {
+    const { cost, currency = 'USD' } = facts.find(({ id }) => id === model) ?? {}
+    if (cost === undefined) return []
+    const spent = (inputTokens * cost.input + outputTokens * cost.output) / 1_000_000
+    sums.set(currency, (sums.get(currency) ?? 0) + spent)
+  }
+  return [...sums].map(([currency, sum]) => `${money(sum)} ${oneLine(currency)}`)
+}
+
+function money(sum: number): string {
+  return sum >= 1 || sum === 0 ? sum.toFixed(2) : String(Number(sum.toPrecision(2)))
+}
+
+function percent(part: number, whole: number): string {
+  return `${Math.round((part / whole) * 100)} %`
+}
+
+/** `1 234` becomes `1.2k`. */
+export function count(tokens: number): string {
+  if (tokens < 1_000) return String(tokens)
+  const [value, unit] = tokens < 1_000_000 ? [tokens / 1_000, 'k'] : [tokens / 1_000_000, 'M']
+  return `${value < 100 ? Number(value.toFixed(1)) : Math.round(value)}${unit}`
+}

@@ -1,0 +1,143 @@
+import type { HostEvent, ModelWait, ToolCallEvent, Turn } from '@jackfield/host'
+import { createFlow, flowed } from '../output/flow.ts'
+import { oneLine, plain } from '../output/sanitize.ts'
+import { callDone, callUnderWay, describeCall, describeEnd, duration } from './calls.ts'
+import type { ChatFace } from './face.ts'
+
+/** How one turn shows while it runs. */
+export interface TurnView {
+  text(delta: string): void
+  call(event: ToolCallEvent): void
+  wait(wait: ModelWait): void
+  /** What happens in the host meanwhile. True where it was shown as part of the turn. */
+  happened(event: HostEvent): boolean
+  end(turn: Turn | undefined): void
+}
+
+type Start = Extract<ToolCallEvent, { type: 'start' }>
+type End = Extract<ToolCallEvent, { type: 'end' }>
+
+/** What is told of a turn that did not end by itself. */
+const endings: Readonly<Record<string, string>> = {
+  cancelled: 'Stopped.',
+  maxTokens: 'The answer was cut off at its token limit.',
+  maxTurns: 'Stopped after too many rounds of tool calls. Say "go on" to continue.',
+  contentFilter: 'The provider withheld a part of the answer.',
+}
+
+/** Makes the view of one turn of a conversation. */
+export function turnView(face: ChatFace, conversation: string, now: () => number): TurnView {
+  const times = createTimes(conversation, now)
+  return face.tell === undefined ? drawn(face, times) : told(face.tell, times)
+}
+
+interface Times {
+  happened(event: HostEvent): void
+  /** Milliseconds that the call of this row was on its way; undefined where it never was. */
+  of(activity: number | undefined): number | undefined
+}
+
+function createTimes(conversation: string, now: () => number): Times {
+  const begun = new Map<number, number>()
+  const taken = new Map<number, number>()
+  return {
+    happened(event) {
+      if (event.type !== 'call' || event.call.conversation !== conversation) return
+      const { activity } = event.call
+      if (event.state === 'begins') begun.set(activity, now())
+      else taken.set(activity, now() - (begun.get(activity) ?? now()))
+    },
+    of: (activity) => (activity === undefined ? undefined : taken.get(activity)),
+  }
+}
+
+function drawn(face: ChatFace, times: Times): TurnView {
+  const { palette } = face
+  const indent = face.columns() === undefined ? 0 : 2
+  const flow = createFlow({ write: (text) => face.write(text), columns: () => face.columns(), indent })
+  let running: Start | undefined
+  let open = false
+  const endLine = (): void => {
+    if (flow.end()) flow.push('\n')
+    open = false
+  }
+  const columns = (): number | undefined => {
+    const all = face.columns()
+    return all === undefined ? undefined : all - 1
+  }
+  const underWay = (state: string): void => {
+    if (running !== undefined) face.live?.(callUnderWay(running, state, palette, columns()), false)
+  }
+
+  function end(event: End): void {
+    const ms = times.of(event.activity)
+    if (running === undefined || face.live === undefined) {
+      face.write(`${describeEnd(event, ms, palette)}\n`)
+    } else face.live(callDone(running, event, ms, palette, columns()), true)
+    running = undefined
+  }
+
+  return {
+    text(delta) {
+      open = true
+      flow.push(plain(delta))
+    },
+    call(event) {
+      if (open) endLine()
+      if (event.type === 'end') return end(event)
+      running = event
+      if (face.live === undefined) face.write(`${describeCall(event, palette)}\n`)
+      else underWay('')
+    },
+    wait({ forMs, why, attempt, attempts }) {
+      if (open) endLine()
+      const again = `Asked again in ${duration(forMs)} (${attempt + 1} of ${attempts}; Ctrl+C stops)`
+      face.write(`${palette.yellow(flowed(`${oneLine(why)} ${again}`, face.columns(), 0, 2))}\n`)
+    },
+    happened(event) {
+      times.happened(event)
+      if (running === undefined || face.live === undefined) return false
+      if (event.type === 'call' && event.state === 'begins') underWay('running')
+      if (event.type !== 'progress') return event.type === 'call'
+      const of = event.total === undefined ? '' : ` of ${event.total}`
+      underWay(`${event.progress}${of}${event.message === undefined ? '' : ` ${oneLine(event.message)}`}`)
+      return true
+    },
+    end(turn) {
+      endLine()
+      const words = turn === undefined ? undefined : endings[turn.stopReason]
+      if (words !== undefined) face.write(`${palette.yellow(words)}\n`)
+    },
+  }
+}
+
+function told(tell: NonNullable<ChatFace['tell']>, times: Times): TurnView {
+  return {
+    text: (text) => tell({ type: 'text', text }),
+    call(event) {
+      const { id, name } = event
+      if (event.type === 'start') return tell({ type: 'call', id, name, arguments: event.arguments })
+      const ms = times.of(event.activity)
+      tell({
+        type: 'result',
+        id,
+        name,
+        outcome: event.denied ? 'denied' : event.result.isError === true ? 'failed' : 'ok',
+        content: event.result.content,
+        ...(event.activity !== undefined && { activity: event.activity }),
+        ...(ms !== undefined && { durationMs: Math.round(ms) }),
+      })
+    },
+    wait: ({ why, forMs }) =>
+      tell({ type: 'notice', text: `${plain(why)} Asked again in ${duration(forMs)}.` }),
+    happened(event) {
+      times.happened(event)
+      return event.type === 'call'
+    },
+    end(turn) {
+      if (turn === undefined) return
+      const { stopReason, text, rounds, usage } = turn
+      tell({ type: 'turn', stopReason, text, rounds, usage })
+    },
+  }
+}

@@ -1,0 +1,186 @@
+import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type Host, type LayeredConfig, type Surface, serveGateways, type UserGateway } from '@jackfield/host'
+import { serveStdio } from '@jackfield/sdk/stdio'
+import { ExitCode, usageError } from '../cli/exit.ts'
+import { type Io, isInteractive, type Output } from '../cli/io.ts'
+import { credentialStore } from '../cli/secrets.ts'
+import { modelsFor, personAt } from '../cli/session.ts'
+import { hostSettings } from '../cli/settings.ts'
+import { hostWithStore, storeFile } from '../cli/store.ts'
+import { type ConfigChoice, readConfig } from '../cli/target.ts'
+import { version } from '../cli/version.ts'
+import { oneLine } from '../output/sanitize.ts'
+import { parkedSurface } from '../surface/parked.ts'
+
+export interface GatewayCommandOptions extends ConfigChoice {
+  http?: string
+  stdio?: boolean
+  only?: string[]
+  users?: string
+  allowHost?: string[]
+  store?: string
+}
+
+const owner = 'owner'
+const userName = /^[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}$/
+
+/** `jackfield gateway`: shows every configured server to other clients as one server, until Ctrl+C. */
+export async function gateway(options: GatewayCommandOptions, io: Io, output: Output): Promise<ExitCode> {
+  const { http, stdio, users } = options
+  if (http !== undefined && stdio === true) throw usageError('Choose one of --stdio and --http.')
+  if (http === undefined && users !== undefined) throw usageError('--users goes with --http.')
+  const { config } = await readConfig(options, io, (text) => output.note(text))
+  return http === undefined
+    ? overStdio(config, options, io, output)
+    : overHttp(http, config, options, io, output)
+}
+
+async function overStdio(
+  config: LayeredConfig,
+  options: GatewayCommandOptions,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  const opened = await open({ config, options, io, output, surface: parkedSurface(output, options) })
+  try {
+    const served = serveStdio(opened.server, { input: io.stdin, output: io.stdout })
+    const stop = (): void => void served.close()
+    io.signal.addEventListener('abort', stop, { once: true })
+    if (io.signal.aborted) stop()
+    await served.closed
+    return ExitCode.done
+  } finally {
+    await opened.close()
+  }
+}
+
+async function overHttp(
+  http: string,
+  config: LayeredConfig,
+  options: GatewayCommandOptions,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  const place = placeOf(http)
+  const tokens =
+    options.users === undefined
+      ? { [owner]: randomBytes(24).toString('base64url') }
+      : await tokensIn(options.users)
+  const person = personAt(io)
+  const surface = person ?? parkedSurface(output, options)
+  const front = await serveGateways({
+    ...place,
+    tokens,
+    ...(options.allowHost !== undefined && { allowedHosts: options.allowHost }),
+    open: (user) => open({ config, options, io, output, surface, user }),
+    onWarning: (message) => output.note(`! ${oneLine(message)}`),
+  })
+  try {
+    output.note(`The gateway listens at ${front.url}. Ctrl+C ends it.`)
+    if (options.users === undefined) output.note(`Clients send: Authorization: Bearer ${tokens[owner] ?? ''}`)
+    else output.note(`Users: ${Object.keys(tokens).join(', ')}`)
+    if (!isInteractive(io)) output.note('Questions to you wait in the inbox: jackfield inbox')
+    await new Promise<void>((resolve) => {
+      if (io.signal.aborted) resolve()
+      io.signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+    return ExitCode.done
+  } finally {
+    await front.close()
+  }
+}
+
+interface Opening {
+  config: LayeredConfig
+  options: GatewayCommandOptions
+  io: Io
+  output: Output
+  surface: Surface
+  /** One of several users, whose connections, sign-ins and activity are their own. */
+  user?: string
+}
+
+async function open({ config, options, io, output, surface, user }: Opening): Promise<UserGateway> {
+  const apart = user === undefined || user === owner ? undefined : user
+  const host = hostWithStore(
+    {
+      ...hostSettings(config, options, io),
+      servers: config.servers,
+      models: [...modelsFor(undefined, config, io)],
+      surface,
+      ...storesOf(apart, options, io),
+      info: { name: 'jackfield', title: 'Jackfield', version },
+    },
+    (text) => output.note(text),
+  )
+  try {
+    const opened = host.gateway.open({
+      version,
+      title: 'Jackfield',
+      ...(options.only !== undefined && { only: options.only }),
+      onWarning: (message) => output.note(`! ${oneLine(message)}`),
+    })
+    await host.start()
+    tell(host, output)
+    return {
+      server: opened.server,
+      async close() {
+        opened.close()
+        await host.close()
+      },
+    }
+  } catch (error) {
+    await host.close()
+    throw error
+  }
+}
+
+function storesOf(user: string | undefined, options: GatewayCommandOptions, io: Io) {
+  const store = storeFile(options.store, io)
+  if (user === undefined) return { store }
+  if (store === ':memory:') return { store }
+  const folder = join(dirname(store), 'gateway', user)
+  return {
+    store: join(folder, 'activity.db'),
+    credentials: credentialStore({ env: { ...io.env, XDG_DATA_HOME: folder }, cwd: io.cwd }),
+  }
+}
+
+function tell(host: Host, output: Output): void {
+  for (const [server, state] of host.connections) {
+    if ('fix' in state) output.note(`! ${oneLine(server)} is not there: ${oneLine(state.reason)}`)
+  }
+  output.note(`${host.tools().length} tools of ${host.connections.size} servers.`)
+}
+
+function placeOf(text: string): { host: string; port: number } {
+  const parts = /^(?:(\[[0-9a-fA-F:]+\]|[^:]+):)?(\d{1,5})$/.exec(text)
+  const port = Number(parts?.[2])
+  if (parts === null || port > 65_535) {
+    throw usageError(`"${text}" is no address. Write --http 127.0.0.1:8080; port 0 takes a free one.`)
+  }
+  return { host: (parts[1] ?? '127.0.0.1').replace(/^\[|\]$/g, ''), port }
+}
+
+/** The tokens of the users in a file, by name. */
+async function tokensIn(file: string): Promise<Record<string, string>> {
+  const fault = (why: string): Error =>
+    usageError(`${file} ${why}. It holds one JSON object: { "ann": "a token of 16 characters or more" }.`)
+  let users: unknown
+  try {
+    users = JSON.parse(await readFile(file, 'utf8'))
+  } catch (error) {
+    throw fault(`cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  if (typeof users !== 'object' || users === null || Array.isArray(users)) throw fault('holds no object')
+  const tokens: Record<string, string> = {}
+  for (const [name, token] of Object.entries(users)) {
+    if (!userName.test(name)) throw fault(`names a user "${oneLine(name)}", which is no plain name`)
+    if (typeof token !== 'string') throw fault(`has no text as the token of ${name}`)
+    tokens[name] = token
+  }
+  if (Object.keys(tokens).length === 0) throw fault('names nobody')
+  return tokens
+}

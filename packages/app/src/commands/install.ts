@@ -1,0 +1,386 @@
+import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  addServer,
+  type Bundle,
+  bundleIn,
+  type ConfigInput,
+  createRegistry,
+  fetchBundle,
+  type InstallPlan,
+  type NeededValue,
+  ownServers,
+  planForServer,
+  planFrom,
+  readBundle,
+  removeBundle,
+  removeServer,
+  type ServerConfig,
+  userConfigFile,
+} from '@jackfield/host'
+import { CliError, ExitCode, usageError } from '../cli/exit.ts'
+import type { Io, Output } from '../cli/io.ts'
+import { secretStore } from '../cli/secrets.ts'
+import { personAt } from '../cli/session.ts'
+import { hostSettings } from '../cli/settings.ts'
+import { hostWithStore, storeFile } from '../cli/store.ts'
+import { nameOfProgram } from '../cli/target.ts'
+import { version } from '../cli/version.ts'
+import { findingLines } from '../output/definitions.ts'
+import { oneLine } from '../output/sanitize.ts'
+
+export interface InstallOptions {
+  name?: string
+  set?: string[]
+  yes?: boolean
+  registry?: string
+  start: boolean
+  store?: string
+  json?: boolean
+}
+
+/** What is to be installed, and what must be done besides writing the configuration. */
+interface Found {
+  plan: InstallPlan
+  bundle?: Bundle
+}
+
+const connectTimeoutMs = 60_000
+
+/** `jackfield install`: shows what would run, asks, and puts it into the person's own configuration. */
+export async function install(
+  words: readonly string[],
+  command: readonly string[] | undefined,
+  options: InstallOptions,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  const home = io.env.HOME ?? homedir()
+  const file = userConfigFile(io.env, home)
+  const { plan, bundle } = await found(words, command, options, io)
+  if (Object.hasOwn(await ownServers(file), plan.name)) {
+    throw usageError(
+      `${file} has a server "${oneLine(plan.name)}" already. Choose another name with --name, or: jackfield uninstall ${oneLine(plan.name)}`,
+    )
+  }
+  show(plan, output)
+  if (!(await agreed(plan, options, io, output))) {
+    output.note('Nothing was installed.')
+    return ExitCode.toolError
+  }
+  const values = await valuesFor(plan, options, io, output)
+  const config = plan.config(values)
+  await bundle?.unpack()
+  await addServer(file, plan.name, config)
+  const started = options.start ? await startOnce(plan.name, config, options, io, output) : undefined
+  output.result(
+    { name: plan.name, file, version: plan.version, command: plan.command, ...(started && { started }) },
+    () =>
+      [
+        `${oneLine(plan.name)} is installed in ${file}.`,
+        started === undefined
+          ? `Look at it with: jackfield tools ${oneLine(plan.name)}`
+          : started.state === 'ready'
+            ? `It runs, and has ${started.tools} ${started.tools === 1 ? 'tool' : 'tools'}: jackfield tools ${oneLine(plan.name)}`
+            : `It does not run yet: ${oneLine(started.reason ?? started.state)}`,
+      ].join('\n'),
+  )
+  return started !== undefined && started.state !== 'ready' ? ExitCode.cannotConnect : ExitCode.done
+}
+
+/** `jackfield uninstall <name>`: takes a server out of the person's own configuration, with its bundle and its secrets. */
+export async function uninstall(
+  words: readonly string[],
+  _options: object,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  const [name, ...rest] = words
+  if (name === undefined || rest.length > 0)
+    throw usageError('Which server? Usage: jackfield uninstall <name>')
+  const file = userConfigFile(io.env, io.env.HOME ?? homedir())
+  const config = await removeServer(file, name)
+  const bundles = bundleFolder(io)
+  const folder = 'cwd' in config && config.cwd?.startsWith(`${bundles}/`) === true ? config.cwd : undefined
+  if (folder !== undefined) await removeBundle(folder)
+  const secrets = await removeSecrets(config, io)
+  output.result({ name, file, ...(folder !== undefined && { folder }), secrets }, () =>
+    [
+      `${oneLine(name)} is no longer in ${file}.`,
+      ...(folder === undefined ? [] : [`Its files are gone: ${folder}`]),
+      ...(secrets.length === 0
+        ? []
+        : [`Its secrets are gone: ${secrets.map((one) => oneLine(one)).join(', ')}`]),
+    ].join('\n'),
+  )
+  return ExitCode.done
+}
+
+async function found(
+  words: readonly string[],
+  command: readonly string[] | undefined,
+  options: InstallOptions,
+  io: Io,
+): Promise<Found> {
+  const { name } = options
+  const [given, ...rest] = words
+  if (command !== undefined) {
+    const [program, ...args] = command
+    if (program === undefined || given !== undefined)
+      throw usageError('Give a name or a file, or a command after --, and not both.')
+    return { plan: planForServer(name ?? nameOfProgram(program), { command: program, args }) }
+  }
+  if (given === undefined || rest.length > 0)
+    throw usageError(
+      'Install what? Give a name of the registry, a server.json, a .mcpb file, a URL, or -- command.',
+    )
+  if (/^https?:\/\//i.test(given)) {
+    const url = URL.parse(given)
+    if (url === null) throw usageError(`"${oneLine(given)}" is not a valid URL.`)
+    return { plan: planForServer(name ?? url.hostname, { url: given }) }
+  }
+  if (given.endsWith('.mcpb') || given.endsWith('.dxt')) {
+    return packed(await bytesOf(resolve(io.cwd, given)), options, io)
+  }
+  if (given.endsWith('.json')) {
+    const text = (await bytesOf(resolve(io.cwd, given))).toString('utf8')
+    return published(documentIn(text, given), options, io)
+  }
+  const [, own = given, wanted] = /^(.+?)@([^@/]+)$/.exec(given) ?? []
+  if (!own.includes('/')) {
+    throw usageError(
+      `"${oneLine(own)}" is no full name. Find it with: jackfield registry search ${oneLine(own)}`,
+    )
+  }
+  const registry = createRegistry(registryOptions(options, io))
+  const server = await registry.show(own, {
+    signal: io.signal,
+    ...(wanted !== undefined && { version: wanted }),
+  })
+  if (server.status === 'deleted') throw usageError(`${oneLine(own)} was taken out of the registry.`)
+  return published(server.document, options, io)
+}
+
+async function published(
+  document: Readonly<Record<string, unknown>>,
+  options: InstallOptions,
+  io: Io,
+): Promise<Found> {
+  const bundle = bundleIn(document)
+  if (bundle === undefined) return { plan: planFrom(document, options.name) }
+  return packed(await fetchBundle(bundle, { signal: io.signal }), options, io)
+}
+
+function packed(bytes: Uint8Array, { name }: InstallOptions, io: Io): Found {
+  const bundle = readBundle(bytes, {
+    folder: bundleFolder(io),
+    home: io.env.HOME ?? homedir(),
+    ...(name !== undefined && { name }),
+  })
+  return { plan: bundle.plan, bundle }
+}
+
+/** Which registry is asked. */
+export function registryOptions({ registry }: { registry?: string }, io: Pick<Io, 'env'>): { url?: string } {
+  const url = registry ?? io.env['JACKFIELD_REGISTRY']
+  return url === undefined ? {} : { url }
+}
+
+function show(plan: InstallPlan, output: Output): void {
+  const { palette } = output
+  const line = (label: string, text: string): string => `${palette.dim(label.padEnd(10))} ${oneLine(text)}`
+  output.note(
+    [
+      line('server', plan.name),
+      ...(plan.publisher === undefined ? [] : [line('publisher', plan.publisher)]),
+      ...(plan.version === undefined ? [] : [line('version', plan.version)]),
+      line('runs', plan.command),
+      ...(plan.names.length === 0 ? [] : [line('is given', plan.names.join(', '))]),
+      ...(plan.needs.length === 0 ? [] : [line('asks for', plan.needs.map(inWords).join(', '))]),
+      ...findingLines(plan.findings, palette),
+    ].join('\n'),
+  )
+}
+
+function inWords({ id, secret, required }: NeededValue): string {
+  const kind = [...(secret === undefined ? [] : ['secret']), ...(required ? [] : ['optional'])]
+  return kind.length === 0 ? id : `${id} (${kind.join(', ')})`
+}
+
+/** Asks the person, or takes `--yes` for their answer; either way a row says so. */
+async function agreed(plan: InstallPlan, options: InstallOptions, io: Io, output: Output): Promise<boolean> {
+  const person = personAt(io)
+  const ask = person?.show.install
+  if (options.yes !== true && ask === undefined) {
+    throw usageError('Nobody is there to ask. Look at what would run, and add --yes to install it.')
+  }
+  const config: ServerConfig = planned(plan)
+  const answer =
+    options.yes === true || ask === undefined
+      ? { verdict: 'allow' as const }
+      : await ask(
+          {
+            kind: 'install',
+            id: randomUUID(),
+            cause: { server: plan.name },
+            config,
+            command: plan.command,
+            findings: plan.findings,
+          },
+          io.signal,
+        )
+  const allowed = answer?.verdict === 'allow'
+  await using host = hostWithStore({ servers: {}, models: [], store: storeFile(options.store, io) }, (text) =>
+    output.note(text),
+  )
+  host.record({
+    kind: 'install',
+    server: plan.name,
+    summary: `${plan.name} is to be installed`,
+    outcome: allowed ? 'allowed' : 'denied',
+    durationMs: null,
+    cause: null,
+    detail: {
+      command: plan.command,
+      findings: [...plan.findings],
+      by: options.yes === true ? 'the command line' : 'terminal',
+      ...(plan.publisher !== undefined && { publisher: plan.publisher }),
+      ...(plan.version !== undefined && { version: plan.version }),
+    },
+  })
+  return allowed
+}
+
+/** A server with the names and the kind of the plan's, for showing alone. */
+function planned({ command, names }: InstallPlan): ServerConfig {
+  const given = Object.fromEntries(names.map((name) => [name, '']))
+  return /^https?:/.test(command) ? { url: command, headers: given } : { command, env: given }
+}
+
+async function valuesFor(
+  plan: InstallPlan,
+  options: InstallOptions,
+  io: Io,
+  output: Output,
+): Promise<Record<string, string[]>> {
+  const values: Record<string, string[]> = {}
+  for (const word of options.set ?? []) {
+    const [, id, value] = /^([^=]+)=(.*)$/s.exec(word) ?? []
+    const need = plan.needs.find((one) => one.id === id)
+    if (id === undefined || value === undefined || need === undefined)
+      throw usageError(`--set ${oneLine(word)} is none of: ${plan.needs.map((one) => one.id).join(', ')}`)
+    if (need.secret !== undefined)
+      throw usageError(
+        `${oneLine(id)} is a secret and does not belong on a command line. Run: jackfield secret set ${oneLine(need.secret)}`,
+      )
+    values[id] = [...(values[id] ?? []), value]
+  }
+  const ask = personAt(io)?.askInput
+  const secrets = plan.needs.some(({ secret }) => secret !== undefined) ? secretStore(io) : undefined
+  const known = new Set(await secrets?.names())
+  for (const need of plan.needs) {
+    const { id, secret } = need
+    if (values[id] !== undefined) continue
+    if (secret !== undefined && known.has(secret)) {
+      values[id] = ['']
+      continue
+    }
+    const typed =
+      need.required || need.default === undefined ? await ask?.(plan.name, inputOf(need)) : undefined
+    if (typed === undefined || typed === '') {
+      if (secret !== undefined && need.required) {
+        output.note(`It needs a secret before it starts: jackfield secret set ${oneLine(secret)}`)
+      }
+      continue
+    }
+    if (secret !== undefined) await secrets?.set(secret, typed)
+    values[id] = [secret === undefined ? typed : '']
+  }
+  return values
+}
+
+function inputOf({ id, description, secret, options, ...rest }: NeededValue): ConfigInput {
+  return {
+    id,
+    ...(description !== undefined && { description }),
+    ...(secret !== undefined && { password: true }),
+    ...(options !== undefined && { options: [...options] }),
+    ...(rest.default !== undefined && { default: rest.default }),
+  }
+}
+
+async function startOnce(
+  name: string,
+  config: ServerConfig,
+  options: InstallOptions,
+  io: Io,
+  output: Output,
+): Promise<{ state: string; tools: number; reason?: string }> {
+  await using host = hostWithStore(
+    {
+      ...hostSettings(undefined, {}, io),
+      servers: {
+        [name]: {
+          ...config,
+          from: { file: userConfigFile(io.env, io.env.HOME ?? homedir()), layer: 'user' },
+        },
+      },
+      models: [],
+      store: storeFile(options.store, io),
+      connectTimeoutMs,
+      info: { name: 'jackfield', title: 'Jackfield', version },
+      connect: { follow: false },
+    },
+    (text) => output.note(text),
+  )
+  await Promise.race([host.start(), stopped(io.signal)])
+  const state = host.connections.get(name)
+  return {
+    state: state?.state ?? 'failed',
+    tools: host.tools().length,
+    ...(state !== undefined && 'reason' in state && { reason: state.reason }),
+  }
+}
+
+async function stopped(signal: AbortSignal): Promise<never> {
+  await pause(connectTimeoutMs * 2, undefined, { signal, ref: false })
+  throw new CliError(ExitCode.cannotConnect, 'The server took too long to start.')
+}
+
+async function removeSecrets(config: ServerConfig, io: Io): Promise<string[]> {
+  const texts = Object.values(('url' in config ? config.headers : config.env) ?? {})
+  const args = 'args' in config ? (config.args ?? []) : []
+  const names = [...texts, ...args].flatMap((text) =>
+    Array.from(text.matchAll(/\$\{secret:([^}]+)\}/g), ([, name = '']) => name),
+  )
+  const gone: string[] = []
+  for (const name of new Set(names)) if (await secretStore(io).remove(name)) gone.push(name)
+  return gone
+}
+
+function bundleFolder(io: Pick<Io, 'env' | 'cwd'>): string {
+  return join(dirname(storeFile(undefined, io)), 'bundles')
+}
+
+async function bytesOf(file: string): Promise<Buffer> {
+  try {
+    return await readFile(file)
+  } catch (error) {
+    throw usageError(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+function documentIn(text: string, file: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      return Object.fromEntries(Object.entries(value))
+    }
+  } catch {
+    // Said below.
+  }
+  throw usageError(`${file} is no server.json: it holds no JSON object.`)
+}

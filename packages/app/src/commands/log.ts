@@ -1,0 +1,261 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  type Host,
+  parseRecording,
+  type Recording,
+  recordingChanges,
+  TraceFilterError,
+  type TraceFormat,
+  type TraceQuery,
+} from '@jackfield/host'
+import { McpError } from '@jackfield/sdk'
+import { ExitCode, usageError } from '../cli/exit.ts'
+import type { Io, Output } from '../cli/io.ts'
+import { storeFile } from '../cli/store.ts'
+import { changeLines } from '../output/changes.ts'
+import {
+  eventCount,
+  eventLine,
+  eventPairs,
+  eventStatistics,
+  eventTable,
+  eventTimeline,
+  eventTree,
+  wholeEvent,
+} from '../output/log.ts'
+import { oneLine } from '../output/sanitize.ts'
+import { opened } from './policy.ts'
+
+export interface LogOptions {
+  tree?: boolean
+  raw?: boolean
+  timeline?: boolean
+  stats?: boolean
+  follow?: boolean
+  limit?: number
+  store?: string
+  json?: boolean
+}
+
+const lookMs = 250
+const lastLines = 20
+
+/** `jackfield log [filter…]` and `jackfield log <id>`. */
+export async function log(
+  words: readonly string[],
+  options: LogOptions,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  await using host = opened(storeFile(options.store, io))
+  const [only, ...others] = words
+  if (only !== undefined && others.length === 0 && /^#?\d+$/.test(only)) return one(host, only, output)
+  const views = [options.tree, options.raw, options.timeline, options.stats, options.follow].filter(Boolean)
+  if (views.length > 1) throw usageError('Give one of --tree, --raw, --timeline, --stats and --follow.')
+  const limit = options.limit ?? (options.raw === true ? 20 : options.stats === true ? undefined : 200)
+  const query: TraceQuery = { filter: filterOf(words), ...(limit !== undefined && { limit }) }
+  return await readable(async () => {
+    if (options.follow === true) return await follow(host, query, io, output)
+    show(host, query, options, output)
+    return ExitCode.done
+  })
+}
+
+function show(host: Host, query: TraceQuery, options: LogOptions, output: Output): void {
+  const { value, text } = viewOf(host, query, options, output)
+  output.result(value, () => text ?? nothing(query))
+}
+
+/** What is asked for, as data and as text; no text where there is nothing. */
+function viewOf(
+  { trace }: Host,
+  query: TraceQuery,
+  options: LogOptions,
+  output: Output,
+): { value: unknown; text: string | undefined } {
+  const text = (count: number, made: () => string): string | undefined =>
+    count === 0 || output.json ? undefined : made()
+  if (options.stats === true) {
+    const value = trace.statistics(query)
+    return {
+      value,
+      text: text(value.methods.length + value.models.length, () => eventStatistics(value, output)),
+    }
+  }
+  if (options.raw === true) {
+    const value = trace.pairs(query)
+    return { value, text: text(value.length, () => eventPairs(value, output)) }
+  }
+  if (options.tree === true) {
+    const value = trace.tree(query)
+    return { value, text: text(value.length, () => eventTree(value, output)) }
+  }
+  if (options.timeline === true) {
+    const value = trace.timeline(query)
+    return { value, text: text(value.length, () => eventTimeline(value, output)) }
+  }
+  const [events, counters] = [trace.list(query), trace.counters()]
+  const count = eventCount(events.length, { limited: events.length === query.limit, counters })
+  return {
+    value: { events, counters },
+    text: text(events.length, () => `${eventTable(events, output)}\n${output.palette.dim(count)}`),
+  }
+}
+
+function nothing({ filter = '' }: TraceQuery): string {
+  return filter === ''
+    ? 'The log is empty. Call something first, for example: jackfield call echo message=hi -- npx -y @modelcontextprotocol/server-everything'
+    : `Nothing in the log matches ${oneLine(filter)}. Take conditions away to see more.`
+}
+
+/** One event by its number, or by `#` and the number of its activity row. */
+function one(host: Host, word: string, output: Output): ExitCode {
+  const number = Number(word.replace('#', ''))
+  const id = word.startsWith('#') ? host.trace.list({ filter: `row:${number}` })[0]?.id : number
+  const event = id === undefined ? undefined : host.trace.get(id)
+  if (event === undefined)
+    throw usageError(`There is no ${word} in the log. jackfield log lists what there is.`)
+  output.result(event, () => wholeEvent(event, output))
+  return ExitCode.done
+}
+
+async function follow(host: Host, query: TraceQuery, io: Io, output: Output): Promise<ExitCode> {
+  let last = 0
+  const tell = (events: ReturnType<Host['trace']['list']>): void => {
+    for (const event of events) output.row(event, eventLine(event, output))
+  }
+  last = host.trace.list({ limit: 1 }).at(-1)?.id ?? 0
+  tell(
+    host.trace
+      .list({ ...query, limit: Math.min(query.limit ?? lastLines, lastLines) })
+      .filter(({ id }) => id <= last),
+  )
+  while (!io.signal.aborted) {
+    await pause(lookMs, undefined, { signal: io.signal }).catch(() => {})
+    const news = host.trace.list({ ...query, after: last })
+    tell(news)
+    last = news.at(-1)?.id ?? last
+  }
+  return ExitCode.done
+}
+
+export interface ExportOptions {
+  output?: string
+  store?: string
+}
+
+const formats: readonly TraceFormat[] = ['jsonl', 'har', 'otlp']
+
+/** `jackfield log export <format> [filter…]` */
+export async function exportLog(
+  format: string,
+  words: readonly string[],
+  options: ExportOptions,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  const wanted = formats.find((known) => known === format)
+  if (wanted === undefined) throw usageError(`"${format}" is no format. There are ${formats.join(', ')}.`)
+  await using host = opened(storeFile(options.store, io))
+  return await readable(() => {
+    const text = host.trace.export(wanted, { filter: filterOf(words) })
+    if (options.output === undefined) io.stdout.write(text)
+    else {
+      const file = resolve(io.cwd, options.output)
+      writeFileSync(file, text, { mode: 0o600 })
+      output.note(`Written to ${file}`)
+    }
+    return ExitCode.done
+  })
+}
+
+export interface RecordOptions {
+  store?: string
+  json?: boolean
+}
+
+/** `jackfield record <file> [filter…]`: what servers answered, to be played back. */
+export async function record(
+  file: string,
+  words: readonly string[],
+  options: RecordOptions,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  await using host = opened(storeFile(options.store, io))
+  return await readable(() => {
+    const recording = host.trace.recording({ filter: filterOf(words) })
+    const path = resolve(io.cwd, file)
+    writeFileSync(path, `${JSON.stringify(recording, null, 1)}\n`, { mode: 0o600 })
+    const servers = Object.entries(recording.servers).map(([server, { revision, exchanges }]) => ({
+      server,
+      revision,
+      exchanges: exchanges.length,
+    }))
+    output.result({ file: path, servers }, () =>
+      [
+        ...servers.map(
+          ({ server, revision, exchanges }) =>
+            `${oneLine(server)}: ${exchanges} ${exchanges === 1 ? 'request' : 'requests'}${revision === null ? '' : `, ${oneLine(revision)}`}`,
+        ),
+        `Written to ${path}. Serve it with: jackfield serve-recording ${file}`,
+      ].join('\n'),
+    )
+    return ExitCode.done
+  })
+}
+
+/** `jackfield log diff <a> <b>`: what two recordings have different. Exit code 1 where there is something. */
+export async function diff(a: string, b: string, io: Io, output: Output): Promise<ExitCode> {
+  const changes = recordingChanges(recordingIn(a, io), recordingIn(b, io))
+  output.result(changes, () => {
+    if (changes.length === 0)
+      return output.palette.green('✓ Both hold the same requests with the same answers.')
+    const blocks = changes.map(({ server, method, params, only, changes: places }) => {
+      const { _meta: _, ...given } = params
+      const head = `${output.palette.bold(oneLine(`${server}: ${method}`))} ${oneLine(JSON.stringify(given), 100)}`
+      if (only === undefined) return [head, ...changeLines(places, output)].join('\n')
+      return `${head}\n  only in ${only === 'first' ? a : b}`
+    })
+    const count = `${changes.length} ${changes.length === 1 ? 'difference' : 'differences'}`
+    return [...blocks, output.palette.dim(count)].join('\n')
+  })
+  return changes.length === 0 ? ExitCode.done : ExitCode.toolError
+}
+
+/** Reads a recording, or says what is wrong with the file. */
+export function recordingIn(file: string, io: Pick<Io, 'cwd'>): Recording {
+  const path = resolve(io.cwd, file)
+  if (!existsSync(path)) throw usageError(`There is no file ${path}.`)
+  try {
+    return parseRecording(readFileSync(path, 'utf8'))
+  } catch (error) {
+    if (error instanceof McpError) throw usageError(`${path}: ${error.message}.`)
+    throw error
+  }
+}
+
+/** The words as one filter. The shell has taken the quotes away that held a text together. */
+export function filterOf(words: readonly string[]): string {
+  return words
+    .map((word) => {
+      if (!/\s/.test(word) || word.includes('"')) return word
+      const [, minus = '', key = '', text = ''] = /^(-?)([a-z]+:)?(.*)$/is.exec(word) ?? []
+      return `${minus}${key}"${text.replace(/["\\]/g, '\\$&')}"`
+    })
+    .join(' ')
+}
+
+/** Points at what is wrong with a filter. */
+async function readable(work: () => ExitCode | Promise<ExitCode>): Promise<ExitCode> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof TraceFilterError)
+      throw usageError(`${oneLine(error.message)}:\n  ${error.filter}\n  ${' '.repeat(error.column - 1)}^`)
+    if (error instanceof McpError && error.code === 'INVALID') throw usageError(error.message)
+    throw error
+  }
+}

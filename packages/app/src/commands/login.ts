@@ -1,0 +1,87 @@
+import type { Host } from '@jackfield/host'
+import { type CliError, ExitCode, usageError } from '../cli/exit.ts'
+import type { Io, Output } from '../cli/io.ts'
+import { personAt } from '../cli/session.ts'
+import { hostSettings } from '../cli/settings.ts'
+import { hostWithStore, storeFile } from '../cli/store.ts'
+import { type ConfigChoice, type Target, takeTarget } from '../cli/target.ts'
+import { plain } from '../output/sanitize.ts'
+
+export interface LoginOptions extends ConfigChoice {
+  store?: string
+  json?: boolean
+  /** False: the page is only told, for a browser elsewhere on this machine. */
+  browser?: boolean
+}
+
+/** `jackfield login <server>`: the person asked for it, so the page is opened without a question. */
+export async function login(
+  words: string[],
+  options: LoginOptions,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  const target = await targetOf(words, options, io, 'login')
+  await using host = await hostFor(target, options, io, output)
+  host.on((event) => {
+    if (event.type !== 'login') return
+    const how =
+      options.browser === false ? 'Open this page to sign in:' : 'Sign in at the page that opens, or here:'
+    output.note(`${how}\n  ${plain(event.url)}`)
+  })
+  await host.start()
+  io.signal.throwIfAborted()
+  const { name } = target
+  const already = host.connections.get(name)?.state === 'ready'
+  if (!already) await host.logins.signIn(name)
+  const tools = host.tools().length
+  output.result({ server: name, state: 'ready', already, tools }, () =>
+    already
+      ? `${plain(name)} is ready; nobody needs to sign in. To sign in as somebody else: jackfield logout ${plain(name)}`
+      : `Signed in. ${plain(name)} is ready, with ${tools} ${tools === 1 ? 'tool' : 'tools'}.`,
+  )
+  return ExitCode.done
+}
+
+/** `jackfield logout <server>` */
+export async function logout(
+  words: string[],
+  options: LoginOptions,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  const target = await targetOf(words, options, io, 'logout')
+  await using host = await hostFor(target, options, io, output)
+  await host.logins.signOut(target.name)
+  output.result({ server: target.name, signedIn: false }, () => `Signed out of ${plain(target.name)}.`)
+  return ExitCode.done
+}
+
+async function targetOf(words: string[], options: LoginOptions, io: Io, command: string): Promise<Target> {
+  if (words.length === 0) throw needed(command)
+  const { target } = await takeTarget({ words, command: undefined }, options, io)
+  if ('url' in target.server) return target
+  throw usageError(`${plain(target.name)} is a program; nobody signs in there.`)
+}
+
+function needed(command: string): CliError {
+  return usageError(`Which server? Usage: jackfield ${command} <server or URL>`)
+}
+
+/** A host with the one server; who types the command wants it started. */
+async function hostFor(target: Target, options: LoginOptions, io: Io, output: Output): Promise<Host> {
+  const person = personAt(io)
+  const host = hostWithStore(
+    {
+      ...hostSettings(target.config, options, io, person?.askInput),
+      servers: { [target.name]: { ...target.server, disabled: false, lazy: false } },
+      models: [],
+      store: storeFile(options.store, io),
+      ...(options.browser === false && { openPage: async () => {} }),
+      connect: { follow: false, idlePingMs: 0 },
+    },
+    (text) => output.note(text),
+  )
+  io.signal.addEventListener('abort', () => void host.close(), { once: true })
+  return host
+}

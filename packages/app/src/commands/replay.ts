@@ -1,0 +1,149 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Host, Replay, ReplayRequest } from '@jackfield/host'
+import { McpError } from '@jackfield/sdk'
+import { argumentsFrom, textArguments } from '../cli/arguments.ts'
+import { CliError, ExitCode, usageError } from '../cli/exit.ts'
+import { type Io, isInteractive } from '../cli/io.ts'
+import { storeFile } from '../cli/store.ts'
+import { cancelled } from '../forms/prompter.ts'
+import { changeLines } from '../output/changes.ts'
+import { promptResult, readResult, toolResult } from '../output/content.ts'
+import { oneLine } from '../output/sanitize.ts'
+import { clackPrompter } from '../surface/clack.ts'
+import { editJson } from '../surface/edit.ts'
+import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
+import { opened } from './policy.ts'
+
+export interface ReplayOptions extends ServerOptions {
+  edit?: boolean
+  save?: string
+}
+
+type Method = ReplayRequest['method']
+
+const methods: readonly Method[] = ['tools/call', 'resources/read', 'prompts/get']
+const lists = { 'tools/call': 'tools', 'resources/read': 'resources', 'prompts/get': 'prompts' } as const
+
+/**
+ * `jackfield replay <id|file> [key=value…]`: does a request again and compares what it gives. Exit code 1 where the
+ * result is another one, or the request was refused.
+ */
+export async function replay(context: CommandContext<ReplayOptions>): Promise<ExitCode> {
+  const { words, command, options, io, output } = context
+  const [what, ...given] = words
+  if (what === undefined)
+    throw usageError(
+      'Which request? Give the number of an event (jackfield log lists them), or a saved test.',
+    )
+  const kept = await requestOf(what, options, io)
+  const { session } = await connectTo({ ...context, words: command === undefined ? [kept.server] : [] }, [
+    lists[kept.method],
+  ])
+  await using _ = session
+  const { host, server } = session
+  const request = await changed({ ...kept, server }, given, host, context)
+  const done = await host.trace.replay(request, { signal: io.signal })
+  if (options.save !== undefined && !done.denied) save(options.save, done, io)
+  const { changes } = done
+  const same = changes === undefined || changes.length === 0
+  output.result(done, () => shown(done, output))
+  if (options.save !== undefined && !done.denied)
+    output.note(`Saved. Run it again with: jackfield replay ${options.save}`)
+  if (done.denied) return ExitCode.toolError
+  return same || options.save !== undefined ? ExitCode.done : ExitCode.toolError
+}
+
+async function requestOf(what: string, options: ReplayOptions, io: Io): Promise<ReplayRequest> {
+  if (!/^#?\d+$/.test(what)) return readSaved(what, io)
+  await using host = opened(storeFile(options.store, io))
+  const number = Number(what.replace('#', ''))
+  const id = what.startsWith('#') ? host.trace.list({ filter: `row:${number}` })[0]?.id : number
+  try {
+    return host.trace.request(id ?? number)
+  } catch (error) {
+    if (error instanceof McpError && error.code === 'INVALID') throw usageError(`${error.message}.`)
+    throw error
+  }
+}
+
+/** The request with what the person changes of its arguments; what it gave before then says nothing any more. */
+async function changed(
+  request: ReplayRequest,
+  words: readonly string[],
+  host: Host,
+  { options, io }: CommandContext<ReplayOptions>,
+): Promise<ReplayRequest> {
+  if (words.length === 0 && options.edit !== true) return request
+  const typed =
+    request.method === 'tools/call' ? argumentsFrom(words, schemaOf(request, host)) : textArguments(words)
+  const args = { ...request.arguments, ...typed }
+  if (options.edit !== true) return { ...request, arguments: args }
+  if (!isInteractive(io)) throw usageError('--edit needs a terminal. Give what is to change as key=value.')
+  const prompter = clackPrompter({ input: io.stdin, output: io.stderr, signal: io.signal })
+  const edited = await editJson<Record<string, unknown>>(args, {
+    prompter,
+    env: io.env,
+    read: (value) => (isRecord(value) ? { value } : { problem: 'Arguments are a JSON object.' }),
+  })
+  if (edited === cancelled) throw new CliError(ExitCode.interrupted, 'Nothing was sent.')
+  return { ...request, arguments: edited }
+}
+
+function schemaOf({ server, target }: ReplayRequest, host: Host): Parameters<typeof argumentsFrom>[1] {
+  const entry = host.tools().find((one) => one.server === server && one.tool.name === target)
+  return entry?.tool.inputSchema ?? { type: 'object' }
+}
+
+function shown({ request, result, denied, changes }: Replay, output: CommandContext['output']): string {
+  const { palette } = output
+  const { method, server, target, arguments: args } = request
+  const head = `${palette.bold(oneLine(`${method} ${target} of ${server}`))} ${oneLine(JSON.stringify(args), 200)}`
+  const text = resultText(result, output)
+  if (denied) return [head, text, palette.red('✗ It was not called.')].join('\n')
+  if (changes === undefined) return [head, text, palette.dim('What it gave before is not known.')].join('\n')
+  if (changes.length === 0) return [head, text, palette.green('✓ The same result as before.')].join('\n')
+  const count = `${changes.length} ${changes.length === 1 ? 'place' : 'places'}`
+  return [
+    head,
+    text,
+    palette.red(`✗ Another result than before, in ${count}:`),
+    ...changeLines(changes, output),
+  ].join('\n')
+}
+
+function resultText(result: Replay['result'], { palette }: CommandContext['output']): string {
+  if ('messages' in result) return promptResult(result, palette)
+  return 'contents' in result ? readResult(result, palette) : toolResult(result, palette)
+}
+
+/** Keeps a request with what it gives now, as a test. */
+function save(file: string, { request, result }: Replay, io: Io): void {
+  const { method, server, target, arguments: args } = request
+  const test = { format: 'jackfield-replay', version: 1, method, server, target, arguments: args, result }
+  writeFileSync(resolve(io.cwd, file), `${JSON.stringify(test, null, 2)}\n`, { mode: 0o600 })
+}
+
+function readSaved(file: string, io: Io): ReplayRequest {
+  const path = resolve(io.cwd, file)
+  if (!existsSync(path)) throw usageError(`"${file}" is neither the number of an event nor a file.`)
+  const wrong = (why: string): never => {
+    throw usageError(`${path} is no saved request: ${why}. Make one with: jackfield replay ID --save FILE`)
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    return wrong(error instanceof Error ? error.message : String(error))
+  }
+  if (!isRecord(value) || value['format'] !== 'jackfield-replay') return wrong('"format" says something else')
+  const { server, target, arguments: args, result } = value
+  const method = methods.find((known) => known === value['method'])
+  if (method === undefined || typeof server !== 'string' || typeof target !== 'string' || !isRecord(args))
+    return wrong('it needs "method", "server", "target" and "arguments"')
+  return { method, server, target, arguments: args, ...(result !== undefined && { result }) }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,205 @@
+import { resolve } from 'node:path'
+import type { Host, OpenFolder, ServerConfig, ServerRoots } from '@jackfield/host'
+import { McpError } from '@jackfield/sdk'
+import { ExitCode, usageError } from '../cli/exit.ts'
+import type { Io, Output } from '../cli/io.ts'
+import { hostSettings } from '../cli/settings.ts'
+import { hostWithStore, storeFile } from '../cli/store.ts'
+import { type ConfigChoice, readLayers } from '../cli/target.ts'
+import { ago } from '../output/ago.ts'
+import { folderLines, pathOf, rootFindingLines } from '../output/folders.ts'
+import { oneLine } from '../output/sanitize.ts'
+import { table } from '../output/table.ts'
+
+export interface RootsOptions extends ConfigChoice {
+  store?: string
+  json?: boolean
+  name?: string
+}
+
+interface Desk {
+  host: Host
+  servers: Readonly<Record<string, ServerConfig>>
+  io: Io
+  output: Output
+  options: RootsOptions
+}
+
+type Verb = (words: readonly string[], desk: Desk) => Promise<void>
+
+/** What each verb of `jackfield roots` does. Nothing is started by any of them. */
+export const rootsVerbs = {
+  show: async (words, { host, servers, output }) => {
+    if (words.length > 0)
+      throw usageError(
+        `"${words[0]}" is unknown. Usage: jackfield roots [add|remove|exclude|include|preview|allow|deny|forget]`,
+      )
+    const [folders, stands] = [await host.roots.list(), await host.roots.servers()]
+    const excluded = host.roots.excluded()
+    output.result({ folders, excluded, servers: stands }, () =>
+      overview(folders, excluded, stands, servers, output),
+    )
+  },
+  add: async (words, { host, io, output, options }) => {
+    const folder = only(words, 'add <folder>')
+    const added = await host.roots.add(placed(folder, io), options.name)
+    output.result(added, () =>
+      [
+        `${pathOf(added.uri)} is open to servers that you allow it to.`,
+        ...rootFindingLines(added.findings, output.palette),
+      ].join('\n'),
+    )
+  },
+  remove: async (words, { host, io, output }) => {
+    const folder = placed(only(words, 'remove <folder>'), io)
+    const removed = await host.roots.remove(folder)
+    output.result({ folder, removed }, () =>
+      removed
+        ? `No server is told of ${oneLine(folder)} any more.`
+        : `${oneLine(folder)} is not open. See: jackfield roots`,
+    )
+  },
+  exclude: async (words, { host, output }) => {
+    const pattern = only(words, 'exclude <pattern>')
+    host.roots.exclude(pattern)
+    output.result(
+      { excluded: host.roots.excluded() },
+      () => `No server is told of folders like ${oneLine(pattern)}.`,
+    )
+  },
+  include: async (words, { host, output }) => {
+    const pattern = only(words, 'include <pattern>')
+    const done = host.roots.include(pattern)
+    output.result({ excluded: host.roots.excluded() }, () =>
+      done
+        ? `${oneLine(pattern)} is no longer left out.`
+        : `There is no such pattern. There are: ${
+            host.roots
+              .excluded()
+              .map((each) => oneLine(each))
+              .join(', ') || 'none'
+          }`,
+    )
+  },
+  preview: async (words, { host, output }) => {
+    const server = only(words, 'preview <server>')
+    const folders = await host.roots.preview(server)
+    output.result({ server, folders }, () =>
+      folders.length === 0
+        ? `${oneLine(server)} would see no folder. Open one with: jackfield roots add <folder>`
+        : [`If you allow everything, ${oneLine(server)} sees:`, ...folderLines(folders, output.palette)].join(
+            '\n',
+          ),
+    )
+  },
+  allow: async ([server, ...folders], { host, io, output }) => {
+    if (server === undefined)
+      throw usageError('Which server? Usage: jackfield roots allow <server> [folder...]')
+    const places = folders.length === 0 ? undefined : folders.map((folder) => placed(folder, io))
+    const roots = await host.roots.allow(server, 'command line', places)
+    output.result({ server, roots }, () =>
+      roots.length === 0
+        ? `There is no folder that ${oneLine(server)} could be told of. Open one with: jackfield roots add <folder>`
+        : `${oneLine(server)} may know: ${roots.map(({ uri }) => pathOf(uri)).join(', ')}`,
+    )
+  },
+  deny: async (words, { host, output }) => {
+    const server = only(words, 'deny <server>')
+    await host.roots.deny(server, 'command line')
+    output.result({ server, roots: [] }, () => `${oneLine(server)} is told of no folder.`)
+  },
+  forget: async (words, { host, output }) => {
+    const server = only(words, 'forget <server>')
+    const forgotten = host.roots.forget(server)
+    output.result({ server, forgotten }, () =>
+      forgotten
+        ? `You are asked again when ${oneLine(server)} wants to know.`
+        : `Nothing was decided about ${oneLine(server)}.`,
+    )
+  },
+} satisfies Record<string, Verb>
+
+/** `jackfield roots [verb]` */
+export async function roots(
+  verb: keyof typeof rootsVerbs,
+  words: readonly string[],
+  options: RootsOptions,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  const config = await readLayers(options, io)
+  await using host = hostWithStore(
+    {
+      ...hostSettings(config, options, io),
+      servers: config.servers,
+      models: [],
+      store: storeFile(options.store, io),
+    },
+    (text) => output.note(text),
+  )
+  try {
+    await rootsVerbs[verb](words, { host, servers: config.servers, io, output, options })
+  } catch (error) {
+    throw error instanceof McpError && error.code === 'INVALID' ? usageError(error.message) : error
+  }
+  return ExitCode.done
+}
+
+function overview(
+  folders: readonly OpenFolder[],
+  excluded: readonly string[],
+  stands: readonly ServerRoots[],
+  servers: Desk['servers'],
+  output: Output,
+): string {
+  const { palette } = output
+  const parts: string[] = []
+  if (folders.length === 0)
+    parts.push('No folder is open to servers. Open one with: jackfield roots add <folder>')
+  else {
+    const rows = folders.map(({ uri, from, findings }) => [
+      pathOf(uri),
+      from,
+      rootFindingLines(findings, palette).join('\n'),
+    ])
+    parts.push(palette.dim(`${folders.length} open`), table(['FOLDER', 'FROM', 'MIND'], rows, output))
+  }
+  if (excluded.length > 0)
+    parts.push('', `${palette.dim('left out:')} ${excluded.map((each) => oneLine(each)).join('  ')}`)
+  if (stands.length > 0) {
+    const rows = stands.map(({ server, state, roots: known, asks, asked }) => [
+      oneLine(server, 30),
+      state,
+      asked === undefined ? 'never' : ago(asked.at, Date.now()),
+      state === 'ask'
+        ? `you are asked about ${asks.length}`
+        : known.map(({ uri }) => pathOf(uri)).join('\n') || 'none',
+    ])
+    parts.push('', table(['SERVER', 'STATE', 'ASKED', 'MAY KNOW'], rows, output))
+  }
+  const asking = stands.filter(({ asked }) => asked !== undefined)
+  if (asking.length > 0) parts.push('', ...advice(asking, servers, output))
+  return parts.join('\n')
+}
+
+/** Revision 2026-07-28 deprecates roots, so folders are better given by arguments. */
+function advice(asking: readonly ServerRoots[], servers: Desk['servers'], { palette }: Output): string[] {
+  const names = asking.map(({ server }) => oneLine(server)).join(', ')
+  const program = asking.find(({ server }) => 'command' in (servers[server] ?? {}))
+  return [
+    `${palette.yellow('!')} ${names} still ${asking.length === 1 ? 'asks' : 'ask'} for folders. Revision 2026-07-28 of the protocol deprecates that.`,
+    program === undefined
+      ? '  Look whether the server takes folders as arguments of its tools instead.'
+      : `  Look whether it takes folders as arguments instead, in the configuration of ${oneLine(program.server)}: "args": [..., "\${workspaceFolder}"]`,
+  ]
+}
+
+function only(words: readonly string[], usage: string): string {
+  const [word, ...more] = words
+  if (word === undefined || more.length > 0) throw usageError(`Usage: jackfield roots ${usage}`)
+  return word
+}
+
+function placed(folder: string, { cwd }: Io): string {
+  return /^(?:~(?:\/|$)|[a-z][a-z0-9+.-]+:)/i.test(folder) ? folder : resolve(cwd, folder)
+}

@@ -1,0 +1,30 @@
+import { playBack } from '@jackfield/host'
+import { ExitCode, usageError } from '../cli/exit.ts'
+import type { Io, Output } from '../cli/io.ts'
+import { oneLine } from '../output/sanitize.ts'
+import { recordingIn } from './log.ts'
+
+/** `jackfield serve-recording <file> [server]`: answers over stdio as the recorded server did, until the input ends. */
+export async function serveRecording(
+  file: string,
+  name: string | undefined,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  const { servers } = recordingIn(file, io)
+  const names = Object.keys(servers)
+  const chosen = name ?? (names.length === 1 ? names[0] : undefined)
+  if (chosen === undefined)
+    throw usageError(
+      `The recording holds ${names.length} servers. Name one of them: ${oneLine(names.join(', '))}.`,
+    )
+  const server = Object.hasOwn(servers, chosen) ? servers[chosen] : undefined
+  if (server === undefined)
+    throw usageError(`The recording has no server "${chosen}". It has: ${oneLine(names.join(', '))}.`)
+  await playBack(server, {
+    input: io.stdin,
+    output: io.stdout,
+    onMismatch: (message) => output.note(message),
+  })
+  return ExitCode.done
+}

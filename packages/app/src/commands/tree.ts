@@ -1,0 +1,19 @@
+import { ExitCode } from '../cli/exit.ts'
+import { libraryTree } from '../output/library.ts'
+import { type CommandContext, connectTo } from './context.ts'
+import { namesNoServer } from './every-server.ts'
+import { openServers } from './open-servers.ts'
+
+/** `jackfield resources --tree [target]` */
+export async function tree(context: CommandContext): Promise<ExitCode> {
+  const { output } = context
+  const open = namesNoServer(context)
+    ? await openServers(context, ['resources'])
+    : (await connectTo(context, ['resources'])).session
+  await using _ = open
+  const servers = open.host.library.tree()
+  output.result({ servers }, () =>
+    servers.length === 0 ? 'No server offers anything to read.' : libraryTree(servers, output.palette),
+  )
+  return ExitCode.done
+}

@@ -1,0 +1,18 @@
+import type { HostAnswers } from '@jackfield/host'
+import type { Palette } from '../output/palette.ts'
+import { askForm } from './ask-form.ts'
+import { askVisit } from './ask-visit.ts'
+import type { ElicitationQuestion } from './heading.ts'
+import type { Prompter } from './prompter.ts'
+
+/** Puts a form or a page of a server to the person; undefined leaves the question in the inbox. */
+export async function askElicitation(
+  question: ElicitationQuestion,
+  prompter: Prompter,
+  palette: Palette,
+): Promise<HostAnswers['elicitation'] | undefined> {
+  const { params } = question
+  return params.mode === 'url'
+    ? askVisit({ ...question, params }, prompter, palette)
+    : askForm({ ...question, params }, prompter, palette)
+}

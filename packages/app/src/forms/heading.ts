@@ -1,0 +1,33 @@
+import type { HostQuestion } from '@jackfield/host'
+import type { Palette } from '../output/palette.ts'
+import { oneLine, plain } from '../output/sanitize.ts'
+
+export type ElicitationQuestion = Extract<HostQuestion, { kind: 'elicitation' }>
+
+const callers: Readonly<Record<NonNullable<ElicitationQuestion['cause']['caller']>, string>> = {
+  chat: 'the model called',
+  code: 'a program of the model called',
+  app: 'an app called',
+  sampling: 'a model that answers a server called',
+  gateway: 'a client of this gateway called',
+  person: 'you called',
+  cli: 'you called',
+}
+
+/** Who asks, what that is, and because of which call. `asks`: what for. */
+export function heading(
+  { cause, origin, params }: ElicitationQuestion,
+  asks: string,
+  palette: Palette,
+): string[] {
+  const server = oneLine(cause.server)
+  const called = cause.caller === undefined ? 'somebody called' : callers[cause.caller]
+  return [
+    `${palette.bold(server)} ${asks}`,
+    ...(origin === undefined ? [] : [palette.dim(`  ${server} is ${oneLine(origin, 160)}`)]),
+    ...(cause.tool === undefined
+      ? []
+      : [palette.dim(`  asked because ${called} its tool ${oneLine(cause.tool, 80)}`)]),
+    ...plain(params.message).split('\n'),
+  ]
+}

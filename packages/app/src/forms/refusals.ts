@@ -1,0 +1,28 @@
+import type { HostAnswers } from '@jackfield/host'
+import { cancelled, type Prompter } from './prompter.ts'
+
+export type Refusal = 'decline' | 'decline-why' | 'cancel'
+
+/** The ways to say no, for the end of every list of choices. */
+export function refusals(decline = 'Decline'): { value: Refusal; label: string; hint: string }[] {
+  return [
+    { value: 'decline', label: decline, hint: 'the server is told no' },
+    { value: 'decline-why', label: 'Decline, and note why…', hint: 'the note stays in your activity log' },
+    { value: 'cancel', label: 'Cancel', hint: 'the server is told that you closed the question' },
+  ]
+}
+
+/** The answer that a refusal stands for; undefined where the person thought better of it. Esc is cancel. */
+export async function refused(
+  choice: Refusal | typeof cancelled,
+  prompter: Prompter,
+): Promise<HostAnswers['elicitation'] | undefined> {
+  if (choice === 'decline') return { action: 'decline' }
+  if (choice !== 'decline-why') return { action: 'cancel' }
+  const reason = await prompter.text({
+    message: 'Why? Only your activity log keeps it',
+    validate: () => undefined,
+  })
+  if (reason === cancelled) return prompter.wentBack() ? undefined : { action: 'cancel' }
+  return { action: 'decline', ...(reason.trim() !== '' && { reason: reason.trim() }) }
+}

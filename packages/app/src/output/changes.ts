@@ -1,0 +1,18 @@
+import type { ResultChange } from '@jackfield/host'
+import type { Palette } from './palette.ts'
+import { oneLine } from './sanitize.ts'
+
+const maxValue = 300
+
+/** Each place where two results are different: what was there, and what is there now. */
+export function changeLines(changes: readonly ResultChange[], { palette }: { palette: Palette }): string[] {
+  return changes.flatMap((change) => [
+    `  ${palette.dim(oneLine(change.path === '' ? 'the whole' : change.path))}`,
+    ...('before' in change ? [palette.red(`  - ${valueText(change.before)}`)] : []),
+    ...('after' in change ? [palette.green(`  + ${valueText(change.after)}`)] : []),
+  ])
+}
+
+function valueText(value: unknown): string {
+  return oneLine(JSON.stringify(value) ?? 'nothing', maxValue)
+}

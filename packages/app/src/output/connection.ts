@@ -1,0 +1,42 @@
+import type { ConnectionState } from '@jackfield/host'
+import { ago } from './ago.ts'
+import type { Palette } from './palette.ts'
+import { oneLine } from './sanitize.ts'
+
+type Paint = 'green' | 'yellow' | 'red' | 'dim'
+
+const shapes: Readonly<Record<ConnectionState['state'], readonly [shape: string, words: string, Paint]>> = {
+  ready: ['●', 'ready', 'green'],
+  degraded: ['◐', 'degraded', 'yellow'],
+  connecting: ['◌', 'connecting', 'yellow'],
+  reconnecting: ['◌', 'reconnecting', 'yellow'],
+  'needs-sign-in': ['▲', 'needs sign-in', 'yellow'],
+  'needs-approval': ['▲', 'needs approval', 'yellow'],
+  asleep: ['○', 'asleep', 'dim'],
+  failed: ['✗', 'failed', 'red'],
+  disabled: ['–', 'disabled', 'dim'],
+}
+
+/** A state by shape and word. */
+export function standing({ state, sandboxed }: ConnectionState, palette: Palette): string {
+  const [shape, words, paint] = shapes[state]
+  return `${palette[paint](shape)} ${words}${sandboxed === true ? ', sandboxed' : ''}`
+}
+
+/** How long ago a time in milliseconds since 1970 was. */
+export function since(ms: number): string {
+  return ago(new Date(ms).toISOString(), Date.now())
+}
+
+/** Why a server is in its state, and what to do about it; empty where nothing is to be said. */
+export function whyStanding(state: ConnectionState): string {
+  if (state.state === 'disabled') return ''
+  if (state.state === 'asleep') return `${oneLine(state.reason)}; listed ${since(state.listedMs)}`
+  const reason = 'reason' in state ? oneLine(state.reason) : ''
+  return 'fix' in state && !reason.includes(oneLine(state.fix)) ? `${reason}\n${oneLine(state.fix)}` : reason
+}
+
+/** The same as one line. */
+export function inOneLine(state: ConnectionState): string {
+  return whyStanding(state).replace('\n', '. ')
+}

@@ -1,0 +1,139 @@
+import { stripVTControlCharacters } from 'node:util'
+import { widthOf } from './width.ts'
+
+/** Where text flows to, and how wide it may be. */
+export interface FlowOptions {
+  write(text: string): void
+  /** Columns at present; undefined where lines are left as they are. */
+  columns(): number | undefined
+  /** Spaces before every line, so that no line of this text can be taken for one of the program. Default 0. */
+  indent?: number
+  /** Spaces before lines that go on with the one before. Default 0, and as far as the words of an item of a list. */
+  hang?: number
+}
+
+/** Text that comes in pieces, broken at words. Code blocks keep their lines. */
+export interface Flow {
+  push(text: string): void
+  /** Writes what is held back. Gives whether the last line is still open. */
+  end(): boolean
+}
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+const marker = /^(?:[-*+•]|\d{1,3}[.)])$/
+
+/** Makes a flow. A word is held back until it ends; nothing else is. */
+export function createFlow({ write, columns, indent = 0, hang = 0 }: FlowOptions): Flow {
+  const least = ' '.repeat(hang)
+  const margin = ' '.repeat(indent)
+  let word = ''
+  let gap = ''
+  let line = ''
+  let width = 0
+  let hanging = least
+  let isCode = false
+
+  const room = (): number => {
+    const all = columns()
+    return all === undefined ? Number.POSITIVE_INFINITY : Math.max(10, all - indent)
+  }
+
+  function put(text: string): void {
+    if (text === '') return
+    write(line === '' ? margin + text : text)
+    line += text
+    width += widthOf(stripVTControlCharacters(text))
+  }
+
+  function breakLine(): void {
+    write('\n')
+    line = ''
+    width = 0
+  }
+
+  /** A piece without spaces, in as many lines as it needs. */
+  function putWhole(text: string): void {
+    if (width + widthOf(stripVTControlCharacters(text)) <= room()) {
+      put(text)
+      return
+    }
+    for (const { segment } of graphemes.segment(text)) {
+      if (width > 0 && width + widthOf(segment) > room()) {
+        breakLine()
+        if (!isCode) put(hanging)
+      }
+      put(segment)
+    }
+  }
+
+  function flush(): void {
+    if (word === '') return
+    const taken = widthOf(stripVTControlCharacters(word))
+    if (line.trim() !== '' && width + gap.length + taken > room()) {
+      breakLine()
+      put(hanging)
+    } else put(gap)
+    if (line.trim() === '') {
+      const steps = marker.test(word) ? word.length + 1 : 0
+      const depth = Math.min(line.length + steps, Math.floor(Math.min(room(), 80) / 2))
+      if (hanging === least || line === '') hanging = ' '.repeat(Math.max(depth, hang))
+    }
+    gap = ''
+    putWhole(word)
+    word = ''
+  }
+
+  function endLine(): void {
+    if (!isCode) flush()
+    if (/^\s*(?:```|~~~)/.test(line)) isCode = !isCode
+    gap = ''
+    hanging = least
+    breakLine()
+  }
+
+  return {
+    push(text) {
+      for (const { segment } of graphemes.segment(text)) {
+        if (segment === '\n') endLine()
+        else if (isCode) putWhole(segment === '\t' ? '    ' : segment)
+        else if (segment === ' ' || segment === '\t') {
+          flush()
+          gap += segment === ' ' ? ' ' : '    '
+        } else if (widthOf(segment) > 1) {
+          flush()
+          word = segment
+          flush()
+        } else word += segment
+      }
+    },
+    end() {
+      flush()
+      return line !== ''
+    },
+  }
+}
+
+/** A whole text in the same way, without a line feed at its end. */
+export function flowed(text: string, columns: number | undefined, indent = 0, hang = 0): string {
+  let written = ''
+  const write = (piece: string): void => {
+    written += piece
+  }
+  const flow = createFlow({ write, columns: () => columns, indent, hang })
+  flow.push(text)
+  flow.end()
+  return written
+}
+
+/** The beginning of one line that fits, with `…` where something is left out. */
+export function fitting(text: string, columns: number | undefined): string {
+  if (columns === undefined || widthOf(text) <= columns) return text
+  let kept = ''
+  let width = 0
+  for (const { segment } of graphemes.segment(text)) {
+    width += widthOf(segment)
+    if (width > columns - 1) break
+    kept += segment
+  }
+  return `${kept}…`
+}

@@ -1,0 +1,46 @@
+import { fileURLToPath } from 'node:url'
+import type { FolderPreview, RootFinding } from '@jackfield/host'
+import type { Palette } from './palette.ts'
+import { oneLine } from './sanitize.ts'
+
+/** The path of a root, or its URI where it has none. */
+export function pathOf(uri: string): string {
+  try {
+    return oneLine(fileURLToPath(uri), 200)
+  } catch {
+    return oneLine(uri, 200)
+  }
+}
+
+/** What a server would see of each folder: how much, some names, and what to mind. */
+export function folderLines(folders: readonly FolderPreview[], palette: Palette): string[] {
+  return folders.flatMap(({ uri, name, folders: inner, files, more, names, findings, isNew }) => {
+    const fresh = isNew ? palette.yellow('  new') : ''
+    const called = name === undefined ? '' : palette.dim(`  (${oneLine(name)})`)
+    const much = `${count(inner, 'folder')}, ${count(files, 'file')}${more ? ' or more' : ''}`
+    const some = names.length === 0 ? '' : `: ${names.map((each) => oneLine(each, 30)).join('  ')}`
+    return [
+      `  ${palette.bold(pathOf(uri))}${called}${fresh}`,
+      `    ${palette.dim(`${much}${some}`)}`,
+      ...rootFindingLines(findings, palette).map((line) => `    ${line}`),
+    ]
+  })
+}
+
+/** What there is to know about a folder, the worst by shape and colour. */
+export function rootFindingLines(findings: readonly RootFinding[], palette: Palette): string[] {
+  const marks = {
+    refused: `${palette.red('✗')} not told:`,
+    danger: palette.red('▲'),
+    warning: palette.yellow('!'),
+    note: palette.dim('·'),
+  }
+  return findings.map(
+    ({ severity, message }) =>
+      `${marks[severity]} ${severity === 'note' ? palette.dim(oneLine(message)) : oneLine(message)}`,
+  )
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`
+}

@@ -1,0 +1,84 @@
+import type { LibraryEntry, LibraryNode } from '@jackfield/host'
+import { size } from './content.ts'
+import type { Palette } from './palette.ts'
+import { oneLine } from './sanitize.ts'
+
+const described = 60
+
+/** Places with what is beneath them, as a drawn tree. Folders that hold one folder alone share a line. */
+export function libraryTree(servers: readonly LibraryNode[], palette: Palette): string {
+  return servers
+    .map((server) => {
+      const counts = palette.dim(countsOf(server))
+      return [
+        `${palette.bold(oneLine(server.label))}  ${counts}`,
+        ...branches(server.children, '', palette),
+      ].join('\n')
+    })
+    .join('\n\n')
+}
+
+function branches(nodes: readonly LibraryNode[], indent: string, palette: Palette): string[] {
+  return nodes.flatMap((node, n) => {
+    const isLast = n === nodes.length - 1
+    const { label, end } = joined(node)
+    const about = end.entries.map(factsOf).join('; ')
+    const facts = end.entries.length > 0 ? about : countsOf(end)
+    return [
+      `${palette.dim(`${indent}${isLast ? '└─' : '├─'}`)} ${oneLine(label)}${facts === '' ? '' : `  ${palette.dim(facts)}`}`,
+      ...branches(end.children, `${indent}${isLast ? '   ' : '│  '}`, palette),
+    ]
+  })
+}
+
+function joined(node: LibraryNode): { label: string; end: LibraryNode } {
+  let label = node.label
+  let end = node
+  let [only, ...others] = end.children
+  while (only !== undefined && others.length === 0 && end.entries.length === 0) {
+    label += `${/[/:]$/.test(label) ? '' : '/'}${only.label}`
+    end = only
+    ;[only, ...others] = end.children
+  }
+  return { label, end }
+}
+
+function factsOf(entry: LibraryNode['entries'][number]): string {
+  const what = 'resource' in entry ? entry.resource : entry.template
+  const facts = [
+    'resource' in entry ? '' : 'template',
+    oneLine(what.mimeType ?? ''),
+    'resource' in entry && entry.resource.size !== undefined ? size(entry.resource.size) : '',
+    oneLine(what.title ?? what.description ?? '', described),
+  ]
+  return facts.filter((fact) => fact !== '').join(', ')
+}
+
+function countsOf({ resources, templates }: LibraryNode): string {
+  const parts = [
+    resources === 0 ? '' : `${resources} resource${resources === 1 ? '' : 's'}`,
+    templates === 0 ? '' : `${templates} template${templates === 1 ? '' : 's'}`,
+  ]
+  return parts.filter((part) => part !== '').join(', ')
+}
+
+/** What a person writes for an entry, and what its server says about it. */
+export function entryTexts(entry: LibraryEntry): { written: string; about: string } {
+  const told = ({
+    name,
+    title,
+    description,
+  }: {
+    name: string
+    title?: string
+    description?: string
+  }): string => [title ?? name, description].filter((part) => part !== undefined).join(': ')
+  switch (entry.kind) {
+    case 'resource':
+      return { written: entry.resource.uri, about: told(entry.resource) }
+    case 'template':
+      return { written: entry.template.uriTemplate, about: told(entry.template) }
+    case 'prompt':
+      return { written: `/${entry.command}`, about: told(entry.prompt) }
+  }
+}

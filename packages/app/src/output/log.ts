@@ -1,0 +1,267 @@
+import type {
+  TraceCounters,
+  TraceEvent,
+  TraceLane,
+  TraceNode,
+  TracePair,
+  TraceStatistics,
+  WholeTraceEvent,
+} from '@jackfield/host'
+import { pretty, size } from './content.ts'
+import type { Palette } from './palette.ts'
+import { oneLine, plain } from './sanitize.ts'
+import { table } from './table.ts'
+import { widthOf } from './width.ts'
+
+/** How a log is laid out. */
+export interface LogLook {
+  palette: Palette
+  columns: number | undefined
+}
+
+const leastWhat = 24
+const defaultColumns = 120
+
+/** Events, one a line, oldest first. Times are UTC. */
+export function eventTable(events: readonly TraceEvent[], look: LogLook): string {
+  const dated = new Set(events.map(({ at }) => at.slice(0, 10))).size > 1
+  const facts = events.map((event) => [
+    String(event.id),
+    event.at.slice(dated ? 0 : 11, 23).replace('T', ' '),
+    event.kind,
+    oneLine(event.server ?? '', 20),
+    statusOf(event),
+    tookOf(event),
+  ])
+  const heads = ['ID', 'TIME', 'KIND', 'SERVER', 'STATUS', 'TOOK']
+  const used = heads.reduce(
+    (sum, head, n) => sum + 2 + Math.max(head.length, ...facts.map((fact) => widthOf(fact[n] ?? ''))),
+    0,
+  )
+  const room = Math.max(leastWhat, (look.columns ?? defaultColumns) - used)
+  const cells = facts.map((fact, n) => [...fact, whatOf(events[n], room)])
+  return table([...heads, 'WHAT'], cells, look)
+}
+
+/** One event as one line, for a log that is followed. */
+export function eventLine(event: TraceEvent, { palette, columns = defaultColumns }: LogLook): string {
+  const head = `${String(event.id).padStart(6)}  ${event.at.slice(11, 23)}  `
+  const facts = `${event.kind.padEnd(11)} ${oneLine(event.server ?? '-', 14).padEnd(14)} `
+  const tail = [statusOf(event), tookOf(event)].filter((text) => text !== '').join(' ')
+  const room = Math.max(leastWhat, columns - head.length - facts.length - tail.length - 2)
+  return `${palette.bold(head)}${palette.dim(facts)}${whatOf(event, room)}${tail === '' ? '' : `  ${coloured(event, tail, palette)}`}`
+}
+
+/** Events under what caused them. */
+export function eventTree(
+  nodes: readonly TraceNode[],
+  { palette, columns = defaultColumns }: LogLook,
+): string {
+  const lines: string[] = []
+  const add = ({ event, children, matched }: TraceNode, first: string, rest: string): void => {
+    const tail = [statusOf(event), tookOf(event)].filter((text) => text !== '').join(' ')
+    const id = String(event.id)
+    const room = Math.max(leastWhat, columns - first.length - id.length - event.kind.length - tail.length - 5)
+    const text = `${event.kind} ${whatOf(event, room)}`
+    const shown = matched ? text : palette.dim(text)
+    lines.push(
+      `${palette.dim(first)}${palette.bold(id)} ${shown}${tail === '' ? '' : `  ${coloured(event, tail, palette)}`}`,
+    )
+    children.forEach((child, n) => {
+      const last = n === children.length - 1
+      add(child, `${rest}${last ? '└─ ' : '├─ '}`, `${rest}${last ? '   ' : '│  '}`)
+    })
+  }
+  for (const node of nodes) add(node, '', '')
+  return lines.join('\n')
+}
+
+/** Messages whole, each with its answer. */
+export function eventPairs(pairs: readonly TracePair[], { palette }: LogLook): string {
+  return pairs
+    .map(({ message, answer }) =>
+      [message, ...(answer === undefined ? [] : [answer])]
+        .map((event) => `${palette.dim(headOf(event))}\n${payloadOf(event)}`)
+        .join('\n'),
+    )
+    .join('\n\n')
+}
+
+/** One event with everything that is known of it. */
+export function wholeEvent(event: WholeTraceEvent, { palette }: LogLook): string {
+  const { id, at, kind, server, connection, direction, method, tool, rpcId, activity, cause, reply } = event
+  const facts: readonly (readonly [string, string | number | null])[] = [
+    ['time', `${at.replace('T', ' ').replace('Z', '')} UTC`],
+    ['kind', kind],
+    ['server', server],
+    ['connection', connection],
+    ['direction', direction],
+    ['method', method],
+    ['about', tool],
+    ['JSON-RPC id', rpcId],
+    ['status', event.status],
+    ['took', tookOf(event)],
+    ['size', size(event.bytes)],
+    ['activity row', activity === null ? null : `#${activity}`],
+    ['caused by', cause],
+    ['answers', reply],
+  ]
+  const lines = facts.flatMap(([name, value]) =>
+    value === null || value === '' ? [] : [`  ${palette.dim(name.padEnd(13))} ${oneLine(String(value))}`],
+  )
+  return [palette.bold(`${id}  ${oneLine(event.summary)}`), ...lines, payloadOf(event)].join('\n')
+}
+
+const glyphs = { lane: '█', part: '▌', tick: '│' }
+
+/** What happened when: a bar for each thing, side by side for all servers. */
+export function eventTimeline(
+  lanes: readonly TraceLane[],
+  { palette, columns = defaultColumns }: LogLook,
+): string {
+  const spans = lanes.flatMap((lane) => lane.spans)
+  const from = Math.min(...spans.map(({ fromMs }) => fromMs))
+  const to = Math.max(...spans.map(({ toMs }) => toMs), from + 1)
+  const label = Math.min(36, Math.max(12, ...spans.map(({ event }) => widthOf(labelOf(event)))))
+  const width = Math.max(20, columns - label - 14)
+  const place = (ms: number): number => Math.min(width - 1, Math.floor(((ms - from) / (to - from)) * width))
+  const start = new Date(from).toISOString()
+  const lines = [
+    palette.dim(`${start.slice(0, 10)} ${start.slice(11, 23)} UTC, ${duration(to - from)} across`),
+  ]
+  for (const { server, spans } of lanes) {
+    lines.push(palette.bold(server === null ? 'here' : oneLine(server)))
+    for (const { event, fromMs, toMs } of spans) {
+      const [begin, end] = [place(fromMs), place(toMs)]
+      const bar = end === begin ? glyphs.part : glyphs.lane.repeat(end - begin + 1)
+      const row = `${' '.repeat(begin)}${coloured(event, bar, palette)}${' '.repeat(Math.max(0, width - begin - [...bar].length))}`
+      const name = oneLine(labelOf(event), label)
+      const took = tookOf(event)
+      lines.push(
+        `  ${name}${' '.repeat(Math.max(0, label - widthOf(name)))} ${row} ${palette.dim(took)}`.trimEnd(),
+      )
+    }
+  }
+  return lines.join('\n')
+}
+
+/** Counts, failures and times by method and server; tokens by model. */
+export function eventStatistics({ methods, models }: TraceStatistics, { palette }: LogLook): string {
+  const parts = [
+    table(
+      ['METHOD', 'SERVER', 'COUNT', 'ERRORS', 'P50', 'P95', 'SIZE'],
+      methods.map(({ method, server, count, errors, p50Ms, p95Ms, bytes }) => [
+        oneLine(method, 40),
+        oneLine(server ?? '', 24),
+        String(count),
+        errors === 0 ? '–' : String(errors),
+        p50Ms === null ? '' : duration(p50Ms),
+        p95Ms === null ? '' : duration(p95Ms),
+        size(bytes),
+      ]),
+      { palette },
+    ),
+  ]
+  if (models.length > 0) {
+    parts.push(
+      table(
+        ['MODEL', 'ASKED', 'TOKENS IN', 'TOKENS OUT'],
+        models.map(({ model, count, inputTokens, outputTokens }) => [
+          oneLine(model, 40),
+          String(count),
+          String(inputTokens),
+          String(outputTokens),
+        ]),
+        { palette },
+      ),
+    )
+  }
+  return parts.join('\n\n')
+}
+
+/** How many events are shown, and what was let go. */
+export function eventCount(
+  shown: number,
+  { limited, counters }: { limited: boolean; counters: TraceCounters },
+): string {
+  const count = `${shown} ${shown === 1 ? 'event' : 'events'}`
+  const more = limited ? ', the newest; --limit shows more' : ''
+  const dropped =
+    counters.dropped === 0
+      ? ''
+      : `. ${counters.dropped} older ones (${size(counters.droppedBytes)}) were let go to keep the log small`
+  return `${count}${more}${dropped}`
+}
+
+function headOf(event: WholeTraceEvent): string {
+  const { id, at, direction, server, rpcId } = event
+  const way = direction === 'sent' ? `→ ${server}` : `← ${server}`
+  const took = tookOf(event)
+  const facts = [
+    at.slice(11, 23),
+    oneLine(way),
+    ...(rpcId === null ? ['notice'] : [`id ${rpcId}`]),
+    took,
+    size(event.bytes),
+  ]
+  return `── ${id}  ${facts.filter((fact) => fact !== '').join('  ')}`
+}
+
+function payloadOf({ payload, cut, bytes }: WholeTraceEvent): string {
+  const text = typeof payload === 'string' ? plain(payload) : pretty(payload)
+  if (cut === undefined) return text
+  return `${text}…\nOnly its beginning was kept, of ${size(bytes)}. SHA-256 of the whole: ${cut.sha256}`
+}
+
+function labelOf(event: TraceEvent): string {
+  const { kind, method, tool, summary } = event
+  return kind === 'wire' || kind === 'http'
+    ? `${arrow(event)}${method ?? ''} ${tool ?? ''}`.trim()
+    : `${kind} ${tool ?? summary}`
+}
+
+function arrow({ direction }: TraceEvent): string {
+  return direction === null ? '' : direction === 'sent' ? '→ ' : '← '
+}
+
+function whatOf(event: TraceEvent | undefined, room: number): string {
+  return event === undefined ? '' : oneLine(`${arrow(event)}${event.summary}`, room)
+}
+
+function statusOf({ status }: TraceEvent): string {
+  if (status === null) return ''
+  if (isGood(status)) return `✓ ${oneLine(status)}`
+  return status === 'running' ? '… running' : `✗ ${oneLine(status)}`
+}
+
+const good: readonly string[] = [
+  'ok',
+  'ready',
+  'accepted',
+  'allowed',
+  'allow',
+  'passed',
+  'edited',
+  'answered',
+  'asleep',
+  'ended',
+]
+
+function isGood(status: string): boolean {
+  return good.includes(status)
+}
+
+function coloured({ status }: TraceEvent, text: string, palette: Palette): string {
+  if (status === null || status === 'running') return palette.dim(text)
+  return isGood(status) ? palette.green(text) : palette.red(text)
+}
+
+function tookOf({ durationMs }: TraceEvent): string {
+  return durationMs === null ? '' : duration(durationMs)
+}
+
+function duration(ms: number): string {
+  if (ms < 10) return `${Number(ms.toFixed(1))} ms`
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`
+}

@@ -1,0 +1,59 @@
+import type { ContentPreview, PromptPreview, ResourcePreview } from '@jackfield/host'
+import { block, size } from './content.ts'
+import type { Palette } from './palette.ts'
+import { oneLine, plain } from './sanitize.ts'
+
+const bytesInLine = 16
+
+/** A resource as a person looks at it; a single text stands alone, so that it can be piped on. */
+export function resourcePreview({ contents }: ResourcePreview, palette: Palette): string {
+  const [only, ...others] = contents
+  if (only === undefined) return palette.dim('(empty)')
+  if (others.length === 0 && 'text' in only) return plain(only.text)
+  return contents
+    .map((content) => `${palette.dim(`── ${oneLine(content.uri)}`)}\n${contentPreview(content, palette)}`)
+    .join('\n')
+}
+
+function contentPreview(content: ContentPreview, palette: Palette): string {
+  if ('text' in content) return plain(content.text)
+  const facts = [oneLine(content.mimeType ?? 'application/octet-stream'), size(content.bytes)]
+  if (content.type === 'image' && content.width !== undefined && content.height !== undefined) {
+    facts.push(`${content.width} × ${content.height}`)
+  }
+  if (content.type === 'binary' && content.looksLike !== undefined)
+    facts.push(`looks like ${content.looksLike}`)
+  const line = palette.dim(`[${facts.join(', ')}]`)
+  return content.type === 'binary' ? `${line}\n${hexDump(content.head, palette)}` : line
+}
+
+/** Bytes in hexadecimal, with the characters they stand for beside them. */
+function hexDump(head: string, palette: Palette): string {
+  const bytes = head.match(/../g) ?? []
+  const lines: string[] = []
+  for (let at = 0; at < bytes.length; at += bytesInLine) {
+    const row = bytes.slice(at, at + bytesInLine)
+    const characters = row.map((byte) => {
+      const code = Number.parseInt(byte, 16)
+      return code >= 0x20 && code < 0x7f ? String.fromCharCode(code) : '.'
+    })
+    lines.push(
+      `${palette.dim(at.toString(16).padStart(4, '0'))}  ${row.join(' ').padEnd(bytesInLine * 3 - 1)}  ${characters.join('')}`,
+    )
+  }
+  return lines.join('\n')
+}
+
+/** A prompt's messages with who says them and about what each costs. */
+export function promptPreview(preview: PromptPreview, palette: Palette): string {
+  const about = preview.description === undefined ? [] : [palette.dim(oneLine(preview.description))]
+  const messages = preview.messages.map(({ role, content, tokens, withheld }) => {
+    const cost = withheld === undefined ? `about ${count(tokens)}` : `not given to a model: ${withheld}`
+    return `${palette.bold(`${role}:`)} ${palette.dim(`(${cost})`)}\n${block(content, palette)}`
+  })
+  return [...about, ...messages, palette.dim(`About ${count(preview.tokens)} in all.`)].join('\n')
+}
+
+function count(tokens: number): string {
+  return `${tokens} token${tokens === 1 ? '' : 's'}`
+}

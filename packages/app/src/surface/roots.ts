@@ -1,0 +1,41 @@
+import type { HostAnswers, HostQuestion } from '@jackfield/host'
+import { cancelled, type Prompter } from '../forms/prompter.ts'
+import { folderLines, pathOf } from '../output/folders.ts'
+import type { Palette } from '../output/palette.ts'
+import { oneLine } from '../output/sanitize.ts'
+
+type Of<K extends HostQuestion['kind']> = Extract<HostQuestion, { kind: K }>
+
+/** Asks which folders a server may know. Esc leaves the question in the inbox: nobody said no. */
+export async function askRoots(
+  { id, cause, roots, folders }: Of<'roots'>,
+  prompter: Prompter,
+  palette: Palette,
+): Promise<HostAnswers['roots'] | undefined> {
+  prompter.say([
+    `${palette.bold(oneLine(cause.server))} wants to know which folders you opened to it. It would see:`,
+    ...(folders === undefined
+      ? roots.map(({ uri, name }) => `  ${pathOf(uri)}${name === undefined ? '' : `  (${oneLine(name)})`}`)
+      : folderLines(folders, palette)),
+  ])
+  const choice = await prompter.select({
+    message: 'Tell it?',
+    options: [
+      { value: 'allow', label: roots.length === 1 ? 'Yes, tell it' : 'Yes, of all of them' },
+      ...(roots.length === 1 ? [] : [{ value: 'some' as const, label: 'Only of some' }]),
+      { value: 'deny', label: 'No, it sees none' },
+      { value: 'later', label: 'Later', hint: `leave it in the inbox: jackfield respond ${id.slice(0, 8)}` },
+    ],
+    initial: 'deny',
+  })
+  if (choice === 'allow' || choice === 'deny') return { verdict: choice }
+  if (choice !== 'some') return undefined
+  const chosen = await prompter.multiselect({
+    message: 'Which?',
+    options: roots.map(({ uri }) => ({ value: uri, label: pathOf(uri) })),
+    initial: [],
+    required: true,
+  })
+  if (chosen === cancelled) return undefined
+  return { verdict: 'allow', roots: roots.filter(({ uri }) => chosen.includes(uri)) }
+}

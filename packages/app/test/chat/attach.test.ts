@@ -1,0 +1,115 @@
+import type { Library, LibraryEntry, LibraryPrompt } from '@jackfield/host'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { atEnd, mentionsIn, typeahead } from '../../src/chat/attach.ts'
+
+const prompt = (server: string, name: string, args: [string, boolean][] = []): LibraryPrompt => ({
+  server,
+  name: `${server}__${name}`,
+  command: `${server}.${name}`,
+  prompt: { name, title: `The ${name}`, arguments: args.map(([own, required]) => ({ name: own, required })) },
+})
+
+const prompts = [
+  prompt('desk', 'review', [
+    ['tone', false],
+    ['letter', true],
+  ]),
+  prompt('shop', 'order'),
+]
+const entries: LibraryEntry[] = [
+  {
+    kind: 'resource',
+    server: 'disk',
+    resource: { uri: 'file:///notes/plan.md', name: 'plan', title: 'The plan' },
+  },
+  { kind: 'template', server: 'log', template: { uriTemplate: 'log://{day}/{level}', name: 'logs' } },
+]
+const asked: object[] = []
+const library: Pick<Library, 'prompts' | 'search' | 'complete'> = {
+  prompts: () => prompts,
+  search(query, options = {}) {
+    asked.push({ query, ...options })
+    const matches = entries
+      .filter((entry) => options.server === undefined || entry.server === options.server)
+      .map((entry) => ({ entry, score: 1 }))
+    return { matches, total: matches.length }
+  },
+  complete: async (field) => {
+    asked.push(field)
+    return field.value === 'gone' ? undefined : { values: ['my letter', 'other'], more: true }
+  },
+}
+const servers = ['disk', 'log']
+const texts = async (line: string): Promise<string[] | undefined> =>
+  (await typeahead(line, library, servers))?.candidates.map(({ text }) => text)
+
+describe('typing a prompt', () => {
+  test('gives commands, those that begin so first, with hints', async () => {
+    expect(await texts('/')).toEqual(['/desk.review ', '/shop.order '])
+    expect(await texts('/sh')).toEqual(['/shop.order '])
+    expect(await texts('/Rev')).toEqual(['/desk.review '])
+    const found = await typeahead('/desk', library, servers)
+    expect(found).toEqual({
+      from: 0,
+      more: false,
+      candidates: [{ text: '/desk.review ', about: 'The review  [tone=…] letter=…' }],
+    })
+    expect(await texts('//no command')).toBeUndefined()
+  })
+
+  test('gives arguments that are not there yet, required ones first', async () => {
+    expect(await texts('/desk.review ')).toEqual(['letter=', 'tone='])
+    expect(await texts('/desk.review letter=a t')).toEqual(['tone='])
+    expect((await typeahead('/desk.review letter=a t', library, servers))?.from).toBe(22)
+    expect(await texts('/no.such ')).toBeUndefined()
+  })
+
+  test('asks for values with what was chosen, and quotes those with spaces', async () => {
+    asked.length = 0
+    const found = await typeahead('/desk.review tone=calm letter=m', library, servers)
+    expect(asked).toEqual([
+      {
+        server: 'desk',
+        of: { prompt: 'review' },
+        argument: 'letter',
+        value: 'm',
+        chosen: { tone: 'calm' },
+      },
+    ])
+    expect(found).toMatchObject({ from: 30, more: true })
+    expect(found?.candidates.map(({ text }) => text)).toEqual(['"my letter"', 'other'])
+    expect(await texts('/desk.review letter=gone')).toBeUndefined()
+  })
+})
+
+describe('mentioning a resource', () => {
+  test('gives servers and what fits, on one server once it is named', async () => {
+    expect(await texts('look at @l')).toEqual(['@log:', '@disk:file:///notes/plan.md', '@log:log://'])
+    asked.length = 0
+    expect(await texts('look at @disk:plan')).toEqual(['@disk:file:///notes/plan.md'])
+    expect(asked).toEqual([{ query: 'plan', kinds: ['resource', 'template'], limit: 11, server: 'disk' }])
+    expect(await texts('mail me@disk')).toBeUndefined()
+  })
+
+  test('is found again in what is said, without the punctuation after it', () => {
+    const text =
+      'Compare @disk:file:///a.md, @log:log://monday/error. And (@disk:file:///a.md) or @nobody:a://b, @disk:plain'
+    expect(mentionsIn(text, servers)).toEqual([
+      { server: 'disk', uri: 'file:///a.md' },
+      { server: 'log', uri: 'log://monday/error' },
+    ])
+  })
+})
+
+test('whatever is typed, a candidate takes the place of an end of the line', async () => {
+  const part = fc.constantFrom('/desk.review', ' ', '@', 'disk:', 'letter=', 'x', '"', '/', '\n', 'é')
+  await fc.assert(
+    fc.asyncProperty(fc.array(part, { maxLength: 8 }), async (parts) => {
+      const line = parts.join('')
+      const found = await typeahead(line, library, servers)
+      expect(found === undefined).toBe(atEnd(line, prompts) === undefined)
+      if (found !== undefined) expect(found.from).toBeLessThanOrEqual(line.length)
+    }),
+  )
+})

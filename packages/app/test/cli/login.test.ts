@@ -1,0 +1,72 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { world } from '../../../sdk/test/client-auth/support/world.ts'
+import { begin, jsonFile, run, tempFolder } from './jackfield.ts'
+
+/** Goes to a page as a person does who agrees to everything. */
+async function visit(page: string): Promise<void> {
+  const { headers } = await fetch(page, { redirect: 'manual' })
+  await fetch(new URL(headers.get('location') ?? '', page))
+}
+
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
+}
+
+test('a person signs in once, every later command uses it, and signing out ends it', {
+  timeout: 120_000,
+}, async () => {
+  const shop = await world()
+  const config = ['--config', jsonFile({ mcpServers: { shop: { url: shop.url } } })]
+  const data = tempFolder()
+  const env = { XDG_DATA_HOME: data, JACKFIELD_KEY_FILE: join(tempFolder(), 'key') }
+
+  const refused = await run(['call', 'shop', 'x', ...config], { env })
+  expect(refused).toMatchObject({ code: 3, stdout: '' })
+  expect(refused.stderr).toContain('It wants you to sign in at')
+  expect(refused.stderr).toContain('jackfield login shop')
+
+  const servers = await run(['servers', ...config], { env })
+  expect(servers.code).toBe(3)
+  expect(servers.stdout).toMatch(/shop +▲ needs sign-in/)
+  expect(servers.stdout).toContain('Sign in with: jackfield login shop')
+
+  const login = begin(['login', 'shop', '--no-browser', ...config], { env })
+  let said = ''
+  login.child.stderr?.on('data', (chunk) => {
+    said += chunk
+  })
+  await login.says('code_challenge_method=S256')
+  await visit(/http:\S+\/authorize\S+/.exec(said)?.[0] ?? '')
+  expect(await login.ended).toMatchObject({ code: 0, stdout: 'Signed in. shop is ready, with 1 tool.\n' })
+
+  const called = await run(['call', 'shop', 'x', ...config], { env })
+  expect(called).toMatchObject({ code: 0, stdout: 'done\n' })
+  expect((await run(['login', 'shop', ...config], { env })).stdout).toContain('nobody needs to sign in')
+  expect(shop.as.at('/authorize')).toHaveLength(1)
+  for (const bytes of filesIn(data)) expect(bytes).not.toMatch(/(access|refresh)-\d+-secret/)
+
+  expect(await run(['logout', 'shop', ...config], { env })).toMatchObject({
+    code: 0,
+    stdout: 'Signed out of shop.\n',
+  })
+  expect((await run(['call', 'shop', 'x', ...config], { env })).code).toBe(3)
+})
+
+test('where nobody can sign in, that is said', { timeout: 60_000 }, async () => {
+  const config = ['--config', jsonFile({ mcpServers: { local: { command: 'true' } } })]
+  const program = await run(['login', 'local', ...config])
+  expect(program).toMatchObject({ code: 2, stderr: 'local is a program; nobody signs in there.\n' })
+  expect((await run(['login', ...config])).stderr).toContain('Which server?')
+  const shop = await world()
+  const key = { JACKFIELD_KEY_FILE: join(tempFolder(), 'key'), XDG_DATA_HOME: tempFolder() }
+  const header = await run(['logout', 'http://127.0.0.1:1/mcp', '--json'], { env: key })
+  expect(header.code).toBe(0)
+  shop.as.metadata = { authorization_endpoint: undefined }
+  const broken = await run(['login', shop.url], { env: key })
+  expect(broken.code).not.toBe(0)
+  expect(broken.stderr).toContain('names no authorization endpoint')
+})

@@ -1,0 +1,59 @@
+import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { filesystem, run, tempFolder } from './jackfield.ts'
+
+/** A project with a file server in its config. */
+function project(): { cwd: string; jackfield: (...words: string[]) => ReturnType<typeof run> } {
+  const cwd = realpathSync(tempFolder())
+  const [command, ...args] = filesystem(cwd)
+  writeFileSync(join(cwd, 'config.json'), JSON.stringify({ mcpServers: { files: { command, args } } }))
+  const options = ['--config', 'config.json', '--store', join(cwd, 'store.db')]
+  return { cwd, jackfield: (...words) => run([...words, ...options], { cwd }) }
+}
+
+test('folders are opened, shown and closed', async () => {
+  const { cwd, jackfield } = project()
+  const other = realpathSync(tempFolder())
+  expect((await jackfield('roots')).stdout).toMatch(new RegExp(`${cwd} +workspace`))
+  expect(await jackfield('roots', 'add', other, '--name', 'other')).toMatchObject({
+    code: 0,
+    stdout: `${other} is open to servers that you allow it to.\n`,
+  })
+  const { folders } = JSON.parse((await jackfield('roots', '--json')).stdout)
+  expect(folders).toMatchObject([{ from: 'workspace' }, { from: 'added', name: 'other' }])
+  expect((await jackfield('roots', 'remove', other)).stdout).toContain('No server is told')
+  expect((await jackfield('roots', 'exclude', cwd)).code).toBe(0)
+  expect((await jackfield('roots')).stdout).toContain('✗ not told: it is left out by')
+  expect((await jackfield('roots', 'include', cwd)).stdout).toContain('no longer left out')
+})
+
+test('a folder that cannot be opened is a mistake that says why', async () => {
+  const { cwd, jackfield } = project()
+  symlinkSync(tempFolder(), join(cwd, 'out'))
+  expect(await jackfield('roots', 'add', 'out')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('leads out of it'),
+  })
+  expect(await jackfield('roots', 'add', 'https://example.org/')).toMatchObject({ code: 2 })
+  expect(await jackfield('roots', 'add')).toMatchObject({ code: 2, stderr: expect.stringContaining('Usage') })
+  expect(await jackfield('roots', 'allow', 'nobody')).toMatchObject({ code: 2 })
+})
+
+test('what a server may know is decided beforehand, and holds without anybody there', async () => {
+  const { cwd, jackfield } = project()
+  const inner = join(cwd, 'inner')
+  mkdirSync(inner)
+  await jackfield('roots', 'add', 'inner')
+  expect((await jackfield('roots', 'preview', 'files')).stdout).toMatch(/1 folder, \d+ files?: config.json/)
+  expect((await jackfield('roots', 'allow', 'files', 'inner')).stdout).toBe(`files may know: ${inner}\n`)
+  expect((await jackfield('call', 'files', 'list_directory', `path=${inner}`)).code).toBe(0)
+  const { stdout } = await jackfield('roots')
+  expect(stdout).toMatch(/files +allowed +just now +\S+inner/)
+  expect(stdout).toContain(
+    'files still asks for folders. Revision 2026-07-28 of the protocol deprecates that.',
+  )
+  expect((await jackfield('roots', 'deny', 'files')).stdout).toBe('files is told of no folder.\n')
+  expect((await jackfield('roots', 'forget', 'files')).stdout).toContain('You are asked again')
+  expect((await jackfield('roots', 'forget', 'files')).stdout).toContain('Nothing was decided')
+})

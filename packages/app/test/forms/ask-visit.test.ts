@@ -1,0 +1,120 @@
+import { createServer } from 'node:http'
+import { connect } from 'node:net'
+import picocolors from 'picocolors'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { askVisit } from '../../src/forms/ask-visit.ts'
+import type { ElicitationQuestion } from '../../src/forms/heading.ts'
+import { esc, type Scripted, scripted } from './prompter.ts'
+import { questionOf } from './question.ts'
+
+const palette = picocolors.createColors(false)
+const visit = (url: string, more: Partial<ElicitationQuestion> = {}) =>
+  questionOf({ mode: 'url' as const, message: 'Sign in', url }, more)
+
+/** A site that counts every connection to it. */
+async function site(): Promise<{ port: number; visits: () => number }> {
+  let visits = 0
+  const server = createServer((_request, response) => response.end('hello'))
+  server.on('connection', () => {
+    visits++
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = server.address()
+  return { port: typeof address === 'object' && address !== null ? address.port : 0, visits: () => visits }
+}
+
+describe('consent to a visit', () => {
+  const answers: [string, Scripted, object][] = [
+    ['agreeing', 'open', { action: 'accept', visit: 'open' }],
+    ['agreeing, to open it oneself,', 'self', { action: 'accept', visit: 'self' }],
+    ['declining', 'decline', { action: 'decline' }],
+    ['leaving', esc, { action: 'cancel' }],
+  ]
+  test.each(answers)('is the person’s: %s fetches and opens nothing here', async (_, answer, expected) => {
+    const { port, visits } = await site()
+    const url = `http://127.0.0.1:${port}/sign-in?state=1#top`
+    const person = scripted(answer)
+    expect(await askVisit(visit(url), person, palette)).toEqual(expected)
+    expect(person.said[0]).toBe('travel asks you to visit a page')
+    expect(person.said).toContain(url)
+    expect(person.initials).toEqual(['decline'])
+    expect(visits()).toBe(0)
+    await new Promise<void>((resolve) => connect(port, '127.0.0.1', resolve).unref())
+    expect(visits()).toBe(1)
+  })
+
+  test('shows the whole of a URL of more than 4,096 characters', async () => {
+    const url = `https://pay.example/${'x'.repeat(6_000)}?a=1`
+    const person = scripted('decline')
+    await askVisit(visit(url), person, palette)
+    expect(person.said).toContain(url)
+  })
+
+  test('can be thought over with the address in the clipboard', async () => {
+    const person = scripted('copy', 'self')
+    expect(await askVisit(visit('https://a.example/x'), person, palette)).toMatchObject({ visit: 'self' })
+    expect(person.copied).toEqual(['https://a.example/x'])
+  })
+
+  test('to anything but a web page cannot be given', async () => {
+    const person = scripted('decline')
+    await askVisit(visit('javascript:alert(1)'), person, palette)
+    expect(person.offered).toEqual([['decline', 'decline-why', 'cancel']])
+    expect(person.said.join('\n')).toContain('It is no web page')
+  })
+
+  test('to an unencrypted page elsewhere leaves the opening to the person', async () => {
+    const person = scripted('self')
+    await askVisit(visit('http://a.example/'), person, palette)
+    expect(person.offered[0]).not.toContain('open')
+    expect(person.said.join('\n')).toContain('not encrypted')
+  })
+
+  test('to an imitation shows its real name, set off, and how it reads', async () => {
+    const marked = { ...palette, bold: (text: string | number | null | undefined) => `[${String(text)}]` }
+    const person = scripted('decline')
+    await askVisit(visit('https://pаypal.com/login'), person, marked)
+    expect(person.said).toContain('https://[xn--pypal-4ve.com]/login')
+    expect(person.said.join('\n')).toContain('mixes letters of different alphabets')
+  })
+
+  test('is not made by a URL in a message, which stays text', async () => {
+    const person = scripted('decline')
+    const message = '\u001b]8;;https://evil.example\u0007Sign in\u001b]8;;\u0007'
+    const url = 'https://a.example/\u001b]0;x\u0007'
+    await askVisit(questionOf({ mode: 'url', message, url }), person, palette)
+    expect(person.said.join('\n')).not.toContain('\u001b')
+  })
+})
+
+describe('a visit under way', () => {
+  const underWay = (opened: boolean, problem?: string): ElicitationQuestion['visit'] => ({
+    opened,
+    ...(problem !== undefined && { problem }),
+  })
+  test.each<[Scripted, object | undefined]>([
+    ['finished', { action: 'accept' }],
+    ['open', { action: 'accept', visit: 'open' }],
+    ['later', undefined],
+    ['abandon', { action: 'cancel' }],
+    [esc, { action: 'cancel' }],
+  ])('that is answered with %s', async (answer, expected) => {
+    const person = scripted(answer)
+    const question = visit('https://a.example/x', { visit: underWay(true) })
+    expect(await askVisit(question, person, palette)).toEqual(expected)
+    expect(person.said).toEqual(['travel waits until you finished at a.example.'])
+    expect(person.initials).toEqual(['finished'])
+  })
+
+  test('that could not be opened says why, and shows the address again', async () => {
+    const person = scripted('finished')
+    const question = visit('https://a.example/x', { visit: underWay(false, 'xdg-open failed') })
+    await askVisit(question, person, palette)
+    expect(person.said).toContain('! It could not be opened: xdg-open failed')
+    expect(person.said).toContain('https://a.example/x')
+  })
+})

@@ -1,0 +1,48 @@
+import { fileURLToPath } from 'node:url'
+import { connect, http } from '@jackfield/sdk/client'
+import { stdio } from '@jackfield/sdk/client/stdio'
+import { expect, it, onTestFinished } from 'vitest'
+import { begin, jsonFile, tempFolder, travel } from '../cli/jackfield.ts'
+
+const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
+
+function config(): string {
+  const [command, ...args] = travel()
+  return jsonFile({
+    mcpServers: { trips: { command, args } },
+    jackfield: { defaultVerdict: 'allow', rules: [{ id: 'no-booking', verdict: 'deny', tool: 'book*' }] },
+  })
+}
+
+it('shows the configured servers on stdin and stdout, under the policy', async () => {
+  const folder = tempFolder()
+  const { PATH = '' } = process.env
+  const args = [bin, 'gateway', '--config', config()]
+  const client = await connect(
+    stdio({
+      command: process.execPath,
+      args,
+      env: { PATH, HOME: folder, XDG_DATA_HOME: folder },
+      cwd: folder,
+    }),
+  )
+  onTestFinished(() => client.close())
+  const names = (await client.tools()).map(({ name }) => name)
+  expect(names).toContain('trips__searchFlights')
+  expect(names.some((name) => name.startsWith('trips__book'))).toBe(false)
+})
+
+it('lets the users of a file in over HTTP, and nobody else', async () => {
+  const users = jsonFile({ ann: 'ann-has-a-long-token' })
+  const running = begin(['gateway', '--http', '127.0.0.1:0', '--users', users, '--config', config()])
+  await running.says('Users: ann')
+  onTestFinished(() => void running.child.kill())
+  const [url = ''] = /http:\S+\/mcp/.exec(running.said()) ?? []
+  const authorization = 'Bearer ann-has-a-long-token'
+  const client = await connect(http(url, { headers: { authorization } }))
+  expect((await client.tools()).map(({ name }) => name)).toContain('trips__searchFlights')
+  await client.close()
+  await expect(connect(http(url))).rejects.toThrow()
+  running.child.kill('SIGINT')
+  expect((await running.ended).code).toBe(0)
+})

@@ -1,0 +1,152 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import type { Activity } from '@jackfield/host'
+import { describe, expect, it } from 'vitest'
+import { bundle } from '../../../host/test/bundle/zips.ts'
+import { registry, weather } from '../../../host/test/registry/stand-in.ts'
+import { run, tempFolder, travel } from '../cli/jackfield.ts'
+
+/** A person's home, with a launcher of packages that starts the travel server and notes what it was asked to start. */
+function home(launcher = 'npx') {
+  const cwd = tempFolder()
+  const bin = join(cwd, 'bin')
+  const noted = join(cwd, 'noted')
+  mkdirSync(bin)
+  const words = travel().map((word) => `'${word}'`)
+  writeFileSync(
+    join(bin, launcher),
+    `#!/bin/sh\necho "$@" "$REGION" "$WEATHER_TOKEN" > ${noted}\nexec ${words.join(' ')}\n`,
+  )
+  chmodSync(join(bin, launcher), 0o700)
+  const env = {
+    PATH: [bin, dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter),
+    XDG_DATA_HOME: join(cwd, 'data'),
+    JACKFIELD_KEY_FILE: join(cwd, 'key'),
+  }
+  const config = join(cwd, '.config', 'jackfield', 'config.json')
+  return {
+    cwd,
+    config,
+    jackfield: (args: string[], stdin = '') => run(args, { cwd, env, stdin }),
+    written: () => JSON.parse(readFileSync(config, 'utf8')),
+    noted: () => readFileSync(noted, 'utf8').trim(),
+  }
+}
+
+const installs = async ({ jackfield }: ReturnType<typeof home>): Promise<Activity[]> => {
+  const all: Activity[] = JSON.parse((await jackfield(['activity', '--json'])).stdout).activity
+  return all.filter(({ kind }) => kind === 'install')
+}
+
+describe('a server of the registry', () => {
+  it('is found, installed, started and taken out again', async () => {
+    const { url } = await registry([weather])
+    const at = home()
+    const found = await at.jackfield(['registry', 'search', 'weather', '--registry', url])
+    expect(found.stdout).toContain('1 server in')
+    expect(found.stdout).toContain('io.github.ann/weather')
+    const shown = await at.jackfield(['registry', 'show', 'io.github.ann/weather', '--registry', url])
+    expect(shown.stdout).toContain('npx -y @ann/weather@1.4.0 --units metric')
+
+    await at.jackfield(['secret', 'set', 'weather.WEATHER_TOKEN'], 'hush-hush-token')
+    const words = ['install', 'io.github.ann/weather', '--yes', '--set', 'REGION=eu', '--registry', url]
+    const installed = await at.jackfield(words)
+    expect(installed).toMatchObject({ code: 0 })
+    expect(installed.stderr).toContain('io.github.ann')
+    expect(installed.stderr).toContain('WEATHER_TOKEN (secret)')
+    expect(installed.stdout).toContain('It runs, and has')
+    expect(at.noted()).toBe('-y @ann/weather@1.4.0 --units metric eu hush-hush-token')
+    expect(at.written().mcpServers.weather).toEqual({
+      command: 'npx',
+      args: ['-y', '@ann/weather@1.4.0', '--units', 'metric'],
+      env: { WEATHER_TOKEN: `\${secret:weather.WEATHER_TOKEN}`, REGION: 'eu' },
+    })
+    expect((await at.jackfield(['tools', 'weather'])).stdout).toContain('searchFlights')
+
+    expect(await at.jackfield(words)).toMatchObject({ code: 2, stderr: expect.stringContaining('already') })
+    const gone = await at.jackfield(['uninstall', 'weather'])
+    expect(gone.stdout).toContain('weather.WEATHER_TOKEN')
+    expect(at.written().mcpServers).toEqual({})
+    expect((await at.jackfield(['secret', 'list'])).stdout).not.toContain('weather.WEATHER_TOKEN')
+  })
+
+  it('is not installed where nobody agrees, and no other file is written', async () => {
+    const { url } = await registry([weather])
+    const at = home()
+    const foreign = join(at.cwd, '.mcp.json')
+    writeFileSync(foreign, '{ "mcpServers": {} }')
+    const asked = await at.jackfield(['install', 'io.github.ann/weather', '--registry', url])
+    expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining('add --yes') })
+    expect(existsSync(at.config)).toBe(false)
+    const secret = [
+      'install',
+      'io.github.ann/weather',
+      '--yes',
+      '--set',
+      'WEATHER_TOKEN=x',
+      '--registry',
+      url,
+    ]
+    expect(await at.jackfield(secret)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('jackfield secret set weather.WEATHER_TOKEN'),
+    })
+    expect(existsSync(at.config)).toBe(false)
+    expect(readFileSync(foreign, 'utf8')).toBe('{ "mcpServers": {} }')
+  })
+})
+
+describe('install', () => {
+  it('takes a server.json, and a command', async () => {
+    const at = home('uvx')
+    const file = join(at.cwd, 'server.json')
+    const packages = [
+      { registryType: 'pypi', identifier: 'trips', version: '2.0.1', transport: { type: 'stdio' } },
+    ]
+    writeFileSync(file, JSON.stringify({ name: 'io.github.ann/trips', version: '2.0.1', packages }))
+    expect(await at.jackfield(['install', file, '--yes'])).toMatchObject({ code: 0 })
+    expect(at.noted()).toBe('trips==2.0.1')
+    const own = await at.jackfield(['install', '--yes', '--name', 'mine', '--', ...travel()])
+    expect(own).toMatchObject({ code: 0, stdout: expect.stringContaining('It runs') })
+    expect(Object.keys(at.written().mcpServers)).toEqual(['trips', 'mine'])
+    expect(await installs(at)).toHaveLength(2)
+  })
+
+  it('says where a server does not run', async () => {
+    const at = home()
+    const broken = await at.jackfield([
+      'install',
+      '--yes',
+      '--name',
+      'broken',
+      '--',
+      process.execPath,
+      '-e',
+      '1',
+    ])
+    expect(broken).toMatchObject({ code: 3, stdout: expect.stringContaining('It does not run yet') })
+  })
+
+  it('unpacks a bundle, gives it what it asks for, and takes all of it away again', async () => {
+    const at = home()
+    const file = join(at.cwd, 'packed.mcpb')
+    writeFileSync(file, bundle())
+    const missing = await at.jackfield(['install', file, '--yes'])
+    expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('"folders" is needed') })
+    await at.jackfield(['secret', 'set', 'packed.token'], 'very-secret-token')
+    const installed = await at.jackfield([
+      ...['install', file, '--yes', '--set', 'folders=/one', 'folders=/two words', 'depth=7'],
+    ])
+    expect(installed).toMatchObject({ code: 0, stdout: expect.stringContaining('has 1 tool:') })
+    const folder = join(at.cwd, 'data', 'jackfield', 'bundles', 'packed', '1.2.3')
+    expect(at.written().mcpServers.packed).toMatchObject({
+      args: [join(folder, 'server/index.js'), '--depth=7', '/one', '/two words'],
+      env: { TOKEN: `\${secret:packed.token}` },
+    })
+    const tools = await at.jackfield(['tools', 'packed', '--json'])
+    expect(tools.stdout).toContain('/two words')
+    expect(tools.stdout).toContain('\\"token\\":17')
+    await at.jackfield(['uninstall', 'packed'])
+    expect(existsSync(folder)).toBe(false)
+  })
+})

@@ -1,0 +1,93 @@
+import headless from '@xterm/headless'
+import picocolors from 'picocolors'
+import { expect, test } from 'vitest'
+import { attacks } from '../../../host/test/attacks/attacks.ts'
+import type { ChatFace } from '../../src/chat/face.ts'
+import { notice } from '../../src/chat/notices.ts'
+import { turnView } from '../../src/chat/view.ts'
+import { flowed } from '../../src/output/flow.ts'
+
+const columns = 60
+const own = '\r\u001b[K'
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
+const control = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/
+const unseen = /[\u200b-\u200f\u2028-\u202e\u2060-\u2069\u{e0000}-\u{e007f}]/u
+
+/** Everything that an attack writes anywhere. */
+function texts(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(texts) : []
+}
+
+/** A face that draws into a terminal and keeps what was written. */
+function screen() {
+  const terminal = new headless.Terminal({
+    cols: columns,
+    rows: 30,
+    scrollback: 9_000,
+    allowProposedApi: true,
+  })
+  let written = ''
+  let isLive = false
+  const put = (text: string): void => {
+    written += text
+  }
+  const face: ChatFace = {
+    palette: picocolors.createColors(false),
+    columns: () => columns,
+    write: put,
+    live(line, over) {
+      put(`${isLive ? own : ''}${line}${over ? '\n' : ''}`)
+      isLive = !over
+    },
+    readLine: async () => undefined,
+    turn: () => ({ signal: new AbortController().signal, done: () => {} }),
+  }
+  const lines = async (): Promise<string[]> => {
+    await new Promise<void>((resolve) => terminal.write(written.replaceAll('\n', '\r\n'), resolve))
+    return Array.from(
+      { length: terminal.buffer.active.length },
+      (_, n) => terminal.buffer.active.getLine(n)?.translateToString(true) ?? '',
+    )
+  }
+  return { face, written: () => written, lines }
+}
+
+test.each(attacks('http://canary.test'))('$name: nothing on the screen is spoofed', async ({ hostile }) => {
+  const { face, written, lines } = screen()
+  face.write('you › Hello\n')
+  const view = turnView(face, 'c', () => 0)
+  for (const [n, text] of texts(hostile).entries()) {
+    view.text(text)
+    view.call({ type: 'start', id: `${n}`, name: 'hostile__notes', arguments: { [text]: text } })
+    const content = [
+      { type: 'text' as const, text },
+      { type: 'resource_link' as const, uri: `memo://${text}`, name: text, mimeType: text },
+    ]
+    view.call({
+      type: 'end',
+      id: `${n}`,
+      name: 'hostile__notes',
+      result: { content, isError: n % 2 === 0 },
+      denied: n % 3 === 0,
+    })
+    const said = [
+      notice({ type: 'log', server: 'hostile', level: 'error', data: text }),
+      notice({ type: 'progress', server: 'hostile', tool: 'notes', progress: 1, message: text }),
+      notice({ type: 'resource-updated', server: 'hostile', uri: text }),
+    ]
+    for (const one of said) if (one !== undefined) face.write(`${flowed(one, columns, 0, 2)}\n`)
+  }
+  view.end(undefined)
+  // Emoji may be joined by a character that nobody sees.
+  const bytes = written()
+    .replaceAll(own, '')
+    .replace(/\p{RGI_Emoji}/gv, '')
+  expect(control.exec(bytes)?.index).toBeUndefined()
+  expect(unseen.exec(bytes)?.index).toBeUndefined()
+  const shown = await lines()
+  expect(shown[0]).toBe('you › Hello')
+  // What looks like the program's own words is the program's own.
+  const claims = shown.slice(1).filter((line) => /^(you ›|[✓✗◌→+!] |Jackfield|[◇◆│└])/.test(line))
+  expect(claims.filter((line) => !/^[✓✗] hostile__notes /.test(line))).toEqual([])
+})

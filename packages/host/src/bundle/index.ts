@@ -1,0 +1,1 @@
+export { type Bundle, type BundleOptions, readBundle, removeBundle } from './bundle.ts'

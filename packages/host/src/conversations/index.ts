@@ -1,0 +1,1 @@
+export { createConversationDesk } from './desk.ts'

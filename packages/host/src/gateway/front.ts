@@ -1,0 +1,117 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { McpError } from '@jackfield/sdk'
+import { type HttpHandler, type Identified, serveHttp } from '@jackfield/sdk/http'
+import { reasonOf } from '../text.ts'
+import type { GatewayFront, GatewayFrontOptions, UserGateway } from '../types/index.ts'
+
+interface Desk {
+  readonly handler: HttpHandler
+  readonly gateway: UserGateway
+}
+
+const keepAliveTimeoutMs = 75_000
+
+/**
+ * Serves a gateway to each user over HTTP, on one port. A user is whoever sends their bearer token; each has a gateway
+ * of their own, which is opened at their first request, so that nothing of one reaches another.
+ * @throws McpError 'INVALID' where two users have one token, 'CONNECT_FAILED' where the port cannot be had
+ */
+export async function serveGateways(options: GatewayFrontOptions): Promise<GatewayFront> {
+  const { host = '127.0.0.1', port = 0, path = '/mcp', onWarning } = options
+  const users = usersOf(options.tokens)
+  const keys = [randomBytes(32)]
+  const desks = new Map<string, Promise<Desk>>()
+
+  const open = async (user: string): Promise<Desk> => {
+    const gateway = await options.open(user)
+    const identified: Identified = { principal: user }
+    const handler = serveHttp(gateway.server, {
+      keys,
+      path,
+      allowedHosts: [host, ...(options.allowedHosts ?? [])],
+      authenticate: async () => identified,
+      ...(onWarning !== undefined && { onWarning }),
+    })
+    return { handler, gateway }
+  }
+  const deskOf = (user: string): Promise<Desk> => {
+    const known = desks.get(user)
+    if (known !== undefined) return known
+    const opening = open(user)
+    desks.set(user, opening)
+    opening.catch(() => desks.delete(user))
+    return opening
+  }
+
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const user = users.get(digestOf(tokenIn(request) ?? ''))
+    if (user === undefined) return refuse(response, 401, 'Send the bearer token of a user of this gateway')
+    try {
+      const { handler } = await deskOf(user)
+      handler.node(request, response)
+    } catch (error) {
+      onWarning?.(`The gateway of ${user} cannot be opened: ${reasonOf(error)}`)
+      refuse(response, 503, 'The gateway cannot be opened now. Try again later')
+    }
+  }
+  const server = createServer({ keepAliveTimeout: keepAliveTimeoutMs }, (request, response) => {
+    serve(request, response)
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) =>
+      reject(
+        new McpError('CONNECT_FAILED', `Cannot listen on ${host} port ${port}: ${cause.message}`, { cause }),
+      ),
+    )
+    server.listen(port, host, resolve)
+  })
+  const address = server.address()
+  const bound = typeof address === 'object' && address !== null ? address.port : port
+
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}${path}`,
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      const ends = [...desks.values()].map(async (opening) => {
+        const { handler, gateway } = await opening
+        await handler.close()
+        await gateway.close()
+      })
+      await Promise.allSettled(ends)
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+function usersOf(tokens: Readonly<Record<string, string>>): Map<string, string> {
+  const users = new Map<string, string>()
+  for (const [user, token] of Object.entries(tokens)) {
+    const digest = /^sha256:([0-9a-f]{64})$/.exec(token)?.[1] ?? digestOf(token)
+    if (!token.startsWith('sha256:') && token.length < 16) {
+      throw new McpError('INVALID', `The token of ${user} is too short: it needs 16 characters at least`)
+    }
+    const other = users.get(digest)
+    if (other !== undefined) throw new McpError('INVALID', `${other} and ${user} have the same token`)
+    users.set(digest, user)
+  }
+  return users
+}
+
+function tokenIn({ headers }: IncomingMessage): string | undefined {
+  return /^Bearer +([\w.~+/=-]+)$/i.exec(headers.authorization ?? '')?.[1]
+}
+
+function digestOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex')
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message } })
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    ...(status === 401 && { 'www-authenticate': 'Bearer' }),
+  })
+  response.end(body)
+}

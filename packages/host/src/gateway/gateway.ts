@@ -1,0 +1,304 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { randomUUID } from 'node:crypto'
+import {
+  type Change,
+  type Changes,
+  type Context,
+  type Definitions,
+  defineServer,
+  type Exchange,
+  type Outcome,
+  RpcError,
+  type Server,
+  template,
+} from '@jackfield/sdk'
+import { canonical, isRecord } from '../json.ts'
+import { oneLine, reasonOf } from '../text.ts'
+import type { GatewayOptions, Host, OpenGateway } from '../types/index.ts'
+import { Handlers } from './handlers.ts'
+import { type Offer, offerOf } from './offer.ts'
+import type { ClientRelays } from './relays.ts'
+import { asWritten, isList } from './rows.ts'
+import { Watches } from './watches.ts'
+
+type Names = NonNullable<Parameters<Server['remove']>[0]>
+
+const heldMs = 600_000
+/** Under this name stands what reads resources that no list names; it is in no list itself. */
+const unlisted = 'unlisted'
+const missing: readonly number[] = [-32_002, -32_602]
+
+/** The servers of one host as one server. */
+export class Gateway implements OpenGateway {
+  readonly server: Server
+  readonly #host: Host
+  readonly #options: GatewayOptions
+  readonly #handlers: Handlers
+  readonly #inner: Server
+  readonly #watches: Watches
+  readonly #exchange = new AsyncLocalStorage<Exchange>()
+  readonly #conversations = new Map<string, string>()
+  readonly #ofSession = new WeakMap<object, string>()
+  readonly #warned = new Set<string>()
+  readonly #end: (() => void)[]
+  #offer: Offer | undefined
+  #closed = false
+
+  constructor(host: Host, relays: ClientRelays, options: GatewayOptions) {
+    this.#host = host
+    this.#options = options
+    this.#handlers = new Handlers({
+      host,
+      calls: relays.calls,
+      heldMs: options.heldMs ?? heldMs,
+      conversationOf: (context) => this.#conversationOf(context),
+    })
+    const { name = 'jackfield', version = '0.1.0', title } = options
+    this.#inner = defineServer({
+      name,
+      version,
+      ...(title !== undefined && { title }),
+      tools: {},
+      prompts: {},
+      resources: {
+        [unlisted]: template({
+          uriTemplate: '{+uri}',
+          read: (_variables, context, uri) => this.#readUnlisted(uri, context),
+        }),
+      },
+      onError: (error, where) => this.#warn(`${where.name ?? where.method}: ${reasonOf(error)}`),
+    })
+    this.#watches = new Watches(
+      host,
+      (uri) => this.#inner.resourceUpdated(uri),
+      (message) => this.#warn(message),
+    )
+    this.server = this.#shown()
+    this.#end = [
+      relays.begin(),
+      // A face that shows nothing: it has the servers told that others may answer.
+      host.attach({ name: 'gateway', show: {} }),
+      host.on((event) => {
+        if (event.type === 'catalog' || event.type === 'trust') this.#refresh()
+        if (event.type === 'connection' && event.state.state === 'ready') this.#watches.again(event.server)
+      }),
+    ]
+    this.#refresh()
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    for (const end of this.#end) end()
+    this.#watches.close()
+    this.#handlers.close()
+    for (const conversation of this.#conversations.values()) this.#host.leave(conversation)
+  }
+
+  /** The server that is served: the definitions of the moment, with every list as its servers wrote it. */
+  #shown(): Server {
+    const inner = this.#inner
+    const instructions = (): string | undefined => this.#instructions()
+    return {
+      info: inner.info,
+      get instructions() {
+        return instructions()
+      },
+      get capabilities() {
+        return inner.capabilities
+      },
+      get scopes() {
+        return inner.scopes
+      },
+      changes: this.#changes(),
+      capabilitiesOn: inner.capabilitiesOn,
+      method: inner.method,
+      handle: (exchange) => this.#exchange.run(exchange, () => this.#handle(exchange)),
+      add: inner.add,
+      remove: inner.remove,
+      resourceUpdated: inner.resourceUpdated,
+      elicitationComplete: inner.elicitationComplete,
+      scopesFor: inner.scopesFor,
+      headerPlan: inner.headerPlan,
+      taskSupport: inner.taskSupport,
+      report: inner.report,
+    }
+  }
+
+  async #handle(exchange: Exchange): Promise<Outcome> {
+    const { method } = exchange
+    if (method === 'subscriptions/listen') return this.#listen(exchange)
+    if (isList(method)) this.#refresh()
+    const outcome = await this.#inner.handle(exchange)
+    if (method === 'server/discover' && outcome.type === 'complete') {
+      const instructions = this.#instructions()
+      if (instructions !== undefined) return { ...outcome, result: { ...outcome.result, instructions } }
+    }
+    return this.#offer === undefined ? outcome : asWritten(method, outcome, this.#offer.rows)
+  }
+
+  async #listen(exchange: Exchange): Promise<Outcome> {
+    const wanted = exchange.params['notifications']
+    const uris = isRecord(wanted) ? wanted['resourceSubscriptions'] : undefined
+    const known = Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string') : []
+    const release = await this.#hold(known)
+    try {
+      return await this.#inner.handle(exchange)
+    } finally {
+      release()
+    }
+  }
+
+  #changes(): Changes {
+    const { changes } = this.#inner
+    return {
+      publish: (change: Change) => changes.publish(change),
+      watch: (...given) => changes.watch(...given),
+      hold: async (filter) => ({
+        honored: filter,
+        release: await this.#hold(filter.resourceSubscriptions ?? []),
+      }),
+    }
+  }
+
+  async #hold(uris: readonly string[]): Promise<() => void> {
+    const releases = await Promise.all(
+      [...new Set(uris)].flatMap((uri) => {
+        const server = this.#offer?.owners.get(uri) ?? this.#near(uri)[0]
+        return server === undefined ? [] : [this.#watches.hold(server, uri)]
+      }),
+    )
+    return () => {
+      for (const release of releases.splice(0)) release()
+    }
+  }
+
+  /** Servers that list other resources of a URI's scheme; nobody else is shown it. */
+  #near(uri: string): string[] {
+    const scheme = schemeOf(uri)
+    const { rows } = this.#offer ?? {}
+    const known = this.#host
+      .resources()
+      .filter(({ resource }) => rows?.resources.has(resource.uri) && schemeOf(resource.uri) === scheme)
+    const families = this.#host
+      .templates()
+      .filter(
+        ({ template: { uriTemplate } }) =>
+          rows?.templates.has(uriTemplate) && schemeOf(uriTemplate) === scheme,
+      )
+    return [...new Set([...known, ...families].map(({ server }) => server))]
+  }
+
+  async #readUnlisted(uri: string, context: Context): ReturnType<Handlers['read']> {
+    let last: unknown = new RpcError(-32_002, 'Resource not found', { uri })
+    for (const server of this.#near(uri)) {
+      try {
+        return await this.#handlers.read(server, uri, context)
+      } catch (error) {
+        if (!(error instanceof RpcError) || !missing.includes(error.code)) throw error
+        last = error
+      }
+    }
+    throw last
+  }
+
+  /**
+   * Requests of one person belong together: those of a session, and those of whoever authenticated or owns both ends.
+   * Where nobody knows who sends a request, it stands alone.
+   */
+  #conversationOf({ peer }: Context): string {
+    const session = this.#exchange.getStore()?.session
+    if (session !== undefined) {
+      const known = this.#ofSession.get(session)
+      if (known !== undefined) return known
+      const made = newConversation()
+      this.#ofSession.set(session, made)
+      session.ended.addEventListener('abort', () => this.#host.leave(made), { once: true })
+      return made
+    }
+    if (peer.principal === null && peer.scopes !== 'any') return newConversation()
+    const who = JSON.stringify(peer.principal)
+    const known = this.#conversations.get(who) ?? newConversation()
+    this.#conversations.set(who, known)
+    return known
+  }
+
+  #instructions(): string | undefined {
+    const parts = this.#host
+      .instructions()
+      .filter(({ server }) => this.#offers(server))
+      .map(({ server, text }) => `# ${server}\n\n${text}`)
+    return parts.length === 0 ? undefined : parts.join('\n\n')
+  }
+
+  #offers(server: string): boolean {
+    const { rows, owners } = this.#offer ?? {}
+    if (rows === undefined || owners === undefined) return false
+    return (
+      this.#host.tools().some((entry) => entry.server === server && rows.tools.has(entry.name)) ||
+      this.#host.prompts().some((entry) => entry.server === server && rows.prompts.has(entry.name)) ||
+      [...owners.values()].includes(server)
+    )
+  }
+
+  /** Takes over what the host's servers offer now, and tells clients where that is something else. */
+  #refresh(): void {
+    if (this.#closed) return
+    const before = this.#offer
+    const now = offerOf(this.#host, this.#options.only, this.#handlers)
+    this.#offer = now
+    this.#replace('tools', before?.tools, now.tools, changed(before?.rows.tools, now.rows.tools))
+    this.#replace('prompts', before?.prompts, now.prompts, changed(before?.rows.prompts, now.rows.prompts))
+    const places = [
+      ...changed(before?.rows.resources, now.rows.resources),
+      ...changed(before?.rows.templates, now.rows.templates),
+      ...[...now.owners].flatMap(([uri, server]) => (before?.owners.get(uri) === server ? [] : [uri])),
+    ]
+    this.#replace('resources', before?.resources, now.resources, new Set(places))
+  }
+
+  #replace<K extends keyof Names & keyof Definitions, V extends NonNullable<Definitions[K]>[string]>(
+    kind: K,
+    before: ReadonlyMap<string, V> | undefined,
+    now: ReadonlyMap<string, V>,
+    different: ReadonlySet<string>,
+  ): void {
+    const gone = [...(before?.keys() ?? [])].filter((key) => !now.has(key))
+    if (gone.length > 0) this.#inner.remove({ [kind]: gone })
+    for (const key of different) {
+      const value = now.get(key)
+      if (value === undefined) continue
+      try {
+        this.#inner.add({ [kind]: { [key]: value } })
+      } catch (error) {
+        this.#warn(`${oneLine(key)} cannot be offered: ${reasonOf(error)}`)
+      }
+    }
+  }
+
+  #warn(message: string): void {
+    if (this.#warned.has(message)) return
+    this.#warned.add(message)
+    this.#options.onWarning?.(message)
+  }
+}
+
+function changed(
+  before: ReadonlyMap<string, object> | undefined,
+  now: ReadonlyMap<string, object>,
+): Set<string> {
+  const different = new Set<string>()
+  for (const [key, row] of now) {
+    const old = before?.get(key)
+    if (old === undefined || (old !== row && canonical(old) !== canonical(row))) different.add(key)
+  }
+  return different
+}
+
+function newConversation(): string {
+  return `gateway:${randomUUID()}`
+}
+
+function schemeOf(uri: string): string {
+  return uri.slice(0, uri.indexOf(':') + 1).toLowerCase()
+}

@@ -1,0 +1,183 @@
+import {
+  type CallToolResult,
+  type Context,
+  type DescribedSchema,
+  ErrorCode,
+  type GetPromptResult,
+  type JsonSchema,
+  McpError,
+  prompt,
+  type ReadReply,
+  type ReadResourceResult,
+  type Reply,
+  RpcError,
+  reply,
+  resource,
+  template,
+  tool,
+} from '@jackfield/sdk'
+import { isRecord, type JsonRecord } from '../json.ts'
+import { reasonOf } from '../text.ts'
+import type { CatalogPrompt, Host } from '../types/index.ts'
+import type { HeldCall } from './held.ts'
+import type { Makers } from './offer.ts'
+import { Passing } from './passing.ts'
+
+export interface HandlersDeps {
+  host: Pick<Host, 'call' | 'read' | 'prompt' | 'complete'>
+  /** Every request under way. */
+  calls: Set<HeldCall<unknown>>
+  heldMs: number
+  /** The conversation that a request belongs to. */
+  conversationOf: (context: Context) => string
+}
+
+/** Serves requests by the host: each is a request of its own there, with its policy and its row. */
+export class Handlers implements Makers {
+  readonly #deps: HandlersDeps
+  readonly #tools: Passing<Reply>
+  readonly #prompts: Passing<GetPromptResult>
+  readonly #reads: Passing<ReadReply>
+
+  constructor(deps: HandlersDeps) {
+    const { calls, heldMs } = deps
+    this.#deps = deps
+    this.#tools = new Passing(calls, heldMs)
+    this.#prompts = new Passing(calls, heldMs)
+    this.#reads = new Passing(calls, heldMs)
+  }
+
+  tool: Makers['tool'] = ({ name, server, tool: { name: target, inputSchema } }) =>
+    tool({
+      input: asIs(inputSchema),
+      run: (args, context) => {
+        const conversation = this.#deps.conversationOf(context)
+        return this.#tools.pass(context, { server, target, conversation }, (held) =>
+          this.#call(name, args, held),
+        )
+      },
+    })
+
+  prompt: Makers['prompt'] = ({ name, server, prompt: listed }) =>
+    prompt({
+      input: asIs(schemaOf(listed)),
+      complete: Object.fromEntries(
+        (listed.arguments ?? []).map((argument) => [
+          argument.name,
+          this.#completer(server, { type: 'ref/prompt', name: listed.name }, argument.name),
+        ]),
+      ),
+      run: (args, context) => {
+        const conversation = this.#deps.conversationOf(context)
+        return this.#prompts.pass(context, { server, target: listed.name, conversation }, ({ signal }) =>
+          told(server, () => this.#deps.host.prompt(name, texts(args), { signal, conversation })),
+        )
+      },
+    })
+
+  resource: Makers['resource'] = ({ server, resource: { uri, mimeType } }) =>
+    resource({
+      uri,
+      ...(mimeType !== undefined && { mimeType }),
+      read: (context) => this.read(server, uri, context),
+    })
+
+  template: Makers['template'] = ({ server, template: { uriTemplate } }) =>
+    template({ uriTemplate, read: (_variables, context, uri) => this.read(server, uri, context) })
+
+  read(server: string, uri: string, context: Context): ReturnType<Passing<ReadReply>['pass']> {
+    const conversation = this.#deps.conversationOf(context)
+    return this.#reads.pass(context, { server, target: uri, conversation }, ({ signal }) =>
+      told(server, () => this.#deps.host.read(server, uri, { signal, conversation })).then(asReply),
+    )
+  }
+
+  close(): void {
+    for (const kind of [this.#tools, this.#prompts, this.#reads]) kind.close()
+  }
+
+  async #call(name: string, args: JsonRecord, held: HeldCall<Reply>): Promise<Reply> {
+    const { signal, subject } = held
+    const { conversation } = subject
+    const done = await this.#deps.host.call(name, args, {
+      caller: 'gateway',
+      conversation,
+      signal,
+      onProgress: (report) => held.progress(report),
+    })
+    const { error, result } = done
+    if (typeof error?.code === 'number') throw new RpcError(error.code, error.message, error.data)
+    return wholeOf(result)
+  }
+
+  #completer(server: string, ref: { type: 'ref/prompt'; name: string }, name: string) {
+    return async (
+      value: string,
+      context: { arguments: Readonly<Record<string, string>>; signal: AbortSignal },
+    ): Promise<string[]> => {
+      try {
+        const chosen = { ...context.arguments }
+        const params = {
+          ref,
+          argument: { name, value },
+          ...(Object.keys(chosen).length > 0 && { context: { arguments: chosen } }),
+        }
+        const { values } = await this.#deps.host.complete(server, params, { signal: context.signal })
+        return values
+      } catch (error) {
+        if (error instanceof McpError && error.code === 'CAPABILITY') return []
+        throw error
+      }
+    }
+  }
+}
+
+/** A schema that is shown as it was written; whose it is checks by it. */
+function asIs(schema: JsonSchema): DescribedSchema<JsonRecord, JsonRecord> {
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'jackfield',
+      validate: (value) =>
+        isRecord(value) ? { value } : { issues: [{ message: 'the arguments must be an object' }] },
+      jsonSchema: { input: () => schema, output: () => schema },
+    },
+  }
+}
+
+function schemaOf({ arguments: list = [] }: CatalogPrompt['prompt']): JsonSchema {
+  return {
+    type: 'object',
+    properties: Object.fromEntries(list.map(({ name }) => [name, { type: 'string' }])),
+    required: list.filter(({ required }) => required === true).map(({ name }) => name),
+  }
+}
+
+function texts(args: JsonRecord): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(args).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+  )
+}
+
+function wholeOf({ content, structuredContent, isError = false, _meta: meta }: CallToolResult): Reply {
+  return reply({
+    content,
+    isError,
+    ...(structuredContent !== undefined && { structured: structuredContent }),
+    ...(meta !== undefined && { meta }),
+  })
+}
+
+function asReply({ contents, _meta: meta }: ReadResourceResult): ReadReply {
+  return { contents, ...(meta !== undefined && { meta }) }
+}
+
+/** What a server answers with an error is told as it is, and what failed on this side as what it is. */
+async function told<T>(server: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof RpcError) throw error
+    throw new RpcError(ErrorCode.InternalError, `${server} cannot be asked: ${reasonOf(error)}`)
+  }
+}

@@ -1,0 +1,2 @@
+export { serveGateways } from './front.ts'
+export { GatewayRoom } from './room.ts'

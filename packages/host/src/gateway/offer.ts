@@ -1,0 +1,95 @@
+import type {
+  AnyPrompt,
+  AnyTemplate,
+  AnyTool,
+  Prompt,
+  Resource,
+  ResourceTemplate,
+  ResourceValue,
+  Tool,
+} from '@jackfield/sdk'
+import { matchesGlob } from '../policy/index.ts'
+import type { CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool, Host } from '../types/index.ts'
+import type { Rows } from './rows.ts'
+
+/** How what a gateway offers is served. */
+export interface Makers {
+  tool(entry: CatalogTool): AnyTool
+  prompt(entry: CatalogPrompt): AnyPrompt
+  resource(entry: CatalogResource): ResourceValue
+  template(entry: CatalogTemplate): AnyTemplate
+}
+
+/** Everything a gateway offers at one moment. */
+export interface Offer {
+  readonly rows: Rows
+  readonly tools: ReadonlyMap<string, AnyTool>
+  readonly prompts: ReadonlyMap<string, AnyPrompt>
+  /** By URI, or by URI template. */
+  readonly resources: ReadonlyMap<string, ResourceValue | AnyTemplate>
+  /** The server of each resource, by URI. */
+  readonly owners: ReadonlyMap<string, string>
+}
+
+/** What of a host is offered: what is chosen and what policy does not refuse whatever the arguments. */
+export function offerOf(
+  host: Pick<Host, 'tools' | 'prompts' | 'resources' | 'templates' | 'policy'>,
+  only: readonly string[] | undefined,
+  make: Makers,
+): Offer {
+  const chosen = (name: string): boolean => only === undefined || only.some((glob) => matchesGlob(glob, name))
+  const tools = host.tools().filter(({ name }) => chosen(name) && !isRefused(host, name))
+  const prompts = host.prompts().filter(({ name }) => chosen(name))
+  const resources = firstOf(
+    host.resources().filter(({ server, resource }) => chosen(`${server}__${resource.uri}`)),
+    ({ resource }) => resource.uri,
+  )
+  const templates = firstOf(
+    host.templates().filter(({ server, template }) => chosen(`${server}__${template.uriTemplate}`)),
+    ({ template }) => template.uriTemplate,
+  )
+  return {
+    rows: {
+      tools: new Map(tools.map(({ name, tool }) => [name, asTool(name, tool)])),
+      prompts: new Map(prompts.map(({ name, prompt }): [string, Prompt] => [name, { ...prompt, name }])),
+      resources: map(resources, ({ resource }): Resource => resource),
+      templates: map(templates, ({ template }): ResourceTemplate => template),
+    },
+    tools: new Map(tools.map((entry) => [entry.name, make.tool(entry)])),
+    prompts: new Map(prompts.map((entry) => [entry.name, make.prompt(entry)])),
+    resources: new Map<string, ResourceValue | AnyTemplate>([
+      ...map(resources, make.resource),
+      ...map(templates, make.template),
+    ]),
+    owners: map(resources, ({ server }) => server),
+  }
+}
+
+/** A tool under its name in the host. Calls never run as tasks here, so nothing is said about that. */
+function asTool(name: string, tool: Tool): Tool {
+  const { execution: _execution, ...rest }: Tool & { execution?: unknown } = tool
+  return { ...rest, name }
+}
+
+/** Whether policy refuses every call of a tool. Where a rule about arguments may allow some, only a call can tell. */
+function isRefused({ policy }: Pick<Host, 'policy'>, name: string): boolean {
+  try {
+    const { decision } = policy.explain(name, {}, { caller: 'gateway' })
+    if (decision.verdict !== 'deny') return false
+    const mayAllow = policy.rules().some((rule) => rule.verdict !== 'deny' && rule.arguments !== undefined)
+    return decision.rule !== 'default' || !mayAllow
+  } catch {
+    return true
+  }
+}
+
+/** Where two servers have the same address, the one that is configured first has it. */
+function firstOf<T>(entries: readonly T[], keyOf: (entry: T) => string): Map<string, T> {
+  const found = new Map<string, T>()
+  for (const entry of entries) if (!found.has(keyOf(entry))) found.set(keyOf(entry), entry)
+  return found
+}
+
+function map<A, B>(from: ReadonlyMap<string, A>, to: (value: A) => B): Map<string, B> {
+  return new Map(Array.from(from, ([key, value]) => [key, to(value)]))
+}

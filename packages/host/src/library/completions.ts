@@ -1,0 +1,106 @@
+import { ErrorCode, RpcError } from '@jackfield/sdk'
+import type { Completion, CompletionField, Host } from '../types/index.ts'
+
+const everyMs = 150
+const keptMs = 60_000
+const bounds = { kept: 500, values: 100, characters: 1_000 }
+
+interface Waiting {
+  field: CompletionField
+  signal: AbortSignal | undefined
+  resolve: (completion: Completion | undefined) => void
+  reject: (reason: unknown) => void
+}
+
+/** Asks servers for suggestions, each at most once in 150 ms, and keeps their answers for a while. */
+export class Completions {
+  readonly #host: Pick<Host, 'complete'>
+  readonly #kept = new Map<string, { answer: Promise<Completion>; until: number }>()
+  /** By server: when it may be asked again, and what waits for that. */
+  readonly #servers = new Map<string, { next: number; waiting?: Waiting }>()
+
+  constructor(host: Pick<Host, 'complete'>) {
+    this.#host = host
+  }
+
+  /** Undefined where something else was typed before this was asked for. */
+  async complete(field: CompletionField, signal?: AbortSignal): Promise<Completion | undefined> {
+    signal?.throwIfAborted()
+    const known = this.#kept.get(keyOf(field))
+    if (known !== undefined && known.until > performance.now()) {
+      this.#supersede(field.server)
+      // What another one asked for may have been cancelled by them.
+      return known.answer.catch(() => this.complete(field, signal))
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<Completion | undefined>()
+    const waiting = { field, signal, resolve, reject }
+    this.#supersede(field.server)
+    const server = this.#servers.get(field.server) ?? { next: 0 }
+    this.#servers.set(field.server, server)
+    const waitMs = server.next - performance.now()
+    if (waitMs <= 0) this.#ask(server, waiting)
+    else {
+      server.waiting = waiting
+      setTimeout(() => {
+        if (server.waiting === waiting) this.#ask(server, waiting)
+      }, waitMs)
+    }
+    return promise
+  }
+
+  #supersede(name: string): void {
+    const server = this.#servers.get(name)
+    server?.waiting?.resolve(undefined)
+    delete server?.waiting
+  }
+
+  #ask(server: { next: number; waiting?: Waiting }, { field, signal, resolve, reject }: Waiting): void {
+    delete server.waiting
+    if (signal?.aborted === true) {
+      reject(signal.reason)
+      return
+    }
+    server.next = performance.now() + everyMs
+    const key = keyOf(field)
+    const answer = this.#fetch(field, signal)
+    this.#kept.delete(key)
+    this.#kept.set(key, { answer, until: performance.now() + keptMs })
+    answer.catch(() => this.#kept.delete(key))
+    const [oldest] = this.#kept.keys()
+    if (this.#kept.size > bounds.kept && oldest !== undefined) this.#kept.delete(oldest)
+    answer.then(resolve, reject)
+  }
+
+  async #fetch(field: CompletionField, signal: AbortSignal | undefined): Promise<Completion> {
+    const { of, argument, value, chosen = {} } = field
+    const ref =
+      'prompt' in of
+        ? { type: 'ref/prompt' as const, name: of.prompt }
+        : { type: 'ref/resource' as const, uri: of.template }
+    const params = {
+      ref,
+      argument: { name: argument, value },
+      ...(Object.keys(chosen).length > 0 && { context: { arguments: { ...chosen } } }),
+    }
+    try {
+      const found = await this.#host.complete(field.server, params, signal === undefined ? {} : { signal })
+      const usable = new Set(found.values.filter((one) => one.length <= bounds.characters))
+      const values = [...usable].slice(0, bounds.values)
+      return {
+        values,
+        ...(found.total !== undefined && { total: found.total }),
+        more: found.hasMore === true || (found.total ?? 0) > values.length || usable.size > values.length,
+      }
+    } catch (error) {
+      // Few servers suggest anything; a field without suggestions is only typed in full.
+      if (error instanceof RpcError && error.code === ErrorCode.MethodNotFound)
+        return { values: [], more: false }
+      throw error
+    }
+  }
+}
+
+function keyOf({ server, of, argument, value, chosen = {} }: CompletionField): string {
+  const others = Object.entries(chosen).sort(([a], [b]) => (a < b ? -1 : 1))
+  return JSON.stringify([server, of, argument, value, others])
+}

@@ -1,0 +1,1 @@
+export { createLibrary } from './library.ts'

@@ -1,0 +1,48 @@
+import { isRecord } from '../json.ts'
+import type { ModelEnvironment } from './environment.ts'
+
+const patienceMs = 300
+const most = 200
+
+/** An Ollama that answers, and the models it holds. */
+export interface FoundOllama {
+  /** As `OLLAMA_HOST` takes it. */
+  host: string
+  /** The one that was changed last comes first. */
+  models: readonly string[]
+}
+
+/**
+ * Looks for an Ollama where `OLLAMA_HOST` says, or on this machine's port 11434, for at most 300 ms. Undefined where none
+ * answers, or it holds no model.
+ */
+export async function findOllama(env: ModelEnvironment): Promise<FoundOllama | undefined> {
+  const named = env['OLLAMA_HOST']?.trim()
+  const host = named === undefined || named === '' ? '127.0.0.1:11434' : named
+  const url = ollamaUrl(host)
+  if (url === undefined) return undefined
+  try {
+    const answer = await fetch(new URL('/api/tags', url), { signal: AbortSignal.timeout(patienceMs) })
+    const json: unknown = answer.ok ? await answer.json() : undefined
+    const listed = isRecord(json) && Array.isArray(json.models) ? json.models.slice(0, most) : []
+    const models = listed
+      .filter(isRecord)
+      .flatMap(({ name, modified_at: at }) =>
+        typeof name === 'string' && name !== '' ? [{ name, at: typeof at === 'string' ? at : '' }] : [],
+      )
+      .toSorted((one, other) => (one.at < other.at ? 1 : one.at > other.at ? -1 : 0))
+    return models.length === 0 ? undefined : { host, models: models.map(({ name }) => name) }
+  } catch {
+    return undefined
+  }
+}
+
+/** Where an Ollama is called; undefined for what is no address. */
+export function ollamaUrl(host: string): URL | undefined {
+  const url = URL.parse(/^https?:\/\//.test(host) ? host : `http://${host}`)
+  if (url === null) return undefined
+  // Ollama's own default listens on every interface, which is no address to call.
+  if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
+  if (url.port === '' && url.protocol === 'http:') url.port = '11434'
+  return url
+}

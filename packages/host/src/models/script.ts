@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import type { SamplingContent } from '@jackfield/sdk'
+import { isRecord } from '../json.ts'
+import { keepWithin } from '../keep-within.ts'
+import type { Model, ModelReply } from '../types/index.ts'
+
+/** One answer of a scripted model. */
+interface ScriptedTurn {
+  say?: string
+  call?: { name: string; arguments: Record<string, unknown> }[]
+  usage?: { inputTokens: number; outputTokens: number }
+}
+
+/**
+ * A model that gives the answers of a JSON file in turn, for demonstrations and tests: `{ "contextTokens"?, "turns":
+ * [{ "say"?, "call"?: [{ "name", "arguments"? }], "usage"?: { "inputTokens", "outputTokens" } }] }`. Throws an Error that
+ * says what is wrong with the file.
+ */
+export function scriptModel(file: string): Model {
+  const { contextTokens, turns } = readScript(file)
+  let next = 0
+  return {
+    id: `script:${basename(file)}`,
+    isLanguageModel: true,
+    ...(contextTokens !== undefined && { contextTokens }),
+    async generate(request) {
+      request.signal?.throwIfAborted()
+      // Where calls are not wanted, such as for a summary, an answer that makes some stays for later.
+      const waits = request.toolChoice === 'none' && turns[next]?.call !== undefined
+      const turn: ScriptedTurn = (waits ? undefined : turns[next]) ?? {
+        say: 'The script has nothing more to say.',
+      }
+      if (!waits) next += 1
+      const text = turn.say ?? ''
+      const content: SamplingContent[] = text === '' ? [] : [{ type: 'text', text }]
+      for (const piece of text.match(/\s*\S+\s*/g) ?? []) {
+        request.onText?.(piece)
+        await new Promise(setImmediate)
+        request.signal?.throwIfAborted()
+      }
+      for (const [n, call] of (turn.call ?? []).entries())
+        content.push({ type: 'tool_use', id: `call-${next}-${n}`, name: call.name, input: call.arguments })
+      const reply: ModelReply = {
+        content,
+        stopReason: turn.call === undefined ? 'endTurn' : 'toolUse',
+        model: 'script',
+        ...(turn.usage !== undefined && { usage: turn.usage }),
+      }
+      return keepWithin(reply, request.maxTokens, turn.usage?.outputTokens ?? 0)
+    },
+  }
+}
+
+function readScript(file: string): { contextTokens?: number; turns: ScriptedTurn[] } {
+  const wrong = (what: string): never => {
+    throw new Error(`${file} is no script for a model: ${what}.`)
+  }
+  let json: unknown
+  try {
+    json = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    return wrong(error instanceof Error ? error.message : String(error))
+  }
+  if (!isRecord(json) || !Array.isArray(json.turns)) return wrong('it needs "turns", a list')
+  const { contextTokens } = json
+  if (contextTokens !== undefined && typeof contextTokens !== 'number')
+    return wrong('"contextTokens" must be a number')
+  const turns = json.turns.map(
+    (turn: unknown, n) => readTurn(turn) ?? wrong(`turn ${n + 1} is not understood`),
+  )
+  return { turns, ...(contextTokens !== undefined && { contextTokens }) }
+}
+
+function readTurn(turn: unknown): ScriptedTurn | undefined {
+  if (!isRecord(turn)) return undefined
+  const { say, call, usage } = turn
+  if (say !== undefined && typeof say !== 'string') return undefined
+  const calls: NonNullable<ScriptedTurn['call']> = []
+  if (call !== undefined) {
+    if (!Array.isArray(call)) return undefined
+    for (const one of call) {
+      if (!isRecord(one) || typeof one.name !== 'string') return undefined
+      const args = one.arguments ?? {}
+      if (!isRecord(args)) return undefined
+      calls.push({ name: one.name, arguments: args })
+    }
+  }
+  const tokens = isRecord(usage) ? [usage.inputTokens, usage.outputTokens] : []
+  const [inputTokens, outputTokens] = tokens
+  const counted = typeof inputTokens === 'number' && typeof outputTokens === 'number'
+  if (usage !== undefined && !counted) return undefined
+  return {
+    ...(say !== undefined && { say }),
+    ...(calls.length > 0 && { call: calls }),
+    ...(counted && { usage: { inputTokens, outputTokens } }),
+  }
+}

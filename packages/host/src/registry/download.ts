@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto'
+import { McpError } from '@jackfield/sdk'
+import { isRecord, type JsonRecord } from '../json.ts'
+import { oneLine, reasonOf } from '../text.ts'
+
+/** A bundle that a published server is packed in. */
+export interface PublishedBundle {
+  readonly url: string
+  /** SHA-256 in hexadecimal. */
+  readonly hash: string
+}
+
+const maxBytes = 200_000_000
+const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+
+/**
+ * The bundle of a published server, where it is packed in nothing else.
+ * @throws McpError 'INVALID' for one without the hash that says which bundle is meant
+ */
+export function bundleIn({ name, packages }: Readonly<JsonRecord>): PublishedBundle | undefined {
+  const all = Array.isArray(packages) ? packages.filter(isRecord) : []
+  const packed = all.find((entry) => entry['registryType'] === 'mcpb')
+  if (packed === undefined || all.some((entry) => entry['registryType'] !== 'mcpb')) return undefined
+  const { identifier: url, fileSha256: hash } = packed
+  if (typeof url !== 'string' || typeof hash !== 'string' || !/^[0-9a-f]{64}$/i.test(hash)) {
+    throw new McpError(
+      'INVALID',
+      `${oneLine(String(name))} does not say which bundle it means: its hash is missing`,
+    )
+  }
+  return { url, hash: hash.toLowerCase() }
+}
+
+/**
+ * Fetches a bundle.
+ * @throws McpError 'INVALID' where it is another one than was published, 'LIMIT' where it is too large
+ */
+export async function fetchBundle(
+  { url, hash }: PublishedBundle,
+  { fetch: get = fetch, signal }: { fetch?: typeof fetch; signal?: AbortSignal } = {},
+): Promise<Uint8Array> {
+  const place = URL.parse(url)
+  if (place === null || (place.protocol !== 'https:' && !loopback.test(place.hostname))) {
+    throw new McpError('INVALID', `${oneLine(url)} is no address of a bundle: it must begin with https`)
+  }
+  let response: Response
+  try {
+    response = await get(place, signal === undefined ? {} : { signal })
+  } catch (error) {
+    signal?.throwIfAborted()
+    throw new McpError('CONNECT_FAILED', `${place.host} cannot be reached: ${reasonOf(error)}`, {
+      cause: error,
+    })
+  }
+  if (!response.ok) throw new McpError('HTTP', `${place.host} answered with status ${response.status}`)
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength
+    if (size > maxBytes) throw new McpError('LIMIT', `The bundle has more than ${maxBytes} bytes`)
+    chunks.push(chunk)
+  }
+  const bytes = Buffer.concat(chunks)
+  if (createHash('sha256').update(bytes).digest('hex') === hash) return bytes
+  throw new McpError(
+    'INVALID',
+    `${oneLine(url)} is another bundle than the one that was published. It was not used.`,
+  )
+}

@@ -1,0 +1,132 @@
+import { McpError } from '@jackfield/sdk'
+import { parseConfig, partsOf, textsOf } from '../config/index.ts'
+import { isRecord, type JsonRecord } from '../json.ts'
+import { oneLine } from '../text.ts'
+import { scanCommand } from '../trust/index.ts'
+import type { ConfigInput, InstallPlan, NeededValue, ServerConfig } from '../types/index.ts'
+import { commandOf, given, mapTexts, namesIn, standIn } from './values.ts'
+
+const maxTexts = 500
+
+/**
+ * What installing a published server would put into the person's configuration. `name`: what it is called there;
+ * default the last part of its own.
+ * @throws McpError 'INVALID' where it cannot be started from here, or not in exactly one version
+ */
+export function planFrom(document: Readonly<JsonRecord>, name?: string): InstallPlan {
+  const full = String(document['name'])
+  refuseOptions(document)
+  const { servers, problems } = parseConfig(JSON.stringify(document), { file: 'server.json', env: {} })
+  const [entry] = Object.entries(servers)
+  if (entry === undefined) {
+    const why = problems.find(({ severity }) => severity === 'error')?.message ?? 'names nothing to start'
+    throw new McpError('INVALID', `${oneLine(full)} cannot be installed: it ${oneLine(why)}`)
+  }
+  const [own, { from, ...config }] = entry
+  const called = name ?? own
+  const inputs = from?.inputs ?? []
+  refuseVariables(full, config, inputs)
+  refuseUnpinned(full, config)
+  const { version } = document
+  return {
+    ...planOf(called, config, inputs),
+    publisher: full.slice(0, full.lastIndexOf('/')),
+    ...(typeof version === 'string' && { version }),
+  }
+}
+
+/** What installing a server by its own command line or address would do. */
+export function planForServer(name: string, config: ServerConfig): InstallPlan {
+  return planOf(name, config, [])
+}
+
+function planOf(name: string, config: ServerConfig, inputs: readonly ConfigInput[]): InstallPlan {
+  const needs = inputs.map((input): NeededValue => {
+    const { id, description, password = false, options } = input
+    return {
+      id,
+      required: true,
+      kind: 'text',
+      ...(description !== undefined && { description }),
+      ...(input.default !== undefined && { default: input.default }),
+      ...(options !== undefined && { options }),
+      ...(password && { secret: `${name}.${id}`.replaceAll('}', '') }),
+    }
+  })
+  return {
+    name,
+    command: commandOf(config),
+    names: namesIn(config),
+    needs,
+    findings: scanCommand(config),
+    config: (values) =>
+      mapTexts(config, (text) => {
+        const read = partsOf(text)
+        if ('problem' in read) return text
+        return read.parts
+          .map((part) => {
+            if (part.kind === 'text') return part.text
+            const need = part.kind === 'input' ? needs.find(({ id }) => id === part.name) : undefined
+            if (need === undefined) return part.written
+            const [value] = need.secret === undefined ? given(need, values) : ['']
+            return standIn(need, value ?? '')
+          })
+          .join('')
+      }),
+  }
+}
+
+/** Whoever published it must not read variables and files of this machine through its texts. */
+function refuseVariables(name: string, config: ServerConfig, inputs: readonly ConfigInput[]): void {
+  const texts = textsOf(config)
+  if (texts.length > maxTexts) throw new McpError('INVALID', `${oneLine(name)} has too many arguments`)
+  for (const { text } of texts) {
+    const read = partsOf(text)
+    const own =
+      'parts' in read &&
+      read.parts.every(
+        (part) =>
+          part.kind === 'text' || (part.kind === 'input' && inputs.some(({ id }) => id === part.name)),
+      )
+    if (own) continue
+    throw new McpError(
+      'INVALID',
+      `${oneLine(name)} wants something of this machine by itself (${oneLine(text)}). Add it by hand if you trust it.`,
+    )
+  }
+}
+
+/** A package must be named in exactly one version, so that what runs tomorrow is what was agreed to today. */
+function refuseUnpinned(name: string, config: ServerConfig): void {
+  if ('url' in config) return
+  const exact = pins[config.command]
+  if (exact === undefined || (config.args ?? []).some((word) => exact.test(word))) return
+  throw new McpError(
+    'INVALID',
+    `${oneLine(name)} does not name its package in one exact version. Ask its publisher, or add it by hand: ${oneLine(commandOf(config))}`,
+  )
+}
+
+const exactly = String.raw`v?\d+(?:\.\d+)*(?:[-+.][\w.+-]*)?$`
+const pins: Readonly<Record<string, RegExp>> = {
+  npx: new RegExp(`^@?[^@\\s-][^@\\s]*@${exactly}`),
+  dnx: new RegExp(`^[^@\\s-][^@\\s]*@${exactly}`),
+  uvx: new RegExp(`^[^=\\s-][^=\\s]*==${exactly}`),
+  docker: /^[^\s-]\S*(?:@sha256:[0-9a-f]{64}|:(?!latest$)[\w.-]+)$/,
+}
+
+/** A name that reads like an option would have its launcher do something else. */
+function refuseOptions({ name, packages }: Readonly<JsonRecord>): void {
+  for (const entry of Array.isArray(packages) ? packages : []) {
+    if (!isRecord(entry)) continue
+    for (const key of ['identifier', 'version']) {
+      const value = entry[key]
+      if (typeof value === 'string' && /^-|[\s\0]/.test(value)) {
+        throw new McpError(
+          'INVALID',
+          `${oneLine(String(name))} has a package with a ${key} that cannot be one`,
+        )
+      }
+    }
+  }
+}

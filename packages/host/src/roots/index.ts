@@ -1,0 +1,2 @@
+export { checkRoots } from './open-folders.ts'
+export { Roots, type RootsDeps } from './room.ts'

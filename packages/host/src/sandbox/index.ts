@@ -1,0 +1,2 @@
+export { type SandboxReadiness, sandboxReady } from './ready.ts'
+export { type Boxed, sandboxed } from './sandbox.ts'

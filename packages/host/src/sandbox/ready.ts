@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { findProgram } from './program.ts'
+
+/** Whether programs can be sandboxed on this machine, and if not, what to do about it. */
+export type SandboxReadiness =
+  | { ready: true; program: string; version: string }
+  | { ready: false; reason: string; fix: string }
+
+const run = promisify(execFile)
+const patienceMs = 10_000
+
+/** Finds bubblewrap and makes an empty sandbox with it. Never throws. */
+export async function sandboxReady(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<SandboxReadiness> {
+  if (process.platform !== 'linux') {
+    return {
+      ready: false,
+      reason: `sandboxes are offered on Linux only, and this is ${process.platform}`,
+      fix: 'Run the server in a container, or take "sandbox" out of its configuration to start it without one.',
+    }
+  }
+  const program = await findProgram('bwrap', env['PATH'] ?? '', '/')
+  if (program === undefined) {
+    return {
+      ready: false,
+      reason: 'no folder of PATH holds bubblewrap (bwrap), which makes sandboxes',
+      fix: 'Install it: apt install bubblewrap, dnf install bubblewrap or pacman -S bubblewrap.',
+    }
+  }
+  try {
+    const { stdout } = await run(program, ['--version'], { timeout: patienceMs, env: {} })
+    await run(program, [...emptySandbox, program, '--version'], { timeout: patienceMs, env: {} })
+    return { ready: true, program, version: stdout.trim().replace(/^bubblewrap /, '') }
+  } catch (error) {
+    return { ready: false, ...whyNot(error) }
+  }
+}
+
+const emptySandbox = [
+  '--unshare-all',
+  '--die-with-parent',
+  '--new-session',
+  '--cap-drop',
+  'ALL',
+  '--ro-bind',
+  '/',
+  '/',
+  '--proc',
+  '/proc',
+  '--dev',
+  '/dev',
+  '--',
+]
+
+function whyNot(error: unknown): { reason: string; fix: string } {
+  const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
+  const words = said === '' ? (error instanceof Error ? error.message : String(error)) : said
+  const reason = `bubblewrap cannot make a sandbox here: ${words.split('\n').at(-1) ?? words}`
+  if (/namespace|uid map|permission denied|operation not permitted/i.test(words)) {
+    return {
+      reason,
+      fix: 'This system refuses user namespaces. Allow them (Ubuntu 24.04: an AppArmor profile for bwrap, or sysctl kernel.apparmor_restrict_unprivileged_userns=0; Debian: sysctl kernel.unprivileged_userns_clone=1; in a container: start it so that it may make namespaces).',
+    }
+  }
+  return { reason, fix: 'Try it by hand: bwrap --ro-bind / / --unshare-all true' }
+}

@@ -1,0 +1,210 @@
+import { realpath } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { McpError } from '@jackfield/sdk'
+import type { StdioOptions } from '@jackfield/sdk/client/stdio'
+import { reasonOf } from '../text.ts'
+import type { Sandbox, StdioServerConfig } from '../types/index.ts'
+import { bwrapArguments } from './arguments.ts'
+import { readHosts } from './hosts.ts'
+import { hidden, type Mount, ownMounts, systemMounts } from './mounts.ts'
+import { findProgram, isWide, programFolders } from './program.ts'
+import { startProxy, type WayOut } from './proxy.ts'
+import { sandboxReady } from './ready.ts'
+import { isWithin } from './within.ts'
+
+/** What to start in place of a server's own command, until it is `over`. */
+export interface Boxed {
+  launch: Pick<StdioOptions, 'command' | 'args' | 'env' | 'cwd'>
+  /** Ends what stands beside the process. */
+  over(): Promise<void>
+}
+
+export interface SandboxSurroundings {
+  /** Folders besides those of the configuration that may be read: roots the person agreed to. */
+  roots?: readonly string[]
+  /** Hears of what was refused on the way out. */
+  onWarning?: (message: string) => void
+  /** Default: the account's. */
+  home?: string
+  /** Default `process.env`. */
+  env?: Readonly<Record<string, string | undefined>>
+}
+
+const innerHome = '/home/sandbox'
+const wayIn = '/dev/jackfield/way'
+const forwarder = {
+  from: fileURLToPath(new URL(`./forward${extname(import.meta.url)}`, import.meta.url)),
+  at: `/dev/jackfield/forward.m${extname(import.meta.url).slice(1)}`,
+}
+const programsOfNpm = ['npm', 'npx']
+/** Read by the loader of any program, so they are kept from bubblewrap. */
+const loaderVariables = /^(?:LD_.*|GLIBC_TUNABLES|GCONV_PATH|LOCPATH|MALLOC_.*)$/
+/** Variables that a server without a sandbox is given. */
+const leftBehind: Readonly<Record<string, undefined>> = {
+  LOGNAME: undefined,
+  SHELL: undefined,
+  TERM: undefined,
+  TMPDIR: undefined,
+  TZ: undefined,
+  USER: undefined,
+}
+
+/**
+ * What starts a server where it sees only what is named. Without `sandbox` that is its own command.
+ * @throws McpError 'INVALID' where a sandbox is wanted and cannot be made, and 'CONNECT_FAILED' where the program is
+ * missing: the server must not be started then
+ */
+export async function sandboxed(
+  config: StdioServerConfig,
+  { roots = [], onWarning = () => {}, home = homedir(), env = process.env }: SandboxSurroundings = {},
+): Promise<Boxed> {
+  if (config.sandbox === undefined || config.sandbox === false) {
+    return { launch: config, over: async () => {} }
+  }
+  const box: Sandbox = config.sandbox === true ? {} : config.sandbox
+  const hosts = Array.isArray(box.network) && box.network.length > 0 ? readHosts(box.network) : undefined
+  const bwrap = await bubblewrap(env)
+  const path = config.env?.['PATH'] ?? env['PATH'] ?? '/usr/bin:/bin'
+  const cwd = resolve(config.cwd ?? '.')
+  const program = await findProgram(config.command, path, cwd)
+  if (program === undefined) {
+    throw new McpError('CONNECT_FAILED', `There is no program "${config.command}" to start`, {
+      details: { code: 'ENOENT' },
+    })
+  }
+  const args = config.args ?? []
+  const around = { path, cwd, home }
+  const folders = [
+    ...(await programFolders(program, args, around)),
+    ...(hosts === undefined ? [] : await programFolders(process.execPath, [], around)),
+    ...(config.cwd === undefined || isWide(cwd, home) ? [] : [cwd]),
+  ]
+  const own = [
+    ...(await ownMountsOf(box, [...folders, ...roots], config.from?.file, home)),
+    ...(await npmMounts(program, box, home)),
+  ]
+  const proxy =
+    hosts === undefined
+      ? undefined
+      : await startProxy(hosts, (place, reason) => onWarning(refusal(place, reason)))
+  try {
+    const everything = own.some(({ at }) => at === '/')
+    const inner = own.some(({ at }) => isWithin(innerHome, at)) ? '/tmp' : innerHome
+    const seen = own.some(({ at }) => isWithin(cwd, at) || isWithin(at, cwd))
+    const given = Object.entries(config.env ?? {})
+    return {
+      launch: {
+        command: bwrap,
+        args: bwrapArguments({
+          mounts: [
+            ...(everything ? [] : await systemMounts(box.network === true)),
+            ...own,
+            ...(await hidden(own, home)),
+            ...wayOut(proxy),
+          ],
+          home: inner === innerHome ? inner : undefined,
+          cwd: seen ? cwd : inner,
+          network: box.network === true,
+          variables: given.filter(([name]) => loaderVariables.test(name)),
+          command: [
+            ...(proxy === undefined ? [] : [process.execPath, forwarder.at, `${wayIn}/${proxy.socket}`]),
+            program,
+            ...args,
+          ],
+        }),
+        // Not as arguments, which everybody on the machine can read.
+        env: {
+          ...leftBehind,
+          HOME: inner,
+          PATH: path,
+          ...(isOffline(box) && { npm_config_offline: 'true' }),
+          ...Object.fromEntries(given.filter(([name]) => !loaderVariables.test(name))),
+        },
+        cwd: '/',
+      },
+      over: async () => {
+        await proxy?.close()
+      },
+    }
+  } catch (error) {
+    await proxy?.close()
+    throw error
+  }
+}
+
+async function bubblewrap(env: Readonly<Record<string, string | undefined>>): Promise<string> {
+  const found = await sandboxReady(env)
+  if (found.ready) return found.program
+  throw new McpError(
+    'INVALID',
+    `It was not started, because it is to run in a sandbox and ${found.reason}. ${found.fix}`,
+  )
+}
+
+async function ownMountsOf(
+  box: Sandbox,
+  further: readonly string[],
+  file: string | undefined,
+  home: string,
+): Promise<Mount[]> {
+  const from = file === undefined ? process.cwd() : dirname(file)
+  const write = await named('write', box.write ?? [], from, home)
+  const read = await named('read', box.read ?? [], from, home)
+  // What is open for writing stays so, even where a root or the program lies in it.
+  const left = further.filter((folder) => !write.some(({ at }) => isWithin(folder, at)))
+  const found = await Promise.all(left.map((folder) => ownMounts('read', folder).catch((): Mount[] => [])))
+  return [...write, ...read, ...found.flat()]
+}
+
+async function named(
+  kind: 'read' | 'write',
+  written: readonly string[],
+  from: string,
+  home: string,
+): Promise<Mount[]> {
+  const found = await Promise.all(
+    written.map(async (text) => {
+      const inHome = text === '~' || text.startsWith('~/')
+      const path = inHome ? join(home, text.slice(1)) : isAbsolute(text) ? resolve(text) : resolve(from, text)
+      try {
+        return await ownMounts(kind, path)
+      } catch (error) {
+        throw new McpError(
+          'INVALID',
+          `It was not started, because its sandbox lists ${path} under "${kind}" and that cannot be opened (${reasonOf(error)}). Make it, or take it off the list`,
+        )
+      }
+    }),
+  )
+  return found.flat()
+}
+
+/** Without a network npx can still start what it fetched before. */
+async function npmMounts(program: string, box: Sandbox, home: string): Promise<Mount[]> {
+  if (!isOffline(box) || !programsOfNpm.includes(basename(program))) return []
+  const caches = await Promise.all(
+    ['_npx', '_cacache'].map(async (name): Promise<Mount[]> => {
+      const from = await realpath(join(home, '.npm', name)).catch(() => undefined)
+      return from === undefined ? [] : [{ kind: 'read', from, at: `${innerHome}/.npm/${name}` }]
+    }),
+  )
+  return caches.flat()
+}
+
+function isOffline({ network = false }: Sandbox): boolean {
+  return network === false || (Array.isArray(network) && network.length === 0)
+}
+
+function wayOut(proxy: WayOut | undefined): Mount[] {
+  if (proxy === undefined) return []
+  return [
+    { kind: 'read', from: proxy.folder, at: wayIn },
+    { kind: 'read', ...forwarder },
+  ]
+}
+
+function refusal(place: string, reason: string): string {
+  return `Its sandbox did not let it reach ${place}: ${reason}`
+}

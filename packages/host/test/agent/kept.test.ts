@@ -1,0 +1,240 @@
+import type { SamplingMessage } from '@jackfield/sdk'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createConversation } from '../../src/agent/index.ts'
+import { createConversationDesk } from '../../src/conversations/index.ts'
+import { createConversationTable } from '../../src/store/conversation-table.ts'
+import { openDatabase } from '../../src/store/database.ts'
+import { openStore } from '../../src/store/index.ts'
+import type { ConversationDesk, ConversationEntry } from '../../src/types/index.ts'
+import { folder, hostOf } from '../fixtures/hosts.ts'
+import { type FakeHost, fakeHost, says, scriptedModel, text, uses } from './host.ts'
+
+/** Another program with the same tools, on the same conversations. */
+function next(before: FakeHost): FakeHost {
+  return { ...fakeHost(before.runs), conversations: before.conversations }
+}
+
+function said(words: string): ConversationEntry {
+  return {
+    kind: 'message',
+    by: 'person',
+    message: { role: 'user', content: { type: 'text', text: words } },
+  }
+}
+
+function deskOf(): ConversationDesk {
+  return createConversationDesk({ store: openStore(':memory:'), redact: (value) => value })
+}
+
+describe('a conversation that is taken up again', () => {
+  test('holds what was said, what it cost and what it is called, and goes on under its id', async () => {
+    const host = fakeHost({ shop__look: () => text('3 left') })
+    const model = scriptedModel(uses('Looking.', ['shop__look']), says('Three.'))
+    const first = createConversation({ host, model })
+    await first.say('How many are left?\nBe quick.')
+
+    const again = scriptedModel(says('Still three.'))
+    const talk = createConversation({ host: next(host), model: again, resume: first.id.slice(0, 8) })
+    expect(talk.id).toBe(first.id)
+    expect(talk.messages).toEqual(first.messages)
+    expect(talk.title).toBe('How many are left? Be quick.')
+    expect(talk.usage).toEqual([{ model: 'scripted', inputTokens: 20, outputTokens: 10 }])
+    expect(talk.contextTokens).toBe(15)
+    await talk.say('And now?')
+    expect(again.requests[0]?.messages.map((message) => message.role)).toEqual([
+      ...['user', 'assistant', 'user', 'assistant'],
+      'user',
+    ])
+    expect(host.conversations.list()).toMatchObject([
+      { id: first.id, turns: 2, inputTokens: 30, outputTokens: 15, model: 'scripted' },
+    ])
+  })
+
+  test('has no row before something was said', () => {
+    const host = fakeHost({})
+    createConversation({ host, model: scriptedModel() })
+    expect(host.conversations.list()).toEqual([])
+  })
+
+  test('tells the model of calls that were under way when the program ended, and keeps results that were there', async () => {
+    const host = fakeHost({ shop__buy: () => text('bought') })
+    host.runs['shop__send'] = () => new Promise(() => {})
+    const model = scriptedModel(uses('', ['shop__buy'], ['shop__send', { to: 'a' }]))
+    const first = createConversation({ host, model })
+    const underWay = Promise.withResolvers<void>()
+    first.say('Buy and send', {
+      onToolCall: (event) => event.type === 'start' && event.name === 'shop__send' && underWay.resolve(),
+    })
+    await underWay.promise
+
+    const again = scriptedModel(says('I do not know whether it was sent.'))
+    const talk = createConversation({ host: next(host), model: again, resume: first.id })
+    expect(talk.unfinished).toMatchObject([{ name: 'shop__send', input: { to: 'a' } }])
+    await talk.say('Was it sent?')
+    const results = again.requests[0]?.messages.at(-2)?.content
+    expect(results).toMatchObject([
+      { toolUseId: 'shop__buy-0', content: [{ text: 'bought' }] },
+      { toolUseId: 'shop__send-1', isError: true },
+    ])
+    expect(JSON.stringify(results)).toContain('Whether it took effect is not known')
+    // It is kept with what followed.
+    const third = createConversation({ host: next(host), model: again, resume: first.id })
+    expect(third.unfinished).toEqual([])
+    expect(third.messages).toEqual(talk.messages)
+  })
+
+  test('that went on elsewhere is not written into', async () => {
+    const host = fakeHost({})
+    const first = createConversation({ host, model: scriptedModel(says('a')) })
+    await first.say('one')
+    const other = createConversation({ host, model: scriptedModel(says('b')), resume: first.id })
+    await other.say('two')
+    await expect(first.say('three')).rejects.toThrow('went on in another window')
+    expect(host.conversations.find(first.id).turns).toBe(2)
+  })
+
+  test('survives the host: its store is read by the next one', async () => {
+    const store = `${folder()}/store.db`
+    const one = hostOf({ store })
+    const first = createConversation({ host: one, model: scriptedModel(says('Hello.')) })
+    await first.say('Hi')
+    await one.close()
+    const two = hostOf({ store })
+    expect(createConversation({ host: two, model: scriptedModel(), resume: first.id }).messages).toEqual(
+      first.messages,
+    )
+  })
+})
+
+describe('a fork', () => {
+  test('shares what came before and nothing that comes after, on both sides', async () => {
+    const host = fakeHost({})
+    const trunk = createConversation({ host, model: scriptedModel(says('a')) })
+    await trunk.say('one')
+    const id = host.conversations.fork(trunk.id)
+    await trunk.say('two')
+    const fork = createConversation({ host, model: scriptedModel(says('b')), resume: id })
+    await fork.say('other')
+    const words = (messages: readonly SamplingMessage[]): string => JSON.stringify(messages)
+    expect(words(fork.messages)).toContain('one')
+    expect(words(fork.messages)).not.toContain('two')
+    expect(words(trunk.messages)).not.toContain('other')
+    expect(host.conversations.find(id)).toMatchObject({ title: 'one', turns: 2, fork: { of: trunk.id } })
+    expect(() => host.conversations.remove(trunk.id)).toThrow('forked from this one')
+    host.conversations.remove(id)
+    host.conversations.remove(trunk.id)
+    expect(host.conversations.list()).toEqual([])
+  })
+
+  test('keeps to labels of data that was seen before it', () => {
+    const store = openStore(':memory:')
+    const desk = createConversationDesk({ store, redact: (value) => value })
+    desk.append('a', 0, [said('secret things')])
+    store.labels.add('a', { label: 'private', server: 'mail' })
+    expect(store.labels.of(desk.fork('a'))).toEqual([{ label: 'private', server: 'mail' }])
+  })
+
+  test('of forks reads the same as its history written out, wherever they branch', () => {
+    const step = fc.record({ from: fc.nat(), at: fc.nat(), adds: fc.array(fc.string(), { maxLength: 3 }) })
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+        const desk = deskOf()
+        desk.append('root', 0, [said('first')])
+        const expected = new Map([['root', [said('first')]]])
+        for (const { from, at, adds } of steps) {
+          const [id = '', history = []] = [...expected][from % expected.size] ?? []
+          const cut = at % (history.length + 1)
+          const fork = desk.fork(id, cut)
+          const entries = adds.map(said)
+          if (entries.length > 0) desk.append(fork, cut, entries)
+          expected.set(fork, [...history.slice(0, cut), ...entries])
+        }
+        for (const [id, history] of expected) expect(desk.entries(id)).toEqual(history)
+      }),
+      { numRuns: 60 },
+    )
+  })
+})
+
+describe('a summary', () => {
+  test('is asked for without calls, changes nothing until it is accepted, then stands for what was before', async () => {
+    const host = fakeHost({ shop__look: () => text('3 left') })
+    const model = scriptedModel(
+      uses('', ['shop__look']),
+      says('Three.'),
+      says('Three are left.'),
+      says('Ok.'),
+    )
+    const talk = createConversation({ host, model })
+    await talk.say('How many?')
+    const before = [...talk.messages]
+    const summary = await talk.summarize()
+    expect(summary).toBe('Three are left.')
+    expect(talk.messages).toEqual(before)
+    expect(model.requests[2]).toMatchObject({ toolChoice: 'none' })
+    expect(model.requests[2]?.tools?.length).toBe(model.requests[1]?.tools?.length)
+
+    talk.compact(`${summary} The person edited this.`)
+    expect(talk.contextTokens).toBeUndefined()
+    await talk.say('Go on')
+    expect(model.requests[3]?.messages).toHaveLength(2)
+    expect(JSON.stringify(model.requests[3]?.messages[0])).toContain('The person edited this.')
+    const again = createConversation({ host, model, resume: talk.id })
+    expect(again.messages).toEqual(talk.messages)
+    // What was before stays kept.
+    expect(JSON.stringify(host.conversations.entries(talk.id))).toContain('3 left')
+  })
+
+  test('of nothing cannot be had', async () => {
+    const talk = createConversation({ host: fakeHost({}), model: scriptedModel() })
+    await expect(talk.summarize()).rejects.toThrow('Nothing was said')
+    expect(() => talk.compact(' ')).toThrow('needs words')
+  })
+})
+
+describe('kept conversations', () => {
+  test('are found by the beginning of an id that only one has', () => {
+    const desk = deskOf()
+    desk.append('abc1', 0, [said('x')])
+    desk.append('abc2', 0, [said('y')])
+    expect(desk.find('abc1').id).toBe('abc1')
+    expect(() => desk.find('abc')).toThrow('Several conversations')
+    expect(() => desk.find('x')).toThrow('no conversation "x"')
+    expect(() => desk.find('')).toThrow('no conversation')
+  })
+
+  test('cannot be changed once they are there', () => {
+    const database = openDatabase(':memory:')
+    const store = { conversations: createConversationTable(database), labels: openStore(':memory:').labels }
+    createConversationDesk({ store, redact: (value) => value }).append('a', 0, [said('x')])
+    expect(() => database.exec("UPDATE conversation_entry SET entry = '{}'")).toThrow('append-only')
+  })
+
+  test('make room for new ones: the oldest that nothing was forked from go first', () => {
+    const bounds = { conversations: 3, characters: 10_000 }
+    const table = createConversationTable(openDatabase(':memory:'), bounds)
+    let now = 0
+    const store = { conversations: table, labels: openStore(':memory:').labels }
+    const desk = createConversationDesk({ store, redact: (value) => value, now: () => (now += 1_000) })
+    desk.append('trunk', 0, [said('x')])
+    const fork = desk.fork('trunk')
+    desk.append('b', 0, [said('x')])
+    desk.append('c', 0, [said('x')])
+    expect(desk.list().map(({ id }) => id)).toEqual(['c', 'b', 'trunk'])
+    expect(() => desk.find(fork)).toThrow()
+    desk.append('large', 0, [said('x'.repeat(9_950))])
+    expect(desk.list().map(({ id }) => id)).toEqual(['large'])
+  })
+
+  test('hold no secret of the host, and say what was too large', () => {
+    const store = openStore(':memory:')
+    const hide = (text: string): string => text.replaceAll('hunter2', '[secret]')
+    const redact = <T>(value: T): T => JSON.parse(hide(JSON.stringify(value)))
+    const desk = createConversationDesk({ store, redact })
+    desk.append('a', 0, [said('the password is hunter2'), said('y'.repeat(9_000_000))])
+    const kept = JSON.stringify(desk.entries('a'))
+    expect(kept).not.toContain('hunter2')
+    expect(kept).toContain('8000000 more characters were not kept')
+  })
+})

@@ -1,0 +1,163 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { zipSync } from 'fflate'
+import { describe, expect, it } from 'vitest'
+import { readBundle } from '../../src/bundle/index.ts'
+import { folder } from '../fixtures/hosts.ts'
+import { bundle, manifest } from './zips.ts'
+
+const home = '/home/ann'
+
+describe('a bundle', () => {
+  it('says what it runs and asks for before anything is unpacked', () => {
+    const at = folder()
+    const { plan, folder: own } = readBundle(bundle(), { folder: at, home })
+    expect(own).toBe(join(at, 'packed', '1.2.3'))
+    expect(plan).toMatchObject({ name: 'packed', version: '1.2.3', publisher: 'Ann', names: ['TOKEN'] })
+    expect(plan.command).toContain(`node ${own}/server/index.js`)
+    expect(plan.needs).toMatchObject([
+      { id: 'token', required: true, secret: 'packed.token', description: 'Token' },
+      { id: 'folders', required: true, multiple: true, kind: 'directory' },
+      { id: 'depth', required: false, default: '3', kind: 'number' },
+    ])
+    expect(readdirSync(at)).toEqual([])
+  })
+
+  it('is started with the values: secrets by name, several as several arguments, defaults', () => {
+    const at = folder()
+    const { plan } = readBundle(bundle(), { folder: at, home })
+    expect(plan.config({ folders: ['/a', '/b c'] })).toEqual({
+      command: 'node',
+      args: [join(at, 'packed/1.2.3/server/index.js'), '--depth=3', '/a', '/b c'],
+      env: { TOKEN: `\${secret:packed.token}` },
+      cwd: join(at, 'packed/1.2.3'),
+    })
+  })
+
+  it.each([
+    [{}, 'folders" is needed'],
+    [{ folders: ['/a'], depth: ['10'] }, 'at most 9'],
+    [{ folders: ['/a'], depth: ['deep'] }, 'must be a number'],
+    [{ folders: ['/a'], depth: ['1', '2'] }, 'takes one value'],
+    [{ folders: [`\${HOME}`] }, 'reads like a variable'],
+  ])('refuses values that do not fit: %j', (values, why) => {
+    const { plan } = readBundle(bundle(), { folder: folder(), home })
+    expect(() => plan.config(values)).toThrow(why)
+  })
+
+  it.each(['0.1', '0.2', '0.3'])('is read in manifest version %s', (version) => {
+    const { manifest_version: _other, ...rest } = manifest
+    const written =
+      version === '0.1' ? { ...rest, dxt_version: version } : { ...rest, manifest_version: version }
+    expect(readBundle(bundle(written), { folder: folder(), home }).plan.name).toBe('packed')
+  })
+
+  it('follows what it says for the platform, and the folders of the person', () => {
+    const written = {
+      ...manifest,
+      user_config: {},
+      server: {
+        type: 'binary',
+        entry_point: 'server/run',
+        mcp_config: {
+          command: `\${__dirname}/server/run`,
+          args: [`\${HOME}`, `\${DOWNLOADS}`],
+          env: { A: '1' },
+          platform_overrides: { win32: { command: `\${__dirname}/server/run.exe`, env: { B: '2' } } },
+        },
+      },
+    }
+    const at = folder()
+    const own = join(at, 'packed/1.2.3')
+    const config = (platform: NodeJS.Platform) =>
+      readBundle(bundle(written), { folder: at, home, platform }).plan.config({})
+    expect(config('linux')).toMatchObject({
+      command: `${own}/server/run`,
+      args: [home, `${home}/Downloads`],
+      env: { A: '1' },
+    })
+    expect(config('win32')).toMatchObject({ command: `${own}/server/run.exe`, env: { A: '1', B: '2' } })
+  })
+
+  it.each([
+    ['node', 'node'],
+    ['python', 'python3'],
+    ['uv', 'uv'],
+  ])('of the type %s knows by itself how it starts', (type, command) => {
+    const written = { ...manifest, user_config: {}, server: { type, entry_point: 'server/index.js' } }
+    const { plan } = readBundle(bundle(written), { folder: folder(), home })
+    expect(plan.config({})).toMatchObject({ command })
+  })
+
+  it('is unpacked whole, for its owner alone, in place of what was there', async () => {
+    const at = folder()
+    const first = readBundle(bundle(manifest, { 'old.txt': Buffer.from('old') }), { folder: at, home })
+    await first.unpack()
+    const script: [Uint8Array, { os: number; attrs: number }] = [
+      Buffer.from('#!/bin/sh\n'),
+      { os: 3, attrs: 0o100755 << 16 },
+    ]
+    await readBundle(bundle(manifest, { 'bin/run': script }), { folder: at, home }).unpack()
+    expect(existsSync(join(first.folder, 'old.txt'))).toBe(false)
+    expect(readFileSync(join(first.folder, 'manifest.json'), 'utf8')).toContain('packed')
+    expect(statSync(first.folder).mode & 0o077).toBe(0)
+    expect(statSync(join(first.folder, 'bin/run')).mode & 0o777).toBe(0o700)
+    expect(readdirSync(join(at, 'packed'))).toEqual(['1.2.3'])
+  })
+})
+
+describe('a bundle that cannot be trusted', () => {
+  const read = (bytes: Uint8Array) => () => readBundle(bytes, { folder: folder(), home })
+
+  it.each(['../out.js', '/etc/passwd', 'a/../../b', 'a\\..\\b', 'C:evil', 'a//b', './a', 'nul\u0000l', 'a.'])(
+    'holds no %j',
+    (path) => {
+      expect(read(bundle(manifest, { [path]: Buffer.from('x') }))).toThrow('no plain path')
+    },
+  )
+
+  it('holds no links', () => {
+    const link: [Uint8Array, { os: number; attrs: number }] = [
+      Buffer.from('/etc/passwd'),
+      { os: 3, attrs: 0o120777 << 16 },
+    ]
+    expect(read(bundle(manifest, { link }))).toThrow('a link')
+  })
+
+  it('holds nothing twice, whatever the case, and nothing inside of a file', () => {
+    expect(read(bundle(manifest, { 'Server/Index.js': Buffer.from('x') }))).toThrow('twice')
+    expect(read(bundle(manifest, { 'server/index.js/more': Buffer.from('x') }))).toThrow('inside of a file')
+  })
+
+  it('does not unpack to far more than it is', () => {
+    expect(read(bundle(manifest, { zeros: new Uint8Array(20_000_000) }))).toThrow('far more')
+  })
+
+  it('is whole', () => {
+    const bytes = bundle()
+    expect(read(bytes.slice(0, 300))).toThrow('no bundle')
+    expect(read(Buffer.from('PK no'))).toThrow('no bundle')
+    const broken = Uint8Array.from(bytes)
+    broken.fill(0xff, 60, 120)
+    expect(read(broken)).toThrow()
+    expect(read(zipSync({ other: Buffer.from('x') }))).toThrow('no manifest.json')
+  })
+
+  it.each([
+    [{ manifest_version: '9.0' }, 'manifest version 9.0'],
+    [{ name: '../up' }, 'cannot be the name of a folder'],
+    [{ version: '..' }, 'cannot be the name of a folder'],
+    [{ compatibility: { platforms: ['other'] } }, 'is made for other'],
+    [{ server: { type: 'strange', entry_point: 'x' } }, 'of the type strange'],
+    [{ user_config: { x: { type: 'strange' } } }, 'unknown type strange'],
+  ])('has a manifest that can be followed: %j', (change, why) => {
+    expect(read(bundle({ ...manifest, ...change }))).toThrow(why)
+  })
+
+  it('reads no variables and files of this machine', () => {
+    for (const arg of [`\${env:AWS_SECRET}`, `\${file:/etc/passwd}`, `\${secret:other}`, `\${PATH}`]) {
+      const server = { ...manifest.server, mcp_config: { command: 'node', args: [arg] } }
+      expect(read(bundle({ ...manifest, server }))).toThrow('a variable that bundles do not have')
+    }
+  })
+})

@@ -1,0 +1,106 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import type { ConnectionState, HostQuestion, ServerConfig } from '../../src/types/index.ts'
+import { folder, hostOf, rough, states, until } from '../fixtures/hosts.ts'
+
+const program = fileURLToPath(new URL('../fixtures/era-server.ts', import.meta.url))
+
+/** A server that a file of the working folder names. */
+function ofFolder(): { config: ServerConfig; started: () => boolean } {
+  const here = folder()
+  const log = join(here, 'heard.log')
+  return {
+    config: {
+      command: process.execPath,
+      args: [program],
+      env: { MODE: '2025-11-25', LOG: log },
+      from: { file: join(here, '.mcp.json'), layer: 'project' },
+    },
+    started: () => existsSync(log),
+  }
+}
+
+describe('every state', () => {
+  it('says since when it is so, and what is wrong with what to do', async () => {
+    const before = Date.now()
+    const host = hostOf({
+      servers: {
+        missing: { command: 'no-such-program-anywhere' },
+        refused: { url: 'http://127.0.0.1:1/mcp' },
+        late: { ...rough('silent'), connectTimeoutMs: 1_200 },
+        off: { command: 'x', disabled: true },
+        fine: rough('fine'),
+      },
+    })
+    await host.start()
+    for (const state of host.connections.values()) {
+      expect(state.sinceMs).toBeGreaterThanOrEqual(before)
+      expect(state.sinceMs).toBeLessThanOrEqual(Date.now())
+    }
+    const of = (name: string): ConnectionState | undefined => host.connections.get(name)
+    expect(of('missing')).toMatchObject({
+      state: 'failed',
+      fix: expect.stringContaining('jackfield doctor missing'),
+    })
+    expect(of('refused')).toMatchObject({
+      state: 'failed',
+      fix: expect.stringContaining('its address is right'),
+    })
+    expect(of('late')).toMatchObject({ state: 'failed', fix: expect.stringContaining('connectTimeoutMs') })
+    expect(of('off')).toMatchObject({ state: 'disabled', reason: expect.stringContaining('configuration') })
+    expect(of('fine')).toMatchObject({ state: 'ready' })
+    expect(host.events).toContainEqual(
+      expect.objectContaining({
+        type: 'connection',
+        server: 'fine',
+        state: expect.objectContaining({ state: 'connecting', reason: 'the host starts it' }),
+      }),
+    )
+  })
+})
+
+describe('a server that a file of the folder names', () => {
+  it('needs approval until the person agrees, and is started then', async () => {
+    const { config, started } = ofFolder()
+    const asked: HostQuestion[] = []
+    const surface = {
+      name: 'person',
+      show: {
+        install: async (question: HostQuestion) => {
+          asked.push(question)
+          return undefined
+        },
+      },
+    }
+    const host = hostOf({ servers: { s: config }, surface })
+    const starting = host.start()
+    await until(() => asked.length === 1, 'the question')
+    expect(host.connections.get('s')).toMatchObject({
+      state: 'needs-approval',
+      fix: expect.stringContaining('jackfield config allow s'),
+    })
+    expect(started()).toBe(false)
+    host.inbox.answer(asked[0]?.id ?? '', { verdict: 'allow' }, 'person')
+    await starting
+    expect(states(host, 's')).toEqual(['connecting', 'needs-approval', 'connecting', 'ready'])
+    expect(started()).toBe(true)
+  })
+
+  it('stays so where they refuse it, or nobody can be asked', async () => {
+    const refused = ofFolder()
+    const surface = { name: 'person', show: { install: async () => ({ verdict: 'deny' as const }) } }
+    const host = hostOf({ servers: { s: refused.config }, surface })
+    await host.start()
+    expect(host.connections.get('s')).toMatchObject({
+      state: 'needs-approval',
+      reason: expect.stringContaining('you refused it'),
+    })
+    const alone = ofFolder()
+    const nobody = hostOf({ servers: { s: alone.config } })
+    await nobody.start()
+    expect(nobody.connections.get('s')).toMatchObject({ state: 'needs-approval', error: { code: 'INVALID' } })
+    expect([refused.started(), alone.started()]).toEqual([false, false])
+  })
+})

@@ -1,0 +1,122 @@
+import {
+  checkElicitContent,
+  checkElicitValue,
+  type ElicitSchema,
+  type ElicitValue,
+  fillDefaults,
+} from '@jackfield/sdk'
+import fc from 'fast-check'
+import { expect, onTestFinished, test } from 'vitest'
+import { finishForm, planForm, problemWithField, readTyped, shownValue } from '../../src/forms/index.ts'
+import type { FormField, HostAnswers } from '../../src/types/index.ts'
+import { returned, started } from '../fixtures/hosts.ts'
+import { person } from '../fixtures/people.ts'
+import { statelessServer } from '../fixtures/stateless-server.ts'
+import { anyField, anyForm, wishFor } from './arbitrary.ts'
+
+const numRuns = process.env['JACKFIELD_LONG'] === '1' ? 20_000 : 400
+
+function fieldsOf(schema: ElicitSchema): readonly FormField[] {
+  const plan = planForm(schema)
+  return 'fields' in plan ? plan.fields : []
+}
+
+const isValue = (wish: unknown): wish is ElicitValue => wish !== undefined && wish !== null
+
+test('a field is wrong in the plan exactly where it is wrong on the wire', () => {
+  fc.assert(
+    fc.property(
+      anyField.chain((field) => fc.tuple(fc.constant(field), wishFor(field))),
+      ([field, wish]) => {
+        const [planned] = fieldsOf({ type: 'object', properties: { f: field }, required: ['f'] })
+        if (planned === undefined || !isValue(wish)) return
+        expect(problemWithField(planned, wish) === undefined).toBe(
+          checkElicitValue(field, wish) === undefined,
+        )
+        const inTheForm = checkElicitContent({ type: 'object', properties: { f: field } }, { f: wish })
+        expect(inTheForm === undefined).toBe(problemWithField(planned, wish) === undefined)
+        expect(shownValue(planned, wish)).toBeTypeOf('string')
+      },
+    ),
+    { numRuns },
+  )
+})
+
+test('what a person typed is read as the value that the wire takes, or refused', () => {
+  fc.assert(
+    fc.property(anyField, fc.string({ unit: 'grapheme', maxLength: 12 }), (field, typed) => {
+      const [planned] = fieldsOf({ type: 'object', properties: { f: field }, required: ['f'] })
+      if (planned === undefined || planned.choices !== undefined || planned.kind === 'boolean') return
+      const read = readTyped(planned, typed)
+      if ('problem' in read) expect(read.problem).toMatch(/^This .+\.$/s)
+      else if (read.value !== undefined) expect(checkElicitValue(field, read.value)).toBeUndefined()
+      else expect(planned.default).toBeDefined()
+    }),
+    { numRuns },
+  )
+})
+
+test('a form whose every field is right is right on the wire, with nothing in it that nobody gave', () => {
+  fc.assert(
+    fc.property(
+      anyForm.chain((schema) =>
+        fc.tuple(
+          fc.constant(schema),
+          fc.tuple(
+            ...Object.values(schema.properties).map((field) => fc.option(wishFor(field), { nil: undefined })),
+          ),
+        ),
+      ),
+      ([schema, wishes]) => {
+        const fields = fieldsOf(schema)
+        const given = fields.flatMap((field, n): [string, ElicitValue][] => {
+          const wish = wishes[n]
+          return isValue(wish) ? [[field.key, wish]] : []
+        })
+        const values = Object.fromEntries(given)
+        const wrong = fields.some((field) => problemWithField(field, values[field.key]) !== undefined)
+        const finished = finishForm(schema, values)
+        expect('problem' in finished).toBe(wrong || fields.length < Object.keys(schema.properties).length)
+        if ('problem' in finished) return
+        expect(checkElicitContent(schema, finished.content)).toBeUndefined()
+        expect(finished.content).toEqual(fillDefaults(schema, values))
+      },
+    ),
+    { numRuns },
+  )
+})
+
+test('every form reaches the person and every answer the server, exactly as they were', async () => {
+  const server = await statelessServer()
+  onTestFinished(() => server.stop())
+  let next: HostAnswers['elicitation'] = { action: 'cancel' }
+  const surface = person({ elicitation: () => next })
+  const rules = [{ id: 'all', verdict: 'allow' as const }]
+  const host = await started({ servers: { s: { url: server.url } }, rules, surface })
+  const answerTo = anyForm.chain((schema) =>
+    fc.record({
+      schema: fc.constant(schema),
+      action: fc.constantFrom('accept' as const, 'decline' as const, 'cancel' as const),
+      wishes: fc.tuple(...Object.values(schema.properties).map((field) => wishFor(field))),
+    }),
+  )
+  await fc.assert(
+    fc.asyncProperty(answerTo, async ({ schema, action, wishes }) => {
+      const fields = fieldsOf(schema)
+      const content = Object.fromEntries(
+        fields.flatMap((field, n): [string, ElicitValue][] => {
+          const wish = wishes[n]
+          return isValue(wish) && problemWithField(field, wish) === undefined ? [[field.key, wish]] : []
+        }),
+      )
+      const finished = finishForm(schema, content)
+      fc.pre(action !== 'accept' || 'content' in finished)
+      next = action === 'accept' && 'content' in finished ? { action, content: finished.content } : { action }
+      const params = { message: 'm', requestedSchema: schema }
+      const call = await host.call('s__ask', { params }, { caller: 'cli' })
+      expect(surface.asked.at(-1)).toMatchObject({ kind: 'elicitation', params })
+      expect(returned(call)).toEqual({ answer: next })
+    }),
+    { numRuns: process.env['JACKFIELD_LONG'] === '1' ? 500 : 40 },
+  )
+})

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest'
+import { isMeant } from '../../src/roots/glob.ts'
+
+it.each([
+  ['/home/me/secret', 'secret', true],
+  ['/home/me/secret/deep', 'secret', true],
+  ['/home/me/secrets', 'secret', false],
+  ['/home/me/secrets', 'secret*', true],
+  ['/home/me/a.b', 'a?b', true],
+  ['/home/me/axb', 'a.b', false],
+  ['/home/me', '/home/me', true],
+  ['/home/me', '/home/me/', true],
+  ['/home/me/x', '/home/me', true],
+  ['/home/men', '/home/me', false],
+  ['/home/me/x', '/home/*/x', true],
+  ['/home/me/deep/x', '/home/*/x', false],
+  ['/home/me/deep/x', '/home/**/x', true],
+  ['/srv/deep/private/x', '**/private', true],
+  ['/', '/', true],
+  ['/srv', '/', true],
+])('%s is meant by %s: %s', (path, pattern, answer) => {
+  expect(isMeant(path, pattern)).toBe(answer)
+})

@@ -1,0 +1,386 @@
+import { mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { HostAnswers, HostOptions, Question, ServerConfig } from '../../src/types/index.ts'
+import {
+  filesystem,
+  folder,
+  hostOf,
+  returned,
+  session,
+  started,
+  textOf,
+  until,
+  type Watched,
+} from '../fixtures/hosts.ts'
+import { person } from '../fixtures/people.ts'
+import { statelessServer } from '../fixtures/stateless-server.ts'
+import { named, withoutSandbox } from '../sandbox/bubblewrap.ts'
+
+const cli = { caller: 'cli' } as const
+const rules = [{ id: 'all', verdict: 'allow' as const }]
+const uri = (path: string): string => pathToFileURL(path).href
+const fresh = (): string => realpathSync(folder())
+
+/** A person who answers questions about folders; default yes. */
+function someone(
+  answer: (question: Question<'roots'>) => HostAnswers['roots'] = () => ({ verdict: 'allow' }),
+) {
+  return person({ roots: answer })
+}
+
+function inside(above: string, ...names: string[]): string {
+  const made = join(above, ...names)
+  mkdirSync(made, { recursive: true })
+  return made
+}
+
+async function world(
+  options: Partial<HostOptions>,
+  config: ServerConfig = session().config,
+): Promise<Watched> {
+  return started({ servers: { s: config }, rules, home: fresh(), ...options })
+}
+
+async function told(host: Watched, server = 's'): Promise<string[]> {
+  const said = returned(await host.call(`${server}__roots`, {}, cli))
+  const { answer } = said as { answer: { roots: { uri: string }[] } }
+  return answer.roots.map((root) => root.uri)
+}
+
+function changes(): Pick<HostOptions, 'connect'> & { count: (server?: string) => number } {
+  const told: string[] = []
+  return {
+    connect: {
+      onMessage: (server, direction, message) => {
+        if (direction === 'sent' && 'method' in message && message.method.endsWith('roots/list_changed'))
+          told.push(server)
+      },
+    },
+    count: (server = 's') => told.filter((name) => name === server).length,
+  }
+}
+
+describe('the folders that are open', () => {
+  it('are the one the person works in, its repository, and those of the configuration', async () => {
+    const [repository, other] = [fresh(), fresh()]
+    mkdirSync(join(repository, '.git'))
+    const workspace = inside(repository, 'packages', 'one')
+    const host = await world({ workspace, roots: [{ uri: uri(other), name: 'other' }], surface: someone() })
+    expect(await host.roots.list()).toMatchObject([
+      { uri: uri(workspace), name: 'one', from: 'workspace', findings: [{ code: 'nested' }] },
+      { uri: uri(repository), from: 'repository', findings: [] },
+      { uri: uri(other), name: 'other', from: 'configured', findings: [] },
+    ])
+    expect(await told(host)).toEqual([uri(workspace), uri(repository), uri(other)])
+  })
+
+  it('do not grow to the home folder because it is a repository', async () => {
+    const home = fresh()
+    mkdirSync(join(home, '.git'))
+    const host = hostOf({ workspace: inside(home, 'project'), home })
+    expect((await host.roots.list()).map(({ from }) => from)).toEqual(['workspace'])
+  })
+
+  it('are told of to a server of the own configuration of the person too', async () => {
+    const workspace = fresh()
+    const from = { file: join(fresh(), 'config.json'), layer: 'user' as const }
+    const host = await world({ workspace, surface: someone() }, { ...session().config, from })
+    expect(await told(host)).toEqual([uri(workspace)])
+  })
+
+  it('have what is wrong with them said', async () => {
+    const [workspace, elsewhere, home] = [fresh(), fresh(), fresh()]
+    const link = join(fresh(), 'link')
+    symlinkSync(elsewhere, link)
+    symlinkSync(elsewhere, join(workspace, 'way-out'))
+    writeFileSync(join(workspace, 'file'), '')
+    const roots = [
+      join(workspace, 'gone'),
+      join(workspace, 'file'),
+      join(workspace, 'way-out'),
+      link,
+      elsewhere,
+      inside(workspace, 'src'),
+      home,
+      '/',
+    ].map((path) => ({ uri: uri(path) }))
+    const host = hostOf({ workspace, roots, home })
+    const found = (await host.roots.list()).slice(1).map(({ findings }) => findings.map(({ code }) => code))
+    expect(found).toEqual([
+      ['missing'],
+      ['no-folder'],
+      ['escape'],
+      ['link', 'nested'],
+      ['duplicate'],
+      ['nested'],
+      ['nested', 'home'],
+      ['everything'],
+    ])
+  })
+
+  it('are kept for the folder that the person works in', async () => {
+    const [store, one, other, added] = [join(fresh(), 'store.db'), fresh(), fresh(), fresh()]
+    const first = hostOf({ store, workspace: one })
+    await first.roots.add(added, 'more')
+    first.roots.exclude('secret')
+    await first.close()
+    const again = hostOf({ store, workspace: one })
+    expect(await again.roots.list()).toMatchObject([{ from: 'workspace' }, { uri: uri(added), name: 'more' }])
+    expect(again.roots.excluded()).toEqual(['secret'])
+    await again.close()
+    const elsewhere = hostOf({ store, workspace: other })
+    expect(await elsewhere.roots.list()).toHaveLength(1)
+    expect(elsewhere.roots.excluded()).toEqual([])
+  })
+})
+
+describe('a folder that a person opens', () => {
+  it.each([
+    'file:///srv/../etc',
+    'file:///srv/%2e%2e/etc',
+    'file://other.example/srv',
+    'https://example.com/',
+    'relative',
+    '/no/such/folder',
+  ])('is refused: %s', async (place) => {
+    const host = hostOf({})
+    await expect(host.roots.add(place)).rejects.toMatchObject({ code: 'INVALID' })
+    expect(await host.roots.list()).toEqual([])
+  })
+
+  it('is refused where a link in an open folder leads out of it', async () => {
+    const [workspace, outside] = [fresh(), fresh()]
+    symlinkSync(outside, join(workspace, 'data'))
+    const host = hostOf({ workspace })
+    await expect(host.roots.add(join(workspace, 'data'))).rejects.toThrow(/leads out of it/)
+    symlinkSync(inside(workspace, 'real'), join(workspace, 'alias'))
+    expect(await host.roots.add(join(workspace, 'alias'))).toMatchObject({
+      findings: [{ code: 'link' }, { code: 'nested' }],
+    })
+  })
+
+  it('is left out as long as a pattern says so', async () => {
+    const above = fresh()
+    const [one, two] = [inside(above, 'one'), inside(above, 'deep', 'secret', 'two')]
+    const host = await world({ roots: [{ uri: uri(one) }, { uri: uri(two) }], surface: someone() })
+    host.roots.exclude('secret')
+    expect(await told(host)).toEqual([uri(one)])
+    host.roots.exclude(`${above}/o*`)
+    expect(await told(host)).toEqual([])
+    expect(host.roots.include(`${above}/o*`)).toBe(true)
+    expect(await told(host)).toEqual([uri(one)])
+    await expect(host.roots.add(inside(above, 'secret'))).rejects.toThrow(/left out by "secret"/)
+    expect(() => host.roots.exclude('some/path')).toThrow(/no pattern/)
+  })
+})
+
+describe.each(['session', 'stateless'] as const)('consent (%s)', (era) => {
+  const configOf = async (): Promise<ServerConfig> => {
+    if (era === 'session') return session().config
+    const server = await statelessServer()
+    onTestFinished(() => server.stop())
+    return { url: server.url }
+  }
+
+  it('is asked for once with what the server would see, and kept', async () => {
+    const [store, workspace, home] = [join(fresh(), 'store.db'), fresh(), fresh()]
+    inside(workspace, 'src')
+    inside(workspace, '.ssh')
+    writeFileSync(join(workspace, '.env'), '')
+    writeFileSync(join(workspace, 'readme.md'), '')
+    const surface = someone()
+    const config = await configOf()
+    const first = await world({ store, workspace, home, surface }, config)
+    expect(await told(first)).toEqual([uri(workspace)])
+    expect(surface.asked).toMatchObject([
+      {
+        kind: 'roots',
+        roots: [{ uri: uri(workspace) }],
+        folders: [
+          {
+            uri: uri(workspace),
+            folders: 2,
+            files: 2,
+            more: false,
+            names: ['readme.md', 'src/'],
+            isNew: false,
+          },
+        ],
+      },
+    ])
+    const [question] = surface.asked
+    const codes =
+      question?.kind === 'roots'
+        ? question.folders?.flatMap(({ findings }) => findings.map(({ code }) => code))
+        : []
+    expect(codes?.toSorted()).toEqual(['environment', 'keys'])
+    await first.close()
+    // Nobody is needed for what was agreed to.
+    const second = await world({ store, workspace, home, surface: person({}) }, config)
+    expect(await told(second)).toEqual([uri(workspace)])
+    expect(second.activity({ kind: 'roots' }).at(-1)).toMatchObject({
+      outcome: 'ok',
+      detail: { asked: false },
+    })
+    expect(await second.roots.servers()).toMatchObject([
+      { server: 's', state: 'allowed', roots: [{ uri: uri(workspace) }], asks: [], asked: { count: 2, era } },
+    ])
+  })
+
+  it('is asked for again when there are more folders, and says which are new', async () => {
+    const [workspace, more] = [fresh(), fresh()]
+    const surface = someone()
+    const host = await world({ workspace, surface }, await configOf())
+    await told(host)
+    await host.roots.add(more)
+    expect(await told(host)).toEqual([uri(workspace), uri(more)])
+    expect(surface.asked).toHaveLength(2)
+    expect(surface.asked[1]).toMatchObject({ folders: [{ isNew: false }, { isNew: true }] })
+    await host.roots.remove(more)
+    expect(await told(host)).toEqual([uri(workspace)])
+    expect(surface.asked).toHaveLength(2)
+  })
+
+  it('may be given for some folders, and never for others than were shown', async () => {
+    const [workspace, more, strange] = [fresh(), fresh(), fresh()]
+    const roots = [{ uri: uri(more) }]
+    const surface = someone(() => ({ verdict: 'allow', roots: [...roots, { uri: uri(strange) }] }))
+    const host = await world({ workspace, roots, surface }, await configOf())
+    expect(await told(host)).toEqual([uri(more)])
+    expect(await told(host)).toEqual([uri(more)])
+    expect(surface.asked).toHaveLength(1)
+  })
+
+  it('that is refused leaves the server with none, and a row that says so', async () => {
+    const [store, workspace, home] = [join(fresh(), 'store.db'), fresh(), fresh()]
+    const config = await configOf()
+    const surface = someone(() => ({ verdict: 'deny' }))
+    const first = await world({ store, workspace, home, surface }, config)
+    expect(await told(first)).toEqual([])
+    expect(first.activity({ kind: 'roots' })).toMatchObject([{ outcome: 'denied', server: 's' }])
+    await first.close()
+    const second = await world({ store, workspace, home, surface }, config)
+    await second.roots.add(fresh())
+    expect(await told(second)).toEqual([])
+    expect(surface.asked).toHaveLength(1)
+    expect(await second.roots.servers()).toMatchObject([{ state: 'denied', roots: [], asks: [] }])
+    expect(second.roots.forget('s')).toBe(true)
+    await told(second)
+    expect(surface.asked).toHaveLength(2)
+  })
+
+  it('does not cover what a folder was swapped for', async () => {
+    const above = fresh()
+    const [project, target] = [inside(above, 'project'), inside(above, 'target')]
+    const surface = someone()
+    const host = await world({ roots: [{ uri: uri(project) }], surface }, await configOf())
+    expect(await told(host)).toEqual([uri(project)])
+    renameSync(project, join(above, 'moved'))
+    symlinkSync(target, project)
+    await told(host)
+    expect(surface.asked).toHaveLength(2)
+    expect(surface.asked[1]).toMatchObject({
+      folders: [{ isNew: true, real: target, findings: [{ code: 'link' }] }],
+    })
+  })
+})
+
+describe('what one server is told', () => {
+  it('is nothing where its configuration says none, which it is not even asked about', async () => {
+    const surface = someone()
+    const host = await world({ workspace: fresh(), surface }, { ...session().config, roots: false })
+    const said = returned(await host.call('s__client', {}, cli))
+    expect(said).not.toHaveProperty('capabilities.roots')
+    expect(await host.roots.servers()).toMatchObject([{ state: 'off', roots: [], asks: [] }])
+  })
+
+  it('is its own, and other servers never learn of it', async () => {
+    const [workspace, forA] = [fresh(), fresh()]
+    const { connect, count } = changes()
+    const surface = someone()
+    const a = { ...session().config, roots: [{ uri: uri(forA), name: 'for a' }] }
+    const host = await started({
+      servers: { a, b: session().config },
+      rules,
+      workspace,
+      surface,
+      ...(connect !== undefined && { connect }),
+    })
+    expect(await told(host, 'a')).toEqual([uri(forA)])
+    expect(await told(host, 'b')).toEqual([uri(workspace)])
+    const about = surface.asked.map(
+      (question) =>
+        question.kind === 'roots' && [question.cause.server, question.roots.map((root) => root.uri)],
+    )
+    expect(about).toEqual([
+      ['a', [uri(forA)]],
+      ['b', [uri(workspace)]],
+    ])
+    rmSync(forA, { recursive: true })
+    await until(() => count('a') === 1, 'a heard')
+    expect(await told(host, 'a')).toEqual([])
+    expect(count('b')).toBe(0)
+  })
+
+  it('follows what the person chooses, at once', async () => {
+    const [workspace, more] = [fresh(), fresh()]
+    const { connect, count } = changes()
+    const host = await world({
+      workspace,
+      roots: [{ uri: uri(more) }],
+      surface: someone(),
+      ...(connect && { connect }),
+    })
+    expect(await told(host)).toEqual([uri(workspace), uri(more)])
+    await host.roots.allow('s', 'test', [more])
+    expect(count()).toBe(1)
+    expect(await told(host)).toEqual([uri(more)])
+    await host.roots.deny('s', 'test')
+    expect(count()).toBe(2)
+    expect(await told(host)).toEqual([])
+    await expect(host.roots.allow('s', 'test', ['/usr'])).rejects.toThrow(/not open to s/)
+  })
+})
+
+describe('the official file server', () => {
+  it('picks up a folder that is added and loses one that is removed', async () => {
+    const [workspace, more] = [fresh(), fresh()]
+    writeFileSync(join(more, 'note'), 'hello')
+    const host = await world({ workspace, surface: someone() }, filesystem(workspace))
+    const allowed = async (): Promise<string> =>
+      textOf(await host.call('s__list_allowed_directories', {}, cli))
+    const within = { timeout: 10_000, interval: 20 }
+    await expect.poll(allowed, within).toContain(workspace)
+    await host.roots.add(more)
+    await expect.poll(allowed, within).toContain(more)
+    const read = { path: join(more, 'note') }
+    expect(textOf(await host.call('s__read_text_file', read, cli))).toBe('hello')
+    await host.roots.remove(more)
+    await expect.poll(allowed, within).not.toContain(more)
+    expect((await host.call('s__read_text_file', read, cli)).result.isError).toBe(true)
+  })
+})
+
+describe.skipIf(withoutSandbox !== undefined)(named('a server in a sandbox'), () => {
+  const prying = new URL('../fixtures/prying-server.ts', import.meta.url).pathname
+
+  it('reads the folders that the person agreed to tell it of, and writes none of them', async () => {
+    const [store, workspace, home] = [join(fresh(), 'store.db'), fresh(), fresh()]
+    const file = join(workspace, 'file')
+    writeFileSync(file, 'contents')
+    const config = { command: process.execPath, args: [prying], sandbox: true }
+    const host = await world({ store, workspace, home, surface: someone() }, config)
+    const tried = async (tool: string, args: object): Promise<string> =>
+      textOf(await host.call(`s__${tool}`, { ...args }, cli))
+    expect(await tried('read', { path: file })).toMatch(/ENOENT/)
+    await host.roots.allow('s', 'test')
+    await host.reconnect('s')
+    expect(await tried('read', { path: file })).toBe('"contents"')
+    expect(await tried('write', { path: file, text: '' })).toMatch(/EROFS/)
+    await host.roots.deny('s', 'test')
+    await host.reconnect('s')
+    expect(await tried('read', { path: file })).toMatch(/ENOENT/)
+  })
+})

@@ -1,0 +1,70 @@
+import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { programFolders } from '../../src/sandbox/program.ts'
+import { folder } from '../fixtures/hosts.ts'
+
+/** A home folder with a file in it, which can be executed. */
+function file(home: string, path: string, text = ''): string {
+  const at = join(home, path)
+  mkdirSync(dirname(at), { recursive: true })
+  writeFileSync(at, text, { mode: 0o755 })
+  return at
+}
+
+const foldersOf = (home: string, program: string, ...args: string[]): Promise<string[]> =>
+  programFolders(program, args, { path: join(home, 'node', 'bin'), cwd: home, home })
+
+describe('what a program is made of', () => {
+  it('is nothing beside the system for a program of the system', async () => {
+    expect(await foldersOf('/home/me', '/usr/bin/env')).toEqual([])
+  })
+
+  it('is where it is installed, with its libraries', async () => {
+    const home = realpathSync(folder())
+    const node = file(home, 'node/bin/node')
+    mkdirSync(join(home, 'node', 'lib'))
+    expect(await foldersOf(home, node)).toEqual([join(home, 'node/bin'), join(home, 'node/lib')])
+    expect(await foldersOf(home, file(home, 'bin/tool'))).toEqual([join(home, 'bin')])
+    const python = file(home, 'project/.venv/bin/python')
+    file(home, 'project/.venv/pyvenv.cfg')
+    expect(await foldersOf(home, python)).toEqual([join(home, 'project/.venv')])
+  })
+
+  it('is the package of a script, with the packages that it uses', async () => {
+    const home = realpathSync(folder())
+    const node = file(home, 'node/bin/node')
+    const script = file(home, 'work/app/src/server.js')
+    file(home, 'work/app/package.json')
+    mkdirSync(join(home, 'work', 'node_modules'))
+    expect(await foldersOf(home, node, '--flag', script)).toEqual([
+      join(home, 'node/bin'),
+      join(home, 'work/app'),
+      join(home, 'work/node_modules'),
+    ])
+    const installed = file(home, 'work/node_modules/deep/node_modules/server/index.js')
+    expect(await foldersOf(home, node, installed)).toEqual([
+      join(home, 'node/bin'),
+      join(home, 'work/node_modules'),
+    ])
+  })
+
+  it('is the interpreter too, which the first line of a script names', async () => {
+    const home = realpathSync(folder())
+    file(home, 'node/bin/node')
+    const script = file(home, 'work/node_modules/server/cli.js', '#!/usr/bin/env node\n')
+    mkdirSync(join(home, 'work/node_modules/.bin'))
+    const link = join(home, 'work/node_modules/.bin/server')
+    symlinkSync(script, link)
+    expect(await foldersOf(home, link)).toEqual([join(home, 'work/node_modules'), join(home, 'node/bin')])
+  })
+
+  it('is never the home folder, whatever lies there', async () => {
+    const home = realpathSync(folder())
+    const node = file(home, 'node/bin/node')
+    file(home, 'package.json')
+    const script = file(home, 'server.js')
+    expect(await foldersOf(home, node, script)).toEqual([join(home, 'node/bin'), script])
+    expect(await foldersOf(home, file(home, 'tools/server'))).toEqual([join(home, 'tools')])
+  })
+})

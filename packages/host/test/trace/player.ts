@@ -1,0 +1,7 @@
+// Plays the one server of a recording back on stdio.
+import { readFileSync } from 'node:fs'
+import { parseRecording, playBack } from '../../dist/trace/index.js'
+
+const { servers } = parseRecording(readFileSync(process.argv[2] ?? '', 'utf8'))
+const [server] = Object.values(servers)
+if (server !== undefined) await playBack(server, { input: process.stdin, output: process.stdout })

@@ -1,0 +1,201 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { createConversation, type Recording, recordingChanges } from '../../src/index.ts'
+import { parseRecording, playBack } from '../../src/trace/index.ts'
+import type { ServerConfig } from '../../src/types/index.ts'
+import { says, scriptedModel, uses } from '../agent/host.ts'
+import { folder, session, started, textOf } from '../fixtures/hosts.ts'
+import { person } from '../fixtures/people.ts'
+
+const shop: ServerConfig = {
+  command: process.execPath,
+  args: [fileURLToPath(new URL('shop.ts', import.meta.url))],
+}
+const sessions: ServerConfig = {
+  command: process.execPath,
+  args: [fileURLToPath(new URL('../fixtures/session-server.ts', import.meta.url))],
+}
+const player = fileURLToPath(new URL('player.ts', import.meta.url))
+
+/** A program that plays a recording back. */
+function played(recording: Recording): ServerConfig {
+  const file = join(folder(), 'recording.json')
+  writeFileSync(file, JSON.stringify(recording))
+  return { command: process.execPath, args: [player, file] }
+}
+
+const agreeing = () => person({ elicitation: () => ({ action: 'accept', content: { ok: true } }) })
+
+test('a call is done again and its result is compared', async () => {
+  const host = await started({ servers: { shop }, defaultVerdict: 'allow' })
+  const { activity } = await host.call('shop__echo', { text: 'a' }, { caller: 'chat' })
+  const { activity: counted } = await host.call('shop__next', {}, { caller: 'chat' })
+  const eventOf = (row: number): number => host.trace.list({ filter: `row:${row}` })[0]?.id ?? 0
+
+  const request = host.trace.request(eventOf(activity))
+  expect(request).toMatchObject({
+    method: 'tools/call',
+    server: 'shop',
+    target: 'echo',
+    arguments: { text: 'a' },
+  })
+  expect(await host.trace.replay(request)).toMatchObject({ denied: false, changes: [] })
+  const edited = await host.trace.replay({ ...request, arguments: { text: 'b' } })
+  expect(edited.changes).toEqual([{ path: '/content/0/text', before: 'a', after: 'b' }])
+  const [message] = host.trace.list({ filter: 'kind:wire tool:next direction:received' })
+  const again = await host.trace.replay(host.trace.request(message?.id ?? 0))
+  expect(again.changes).toEqual([{ path: '/content/0/text', before: '1', after: '2' }])
+  expect(host.activity({ kind: 'call' }).map(({ id, detail }) => [id, detail['caller']])).toEqual([
+    [activity, 'chat'],
+    [counted, 'chat'],
+    ...[3, 4, 5].map(() => [expect.any(Number), 'person']),
+  ])
+  expect(() => host.trace.request(1)).toThrow('is no call, read or prompt')
+})
+
+test('policy holds for what is done again', async () => {
+  const rules = [{ id: 'never', verdict: 'deny' as const, tool: 'echo' }]
+  const host = await started({ servers: { shop }, rules, defaultVerdict: 'allow' })
+  const { activity } = await host.call('shop__echo', { text: 'a' }, { caller: 'chat' })
+  const [event] = host.trace.list({ filter: `row:${activity}` })
+  expect(await host.trace.replay(host.trace.request(event?.id ?? 0))).toMatchObject({ denied: true })
+  expect(host.trace.list({ filter: 'kind:wire tool:echo' })).toEqual([])
+})
+
+test.each([
+  ['a session', sessions],
+  ['a server of 2026-07-28', shop],
+])('a conversation goes the same way with the recording of %s in its place', async (_name, config) => {
+  const isShop = config === shop
+  const params = {
+    message: 'Refund 42?',
+    requestedSchema: { type: 'object', properties: { ok: { type: 'boolean' } } },
+  }
+  const ask: [string, Record<string, unknown>] = isShop
+    ? ['s__refund', { order: '42' }]
+    : ['s__ask', { params }]
+  const talk = async (server: ServerConfig) => {
+    const host = await started({ servers: { s: server }, surface: agreeing(), defaultVerdict: 'allow' })
+    const model = scriptedModel(
+      uses('', ['s__echo', { text: 'a' }], ['s__echo', { text: 'a' }], ask),
+      uses('', ['s__fail', {}], ['s__echo', { text: 'b' }]),
+      says('Done.'),
+    )
+    const conversation = createConversation({ host, model })
+    await conversation.say('Go on')
+    return { host, messages: conversation.messages, tools: host.tools() }
+  }
+  const live = await talk(config)
+  const recording = parseRecording(JSON.stringify(live.host.trace.recording({ filter: 'server:s' })))
+  await live.host.close()
+  const again = await talk(played(recording))
+  expect(again.messages).toEqual(live.messages)
+  expect(again.tools).toEqual(live.tools)
+  expect(recordingChanges(recording, again.host.trace.recording())).toEqual([])
+})
+
+test('a request that was not recorded is refused, and the nearest one is shown', async () => {
+  const host = await started({ servers: { shop }, defaultVerdict: 'allow' })
+  await host.call('shop__echo', { text: 'hello' }, { caller: 'chat' })
+  for (let n = 0; n < 2; n++) await host.call('shop__next', {}, { caller: 'chat' })
+  const recording = host.trace.recording()
+  await host.close()
+
+  const other = await started({ servers: { shop: played(recording) }, defaultVerdict: 'allow' })
+  const refused = await other.call('shop__echo', { text: 'hullo' }, { caller: 'chat' })
+  expect(textOf(refused)).toContain(
+    'The nearest is {"arguments":{"text":"hello"},"name":"echo"}; it differs at /arguments/text: "hello" there, "hullo" here',
+  )
+  const numbers = []
+  for (let n = 0; n < 4; n++) numbers.push(textOf(await other.call('shop__next', {}, { caller: 'chat' })))
+  expect(numbers).toEqual(['1', '2', '2', '2'])
+  const changes = recordingChanges(recording, other.trace.recording({ filter: '' }))
+  expect(changes).toMatchObject([
+    { method: 'tools/call', only: 'first', params: { name: 'echo' } },
+    { method: 'tools/call', only: 'second' },
+    { method: 'tools/call', only: 'second' },
+    { method: 'tools/call', only: 'second' },
+  ])
+})
+
+test('a question that is answered otherwise than in the recording is told', async () => {
+  const params = {
+    message: 'Sure?',
+    requestedSchema: { type: 'object', properties: { ok: { type: 'boolean' } } },
+  }
+  const host = await started({
+    servers: { s: session().config },
+    surface: agreeing(),
+    defaultVerdict: 'allow',
+  })
+  await host.call('s__ask', { params }, { caller: 'chat' })
+  const recording = host.trace.recording()
+  await host.close()
+  const surface = person({ elicitation: () => ({ action: 'decline' }) })
+  const other = await started({ servers: { s: played(recording) }, surface, defaultVerdict: 'allow' })
+  const call = await other.call('s__ask', { params }, { caller: 'chat' })
+  expect(textOf(call)).toContain(
+    'answered otherwise than in the recording, at /action: "accept" there, "decline" here',
+  )
+})
+
+test('a file that is no recording is refused with what is wrong', () => {
+  expect(() => parseRecording('{')).toThrow('It is no JSON')
+  expect(() => parseRecording('{"format":"x"}')).toThrow('"format" says something else')
+  const empty = { format: 'jackfield-recording', version: 2, servers: {} }
+  expect(() => parseRecording(JSON.stringify(empty))).toThrow('its version is 2')
+  const bad = { ...empty, version: 1, servers: { a: { exchanges: [{ method: 'x' }] } } }
+  expect(() => parseRecording(JSON.stringify(bad))).toThrow('exchange 0 of a is none')
+})
+
+test('playing back survives lines that are no messages', async () => {
+  const [input, output] = [new PassThrough(), new PassThrough()]
+  const done = playBack({ revision: null, exchanges: [] }, { input, output })
+  input.write('nonsense\n[]\n{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+  input.end('{"jsonrpc":"2.0","id":7,"method":"tools/list"}\n')
+  await done
+  expect(JSON.parse(String(output.read()))).toMatchObject({
+    id: 7,
+    error: { code: -32601, message: 'The recording holds no tools/list. It holds nothing' },
+  })
+})
+
+test('notices come under the names of the requests of this time', async () => {
+  const subscription = 'io.modelcontextprotocol/subscriptionId'
+  const progress = { method: 'notifications/progress', params: { progressToken: 3, progress: 1 } }
+  const told = {
+    method: 'notifications/subscriptions/acknowledged',
+    params: { notifications: {}, _meta: { [subscription]: 2 } },
+  }
+  const exchanges = [
+    {
+      method: 'tools/call',
+      params: { name: 'slow', _meta: { progressToken: 3 } },
+      before: [{ message: progress }],
+      answer: { result: { content: [] } },
+    },
+    { method: 'subscriptions/listen', params: { notifications: {} }, before: [{ message: told }] },
+  ]
+  const [input, output] = [new PassThrough(), new PassThrough()]
+  const done = playBack({ revision: '2026-07-28', exchanges }, { input, output })
+  const ask = (id: number, method: string, params: object) =>
+    input.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
+  ask(41, 'tools/call', { name: 'slow', _meta: { progressToken: 'mine' } })
+  ask(42, 'tools/call', { name: 'slow' })
+  ask(43, 'subscriptions/listen', { notifications: {} })
+  input.end()
+  await done
+  const said = String(output.read())
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(said).toEqual([
+    { jsonrpc: '2.0', ...progress, params: { progressToken: 'mine', progress: 1 } },
+    { jsonrpc: '2.0', id: 41, result: { content: [] } },
+    { jsonrpc: '2.0', id: 42, result: { content: [] } },
+    { jsonrpc: '2.0', ...told, params: { notifications: {}, _meta: { [subscription]: 43 } } },
+  ])
+})

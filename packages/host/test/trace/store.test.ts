@@ -1,0 +1,132 @@
+import { expect, test } from 'vitest'
+import { createActivityLog } from '../../src/store/activity-log.ts'
+import { openDatabase } from '../../src/store/database.ts'
+import {
+  createTraceTable,
+  type NewTraceRow,
+  traceBounds,
+  traceMigration,
+} from '../../src/store/trace-table.ts'
+import { Events } from '../../src/trace/events.ts'
+
+const dayMs = 86_400_000
+const row = (more: Partial<NewTraceRow> = {}): NewTraceRow => ({
+  at: Date.now(),
+  tick: 0,
+  kind: 'wire',
+  server: 'fix',
+  connection: 'fix/1',
+  direction: 'sent',
+  method: 'tools/call',
+  tool: 'echo',
+  rpc: '1',
+  cause: null,
+  reply: null,
+  status: null,
+  ms: null,
+  bytes: 2,
+  summary: 'tools/call echo',
+  payload: '{}',
+  sha256: null,
+  ...more,
+})
+
+test('when there is too much, the oldest goes, and it is counted', () => {
+  const database = openDatabase(':memory:')
+  const table = createTraceTable(database, { bytes: 100_000, ageMs: dayMs })
+  const log = createActivityLog(database)
+  const start = { kind: 'call', server: 'fix', summary: 'kept', cause: null, detail: {} } as const
+  log.begin(start)
+  for (let n = 0; n < 500; n++) table.add(row({ payload: JSON.stringify('x'.repeat(1_000)) }))
+  const { events, bytes, dropped, droppedBytes } = table.counts()
+  expect(bytes).toBeLessThanOrEqual(102_000)
+  expect(events + dropped).toBe(500)
+  expect(droppedBytes + bytes).toBe(500 * (1_002 + 256))
+  const left = new Events(() => table, Date.now).list()
+  expect(left[0]).toMatchObject({ kind: 'call', summary: 'kept' })
+  expect(left.at(-1)?.id).toBe(501)
+  expect(left[1]?.id).toBe(501 - events + 1)
+})
+
+test('what is too old goes', () => {
+  const database = openDatabase(':memory:')
+  let now = Date.UTC(2027, 0, 1)
+  const table = createTraceTable(database, { bytes: 10_000, ageMs: 30 * dayMs }, () => now)
+  table.add(row({ at: now }))
+  now += 29 * dayMs
+  table.add(row({ at: now }))
+  expect(table.counts()).toMatchObject({ events: 2, dropped: 0 })
+  now += 2 * dayMs
+  table.add(row({ at: now }))
+  expect(table.counts()).toMatchObject({ events: 2, dropped: 1 })
+})
+
+test('the activity log of before is in the trace, and goes out of it with its rows', () => {
+  const database = openDatabase(':memory:')
+  for (const made of [
+    'TRIGGER trace_row',
+    'TRIGGER trace_end',
+    'TRIGGER trace_gone',
+    'TABLE trace',
+    'TABLE trace_store',
+  ])
+    database.exec(`DROP ${made}`)
+  const log = createActivityLog(database)
+  const cause = log.begin({ kind: 'model', server: null, summary: 'a model', cause: null, detail: {} })
+  const detail = { tool: 'echo', arguments: {} }
+  const call = log.begin({ kind: 'call', server: 'fix', summary: 'echo of fix', cause, detail })
+  log.end(call, { outcome: 'ok', durationMs: 12, detail: {} })
+
+  database.exec(traceMigration)
+  const table = createTraceTable(database)
+  const events = new Events(() => table, Date.now)
+  expect(events.list()).toMatchObject([
+    { id: 1, kind: 'model', status: 'running' },
+    { id: 2, kind: 'call', status: 'ok', durationMs: 12, tool: 'echo', method: 'tools/call', cause: 1 },
+  ])
+  expect(log.prune('2999-01-01')).toBe(2)
+  expect(events.list()).toEqual([])
+})
+
+test.each([
+  ['kind:call', 'trace_kind'],
+  ['tool:echo', 'trace_tool'],
+  ['tool:ec*', 'trace_tool'],
+  ['status:error', 'trace_status'],
+  ['row:3', 'trace_activity'],
+  ['cause:3', 'trace_cause'],
+  ['id:3', 'INTEGER PRIMARY KEY'],
+])('what %s wants is found by an index', (filter, index) => {
+  const database = openDatabase(':memory:')
+  const table = createTraceTable(database)
+  expect(new Events(() => table, Date.now).plan({ filter }).join('\n')).toContain(index)
+})
+
+test('a filter finds what it says among all others', { timeout: 60_000 }, () => {
+  const many = process.env['JACKFIELD_LONG'] === '1' ? 100_000 : 5_000
+  const database = openDatabase(':memory:')
+  const table = createTraceTable(database, { ...traceBounds, bytes: Number.MAX_SAFE_INTEGER })
+  database.exec('BEGIN')
+  for (let n = 0; n < many; n++) {
+    const failed = n % 100 === 0
+    table.add(
+      row({
+        server: `s${n % 7}`,
+        tool: `tool_${n % 50}`,
+        status: failed ? 'error' : 'ok',
+        ms: n % 1_000,
+        payload: JSON.stringify({ n, text: n === 4_321 ? 'the needle' : 'hay' }),
+      }),
+    )
+  }
+  database.exec('COMMIT')
+  const events = new Events(() => table, Date.now)
+  const count = (filter: string): number => events.list({ filter, limit: many }).length
+  expect(count('status:error')).toBe(many / 100)
+  expect(count('needle')).toBe(1)
+  expect(count('server:s1,s2 -status:ok')).toBe(
+    Array.from({ length: many }, (_, n) => n).filter((n) => n % 100 === 0 && (n % 7 === 1 || n % 7 === 2))
+      .length,
+  )
+  expect(count('dur:>=998 tool:tool_4*')).toBe((2 * many) / 1_000)
+})
