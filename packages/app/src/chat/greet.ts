@@ -26,10 +26,14 @@ export function tellServers(host: Host, face: ChatFace): void {
   const meter = host.scale.meter()
   const searched = meter.deferred ? ` ${meter.why}` : ''
   const lines = [
-    `${ready.length} of ${host.connections.size} servers are connected${names === '' ? '' : `: ${names}`}. ${host.tools().length} tools (${count(meter.tokens)} tokens), ${host.prompts().length} prompts.${searched} /help shows what you can do.`,
+    `${ready.length} of ${host.connections.size} servers are connected${names === '' ? '' : `: ${names}`}. ${many(host.tools().length, 'tool')} (${count(meter.tokens)} tokens), ${many(host.prompts().length, 'prompt')}.${searched} /help shows what you can do.`,
   ]
   for (const [name, state] of host.connections) {
     if ('fix' in state) lines.push(`${oneLine(name)}: ${standing(state, palette)}. ${inOneLine(state)}`)
   }
   for (const line of lines) face.write(`${flowed(line, columns, 0, 2)}\n`)
+}
+
+function many(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
 }

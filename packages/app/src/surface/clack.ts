@@ -32,7 +32,7 @@ export function clackPrompter(options: ClackOptions): Prompter {
     },
     say: (lines) =>
       clack.log.message(
-        lines.map((line) => flowed(line, roomIn(options.output))),
+        lines.flatMap((line) => flowed(line, roomIn(options.output)).split('\n')),
         { output: options.output },
       ),
     async text(question) {

@@ -203,7 +203,7 @@ test('an answer that is remembered for good can be looked up and forgotten in a 
     ['chat', '--config', config(), '--store', store],
     say('/remembered', `/remembered forget ${id}`, '/remembered'),
   )
-  expect(stdout).toMatch(new RegExp(`${id} +allow +always +d{4}-dd-dd +searchFlights of travel`))
+  expect(stdout).toMatch(new RegExp(`${id} +allow +always +\\d{4}-\\d\\d-\\d\\d +searchFlights of travel`))
   expect(stdout).toContain('Forgotten.')
   expect(stdout).toContain('Nothing is remembered.')
   expect(host.policy.grants()).toEqual([])

@@ -27,7 +27,7 @@ test('an empty log says what to do', async () => {
   expect([code, stdout]).toEqual([0, expect.stringContaining('The log is empty. Call something first')])
 })
 
-test('the log lists what happened, newest last, and is filtered', async () => {
+test('the log lists what happened, newest last, and is filtered', { timeout: 120_000 }, async () => {
   const all = await log()
   expect(all).toMatch(/^ID +TIME +KIND +SERVER +STATUS +TOOK +WHAT\n/)
   expect(all).toMatch(/\d+ +[\d:.]+ +call +travel +✓ ok +\d+ ms +searchFlights of travel\n/)
@@ -50,7 +50,9 @@ test('a mistake in a filter is pointed at', async () => {
   expect([two.code, two.stderr]).toEqual([2, expect.stringContaining('Give one of')])
 })
 
-test('events are shown under their causes, side by side, whole, and counted', { timeout: 120_000 }, async () => {
+test('events are shown under their causes, side by side, whole, and counted', {
+  timeout: 120_000,
+}, async () => {
   expect(await log('--tree', 'kind:call', 'status:ok')).toMatch(
     /^\d+ call searchFlights of travel {2}✓ ok \d+ ms\n└─ \d+ wire → tools\/call searchFlights\n {3}└─ \d+ wire ← tools\/call: complete {2}✓ ok .* ms\n$/,
   )
@@ -101,7 +103,9 @@ test('a call is replayed, changed, saved as a test and run again', { timeout: 12
   expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('is no call, read or prompt')])
 })
 
-test('a recording is served in place of its server, and two recordings are compared', { timeout: 120_000 }, async () => {
+test('a recording is served in place of its server, and two recordings are compared', {
+  timeout: 120_000,
+}, async () => {
   const [one, two] = [join(folder, 'one.json'), join(folder, 'two.json')]
   const made = await run(['record', one, '--store', store, 'server:travel'])
   expect([made.code, made.stdout]).toEqual([

@@ -109,8 +109,8 @@ describe.skipIf(missing !== undefined)('a conversation in a terminal', () => {
     terminal.press('enter')
     await terminal.until('Once more.')
     await terminal.until(/Once more\.[\s\S]*Allow this call\?[\s\S]*└/)
-    terminal.press('up')
-    await terminal.until(/● (?!No)/)
+    terminal.press('down')
+    await terminal.until('● Yes, this once')
     terminal.press('enter')
     await terminal.until('Five.')
     const folded = terminal

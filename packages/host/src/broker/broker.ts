@@ -44,6 +44,7 @@ export interface BrokerOptions {
   /** The row that caused the call. */
   cause?: number | undefined
   onProgress?: ((report: ProgressReport) => void) | undefined
+  onRow?: ((activity: number) => void) | undefined
 }
 
 type More = Partial<
@@ -99,6 +100,7 @@ export class Broker {
         ...(conversation !== undefined && { conversation }),
       },
     })
+    options.onRow?.(row.id)
     const finish = (outcome: string, result: CallToolResult, more: More = {}): BrokeredCall => {
       const { denied = false, given: own = result, ...told } = more
       const { edited, ...rest } = told

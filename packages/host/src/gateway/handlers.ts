@@ -104,6 +104,9 @@ export class Handlers implements Makers {
       conversation,
       signal,
       onProgress: (report) => held.progress(report),
+      onRow: (activity) => {
+        held.row = activity
+      },
     })
     const { error, result } = done
     if (typeof error?.code === 'number') throw new RpcError(error.code, error.message, error.data)

@@ -29,6 +29,8 @@ export class HeldCall<T> {
   readonly id: string = randomUUID()
   readonly subject: Subject
   readonly principal: string | null
+  /** Its activity row, once it is known. */
+  row: number | undefined
   readonly #stop = new AbortController()
   readonly #open = new Map<string, Open>()
   readonly #over: Promise<void>

@@ -70,13 +70,16 @@ export class ClientRelays implements Relays {
   }
 
   /** The request that a question is about; the newest will do where it is one of several of the same client. */
-  #find({ cause }: Found, can: (call: HeldCall<unknown>) => boolean): HeldCall<unknown> | undefined {
+  #find({ cause, row }: Found, can: (call: HeldCall<unknown>) => boolean): HeldCall<unknown> | undefined {
     const { server, conversation, tool } = cause
     if (conversation === undefined) return undefined
     const own = [...this.calls].filter(
       ({ subject }) => subject.server === server && subject.conversation === conversation,
     )
-    const about = own.findLast(({ subject }) => subject.target === tool) ?? own.at(-1)
+    const about =
+      own.find((call) => row !== null && call.row === row) ??
+      own.findLast(({ subject }) => subject.target === tool) ??
+      own.at(-1)
     return about !== undefined && can(about) ? about : undefined
   }
 

@@ -50,9 +50,10 @@ export class OpenFolders {
     this.workspace = workspace ?? ''
     const repository = workspace === undefined ? undefined : repositoryOf(workspace, home)
     this.#fixed = [
+      // What was named comes first, since many servers work in the first folder they hear of.
+      ...roots.map((root): Given => ({ ...root, from: 'configured' })),
       ...(workspace === undefined ? [] : [folder(workspace, 'workspace')]),
       ...(repository === undefined ? [] : [folder(repository, 'repository')]),
-      ...roots.map((root): Given => ({ ...root, from: 'configured' })),
     ]
   }
 

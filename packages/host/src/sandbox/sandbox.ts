@@ -1,6 +1,5 @@
-import { realpath } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
+import { dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { McpError } from '@jackfield/sdk'
 import type { StdioOptions } from '@jackfield/sdk/client/stdio'
@@ -38,7 +37,6 @@ const forwarder = {
   from: fileURLToPath(new URL(`./forward${extname(import.meta.url)}`, import.meta.url)),
   at: `/dev/jackfield/forward.m${extname(import.meta.url).slice(1)}`,
 }
-const programsOfNpm = ['npm', 'npx']
 /** Read by the loader of any program, so they are kept from bubblewrap. */
 const loaderVariables = /^(?:LD_.*|GLIBC_TUNABLES|GCONV_PATH|LOCPATH|MALLOC_.*)$/
 /** Variables that a server without a sandbox is given. */
@@ -81,10 +79,7 @@ export async function sandboxed(
     ...(hosts === undefined ? [] : await programFolders(process.execPath, [], around)),
     ...(config.cwd === undefined || isWide(cwd, home) ? [] : [cwd]),
   ]
-  const own = [
-    ...(await ownMountsOf(box, [...folders, ...roots], config.from?.file, home)),
-    ...(await npmMounts(program, box, home)),
-  ]
+  const own = await ownMountsOf(box, [...folders, ...roots], config.from?.file, home)
   const proxy =
     hosts === undefined
       ? undefined
@@ -119,7 +114,6 @@ export async function sandboxed(
           ...leftBehind,
           HOME: inner,
           PATH: path,
-          ...(isOffline(box) && { npm_config_offline: 'true' }),
           ...Object.fromEntries(given.filter(([name]) => !loaderVariables.test(name))),
         },
         cwd: '/',
@@ -179,22 +173,6 @@ async function named(
     }),
   )
   return found.flat()
-}
-
-/** Without a network npx can still start what it fetched before. */
-async function npmMounts(program: string, box: Sandbox, home: string): Promise<Mount[]> {
-  if (!isOffline(box) || !programsOfNpm.includes(basename(program))) return []
-  const caches = await Promise.all(
-    ['_npx', '_cacache'].map(async (name): Promise<Mount[]> => {
-      const from = await realpath(join(home, '.npm', name)).catch(() => undefined)
-      return from === undefined ? [] : [{ kind: 'read', from, at: `${innerHome}/.npm/${name}` }]
-    }),
-  )
-  return caches.flat()
-}
-
-function isOffline({ network = false }: Sandbox): boolean {
-  return network === false || (Array.isArray(network) && network.length === 0)
 }
 
 function wayOut(proxy: WayOut | undefined): Mount[] {

@@ -68,6 +68,8 @@ export interface HostCallOptions {
   /** The activity row that caused it. */
   cause?: number
   onProgress?: (report: ProgressReport) => void
+  /** Hears the activity row of the call as soon as it is written. */
+  onRow?: (activity: number) => void
 }
 
 /** How a host connects, the same for all its servers. */

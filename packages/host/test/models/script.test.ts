@@ -1,0 +1,59 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { modelsFromEnvironment, scriptModel } from '../../src/models/index.ts'
+import type { Model, ModelReply, ModelRequest } from '../../src/types/index.ts'
+import { folder } from '../fixtures/hosts.ts'
+
+function script(json: unknown): string {
+  const file = join(folder(), 'demo.json')
+  writeFileSync(file, typeof json === 'string' ? json : JSON.stringify(json))
+  return file
+}
+
+function ask(model: Model, more: Partial<ModelRequest> = {}): Promise<ModelReply> {
+  return model.generate({
+    messages: [{ role: 'user', content: { type: 'text', text: 'Hi' } }],
+    maxTokens: 100,
+    ...more,
+  })
+}
+
+test('a script gives its answers in turn, piece by piece, with calls and usage', async () => {
+  const usage = { inputTokens: 5, outputTokens: 2 }
+  const call = [{ name: 'look', arguments: { at: 'it' } }, { name: 'wait' }]
+  const file = script({ contextTokens: 500, turns: [{ say: 'Let me see.', call, usage }, { say: 'Done.' }] })
+  const [model] = modelsFromEnvironment({ JACKFIELD_MODEL: `script:${file}` })
+  if (model === undefined) throw new Error('no model')
+  expect(model).toMatchObject({ id: 'script:demo.json', contextTokens: 500, isLanguageModel: true })
+  const heard: string[] = []
+  expect(await ask(model, { onText: (delta) => heard.push(delta) })).toMatchObject({
+    content: [
+      { type: 'text', text: 'Let me see.' },
+      { type: 'tool_use', name: 'look', input: { at: 'it' } },
+      { type: 'tool_use', name: 'wait', input: {} },
+    ],
+    stopReason: 'toolUse',
+    usage,
+  })
+  expect(heard).toEqual(['Let ', 'me ', 'see.'])
+  expect(await ask(model)).toMatchObject({ content: [{ text: 'Done.' }], stopReason: 'endTurn' })
+  expect(await ask(model)).toMatchObject({ content: [{ text: 'The script has nothing more to say.' }] })
+})
+
+test('a script keeps an answer with calls for later where no call is wanted', async () => {
+  const model = scriptModel(script({ turns: [{ call: [{ name: 'look' }] }] }))
+  expect(await ask(model, { toolChoice: 'none' })).toMatchObject({ stopReason: 'endTurn' })
+  expect(await ask(model)).toMatchObject({ stopReason: 'toolUse' })
+})
+
+test.each([
+  ['{', /no script for a model: .*JSON/],
+  [{}, /it needs "turns", a list/],
+  [{ turns: [{ say: 'a' }, { say: 1 }] }, /turn 2 is not understood/],
+  [{ turns: [{ call: [{ arguments: {} }] }] }, /turn 1 is not understood/],
+  [{ turns: [{ usage: { inputTokens: 1 } }] }, /turn 1 is not understood/],
+  [{ turns: [], contextTokens: 'many' }, /"contextTokens" must be a number/],
+])('what is no script is refused: %j', (json, words) => {
+  expect(() => scriptModel(script(json))).toThrow(words)
+})
