@@ -92,7 +92,7 @@ describe('consent to a visit', () => {
 })
 
 describe('a visit under way', () => {
-  const underWay = (opened: boolean, problem?: string): ElicitationQuestion['visit'] => ({
+  const underWay = (opened: boolean, problem?: string): NonNullable<ElicitationQuestion['visit']> => ({
     opened,
     ...(problem !== undefined && { problem }),
   })

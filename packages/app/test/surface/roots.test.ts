@@ -44,6 +44,8 @@ function answering(choice: string | typeof cancelled, chosen: string[] | typeof 
     text: async () => cancelled,
     select: async ({ options }) => options.find(({ value }) => value === choice)?.value ?? cancelled,
     multiselect: async () => chosen,
+    wentBack: () => false,
+    copy: () => {},
   }
   return { said, prompter }
 }
@@ -61,7 +63,7 @@ describe('the question which folders a server may know', () => {
     for (const hidden of ['\u001b', '\u202e']) expect(text).not.toContain(hidden)
   })
 
-  it.each([
+  it.each<[string | typeof cancelled, object | undefined]>([
     ['deny', { verdict: 'deny' }],
     ['later', undefined],
     [cancelled, undefined],

@@ -324,7 +324,8 @@ export class LiveInbox implements Inbox, Asker {
 }
 
 function sameQuestion(one: HostQuestion, other: HostQuestion): boolean {
-  const text = ({ id: _id, cause: _cause, ...rest }: HostQuestion): string => canonical(rest.kind === 'roots' ? rest.roots : rest)
+  const text = ({ id: _id, cause: _cause, ...rest }: HostQuestion): string =>
+    canonical(rest.kind === 'roots' ? rest.roots : rest)
   return text(one) === text(other)
 }
 

@@ -87,7 +87,7 @@ describe.each(all)('$name', (attack) => {
       },
       elicitation: () => ({ action: 'cancel' }),
       'sampling-request': () => ({ verdict: 'deny' }),
-      result: () => ({ verdict: 'withhold' }),
+      result: () => ({ verdict: 'deny' }),
     })
     const { ran, model } = await suffer(attack, surface)
     const asksFirst = attack.hostile.tools.some(({ elicit, sample }) => elicit ?? sample)

@@ -19,7 +19,7 @@ import { named, withoutSandbox } from './bubblewrap.ts'
 
 const prying = fileURLToPath(new URL('../fixtures/prying-server.ts', import.meta.url))
 const cli = { caller: 'cli' } as const
-const allowAll = [{ verdict: 'allow' }] as const
+const allowAll = [{ id: 'all', verdict: 'allow' }] as const
 
 /** The server that tries things, with a home folder of its own. */
 function boxed(sandbox: boolean | Sandbox, more: Partial<StdioServerConfig> = {}): StdioServerConfig {
@@ -278,14 +278,14 @@ describe.skipIf(withoutSandbox !== undefined)(named('approvals'), () => {
       const host = await started({
         servers: { s: boxed(sandbox) },
         rules: [
-          { tool: 's__folder', verdict: 'allow' },
-          { tool: 's__write', verdict: 'deny' },
+          { id: 'folder', tool: 'folder', verdict: 'allow' },
+          { id: 'write', tool: 'write', verdict: 'deny' },
         ],
         surface,
       })
       const calls = await Promise.all(
         ['folder', 'write', 'user'].map((tool) =>
-          host.call(`s__${tool}`, { path: '/x' }, { caller: 'model' }),
+          host.call(`s__${tool}`, { path: '/x' }, { caller: 'chat' }),
         ),
       )
       return {
@@ -302,7 +302,7 @@ describe.skipIf(withoutSandbox !== undefined)(named('approvals'), () => {
     const surface = person({ approval: () => ({ verdict: 'allow', remember: { scope: 'always' } }) })
     const call = async (sandbox: boolean): Promise<string> => {
       const host = await started({ servers: { s: boxed(sandbox) }, surface, store })
-      const { decision } = await host.call('s__user', {}, { caller: 'model' })
+      const { decision } = await host.call('s__user', {}, { caller: 'chat' })
       await host.close()
       return decision.verdict
     }
