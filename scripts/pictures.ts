@@ -39,43 +39,17 @@ const shots: readonly Shot[] = [
     command: ['sampling', 'rank', '--hint', 'qwen', '--cost', '0.2', '--intelligence', '0.8'],
   },
   {
-    name: 'form',
-    title: 'A form of a server, in a conversation',
-    command: ['chat', '--model', 'offline'],
+    name: 'approval',
+    title: 'A model wants to book, and a rule says to ask',
+    command: ['chat', '--config', 'trip.json', '--model', 'script:model.json'],
     rows: 40,
     drive: async (terminal) => {
-      await terminal.until('you ›', { withinMs: 60_000 })
-      terminal.type('Plan a trip to Barcelona from New York on 2027-06-15 for 7 days')
-      terminal.press('enter')
-      await answerUntil(terminal, 'Confirm')
+      await terminal.until('you ›')
+      terminal.type('Book me a week in Barcelona.\r')
+      await terminal.until(/Allow this call\?[\s\S]*└/)
     },
   },
 ]
-
-/** Says yes to what is asked until the screen shows this. */
-async function answerUntil(terminal: Terminal, wanted: string): Promise<void> {
-  for (let turn = 0; turn < 40; turn++) {
-    if (terminal.screen().join('\n').includes(wanted)) return
-    const before = terminal.history()
-    if (/Enter: confirm/.test(terminal.screen().join('\n'))) {
-      terminal.press('down', 'enter')
-    }
-    await settled(terminal, before)
-  }
-}
-
-/** Waits until the screen has changed and then stood still for a moment. */
-async function settled(terminal: Terminal, before: string, withinMs = 15_000): Promise<void> {
-  const deadline = performance.now() + withinMs
-  let last = before
-  let still = 0
-  while (performance.now() < deadline && still < 4) {
-    await new Promise((resolve) => setTimeout(resolve, 150))
-    const now = terminal.history()
-    still = now !== before && now === last ? still + 1 : 0
-    last = now
-  }
-}
 
 function prepare(): void {
   rmSync(home, { recursive: true, force: true })
@@ -87,6 +61,11 @@ function prepare(): void {
     dirname(require.resolve('@modelcontextprotocol/server-filesystem/package.json')),
     'dist/index.js',
   )
+  const call = {
+    name: 'travel__bookVacation',
+    arguments: { origin: 'NYC', destination: 'Barcelona', departure: '2027-06-15', days: 7, travellers: 1 },
+  }
+  writeFileSync(join(work, 'model.json'), JSON.stringify({ turns: [{ say: 'I book it.', call: [call] }] }))
   const servers = {
     travel: { command: 'node', args: [join(root, 'servers/travel/dist/main.js'), '--db', ':memory:'] },
     files: { command: 'node', args: [files, work] },
@@ -101,6 +80,8 @@ function prepare(): void {
       { id: 'booking', verdict: 'ask', hint: 'destructive', scope: 'conversation' },
     ],
   }
+  const { travel } = servers
+  writeFileSync(join(work, 'trip.json'), JSON.stringify({ mcpServers: { travel }, jackfield }, null, 2))
   writeFileSync(
     join(home, '.config/jackfield/config.json'),
     `${JSON.stringify({ mcpServers: servers, jackfield }, null, 2)}\n`,

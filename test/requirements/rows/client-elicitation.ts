@@ -96,7 +96,7 @@ export const clientElicitation: readonly Requirement[] = [
     of: 'host',
     says: 'Defaults are filled in before the person answers.',
     proof: [
-      'packages/app/test/forms/ask-form.test.ts > starts from the defaults, and marks what is optional',
+      'packages/app/test/forms/ask-form.test.ts > starts from the defaults, and tells what is optional and what fits',
       'packages/app/test/forms/ask-form.test.ts > left empty where there is a default shows and sends the default, as clients do',
     ],
     runs: { only: 'application' },
@@ -140,7 +140,7 @@ export const clientElicitation: readonly Requirement[] = [
     says: 'The person sees which server asks, can change answers before they are sent, and can decline or cancel.',
     proof: [
       'packages/app/test/forms/ask-form.test.ts > filled in, reviewed and sent is an accept with exactly the values',
-      'packages/app/test/forms/ask-form.test.ts > can be changed at the review, keeping what was typed',
+      'packages/app/test/forms/ask-form.test.ts > lets any one answer be changed at the review, and goes back from there',
       'packages/app/test/forms/ask-form.test.ts > %s gives that outcome and no content',
     ],
     runs: { only: 'application' },
@@ -155,10 +155,11 @@ export const clientElicitation: readonly Requirement[] = [
     says: 'The person sees which server asks, can decline and cancel, reviews a form, and sees the host of a URL before agreeing.',
     proof: [
       'packages/app/test/forms/ask-form.test.ts > filled in, reviewed and sent is an accept with exactly the values',
-      'packages/app/test/forms/ask-form.test.ts > can be changed at the review, keeping what was typed',
+      'packages/app/test/forms/ask-form.test.ts > lets any one answer be changed at the review, and goes back from there',
       'packages/app/test/forms/ask-form.test.ts > %s gives that outcome and no content',
-      'packages/app/test/forms/visit-alone.test.ts > is left to the person: %s fetches and opens nothing',
-      'packages/app/test/forms/url.test.ts > %s has its site set off',
+      'packages/host/test/forms/elicitation.test.ts > is opened once the person agrees, and over for the server once they finished',
+      'packages/host/test/forms/inspect-url.test.ts > is shown whole, however long, and taken apart without any request',
+      'packages/app/test/forms/ask-visit.test.ts > to an imitation shows its real name, set off, and how it reads',
       'packages/host/test/asking/url-visits.test.ts > is shown whole with the server that asks, and nothing of it is fetched on %s',
     ],
     runs: { only: 'application' },
@@ -239,7 +240,8 @@ export const clientElicitation: readonly Requirement[] = [
     says: 'The person sees which server asks.',
     proof: [
       'packages/app/test/forms/ask-form.test.ts > filled in, reviewed and sent is an accept with exactly the values',
-      'packages/app/test/forms/visit-alone.test.ts > is left to the person: %s fetches and opens nothing',
+      'packages/host/test/forms/elicitation.test.ts > is opened once the person agrees, and over for the server once they finished',
+      'packages/host/test/forms/inspect-url.test.ts > is shown whole, however long, and taken apart without any request',
       'packages/host/test/asking/url-visits.test.ts > is shown whole with the server that asks, and nothing of it is fetched on %s',
     ],
     runs: { only: 'application' },
@@ -255,7 +257,8 @@ export const clientElicitation: readonly Requirement[] = [
     says: 'The person can decline at any time.',
     proof: [
       'packages/app/test/forms/ask-form.test.ts > %s gives that outcome and no content',
-      'packages/app/test/forms/ask-form.test.ts > declining and leaving are told apart',
+      'packages/host/test/forms/generated.test.ts > every form reaches the person and every answer the server, exactly as they were',
+      'packages/app/test/forms/ask-form.test.ts > declined with a note keeps it beside the outcome; thinking better of it asks again',
     ],
     runs: { only: 'application' },
   },

@@ -183,7 +183,7 @@ export const securityClients: readonly Requirement[] = only('http', [
       'packages/sdk/test/client-auth/metadata.test.ts > has nobody sent to %s',
       'packages/sdk/test/client-auth/loopback.test.ts > is given the URL as one argument, whatever is in it',
       'packages/sdk/test/client-auth/loopback.test.ts > is not opened for %s',
-      'packages/app/test/forms/url.test.ts > %s is not opened',
+      'packages/host/test/forms/inspect-url.test.ts > %j is not gone to',
       'packages/host/test/asking/url-visits.test.ts > is shown whole with the server that asks, and nothing of it is fetched on %s',
     ],
   },

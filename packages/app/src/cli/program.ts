@@ -7,6 +7,7 @@ import type { StartOptions } from '../start/command.ts'
 import { addConfigCommands } from './config-commands.ts'
 import { ExitCode } from './exit.ts'
 import { addGatewayCommands } from './gateway-commands.ts'
+import { groupCommands } from './help.ts'
 import { addInstallCommands } from './install-commands.ts'
 import { createOutput, type Io } from './io.ts'
 import { addLogCommands } from './log-commands.ts'
@@ -45,7 +46,6 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     .version(version)
     .helpCommand(true)
     .addHelpText('after', more)
-    .configureHelp({ subcommandTerm: (made) => `${made.name()} ${made.usage()}`.replace(' [options]', '') })
     .showHelpAfterError('Try --help.')
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
@@ -255,6 +255,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
       code = await start(options, io, createOutput(io, false))
     })
 
+  groupCommands(program)
   try {
     await program.parseAsync([...own], { from: 'user' })
     return code

@@ -1,3 +1,5 @@
+import { stripVTControlCharacters } from 'node:util'
+
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 const wide =
   /\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|[\u3000-\u303f\uff01-\uff60]/u
@@ -6,7 +8,8 @@ const wide =
 export function widthOf(text: string): number {
   if (/^[\u0020-\u007e]*$/.test(text)) return text.length
   let width = 0
-  for (const { segment } of graphemes.segment(text)) width += wide.test(segment) ? 2 : 1
+  for (const { segment } of graphemes.segment(stripVTControlCharacters(text)))
+    width += wide.test(segment) ? 2 : 1
   return width
 }
 

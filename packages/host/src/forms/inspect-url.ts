@@ -4,6 +4,7 @@ import { nearlySame, skeleton } from '../look-alike.ts'
 import type { TrustFinding, UrlInspection } from '../types/index.ts'
 import { unseenIn } from '../visible.ts'
 
+/** What an address is judged beside. */
 export interface InspectOptions {
   /** Addresses that the page may be taken for: the server's own. */
   known?: readonly string[]

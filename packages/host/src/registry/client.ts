@@ -3,6 +3,7 @@ import { isRecord, type JsonRecord } from '../json.ts'
 import { oneLine, reasonOf } from '../text.ts'
 import type { Registry, RegistryServer } from '../types/index.ts'
 
+/** Which registry is asked, and with what. */
 export interface RegistryOptions {
   /** Default the official registry. */
   url?: string

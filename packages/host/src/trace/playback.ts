@@ -6,6 +6,7 @@ import type { RecordedExchange, RecordedServer } from '../types/index.ts'
 import { changesBetween, requestKey, withoutMeta } from './compare.ts'
 import { subscriptionKey } from './recording.ts'
 
+/** How a recording is served. */
 export interface PlaybackOptions {
   input: Readable
   output: Writable
