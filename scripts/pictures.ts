@@ -1,5 +1,5 @@
 // Records what the terminal shows, as pictures for docs/host.md: real commands, real servers, a person's keys.
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { root } from './run.ts'
@@ -57,18 +57,20 @@ function prepare(): void {
   mkdirSync(work, { recursive: true })
   writeFileSync(join(work, 'wishes.md'), '# Wishes\n\n- Window seat\n- Sea view\n')
   const require = createRequire(import.meta.url)
-  const files = join(
-    dirname(require.resolve('@modelcontextprotocol/server-filesystem/package.json')),
-    'dist/index.js',
-  )
+  const shown = join(home, 'servers')
+  mkdirSync(shown)
+  // Pictures show where programs stand; these names are the same on every machine.
+  symlinkSync(join(root, 'servers/travel/dist/main.js'), join(shown, 'travel.js'))
+  const official = dirname(require.resolve('@modelcontextprotocol/server-filesystem/package.json'))
+  symlinkSync(join(official, 'dist/index.js'), join(shown, 'files.js'))
   const call = {
     name: 'travel__bookVacation',
     arguments: { origin: 'NYC', destination: 'Barcelona', departure: '2027-06-15', days: 7, travellers: 1 },
   }
   writeFileSync(join(work, 'model.json'), JSON.stringify({ turns: [{ say: 'I book it.', call: [call] }] }))
   const servers = {
-    travel: { command: 'node', args: [join(root, 'servers/travel/dist/main.js'), '--db', ':memory:'] },
-    files: { command: 'node', args: [files, work] },
+    travel: { command: 'node', args: [join(shown, 'travel.js'), '--db', ':memory:'] },
+    files: { command: 'node', args: [join(shown, 'files.js'), work] },
   }
   const jackfield = {
     models: ['offline'],
