@@ -14,7 +14,7 @@ import { defineServer } from '../../packages/sdk/src/server/define.ts'
 import { holdReceived, mayBeOfCore, published, resultOfCore, versionIn } from './judge.ts'
 
 /** Judges one parsed value; `spoken` is what its session agreed on. Answers are judged where sessions take them. */
-function take(value: unknown, spoken: ProtocolVersion | undefined): void {
+export function take(value: unknown, spoken: ProtocolVersion | undefined): void {
   if (Array.isArray(value) && spoken === '2025-03-26') {
     for (const message of value) take(message, spoken)
     return

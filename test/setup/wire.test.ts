@@ -13,6 +13,7 @@ import {
   testServer,
   until,
 } from '../../packages/sdk/test/serve/support.ts'
+import { FarServer } from './far-server.ts'
 import { faultyPeer } from './faulty-peer.ts'
 import { holdSent, verdict } from './judge.ts'
 
@@ -131,6 +132,19 @@ describe('a message that a server receives', () => {
     verdict()
     for (const message of [nameless, [call], { ...nameless, params: { _meta: meta() } }]) {
       await post(message)
+      expect(verdict).toThrow(/every message received/)
+    }
+  })
+
+  it('fails its test where it is wrong and written by hand to another process', () => {
+    const far = new FarServer()
+    const written = (message: unknown): void => void far.said(`${JSON.stringify(message)}\n`)
+    for (const message of [initialize('2025-03-26'), initialized, call, [call]]) written(message)
+    far.heard({ jsonrpc: '2.0', id: 'q', method: 'roots/list' })
+    written({ jsonrpc: '2.0', id: 'q', result: { roots: [] } })
+    verdict()
+    for (const message of [nameless, { jsonrpc: '2.0', id: 'q', result: {} }]) {
+      written(message)
       expect(verdict).toThrow(/every message received/)
     }
   })

@@ -110,9 +110,8 @@ export class SharedGround implements Ground {
     }
   }
 
-  faulty(by: 'client' | 'server', reason: string): void {
-    // What a process of its own is sent is judged by nobody here.
-    if (by === 'server' || this.transport !== 'stdio') faultyPeer(reason)
+  faulty(reason: string): void {
+    faultyPeer(reason)
   }
 
   async close(): Promise<void> {

@@ -44,7 +44,7 @@ export interface Ground {
   /** The same with a server of its own, which can be ended. */
   alone(options?: RawOptions, server?: ServerName): Promise<Alone>
   /** Says that this run has a raw client, or a server played by hand, say something wrong on purpose. */
-  faulty(by: 'client' | 'server', reason: string): void
+  faulty(reason: string): void
 }
 
 /** A rule of the protocol that can be seen on the wire, held over every transport on every revision that has it. */

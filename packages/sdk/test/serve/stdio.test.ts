@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { PassThrough, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
+import { FarServer } from '../../../../test/setup/far-server.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { MetaKey } from '../../src/protocol/meta.ts'
 import { type StdioOptions, serveStdio } from '../../src/serve/stdio.ts'
@@ -246,12 +247,12 @@ describe('a server process', () => {
     })
     const lines = (): string[] => out.split('\n').slice(0, -1)
     const exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }))
-    return { child, lines, err: () => err, exited }
+    return { child, far: new FarServer(), lines, err: () => err, exited }
   }
 
   it('keeps stdout for messages whatever its code prints', async () => {
-    const { child, lines, err, exited } = start('noisy')
-    child.stdin.write(line(callTool(1, 'noisy')))
+    const { child, far, lines, err, exited } = start('noisy')
+    child.stdin.write(far.said(line(callTool(1, 'noisy'))))
     await until(() => lines().length === 1)
     child.stdin.end()
     expect(await exited).toEqual({ code: 0, signal: null })
@@ -260,8 +261,8 @@ describe('a server process', () => {
   })
 
   it('answers a whole script that was piped in', async () => {
-    const { child, lines, exited } = start()
-    child.stdin.end(line(initialize()) + line(initialized) + line(callTool(1, 'slow')))
+    const { child, far, lines, exited } = start()
+    child.stdin.end(far.said(line(initialize()) + line(initialized) + line(callTool(1, 'slow'))))
     expect(await exited).toEqual({ code: 0, signal: null })
     expect(lines()).toHaveLength(2)
   })
@@ -269,10 +270,10 @@ describe('a server process', () => {
   it.each(['hung', 'hangWithTimer'])(
     'ends about a second after its input did, with a %s tool',
     async (tool) => {
-      const { child, exited } = start()
-      child.stdin.write(line(initialize()))
+      const { child, far, exited } = start()
+      child.stdin.write(far.said(line(initialize())))
       await once(child.stdout, 'data')
-      child.stdin.write(line(callTool(1, tool)))
+      child.stdin.write(far.said(line(callTool(1, tool))))
       await settle(50)
       const began = Date.now()
       child.stdin.end()
@@ -282,15 +283,15 @@ describe('a server process', () => {
   )
 
   it('ends when its client is there but reads nothing', async () => {
-    const { child, exited } = start('impatient')
+    const { child, far, exited } = start('impatient')
     child.stdout.pause()
-    child.stdin.write(line(callTool(1, 'large')))
+    child.stdin.write(far.said(line(callTool(1, 'large'))))
     expect(await exited).toEqual({ code: 0, signal: null })
   })
 
   it('ends soon when both its pipes break while it writes', async () => {
-    const { child, exited } = start()
-    child.stdin.write(line(callTool(1, 'chatty')))
+    const { child, far, exited } = start()
+    child.stdin.write(far.said(line(callTool(1, 'chatty'))))
     await once(child.stdout, 'data')
     const began = Date.now()
     child.stdin.destroy()

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { connect, type Target } from '@jackfield/sdk/client'
 import { serveSocket } from '@jackfield/sdk/socket'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { FarServer } from '../../../../test/setup/far-server.ts'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { child } from '../client/support/child.ts'
@@ -58,7 +59,8 @@ const wires: [string, (version: string) => Promise<Wire>][] = [
       onTestFinished(() => {
         server.kill('SIGKILL')
       })
-      return onLines(server.stdout, (text) => server.stdin.write(text), version)
+      const far = new FarServer()
+      return onLines(server.stdout, (text) => server.stdin.write(far.said(text)), version)
     },
   ],
   [
@@ -125,9 +127,9 @@ const wires: [string, (version: string) => Promise<Wire>][] = [
   ],
 ]
 
-describe.each(wires)('a batch over %s', (over, open) => {
+describe.each(wires)('a batch over %s', (_over, open) => {
   it('is served at once and answered as one, with a response to each request in it', async () => {
-    if (over !== 'stdio') faultyPeer('a message whose method is a number')
+    faultyPeer('a message whose method is a number')
     const { exchange } = await open('2025-03-26')
     const answers = await exchange([
       { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'slow', arguments: {} } },
@@ -154,7 +156,7 @@ describe.each(wires)('a batch over %s', (over, open) => {
       Array.from({ length: 101 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'ping' })),
     ],
   ])('%s is refused as a whole', async (_, version, batch) => {
-    if (over !== 'stdio' && version !== '2025-03-26') faultyPeer('a batch, which its revision does not have')
+    if (version !== '2025-03-26') faultyPeer('a batch, which its revision does not have')
     const { exchange } = await open(version)
     const answers = await exchange(batch)
     expect(answers).toMatchObject([{ error: { code: -32600 } }])

@@ -2,6 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect as dialSocket, type NetConnectOpts } from 'node:net'
 import type { Readable } from 'node:stream'
+import { FarServer } from '../../../../test/setup/far-server.ts'
 import { LineReader } from '../../src/jsonrpc/lines.ts'
 import type { RequestId } from '../../src/jsonrpc/message.ts'
 import { isObject, isRequestId } from '../../src/jsonrpc/parse.ts'
@@ -56,10 +57,14 @@ export async function dialLines(to: NetConnectOpts, hear: Hear): Promise<Dialled
 export async function dialProcess(args: readonly string[], hear: Hear): Promise<Dialled> {
   const child: ChildProcessWithoutNullStreams = spawn(process.execPath, [...args])
   child.stderr.resume()
-  readLines(child.stdout, hear)
+  const far = new FarServer()
+  readLines(child.stdout, (value, ...more) => {
+    far.heard(value)
+    hear(value, ...more)
+  })
   return {
     send: async (value) => {
-      child.stdin.write(`${JSON.stringify(value)}\n`)
+      child.stdin.write(far.said(`${JSON.stringify(value)}\n`))
     },
     async end() {
       child.stdin.end()

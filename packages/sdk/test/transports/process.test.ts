@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { type ConnectOptions, connect, type LinkFactory } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { FarServer } from '../../../../test/setup/far-server.ts'
 import { child, isAlive } from '../client/support/child.ts'
 import { until } from '../client/support/http.ts'
 
@@ -221,8 +222,9 @@ describe('a server process', () => {
       const params = { name: 'noisy', _meta: meta }
       return `${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params })}\n`
     }
+    const far = new FarServer()
     for (const id of [1, 2, 3]) {
-      server.stdin.write(call(id))
+      server.stdin.write(far.said(call(id)))
       await until(() => out.includes(`"id":${id}`))
     }
     server.stdin.end()

@@ -37,7 +37,7 @@ export const cancellingRules: readonly Rule[] = [
   {
     title: 'a cancellation that makes no sense is ignored',
     async holds(ground) {
-      ground.faulty('client', 'it cancels what cannot be cancelled')
+      ground.faulty('it cancels what cannot be cancelled')
       const raw = await ground.raw()
       const ended = await raw.begin('tools/call', { name: 'echo', arguments: { text: 'x' } })
       await raw.answer(ended)

@@ -118,7 +118,7 @@ export const contentRules: readonly Rule[] = [
   {
     title: 'a resource that does not exist is an error, and never an empty answer',
     async holds(ground) {
-      ground.faulty('client', 'it reads what is no URI')
+      ground.faulty('it reads what is no URI')
       const raw = await ground.raw()
       const code = ground.stateless ? -32602 : -32002
       for (const uri of ['rules://nowhere', 'rules://gone']) {
@@ -177,7 +177,7 @@ export const contentRules: readonly Rule[] = [
   {
     title: 'a log level that is none is refused',
     async holds(ground) {
-      ground.faulty('client', 'it asks for a log level that is none')
+      ground.faulty('it asks for a log level that is none')
       const raw = await ground.raw()
       const answer = ground.stateless
         ? await raw.send('tools/list', {}, { meta: { [MetaKey.logLevel]: 'loud' } })

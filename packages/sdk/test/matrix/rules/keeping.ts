@@ -48,7 +48,7 @@ export const keepingRules: readonly Rule[] = [
       'an answer is kept for its own method and params, as long as its server says, and fetched at the next use',
     ...stateless,
     async holds(ground) {
-      ground.faulty('server', 'it says impossible times')
+      ground.faulty('it says impossible times')
       const times = new Map<string, number | undefined>([
         ['a:minute', 60_000],
         ['a:zero', 0],

@@ -189,7 +189,7 @@ export const messageRules: readonly Rule[] = [
     title: 'a request of a server without sessions is answered by nobody',
     ...stateless,
     async holds(ground) {
-      ground.faulty('server', 'it asks on a revision where it cannot')
+      ground.faulty('it asks on a revision where it cannot')
       const { client, heard } = await ground.meet(
         {
           methods: {

@@ -205,7 +205,7 @@ export const questionRules: readonly Rule[] = [
   {
     title: 'a server takes no answer that does not fit its question',
     async holds(ground) {
-      ground.faulty('client', 'its answers break the rules')
+      ground.faulty('its answers break the rules')
       const answers: [string, JsonObject][] = [
         ['sample', { role: 'assistant', content: 'Paris' }],
         ['roots', { roots: [{ uri: 'https://example.com' }] }],

@@ -192,7 +192,7 @@ export const roundRules: readonly Rule[] = [
     title: 'a result that says no type is complete, and one of a type nobody declared is refused',
     ...stateless,
     async holds(ground) {
-      ground.faulty('server', 'its results say no type, or an unknown one')
+      ground.faulty('its results say no type, or an unknown one')
       const { client } = await ground.meet({
         methods: {
           'tools/call': ({ params }) => {

@@ -106,7 +106,7 @@ export const sessionRules: readonly Rule[] = [
     async holds(ground) {
       const { heard } = await ground.meet({})
       expect(heard.filter((one) => Array.isArray(one))).toEqual([])
-      ground.faulty('client', 'it begins a session in a batch')
+      ground.faulty('it begins a session in a batch')
       const raw = await ground.raw({ begin: false })
       const params = { protocolVersion: ground.version, capabilities: {}, clientInfo: info }
       await raw.say([{ jsonrpc: '2.0', id: 'first', method: 'initialize', params }])

@@ -29,7 +29,7 @@ export const statelessRules: readonly Rule[] = [
     title: 'a request that does not say its version or capabilities as it must is refused',
     ...stateless,
     async holds(ground) {
-      ground.faulty('client', 'its requests lack what they must say')
+      ground.faulty('its requests lack what they must say')
       const raw = await ground.raw()
       for (const meta of [
         { [MetaKey.clientCapabilities]: undefined },
