@@ -2,6 +2,7 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import type { JsonRecord } from '../json.ts'
 import { isRecord } from '../json.ts'
 import type { Activity, ActivityVerification } from '../types/index.ts'
+import { activityKinds } from './activity-kinds.ts'
 import { detailText } from './bounded.ts'
 import { atomically, type Chain, type ChainField, createChain } from './chain.ts'
 import { checkChain, headOf } from './chain-check.ts'
@@ -37,25 +38,6 @@ export interface ActivityLog {
   /** Takes rows before this time (ISO 8601) away; gives their count. */
   prune(before: string): number
 }
-
-const kinds: readonly Activity['kind'][] = [
-  'connection',
-  'call',
-  'read',
-  'prompt',
-  'approval',
-  'elicitation',
-  'sampling',
-  'roots',
-  'model',
-  'change',
-  'result',
-  'install',
-  'drift',
-  'login',
-  'code',
-  'conversation',
-]
 
 const columns = `a.id, a.at, a.kind, a.server, a.summary, a.cause, a.detail,
   e.outcome, e.duration_ms, e.detail AS end_detail
@@ -115,7 +97,7 @@ export function createActivityLog(database: DatabaseSync): ActivityLog {
 }
 
 function toActivity(row: Record<string, unknown>): Activity {
-  const kind = kinds.find((known) => known === row['kind'])
+  const kind = activityKinds.find((known) => known === row['kind'])
   if (kind === undefined)
     throw new Error(`The store holds an activity of unknown kind ${String(row['kind'])}.`)
   return {

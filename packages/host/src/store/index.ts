@@ -1,3 +1,4 @@
+export { activityKinds } from './activity-kinds.ts'
 export type { ActivityEnd, ActivityFilter, ActivityLog, ActivityStart } from './activity-log.ts'
 export type { Consent, ConsentTable } from './consent-table.ts'
 export type { ConversationRow, ConversationTable } from './conversation-table.ts'

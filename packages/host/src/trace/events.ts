@@ -1,9 +1,10 @@
 import type { SQLInputValue } from 'node:sqlite'
 import { isRecord } from '../json.ts'
 import type { TraceRow, TraceTable } from '../store/index.ts'
-import type { TraceEvent, TraceKind, TraceQuery, WholeTraceEvent } from '../types/index.ts'
+import type { TraceEvent, TraceQuery, WholeTraceEvent } from '../types/index.ts'
 import { parseFilter } from './filter.ts'
 import { type Sql, sqlOf } from './filter-sql.ts'
+import { traceKinds } from './kinds.ts'
 
 const columns = `t.seq, t.at, t.tick, t.kind, t.server, t.connection, t.direction, t.method, t.tool, t.rpc, t.activity,
   t.cause, t.reply, t.status, t.ms, t.bytes, t.summary`
@@ -108,22 +109,6 @@ function marks(values: readonly unknown[]): string {
   return values.map(() => '?').join(', ')
 }
 
-const kinds: readonly TraceKind[] = [
-  ...([
-    'connection',
-    'call',
-    'read',
-    'prompt',
-    'approval',
-    'elicitation',
-    'sampling',
-    'roots',
-    'model',
-  ] as const),
-  ...(['change', 'result', 'install', 'drift', 'login', 'code', 'conversation'] as const),
-  ...(['wire', 'http', 'stderr', 'warning'] as const),
-]
-
 function toEvent(row: TraceRow): TraceEvent {
   const text = (name: string): string | null => (typeof row[name] === 'string' ? row[name] : null)
   const number = (name: string): number | null => (typeof row[name] === 'number' ? row[name] : null)
@@ -132,7 +117,7 @@ function toEvent(row: TraceRow): TraceEvent {
     id: Number(row['seq']),
     at: new Date(Number(row['at'])).toISOString(),
     tickMs: number('tick'),
-    kind: kinds.find((known) => known === row['kind']) ?? 'warning',
+    kind: traceKinds.find((known) => known === row['kind']) ?? 'warning',
     server: text('server'),
     connection: text('connection'),
     direction: direction === 'sent' || direction === 'received' ? direction : null,

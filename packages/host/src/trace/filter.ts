@@ -1,4 +1,5 @@
 import { TraceFilterError } from './filter-error.ts'
+import { traceKinds } from './kinds.ts'
 
 /** The conditions of a filter; all of them must hold. */
 export type Condition =
@@ -19,23 +20,8 @@ type WordKey = 'server' | 'kind' | 'status' | 'method' | 'tool' | 'direction' | 
 
 const words: readonly WordKey[] = ['server', 'kind', 'status', 'method', 'tool', 'direction', 'connection']
 const keys: readonly string[] = [...words, 'dur', 'bytes', 'text', 'id', 'cause', 'row', 'since', 'until']
-const kinds: readonly string[] = [
-  ...[
-    'connection',
-    'call',
-    'read',
-    'prompt',
-    'approval',
-    'elicitation',
-    'sampling',
-    'roots',
-    'model',
-    'change',
-  ],
-  ...['result', 'install', 'drift', 'login', 'code', 'conversation', 'wire', 'http', 'stderr', 'warning'],
-]
 const choices: Readonly<Partial<Record<WordKey, readonly string[]>>> = {
-  kind: kinds,
+  kind: traceKinds,
   direction: ['sent', 'received'],
 }
 const milliseconds: Readonly<Record<string, number>> = {
