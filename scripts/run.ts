@@ -15,7 +15,13 @@ export interface Finished {
 /** Runs a command of the workspace from its root; past the limit, it and its children are ended. */
 export function run(
   command: readonly string[],
-  options: { limitMs: number; cwd?: string; env?: Readonly<Record<string, string>> },
+  options: {
+    limitMs: number
+    cwd?: string
+    env?: Readonly<Record<string, string>>
+    /** Whether what the command writes is shown while it runs. Default no. */
+    show?: boolean
+  },
 ): Promise<Finished> {
   const [program = '', ...args] = command
   const env = {
@@ -40,12 +46,12 @@ export function run(
     }, options.limitMs)
     const interrupted = (): void => endTree(child)
     process.once('SIGINT', interrupted)
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    const heard = (text: string): void => {
       output += text
-    })
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      output += text
-    })
+      if (options.show === true) process.stderr.write(text)
+    }
+    child.stdout.setEncoding('utf8').on('data', heard)
+    child.stderr.setEncoding('utf8').on('data', heard)
     child.once('error', reject)
     child.once('close', (code) => {
       clearTimeout(timer)

@@ -22,7 +22,7 @@ const steps: Step[] = [
   {
     title: 'tests',
     command: ['vitest', 'run', '--reporter=dot'],
-    limit: 900,
+    limit: 2400,
     fact: (output) => /Tests\s+(.*)/.exec(plain(output))?.[1],
   },
   {

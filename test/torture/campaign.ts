@@ -1,0 +1,58 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'vitest'
+import type { Campaign, Figure } from './figure.ts'
+
+/** One run of a campaign. */
+export interface Course {
+  /** Trials to make. */
+  trials: number
+  long: boolean
+  /** Where the run's chance begins; the same seed makes the same trials. */
+  seed: number
+  /** Notes a measured value beside the count, such as `("slope of the heap", 1.2, "bytes/request")`. */
+  measured(name: string, value: number, unit: string): void
+  /** Corrects the number of trials, where it is known only afterwards. */
+  made(trials: number): void
+}
+
+const long = process.env['JACKFIELD_LONG'] === '1'
+const into = process.env['JACKFIELD_FIGURES']
+const seed = Number(process.env['JACKFIELD_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
+
+/**
+ * Declares a campaign as a test. `run` makes the trials and throws on the first that fails, naming the seed and the trial.
+ * `npm run torture` keeps what it found.
+ */
+export function campaign(of: Campaign, run: (course: Course) => Promise<void> | void): void {
+  const { trials: sizes, longMinutes = 20, ...facts } = of
+  const limit = long ? longMinutes * 60_000 : 120_000
+  test(`${of.claim} (${of.id})`, { timeout: limit }, async () => {
+    const figure: Figure = {
+      ...facts,
+      mode: long ? 'long' : 'change',
+      trials: long ? sizes.long : sizes.change,
+      seed,
+      seconds: 0,
+      measured: [],
+    }
+    const started = performance.now()
+    try {
+      await run({
+        trials: figure.trials,
+        long,
+        seed,
+        measured: (name, value, unit) => figure.measured.push({ name, value, unit }),
+        made: (trials) => {
+          figure.trials = trials
+        },
+      })
+    } catch (error) {
+      throw new Error(`${of.id} failed with JACKFIELD_SEED=${seed}`, { cause: error })
+    }
+    figure.seconds = Math.round((performance.now() - started) / 100) / 10
+    if (into === undefined) return
+    mkdirSync(into, { recursive: true })
+    writeFileSync(join(into, `${of.id}.json`), JSON.stringify(figure))
+  })
+}

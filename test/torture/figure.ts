@@ -1,0 +1,40 @@
+/** Something that must never happen, tried many times. */
+export interface Campaign {
+  /** Names the figure; words in lower case joined by hyphens. */
+  id: string
+  /** The chapter of docs/reliability.md it stands in. */
+  chapter: Chapter
+  /** What holds, as a sentence: "A promise settles when its server is killed". */
+  claim: string
+  /** What one trial is, as a noun: "kill at a random moment". */
+  trial: string
+  /** How many trials a run of the tests makes, and how many the long mode makes. */
+  trials: { change: number; long: number }
+  /** Minutes after which the long mode counts as hung. Default 20. */
+  longMinutes?: number
+}
+
+/** Chapters of docs/reliability.md, in their order. */
+export const chapters = [
+  'Processes',
+  'Bytes and limits',
+  'Sessions and streams',
+  'Order of events',
+  'Parsers',
+  'Authorization',
+  'State',
+  'Browsers',
+  'Memory',
+] as const
+
+/** A chapter of docs/reliability.md. */
+export type Chapter = (typeof chapters)[number]
+
+/** What a run of a campaign found. */
+export interface Figure extends Omit<Campaign, 'trials' | 'longMinutes'> {
+  mode: 'change' | 'long'
+  trials: number
+  seed: number
+  seconds: number
+  measured: { name: string; value: number; unit: string }[]
+}

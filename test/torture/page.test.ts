@@ -1,0 +1,10 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { kept, tables } from './page.ts'
+
+const page = readFileSync(fileURLToPath(new URL('../../docs/reliability.md', import.meta.url)), 'utf8')
+
+test('docs/reliability.md shows the figures that were kept, and no others', () => {
+  expect(page.split('<!-- figures -->')[1]?.trim()).toBe(tables(kept()).trim())
+})

@@ -1,0 +1,61 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { type Chapter, chapters, type Figure } from './figure.ts'
+
+const file = fileURLToPath(new URL('figures.json', import.meta.url))
+
+/** A figure, and where and when it was found. */
+export interface Kept extends Figure {
+  machine: string
+  node: string
+  date: string
+}
+
+/** The figures that were kept, by campaign and mode. */
+export function kept(): Kept[] {
+  return JSON.parse(readFileSync(file, 'utf8'))
+}
+
+/** Puts new figures in the place of older ones of the same campaigns and modes. */
+export function keep(found: Kept[]): Kept[] {
+  const name = ({ id, mode }: Kept): string => `${id} ${mode}`
+  const all = new Map([...kept(), ...found].map((one) => [name(one), one]))
+  const sorted = [...all.values()].sort((a, b) => (name(a) < name(b) ? -1 : 1))
+  writeFileSync(file, `${JSON.stringify(sorted, undefined, 2)}\n`)
+  return sorted
+}
+
+/** The tables of docs/reliability.md. */
+export function tables(of: Kept[]): string {
+  return chapters
+    .map((chapter) => [chapter, of.filter((one) => one.chapter === chapter)] as const)
+    .filter(([, rows]) => rows.length > 0)
+    .map(([chapter, rows]) => table(chapter, rows))
+    .join('\n\n')
+}
+
+function table(chapter: Chapter, rows: Kept[]): string {
+  const head = ['claim', 'failed', 'less than (95 %)', 'measured beside it', 'found', 'again']
+  const lines = rows.map((one) => [
+    one.claim,
+    `0 of ${count(one.trials)} × ${one.trial}`,
+    bound(one.trials),
+    one.measured.map(({ name, value, unit }) => `${name} ${count(value)} ${unit}`.trim()).join('; ') || '–',
+    `${one.date}, ${one.machine}, Node ${one.node}, ${count(one.seconds)} s`,
+    `\`npm run torture -- --only ${one.id}${one.mode === 'long' ? ' --long' : ''}\``,
+  ])
+  return [`## ${chapter}`, '', row(head), row(head.map(() => '---')), ...lines.map(row)].join('\n')
+}
+
+function row(cells: string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+}
+
+/** What "0 of N" leaves possible: the chance of one failure is below 3/N, 95 times of 100. */
+function bound(trials: number): string {
+  return trials < 30 ? '–' : (3 / trials).toExponential(1).replace('e', ' · 10^').replace('+', '')
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en-GB', { maximumFractionDigits: 2 })
+}
