@@ -1,21 +1,36 @@
 import { ErrorCode, RpcError } from './error.ts'
 import type { JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, RequestId } from './message.ts'
+import { endOfString, repeatedKey } from './repeated.ts'
 
 const maxDepth = 64
 const maxIdChars = 256
+const maxShownChars = 64
 
 /**
- * Parses one JSON text, refusing any that nests deeper than `depth` (default 64).
- * @throws RpcError -32700 for text that is not JSON or nests too deep.
+ * Parses one JSON text, refusing any that nests deeper than `depth` (default 64) or names a member of an object twice, where
+ * two readers could each see another value.
+ * @throws RpcError -32700 for text that is not JSON, nests too deep, or repeats a key.
  */
 export function parseJson(text: string, options?: { depth?: number }): unknown {
   const depth = options?.depth ?? maxDepth
   if (opensMore(text, depth) && nestsDeeper(text, depth)) throw tooDeep(depth)
+  const value = parsed(text)
+  const repeated = repeatedKey(text, value)
+  if (repeated !== undefined)
+    throw new RpcError(ErrorCode.ParseError, `Parse error: ${named(repeated)} stands twice in one object`)
+  return value
+}
+
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
     throw new RpcError(ErrorCode.ParseError, 'Parse error: not valid JSON')
   }
+}
+
+function named(key: string): string {
+  return JSON.stringify(key.length > maxShownChars ? `${key.slice(0, maxShownChars)}…` : key)
 }
 
 /**
@@ -56,17 +71,6 @@ function nestsDeeper(text: string, depth: number): boolean {
     }
   }
   return false
-}
-
-function endOfString(text: string, from: number): number {
-  let end = text.indexOf('"', from)
-  while (end !== -1) {
-    let slashes = 0
-    while (text.charCodeAt(end - 1 - slashes) === 92) slashes++
-    if (slashes % 2 === 0) return end
-    end = text.indexOf('"', end + 1)
-  }
-  return text.length
 }
 
 /** What one parsed value is, as a JSON-RPC message. */
