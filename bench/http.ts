@@ -1,111 +1,107 @@
-import type { ChildProcess } from 'node:child_process'
-import type { Load, Loaded, Wire } from './load.ts'
+import type { Load, Loaded } from './load.ts'
 import { answerOf, type Measured, median, start } from './process.ts'
 
-interface Target {
+/** A server and how it is asked. */
+export interface Target {
+  /** What the row is called. */
   name: string
+  /** A file of `servers`. */
   file: string
+  /** How many tools it has. */
   tools: number
-  wire: Wire
-  path: string
-  method: Load['method']
+  load: Omit<Load, 'port' | 'ms'>
 }
 
-/** What one server cost over all rounds. */
-export interface HttpRow {
-  name: string
-  tools: number
-  method: Load['method']
-  /** CPU microseconds of the server process per request, median of the rounds. */
-  cpu: number
-  requestsPerSecond: number
-  /** CPU in multiples of plain node:http in the same run. */
-  timesPlain: number
-}
-
-export interface HttpPlan {
+export interface Plan {
   rounds: number
   ms: number
   warmUpMs: number
-  connections: number
 }
 
-const kinds: Omit<Target, 'tools' | 'method'>[] = [
-  { name: 'jackfield 2026-07-28', file: 'jackfield', wire: 'modern', path: '/mcp' },
-  { name: 'jackfield 2025-11-25, session', file: 'jackfield', wire: 'session', path: '/mcp' },
-  { name: 'official v2, 2026-07-28', file: 'official-v2', wire: 'modern', path: '/' },
-  { name: 'official v1, stateless', file: 'official-v1', wire: 'stateless', path: '/' },
-  { name: 'mcp-lite, stateless', file: 'mcp-lite', wire: 'stateless', path: '/' },
-]
+/** What a server did under one load: medians of the rounds. */
+export interface Measure {
+  /** CPU microseconds of the server process for each request. */
+  cpu: number
+  perSecond: number
+  /** Milliseconds until half, and until 99 of 100, requests were answered. */
+  p50: number
+  p99: number
+  /** Counted notices in a second. */
+  countedPerSecond: number
+}
 
-const plain: Target = {
-  name: 'plain node:http',
-  file: 'plain',
-  tools: 1,
-  wire: 'modern',
+/** An echo of a short text over 16 connections: what every load is unless it says otherwise. */
+export const echo: Target['load'] = {
   path: '/',
+  wire: 'modern',
   method: 'tools/call',
+  tool: 'echo',
+  args: { text: 'Hello from the load generator' },
+  connections: 16,
 }
 
-const targets: Target[] = [
-  plain,
-  ...[1, 50].flatMap((tools) => kinds.map((kind) => ({ ...kind, tools, method: 'tools/call' as const }))),
-  ...kinds.map((kind) => ({ ...kind, tools: 50, method: 'tools/list' as const })),
-]
-
-/** Measures every server in turn, round by round, so that what slows the machine down meets all of them. */
-export async function measureHttp(plan: HttpPlan, onRound: (round: number) => void): Promise<HttpRow[]> {
+/** Measures targets in turn, round by round, so that what slows the machine down meets all of them. */
+export async function measure(targets: readonly Target[], plan: Plan): Promise<Map<Target, Measure>> {
   const servers = new Map<string, Measured>()
   const generator = await start('load.ts')
-  const cpu = new Map<Target, number[]>()
-  const rates = new Map<Target, number[]>()
+  const rounds = new Map<Target, Measure[]>(targets.map((target) => [target, []]))
   try {
-    for (const target of targets) {
-      const id = `${target.file} ${target.tools}`
-      if (servers.has(id)) continue
-      servers.set(id, await start(`servers/${target.file}.ts`, ['--tools', String(target.tools)]))
+    for (const { file, tools } of targets) {
+      const id = `${file} ${tools}`
+      if (!servers.has(id)) servers.set(id, await start(`servers/${file}.ts`, ['--tools', String(tools)]))
     }
     for (let round = 0; round <= plan.rounds; round++) {
-      onRound(round)
       for (const target of round % 2 === 0 ? targets : targets.toReversed()) {
         const server = servers.get(`${target.file} ${target.tools}`)
         if (server === undefined) continue
         const ms = round === 0 ? plan.warmUpMs : plan.ms
+        await ask(generator, { ...target.load, port: server.port, ms }, target.name, ms)
         const before = await server.cpu()
-        const loaded = await load(generator.child, {
-          ...target,
-          port: server.port,
-          connections: plan.connections,
-          ms,
-        })
-        const used = (await server.cpu()) - before
-        if (loaded.failure !== undefined) throw new Error(`${target.name}: ${loaded.failure}`)
-        if (round === 0) continue
-        push(cpu, target, used / loaded.requests)
-        push(rates, target, (loaded.requests / loaded.ms) * 1000)
+        const loaded = loadedOf(await ask(generator, 'go', target.name, ms))
+        const cpu = ((await server.cpu()) - before) / loaded.requests
+        if (round > 0) rounds.get(target)?.push(measured(loaded, cpu))
       }
     }
   } finally {
     await Promise.all([generator, ...servers.values()].map((one) => one.close()))
   }
-  const limit = median(cpu.get(plain) ?? [])
-  return targets.map((target) => {
-    const { name, tools, method } = target
-    const each = median(cpu.get(target) ?? [])
-    const requestsPerSecond = median(rates.get(target) ?? [])
-    return { name, tools, method, cpu: each, requestsPerSecond, timesPlain: each / limit }
-  })
+  return new Map(targets.map((target) => [target, medians(rounds.get(target) ?? [])]))
 }
 
-async function load(generator: ChildProcess, load: Load): Promise<Loaded> {
-  const { requests, ms, failure } = await answerOf(generator, load, 'the load generator', load.ms + 20_000)
+async function ask(
+  generator: Measured,
+  message: Load | 'go',
+  name: string,
+  ms: number,
+): Promise<Record<string, unknown>> {
+  const answer = await answerOf(generator.child, message, 'the load generator', ms + 60_000)
+  if (answer['failure'] !== undefined) throw new Error(`${name}: ${String(answer['failure'])}`)
+  return answer
+}
+
+function loadedOf(answer: Record<string, unknown>): Loaded {
+  const number = (member: string): number => Number(answer[member])
   return {
-    requests: Number(requests),
-    ms: Number(ms),
-    failure: failure === undefined ? undefined : String(failure),
+    requests: number('requests'),
+    ms: number('ms'),
+    p50: number('p50'),
+    p99: number('p99'),
+    counted: number('counted'),
+    failure: undefined,
   }
 }
 
-function push(to: Map<Target, number[]>, target: Target, value: number): void {
-  to.set(target, [...(to.get(target) ?? []), value])
+function measured({ requests, ms, p50, p99, counted }: Loaded, cpu: number): Measure {
+  return { cpu, perSecond: (requests / ms) * 1000, p50, p99, countedPerSecond: (counted / ms) * 1000 }
+}
+
+function medians(rounds: readonly Measure[]): Measure {
+  const of = (member: keyof Measure): number => median(rounds.map((round) => round[member]))
+  return {
+    cpu: of('cpu'),
+    perSecond: of('perSecond'),
+    p50: of('p50'),
+    p99: of('p99'),
+    countedPerSecond: of('countedPerSecond'),
+  }
 }

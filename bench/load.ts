@@ -1,4 +1,6 @@
 import { connect, type Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import { AnswerReader } from './answer-reader.ts'
 
 /** How a request to a server under load is put. */
 export type Wire = 'modern' | 'session' | 'stateless'
@@ -9,13 +11,25 @@ export interface Load {
   path: string
   wire: Wire
   method: 'tools/call' | 'tools/list'
+  /** The tool that is called, with its arguments. */
+  tool: string
+  args: Record<string, unknown>
+  /** How often a notice with this text is counted in the answers. */
+  counted?: string
   connections: number
+  /** Sessions that are open, each used in turn. Default: one for each connection. */
+  sessions?: number
   ms: number
 }
 
 export interface Loaded {
   requests: number
   ms: number
+  /** Milliseconds until half, and until 99 of 100, requests were answered. */
+  p50: number
+  p99: number
+  /** How often the counted text came. */
+  counted: number
   /** The first answer that was not a result; nothing when all were. */
   failure: string | undefined
 }
@@ -27,28 +41,45 @@ const versions: Record<Wire, string> = {
   stateless: '2025-06-18',
 }
 const info = { name: 'bench', version: '1.0.0' }
-const text = 'Hello from the load generator'
+const goodbyeMs = 500
 let nextId = 10_000_000
 
-process.on('message', (load: Load) => {
-  run(load).then(
-    (loaded) => process.send?.(loaded),
-    (error: Error) => process.send?.({ requests: 0, ms: 1, failure: error.message } satisfies Loaded),
-  )
+let go = (): void => {}
+/** The connections of the last load, closed when nothing is measured. */
+let left: Line[] = []
+
+// A load is opened first, and put when the parent process says `go`, so that opening is not measured.
+process.on('message', (message: Load | 'go') => {
+  if (message === 'go') go()
+  else run(message).catch((error: Error) => process.send?.({ failure: error.message }))
 })
 process.on('disconnect', () => process.exit(0))
 process.send?.({ ready: true })
 
-async function run(load: Load): Promise<Loaded> {
+async function run(load: Load): Promise<void> {
+  await Promise.all(left.map((line) => line.close()))
   const lines = await Promise.all(Array.from({ length: load.connections }, () => Line.open(load)))
+  left = lines
+  await new Promise<void>((resolve) => {
+    go = resolve
+    process.send?.({ opened: true })
+  })
+  process.send?.(await put(load, lines))
+}
+
+async function put(load: Load, lines: readonly Line[]): Promise<Loaded> {
   const started = performance.now()
   const until = started + load.ms
-  const counts = await Promise.all(lines.map((line) => line.loop(until)))
+  await Promise.all(lines.map((line) => line.loop(until)))
   const ms = performance.now() - started
-  for (const line of lines) line.close()
+  const times = Float64Array.from(lines.flatMap((line) => line.times)).sort()
+  const at = (part: number): number => times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? 0
   return {
-    requests: counts.reduce((sum, count) => sum + count, 0),
+    requests: times.length,
     ms,
+    p50: at(0.5),
+    p99: at(0.99),
+    counted: lines.reduce((sum, line) => sum + line.counted, 0),
     failure: lines.find(({ failure }) => failure !== undefined)?.failure,
   }
 }
@@ -56,10 +87,11 @@ async function run(load: Load): Promise<Loaded> {
 /** One keep-alive connection that sends its next request when the last one is answered. */
 class Line {
   failure: string | undefined
+  readonly times: number[] = []
   readonly #socket: Socket
   readonly #load: Load
-  readonly #reader = new AnswerReader()
-  #session: string | undefined
+  readonly #reader: AnswerReader
+  #sessions: string[] = []
   #answered: ((body: string) => void) | undefined
   #broke: ((error: Error) => void) | undefined
 
@@ -70,13 +102,17 @@ class Line {
       socket.once('error', reject)
     })
     const line = new Line(socket, load)
-    if (load.wire === 'session') await line.#initialize()
+    if (load.wire === 'session') {
+      const count = Math.max(1, Math.round((load.sessions ?? load.connections) / load.connections))
+      for (let n = 0; n < count; n++) await line.#initialize()
+    }
     return line
   }
 
   constructor(socket: Socket, load: Load) {
     this.#socket = socket
     this.#load = load
+    this.#reader = new AnswerReader(load.counted)
     socket.on('data', (chunk) => {
       for (const body of this.#reader.read(chunk)) this.#answered?.(body)
     })
@@ -84,60 +120,78 @@ class Line {
     socket.on('error', (error) => this.#broke?.(error))
   }
 
-  close(): void {
+  get counted(): number {
+    return this.#reader.counted
+  }
+
+  /** Ends its sessions, and then itself. */
+  async close(): Promise<void> {
+    const { path, port } = this.#load
+    for (const session of this.#sessions) {
+      const headers = [`DELETE ${path} HTTP/1.1`, `Host: 127.0.0.1:${port}`, `Mcp-Session-Id: ${session}`]
+      if (this.#socket.destroyed) return
+      const ended = this.#exchange(`${headers.join('\r\n')}\r\n\r\n`).catch(() => {})
+      await Promise.race([ended, setTimeout(goodbyeMs, undefined, { ref: false })])
+    }
+    this.#broke = undefined
     this.#socket.destroy()
   }
 
-  async loop(until: number): Promise<number> {
-    let requests = 0
-    const { head, body } = this.#template()
-    while (performance.now() < until) {
-      const answer = await this.#exchange(`${head}${body.replace('"ID"', String(nextId++))}`)
-      if (!answer.includes('"result"') || answer.includes('"isError":true'))
+  async loop(until: number): Promise<void> {
+    const templates = (this.#sessions.length === 0 ? [undefined] : this.#sessions).map((session) =>
+      this.#template(session),
+    )
+    for (let n = 0, sent = performance.now(); sent < until; n++) {
+      const template = templates[n % templates.length]
+      if (template === undefined) return
+      const answer = await this.#exchange(`${template.head}${nextId++}${template.tail}`)
+      const now = performance.now()
+      this.times.push(now - sent)
+      sent = now
+      if (!answer.includes('"result"') || answer.includes('"isError":true')) {
         this.failure ??= answer.slice(0, 300)
-      requests++
+      }
     }
-    return requests
   }
 
   async #initialize(): Promise<void> {
     const params = { protocolVersion: versions[this.#load.wire], capabilities: {}, clientInfo: info }
     await this.#exchange(this.#post({ jsonrpc: '2.0', id: nextId++, method: 'initialize', params }))
-    this.#session = this.#reader.session
-    await this.#exchange(this.#post({ jsonrpc: '2.0', method: 'notifications/initialized' }))
+    const { session } = this.#reader
+    await this.#exchange(this.#post({ jsonrpc: '2.0', method: 'notifications/initialized' }, session))
+    if (session !== undefined) this.#sessions.push(session)
   }
 
-  /** The bytes of a request with a place left for its id, which always has the same length. */
-  #template(): { head: string; body: string } {
-    const { method, wire } = this.#load
-    const params: Record<string, unknown> =
-      method === 'tools/call' ? { name: 'echo', arguments: { text } } : {}
+  /** The bytes of a request before and after its id, which always has the same length. */
+  #template(session: string | undefined): { head: string; tail: string } {
+    const { method, wire, tool, args, counted } = this.#load
+    const params: Record<string, unknown> = method === 'tools/call' ? { name: tool, arguments: args } : {}
+    const meta: Record<string, unknown> = counted === undefined ? {} : { progressToken: 'p' }
     if (wire === 'modern') {
-      params['_meta'] = {
-        'io.modelcontextprotocol/protocolVersion': versions.modern,
-        'io.modelcontextprotocol/clientInfo': info,
-        'io.modelcontextprotocol/clientCapabilities': {},
-      }
+      meta['io.modelcontextprotocol/protocolVersion'] = versions.modern
+      meta['io.modelcontextprotocol/clientInfo'] = info
+      meta['io.modelcontextprotocol/clientCapabilities'] = {}
     }
-    const whole = this.#post({ jsonrpc: '2.0', id: 10_000_000, method, params })
-    const at = whole.indexOf('\r\n\r\n') + 4
-    return { head: whole.slice(0, at), body: whole.slice(at).replace('10000000', '"ID"') }
+    if (Object.keys(meta).length > 0) params['_meta'] = meta
+    const whole = this.#post({ jsonrpc: '2.0', id: 10_000_000, method, params }, session)
+    const at = whole.indexOf('10000000', whole.indexOf('\r\n\r\n'))
+    return { head: whole.slice(0, at), tail: whole.slice(at + 8) }
   }
 
-  #post(message: { jsonrpc: '2.0'; id?: number; method: string; params?: object }): string {
+  #post(message: { jsonrpc: '2.0'; id?: number; method: string; params?: object }, session?: string): string {
     const body = JSON.stringify(message)
-    const { path, port, wire } = this.#load
+    const { path, port, wire, tool } = this.#load
     const headers = [
       `POST ${path} HTTP/1.1`,
       `Host: 127.0.0.1:${port}`,
       'Content-Type: application/json',
       'Accept: application/json, text/event-stream',
       `Content-Length: ${Buffer.byteLength(body)}`,
-      `MCP-Protocol-Version: ${versions[wire]}`,
     ]
-    if (this.#session !== undefined) headers.push(`Mcp-Session-Id: ${this.#session}`)
+    if (message.method !== 'initialize') headers.push(`MCP-Protocol-Version: ${versions[wire]}`)
+    if (session !== undefined) headers.push(`Mcp-Session-Id: ${session}`)
     if (wire === 'modern') headers.push(`Mcp-Method: ${message.method}`)
-    if (wire === 'modern' && message.method === 'tools/call') headers.push('Mcp-Name: echo')
+    if (wire === 'modern' && message.method === 'tools/call') headers.push(`Mcp-Name: ${tool}`)
     return `${headers.join('\r\n')}\r\n\r\n${body}`
   }
 
@@ -147,50 +201,5 @@ class Line {
       this.#broke = reject
       this.#socket.write(bytes)
     })
-  }
-}
-
-/** Cuts a connection's bytes into the bodies of its HTTP answers. */
-class AnswerReader {
-  session: string | undefined
-  #left = ''
-
-  /** The bodies that are complete with these bytes. */
-  read(chunk: Buffer): string[] {
-    this.#left += chunk.toString('latin1')
-    const bodies: string[] = []
-    for (let body = this.#next(); body !== undefined; body = this.#next()) bodies.push(body)
-    return bodies
-  }
-
-  #next(): string | undefined {
-    const end = this.#left.indexOf('\r\n\r\n')
-    if (end < 0) return undefined
-    const head = this.#left.slice(0, end).toLowerCase()
-    const session = /^mcp-session-id: *(.+)$/m.exec(head)
-    if (session !== null) this.session = this.#left.slice(session.index, end).match(/: *([^\r\n]+)/)?.[1]
-    if (/^transfer-encoding: *chunked/m.test(head)) return this.#chunked(end + 4)
-    const length = Number(/^content-length: *(\d+)/m.exec(head)?.[1] ?? 0)
-    if (this.#left.length < end + 4 + length) return undefined
-    const body = this.#left.slice(end + 4, end + 4 + length)
-    this.#left = this.#left.slice(end + 4 + length)
-    return body
-  }
-
-  #chunked(start: number): string | undefined {
-    let body = ''
-    for (let at = start; ; ) {
-      const line = this.#left.indexOf('\r\n', at)
-      if (line < 0) return undefined
-      const size = Number.parseInt(this.#left.slice(at, line), 16)
-      const next = line + 2 + size + 2
-      if (this.#left.length < next) return undefined
-      if (size === 0) {
-        this.#left = this.#left.slice(next)
-        return body
-      }
-      body += this.#left.slice(line + 2, line + 2 + size)
-      at = next
-    }
   }
 }

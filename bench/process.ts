@@ -8,6 +8,8 @@ export interface Measured {
   readonly port: number
   /** CPU microseconds used so far, user and system. */
   cpu(): Promise<number>
+  /** Sends it a message and gives its answer. */
+  ask(message: object): Promise<Record<string, unknown>>
   close(): Promise<void>
 }
 
@@ -24,6 +26,7 @@ export async function start(
   return {
     child,
     port: Number(ready['port'] ?? 0),
+    ask: (message) => answerOf(child, message, file),
     cpu: async () => Number((await answerOf(child, 'cpu', file))['cpu']),
     close: () =>
       new Promise((resolve) => {

@@ -1,38 +1,52 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { type HttpRow, measureHttp } from './http.ts'
-import { measureStdio, type StdioRow } from './stdio.ts'
-import { table } from './table.ts'
-import { measureWeight, type WeightRow } from './weight.ts'
+import { measureClients } from './clients.ts'
+import { type Report, writeReport } from './report.ts'
+import { measureStdio } from './stdio.ts'
+import { growths, serverTables, streamTable } from './tables.ts'
+import { measureFirst, measureWeight } from './weight.ts'
 
-interface Report {
-  date: string
-  command: string
-  machine: { cpu: string; cores: number; memoryGb: number; node: string }
-  versions: Record<string, string>
-  http: HttpRow[]
-  stdio: StdioRow[]
-  weight: WeightRow[]
-}
-
+const root = fileURLToPath(new URL('..', import.meta.url))
 const { values } = parseArgs({
-  options: { quick: { type: 'boolean' }, json: { type: 'string' }, help: { type: 'boolean' } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    out: { type: 'string' },
+    json: { type: 'string' },
+    help: { type: 'boolean' },
+  },
 })
 if (values.help) {
   console.log(
-    'npm run bench -- [--quick] [--json FILE]\n\nMeasures CPU per call, calls per second, import time and size.',
+    [
+      'npm run bench -- [--quick] [--out FOLDER] [--json FILE]',
+      '',
+      'Measures CPU per call, calls per second, latency, import time and size, and writes RESULTS.md with its plots',
+      'into bench, or into results/bench with --quick.',
+    ].join('\n'),
   )
   process.exit(0)
 }
 
 const plan = values.quick
-  ? { rounds: 3, ms: 300, warmUpMs: 800, connections: 16, window: 32, imports: 3 }
-  : { rounds: 9, ms: 1000, warmUpMs: 2000, connections: 16, window: 32, imports: 9 }
+  ? { rounds: 3, ms: 120, warmUpMs: 400, window: 32, runs: 3 }
+  : { rounds: 9, ms: 1000, warmUpMs: 2000, window: 32, runs: 9 }
+const growthPlan = values.quick
+  ? { rounds: 1, ms: 100, warmUpMs: 150 }
+  : { rounds: 5, ms: 600, warmUpMs: 1000 }
 
+const weight = await measured('import time and size', () => measureWeight(plan.runs))
+const first = await measured('first answers', () => measureFirst(plan.runs))
+const stdio = await measured('stdio', () => measureStdio(plan))
+const clients = await measured('clients', () => measureClients(plan))
+const stream = await measured('event streams', () => streamTable(plan))
+const tables = await measured('HTTP', () => serverTables(plan))
 const report: Report = {
   date: new Date().toISOString(),
   command: `npm run bench${values.quick ? ' -- --quick' : ''}`,
+  method: `${plan.rounds} of ${plan.ms} ms for the tables, ${growthPlan.rounds} of ${growthPlan.ms} ms for what grows`,
   machine: {
     cpu: cpus()[0]?.model ?? 'unknown',
     cores: cpus().length,
@@ -43,89 +57,36 @@ const report: Report = {
     [
       '@jackfield/sdk',
       '@modelcontextprotocol/server',
+      '@modelcontextprotocol/client',
       '@modelcontextprotocol/node',
       '@modelcontextprotocol/sdk',
       'mcp-lite',
+      'tmcp',
+      'fastmcp',
       'zod',
     ].map((name) => [name, versionOf(name)]),
   ),
-  weight: await measured('import time and size', () => measureWeight(plan.imports)),
-  stdio: await measured('stdio', () => measureStdio(plan)),
-  http: await measured('HTTP', () =>
-    measureHttp(plan, (round) =>
-      progress(round === 0 ? '  warming up' : `  round ${round} of ${plan.rounds}`),
-    ),
-  ),
+  ...tables,
+  stream,
+  growths: await measured('growth', () => growths(growthPlan, values.quick ? 'ours' : 'all')),
+  stdio,
+  clients,
+  weight,
+  first,
 }
 
-print(report)
-if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, undefined, 2)}\n`)
+const folder = join(root, values.out ?? (values.quick ? 'results/bench' : 'bench'))
+writeReport(report, folder)
+if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`)
+process.stderr.write('\r\u001b[K')
+console.log(readFileSync(join(folder, 'RESULTS.md'), 'utf8'))
 
-async function measured<T>(what: string, work: () => Promise<T>): Promise<T> {
-  progress(`measuring ${what}`)
-  return work()
-}
-
-function progress(text: string): void {
-  if (process.stderr.isTTY) console.error(text)
-}
-
-function print({ date, command, machine, versions, http, stdio, weight }: Report): void {
-  console.log(`${date}  ${command}`)
-  console.log(`${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, node ${machine.node}`)
-  console.log(
-    Object.entries(versions)
-      .map((pair) => pair.join(' '))
-      .join(', '),
-  )
-  console.log(
-    `\nHTTP, ${plan.connections} keep-alive connections, median of ${plan.rounds} × ${plan.ms / 1000} s; CPU of the server process\n`,
-  )
-  console.log(
-    table(
-      ['server', 'request', 'tools', 'µs CPU', 'requests/s', '× plain'],
-      http.map((row) => [
-        row.name,
-        row.method,
-        row.tools,
-        row.cpu.toFixed(1),
-        row.requestsPerSecond.toFixed(0),
-        row.timesPlain.toFixed(2),
-      ]),
-    ),
-  )
-  console.log(`\nstdio, tools/call, 50 tools, ${plan.window} calls on their way at once\n`)
-  console.log(
-    table(
-      ['server', 'µs CPU', 'calls/s', '× plain'],
-      stdio.map((row) => [
-        row.name,
-        row.cpu.toFixed(1),
-        row.requestsPerSecond.toFixed(0),
-        row.timesPlain.toFixed(2),
-      ]),
-    ),
-  )
-  console.log(
-    `\nImport of what an HTTP server needs, over bare node, median of ${plan.imports} fresh processes\n`,
-  )
-  console.log(
-    table(
-      ['package', 'ms', 'MB memory', 'kB minified', 'kB gzip'],
-      weight
-        .slice(1)
-        .map((row) => [
-          row.name,
-          row.importMs.toFixed(1),
-          row.memoryMb.toFixed(1),
-          row.bundleKb?.toFixed(1) ?? '',
-          row.gzipKb?.toFixed(1) ?? '',
-        ]),
-    ),
-  )
+async function measured<T>(what: string, measure: () => Promise<T>): Promise<T> {
+  process.stderr.write(`\r\u001b[K${what} …`)
+  return await measure()
 }
 
 function versionOf(name: string): string {
-  const manifest = new URL(`../node_modules/${name}/package.json`, import.meta.url)
-  return JSON.parse(readFileSync(manifest, 'utf8')).version
+  const file = new URL(`../node_modules/${name}/package.json`, import.meta.url)
+  return String(JSON.parse(readFileSync(file, 'utf8')).version)
 }

@@ -3,9 +3,9 @@ import { type Measured, median, start } from './process.ts'
 /** What one stdio server cost over all rounds. */
 export interface StdioRow {
   name: string
+  /** CPU microseconds of the server process for each call. */
   cpu: number
-  requestsPerSecond: number
-  timesPlain: number
+  perSecond: number
 }
 
 export interface StdioPlan {
@@ -16,19 +16,29 @@ export interface StdioPlan {
   window: number
 }
 
-const targets = [
+const targets: { name: string; file: string; session?: true }[] = [
   { name: 'plain JSON lines', file: 'plain-stdio' },
   { name: 'jackfield 2026-07-28', file: 'jackfield-stdio' },
   { name: 'official v2, 2026-07-28', file: 'official-v2-stdio' },
+  { name: 'tmcp, 2026-07-28', file: 'tmcp-stdio' },
+  { name: 'fastmcp, session', file: 'fastmcp-stdio', session: true },
 ]
+
+const meta = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1.0.0' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+}
 
 export async function measureStdio(plan: StdioPlan): Promise<StdioRow[]> {
   const pipes = new Map<string, Pipe>()
   const cpu = new Map<string, number[]>()
   const rates = new Map<string, number[]>()
   try {
-    for (const { name, file } of targets) {
-      pipes.set(name, new Pipe(name, await start(`servers/${file}.ts`, ['--tools', '50'], 'pipe')))
+    for (const { name, file, session = false } of targets) {
+      const pipe = new Pipe(name, await start(`servers/${file}.ts`, ['--tools', '50'], 'pipe'), session)
+      pipes.set(name, pipe)
+      if (session) await pipe.initialize()
     }
     for (let round = 0; round <= plan.rounds; round++) {
       for (const [name, pipe] of pipes) {
@@ -43,25 +53,41 @@ export async function measureStdio(plan: StdioPlan): Promise<StdioRow[]> {
   } finally {
     await Promise.all([...pipes.values()].map(({ server }) => server.close()))
   }
-  const limit = median(cpu.get(targets[0]?.name ?? '') ?? [])
-  return targets.map(({ name }) => {
-    const each = median(cpu.get(name) ?? [])
-    return { name, cpu: each, requestsPerSecond: median(rates.get(name) ?? []), timesPlain: each / limit }
-  })
+  return targets.map(({ name }) => ({
+    name,
+    cpu: median(cpu.get(name) ?? []),
+    perSecond: median(rates.get(name) ?? []),
+  }))
 }
 
 /** A stdio server kept busy with a bounded number of calls. */
 class Pipe {
   readonly server: Measured
   readonly #name: string
+  readonly #session: boolean
   #left = ''
   #nextId = 1
   #onAnswer: (line: string) => void = () => {}
 
-  constructor(name: string, server: Measured) {
+  constructor(name: string, server: Measured, session: boolean) {
     this.#name = name
+    this.#session = session
     this.server = server
     server.child.stdout?.setEncoding('utf8').on('data', (text: string) => this.#read(text))
+  }
+
+  async initialize(): Promise<void> {
+    const clientInfo = { name: 'bench', version: '1.0.0' }
+    const answered = new Promise<void>((resolve) => {
+      this.#onAnswer = () => resolve()
+    })
+    this.#write({
+      id: this.#nextId++,
+      method: 'initialize',
+      params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo },
+    })
+    await answered
+    this.#write({ method: 'notifications/initialized' })
   }
 
   load(forMs: number, window: number): Promise<{ calls: number; ms: number }> {
@@ -88,17 +114,13 @@ class Pipe {
   }
 
   #send(): void {
-    const params = {
-      name: 'echo',
-      arguments: { text: 'Hello from the load generator' },
-      _meta: {
-        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-        'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1.0.0' },
-        'io.modelcontextprotocol/clientCapabilities': {},
-      },
-    }
-    const request = { jsonrpc: '2.0', id: this.#nextId++, method: 'tools/call', params }
-    this.server.child.stdin?.write(`${JSON.stringify(request)}\n`)
+    const call = { name: 'echo', arguments: { text: 'Hello from the load generator' } }
+    const params = this.#session ? call : { ...call, _meta: meta }
+    this.#write({ id: this.#nextId++, method: 'tools/call', params })
+  }
+
+  #write(message: object): void {
+    this.server.child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   }
 
   #read(text: string): void {

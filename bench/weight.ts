@@ -1,7 +1,6 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { gzipSync } from 'node:zlib'
-import { build } from 'esbuild'
+import { sizeOf } from './bundle.ts'
 import { median } from './process.ts'
 
 /** What it costs to have a server's code at all. */
@@ -9,83 +8,141 @@ export interface WeightRow {
   name: string
   /** Milliseconds a fresh process takes for the import, over bare node; median. */
   importMs: number
+  /** CPU milliseconds of the same, which other processes of the machine disturb less. */
+  importCpuMs: number
   /** Megabytes of resident memory after the import, over bare node; median. */
   memoryMb: number
-  /** Kilobytes of one minified file with everything a server needs; nothing for plain node. */
-  bundleKb: number | undefined
-  gzipKb: number | undefined
+  /** Kilobytes, minified, of what is loaded at once, and the same compressed. */
+  firstKb: number | undefined
+  firstGzipKb: number | undefined
+  /** Kilobytes, minified and compressed, with all that is loaded when it is needed. */
+  allGzipKb: number | undefined
+}
+
+/** How soon a stdio server answers after its process was started. */
+export interface FirstRow {
+  name: string
+  /** Milliseconds from the start of the process to its first answer, median. */
+  ms: number
 }
 
 // What the hello-world server of each imports; schemas are left out of all of them.
 const entries = [
   { name: 'bare node', source: '' },
   {
-    name: 'jackfield',
+    name: 'jackfield, HTTP',
     source: `export { defineServer, tool } from '@jackfield/sdk'; export { serveHttp } from '@jackfield/sdk/http'`,
   },
   {
-    name: 'official v2',
+    name: 'jackfield, stdio',
+    source: `export { defineServer, tool } from '@jackfield/sdk'; export { serveStdio } from '@jackfield/sdk/stdio'`,
+  },
+  { name: 'jackfield, client', source: `export { connect } from '@jackfield/sdk/client'` },
+  {
+    name: 'official v2, HTTP',
     source: `export { createMcpHandler, McpServer } from '@modelcontextprotocol/server'; export { toNodeHandler } from '@modelcontextprotocol/node'`,
   },
   {
-    name: 'official v1',
+    name: 'official v1, HTTP',
     source: `export { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'; export { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'`,
   },
-  { name: 'mcp-lite', source: `export { McpServer, StreamableHttpTransport } from 'mcp-lite'` },
+  { name: 'mcp-lite, HTTP', source: `export { McpServer, StreamableHttpTransport } from 'mcp-lite'` },
+  {
+    name: 'tmcp, HTTP',
+    source: `export { McpServer } from 'tmcp'; export { HttpTransport } from '@tmcp/transport-http'`,
+  },
+  { name: 'fastmcp', source: `export { FastMCP } from 'fastmcp'` },
 ]
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 
 export async function measureWeight(runs: number): Promise<WeightRow[]> {
-  const times = new Map<string, number[]>()
-  const memory = new Map<string, number[]>()
+  const measured = new Map(entries.map(({ name }) => [name, { ms: [0], cpu: [0], mb: [0] }]))
   for (let run = 0; run < runs; run++) {
     for (const { name, source } of entries) {
-      const { ms, mb } = importOnce(source)
-      times.set(name, [...(times.get(name) ?? []), ms])
-      memory.set(name, [...(memory.get(name) ?? []), mb])
+      const once = importOnce(source)
+      const all = measured.get(name)
+      all?.ms.push(once.ms)
+      all?.cpu.push(once.cpu)
+      all?.mb.push(once.mb)
     }
   }
-  const bareMs = median(times.get('bare node') ?? [])
-  const bareMb = median(memory.get('bare node') ?? [])
+  const middle = (name: string, member: 'ms' | 'cpu' | 'mb'): number =>
+    median(measured.get(name)?.[member].slice(1) ?? [])
+  const over = (name: string, member: 'ms' | 'cpu' | 'mb'): number =>
+    middle(name, member) - middle('bare node', member)
   const rows: WeightRow[] = []
   for (const { name, source } of entries) {
-    const size = source === '' ? undefined : await bundle(source)
+    // fastmcp cannot be bundled: it imports packages that it does not install.
+    const size = source === '' || name === 'fastmcp' ? undefined : await sizeOf(source, here)
     rows.push({
       name,
-      importMs: median(times.get(name) ?? []) - bareMs,
-      memoryMb: median(memory.get(name) ?? []) - bareMb,
-      bundleKb: size?.raw,
-      gzipKb: size?.gzip,
+      importMs: over(name, 'ms'),
+      importCpuMs: over(name, 'cpu'),
+      memoryMb: over(name, 'mb'),
+      firstKb: size?.first,
+      firstGzipKb: size?.firstGzip,
+      allGzipKb: size?.allGzip,
     })
   }
   return rows
 }
 
-function importOnce(source: string): { ms: number; mb: number } {
-  const program = `${source}; process.stdout.write(String(process.memoryUsage.rss()))`
+/** A server with one tool, started anew each time and asked once. */
+export async function measureFirst(runs: number): Promise<FirstRow[]> {
+  const servers = [
+    { name: 'bare node', file: 'first/bare.mjs' },
+    { name: 'jackfield', file: 'first/jackfield.mjs' },
+    { name: 'official v2', file: 'first/official-v2.mjs' },
+    { name: 'tmcp', file: 'first/tmcp.mjs' },
+  ]
+  const times = new Map<string, number[]>()
+  for (let run = 0; run < runs; run++) {
+    for (const { name, file } of servers)
+      times.set(name, [...(times.get(name) ?? []), await firstAnswer(file)])
+  }
+  return servers.map(({ name }) => ({ name, ms: median(times.get(name) ?? []) }))
+}
+
+function firstAnswer(file: string): Promise<number> {
+  const discover = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/list',
+    params: {
+      _meta: {
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+        'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1.0.0' },
+        'io.modelcontextprotocol/clientCapabilities': {},
+      },
+    },
+  }
+  return new Promise((resolve, reject) => {
+    const started = performance.now()
+    const child = spawn(process.execPath, [file], { cwd: here, stdio: ['pipe', 'pipe', 'inherit'] })
+    const late = setTimeout(() => child.kill(), 30_000)
+    child.stdout.setEncoding('utf8').once('data', (text: string) => {
+      clearTimeout(late)
+      child.kill()
+      if (text.includes('"result"')) resolve(performance.now() - started)
+      else reject(new Error(`${file} answered ${text.slice(0, 300)}`))
+    })
+    child.once('exit', (code) => reject(new Error(`${file} ended with code ${code} and no answer`)))
+    child.stdin.write(`${JSON.stringify(discover)}\n`)
+  })
+}
+
+function importOnce(source: string): { ms: number; cpu: number; mb: number } {
+  const tell =
+    'const { user, system } = process.cpuUsage(); process.stdout.write(JSON.stringify({ cpu: (user + system) / 1000, mb: process.memoryUsage.rss() / 1e6 }), () => process.exit())'
   const started = performance.now()
-  const child = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+  const child = spawnSync(process.execPath, ['--input-type=module', '--eval', `${source}; ${tell}`], {
     cwd: here,
     encoding: 'utf8',
     timeout: 30_000,
   })
   const ms = performance.now() - started
   if (child.status !== 0) throw new Error(`import failed: ${child.stderr}`)
-  return { ms, mb: Number(child.stdout) / 1e6 }
-}
-
-async function bundle(source: string): Promise<{ raw: number; gzip: number }> {
-  const { outputFiles } = await build({
-    stdin: { contents: source, resolveDir: here },
-    bundle: true,
-    minify: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'es2023',
-    write: false,
-    logLevel: 'error',
-  })
-  const bytes = outputFiles[0]?.contents ?? new Uint8Array()
-  return { raw: bytes.length / 1000, gzip: gzipSync(bytes).length / 1000 }
+  const { cpu, mb } = JSON.parse(child.stdout)
+  return { ms, cpu: Number(cpu), mb: Number(mb) }
 }

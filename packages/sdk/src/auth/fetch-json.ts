@@ -1,3 +1,4 @@
+import { ByteCollector } from '../jsonrpc/bytes.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject, parseJson } from '../jsonrpc/parse.ts'
@@ -7,6 +8,7 @@ export type AuthFetch = (url: string, init: RequestInit) => Promise<Response>
 
 const maxBytes = 262_144
 const timeoutMs = 5000
+const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * Fetches a JSON object from an authorization server: bounded in time and size, and never redirected.
@@ -26,9 +28,9 @@ export async function fetchJson(fetch: AuthFetch, url: string, init: RequestInit
 }
 
 /** Undefined for what is no JSON: the fault is not that of the peer whose request is being served. */
-function parsed(text: string): unknown {
+function parsed(bytes: Uint8Array): unknown {
   try {
-    return parseJson(text)
+    return parseJson(decoder.decode(bytes))
   } catch {
     return undefined
   }
@@ -46,20 +48,17 @@ async function send(fetch: AuthFetch, url: string, init: RequestInit): Promise<R
   }
 }
 
-async function bounded(url: string, response: Response): Promise<string> {
-  const decoder = new TextDecoder()
+async function bounded(url: string, response: Response): Promise<Uint8Array> {
   const reader = response.body?.getReader()
-  let text = ''
-  let bytes = 0
+  const body = new ByteCollector()
   while (reader !== undefined) {
     const { done, value } = await reader.read()
     if (done) break
-    bytes += value.length
-    if (bytes > maxBytes) {
+    if (body.length + value.length > maxBytes) {
       await reader.cancel()
       throw new McpError('LIMIT', `${url} answered with more than ${maxBytes} bytes`)
     }
-    text += decoder.decode(value, { stream: true })
+    body.add(value)
   }
-  return text + decoder.decode()
+  return body.take()
 }

@@ -169,7 +169,7 @@ export class McpClient implements Client {
   }
 
   close(): Promise<void> {
-    return this.#wire.link.close()
+    return this.#wire.close()
   }
 
   [Symbol.asyncDispose](): Promise<void> {

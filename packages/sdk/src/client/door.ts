@@ -43,7 +43,7 @@ export class Door {
         else this.#client?.notice(message)
       },
       log: (message) => this.#options.onLog?.(message),
-      over: (id) => inbox.over(id),
+      over: (id, error) => inbox.over(id, error),
     })
     await orAborted(started, scope.signal)
     return wire

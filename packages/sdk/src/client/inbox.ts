@@ -16,7 +16,8 @@ import type { Cause, Wire } from './wire.ts'
 
 interface Open {
   readonly stop: AbortController
-  readonly cause: RequestId | undefined
+  /** The requests that it may be about, as long as they are under way; none where it may be about no request at all. */
+  readonly causes: Set<RequestId>
 }
 
 /** Serves the requests a server sends in a session, with the same handlers that answer its questions elsewhere. */
@@ -29,7 +30,8 @@ export class Inbox {
     this.#wire = wire
     this.#answers = answers
     wire.link.closed.then(() => {
-      for (const { stop } of this.#open.values()) stop.abort()
+      const gone = new McpError('CONNECTION_CLOSED', 'The server went away before it got the answer')
+      for (const { stop } of this.#open.values()) stop.abort(gone)
     })
   }
 
@@ -57,7 +59,10 @@ export class Inbox {
   ): void {
     const stop = new AbortController()
     const resume = this.#wire.pause(cause?.id)
-    this.#open.set(id, { stop, cause: cause?.id })
+    this.#open.set(id, {
+      stop,
+      causes: new Set(cause === undefined ? this.#among(method, params) : [cause.id]),
+    })
     const done = (): void => {
       if (this.#open.get(id)?.stop === stop) this.#open.delete(id)
       resume()
@@ -85,9 +90,20 @@ export class Inbox {
     this.#open.get(id)?.stop.abort(new McpError('CANCELLED', `The server took its question back${why}`))
   }
 
-  /** A request of this client is over, and with it every question about it. */
-  over(cause: RequestId): void {
-    for (const open of this.#open.values()) if (open.cause === cause) open.stop.abort()
+  /** A request of this client is over, and with it every question that can be about nothing else. */
+  over(cause: RequestId, error?: unknown): void {
+    for (const [id, { stop, causes }] of this.#open) {
+      if (!causes.delete(cause) || causes.size > 0) continue
+      const why = error instanceof McpError ? `: ${error.message}` : ''
+      stop.abort(new McpError('CANCELLED', `The request that asked is over${why}`, { cause: error }))
+      if (this.#wire.isOpen) this.#refuse(id, ErrorCode.InternalError, 'The request that asked is over')
+    }
+  }
+
+  /** What a question may be about where the transport does not say: a form or a sample comes of what is under way. */
+  #among(method: QuestionMethod, { _meta: meta }: JsonObject): RequestId[] {
+    const ofTask = isObject(meta) && meta[MetaKey.relatedTask] !== undefined
+    return method === 'roots/list' || ofTask ? [] : this.#wire.asking
   }
 
   #errorOf(error: unknown, method: string): JsonRpcErrorObject {

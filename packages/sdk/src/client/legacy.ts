@@ -20,6 +20,9 @@ export interface LegacyOptions {
   readonly publish: (change: ServerChange) => void
 }
 
+/** How often one request begins a new session before it is given up. */
+const maxRenewals = 2
+
 interface Watcher {
   readonly filter: SubscriptionFilter
   tell(change: ServerChange): void
@@ -51,25 +54,24 @@ export class Legacy implements Era {
   }
 
   async send(out: Outgoing): Promise<Answered> {
-    await this.#renewing
-    const session = this.#session
-    try {
-      return await this.#options.wire.exchange(out)
-    } catch (error) {
-      if (!(error instanceof SessionEnded)) throw error
-      await this.#renew(session)
-      if (error.ran !== false && !isSafe(out.method, out.params)) {
-        throw new McpError(
-          'OUTCOME_UNKNOWN',
-          `The server ended the session while ${out.method} was in flight, so nobody knows whether it ran. Check before calling again.`,
-        )
+    for (let renewed = 0; ; renewed++) {
+      await this.#renewing
+      const session = this.#session
+      try {
+        const answered = await this.#options.wire.exchange(out)
+        this.#pace.useful()
+        return answered
+      } catch (error) {
+        if (!(error instanceof SessionEnded)) throw error
+        if (renewed === maxRenewals) throw tooOften(error)
+        await this.#renew(session)
+        if (error.ran !== false && !isSafe(out)) {
+          throw new McpError(
+            'OUTCOME_UNKNOWN',
+            `The server ended the session while ${out.method} was in flight, so nobody knows whether it ran. Check before calling again.`,
+          )
+        }
       }
-    }
-    try {
-      return await this.#options.wire.exchange(out)
-    } catch (error) {
-      if (!(error instanceof SessionEnded)) throw error
-      throw tooOften()
     }
   }
 
@@ -194,7 +196,7 @@ export class Legacy implements Era {
 
   async #begin(): Promise<void> {
     const { wire, initialize } = this.#options
-    if (!this.#pace.mayTry()) throw tooOften()
+    if (!this.#pace.mayTry()) throw tooOften(new SessionEnded(false))
     this.#facts = await initialize()
     const scope = new Scope({
       what: 'renewing the session',
@@ -217,6 +219,8 @@ export class Legacy implements Era {
   }
 }
 
-function tooOften(): McpError {
-  return new McpError('CONNECTION_CLOSED', 'The server ends its sessions too often to work with it')
+function tooOften(cause: SessionEnded): McpError {
+  return new McpError('CONNECTION_CLOSED', 'The server ends its sessions too often to work with it', {
+    cause,
+  })
 }

@@ -144,6 +144,7 @@ class Subscription {
     let since = Number.POSITIVE_INFINITY
     do {
       const missed = honored
+      let retryMs: number | undefined
       try {
         await this.#listen((filter) => {
           since = performance.now()
@@ -155,10 +156,11 @@ class Subscription {
       } catch (error) {
         if (honored === undefined) throw error
         if (this.#stop.signal.aborted || error instanceof RpcError) return
+        retryMs = wishOf(error)
       }
       // A server that agrees and then hangs up at once is no better than one that refuses.
       if (performance.now() - since >= lastingMs) pace.useful()
-      await wait(pace.afterFailure(undefined), this.#stop.signal).catch(() => {})
+      await wait(pace.afterFailure(retryMs), this.#stop.signal).catch(() => {})
     } while (!this.#stop.signal.aborted)
   }
 
@@ -200,6 +202,12 @@ class Subscription {
       throw new McpError('PROTOCOL', 'The server ended the subscription before it acknowledged it')
     }
   }
+}
+
+/** Milliseconds the server asked to wait, in its `Retry-After` header. */
+function wishOf(error: unknown): number | undefined {
+  const wish = error instanceof McpError ? error.details['retryAfterMs'] : undefined
+  return typeof wish === 'number' ? wish : undefined
 }
 
 function filterIn(value: unknown): SubscriptionFilter {

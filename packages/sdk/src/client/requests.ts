@@ -1,7 +1,8 @@
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
-import { wait } from '../links/pace.ts'
+import { SessionEnded } from '../links/link.ts'
+import { Pace, wait } from '../links/pace.ts'
 import type { Tool } from '../protocol/definitions.ts'
 import { encodeHeaderValue } from '../protocol/headers.ts'
 import { type MethodRow, methodRow, methods } from '../protocol/methods.ts'
@@ -31,6 +32,8 @@ export interface RequestsOptions {
 }
 
 const rows: ReadonlyMap<string, MethodRow> = new Map(Object.entries(methods))
+/** How often one request is sent again; the first time at once, as the next connection is most likely good. */
+const maxRepeats = 3
 const reserved = new Map([
   ['initialize', 'connect sends it'],
   ['subscriptions/listen', 'use watch'],
@@ -127,6 +130,7 @@ export class Requests {
         maxRounds,
         resume: options.resume && this.#resumed(options.resume, method),
         onRound: options.onRound && guarded(options.onRound, 'onRound', warn),
+        onClosed: (hear) => wire.onClosed(hear),
         onAnswered: options.onAnswered && guarded(options.onAnswered, 'onAnswered', warn),
         send,
         typeOf: (result) => this.#typeOf(result, method),
@@ -177,6 +181,7 @@ export class Requests {
       method,
       params: all,
       scope,
+      repeatable: options.repeatable === true,
       ...(headers && { headers }),
       progress: options.onProgress !== undefined || row === undefined || row.asks === true,
       ...(options.onProgress && { onProgress: guarded(options.onProgress, 'onProgress', warn) }),
@@ -188,29 +193,33 @@ export class Requests {
 
   /** Adds a tool's headers; when the server finds them wrong, learns the tool anew and tries once more. */
   async #sendTool(out: Outgoing): Promise<Answered> {
-    if (out.method !== 'tools/call') return this.#sendTwice(out)
+    if (out.method !== 'tools/call') return this.#sendAgain(out)
     const { tools, wire, relist } = this.#options
     const { name, arguments: args } = out.params
     const headers = tools.headers(name, args)
     try {
-      return await this.#sendTwice({ ...out, headers })
+      return await this.#sendAgain({ ...out, headers })
     } catch (error) {
       const mismatch = error instanceof RpcError && error.code === ErrorCode.HeaderMismatch
       if (!mismatch || !wire.link.hasHeaders) throw error
       await relist()
-      return this.#sendTwice({ ...out, headers: tools.headers(name, args) })
+      return this.#sendAgain({ ...out, headers: tools.headers(name, args) })
     }
   }
 
-  /** Sends again what only reads, when the connection of one request broke but the link still stands. */
-  async #sendTwice(out: Outgoing): Promise<Answered> {
+  /** Sends again what does no harm twice, when the connection of one request broke but the link still stands. */
+  async #sendAgain(out: Outgoing): Promise<Answered> {
     const { wire, era } = this.#options
-    try {
-      return await era.send(out)
-    } catch (error) {
-      const broke = error instanceof McpError && error.code === 'CONNECTION_CLOSED'
-      if (!broke || !wire.isOpen || out.scope.signal.aborted || !isSafe(out.method, out.params)) throw error
-      return era.send(out)
+    let pace: Pace | undefined
+    for (let again = 0; ; again++) {
+      try {
+        return await era.send(out)
+      } catch (error) {
+        if (again === maxRepeats || !hasBroken(error) || !isSafe(out) || !wire.isOpen) throw error
+        out.scope.signal.throwIfAborted()
+      }
+      if (pace === undefined) pace = new Pace()
+      else await wait(pace.afterFailure(undefined), out.scope.signal)
     }
   }
 
@@ -247,7 +256,7 @@ export class Requests {
     const { revision: version } = era.facts
     let last = id
     const send = (name: string, more: JsonObject, scope: Scope): Promise<Answered> =>
-      this.#sendTwice(this.#outgoing(name, more, {}, scope, {}, span && { parent: span }))
+      this.#sendAgain(this.#outgoing(name, more, {}, scope, {}, span && { parent: span }))
     return {
       method,
       params,
@@ -327,4 +336,11 @@ export class Requests {
       throw new McpError('CAPABILITY', 'The server does not let resources be subscribed to')
     }
   }
+}
+
+/** Whether a request failed for its connection alone. */
+function hasBroken(error: unknown): boolean {
+  return (
+    error instanceof McpError && error.code === 'CONNECTION_CLOSED' && !(error.cause instanceof SessionEnded)
+  )
 }

@@ -28,6 +28,8 @@ export interface RoundsOptions {
   readonly onRound: ((round: Round) => void) | undefined
   /** Called when a round is answered, before its answers are sent. */
   readonly onAnswered: (() => void) | undefined
+  /** Has the end of the connection heard, until the returned function is called. */
+  onClosed(hear: () => void): () => void
   /** Sends the request, with what the retry adds to its params. */
   send(more: JsonObject): Promise<Sent>
 }
@@ -113,9 +115,8 @@ function roundIn({ inputRequests, requestState }: JsonObject, method: string): R
 export async function answerAll(
   inputRequests: unknown,
   id: RequestId,
-  options: Pick<RoundsOptions, 'scope' | 'method' | 'params' | 'version' | 'span'> & {
-    readonly answers: Answers
-  },
+  options: Pick<RoundsOptions, 'scope' | 'method' | 'params' | 'version' | 'span'> &
+    Partial<Pick<RoundsOptions, 'onClosed'>> & { readonly answers: Answers },
 ): Promise<JsonObject> {
   if (!isObject(inputRequests)) throw protocol('"inputRequests" must be an object')
   const questions = Object.entries(inputRequests)
@@ -128,17 +129,21 @@ export async function answerAll(
   const { scope, method, params, answers, version, span } = options
   const stop = branch(scope.signal)
   const resume = scope.pause()
+  const forget = options.onClosed?.(() =>
+    stop.abort(new McpError('CONNECTION_CLOSED', 'The server went away before it got the answer')),
+  )
   const context = { cause: { id, method, params }, signal: stop.signal }
   const one = async ([key, question]: [string, unknown]): Promise<[string, JsonObject]> => {
     const asked = questionIn(question, key, answers)
     return [key, await answers.answer(asked.method, asked.params, context, version, span)]
   }
   try {
-    return Object.fromEntries(await orAborted(Promise.all(questions.map(one)), scope.signal))
+    return Object.fromEntries(await orAborted(Promise.all(questions.map(one)), stop.signal))
   } catch (error) {
     stop.abort(error)
     throw error
   } finally {
+    forget?.()
     resume()
     stop.release()
   }

@@ -97,6 +97,12 @@ export interface CallOptions {
   timeoutMs?: number
   /** Milliseconds in all, progress or not. Default 3 600 000. */
   maxTotalMs?: number
+  /**
+   * The server may run this request twice without harm, because what it does is the same the second time. It is then
+   * sent again where its answer was lost, instead of failing with McpError 'OUTCOME_UNKNOWN'. Default: whatever only
+   * reads is, a tool is not, as what its annotations say is only the server's word.
+   */
+  repeatable?: boolean
   onProgress?: (report: ProgressReport) => void
   /**
    * Hears of log messages about this request. Over stdio nothing says which request they are about, so they come

@@ -1,4 +1,4 @@
-import { RpcError } from '../jsonrpc/error.ts'
+import { McpError, RpcError } from '../jsonrpc/error.ts'
 import type {
   JsonObject,
   JsonRpcNotification,
@@ -10,7 +10,8 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { Link } from '../links/link.ts'
 import { isLoggingLevel } from '../protocol/client-meta.ts'
 import { MetaKey } from '../protocol/meta.ts'
-import type { ProtocolVersion, ServerNotifications } from '../protocol/methods.ts'
+import { type ProtocolVersion, rowOf, type ServerNotifications } from '../protocol/methods.ts'
+import { isSafe } from './safe.ts'
 import type { Scope } from './scope.ts'
 import { followed, type TelemetrySpan } from './telemetry.ts'
 import type { AskContext, CallOptions, ConnectOptions } from './types.ts'
@@ -28,6 +29,8 @@ export interface Outgoing {
   /** Stops the clocks while a person logs in. Default: those of the scope. */
   readonly pause?: () => () => void
   readonly headers?: Readonly<Record<string, string>>
+  /** Whether it may be sent twice, though it does more than read. */
+  readonly repeatable?: boolean
   /** Whether progress notices are wanted: they keep a slow call alive. */
   readonly progress?: boolean
   readonly onProgress?: CallOptions['onProgress']
@@ -51,8 +54,8 @@ export interface WireEvents {
   request(message: JsonRpcRequest, cause: Cause | undefined): void
   notice(message: JsonRpcNotification): void
   log(message: LogMessage): void
-  /** A request is over, however it ended. */
-  over(id: RequestId): void
+  /** A request is over, however it ended; what it failed with, if it did. */
+  over(id: RequestId, error?: unknown): void
 }
 
 type Flight = Outgoing & { lastProgress: number }
@@ -62,6 +65,7 @@ export class Wire {
   readonly link: Link
   readonly #options: ConnectOptions
   readonly #flights = new Map<RequestId, Flight>()
+  readonly #untilClosed = new Set<() => void>()
   #events: WireEvents | undefined
   #nextId = 1
   #open = true
@@ -71,12 +75,34 @@ export class Wire {
     this.#options = options
     link.closed.then(() => {
       this.#open = false
+      for (const hear of this.#untilClosed) hear()
+      this.#untilClosed.clear()
     })
   }
 
   /** Whether the connection still stands. */
   get isOpen(): boolean {
     return this.#open
+  }
+
+  /** Ends the connection. */
+  close(): Promise<void> {
+    this.#open = false
+    return this.link.close()
+  }
+
+  /** The requests under way whose handlers may ask the client. */
+  get asking(): RequestId[] {
+    return [...this.#flights].flatMap(([id, { method }]) => (mayAsk(method) ? [id] : []))
+  }
+
+  /** Has the end of the connection heard, until the returned function is called. */
+  onClosed(hear: () => void): () => void {
+    if (!this.#open) hear()
+    else this.#untilClosed.add(hear)
+    return () => {
+      this.#untilClosed.delete(hear)
+    }
   }
 
   async start(events: WireEvents): Promise<void> {
@@ -137,6 +163,7 @@ export class Wire {
     const message: JsonRpcRequest = { jsonrpc: '2.0', id, method: out.method }
     if (Object.keys(params).length > 0) message.params = params
     this.#flights.set(id, { ...out, lastProgress: Number.NEGATIVE_INFINITY })
+    let failed: unknown
     try {
       const { signal = out.scope.signal, pause = () => out.scope.pause(), headers } = out
       const options = { signal, pause }
@@ -145,9 +172,13 @@ export class Wire {
         headers === undefined ? options : { ...options, headers },
       )
       return { id, result: resultOf(answer) }
+    } catch (error) {
+      const stands = this.#open && this.link.connectsEach === true
+      failed = stands && isLost(error) && !isSafe(out) ? unknownOutcome(out.method, error) : error
+      throw failed
     } finally {
       this.#flights.delete(id)
-      this.#events?.over(id)
+      this.#events?.over(id, failed)
     }
   }
 
@@ -209,6 +240,25 @@ export class Wire {
     const owner = flight ?? (wanting.length === 1 ? wanting[0] : undefined)
     owner?.onLog?.(log)
   }
+}
+
+/** Whether the answer to a request was lost on its way. */
+function isLost(error: unknown): error is McpError {
+  return error instanceof McpError && error.code === 'CONNECTION_CLOSED'
+}
+
+function unknownOutcome(method: string, lost: McpError): McpError {
+  return new McpError(
+    'OUTCOME_UNKNOWN',
+    `${lost.message}. Nobody knows whether ${method} ran: look before calling again.`,
+    { cause: lost, details: lost.details },
+  )
+}
+
+/** Of a method that the protocol does not have, nobody knows. */
+function mayAsk(method: string): boolean {
+  const row = rowOf(method)
+  return row === undefined || row.asks === true
 }
 
 function causeOf(id: RequestId, { method, params, relay }: Flight): Cause {

@@ -1,104 +1,102 @@
-import type { ProgressReport, Relay } from '../client/types.ts'
-import type { Exchange } from '../core/exchange.ts'
 import { Keys } from '../core/questions.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { InputRequests, Question } from '../protocol/asking.ts'
-import type { LoggingLevel } from '../protocol/definitions.ts'
 import { unref } from '../serve/timers.ts'
-import type { Notices } from '../server/notices.ts'
-import type { LogMessage, Passage } from './seat.ts'
 
 interface Open {
   readonly question: Question
   settle(answer: JsonObject): void
 }
 
-type Over = { readonly result: JsonObject } | { readonly error: unknown }
+type Over<T> = { readonly result: T } | { readonly error: unknown }
 
 /**
- * A request that stays open upstream while its client, who is asked by the end of a round, comes and goes. Between two
- * rounds nobody hears its progress.
+ * A request that goes on while its client, who is asked by the end of a round, comes and goes. It gives a `T`; while
+ * the client is there, an `L` hears of it.
  */
-export class HeldCall implements Passage {
+export class HeldCall<T, L = undefined> {
+  /** Finds it again, in a sealed state. */
   readonly id: string = crypto.randomUUID()
+  /** Whose it is; null where nobody authenticated. */
   readonly principal: string | null
-  readonly relay: Relay
-  readonly logLevel: LoggingLevel | undefined
   readonly #stop = new AbortController()
   readonly #keys = new Keys()
   readonly #open = new Map<string, Open>()
-  readonly #over: Promise<Over>
-  #ended: Over | undefined
-  #notices: Notices | undefined
+  #over: Promise<void> | undefined
+  #ended: Over<T> | undefined
+  #listener: L | undefined
   #asked: () => void = () => {}
 
-  constructor({ peer }: Exchange, relay: Relay, run: (passage: Passage) => Promise<JsonObject>) {
-    this.principal = peer.principal
-    this.relay = relay
-    this.logLevel = peer.logLevel
-    this.#over = run(this)
-      .then(
-        (result): Over => ({ result }),
-        (error): Over => ({ error }),
-      )
-      .then((over) => {
-        this.#ended = over
-        return over
-      })
+  constructor(principal: string | null) {
+    this.principal = principal
   }
 
+  /** Begins the work, once. */
+  begin(run: () => Promise<T>): void {
+    this.#over ??= run().then(
+      (result) => {
+        this.#ended = { result }
+      },
+      (error: unknown) => {
+        this.#ended = { error }
+      },
+    )
+  }
+
+  /** Aborted when nobody waits for it any more. */
   get signal(): AbortSignal {
     return this.#stop.signal
   }
 
+  /** Who hears of it now; undefined between two rounds. */
+  get listener(): L | undefined {
+    return this.#listener
+  }
+
+  /** Puts a question to its client. Rejects with an RpcError where the answer is no longer wanted. */
   ask(question: Question, signal: AbortSignal): Promise<JsonObject> {
     return new Promise((resolve, reject) => {
       const key = this.#keys.next(question.method, undefined)
-      const withdraw = (): void => {
+      const forget = (): void => {
         this.#open.delete(key)
+        signal.removeEventListener('abort', withdraw)
+        this.signal.removeEventListener('abort', withdraw)
+      }
+      const withdraw = (): void => {
+        forget()
         reject(new RpcError(ErrorCode.InternalError, 'Nobody waits for this answer any more'))
       }
       if (signal.aborted || this.signal.aborted) return withdraw()
       signal.addEventListener('abort', withdraw, { once: true })
       this.signal.addEventListener('abort', withdraw, { once: true })
-      this.#open.set(key, { question, settle: resolve })
+      const settle = (answer: JsonObject): void => {
+        forget()
+        resolve(answer)
+      }
+      this.#open.set(key, { question, settle })
       this.#asked()
     })
-  }
-
-  progress(report: ProgressReport): void {
-    this.#notices?.progress(report)
-  }
-
-  log({ level, data, logger }: LogMessage): void {
-    this.#notices?.log(level, data, logger)
   }
 
   /** Answers what is still open of the questions that were put. */
   answer(answers: Readonly<Record<string, unknown>>): void {
     for (const [key, { settle }] of [...this.#open]) {
       const answer = Object.hasOwn(answers, key) ? answers[key] : undefined
-      if (!isObject(answer)) continue
-      this.#open.delete(key)
-      settle(answer)
+      if (isObject(answer)) settle(answer)
     }
   }
 
   /**
-   * Waits until it is over or asks something; while it does, the exchange hears its notices and can cancel it.
+   * Waits until it is over or asks something; until then `listener` hears of it and `signal` can cancel it.
    * @throws what it failed with
    */
-  async next(
-    exchange: Exchange,
-    notices: Notices,
-  ): Promise<{ result: JsonObject } | { asked: InputRequests }> {
-    const { signal } = exchange
+  async next(signal: AbortSignal, listener: L): Promise<{ result: T } | { asked: InputRequests }> {
     const abort = (): void => this.cancel(signal.reason)
     if (signal.aborted) abort()
     signal.addEventListener('abort', abort, { once: true })
-    this.#notices = notices
+    this.#listener = listener
     try {
       while (this.#ended === undefined) {
         await Promise.race([this.#over, this.#question()])
@@ -110,10 +108,11 @@ export class HeldCall implements Passage {
       return this.#ended
     } finally {
       signal.removeEventListener('abort', abort)
-      this.#notices = undefined
+      this.#listener = undefined
     }
   }
 
+  /** Ends it, with its questions. */
   cancel(reason: unknown): void {
     this.#stop.abort(reason)
   }
@@ -130,8 +129,9 @@ export class HeldCall implements Passage {
   }
 }
 
+/** How much may wait, and how long. */
 export interface HeldBounds {
-  /** Calls that wait for an answer on this node. */
+  /** Calls that wait for an answer in this process. */
   readonly held: number
   /** Calls of one principal among them. */
   readonly heldOfOne: number
@@ -139,27 +139,31 @@ export interface HeldBounds {
   readonly heldMs: number
 }
 
-/** The calls on this node that wait for their client to come back with answers. */
-export class HeldCalls {
+type Held = Pick<HeldCall<unknown>, 'id' | 'principal' | 'cancel'>
+
+/** The calls of this process that wait for their client to come back with answers. */
+export class HeldCalls<C extends Held> {
   readonly #bounds: HeldBounds
-  readonly #waiting = new Map<string, { readonly call: HeldCall; timer: ReturnType<typeof setTimeout> }>()
+  readonly #waiting = new Map<string, { readonly call: C; timer: ReturnType<typeof setTimeout> }>()
 
   constructor(bounds: HeldBounds) {
     this.#bounds = bounds
   }
 
+  /** Calls that wait. */
   get size(): number {
     return this.#waiting.size
   }
 
   /**
    * Keeps a call until its client comes back, or for so long.
-   * @throws RpcError where there is no room
+   * @throws RpcError where there is no room; the call is cancelled then
    */
-  keep(call: HeldCall): void {
+  keep(call: C): void {
     const { held, heldOfOne, heldMs } = this.#bounds
     const own = [...this.#waiting.values()].filter((other) => other.call.principal === call.principal)
     if (this.#waiting.size >= held || own.length >= heldOfOne) {
+      call.cancel(new McpError('LIMIT', 'Too many calls wait for an answer'))
       throw new RpcError(
         ErrorCode.InternalError,
         'Too many calls wait for an answer here: answer some, or try again later',
@@ -173,18 +177,19 @@ export class HeldCalls {
   }
 
   /** The call that waits under an id for this principal, which from then on waits no more. */
-  take(id: string, principal: string | null): HeldCall | undefined {
-    const waiting = this.#waiting.get(id)
+  take(id: unknown, principal: string | null): C | undefined {
+    const waiting = typeof id === 'string' ? this.#waiting.get(id) : undefined
     if (waiting === undefined || waiting.call.principal !== principal) return undefined
     clearTimeout(waiting.timer)
-    this.#waiting.delete(id)
+    this.#waiting.delete(waiting.call.id)
     return waiting.call
   }
 
+  /** Cancels all that wait. */
   close(): void {
     for (const { call, timer } of this.#waiting.values()) {
       clearTimeout(timer)
-      call.cancel(new McpError('CONNECTION_CLOSED', 'The proxy was closed'))
+      call.cancel(new McpError('CONNECTION_CLOSED', 'What held the call was closed'))
     }
     this.#waiting.clear()
   }

@@ -7,7 +7,8 @@ import { isObject } from '../jsonrpc/parse.ts'
 import { wait } from '../links/pace.ts'
 import type { ClientCapabilities } from '../protocol/capabilities.ts'
 import { Notices } from '../server/notices.ts'
-import { HeldCall, type HeldCalls } from './held.ts'
+import type { HeldCalls } from './held.ts'
+import { HeldPassage } from './held-passage.ts'
 import { answersAny, askLive, questionsIn } from './questions.ts'
 import type { Passage, Seat } from './seat.ts'
 import type { Lease } from './seats.ts'
@@ -77,7 +78,11 @@ function retryOf({ state, answers }: Carried): JsonObject {
 }
 
 /** Passes a request on to a server with sessions, which asks by requests of its own while it runs. */
-export async function passSession(passing: Passing, take: () => Lease, held: HeldCalls): Promise<Outcome> {
+export async function passSession(
+  passing: Passing,
+  take: () => Lease,
+  held: HeldCalls<HeldPassage>,
+): Promise<Outcome> {
   const { exchange, params, asks, capabilities } = passing
   const notices = new Notices(exchange)
   try {
@@ -99,7 +104,7 @@ export async function passSession(passing: Passing, take: () => Lease, held: Hel
 async function passHeld(
   passing: Passing,
   take: () => Lease,
-  held: HeldCalls,
+  held: HeldCalls<HeldPassage>,
   notices: Notices,
 ): Promise<Outcome> {
   const { exchange, params, capabilities } = passing
@@ -107,9 +112,11 @@ async function passHeld(
   const { requestState, inputResponses } = exchange.params
   const carries = requestState !== undefined || inputResponses !== undefined
   const round: Round = carries ? await asking.resume(exchange) : asking.begin(exchange)
-  let call: HeldCall
+  let call: HeldPassage
   if (requestState === undefined) {
-    call = new HeldCall(exchange, { capabilities }, (passage) => sent(exchange.method, params, take, passage))
+    call = new HeldPassage(exchange, { capabilities }, (passage) =>
+      sent(exchange.method, params, take, passage),
+    )
   } else {
     const found = held.take(heldIn(round.carried.state), peer.principal)
     if (found === undefined) throw gone()
@@ -117,7 +124,7 @@ async function passHeld(
     call.answer(round.carried.answers)
   }
   for (;;) {
-    const next = await call.next(exchange, notices)
+    const next = await call.next(exchange.signal, notices)
     if ('result' in next) return completeOf(passing, next.result)
     try {
       held.keep(call)

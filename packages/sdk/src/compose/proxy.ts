@@ -11,6 +11,7 @@ import { listen } from '../server/listen.ts'
 import type { Server } from '../server/server.ts'
 import { isOwnFault, relayedError } from './faults.ts'
 import { HeldCalls } from './held.ts'
+import type { HeldPassage } from './held-passage.ts'
 import { withEndToEnd } from './meta.ts'
 import { reporter, through } from './parts.ts'
 import { type Passing, passSession, passStateless } from './passing.ts'
@@ -61,7 +62,7 @@ class ProxyServer implements ProxiedServer {
   readonly #given: Client | undefined
   readonly #base: Seat
   readonly #seats: Seats
-  readonly #held: HeldCalls
+  readonly #held: HeldCalls<HeldPassage>
   readonly #plans = new Plans()
   readonly #meta: ReadonlySet<string>
   readonly #extensions: readonly string[]

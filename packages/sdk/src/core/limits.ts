@@ -18,14 +18,22 @@ export const limits = {
   stateTtlMs: 1_800_000,
   /** Requests being served at once on one session or connection. */
   inFlight: 256,
+  /** Stateless HTTP requests of one principal being served at once; `subscriptions/listen` has a limit of its own. */
+  inFlightPerPrincipal: 1024,
+  /** Stateless HTTP requests being served at once on one node, whoever sent them. */
+  inFlightPerNode: 16_384,
   /** Clients connected to one socket server. */
   connections: 256,
   /** Legacy HTTP sessions on one node. */
   sessions: 10_000,
+  /** Legacy HTTP sessions of one principal on one node. */
+  sessionsPerPrincipal: 1000,
   /** Milliseconds an unused legacy session is kept. */
   sessionIdleMs: 1_800_000,
   /** `subscriptions/listen` streams on one node. */
   listenStreams: 1024,
+  /** `subscriptions/listen` streams of one principal on one node. */
+  listenStreamsPerPrincipal: 64,
   /** Resource URIs in one subscription. */
   subscribedUris: 1024,
   /** Bytes waiting to be read on one stream. */
@@ -36,6 +44,10 @@ export const limits = {
   storedEvents: 1000,
   /** Milliseconds stored events are kept. */
   storedEventsMs: 3_600_000,
+  /** Milliseconds the headers of a request may take to come, where a handler listens on a port of its own. */
+  headersMs: 60_000,
+  /** Milliseconds a whole request may take to come, likewise. */
+  requestMs: 300_000,
   /** Milliseconds between keep-alive comments on a stream. */
   keepAliveMs: 15_000,
   /** Pages a client fetches of one list. */

@@ -77,7 +77,7 @@ export type McpErrorCode =
   | 'HTTP'
   /** A server answered 401 or 403, or no credentials for it could be had; the message says what to do. */
   | 'UNAUTHORIZED'
-  /** The session ended on the server while a call was in flight, so it is unknown whether the call ran. */
+  /** The answer to a call was lost on its way, or its session ended meanwhile, so it is unknown whether the call ran. */
   | 'OUTCOME_UNKNOWN'
 
 /** A local error, told apart by its `code`. */

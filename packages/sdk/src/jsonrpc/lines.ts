@@ -1,3 +1,5 @@
+import { ByteCollector } from './bytes.ts'
+
 const newline = 10
 const carriageReturn = 13
 const defaultMaxBytes = 4 * 1024 * 1024
@@ -7,14 +9,15 @@ export class LineReader {
   readonly #maxBytes: number
   readonly #onLine: (text: string) => void
   readonly #onTooLong: () => void
+  readonly #onNotUtf8: (bytes: Uint8Array) => void
   readonly #keepEmpty: boolean
-  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-  #parts: Uint8Array[] = []
-  #length = 0
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  readonly #begun = new ByteCollector()
   #skipping = false
 
   /**
    * `onTooLong` is called once for each line over `maxBytes` (default 4 MiB); the rest of that line is skipped.
+   * `onNotUtf8` is called in place of `onLine` for a line that is not UTF-8: with characters replaced it would be another.
    * Empty lines are left out unless `keepEmpty`.
    */
   constructor(options: {
@@ -22,11 +25,13 @@ export class LineReader {
     keepEmpty?: boolean
     onLine(text: string): void
     onTooLong(): void
+    onNotUtf8(bytes: Uint8Array): void
   }) {
     this.#keepEmpty = options.keepEmpty ?? false
     this.#maxBytes = options.maxBytes ?? defaultMaxBytes
     this.#onLine = options.onLine
     this.#onTooLong = options.onTooLong
+    this.#onNotUtf8 = options.onNotUtf8
   }
 
   push(chunk: Uint8Array): void {
@@ -37,29 +42,31 @@ export class LineReader {
         this.#keep(chunk.subarray(from))
         return
       }
-      this.#keep(chunk.subarray(from, at))
-      this.#finish()
+      if (this.#begun.length === 0 && !this.#skipping && at - from <= this.#maxBytes) {
+        this.#deliver(chunk, from, at)
+      } else {
+        this.#keep(chunk.subarray(from, at))
+        this.#finish()
+      }
       from = at + 1
     }
   }
 
   /** Delivers what stands after the last newline, if anything. */
   end(): void {
-    if (this.#length > 0) this.#finish()
+    if (this.#begun.length > 0) this.#finish()
     this.#skipping = false
   }
 
   #keep(part: Uint8Array): void {
     if (this.#skipping || part.length === 0) return
-    this.#length += part.length
-    if (this.#length > this.#maxBytes) {
-      this.#parts = []
-      this.#length = 0
+    if (this.#begun.length + part.length > this.#maxBytes) {
+      this.#begun.clear()
       this.#skipping = true
       this.#onTooLong()
       return
     }
-    this.#parts.push(part)
+    this.#begun.add(part)
   }
 
   #finish(): void {
@@ -67,23 +74,25 @@ export class LineReader {
       this.#skipping = false
       return
     }
-    const bytes = this.#join()
-    this.#parts = []
-    this.#length = 0
-    const end = bytes[bytes.length - 1] === carriageReturn ? bytes.length - 1 : bytes.length
-    if (end > 0 || this.#keepEmpty) this.#onLine(this.#decoder.decode(bytes.subarray(0, end)))
+    const bytes = this.#begun.take()
+    this.#deliver(bytes, 0, bytes.length)
   }
 
-  #join(): Uint8Array {
-    const only = this.#parts[0]
-    if (only !== undefined && this.#parts.length === 1) return only
-    const all = new Uint8Array(this.#length)
-    let at = 0
-    for (const part of this.#parts) {
-      all.set(part, at)
-      at += part.length
+  #deliver(bytes: Uint8Array, from: number, to: number): void {
+    const end = to > from && bytes[to - 1] === carriageReturn ? to - 1 : to
+    if (end === from && !this.#keepEmpty) return
+    const line = bytes.subarray(from, end)
+    const text = this.#decoded(line)
+    if (text === undefined) this.#onNotUtf8(line)
+    else this.#onLine(text)
+  }
+
+  #decoded(line: Uint8Array): string | undefined {
+    try {
+      return this.#decoder.decode(line)
+    } catch {
+      return undefined
     }
-    return all
   }
 }
 

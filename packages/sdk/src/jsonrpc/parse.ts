@@ -1,21 +1,24 @@
 import { ErrorCode, RpcError } from './error.ts'
 import type { JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, RequestId } from './message.ts'
-import { endOfString, repeatedKey } from './repeated.ts'
+import { endOfString, members, repeatedKey } from './repeated.ts'
 
 const maxDepth = 64
 const maxIdChars = 256
 const maxShownChars = 64
 
 /**
- * Parses one JSON text, refusing any that nests deeper than `depth` (default 64) or names a member of an object twice, where
- * two readers could each see another value.
- * @throws RpcError -32700 for text that is not JSON, nests too deep, or repeats a key.
+ * Parses one JSON text, refusing any that nests deeper than `depth` (default 64), and any of which two readers could each see
+ * another value: one that names a member of an object twice, or holds a number too large for a double.
+ * @throws RpcError -32700 for text that is not JSON, nests too deep, repeats a key, or holds such a number.
  */
 export function parseJson(text: string, options?: { depth?: number }): unknown {
   const depth = options?.depth ?? maxDepth
   if (opensMore(text, depth) && nestsDeeper(text, depth)) throw tooDeep(depth)
   const value = parsed(text)
-  const repeated = repeatedKey(text, value)
+  const count = members(value)
+  if (count === Number.POSITIVE_INFINITY)
+    throw new RpcError(ErrorCode.ParseError, 'Parse error: a number is too large')
+  const repeated = repeatedKey(text, count)
   if (repeated !== undefined)
     throw new RpcError(ErrorCode.ParseError, `Parse error: ${named(repeated)} stands twice in one object`)
   return value
@@ -92,14 +95,32 @@ export function classify(value: unknown): Classified {
     const { method, params } = value
     if (typeof method !== 'string' || method === '') return invalid(id, '"method" must be a non-empty string')
     if (params !== undefined && !isObject(params)) return invalid(id, '"params" must be an object')
+    if (!isNamedWell(method, params)) return invalid(id, 'half a surrogate pair stands in a name or URI')
     if ('result' in value || 'error' in value) return invalid(id, 'a message is either a call or a response')
-    const call =
-      params === undefined ? { jsonrpc: '2.0' as const, method } : { jsonrpc: '2.0' as const, method, params }
-    return id === undefined
-      ? { kind: 'notification', message: call }
-      : { kind: 'request', message: { ...call, id } }
+    if (id === undefined) {
+      return {
+        kind: 'notification',
+        message: params === undefined ? { jsonrpc: '2.0', method } : { jsonrpc: '2.0', method, params },
+      }
+    }
+    return {
+      kind: 'request',
+      message: params === undefined ? { jsonrpc: '2.0', method, id } : { jsonrpc: '2.0', method, params, id },
+    }
   }
   return classifyResponse(value, id)
+}
+
+/** Whether what a message is about can be told apart by every reader: half a surrogate pair is replaced by many. */
+function isNamedWell(method: string, params: Record<string, unknown> | undefined): boolean {
+  if (!method.isWellFormed()) return false
+  if (params === undefined) return true
+  const { name, uri, ref } = params
+  return isWell(name) && isWell(uri) && (!isObject(ref) || (isWell(ref['name']) && isWell(ref['uri'])))
+}
+
+function isWell(value: unknown): boolean {
+  return typeof value !== 'string' || value.isWellFormed()
 }
 
 function classifyResponse(value: Record<string, unknown>, id: RequestId | undefined): Classified {

@@ -3,11 +3,11 @@ const comma = 44
 const backslash = 92
 
 /**
- * A key that stands twice in one object of a JSON text, or undefined. `value` is what the text was parsed to: where it has
- * as many members as the text has colons, nothing was lost, and the text is not read again.
+ * A key that stands twice in one object of a JSON text, or undefined. `count` is how many members it was parsed to: where
+ * the text has as many colons, nothing was lost, and it is not read again.
  */
-export function repeatedKey(text: string, value: unknown): string | undefined {
-  return colons(text) === members(value) ? undefined : scan(text)
+export function repeatedKey(text: string, count: number): string | undefined {
+  return colons(text) === count ? undefined : scan(text)
 }
 
 function colons(text: string): number {
@@ -16,15 +16,27 @@ function colons(text: string): number {
   return count
 }
 
-function members(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0
+/** How many members the objects in a parsed value have; infinite where a number in it is, being too large for a double. */
+export function members(value: unknown): number {
+  if (typeof value === 'number') return Number.isFinite(value) ? 0 : Number.POSITIVE_INFINITY
   let count = 0
   if (Array.isArray(value)) {
-    for (const one of value) if (typeof one === 'object') count += members(one)
-    return count
+    for (const one of value) if (mayCount(one)) count += members(one)
+  } else if (isRecord(value)) {
+    for (const name in value) {
+      const one = value[name]
+      count += mayCount(one) ? 1 + members(one) : 1
+    }
   }
-  for (const one of Object.values(value)) count += typeof one === 'object' ? 1 + members(one) : 1
   return count
+}
+
+function mayCount(value: unknown): boolean {
+  return typeof value === 'object' || typeof value === 'number'
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
 }
 
 /** Reads a text that is known to be JSON: its objects' keys, and nothing else. */

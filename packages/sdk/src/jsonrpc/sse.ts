@@ -1,5 +1,7 @@
 import { LineReader } from './lines.ts'
 
+const colonByte = 58
+
 /** A comment line that keeps a quiet stream open. */
 export const keepAlive = ': keep-alive\n\n'
 
@@ -23,26 +25,46 @@ export function encodeEvent(event: { id?: string; event?: string; data?: string;
   return `${text}\n\n`
 }
 
+const blockLines = 1024
+
 /** Reads an event stream from bytes. An event that only sets `id` or `retry` is delivered too, with empty data. */
 export class EventReader {
   readonly #lines: LineReader
   readonly #maxChars: number
   readonly #onEvent: (event: ServerSentEvent) => void
   readonly #onTooLong: () => void
+  readonly #onNotUtf8: () => void
   #data: string[] = []
+  /** Lines of data that were joined already: many short ones are dearer than their characters. */
+  #blocks: string[] = []
   #chars = 0
   #fields: { id?: string; event?: string; retry?: number } = {}
   #seen = false
+  #broken = false
   #first = true
 
-  constructor(options: { maxBytes?: number; onEvent(event: ServerSentEvent): void; onTooLong?(): void }) {
+  /**
+   * `onNotUtf8` is called for each event that is not UTF-8; what moves its reader's place is delivered all the same, with
+   * empty data.
+   */
+  constructor(options: {
+    maxBytes?: number
+    onEvent(event: ServerSentEvent): void
+    onTooLong?(): void
+    onNotUtf8?(): void
+  }) {
     this.#maxChars = options.maxBytes ?? 4 * 1024 * 1024
     this.#onEvent = options.onEvent
     this.#onTooLong = options.onTooLong ?? (() => {})
+    this.#onNotUtf8 = options.onNotUtf8 ?? (() => {})
     this.#lines = new LineReader({
       maxBytes: this.#maxChars + 16,
       onLine: (text) => this.#line(text),
       onTooLong: () => this.#tooLong(),
+      onNotUtf8: (bytes) => {
+        this.#first = false
+        if (bytes[0] !== colonByte) this.#broken = true
+      },
       keepEmpty: true,
     })
   }
@@ -72,12 +94,15 @@ export class EventReader {
 
   #field(name: string, value: string): void {
     if (name === 'data') {
-      this.#chars += value.length
+      this.#chars += value.length + (this.#data.length + this.#blocks.length > 0 ? 1 : 0)
       if (this.#chars > this.#maxChars) {
         this.#tooLong()
         return
       }
-      this.#data.push(value)
+      if (this.#data.push(value) === blockLines) {
+        this.#blocks.push(this.#data.join('\n'))
+        this.#data = []
+      }
     } else if (name === 'event') {
       this.#fields.event = value
     } else if (name === 'id' && !value.includes('\0')) {
@@ -91,8 +116,16 @@ export class EventReader {
   }
 
   #dispatch(): void {
-    if (!this.#seen) return
-    const event = { ...this.#fields, data: this.#data.join('\n') }
+    if (this.#broken) {
+      this.#data = []
+      this.#blocks = []
+      this.#onNotUtf8()
+    }
+    if (!this.#seen) {
+      this.#reset()
+      return
+    }
+    const event = { ...this.#fields, data: [...this.#blocks, ...this.#data].join('\n') }
     this.#reset()
     this.#onEvent(event)
   }
@@ -104,8 +137,10 @@ export class EventReader {
 
   #reset(): void {
     this.#data = []
+    this.#blocks = []
     this.#chars = 0
     this.#fields = {}
     this.#seen = false
+    this.#broken = false
   }
 }

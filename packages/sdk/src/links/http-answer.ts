@@ -1,4 +1,5 @@
 import { limits } from '../core/limits.ts'
+import { ByteCollector } from '../jsonrpc/bytes.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import type { JsonRpcErrorObject } from '../jsonrpc/message.ts'
 import { classify, parseJson } from '../jsonrpc/parse.ts'
@@ -7,6 +8,7 @@ import { lostBy } from './http-request.ts'
 import { shown } from './inbound.ts'
 
 const errorBodyBytes = 64 * 1024
+const decoder = new TextDecoder('utf-8', { fatal: true })
 const loginHint = 'It wants credentials: give http() the "auth" option, such as oauth(…), or a header'
 
 /** The media type of an answer, without its parameters. */
@@ -19,7 +21,7 @@ export function discard(response: Response): void {
   response.body?.cancel().catch(() => {})
 }
 
-/** A whole body as text, refusing one over `maxBytes`. */
+/** A whole body as text, refusing one over `maxBytes`, and one that is not UTF-8. */
 export async function bodyText(
   response: Response,
   maxBytes: number,
@@ -30,15 +32,16 @@ export async function bodyText(
     discard(response)
     throw tooLarge(maxBytes)
   }
-  const decoder = new TextDecoder()
-  const parts: string[] = []
-  let length = 0
+  const body = new ByteCollector()
   await eachChunk(response, signal, url, (chunk) => {
-    length += chunk.length
-    if (length > maxBytes) throw tooLarge(maxBytes)
-    parts.push(decoder.decode(chunk, { stream: true }))
+    if (body.length + chunk.length > maxBytes) throw tooLarge(maxBytes)
+    body.add(chunk)
   })
-  return parts.join('') + decoder.decode()
+  try {
+    return decoder.decode(body.take())
+  } catch (cause) {
+    throw new McpError('PROTOCOL', `${url} answered with what is not valid UTF-8`, { cause })
+  }
 }
 
 /** Reads an event stream to its end. */
@@ -48,11 +51,13 @@ export async function eachEvent(
   signal: AbortSignal,
   url: URL,
   onEvent: (event: ServerSentEvent) => void,
+  onNotUtf8: () => void,
 ): Promise<void> {
   let tooLong = false
   const events = new EventReader({
     maxBytes,
     onEvent,
+    onNotUtf8,
     onTooLong: () => {
       tooLong = true
     },

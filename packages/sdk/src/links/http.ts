@@ -10,11 +10,11 @@ import type {
 import { isObject } from '../jsonrpc/parse.ts'
 import { encodeHeaderValue } from '../protocol/headers.ts'
 import { MetaKey } from '../protocol/meta.ts'
-import { methods, type ProtocolVersion } from '../protocol/methods.ts'
+import { type ProtocolVersion, rowOf } from '../protocol/methods.ts'
 import { bodyText, discard, eachEvent, failureOf, mediaType } from './http-answer.ts'
 import { Endpoint, type HttpOptions } from './http-request.ts'
 import { followAnswer, keepListening, type Place, type StreamSource } from './http-session.ts'
-import { messagesIn, Tolerance } from './inbound.ts'
+import { messagesIn, notUtf8, Tolerance } from './inbound.ts'
 import {
   type Link,
   type LinkEvents,
@@ -58,6 +58,7 @@ const versionHeader = 'mcp-protocol-version'
 class HttpLink implements Link {
   readonly kind = 'http'
   readonly hasHeaders = true
+  readonly connectsEach = true
   readonly closed: Promise<Error | undefined>
   readonly #endpoint: Endpoint
   readonly #maxBytes: number
@@ -307,12 +308,19 @@ class HttpLink implements Link {
         return this.#endpoint.send('GET', all, undefined, signal, { background: call === undefined })
       },
       read: (response, place, onMessage, signal) =>
-        eachEvent(response, this.#maxBytes, signal, url, (event) => {
-          move(place, event)
-          if (event.data === '' || (event.event ?? 'message') !== 'message') return
-          this.#take(event.data, call)
-          onMessage()
-        }),
+        eachEvent(
+          response,
+          this.#maxBytes,
+          signal,
+          url,
+          (event) => {
+            move(place, event)
+            if (event.data === '' || (event.event ?? 'message') !== 'message') return
+            this.#take(event.data, call)
+            onMessage()
+          },
+          () => this.#tolerance.report(notUtf8),
+        ),
     }
   }
 
@@ -359,7 +367,7 @@ function modernHeaders(message: JsonRpcMessage): Record<string, string> | undefi
   const version = versionIn(message)
   if (version === undefined || !('method' in message)) return undefined
   const headers: Record<string, string> = { [versionHeader]: version, 'mcp-method': message.method }
-  const named = new Map(Object.entries(methods)).get(message.method)?.named
+  const named = rowOf(message.method)?.named
   const name = named === undefined ? undefined : message.params?.[named]
   if (typeof name === 'string') headers['mcp-name'] = encodeHeaderValue(name)
   return headers

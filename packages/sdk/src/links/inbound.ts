@@ -4,6 +4,9 @@ import type { JsonRpcMessage } from '../jsonrpc/message.ts'
 import { type Classified, classify, parseJson } from '../jsonrpc/parse.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
 
+/** What is reported of bytes that no text can be made of. */
+export const notUtf8 = 'Ignored output that is not a message (not valid UTF-8)'
+
 const shownChars = 120
 const maxWarnings = 20
 

@@ -39,6 +39,8 @@ export interface Link {
   readonly kind: string
   /** Whether requests carry headers that mirror parts of the body. */
   readonly hasHeaders: boolean
+  /** Whether each request has a connection of its own, so that one that breaks leaves the link standing. */
+  readonly connectsEach?: true
   /** Id of the session the server began, where the transport has one. */
   readonly session?: string | undefined
   /** Settles when the connection is over, with the reason if nobody asked for it. */

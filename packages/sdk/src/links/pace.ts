@@ -1,5 +1,6 @@
 const baseMs = 500
 const floorMs = 100
+const usualMs = 1_000
 const capMs = 30_000
 const burst = 10
 const refillMs = 6_000
@@ -27,14 +28,14 @@ export class Pace {
 
   /** Milliseconds to wait after the peer closed in good order. */
   afterClose(retryMs: number | undefined): number {
-    return Math.max(floorMs, retryMs ?? 1_000, this.#take())
+    return Math.max(floorMs, retryMs ?? between(usualMs / 2, usualMs * 1.5), this.#take())
   }
 
-  /** Milliseconds to wait after a failure. */
+  /** Milliseconds to wait after a failure: a random time on top of what the peer asked for, so that not all come at once. */
   afterFailure(retryMs: number | undefined): number {
-    const spread = Math.random() * Math.min(capMs, baseMs * 2 ** this.#failures)
+    const spread = between(floorMs, Math.min(capMs, baseMs * 2 ** this.#failures))
     this.#failures++
-    return Math.max(floorMs, retryMs ?? 0, spread, this.#take())
+    return Math.max((retryMs ?? 0) + spread, this.#take())
   }
 
   /** Milliseconds until the budget allows one more attempt, which is taken from it. */
@@ -49,6 +50,10 @@ export class Pace {
     this.#tokens = Math.min(burst, this.#tokens + (now - this.#filledAt) / refillMs)
     this.#filledAt = now
   }
+}
+
+function between(from: number, to: number): number {
+  return from + Math.random() * (to - from)
 }
 
 /** Waits, or rejects with the signal's reason. */

@@ -13,10 +13,13 @@ function endAll(): void {
 export class ProcessTree {
   readonly #child: ChildProcess
   readonly #exited: Promise<void>
+  readonly #askToEnd: ((pid: number) => void) | undefined
   #gone = false
 
-  constructor(child: ChildProcess) {
+  /** `askToEnd` takes the place of SIGTERM to the group. */
+  constructor(child: ChildProcess, askToEnd?: (pid: number) => void) {
     this.#child = child
+    this.#askToEnd = askToEnd
     this.#exited = new Promise((resolve) => {
       child.once('exit', () => {
         this.#gone = true
@@ -32,7 +35,9 @@ export class ProcessTree {
     await within(this.#exited, graceMs)
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       if (!this.#alive()) break
-      this.signal(signal)
+      const { pid } = this.#child
+      if (signal === 'SIGTERM' && this.#askToEnd !== undefined && pid !== undefined) this.#askToEnd(pid)
+      else this.signal(signal)
       await this.#untilGone(graceMs)
     }
     running.delete(this)

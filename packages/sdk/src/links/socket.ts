@@ -3,6 +3,7 @@ import { limits } from '../core/limits.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import { LineReader } from '../jsonrpc/lines.ts'
 import { type Channel, type ChannelEvents, DuplexLink } from './duplex.ts'
+import { notUtf8 } from './inbound.ts'
 import { LineSender } from './line-sender.ts'
 import type { Link, LinkFactory } from './link.ts'
 
@@ -78,6 +79,7 @@ class SocketChannel implements Channel {
       maxBytes,
       onLine: (text) => events.text(text),
       onTooLong: () => this.#lose(tooLong(maxBytes)),
+      onNotUtf8: () => events.warning(notUtf8),
     })
     reached.on('data', (chunk) => {
       if (!this.#over) lines.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)

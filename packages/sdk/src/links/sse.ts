@@ -4,7 +4,7 @@ import type { ServerSentEvent } from '../jsonrpc/sse.ts'
 import { type Channel, type ChannelEvents, DuplexLink } from './duplex.ts'
 import { discard, eachEvent, failureOf, mediaType } from './http-answer.ts'
 import { Endpoint, type HttpOptions } from './http-request.ts'
-import { shown } from './inbound.ts'
+import { notUtf8, shown } from './inbound.ts'
 import type { LinkFactory } from './link.ts'
 
 /**
@@ -30,7 +30,7 @@ async function open(
   }
   const inbox = await new Promise<Endpoint>((resolve, reject) => {
     const take = oneInbox((data) => resolve(inboxAt(data, response, endpoint)), events)
-    eachEvent(response, maxBytes, signal, endpoint.url, take)
+    eachEvent(response, maxBytes, signal, endpoint.url, take, () => events.warning(notUtf8))
       .then(ended, broken)
       .then((lost) => {
         reject(lost)

@@ -4,7 +4,7 @@ import { limits } from '../core/limits.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import { LineReader } from '../jsonrpc/lines.ts'
 import { type Channel, type ChannelEvents, DuplexLink } from './duplex.ts'
-import { shown } from './inbound.ts'
+import { notUtf8, shown } from './inbound.ts'
 import { LineSender } from './line-sender.ts'
 import type { Link, LinkFactory } from './link.ts'
 import { ProcessTree, within } from './process-tree.ts'
@@ -24,6 +24,11 @@ export interface StdioOptions {
   inherit?: readonly string[]
   /** Working directory. Default: this process's. */
   cwd?: string
+  /**
+   * Asks the process to end where its input was closed and it goes on; a second later it is killed. `pid` is that of
+   * `command`. Default: SIGTERM to the process and all it started. For a launcher that passes no signals on.
+   */
+  askToEnd?: (pid: number) => void
   /** Hears what the server writes to stderr, which says nothing about errors. */
   onStderr?: (text: string) => void
   /** Bytes of one message. Default 4 MiB. */
@@ -83,12 +88,13 @@ class ServerProcess implements Channel {
     this.#command = options.command
     this.#events = events
     this.#sender = new LineSender(child.stdin, options.maxQueuedBytes ?? 4 * limits.messageBytes)
-    this.#tree = new ProcessTree(child)
+    this.#tree = new ProcessTree(child, options.askToEnd)
     const maxBytes = options.maxFrameBytes ?? limits.messageBytes
     const lines = new LineReader({
       maxBytes,
       onLine: (text) => events.text(text),
       onTooLong: () => this.#tooLong(maxBytes),
+      onNotUtf8: () => events.warning(notUtf8),
     })
     child.stdout.on('data', (chunk: Uint8Array) => {
       if (this.#over === undefined) lines.push(chunk)

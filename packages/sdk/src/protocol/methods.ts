@@ -172,6 +172,11 @@ export const methods: Readonly<Record<ClientMethod | keyof Questions, MethodRow>
 
 const rows: ReadonlyMap<string, MethodRow> = new Map(Object.entries(methods))
 
+/** The row of a request method, whichever revisions have it. */
+export function rowOf(method: string): MethodRow | undefined {
+  return rows.get(method)
+}
+
 /** The row of a client request in a revision, or undefined where that revision has no such method. */
 export function methodRow(method: string, version: ProtocolVersion): MethodRow | undefined {
   const row = rows.get(method)

@@ -1,4 +1,5 @@
 import { ErrorCode, type RpcError } from '../jsonrpc/error.ts'
+import { isKept, keep } from '../jsonrpc/kept.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { InputRequests, Question } from './asking.ts'
@@ -151,11 +152,10 @@ function withCode(error: RpcError, code: number): ReturnType<RpcError['toObject'
 }
 
 type Encode = (result: JsonObject) => JsonObject
+type EncodeItem = (item: Record<string, unknown>) => unknown
 
 function resultEncoders(version: ProtocolVersion, trim: Trim): Readonly<Record<string, Encode>> {
   const content = contentEncoder(version, trim)
-  const each = (value: unknown, encode: (item: Record<string, unknown>) => unknown): unknown =>
-    Array.isArray(value) ? value.map((item) => (isObject(item) ? encode(item) : item)) : value
   return {
     initialize: (result) => ({
       ...result,
@@ -164,33 +164,23 @@ function resultEncoders(version: ProtocolVersion, trim: Trim): Readonly<Record<s
         : {},
       serverInfo: isObject(result['serverInfo']) ? trim('implementation', result['serverInfo']) : {},
     }),
-    'tools/list': (result) => ({
-      ...result,
-      tools: each(result['tools'], (item) => sessionTool(trim('tool', item))),
-    }),
-    'resources/list': (result) => ({
-      ...result,
-      resources: each(result['resources'], (item) => annotated(trim('resource', item), trim)),
-    }),
-    'resources/templates/list': (result) => ({
-      ...result,
-      resourceTemplates: each(result['resourceTemplates'], (item) => annotated(trim('template', item), trim)),
-    }),
+    'tools/list': listed('tools', (item) => sessionTool(trim('tool', item))),
+    'resources/list': listed('resources', (item) => annotated(trim('resource', item), trim)),
+    'resources/templates/list': listed('resourceTemplates', (item) =>
+      annotated(trim('template', item), trim),
+    ),
     'resources/read': (result) => ({
       ...result,
       contents: each(result['contents'], (item) => trim('contents', item)),
     }),
-    'prompts/list': (result) => ({
-      ...result,
-      prompts: each(result['prompts'], (item) => {
-        const prompt = trim('prompt', item)
-        return prompt['arguments'] === undefined
-          ? prompt
-          : {
-              ...prompt,
-              arguments: each(prompt['arguments'], (argument) => trim('promptArgument', argument)),
-            }
-      }),
+    'prompts/list': listed('prompts', (item) => {
+      const prompt = trim('prompt', item)
+      return prompt['arguments'] === undefined
+        ? prompt
+        : {
+            ...prompt,
+            arguments: each(prompt['arguments'], (argument) => trim('promptArgument', argument)),
+          }
     }),
     'prompts/get': (result) => ({
       ...result,
@@ -206,6 +196,24 @@ function resultEncoders(version: ProtocolVersion, trim: Trim): Readonly<Record<s
       return wire
     },
   }
+}
+
+/** Encodes each entry of a list; one that stays as it is once only. */
+function listed(name: string, encode: EncodeItem): Encode {
+  const encoded = new WeakMap<readonly unknown[], readonly unknown[]>()
+  return (result) => {
+    const list = result[name]
+    if (!Array.isArray(list)) return result
+    const known = encoded.get(list)
+    if (known !== undefined) return { ...result, [name]: known }
+    const items = list.map((item) => (isObject(item) ? encode(item) : item))
+    if (isKept(list)) encoded.set(list, keep(items))
+    return { ...result, [name]: items }
+  }
+}
+
+function each(value: unknown, encode: EncodeItem): unknown {
+  return Array.isArray(value) ? value.map((item) => (isObject(item) ? encode(item) : item)) : value
 }
 
 /** Before 2026-07-28 an output schema describes an object; any other is left out, as is the content it describes. */

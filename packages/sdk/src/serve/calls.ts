@@ -35,14 +35,17 @@ export class Calls {
   }
 
   /** Serves a request that was admitted. Never rejects. */
-  async run(call: Call, server: Server): Promise<JsonRpcResponse | undefined> {
+  run(call: Call, server: Server): Promise<JsonRpcResponse | undefined> {
     this.#running.add(call)
     this.#byId.set(call.id, call)
-    const response = await call.answer(server)
+    return call.answer(server, this.#forget)
+  }
+
+  readonly #forget = (call: Call): void => {
     this.#running.delete(call)
     if (this.#byId.get(call.id) === call) this.#byId.delete(call.id)
-    if (this.#running.size === 0) for (const tell of this.#onIdle.splice(0)) tell()
-    return response
+    if (this.#running.size > 0 || this.#onIdle.length === 0) return
+    for (const tell of this.#onIdle.splice(0)) tell()
   }
 
   /** The peer takes a request back. One that is not in flight is nobody's fault. */

@@ -164,31 +164,52 @@ class DuplexConnection implements Duplex, SessionOutlet {
   }
 
   #request(message: JsonRpcRequest, caller: Caller | undefined): void {
-    const served = isModern(message.params)
-      ? this.#stateless(message)
-      : this.#session.request(message, this, caller)
-    served.then(
-      (response) => {
-        if (response !== undefined) this.#out(response)
-      },
-      (error) => this.#out(failure(message.id, refusalOf(error, message.method, this.#server))),
-    )
+    if (!isModern(message.params)) {
+      const served = this.#session.request(message, this, caller)
+      served.then(this.#answered, (error) => this.#refuse(message, error))
+      return
+    }
+    try {
+      this.#stateless(message).then(this.#answered)
+    } catch (error) {
+      this.#refuse(message, error)
+    }
   }
 
-  async #stateless(message: JsonRpcRequest): Promise<JsonRpcResponse | undefined> {
+  readonly #answered = (response: JsonRpcResponse | undefined): void => {
+    if (response !== undefined) this.#out(response)
+  }
+
+  #refuse(message: JsonRpcRequest, error: unknown): void {
+    this.#out(failure(message.id, refusalOf(error, message.method, this.#server)))
+  }
+
+  /**
+   * Serves a request of the stateless era. Never rejects.
+   * @throws RpcError for one that was refused before it began
+   */
+  #stateless(message: JsonRpcRequest): Promise<JsonRpcResponse | undefined> {
     if (this.#options.sessionsOnly === true) {
       throw unsupportedVersion(readPeerMeta(message.params?.['_meta']).version)
     }
     this.#calls.admit(message.id)
     const call = openCall(this.#server, message, this.#caller, this.#asking, this)
-    const response = await this.#calls.run(call, this.#server)
+    const served = this.#calls.run(call, this.#server)
+    return call.method === 'subscriptions/listen' ? this.#untilOver(call, served) : served
+  }
+
+  async #untilOver(
+    call: Call,
+    served: Promise<JsonRpcResponse | undefined>,
+  ): Promise<JsonRpcResponse | undefined> {
+    const response = await served
     if (response !== undefined) this.#tellOver(call, response)
     return response
   }
 
   /** A subscription that ends on this side is taken back before its result is sent. */
   #tellOver(call: Call, response: JsonRpcResponse): void {
-    if (call.method !== 'subscriptions/listen' || !('result' in response)) return
+    if (!('result' in response)) return
     this.#out({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: call.id } })
   }
 

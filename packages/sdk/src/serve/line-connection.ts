@@ -74,6 +74,7 @@ export class LineConnection {
     this.#lines = new LineReader({
       maxBytes: limits.messageBytes,
       onLine: (text) => this.#line(text, limits.jsonDepth),
+      onNotUtf8: () => this.#refuse(new RpcError(ErrorCode.ParseError, 'Parse error: not valid UTF-8')),
       onTooLong: () =>
         this.#connection.reject(
           ErrorCode.InvalidRequest,
@@ -107,14 +108,17 @@ export class LineConnection {
     try {
       value = parseJson(text, { depth })
     } catch (error) {
-      const { code, message } =
-        error instanceof RpcError ? error : new RpcError(ErrorCode.ParseError, 'Parse error')
-      this.#connection.reject(code, message)
-      if (this.#unproven) this.#end(() => this.#connection.close('The client does not speak this protocol'))
+      this.#refuse(error instanceof RpcError ? error : new RpcError(ErrorCode.ParseError, 'Parse error'))
       return
     }
     this.#unproven = false
     this.#connection.receive(value)
+  }
+
+  /** Answers a line that is not JSON. */
+  #refuse({ code, message }: RpcError): void {
+    this.#connection.reject(code, message)
+    if (this.#unproven) this.#end(() => this.#connection.close('The client does not speak this protocol'))
   }
 
   #send(message: JsonRpcMessage): void {

@@ -1,14 +1,19 @@
+import process from 'node:process'
 import type { Writable } from 'node:stream'
 import { asLine } from '../jsonrpc/lines.ts'
 import type { Bounds } from './bounds.ts'
 
-/** Writes lines to a stream that may be slower than what it is given. */
+/** Characters of lines that are collected at most before they are written. */
+const collectedChars = 64 * 1024
+
+/** Writes lines to a stream that may be slower than what it is given: those of one turn of the event loop at once. */
 export class LineWriter {
   readonly #output: Writable
   readonly #write: (text: string) => boolean
   readonly #bounds: Bounds
   readonly #events: { onBehind(): void; onCaughtUp(): void; onStalled(): void }
   #drained: Promise<void> | undefined
+  #collected = ''
   #written = 0
   #over = false
 
@@ -27,10 +32,9 @@ export class LineWriter {
   /** Writes one line. A droppable one is left out while the reader is behind. */
   line(text: string, droppable: boolean): void {
     if (this.#over || (droppable && this.#drained !== undefined)) return
-    const line = asLine(text)
-    this.#written += line.length
-    this.#write(`${line}\n`)
-    if (this.#output.writableLength > this.#bounds.streamQueueBytes) this.#drained ??= this.#catchUp()
+    if (this.#collected === '') process.nextTick(() => this.#flush())
+    this.#collected += `${asLine(text)}\n`
+    if (this.#collected.length >= collectedChars) this.#flush()
   }
 
   /** Settles when the reader is no longer behind; undefined when it is not. */
@@ -38,9 +42,20 @@ export class LineWriter {
     return this.#drained
   }
 
-  /** Writes nothing more. */
+  /** Writes nothing more but what it was given already. */
   stop(): void {
+    this.#flush()
     this.#over = true
+  }
+
+  #flush(): void {
+    const lines = this.#collected
+    if (lines === '' || this.#over) return
+    this.#collected = ''
+    if (this.#output.destroyed) return
+    this.#written += lines.length
+    this.#write(lines)
+    if (this.#output.writableLength > this.#bounds.streamQueueBytes) this.#drained ??= this.#catchUp()
   }
 
   async #catchUp(): Promise<void> {

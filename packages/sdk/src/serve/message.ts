@@ -1,5 +1,6 @@
 import type { Asking, Caller, ClientSession, Exchange, Outcome, Peer, Transport } from '../core/exchange.ts'
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import { responseBody, responseText } from '../jsonrpc/kept.ts'
 import type {
   JsonObject,
   JsonRpcFailure,
@@ -77,8 +78,11 @@ export class Call {
     this.abort(reason)
   }
 
-  /** Has the request served. Gives its response, or undefined once it was cancelled; never rejects. */
-  async answer(server: Server): Promise<JsonRpcResponse | undefined> {
+  /**
+   * Has the request served. Gives its response, or undefined once it was cancelled; never rejects.
+   * @param onAnswered called before the response is given, cancelled or not
+   */
+  async answer(server: Server, onAnswered?: (call: Call) => void): Promise<JsonRpcResponse | undefined> {
     let response: JsonRpcResponse
     try {
       const outcome = await server.handle(this.exchange)
@@ -86,6 +90,7 @@ export class Call {
     } catch (error) {
       response = this.#failure(error, server)
     }
+    onAnswered?.(this)
     if (this.#over) return undefined
     this.#over = true
     return response
@@ -261,11 +266,21 @@ export function encodeMessage(
   server: Server,
 ): string | undefined {
   try {
-    return JSON.stringify(message)
+    return 'method' in message ? JSON.stringify(message) : responseText(message)
   } catch (error) {
     const isCall = 'method' in message
     report(server, error, isCall ? message.method : 'response')
     return isCall ? undefined : JSON.stringify(failure(message.id, internalError()))
+  }
+}
+
+/** The whole answer to a request as JSON, in UTF-8 where it is bytes. One that holds what JSON cannot becomes an error. */
+export function encodeAnswer(response: JsonRpcResponse, server: Server): string | Uint8Array<ArrayBuffer> {
+  try {
+    return responseBody(response)
+  } catch (error) {
+    report(server, error, 'response')
+    return JSON.stringify(failure(response.id, internalError()))
   }
 }
 

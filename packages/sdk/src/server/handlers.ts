@@ -80,7 +80,7 @@ export function handlersOf(parts: Parts): (exchange: Exchange) => Promise<Outcom
       { handler, capability: rows.get(method)?.capability },
     ]),
   )
-  return async (exchange) => {
+  const serve: Handler = (exchange) => {
     const found = exchange.peer.revision.method(exchange.method) && handlers.get(exchange.method)
     if (found === undefined) {
       const served = added.handle(exchange)
@@ -91,6 +91,14 @@ export function handlersOf(parts: Parts): (exchange: Exchange) => Promise<Outcom
       throw notFound(exchange.method)
     }
     return found.handler(exchange)
+  }
+  return (exchange) => {
+    try {
+      const outcome = serve(exchange)
+      return outcome instanceof Promise ? outcome : Promise.resolve(outcome)
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 import { McpError } from '../jsonrpc/error.ts'
+import { keep } from '../jsonrpc/kept.ts'
 import type { Prompt, Resource, ResourceTemplate, Tool } from '../protocol/definitions.ts'
 import {
   type PromptEntry,
@@ -114,10 +115,10 @@ export class Registry {
 
   get rows(): Rows {
     this.#rows ??= {
-      tools: Array.from(this.tools.values(), ({ listed }) => listed),
-      resources: Array.from(this.resources.values(), ({ listed }) => listed),
-      templates: Array.from(this.templates.values(), ({ listed }) => listed),
-      prompts: Array.from(this.prompts.values(), ({ listed }) => listed),
+      tools: keep(Array.from(this.tools.values(), ({ listed }) => listed)),
+      resources: keep(Array.from(this.resources.values(), ({ listed }) => listed)),
+      templates: keep(Array.from(this.templates.values(), ({ listed }) => listed)),
+      prompts: keep(Array.from(this.prompts.values(), ({ listed }) => listed)),
     }
     return this.#rows
   }

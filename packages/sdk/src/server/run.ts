@@ -11,21 +11,18 @@ import { Notices } from './notices.ts'
  * Runs a handler under its exchange's way of asking, with a context of its own for every run.
  * @param finish makes the complete result from what the handler returned
  */
-export async function runHandler(
+export function runHandler(
   exchange: Exchange,
   handler: (ctx: Context) => unknown,
   finish: (returned: unknown) => JsonObject | Promise<JsonObject>,
 ): Promise<Outcome> {
   const notices = new Notices(exchange)
-  try {
-    return await conduct<unknown>(
-      exchange,
-      (round) => new HandlerContext(exchange, round, notices).run(handler),
-      finish,
-    )
-  } finally {
-    notices.close()
-  }
+  return conduct<unknown>(
+    exchange,
+    (round) => new HandlerContext(exchange, round, notices).run(handler),
+    finish,
+    () => notices.close(),
+  )
 }
 
 /** Tells the peer what a handler outside of tools wants it to know. */

@@ -1,6 +1,6 @@
 import { isObject } from '../jsonrpc/parse.ts'
 import { count, dependentOn, type Keyword, patternOf, plural, shown, strings } from './assertions.ts'
-import { type Check, has, type Issue, type Node, namesOf, type Run } from './run.ts'
+import { type Check, has, type Issue, type Node, type Run } from './run.ts'
 
 /** What a builder of a keyword with subschemas gets. */
 export interface Applicator extends Keyword {
@@ -27,12 +27,13 @@ export const applicators: Readonly<Record<string, Builder>> = {
     const children = nodes(keyword)
     return (value, run) => {
       if (!isObject(value)) return true
+      run.look(children.length)
       let ok = true
       for (const { name, child } of children) {
         if (!has(value, name)) continue
         run.seen?.names.add(name)
         if (!run.inside(child, value[name], name)) ok = false
-        if (!ok && run.issues === undefined) return false
+        if (!ok && !run.wantsMore) return false
       }
       return ok
     }
@@ -42,7 +43,7 @@ export const applicators: Readonly<Record<string, Builder>> = {
     return (value, run) => {
       if (!isObject(value)) return true
       let ok = true
-      for (const name of namesOf(value)) {
+      for (const name of run.namesOf(value)) {
         for (const { pattern, child } of children) {
           const found = pattern.test(name, run.spend)
           if (found === false) continue
@@ -50,7 +51,7 @@ export const applicators: Readonly<Record<string, Builder>> = {
           if (found !== true) {
             ok = run.fail(`has names that cannot be checked against the pattern ${pattern.source}: ${found}`)
           } else if (!run.inside(child, value[name], name)) ok = false
-          if (!ok && run.issues === undefined) return false
+          if (!ok && !run.wantsMore) return false
         }
       }
       return ok
@@ -66,12 +67,12 @@ export const applicators: Readonly<Record<string, Builder>> = {
     return (value, run) => {
       if (!isObject(value)) return true
       let ok = true
-      for (const name of namesOf(value)) {
+      for (const name of run.namesOf(value)) {
         if (known.has(name) || patterns.some((pattern) => pattern.test(name, run.spend) === true)) continue
         run.seen?.names.add(name)
         if (keyword.value === false) ok = run.fail(`must not have the property ${shown(name)}`)
         else if (!run.inside(child, value[name], name)) ok = false
-        if (!ok && run.issues === undefined) return false
+        if (!ok && !run.wantsMore) return false
       }
       return ok
     }
@@ -81,8 +82,10 @@ export const applicators: Readonly<Record<string, Builder>> = {
     return (value, run) => {
       if (!isObject(value)) return true
       let ok = true
-      for (const name of namesOf(value)) {
-        if (!holdsApart(child, name, run)) ok = run.fail(`must not have a property named ${shown(name)}`)
+      for (const name of run.namesOf(value)) {
+        if (holdsApart(child, name, run)) continue
+        ok = run.fail(`must not have a property named ${shown(name)}`)
+        if (!run.wantsMore) return false
       }
       return ok
     }
@@ -101,7 +104,7 @@ export const applicators: Readonly<Record<string, Builder>> = {
       for (const child of children) {
         if (run.here(child, value)) continue
         ok = false
-        if (run.issues === undefined) return false
+        if (!run.wantsMore) return false
       }
       return ok
     }
@@ -139,7 +142,10 @@ export const applicators: Readonly<Record<string, Builder>> = {
         ? dependentOn(name, strings(keyword, needs))
         : dependents([{ name, child: keyword.node(needs) }]),
     )
-    return (value, run) => checks.reduce((ok, check) => check(value, run) && ok, true)
+    return (value, run) => {
+      run.look(checks.length)
+      return checks.reduce((ok, check) => check(value, run) && ok, true)
+    }
   },
   not: (keyword) => {
     const child = keyword.node(keyword.value)
@@ -195,7 +201,7 @@ export const unevaluated: Readonly<Record<string, Builder>> = {
       let ok = true
       for (let index = seen.itemsTo; index < value.length; index++) {
         if (!seen.items.has(index) && !run.inside(child, value[index], index)) ok = false
-        if (!ok && run.issues === undefined) return false
+        if (!ok && !run.wantsMore) return false
       }
       seen.itemsTo = value.length
       return ok
@@ -207,11 +213,11 @@ export const unevaluated: Readonly<Record<string, Builder>> = {
       const { seen } = run
       if (!isObject(value) || seen === undefined || seen.allNames) return true
       let ok = true
-      for (const name of namesOf(value)) {
+      for (const name of run.namesOf(value)) {
         if (seen.names.has(name)) continue
         if (keyword.value === false) ok = run.fail(`must not have the property ${shown(name)}`)
         else if (!run.inside(child, value[name], name)) ok = false
-        if (!ok && run.issues === undefined) return false
+        if (!ok && !run.wantsMore) return false
       }
       seen.allNames = true
       return ok
@@ -267,9 +273,10 @@ function positional(children: Node[]): Check {
     if (!Array.isArray(value)) return true
     const reached = Math.min(children.length, value.length)
     let ok = true
-    for (const [index, child] of children.entries()) {
-      if (index < reached && !run.inside(child, value[index], index)) ok = false
-      if (!ok && run.issues === undefined) return false
+    for (let index = 0; index < reached; index++) {
+      const child = children[index]
+      if (child !== undefined && !run.inside(child, value[index], index)) ok = false
+      if (!ok && !run.wantsMore) return false
     }
     if (run.seen !== undefined) run.seen.itemsTo = Math.max(run.seen.itemsTo, reached)
     return ok
@@ -282,7 +289,7 @@ function rest(child: Node, from: number): Check {
     let ok = true
     for (let index = from; index < value.length; index++) {
       if (!run.inside(child, value[index], index)) ok = false
-      if (!ok && run.issues === undefined) return false
+      if (!ok && !run.wantsMore) return false
     }
     if (run.seen !== undefined) run.seen.itemsTo = value.length
     return ok
@@ -292,6 +299,7 @@ function rest(child: Node, from: number): Check {
 function dependents(children: Child[]): Check {
   return (value, run) => {
     if (!isObject(value)) return true
+    run.look(children.length)
     let ok = true
     for (const { name, child } of children) {
       if (has(value, name) && !run.here(child, value)) ok = false

@@ -1,7 +1,7 @@
 import { isObject } from '../jsonrpc/parse.ts'
 import { equal, keyOf } from './equal.ts'
 import type { Patterns } from './pattern.ts'
-import { type Check, has, namesOf } from './run.ts'
+import { type Check, has } from './run.ts'
 
 /** What a keyword's builder gets: its value, and a way to say that the value is not allowed. */
 export interface Keyword {
@@ -24,7 +24,7 @@ const types: Record<string, (value: unknown) => boolean> = {
 /** Keywords that look at a value without subschemas, cheapest first. */
 export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> = {
   type: (keyword) => {
-    const names = Array.isArray(keyword.value) ? keyword.value : [keyword.value]
+    const names: unknown[] = Array.isArray(keyword.value) ? [...new Set(keyword.value)] : [keyword.value]
     const tests = names.map((name) =>
       typeof name === 'string' && Object.hasOwn(types, name) ? types[name] : undefined,
     )
@@ -51,7 +51,9 @@ export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> =
     const factor = keyword.value
     if (typeof factor !== 'number' || !(factor > 0)) return keyword.wrong('must be a number above 0')
     return (value, run) =>
-      typeof value !== 'number' || isMultiple(value, factor) || run.fail(`must be a multiple of ${factor}`)
+      typeof value !== 'number' ||
+      isMultiple(value, factor, run.spend) ||
+      run.fail(`must be a multiple of ${factor}`)
   },
   minLength: (keyword) => {
     const least = count(keyword)
@@ -108,23 +110,26 @@ export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> =
     const least = count(keyword)
     return (value, run) =>
       !isObject(value) ||
-      namesOf(value).length >= least ||
+      run.namesOf(value).length >= least ||
       run.fail(`must have at least ${plural(least, 'property', 'properties')}`)
   },
   maxProperties: (keyword) => {
     const most = count(keyword)
     return (value, run) =>
       !isObject(value) ||
-      namesOf(value).length <= most ||
+      run.namesOf(value).length <= most ||
       run.fail(`must have at most ${plural(most, 'property', 'properties')}`)
   },
   required: (keyword) => {
     const names = strings(keyword, keyword.value)
     return (value, run) => {
       if (!isObject(value)) return true
+      run.look(names.length)
       let ok = true
       for (const name of names) {
-        if (!has(value, name)) ok = run.fail(`must have the property ${shown(name)}`)
+        if (has(value, name)) continue
+        ok = run.fail(`must have the property ${shown(name)}`)
+        if (!run.wantsMore) return false
       }
       return ok
     }
@@ -134,7 +139,10 @@ export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> =
     const all = Object.entries(keyword.value).map(([name, needs]) =>
       dependentOn(name, strings(keyword, needs)),
     )
-    return (value, run) => all.reduce((ok, check) => check(value, run) && ok, true)
+    return (value, run) => {
+      run.look(all.length)
+      return all.reduce((ok, check) => check(value, run) && ok, true)
+    }
   },
 }
 
@@ -142,6 +150,7 @@ export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> =
 export function dependentOn(name: string, needs: string[]): Check {
   return (value, run) => {
     if (!isObject(value) || !has(value, name)) return true
+    run.look(needs.length)
     const missing = needs.find((need) => !has(value, need))
     return (
       missing === undefined || run.fail(`must have the property ${shown(missing)} when it has ${shown(name)}`)
@@ -194,8 +203,11 @@ function list(values: readonly unknown[]): string {
 function oneOfValues(values: readonly unknown[], message: string): Check {
   const simple = new Set(values.filter((value) => typeof value !== 'object' || value === null))
   const structured = values.filter((value) => typeof value === 'object' && value !== null)
-  return (value, run) =>
-    simple.has(value) || structured.some((other) => equal(value, other, run.spend)) || run.fail(message)
+  return (value, run) => {
+    if (simple.has(value)) return true
+    if (typeof value !== 'object' || value === null) return run.fail(message)
+    return structured.some((other) => equal(value, other, run.spend)) || run.fail(message)
+  }
 }
 
 function numeric(test: (value: number, bound: number) => boolean, words: string) {
@@ -218,9 +230,10 @@ function charactersUpTo(text: string, enough: number, spend: (steps: number) => 
   return characters
 }
 
-function isMultiple(value: number, factor: number): boolean {
+function isMultiple(value: number, factor: number, spend: (steps: number) => void): boolean {
   if (Number.isSafeInteger(value) && Number.isSafeInteger(factor)) return value % factor === 0
   if (!Number.isFinite(value)) return false
+  spend(32)
   const [digits, exponent] = decimal(value)
   const [factorDigits, factorExponent] = decimal(factor)
   const shift = exponent - factorExponent

@@ -28,6 +28,8 @@ export class Compiler {
   readonly #patterns: Patterns
   readonly #nodes = new Map<object, Node>()
   readonly #unbuilt: (() => void)[] = []
+  /** Per dynamic anchor, what it stands for in each resource that has it. */
+  readonly #anchored = new Map<string, ReadonlyMap<Resource, Node>>()
 
   constructor(places: Places, trusted: boolean) {
     this.#places = places
@@ -101,17 +103,24 @@ export class Compiler {
     ) {
       return () => initial
     }
-    const targets = new Map<Resource, Node>()
-    for (const resource of this.#places.resources()) {
-      const target = resource.dynamicAnchors.get(anchor)
-      if (target !== undefined) targets.set(resource, this.#node(target, place, keyword))
-    }
+    const targets = this.#anchored.get(anchor) ?? this.#targetsOf(anchor, place, keyword)
     return (run) => {
+      run.look(run.scope.length)
       for (const resource of run.scope) {
         const target = targets.get(resource)
         if (target !== undefined) return target
       }
       return initial
     }
+  }
+
+  #targetsOf(anchor: string, place: Place, keyword: string): ReadonlyMap<Resource, Node> {
+    const targets = new Map<Resource, Node>()
+    this.#anchored.set(anchor, targets)
+    for (const resource of this.#places.resources()) {
+      const target = resource.dynamicAnchors.get(anchor)
+      if (target !== undefined) targets.set(resource, this.#node(target, place, keyword))
+    }
+    return targets
   }
 }

@@ -8,6 +8,7 @@ export function equal(a: unknown, b: unknown, spend: (steps: number) => void): b
   }
   if (Array.isArray(b)) return false
   const names = Object.keys(a)
+  spend(names.length >> 1)
   if (names.length !== Object.keys(b).length) return false
   const [left, right]: [Record<string, unknown>, Record<string, unknown>] = [{ ...a }, { ...b }]
   return names.every((name) => Object.hasOwn(right, name) && equal(left[name], right[name], spend))

@@ -45,6 +45,7 @@ export class Patterns {
       source,
       test: (text, spend) => {
         made ??= this.#make(source)
+        spend(1)
         return typeof made === 'string' ? made : made.test(text, spend)
       },
     }

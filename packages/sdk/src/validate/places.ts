@@ -16,6 +16,7 @@ export interface Place {
 
 const maxDepth = 32
 const maxSubschemas = 2000
+const maxIdChars = 8192
 
 const dialects: ReadonlyMap<string, Dialect> = new Map([
   ['https://json-schema.org/draft/2020-12/schema', '2020-12'],
@@ -96,7 +97,7 @@ export class Places {
       if (typeof schema !== 'object' || schema === null || !Object.hasOwn(schema, key)) {
         return { schema: undefined, place: nearest }
       }
-      schema = new Map<string, unknown>(Object.entries(schema)).get(key)
+      schema = Object.getOwnPropertyDescriptor(schema, key)?.value
       if (typeof schema === 'object' && schema !== null) nearest = this.#places.get(schema) ?? nearest
     }
     return { schema, place: nearest }
@@ -135,6 +136,8 @@ export class Places {
     if (place.dialect === 'draft-07' && schema['$ref'] !== undefined) return place
     if ($id !== undefined) {
       if (typeof $id !== 'string') throw invalid(place.pointer, '$id', 'must be a string')
+      if ($id.length > maxIdChars)
+        throw invalid(place.pointer, '$id', `must have at most ${maxIdChars} characters`)
       if (place.dialect === 'draft-07' && $id.startsWith('#')) {
         this.#anchor(place, $id.slice(1), schema)
       } else {

@@ -34,11 +34,13 @@ export class Evaluated {
   /** Items before this index. */
   itemsTo = 0
 
-  merge(other: Evaluated): void {
+  /** Takes over what another saw. Gives how much that was. */
+  merge(other: Evaluated): number {
     for (const name of other.names) this.names.add(name)
     for (const item of other.items) this.items.add(item)
     this.allNames ||= other.allNames
     this.itemsTo = Math.max(this.itemsTo, other.itemsTo)
+    return other.names.size + other.items.size
   }
 }
 
@@ -53,6 +55,8 @@ function tooMuch(): TooExpensive {
 
 const maxDepth = 500
 const maxIssues = 20
+/** Members from which on their names are found out once only. */
+const longObject = 64
 
 /** Checks one value after another, bounded in steps and depth. */
 export class Run {
@@ -65,6 +69,7 @@ export class Run {
   /** Schema resources entered, outermost first. */
   readonly scope: Resource[] = []
   readonly #path: (string | number)[] = []
+  #names: WeakMap<object, readonly string[]> | undefined
   #steps: number
   #depth = 0
 
@@ -73,15 +78,43 @@ export class Run {
     this.issues = collect ? [] : undefined
   }
 
+  /** Whether what else is wrong would be told. */
+  get wantsMore(): boolean {
+    return this.issues !== undefined && this.issues.length < maxIssues
+  }
+
   /** Makes a run that came to its end ready for another value. */
   again(steps: number): this {
     this.#steps = steps
+    this.#names = undefined
     return this
   }
 
   readonly spend = (steps: number): void => {
     this.#steps -= steps
     if (this.#steps < 0) throw tooMuch()
+  }
+
+  /** Pays for a look at so many members, items or words of a schema: several cost what one subschema does. */
+  readonly look = (many: number): void => {
+    if (many > 7) this.spend(many >> 3)
+  }
+
+  /** The names of the members that JSON would write. */
+  namesOf(object: Record<string, unknown>): readonly string[] {
+    const known = this.#names?.get(object)
+    if (known !== undefined) {
+      this.look(known.length)
+      return known
+    }
+    const all = Object.keys(object)
+    const names = all.filter((name) => object[name] !== undefined)
+    if (all.length >= longObject) {
+      this.spend(all.length >> 1)
+      this.#names ??= new WeakMap()
+      this.#names.set(object, names)
+    }
+    return names
   }
 
   /** Adds an issue about the present value, or about one of its members; always false. */
@@ -106,7 +139,7 @@ export class Run {
     for (const check of checks) {
       if (check(value, this)) continue
       ok = false
-      if (this.issues === undefined) break
+      if (!this.wantsMore) break
     }
     return ok
   }
@@ -118,7 +151,7 @@ export class Run {
     const ok = this.#all(checks, value) && this.#all(late, value)
     this.scope.pop()
     if (late.length > 0) {
-      if (ok && this.seen !== undefined) outer?.merge(this.seen)
+      if (ok && outer !== undefined && this.seen !== undefined) this.spend(outer.merge(this.seen) >> 1)
       this.seen = outer
     }
     return ok
@@ -141,7 +174,7 @@ export class Run {
     this.issues = undefined
     if (seen !== undefined) this.seen = new Evaluated()
     const ok = this.here(node, value)
-    if (ok && seen !== undefined && this.seen !== undefined) seen.merge(this.seen)
+    if (ok && seen !== undefined && this.seen !== undefined) this.spend(seen.merge(this.seen) >> 1)
     this.issues = issues
     this.seen = seen
     return ok
@@ -169,9 +202,4 @@ function escaped(key: string | number): string {
 /** Whether an object has a member that JSON would write. */
 export function has(object: Record<string, unknown>, name: string): boolean {
   return Object.hasOwn(object, name) && object[name] !== undefined
-}
-
-/** The names of the members that JSON would write. */
-export function namesOf(object: Record<string, unknown>): string[] {
-  return Object.keys(object).filter((name) => object[name] !== undefined)
 }

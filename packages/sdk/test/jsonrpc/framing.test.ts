@@ -26,7 +26,11 @@ describe('newline framing', () => {
         fc.array(fc.nat(), { maxLength: 20 }),
         (messages, places) => {
           const lines: string[] = []
-          const reader = new LineReader({ onLine: (text) => lines.push(text), onTooLong: () => {} })
+          const reader = new LineReader({
+            onLine: (text) => lines.push(text),
+            onTooLong: () => {},
+            onNotUtf8: () => {},
+          })
           for (const chunk of cut(encoder.encode(messages.map((text) => `${text}\n`).join('')), places))
             reader.push(chunk)
           expect(lines).toEqual(messages)
@@ -42,6 +46,7 @@ describe('newline framing', () => {
       maxBytes: 10,
       onLine: (text) => lines.push(text),
       onTooLong: () => tooLong++,
+      onNotUtf8: () => {},
     })
     reader.push(encoder.encode(`first\n${'x'.repeat(7)}`))
     reader.push(encoder.encode(`${'x'.repeat(7)}`))
@@ -50,9 +55,26 @@ describe('newline framing', () => {
     expect(tooLong).toBe(1)
   })
 
+  it('delivers no line that is not UTF-8, and says so in its place', () => {
+    const lines: (string | Uint8Array)[] = []
+    const reader = new LineReader({
+      onLine: (text) => lines.push(text),
+      onTooLong: () => {},
+      onNotUtf8: (bytes) => lines.push(bytes),
+    })
+    const broken = [0x22, 0xc0, 0xaf, 0x22]
+    reader.push(Uint8Array.from([...encoder.encode('"a"\n'), ...broken, ...encoder.encode('\n"é"')]))
+    reader.end()
+    expect(lines).toEqual(['"a"', Uint8Array.from(broken), '"é"'])
+  })
+
   it('takes CRLF, skips empty lines and delivers an unfinished last line at the end', () => {
     const lines: string[] = []
-    const reader = new LineReader({ onLine: (text) => lines.push(text), onTooLong: () => {} })
+    const reader = new LineReader({
+      onLine: (text) => lines.push(text),
+      onTooLong: () => {},
+      onNotUtf8: () => {},
+    })
     reader.push(encoder.encode('a\r\n\r\n\nb'))
     reader.end()
     expect(lines).toEqual(['a', 'b'])
@@ -67,6 +89,7 @@ describe('event-stream framing', () => {
       ...(maxBytes === undefined ? {} : { maxBytes }),
       onEvent: (event) => events.push(event),
       onTooLong: () => tooLong++,
+      onNotUtf8: () => {},
     })
     for (const chunk of chunks) reader.push(chunk)
     reader.end()
@@ -107,6 +130,20 @@ describe('event-stream framing', () => {
   })
 })
 
+describe('an event stream that is not UTF-8', () => {
+  it('gives no data of the event that is not, but its place, and reports it', () => {
+    const events: ServerSentEvent[] = []
+    let broken = 0
+    const reader = new EventReader({ onEvent: (event) => events.push(event), onNotUtf8: () => broken++ })
+    for (const text of ['data: a\n\nid: s_1\ndata: {"x":\ndata: "', '"}\n\n: ', '\ndata: b\n\n']) {
+      reader.push(encoder.encode(text))
+      reader.push(Uint8Array.of(0xff))
+    }
+    expect(events).toEqual([{ data: 'a' }, { id: 's_1', data: '' }, { data: 'b' }])
+    expect(broken).toBe(1)
+  })
+})
+
 describe('parsing', () => {
   it.each([
     ['{', /not valid JSON/],
@@ -114,6 +151,8 @@ describe('parsing', () => {
     ['{"a":1}{"b":2}', /not valid JSON/],
     [`${'['.repeat(65)}${']'.repeat(65)}`, /nests deeper than 64/],
     [`{"a":${'['.repeat(100_000)}`, /nests deeper than 64/],
+    ['1e400', /a number is too large/],
+    ['{"a":[1,{"b":-1e309}]}', /a number is too large/],
   ])('refuses %.20s with -32700', (text, reason) => {
     expect(() => parseJson(text)).toThrow(
       expect.objectContaining({ code: -32700, message: expect.stringMatching(reason) }),
@@ -140,6 +179,11 @@ describe('parsing', () => {
     [{ jsonrpc: '2.0', id: 1, error: { code: 1.5, message: '' } }, 1],
     [{ jsonrpc: '2.0', id: 1, result: 'text' }, 1],
     [{ jsonrpc: '2.0', id: 1, method: 'x', result: {} }, 1],
+    [{ jsonrpc: '2.0', id: 1, method: 'x\ud800' }, 1],
+    [{ jsonrpc: '2.0', id: 1, method: 'x', params: { name: '\udc00x' } }, 1],
+    [{ jsonrpc: '2.0', id: 1, method: 'x', params: { uri: 'file:///\ud800' } }, 1],
+    [{ jsonrpc: '2.0', id: 1, method: 'x', params: { ref: { name: '\ud800' } } }, 1],
+    [{ jsonrpc: '2.0', id: 1, method: 'x', params: { ref: { uri: '\ud800' } } }, 1],
   ])('finds %j invalid and keeps a readable id', (value, id) => {
     expect(classify(value)).toMatchObject({ kind: 'invalid', id, error: { code: -32600 } })
   })

@@ -84,6 +84,7 @@ function readLines(stream: Readable, hear: Hear): void {
     maxBytes: 4 * 1024 * 1024,
     onLine: (text) => hear(JSON.parse(text), undefined),
     onTooLong: () => {},
+    onNotUtf8: () => {},
   })
   stream.on('data', (chunk: Uint8Array) => lines.push(chunk))
   stream.on('error', () => {})

@@ -77,12 +77,16 @@ const inMemory: Transport = {
   play: async (part) => playMemory(part),
 }
 
+/** Where programs keep their compiled code for the next start; no server is told of it by itself. */
+const { NODE_COMPILE_CACHE } = process.env
+const env = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
+
 /** Serves in a process of its own for each client; a part is played here, behind a process that hands it on. */
 const childProcess: Transport = {
   name: 'stdio',
   revisions: kinds.stdio,
   open: async (name) => ({
-    connect: (options) => connect(stdio({ command: process.execPath, args: [program, name] }), options),
+    connect: (options) => connect(stdio({ command: process.execPath, args: [program, name], env }), options),
     dial: (hear) => dialProcess([program, name], hear),
     close: async () => {},
   }),

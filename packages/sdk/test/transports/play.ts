@@ -47,6 +47,7 @@ export async function playLines(
       maxBytes: 4 * 1024 * 1024,
       onLine: (text) => part(JSON.parse(text), (value) => end.write(`${JSON.stringify(value)}\n`)),
       onTooLong: () => {},
+      onNotUtf8: () => {},
     })
     end.on('data', (chunk) => lines.push(Buffer.from(chunk)))
     end.on('error', () => {})

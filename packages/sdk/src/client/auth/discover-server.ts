@@ -91,6 +91,9 @@ function metadataIn(
     network.mayName(new URL(value))
     metadata[name] = value
   }
+  // Nobody is kept from a login by what only ends one; it is checked when it is used.
+  const revocation = document['revocation_endpoint']
+  if (typeof revocation === 'string' && URL.canParse(revocation)) metadata['revocation_endpoint'] = revocation
   for (const name of listFields) {
     const value = document[name]
     if (Array.isArray(value)) metadata[name] = value.filter((item) => typeof item === 'string')

@@ -47,7 +47,8 @@ export function enterpriseManaged(options: EnterpriseOptions): Authorization {
     const identity = identityOf(client, need)
     return askForTokens({ server: need.target, identity, ...need }, jwtBearer, params)
   }
-  return new Session(new MachineGrant('enterprise', client, obtain), options)
+  const identify = (need: Need): Identity => identityOf(client, need)
+  return new Session(new MachineGrant('enterprise', client, obtain, identify), options)
 }
 
 /** Has the identity provider vouch for the person towards one authorization server. */

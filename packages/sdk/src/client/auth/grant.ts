@@ -1,4 +1,5 @@
 import type { Target } from './discover.ts'
+import type { Identity } from './identity.ts'
 import type { Network } from './network.ts'
 import type { ProofKey } from './proof.ts'
 import type { Saved } from './saved.ts'
@@ -27,6 +28,8 @@ export interface Grant {
   obtain(need: Need): Promise<Tokens>
   canRenew(saved: Saved): boolean
   renew(saved: Saved, need: Need): Promise<Tokens>
+  /** Who the authorization server knows the holder of these tokens as. Throws where that is not known here. */
+  identify(saved: Saved, need: Need): Promise<Identity>
   /** The authorization server does not know this client any more. */
   disown?(issuer: string, clientId: string, store: CredentialStore): Promise<void>
 }

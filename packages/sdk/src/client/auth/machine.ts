@@ -35,7 +35,8 @@ export function clientCredentials(options: ClientCredentialsOptions): Authorizat
     const identity = identityOf(client, need)
     return askForTokens({ server: need.target, identity, ...need }, 'client_credentials', about(need))
   }
-  return new Session(new MachineGrant('client-credentials', client, obtain), options)
+  const identify = (need: Need): Identity => identityOf(client, need)
+  return new Session(new MachineGrant('client-credentials', client, obtain, identify), options)
 }
 
 /** A workload, the authorization server that trusts its platform, and the way to the JWT that says so. */
@@ -54,12 +55,12 @@ export interface WorkloadOptions extends AuthOptions {
  */
 export function workloadIdentity(options: WorkloadOptions): Authorization {
   const { clientId, assertion } = options
+  const identity: Identity = { clientId, method: 'none' }
   const obtain = async (need: Need): Promise<Tokens> => {
-    const identity: Identity = { clientId, method: 'none' }
     const params = { assertion: await assertion(), ...about(need) }
     return askForTokens({ server: need.target, identity, ...need }, jwtBearer, params)
   }
-  return new Session(new MachineGrant('workload', options, obtain), options)
+  return new Session(new MachineGrant('workload', options, obtain, () => identity), options)
 }
 
 export const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
@@ -83,11 +84,18 @@ export class MachineGrant implements Grant {
   readonly kind: string
   readonly issuers: readonly string[]
   readonly #obtain: (need: Need) => Promise<Tokens>
+  readonly #identify: (need: Need) => Identity
 
-  constructor(kind: string, { issuer }: { issuer: string }, obtain: (need: Need) => Promise<Tokens>) {
+  constructor(
+    kind: string,
+    { issuer }: { issuer: string },
+    obtain: (need: Need) => Promise<Tokens>,
+    identify: (need: Need) => Identity,
+  ) {
     this.kind = kind
     this.issuers = issuer === whicheverTheServerNames ? [] : [issuer]
     this.#obtain = obtain
+    this.#identify = identify
   }
 
   async obtain(need: Need): Promise<Tokens> {
@@ -102,6 +110,10 @@ export class MachineGrant implements Grant {
 
   canRenew(): boolean {
     return true
+  }
+
+  async identify(_saved: Saved, need: Need): Promise<Identity> {
+    return this.#identify(need)
   }
 
   renew(_saved: Saved, need: Need): Promise<Tokens> {

@@ -107,17 +107,17 @@ class CodeGrant implements Grant {
     return refreshToken !== undefined
   }
 
-  async renew({ clientId, refreshToken = '', issuer }: Saved, need: Need): Promise<Tokens> {
+  async identify({ clientId, issuer }: Saved, need: Need): Promise<Identity> {
     const identity = this.#known(need.target) ?? (await registered(issuer, need.store))
-    if (identity?.clientId !== clientId) {
-      throw refused(
-        'The login was made by a client that is not configured any more. Log in again',
-        undefined,
-        {
-          error: 'invalid_grant',
-        },
-      )
-    }
+    if (identity?.clientId === clientId) return identity
+    throw refused('The login was made by a client that is not configured any more. Log in again', undefined, {
+      error: 'invalid_grant',
+    })
+  }
+
+  async renew(saved: Saved, need: Need): Promise<Tokens> {
+    const identity = await this.identify(saved, need)
+    const { refreshToken = '' } = saved
     return askForTokens({ server: need.target, identity, ...need }, 'refresh_token', {
       refresh_token: refreshToken,
       resource: need.target.resource,

@@ -105,7 +105,7 @@ class Putting {
 
 /** Whether a question got no answer because it, or its answer, never arrived: whoever asks next may have more luck. */
 function lostOnTheWay({ cause }: RpcError): boolean {
-  return cause instanceof McpError && cause.code === 'CONNECTION_CLOSED'
+  return cause instanceof McpError && (cause.code === 'CONNECTION_CLOSED' || cause.code === 'OUTCOME_UNKNOWN')
 }
 
 /** A question with the task it belongs to. */

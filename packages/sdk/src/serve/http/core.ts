@@ -8,10 +8,13 @@ import { type Bounds, bounds } from '../bounds.ts'
 import { unref } from '../timers.ts'
 import type { Authenticate, HttpOptions, HttpRefusal } from './options.ts'
 import { Sessions } from './sessions.ts'
+import { Shares } from './shares.ts'
 import { SseSessions } from './sse.ts'
 
 /** An answer that is still owed. */
 export interface Serving {
+  readonly principal: string | null
+  readonly method: string
   /** Asks the handler to stop; what it still gives is sent. */
   abort(reason: unknown): void
   /** Breaks off without an answer. */
@@ -20,7 +23,15 @@ export interface Serving {
   tick(): void
 }
 
+/** Why a request cannot be served now. */
+export interface Busy {
+  /** 429 where its principal has too much, 503 where the node has. */
+  readonly status: 429 | 503
+  readonly error: RpcError
+}
+
 const graceMs = 1000
+const listening = 'subscriptions/listen'
 
 /** What every request of one mounted server shares. */
 export class Core {
@@ -32,6 +43,8 @@ export class Core {
   readonly sse: SseSessions | undefined
   readonly #authenticate: Authenticate | undefined
   readonly #serving = new Set<Serving>()
+  readonly #shares: Shares
+  readonly #listenShares: Shares
   #subscriptions = 0
   #ticking: ReturnType<typeof setTimeout> | undefined
   #onIdle: (() => void) | undefined
@@ -42,6 +55,8 @@ export class Core {
     this.server = server
     this.#authenticate = options.authenticate
     this.bounds = bounds(options.limits)
+    this.#shares = new Shares(this.bounds.inFlightPerPrincipal)
+    this.#listenShares = new Shares(this.bounds.listenStreamsPerPrincipal)
     this.asking = replay({
       sealer: createSealer(options.keys),
       backplane,
@@ -64,16 +79,33 @@ export class Core {
   }
 
   /** Takes a stateless request in, or says why not now. One that `ticks` hears of time going by. */
-  admit(serving: Serving, method: string, ticks: boolean): RpcError | undefined {
-    if (method === 'subscriptions/listen') {
-      if (this.#subscriptions >= this.bounds.listenStreams) {
-        return new RpcError(ErrorCode.InternalError, 'Too many subscriptions are open: try again later')
-      }
-      this.#subscriptions++
-    }
+  admit(serving: Serving, ticks: boolean): Busy | undefined {
+    const busy = serving.method === listening ? this.#openListening(serving) : this.#openCall(serving)
+    if (busy !== undefined) return busy
     this.#serving.add(serving)
     if (ticks) this.#ticking ??= this.#tickLater()
     return undefined
+  }
+
+  #openListening({ principal }: Serving): Busy | undefined {
+    if (this.#subscriptions >= this.bounds.listenStreams) {
+      return busy(503, 'Too many subscriptions are open: try again later')
+    }
+    if (!this.#listenShares.take(principal)) {
+      const { listenStreamsPerPrincipal } = this.bounds
+      return busy(429, `Too many subscriptions are open: end some of your ${listenStreamsPerPrincipal}`)
+    }
+    this.#subscriptions++
+    return undefined
+  }
+
+  #openCall({ principal }: Serving): Busy | undefined {
+    if (this.#serving.size - this.#subscriptions >= this.bounds.inFlightPerNode) {
+      return busy(503, 'Too many requests in flight: try again later')
+    }
+    if (this.#shares.take(principal)) return undefined
+    const { inFlightPerPrincipal } = this.bounds
+    return busy(429, `Too many requests in flight: wait for some of your ${inFlightPerPrincipal} to finish`)
   }
 
   /** One timer for every answer that is owed: most are given long before it rings. */
@@ -87,8 +119,13 @@ export class Core {
   }
 
   /** A stateless request that was taken in is over. */
-  done(serving: Serving, method: string): void {
-    if (method === 'subscriptions/listen') this.#subscriptions--
+  done(serving: Serving): void {
+    if (serving.method === listening) {
+      this.#subscriptions--
+      this.#listenShares.give(serving.principal)
+    } else {
+      this.#shares.give(serving.principal)
+    }
     this.#serving.delete(serving)
     if (this.#serving.size === 0) this.#onIdle?.()
   }
@@ -119,4 +156,8 @@ export class Core {
       }
     })
   }
+}
+
+function busy(status: 429 | 503, why: string): Busy {
+  return { status, error: new RpcError(ErrorCode.InternalError, why) }
 }

@@ -32,8 +32,8 @@ export interface HttpReply {
   readonly sharesTimers: boolean
   /** Says whom to tell when the connection is over, answered or not; in place of whoever was named before. */
   onClose(listener: () => void): void
-  /** Sends a whole answer. A body is JSON text; '' is none. */
-  send(status: number, body: string, headers?: HeaderFields): void
+  /** Sends a whole answer. A body is JSON text, or the bytes of one; '' is none. */
+  send(status: number, body: string | Uint8Array<ArrayBuffer>, headers?: HeaderFields): void
   /** Begins an event stream. */
   open(headers?: HeaderFields): Pipe
 }

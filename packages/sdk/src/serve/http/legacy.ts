@@ -9,7 +9,7 @@ import type {
 import { revisionOf } from '../../protocol/revisions.ts'
 import type { SessionOutlet } from '../asker.ts'
 import { serveBatch } from '../batch.ts'
-import { encodeMessage, failure, refusalOf, unsupportedVersion } from '../message.ts'
+import { encodeAnswer, encodeMessage, failure, refusalOf, unsupportedVersion } from '../message.ts'
 import { report } from '../report.ts'
 import type { Core } from './core.ts'
 import type { HttpReply, HttpRequest } from './face.ts'
@@ -38,8 +38,7 @@ export function legacyRequest(trip: LegacyTrip, message: JsonRpcRequest): void {
   if (owner === undefined || refusesScopes(core, reply, trip.caller, message)) return
   const post = new PostStream(owner, reply)
   owner.session.request(message, post, trip.caller).then(
-    (response) =>
-      post.answer(200, response === undefined ? '' : (encodeMessage(response, core.server) ?? '')),
+    (response) => post.answer(200, response === undefined ? '' : encodeAnswer(response, core.server)),
     (error) => {
       const refusal = owner.session.refusal(error, message.method)
       post.answer(refusalStatus(refusal), JSON.stringify(failure(message.id, refusal)))

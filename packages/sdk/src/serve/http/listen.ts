@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { McpError } from '../../jsonrpc/error.ts'
+import type { Bounds } from '../bounds.ts'
 
 /** A server that listens on a port of its own. */
 export interface Listener {
@@ -12,6 +13,8 @@ export interface Listener {
 
 /** Longer than clients and proxies keep an idle connection, so that it is they who close it. */
 const keepAliveTimeoutMs = 75_000
+/** Milliseconds between two looks for requests that take too long to come. */
+const slowestCheckMs = 30_000
 
 /**
  * Serves a handler on a port of this machine.
@@ -19,11 +22,18 @@ const keepAliveTimeoutMs = 75_000
  */
 export async function listenOn(
   handle: (request: IncomingMessage, response: ServerResponse) => void,
-  options: { port: number; host: string; path: string; onClose(): Promise<void> },
+  options: { port: number; host: string; path: string; bounds: Bounds; onClose(): Promise<void> },
 ): Promise<Listener> {
   const { createServer } = await import('node:http')
-  const { host, path, onClose } = options
-  const server = createServer({ keepAliveTimeout: keepAliveTimeoutMs }, handle)
+  const { host, path, bounds, onClose } = options
+  const { headersMs, requestMs } = bounds
+  const timeouts = {
+    keepAliveTimeout: keepAliveTimeoutMs,
+    headersTimeout: Math.min(headersMs, requestMs),
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: Math.max(100, Math.min(slowestCheckMs, headersMs / 2, requestMs / 2)),
+  }
+  const server = createServer(timeouts, handle)
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) =>
       reject(

@@ -1,7 +1,7 @@
 import { ErrorCode, McpError } from '../../jsonrpc/error.ts'
 import type { JsonRpcNotification, JsonRpcResponse } from '../../jsonrpc/message.ts'
 import { encodeEvent } from '../../jsonrpc/sse.ts'
-import { type Call, encodeMessage, failure, isDroppable, type Outlet } from '../message.ts'
+import { type Call, encodeAnswer, encodeMessage, failure, isDroppable, type Outlet } from '../message.ts'
 import { unref } from '../timers.ts'
 import type { Core, Serving } from './core.ts'
 import type { HttpReply } from './face.ts'
@@ -25,20 +25,28 @@ export class ModernAnswer implements Outlet, Serving {
 
   serve(call: Call): void {
     const { sharesTimers } = this.#reply
-    const refused = this.#core.admit(this, call.method, sharesTimers)
-    if (refused !== undefined) {
-      this.#reply.send(503, JSON.stringify(failure(call.id, refused)), { 'Retry-After': '10' })
+    this.#call = call
+    const busy = this.#core.admit(this, sharesTimers)
+    if (busy !== undefined) {
+      this.#reply.send(busy.status, JSON.stringify(failure(call.id, busy.error)), { 'Retry-After': '10' })
       return
     }
-    this.#call = call
     if (!sharesTimers) {
       this.#long = unref(setTimeout(() => this.#showLife(), this.#core.bounds.keepAliveMs))
     }
     this.#reply.onClose(() => this.#gone())
     call.answer(this.#core.server).then((response) => {
-      this.#core.done(this, call.method)
+      this.#core.done(this)
       this.#finish(response)
     })
+  }
+
+  get principal(): string | null {
+    return this.#call?.peer.principal ?? null
+  }
+
+  get method(): string {
+    return this.#call?.method ?? ''
   }
 
   notify(message: JsonRpcNotification): void {
@@ -83,12 +91,13 @@ export class ModernAnswer implements Outlet, Serving {
       this.#stream?.end()
       return
     }
-    const text = encodeMessage(response, this.#core.server) ?? ''
+    const { server } = this.#core
     if (this.#stream === undefined) {
-      this.#reply.send('error' in response ? answerStatus(response.error.code) : 200, text)
+      const status = 'error' in response ? answerStatus(response.error.code) : 200
+      this.#reply.send(status, encodeAnswer(response, server))
       return
     }
-    this.#stream.send(encodeEvent({ event: 'message', data: text }), false)
+    this.#stream.send(encodeEvent({ event: 'message', data: encodeMessage(response, server) ?? '' }), false)
     this.#stream.end()
   }
 

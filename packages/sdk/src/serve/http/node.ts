@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { ByteCollector } from '../../jsonrpc/bytes.ts'
 import type { Body, HeaderFields, HttpReply, HttpRequest, Pipe } from './face.ts'
 import { streamHeaders } from './face.ts'
 
@@ -53,24 +54,19 @@ export class NodeRequest implements HttpRequest {
       onBody(parsedBody(request))
       return
     }
-    const chunks: Uint8Array[] = []
-    let length = 0
+    const read = new ByteCollector()
     const onData = (chunk: Uint8Array): void => {
-      length += chunk.length
-      if (length > maxBytes) {
+      if (read.length + chunk.length > maxBytes) {
+        read.clear()
         request.off('data', onData)
         request.off('end', onEnd)
         request.pause()
         onBody({ type: 'too large' })
         return
       }
-      chunks.push(chunk)
+      read.add(chunk)
     }
-    const onEnd = (): void => {
-      const only = chunks[0]
-      const bytes = only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks, length)
-      onBody({ type: 'bytes', bytes })
-    }
+    const onEnd = (): void => onBody({ type: 'bytes', bytes: read.take() })
     request.on('data', onData)
     request.on('end', onEnd)
   }
@@ -109,10 +105,10 @@ export class NodeReply implements HttpReply {
     if (this.#response.closed) queueMicrotask(listener)
   }
 
-  send(status: number, body: string, headers?: HeaderFields): void {
+  send(status: number, body: string | Uint8Array<ArrayBuffer>, headers?: HeaderFields): void {
     const response = this.#response
     if (response.headersSent || response.destroyed) return
-    const length = Buffer.byteLength(body)
+    const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
     const own: Record<string, string | number> =
       body === '' ? { 'Content-Length': 0 } : { 'Content-Type': 'application/json', 'Content-Length': length }
     if (status === 204) delete own['Content-Length']
@@ -136,26 +132,42 @@ export class NodeReply implements HttpReply {
 /** A stream that breaks tells so by its `close`. */
 function ignore(): void {}
 
+/** Characters of a stream that are collected at most before they are written. */
+const collectedChars = 64 * 1024
+
+/** Writes what one turn of the event loop gives at once. */
 class NodePipe implements Pipe {
   readonly #response: ServerResponse
+  #collected = ''
 
   constructor(response: ServerResponse) {
     this.#response = response
   }
 
   get queued(): number {
-    return this.#response.writableLength
+    return this.#response.writableLength + this.#collected.length
   }
 
   write(text: string): void {
-    if (!this.#response.destroyed && !this.#response.writableEnded) this.#response.write(text)
+    if (this.#collected === '') process.nextTick(() => this.#flush())
+    this.#collected += text
+    if (this.#collected.length >= collectedChars) this.#flush()
   }
 
   end(): void {
+    this.#flush()
     if (!this.#response.destroyed) this.#response.end()
   }
 
   cut(): void {
+    this.#collected = ''
     this.#response.destroy()
+  }
+
+  #flush(): void {
+    const text = this.#collected
+    this.#collected = ''
+    if (text === '' || this.#response.destroyed || this.#response.writableEnded) return
+    this.#response.write(text)
   }
 }

@@ -39,10 +39,11 @@ export class PostStream implements SessionOutlet {
   }
 
   /** Sends what the requests were answered with and ends; '' when every one was cancelled. */
-  answer(status: number, text: string): void {
-    if (this.#stream === undefined && text !== '') {
-      if (!this.#over) this.#reply.send(status, text)
+  answer(status: number, body: string | Uint8Array<ArrayBuffer>): void {
+    if (this.#stream === undefined && body !== '') {
+      if (!this.#over) this.#reply.send(status, body)
     } else {
+      const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
       this.#open()?.end(text === '' ? undefined : text)
     }
     this.#done()

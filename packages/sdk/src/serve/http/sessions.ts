@@ -2,6 +2,7 @@ import type { Caller } from '../../core/exchange.ts'
 import type { Bounds } from '../bounds.ts'
 import { unref } from '../timers.ts'
 import { HttpSession, type HttpSessionOptions } from './http-session.ts'
+import { Shares } from './shares.ts'
 
 const sweepMs = 60_000
 
@@ -10,20 +11,27 @@ export class Sessions {
   readonly #bounds: Bounds
   readonly #options: Omit<HttpSessionOptions, 'caller'>
   readonly #byId = new Map<string, HttpSession>()
+  readonly #shares: Shares
   #sweep: ReturnType<typeof setTimeout> | undefined
 
   constructor(options: Omit<HttpSessionOptions, 'caller'>) {
     this.#bounds = options.bounds
     this.#options = options
+    this.#shares = new Shares(options.bounds.sessionsPerPrincipal)
   }
 
   get size(): number {
     return this.#byId.size
   }
 
-  /** Begins a session; undefined when there is no room and none is idle. */
+  /** Begins a session; undefined when there is no room, or the principal has its share, and none is idle. */
   begin(caller: Caller): HttpSession | undefined {
-    if (this.#byId.size >= this.#bounds.sessions && !this.#makeRoom()) return undefined
+    const { principal } = caller
+    if (this.#byId.size >= this.#bounds.sessions && !this.#makeRoom(() => true)) return undefined
+    if (!this.#shares.take(principal)) {
+      if (!this.#makeRoom((session) => session.principal === principal)) return undefined
+      this.#shares.take(principal)
+    }
     const session = new HttpSession({ ...this.#options, caller })
     this.#byId.set(session.id, session)
     this.#schedule()
@@ -41,7 +49,9 @@ export class Sessions {
   }
 
   end(session: HttpSession, reason: string): void {
-    if (this.#byId.delete(session.id)) session.close(reason)
+    if (!this.#byId.delete(session.id)) return
+    this.#shares.give(session.principal)
+    session.close(reason)
   }
 
   close(reason: string): void {
@@ -50,9 +60,9 @@ export class Sessions {
     for (const session of [...this.#byId.values()]) this.end(session, reason)
   }
 
-  #makeRoom(): boolean {
+  #makeRoom(among: (session: HttpSession) => boolean): boolean {
     for (const session of this.#byId.values()) {
-      if (session.busy) continue
+      if (!among(session) || session.busy) continue
       this.end(session, 'The session was idle and its place was needed')
       return true
     }

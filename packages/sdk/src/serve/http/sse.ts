@@ -8,6 +8,7 @@ import type { Bounds } from '../bounds.ts'
 import { type Duplex, openConnection } from '../duplex.ts'
 import { encodeMessage, failure, isDroppable } from '../message.ts'
 import type { HttpReply, HttpRequest } from './face.ts'
+import { Shares } from './shares.ts'
 import { EventStream } from './stream.ts'
 
 /** One session: a connection whose outgoing half is an event stream. */
@@ -24,16 +25,18 @@ export class SseSessions {
   readonly #server: Server
   readonly #bounds: Bounds
   readonly #byId = new Map<string, SseSession>()
+  readonly #shares: Shares
 
   constructor(path: string, server: Server, bounds: Bounds) {
     this.path = path
     this.#server = server
     this.#bounds = bounds
+    this.#shares = new Shares(bounds.sessionsPerPrincipal)
   }
 
   /** Opens a session on the answer to a GET, whose first event says where to send messages. */
   open(reply: HttpReply, caller: Caller): void {
-    if (this.#byId.size >= this.#bounds.sessions) {
+    if (this.#byId.size >= this.#bounds.sessions || !this.#shares.take(caller.principal)) {
       const full = new RpcError(ErrorCode.InternalError, 'Too many sessions are open: try again later')
       reply.send(503, JSON.stringify(failure(undefined, full)), { 'Retry-After': '60' })
       return
@@ -44,6 +47,7 @@ export class SseSessions {
     this.#byId.set(id, { principal: caller.principal, connection, stream })
     reply.onClose(() => {
       this.#byId.delete(id)
+      this.#shares.give(caller.principal)
       stream.closed()
       connection.close('The client closed its event stream')
     })

@@ -1,3 +1,4 @@
+import { ByteCollector } from '../../jsonrpc/bytes.ts'
 import type { Body, HeaderFields, HttpReply, HttpRequest, Pipe } from './face.ts'
 import { streamHeaders } from './face.ts'
 
@@ -45,28 +46,20 @@ export class WebRequest implements HttpRequest {
 }
 
 async function readAll(request: Request, maxBytes: number): Promise<Body> {
-  const chunks: Uint8Array[] = []
-  let length = 0
+  const read = new ByteCollector()
   if (request.body !== null) {
     const reader = request.body.getReader()
     for (;;) {
       const { done, value } = await reader.read()
       if (done) break
-      length += value.length
-      if (length > maxBytes) {
+      if (read.length + value.length > maxBytes) {
         await reader.cancel()
         return { type: 'too large' }
       }
-      chunks.push(value)
+      read.add(value)
     }
   }
-  const bytes = new Uint8Array(length)
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.length
-  }
-  return { type: 'bytes', bytes }
+  return { type: 'bytes', bytes: read.take() }
 }
 
 /** The answer to a web request, as a promise of a `Response`. */
@@ -92,7 +85,7 @@ export class WebReply implements HttpReply {
     if (this.#closed) queueMicrotask(listener)
   }
 
-  send(status: number, body: string, headers?: HeaderFields): void {
+  send(status: number, body: string | Uint8Array<ArrayBuffer>, headers?: HeaderFields): void {
     const type = body === '' ? undefined : { 'Content-Type': 'application/json' }
     this.#answer(
       new Response(body === '' ? null : body, { status, headers: { ...type, ...headers, ...this.extra } }),

@@ -29,6 +29,8 @@ export interface Authority extends Hand {
   onToken: (seen: Seen) => boolean
   /** Takes over the registration endpoint where it returns true. */
   onRegister: (seen: Seen) => boolean
+  /** Takes over the revocation endpoint where it returns true. */
+  onRevoke: (seen: Seen) => boolean
   /** Ends every access token. */
   expireAll(): void
 }
@@ -47,6 +49,7 @@ export async function authority(path = ''): Promise<Authority> {
     if (pathname === `${path}/register`) return self.onRegister(seen) || registered(seen)
     if (pathname === `${path}/authorize`) return signedIn(seen)
     if (pathname === `${path}/token`) return self.onToken(seen) || token(seen)
+    if (pathname === `${path}/revoke`) return self.onRevoke(seen) || revoked(seen)
     json(seen.res, { error: 'not_found' }, 404)
   })
   const issuer = `${hand.origin}${path}`
@@ -106,6 +109,13 @@ export async function authority(path = ''): Promise<Authority> {
     json(res, { ...issue(login?.scope ?? params.get('scope') ?? ''), ...self.token })
   }
 
+  function revoked({ params, res }: Seen): void {
+    const token = params.get('token') ?? ''
+    good.delete(token)
+    refreshable.delete(token)
+    res.writeHead(200).end()
+  }
+
   function issue(scope: string): Record<string, unknown> {
     const access = `access-${++count}-secret`
     const refresh = `refresh-${count}-secret`
@@ -125,6 +135,7 @@ export async function authority(path = ''): Promise<Authority> {
     token: {},
     onToken: () => false,
     onRegister: () => false,
+    onRevoke: () => false,
     expireAll: () => good.clear(),
   }
   return self

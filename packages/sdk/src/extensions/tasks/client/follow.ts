@@ -173,7 +173,7 @@ class Answered {
 /** Whether a failure is one of the connection, so that trying again may help. */
 export function mayPass(error: unknown): boolean {
   if (!(error instanceof McpError)) return false
-  if (error.code === 'CONNECTION_CLOSED') return true
+  if (error.code === 'CONNECTION_CLOSED' || error.code === 'OUTCOME_UNKNOWN') return true
   const { status } = error.details
   return error.code === 'HTTP' && typeof status === 'number' && status >= 500
 }

@@ -1,0 +1,171 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ClientRow } from './clients.ts'
+import { barPlot, linePlot } from './plot.ts'
+import type { StdioRow } from './stdio.ts'
+import { table } from './table.ts'
+import type { Growth, Row } from './tables.ts'
+import type { FirstRow, WeightRow } from './weight.ts'
+
+/** Everything one run found out. */
+export interface Report {
+  date: string
+  command: string
+  /** How long each stretch of load was, in words. */
+  method: string
+  machine: { cpu: string; cores: number; memoryGb: number; node: string }
+  versions: Record<string, string>
+  calls: Row[]
+  lists: Row[]
+  stream: Row[]
+  growths: Growth[]
+  stdio: StdioRow[]
+  clients: ClientRow[]
+  weight: WeightRow[]
+  first: FirstRow[]
+}
+
+/** Writes `RESULTS.md` and its plots into a folder. */
+export function writeReport(report: Report, folder: string): void {
+  mkdirSync(join(folder, 'plots'), { recursive: true })
+  const { calls, growths } = report
+  const bars = calls.map(({ name, cpu }) => ({ name, value: cpu }))
+  const plots = [
+    {
+      name: 'calls',
+      svg: barPlot({ title: 'tools/call over HTTP, 50 tools', of: 'µs CPU of the server for a call', bars }),
+    },
+    ...growths.map((growth) => ({ name: fileOf(growth), svg: linePlot(growth) })),
+  ]
+  for (const { name, svg } of plots) writeFileSync(join(folder, 'plots', `${name}.svg`), svg)
+  writeFileSync(join(folder, 'RESULTS.md'), `${pageOf(report).join('\n\n')}\n`)
+}
+
+function pageOf(report: Report): string[] {
+  const { machine, versions, calls, lists, stream, growths, stdio, clients, weight, first } = report
+  return [
+    '# Measurements',
+    '`npm run bench` writes this page; `npm run bench -- --quick` a rough one into `results/bench` in less than a minute. Servers ' +
+      'and clients are child processes on 127.0.0.1, load comes from another process, rounds of all of them take turns, and the ' +
+      'numbers are medians. Peers run as their own documentation mounts them, by default settings; each could be configured ' +
+      'otherwise. The plain rows are the limit: the same bytes are parsed and written with nothing in between.',
+    table(
+      ['', ''],
+      [
+        ['run', `${report.date}, \`${report.command}\``],
+        ['machine', `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, node ${machine.node}`],
+        ['rounds', report.method],
+        [
+          'packages',
+          Object.entries(versions)
+            .map(([name, version]) => `${name} ${version}`)
+            .join(', '),
+        ],
+      ],
+    ),
+    '## tools/call over HTTP, 50 tools, 16 connections',
+    httpTable(calls),
+    '![CPU of each server for a call](plots/calls.svg)',
+    '## tools/list over HTTP, 50 tools, 16 connections',
+    httpTable(lists),
+    '## Progress notices as an event stream, 100 in each call',
+    table(
+      ['server', 'notices/s', '× plain', 'µs CPU for a call'],
+      stream.map(({ name, countedPerSecond, limit, cpu }) => [
+        name,
+        whole(countedPerSecond),
+        times(countedPerSecond, limit.countedPerSecond),
+        whole(cpu),
+      ]),
+    ),
+    '## tools/call over stdio, 50 tools, 32 calls on their way at once',
+    pairTable('server', stdio),
+    '## Clients, 8 calls on their way at once to the same server',
+    pairTable('client', clients),
+    ...growths.flatMap((growth) => [
+      `## ${growth.title}`,
+      growthTable(growth),
+      `![${growth.of}, by ${growth.over}](plots/${fileOf(growth)}.svg)`,
+    ]),
+    '## Import, over bare node',
+    table(
+      ['what', 'ms', 'CPU ms', 'MB memory', 'kB at once', 'kB gzip at once', 'kB gzip in all'],
+      weight
+        .slice(1)
+        .map((row) => [
+          row.name,
+          tenth(row.importMs),
+          tenth(row.importCpuMs),
+          tenth(row.memoryMb),
+          tenth(row.firstKb),
+          tenth(row.firstGzipKb),
+          tenth(row.allGzipKb),
+        ]),
+    ),
+    'What is loaded at once stands apart from what is loaded when it is first needed.',
+    '## From the start of a stdio server to its first answer',
+    table(
+      ['server', 'ms', 'over bare node'],
+      first.map(({ name, ms }) => [name, tenth(ms), tenth(ms - (first[0]?.ms ?? 0))]),
+    ),
+    '## How far to trust it',
+    'Compare ratios within one run, not microseconds across runs: on a shared machine single rows move by a third from run to run. ' +
+      'The load generator and the servers share the cores, so calls in a second say less than CPU for a call.',
+  ]
+}
+
+function httpTable(rows: readonly Row[]): string {
+  return table(
+    ['server', 'µs CPU', '× plain', 'requests/s', 'p50 ms', 'p99 ms', 'p99 × plain'],
+    rows.map(({ name, cpu, limit, perSecond, p50, p99 }) => [
+      name,
+      tenth(cpu),
+      times(cpu, limit.cpu),
+      whole(perSecond),
+      p50.toFixed(2),
+      p99.toFixed(2),
+      times(p99, limit.p99),
+    ]),
+  )
+}
+
+function pairTable(what: string, rows: readonly (StdioRow | ClientRow)[]): string {
+  const [limit] = rows
+  return table(
+    [what, 'µs CPU', '× plain', 'calls/s', '× plain calls/s'],
+    rows.map(({ name, cpu, perSecond }) => [
+      name,
+      tenth(cpu),
+      times(cpu, limit?.cpu ?? cpu),
+      whole(perSecond),
+      times(perSecond, limit?.perSecond ?? perSecond),
+    ]),
+  )
+}
+
+function growthTable({ over, of, points, lines }: Growth): string {
+  const head = [`${of}, by ${over}`, ...points.map(String)]
+  return table(
+    head,
+    lines.map(({ name, values }) => [
+      name,
+      ...values.map((value) => (value < 10 ? value.toFixed(2) : tenth(value))),
+    ]),
+  )
+}
+
+function fileOf({ title }: Growth): string {
+  return title.toLowerCase().replaceAll(' ', '-')
+}
+
+function whole(value: number): string {
+  return String(Math.round(value))
+}
+
+function tenth(value: number | undefined): string {
+  return value === undefined ? '–' : value.toFixed(1)
+}
+
+function times(value: number, limit: number): string {
+  return (value / limit).toFixed(2)
+}

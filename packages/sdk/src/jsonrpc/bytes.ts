@@ -1,0 +1,42 @@
+const none = new Uint8Array()
+
+/** Bytes that come in pieces, put together. It holds at most about twice what came, however small the pieces are. */
+export class ByteCollector {
+  #bytes: Uint8Array = none
+  #length = 0
+
+  get length(): number {
+    return this.#length
+  }
+
+  /** Adds a piece, which must not change until all of it is taken. */
+  add(piece: Uint8Array): void {
+    const length = this.#length + piece.length
+    if (this.#length === 0) {
+      // It has no room to spare, so nothing is ever written into what belongs to somebody else.
+      this.#bytes = piece
+    } else {
+      if (length > this.#bytes.length) this.#grow(Math.max(length, this.#bytes.length * 2))
+      this.#bytes.set(piece, this.#length)
+    }
+    this.#length = length
+  }
+
+  /** Gives what came so far, and begins anew. */
+  take(): Uint8Array {
+    const all = this.#bytes.length === this.#length ? this.#bytes : this.#bytes.subarray(0, this.#length)
+    this.clear()
+    return all
+  }
+
+  clear(): void {
+    this.#bytes = none
+    this.#length = 0
+  }
+
+  #grow(to: number): void {
+    const bytes = new Uint8Array(to)
+    bytes.set(this.#bytes.subarray(0, this.#length))
+    this.#bytes = bytes
+  }
+}

@@ -1,0 +1,156 @@
+import { clientCredentials, memoryStore } from '@jackfield/sdk/client/auth'
+import { describe, expect, it, vi } from 'vitest'
+import { authority } from './support/authority.ts'
+import { json } from './support/server.ts'
+import { open, person, type World, world } from './support/world.ts'
+
+/** A world whose authorization server revokes tokens, and somebody who is logged in there. */
+async function loggedIn(metadata: Record<string, unknown> = {}, store = memoryStore()) {
+  const one = await world()
+  one.as.metadata = { revocation_endpoint: `${one.as.issuer}/revoke`, ...metadata }
+  const { auth, opened } = person({ store })
+  const client = await open(one, auth)
+  return { one, auth, opened, client }
+}
+
+function told({ as }: World): (string | null)[][] {
+  return as.at('/revoke').map(({ params }) => [params.get('token'), params.get('token_type_hint')])
+}
+
+describe('tokens that are revoked', () => {
+  it('are taken back at the endpoint the metadata names, the refresh token first, and are gone here', async () => {
+    const { one, auth, opened, client } = await loggedIn()
+    const [access] = one.as.good.keys()
+    const [refresh] = one.as.refreshable
+    expect(await auth.revoke(one.url)).toEqual({ outcome: 'revoked' })
+    expect(told(one)).toEqual([
+      [refresh, 'refresh_token'],
+      [access, 'access_token'],
+    ])
+    expect(one.as.at('/revoke')[0]?.params.get('client_id')).toMatch(/^client-/)
+    expect([one.as.good.size, one.as.refreshable.size]).toEqual([0, 0])
+    expect(await auth.revoke(one.url)).toEqual({ outcome: 'none' })
+    await client.call('x')
+    expect(opened).toHaveLength(2)
+  })
+
+  it('are revoked by a client that proves who it is', async () => {
+    const one = await world()
+    one.as.metadata = { revocation_endpoint: `${one.as.issuer}/revoke` }
+    const client = { issuer: one.as.issuer, clientId: 'robot', clientSecret: 'hush' }
+    one.as.token = { refresh_token: undefined }
+    const auth = clientCredentials({ client })
+    await open(one, auth)
+    expect(await auth.revoke(one.url)).toEqual({ outcome: 'revoked' })
+    expect(told(one)).toEqual([[expect.stringMatching(/^access-/), 'access_token']])
+    expect(one.as.at('/revoke')[0]?.headers.authorization).toBe(`Basic ${btoa('robot:hush')}`)
+  })
+
+  it('are only forgotten where the server offers no revocation', async () => {
+    const { one, auth, opened, client } = await loggedIn({ revocation_endpoint: undefined })
+    expect(await auth.revoke(one.url)).toEqual({ outcome: 'unsupported', issuer: one.as.issuer })
+    await client.call('x')
+    expect(opened).toHaveLength(2)
+  })
+
+  it('count as revoked where the server ends access tokens with their refresh token', async () => {
+    const { one, auth } = await loggedIn()
+    one.as.onRevoke = ({ params, res }) => {
+      if (params.get('token_type_hint') !== 'access_token') return false
+      json(res, { error: 'unsupported_token_type' }, 400)
+      return true
+    }
+    expect(await auth.revoke(one.url)).toEqual({ outcome: 'revoked' })
+  })
+
+  it.each([
+    [
+      'refuses',
+      (one: World) => {
+        one.as.onRevoke = ({ res }) => {
+          json(res, { error: 'invalid_client', error_description: 'who are you' }, 401)
+          return true
+        }
+      },
+      /refused to revoke a token: invalid_client \(who are you\)/,
+      2,
+    ],
+    [
+      'is out of order, where the second token is tried all the same',
+      (one: World) => {
+        one.as.onRevoke = ({ res }) => {
+          json(res, {}, 503)
+          return true
+        }
+      },
+      /refused to revoke a token with status 503/,
+      2,
+    ],
+    [
+      'names an endpoint in a network it must not lead to',
+      (one: World) => {
+        one.as.metadata = { ...one.as.metadata, revocation_endpoint: 'https://169.254.169.254/revoke' }
+      },
+      /169\.254\.169\.254 is a reserved address/,
+      0,
+    ],
+    [
+      'names an endpoint that is not encrypted',
+      (one: World) => {
+        one.as.metadata = { ...one.as.metadata, revocation_endpoint: 'http://as.example/revoke' }
+      },
+      /is not an https: URL/,
+      0,
+    ],
+    ['is gone', (one: World) => one.as.close(), /Try again later/, 0],
+  ])('are forgotten where the server %s, and why is told without a token', async (_, breaks, why, asked) => {
+    const store = memoryStore()
+    const { one } = await loggedIn({}, store)
+    breaks(one)
+    // One that starts anew has the tokens and asks for the metadata again.
+    const { auth } = person({ store })
+    const result = await auth.revoke(one.url)
+    expect(result).toMatchObject({ outcome: 'failed', issuer: one.as.issuer })
+    expect('reason' in result ? result.reason : '').toMatch(why)
+    expect(JSON.stringify(result)).not.toMatch(/-secret/)
+    expect(one.as.at('/revoke')).toHaveLength(asked)
+    expect(await auth.revoke(one.url)).toEqual({ outcome: 'none' })
+  })
+
+  it('are gone before an endpoint that never answers is waited for, which takes 15 seconds at most', async () => {
+    const { one, auth } = await loggedIn()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
+      const control = new AbortController()
+      setTimeout(() => control.abort(new DOMException('late', 'TimeoutError')), ms)
+      return control.signal
+    })
+    try {
+      const waits = new Promise<void>((resolve) => {
+        one.as.onRevoke = () => {
+          resolve()
+          return true
+        }
+      })
+      const ending = auth.revoke(one.url)
+      await waits
+      expect(await auth.revoke(one.url)).toEqual({ outcome: 'none' })
+      await vi.advanceTimersByTimeAsync(15_001)
+      expect(await ending).toMatchObject({
+        outcome: 'failed',
+        reason: expect.stringContaining('did not answer'),
+      })
+    } finally {
+      timeout.mockRestore()
+      vi.useRealTimers()
+    }
+  })
+
+  it('do not keep anybody from a login when the server names no proper endpoint to end it', async () => {
+    const one = await world(await authority())
+    one.as.metadata = { revocation_endpoint: 'https://169.254.169.254/revoke' }
+    const { auth, opened } = person()
+    await (await open(one, auth)).call('x')
+    expect(opened).toHaveLength(1)
+  })
+})

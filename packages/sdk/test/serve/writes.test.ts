@@ -1,0 +1,67 @@
+import { PassThrough, Writable } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import { serveStdio } from '../../src/serve/stdio.ts'
+import { defineServer } from '../../src/server/define.ts'
+import { tool } from '../../src/server/tool.ts'
+import { meta, until } from './support.ts'
+
+/** An output that keeps what each write gave it. */
+function kept(): { output: Writable; writes: string[] } {
+  const writes: string[] = []
+  const output = new Writable({
+    write(chunk, _encoding, done) {
+      writes.push(String(chunk))
+      done()
+    },
+  })
+  return { output, writes }
+}
+
+const call = (id: number, name: string): string =>
+  `${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: {}, _meta: meta() } })}\n`
+
+const server = defineServer({
+  name: 'writing',
+  version: '1.0.0',
+  tools: {
+    small: tool({ description: 'Says little', run: () => 'little' }),
+    large: tool({ description: 'Says much', run: () => 'x'.repeat(50_000) }),
+  },
+})
+
+describe('what a server writes to its output', () => {
+  it('goes out at once where many requests came in at once', async () => {
+    const input = new PassThrough()
+    const { output, writes } = kept()
+    const connection = serveStdio(server, { input, output })
+    input.write(Array.from({ length: 40 }, (_, at) => call(at, 'small')).join(''))
+    await until(() => writes.join('').split('\n').length > 40)
+    const ids = writes
+      .join('')
+      .trimEnd()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line).id)
+    expect(ids).toEqual(Array.from({ length: 40 }, (_, at) => at))
+    expect(writes.length).toBeLessThan(8)
+    await connection.close()
+  })
+
+  it('is not collected without end', async () => {
+    const input = new PassThrough()
+    const { output, writes } = kept()
+    const connection = serveStdio(server, { input, output })
+    input.write(Array.from({ length: 40 }, (_, at) => call(at, 'large')).join(''))
+    await until(() => writes.join('').split('\n').length > 40)
+    expect(Math.max(...writes.map(({ length }) => length))).toBeLessThan(200_000)
+    await connection.close()
+  })
+
+  it('is all out when the server was closed right after the requests came', async () => {
+    const input = new PassThrough()
+    const { output, writes } = kept()
+    const connection = serveStdio(server, { input, output })
+    input.end(Array.from({ length: 5 }, (_, at) => call(at, 'small')).join(''))
+    await connection.closed
+    expect(writes.join('').trimEnd().split('\n')).toHaveLength(5)
+  })
+})

@@ -1,0 +1,11 @@
+import { buildSdk } from './build-sdk.ts'
+import { run } from './run.ts'
+
+const limitMs = 300_000
+
+const types = await run(['tsc', '--build'], { limitMs })
+if (types.code !== 0) {
+  console.log(types.output)
+  process.exit(types.code)
+}
+await buildSdk()

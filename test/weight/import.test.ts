@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import { nodeModulesOf, sizeOf } from '../../bench/bundle.ts'
+import { filesLoaded, root, waysIn } from './loaded.ts'
+
+const programs = [
+  {
+    what: 'a server over HTTP',
+    imports: ['@jackfield/sdk', '@jackfield/sdk/http'],
+    source: `export { defineServer, tool } from '@jackfield/sdk'; export { serveHttp } from '@jackfield/sdk/http'`,
+    files: 5,
+    kilobytes: 49,
+  },
+  {
+    what: 'a server on stdio',
+    imports: ['@jackfield/sdk', '@jackfield/sdk/stdio'],
+    source: `export { defineServer, tool } from '@jackfield/sdk'; export { serveStdio } from '@jackfield/sdk/stdio'`,
+    files: 6,
+    kilobytes: 41,
+  },
+  {
+    what: 'a client',
+    imports: ['@jackfield/sdk/client'],
+    source: `export { connect } from '@jackfield/sdk/client'`,
+    files: 3,
+    kilobytes: 43,
+  },
+]
+
+describe('what importing the built SDK loads', () => {
+  it.each(programs)('is at most $files files for $what', async ({ imports, files }) => {
+    const loaded = await filesLoaded(imports, 'packages/sdk/dist/')
+    expect(loaded.length).toBeGreaterThan(0)
+    expect(loaded.length, loaded.join('\n')).toBeLessThanOrEqual(files)
+  })
+
+  it.each(programs)('is at most $kilobytes kB for $what, minified and compressed', async (program) => {
+    const { firstGzip } = await sizeOf(program.source, `${root}bench`)
+    expect(firstGzip).toBeGreaterThan(1)
+    expect(firstGzip).toBeLessThanOrEqual(program.kilobytes)
+  })
+
+  it('is nothing of another package for a server or a client', async () => {
+    const all = programs.flatMap(({ imports }) => imports)
+    const loaded = await filesLoaded([...new Set(all)], 'node_modules/')
+    expect(loaded).toEqual([])
+  })
+
+  it.each([
+    '@jackfield/sdk',
+    '@jackfield/sdk/http',
+    '@jackfield/sdk/auth',
+    '@jackfield/sdk/client',
+    '@jackfield/sdk/client/auth',
+    '@jackfield/sdk/compose',
+    '@jackfield/sdk/extensions/ui',
+    '@jackfield/sdk/testing',
+  ])('is nothing that only Node has for %s', async (way) => {
+    expect(await nodeModulesOf(way, `${root}bench`)).toEqual([])
+  })
+
+  it.each(waysIn())('is few files for %s', async (way) => {
+    const loaded = await filesLoaded([way], 'packages/sdk/dist/')
+    expect(loaded.length, loaded.join('\n')).toBeLessThanOrEqual(6)
+  })
+})
