@@ -1,7 +1,19 @@
 import { fileURLToPath } from 'node:url'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+const tests = ['packages/*/test/**/*.test.ts', 'servers/*/test/**/*.test.ts', 'test/**/*.test.ts']
+
+/** Files that get a process of their own: they measure it, or change what all of it shares. The others share theirs. */
+const alone = [
+  'packages/host/test/connections/chaos.test.ts',
+  'packages/host/test/inbox/interleavings.test.ts',
+  'packages/sdk/test/links/stdio.test.ts',
+  'test/interop/**/*.test.ts',
+  'test/runtimes/*.test.ts',
+  'test/torture/**/*.test.ts',
+]
 
 // In-process tests run the sources; tests that start a child process run what `npm run build` wrote.
 export default defineConfig({
@@ -62,10 +74,25 @@ export default defineConfig({
     ],
   },
   test: {
+    globalSetup: [source('test/setup/run-folder.ts')],
     setupFiles: [source('test/setup/wire.ts')],
-    include: ['packages/*/test/**/*.test.ts', 'servers/*/test/**/*.test.ts', 'test/**/*.test.ts'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
     maxWorkers: 2,
+    projects: [
+      {
+        extends: true,
+        test: { name: 'alone', include: alone },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'together',
+          include: tests,
+          exclude: [...configDefaults.exclude, ...alone],
+          isolate: false,
+        },
+      },
+    ],
   },
 })

@@ -19,8 +19,8 @@ export function run(
     limitMs: number
     cwd?: string
     env?: Readonly<Record<string, string>>
-    /** Whether what the command writes is shown while it runs. Default no. */
-    show?: boolean
+    /** Called with what the command writes, while it runs. */
+    heard?: (text: string) => void
   },
 ): Promise<Finished> {
   const [program = '', ...args] = command
@@ -48,7 +48,7 @@ export function run(
     process.once('SIGINT', interrupted)
     const heard = (text: string): void => {
       output += text
-      if (options.show === true) process.stderr.write(text)
+      options.heard?.(text)
     }
     child.stdout.setEncoding('utf8').on('data', heard)
     child.stderr.setEncoding('utf8').on('data', heard)

@@ -17,7 +17,7 @@ const steps: Step[] = [
     limit: 60,
     fact: (output) => /Checked (\d+ files)/.exec(output)?.[1],
   },
-  { title: 'build', command: ['tsc', '--build'], limit: 120 },
+  { title: 'build', command: ['node', 'scripts/build.ts'], limit: 120 },
   { title: 'types of tests and tools', command: ['tsc', '-p', 'tsconfig.checks.json'], limit: 120 },
   {
     title: 'tests',
@@ -50,7 +50,18 @@ if (first < 0) {
 const started = performance.now()
 for (const { title, command, limit, fact } of steps.slice(first)) {
   const at = performance.now()
-  const { code, output, timedOut } = await run(command, { limitMs: limit * 1000 })
+  let dots = 0
+  const ticker = setInterval(() => {
+    const so = dots === 0 ? '' : `, ${dots.toLocaleString('en-GB')} passed`
+    console.log(`  ${title}: running for ${seconds(performance.now() - at).trim()}${so}`)
+  }, 60_000)
+  const { code, output, timedOut } = await run(command, {
+    limitMs: limit * 1000,
+    heard: (text) => {
+      dots += text.split('·').length - 1
+    },
+  })
+  clearInterval(ticker)
   const took = seconds(performance.now() - at)
   if (code === 0 && !timedOut) {
     const shown = fact?.(output)

@@ -13,7 +13,7 @@ const { code } = await run(
   ['vitest', 'run', 'test/torture', ...(values.only === undefined ? [] : ['-t', `\\(${values.only}\\)`])],
   {
     limitMs: (values.long ? 12 * 60 : 20) * 60_000,
-    show: true,
+    heard: (text) => process.stderr.write(text),
     env: {
       JACKFIELD_FIGURES: into,
       ...(values.long ? { JACKFIELD_LONG: '1' } : {}),

@@ -1,107 +1,17 @@
-import { afterEach } from 'vitest'
-import { Wire } from '../../packages/sdk/src/client/wire.ts'
-import type { JsonRpcMessage } from '../../packages/sdk/src/jsonrpc/message.ts'
-import type { LinkEvents } from '../../packages/sdk/src/links/link.ts'
-import type { ProtocolVersion } from '../../packages/sdk/src/protocol/methods.ts'
-import { revisions } from '../../packages/sdk/src/protocol/revisions.ts'
-import { holdReceived, holdSent, mayBeOfCore, published, resultOfCore, verdict, versionIn } from './judge.ts'
+import { afterAll, afterEach, vi } from 'vitest'
+import { verdict } from './judge.ts'
 import './serving.ts'
+import './speaking.ts'
 
 // Holds every message of every test to the official schema of its revision: whatever a server of ours encodes, whatever
 // reaches it in this process, and whatever one of our clients sends or receives.
 
-for (const revision of Object.values(revisions)) {
-  const { version, result, inputRequired, error, notification, question } = revision
-  const id = 1
-  Object.assign(revision, {
-    result: (...args: Parameters<typeof result>) => {
-      const wire = result(...args)
-      if (mayBeOfCore(args[0])) holdSent(version, 'server', { jsonrpc: '2.0', id, result: wire }, args[0])
-      return wire
-    },
-    inputRequired: (...args: Parameters<typeof inputRequired>) => {
-      const wire = inputRequired(...args)
-      holdSent(version, 'server', { jsonrpc: '2.0', id, result: wire }, 'tools/call')
-      return wire
-    },
-    error: (...args: Parameters<typeof error>) => {
-      const wire = error(...args)
-      holdSent(version, 'server', { jsonrpc: '2.0', id, error: wire })
-      return wire
-    },
-    notification: (...args: Parameters<typeof notification>) => {
-      const wire = notification(...args)
-      if (wire !== undefined && mayBeOfCore(wire.method)) {
-        holdSent(version, 'server', { jsonrpc: '2.0', ...wire })
-      }
-      return wire
-    },
-    question: (...args: Parameters<typeof question>) => {
-      const params = question(...args)
-      if (revision.era === 'session') {
-        holdSent(version, 'server', { jsonrpc: '2.0', id, method: args[0].method, params })
-      }
-      return params
-    },
-  })
-}
-
-const start = Wire.prototype.start
-Wire.prototype.start = function (events) {
-  const { link } = this
-  const open = link.start.bind(link)
-  link.start = (hears: LinkEvents) => {
-    const talk = new Conversation()
-    return open({
-      ...hears,
-      trace: (direction, message) => {
-        talk.see(direction, message)
-        hears.trace(direction, message)
-      },
-    })
-  }
-  return start.call(this, events)
-}
-
-/** One connection of a client: which revision it speaks, and what its answers answer. */
-class Conversation {
-  readonly #asked = new Map<unknown, string>()
-  readonly #sentAs = new Map<unknown, { method: string; version: ProtocolVersion | undefined }>()
-  #version: ProtocolVersion | undefined
-
-  see(direction: 'sent' | 'received', message: JsonRpcMessage): void {
-    if (direction === 'received') this.#received(message)
-    else this.#sent(message)
-  }
-
-  #received(message: JsonRpcMessage): void {
-    if ('method' in message) {
-      if ('id' in message) this.#asked.set(message.id, message.method)
-      if (this.#version !== undefined && mayBeOfCore(message.method)) {
-        holdReceived(this.#version, 'server', message)
-      }
-      return
-    }
-    const asked = 'id' in message ? this.#sentAs.get(message.id) : undefined
-    const result = 'result' in message ? message.result : undefined
-    if (result !== undefined) {
-      this.#version = published(result['protocolVersion']) ?? this.#version ?? asked?.version
-    }
-    const version = asked?.version ?? this.#version
-    if (version === undefined || asked === undefined) return
-    holdReceived(version, 'server', message, resultOfCore(asked.method, result))
-  }
-
-  #sent(message: JsonRpcMessage): void {
-    if ('method' in message) {
-      const version = versionIn(message.params) ?? this.#version
-      if ('id' in message) this.#sentAs.set(message.id, { method: message.method, version })
-      if (message.method === 'initialize') this.#version = undefined
-      if (version !== undefined && mayBeOfCore(message.method)) holdSent(version, 'client', message)
-    } else if (this.#version !== undefined) {
-      holdSent(this.#version, 'client', message, 'id' in message ? this.#asked.get(message.id) : undefined)
-    }
-  }
-}
-
 afterEach(verdict)
+
+// Files may share a process: what a file did to its clock, globals and environment ends with it.
+afterAll(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+  vi.unstubAllGlobals()
+  vi.unstubAllEnvs()
+})
