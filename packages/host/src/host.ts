@@ -1,34 +1,30 @@
-import { Advertised, answersFor, Origins, relayed } from './asking/index.ts'
+import { Origins } from './asking/index.ts'
 import { Broker } from './broker/index.ts'
-import { createCatalog } from './catalog/index.ts'
+import { createCatalog, createShownCatalog } from './catalog/index.ts'
 import { createCode } from './code/index.ts'
-import { ServerConnection } from './connections/index.ts'
+import type { ServerConnection } from './connections/index.ts'
 import { createConversationDesk } from './conversations/index.ts'
 import { examineServer } from './doctor/index.ts'
+import { createPromptValues } from './forms/index.ts'
 import { GatewayRoom } from './gateway/index.ts'
-import { Events, Requests, Running } from './host/index.ts'
-import { LiveInbox } from './inbox/index.ts'
+import { Connecting, createQuestions, defaults, Events, Requests, Running } from './host/index.ts'
+import type { LiveInbox } from './inbox/index.ts'
 import { Discretion, Launch, reconfigure } from './launch/index.ts'
 import { createLibrary } from './library/index.ts'
 import { LoginRoom } from './login/index.ts'
-import { createTakeUp, Parking } from './parked/index.ts'
+import { ParkedSecrets, Parking } from './parked/index.ts'
 import { createPolicyRoom } from './policy/index.ts'
 import { createResults } from './results/index.ts'
 import { checkRoots, Roots } from './roots/index.ts'
 import { createSampling, type Sampling } from './sampling/index.ts'
 import { createScale } from './scale/index.ts'
+import { withoutKeptSecrets } from './secrets/index.ts'
 import { createRecorder, openStore } from './store/index.ts'
 import { reasonOf } from './text.ts'
 import { createTrace, type Trace } from './trace/index.ts'
 import { Trust } from './trust/index.ts'
-import type { ConnectionState, Host, HostOptions, Reconfigured, ServerConfig } from './types/index.ts'
+import type { ConnectionState, Host, HostOptions, Reconfigured } from './types/index.ts'
 
-const defaults = {
-  connectTimeoutMs: 8_000,
-  callTimeoutMs: 60_000,
-  idlePingMs: 60_000,
-  info: { name: 'jackfield', version: '0.1.0', title: 'Jackfield' },
-}
 const closeWaitMs = 2_000
 
 /**
@@ -43,7 +39,6 @@ export function createHost(options: HostOptions): Host {
 class LiveHost implements Host {
   readonly connections: ReadonlyMap<string, ConnectionState>
   readonly #servers = new Map<string, ServerConnection>()
-  readonly #options: HostOptions
   readonly #discretion = new Discretion()
   readonly #launch: Launch
   readonly secrets: Host['secrets']
@@ -53,6 +48,7 @@ class LiveHost implements Host {
   readonly conversations: Host['conversations']
   readonly results: Host['results']
   readonly #catalog: ReturnType<typeof createCatalog>
+  readonly #shown: ReturnType<typeof createShownCatalog>
   readonly #broker: Broker
   readonly trust: Trust
   readonly policy: Host['policy']
@@ -65,32 +61,57 @@ class LiveHost implements Host {
   readonly #recorder: ReturnType<typeof createRecorder>
   readonly inbox: LiveInbox
   readonly #parking: Parking
-  readonly #advertised = new Map<string, Advertised>()
+  readonly #safe: ParkedSecrets
+  readonly #connecting: Connecting
   readonly scale: Host['scale'] = createScale(() => this.tools())
   readonly code: Host['code']
+  readonly promptValues: Host['promptValues']
   readonly #origins = new Origins()
   readonly #states = new Map<string, ConnectionState>()
   readonly #running = new Running()
   readonly #events = new Events(this.#discretion)
   readonly #requests: Requests
   #closing: Promise<void> | undefined
-  readonly trace: Trace = createTrace(this, this.#origins, this.#discretion.redactor, () => this.#store.trace)
+  readonly trace: Trace
   readonly library: Host['library'] = createLibrary(this, (event) => this.#events.emit(event))
 
   constructor(options: HostOptions) {
-    this.#store = openStore(options.store ?? ':memory:')
-    this.#options = options
+    const { redactor } = this.#discretion
+    this.#store = withoutKeptSecrets(openStore(options.store ?? ':memory:', options.log), redactor)
+    this.trace = createTrace(this, this.#origins, redactor, () => this.#store.trace, options.log)
     this.#recorder = createRecorder(this.#discretion.log(this.#store.activity), {
       row: (row) => this.#events.emit({ type: 'activity', row }),
       failed: (error) => process.emitWarning(`An activity could not be written: ${reasonOf(error)}`),
     })
     this.connections = this.#states
-    this.#parking = new Parking(this.#store)
-    this.inbox = this.#inbox(options)
-    if (options.surface !== undefined) this.inbox.attach(options.surface)
+    this.#safe = new ParkedSecrets({
+      redactor: this.#discretion.redactor,
+      secret: (name) => this.#launch.secret(name),
+      sealed: options.credentials,
+      salt: this.#store.trace.salt,
+      follow: (going) => this.#running.follow(going),
+    })
+    this.#parking = new Parking({ store: this.#store, safe: this.#safe })
+    this.inbox = createQuestions({
+      store: this.#store,
+      parking: this.#parking,
+      safe: this.#safe,
+      origins: this.#origins,
+      recorder: this.#recorder,
+      callTimeoutMs: options.callTimeoutMs,
+      servers: this.#servers,
+      connecting: () => this.#connecting,
+      discretion: this.#discretion,
+      events: this.#events,
+      running: this.#running,
+      usable: (server, tool) => this.trust.usable(server, tool),
+      passOn: (...passing) => this.#broker.passOn(...passing),
+    })
     this.#launch = new Launch({
       options,
       consents: this.#store.consents,
+      identities: this.#store.identities,
+      salt: this.#store.trace.salt,
       asker: this.inbox,
       recorder: this.#recorder,
       redactor: this.#discretion.redactor,
@@ -98,7 +119,13 @@ class LiveHost implements Host {
     })
     this.secrets = this.#launch.secrets
     this.consents = this.#launch.consents
-    this.results = createResults(this.#store.results)
+    this.promptValues = createPromptValues({
+      table: this.#store.forms,
+      workspace: options.workspace,
+      identityOf: (name) => this.#servers.get(name)?.identity,
+      holdsSecret: (value) => this.#discretion.value(value) !== value,
+    })
+    this.results = createResults(this.#store.results, (id) => this.#store.conversations.get(id)?.parent)
     this.conversations = createConversationDesk({
       store: this.#store,
       redact: (v) => this.#discretion.value(v),
@@ -137,13 +164,33 @@ class LiveHost implements Host {
       signal: this.#running.signal,
     })
     this.roots = this.#roots.desk
+    this.#connecting = new Connecting({
+      options,
+      states: this.#states,
+      store: this.#store,
+      asker: this.inbox,
+      origins: this.#origins,
+      recorder: this.#recorder,
+      discretion: this.#discretion,
+      events: this.#events,
+      running: this.#running,
+      launch: this.#launch,
+      logins: this.logins,
+      sampling: this.#sampling,
+      roots: this.#roots,
+      gateway: this.gateway,
+      trace: this.trace,
+      look: (connection) => this.trust.look(connection),
+    })
+    if (options.surface !== undefined) this.inbox.attach(options.surface)
     for (const [name, config] of Object.entries(options.servers))
-      this.#servers.set(name, this.#connection(name, config, options))
+      this.#servers.set(name, this.#connecting.make(name, config))
     this.trust = new Trust({
       table: this.#store.trust,
       servers: () => this.#servers,
       asker: this.inbox,
       recorder: this.#recorder,
+      redactor: this.#discretion.redactor,
       emit: (event) => this.#events.emit(event),
       signal: this.#running.signal,
     })
@@ -152,18 +199,20 @@ class LiveHost implements Host {
       (server, message) => this.#events.emit({ type: 'warning', server, message }),
       (connection) => this.trust.gate(connection),
     )
+    this.#shown = createShownCatalog(() => this.#catalog, this.#discretion.redactor)
     this.#rules = createPolicyRoom({
       rules: options.rules ?? [],
       defaultVerdict: options.defaultVerdict,
       workspace: options.workspace,
       store: this.#store,
       recorder: this.#recorder,
-      find: (tool) => this.#catalog.tool(tool),
+      find: (tool) => this.#catalog.tool(this.#shown.nameOf(tool)),
       refuseWhenClosed: () => this.#running.refuseWhenClosed(),
     })
     this.policy = this.#rules.desk
     this.#requests = new Requests({
       catalog: this.#catalog,
+      shown: this.#shown,
       trust: this.trust,
       policy: this.#rules.policy,
       origins: this.#origins,
@@ -181,7 +230,7 @@ class LiveHost implements Host {
       trust: (server) => this.trust.server(server),
       holdsSecret: (value) => this.#discretion.value(value) !== value,
       usable: (server, tool) => this.trust.usable(server, tool),
-      visitFirst: async (server, ...failed) => this.#advertised.get(server)?.visitFirst(...failed) ?? false,
+      visitFirst: (server, ...failed) => this.#connecting.visitFirst(server, ...failed),
       callTimeoutMs: options.callTimeoutMs ?? defaults.callTimeoutMs,
       emit: (event) => this.#events.emit(event),
     })
@@ -213,12 +262,15 @@ class LiveHost implements Host {
     await this.#catalog.server(server).reconnect()
   }
 
-  async reconfigure(servers: Record<string, ServerConfig>): Promise<Reconfigured> {
+  async reconfigure(...[servers, policy]: Parameters<Host['reconfigure']>): Promise<Reconfigured> {
+    this.#running.refuseWhenClosed()
+    const next = policy && { rules: policy.rules ?? [], defaultVerdict: policy.defaultVerdict }
+    if (next !== undefined && this.#rules.reload(next)) this.#events.emit({ type: 'policy' })
     const done = await this.#running.track(() =>
       reconfigure(
         servers,
         this.#servers,
-        (name, config) => this.#connection(name, config, this.#options),
+        (name, config) => this.#connecting.make(name, config),
         (name) => this.#states.delete(name),
       ),
     )
@@ -239,10 +291,10 @@ class LiveHost implements Host {
     )
   }
 
-  tools: Host['tools'] = () => this.#catalog.tools()
-  prompts: Host['prompts'] = () => this.#catalog.prompts()
-  resources: Host['resources'] = () => this.#catalog.resources()
-  templates: Host['templates'] = () => this.#catalog.templates()
+  tools: Host['tools'] = () => this.#shown.tools()
+  prompts: Host['prompts'] = () => this.#shown.prompts()
+  resources: Host['resources'] = () => this.#shown.resources()
+  templates: Host['templates'] = () => this.#shown.templates()
 
   instructions(): ReturnType<Host['instructions']> {
     return [...this.#servers.values()].flatMap((connection) => {
@@ -253,8 +305,19 @@ class LiveHost implements Host {
 
   call: Host['call'] = (name, args, { typed = false, signal, ...options }) =>
     this.#running
-      .track(() => this.#broker.call(name, args, { ...options, typed, signal: this.#running.until(signal) }))
-      .then((done) => this.#discretion.value(done))
+      .track(() =>
+        this.#broker.call(this.#shown.nameOf(name), args, {
+          ...options,
+          typed,
+          signal: this.#running.until(signal),
+        }),
+      )
+      .then(
+        (done) => this.#discretion.value(done),
+        (error: unknown) => {
+          throw this.#discretion.error(error)
+        },
+      )
 
   read: Host['read'] = (...given) => this.#requests.read(...given)
   prompt: Host['prompt'] = (...given) => this.#requests.prompt(...given)
@@ -301,109 +364,5 @@ class LiveHost implements Host {
     await Promise.all(closing)
     await this.#running.settled(closeWaitMs)
     this.#store.close()
-  }
-
-  #inbox(options: HostOptions): LiveInbox {
-    const takeUp = createTakeUp({
-      store: this.#store,
-      parking: this.#parking,
-      connection: (name) => this.#servers.get(name),
-      answers: (name) => this.#advertised.get(name)?.parked() ?? {},
-      origins: this.#origins,
-      recorder: this.#recorder,
-      callTimeoutMs: options.callTimeoutMs ?? defaults.callTimeoutMs,
-      emit: (event) => this.#events.emit(event),
-      usable: (server, tool) => this.trust.usable(server, tool),
-      passOn: (...passing) => this.#broker.passOn(...passing),
-      signal: this.#running.signal,
-    })
-    return new LiveInbox({
-      store: this.#store,
-      told: (item) => this.#events.emit({ type: 'question', item }),
-      facesChanged: () => {
-        for (const [name, advertised] of this.#advertised) advertised.changed(this.#servers.get(name)?.client)
-      },
-      takeUp: { ...takeUp, run: (call) => this.#running.track(() => takeUp.run(call)) },
-    })
-  }
-
-  #connection(name: string, config: ServerConfig, options: HostOptions): ServerConnection {
-    const { revisions, onMessage } = options.connect ?? {}
-    const warn = (message: string): void => this.#events.emit({ type: 'warning', server: name, message })
-    const answers = answersFor(name, {
-      asker: this.inbox,
-      sampling: this.#sampling,
-      roots: this.#roots,
-      origins: this.#origins,
-      recorder: this.#recorder,
-      forms: { config, table: this.#store.forms, open: options.openPage },
-      track: (work) => this.#running.track(work),
-      signal: this.#running.signal,
-    })
-    const advertised = new Advertised(
-      relayed(answers, name, { relays: this.gateway.relays, origins: this.#origins }),
-      warn,
-    )
-    this.#advertised.set(name, advertised)
-    const connection = new ServerConnection({
-      name,
-      config: this.#launch.keep(config),
-      prepare: (given, signal) => this.#launch.prepare(name, given, signal),
-      needsApproval: async () => (await this.consents.needed(name)) !== undefined,
-      login: (given) => this.logins.of(name, given),
-      onSignIn: (needed) => this.logins.needed(name, needed),
-      agreedRoots: () => this.#roots.agreed(name),
-      eras: this.#store.eras,
-      manifests: this.#store.manifests,
-      tap: this.trace.tap(name, options.connect),
-      revisions,
-      idlePingMs: options.connect?.idlePingMs ?? defaults.idlePingMs,
-      shown: (state) => this.#discretion.value(state),
-      connectTimeoutMs: config.connectTimeoutMs ?? options.connectTimeoutMs ?? defaults.connectTimeoutMs,
-      lists: options.connect?.lists,
-      follow: options.connect?.follow,
-      client: {
-        info: options.info ?? defaults.info,
-        logLevel: 'info',
-        timeoutMs: options.callTimeoutMs ?? defaults.callTimeoutMs,
-        onElicitationComplete: (id) => answers.visited(id),
-        ...(onMessage !== undefined && {
-          onMessage: (direction, message) => onMessage(name, direction, this.#discretion.value(message)),
-        }),
-        onLog: ({ level, logger, data }) =>
-          this.#events.emit({
-            type: 'log',
-            server: name,
-            level,
-            data,
-            ...(logger !== undefined && { logger }),
-          }),
-      },
-      answers: () => advertised.tell(),
-      onState: (state) => this.#stateChanged(name, state),
-      onLists: () => {
-        this.trust.look(connection)
-        this.#events.emit({ type: 'catalog' })
-      },
-      onResourceUpdated: (uri) => this.#events.emit({ type: 'resource-updated', server: name, uri }),
-      onStderr: (text) => this.#events.emit({ type: 'stderr', server: name, text }),
-      onWarning: warn,
-    })
-    this.#states.set(name, connection.state)
-    return connection
-  }
-
-  #stateChanged(server: string, state: ConnectionState): void {
-    this.#states.set(server, state)
-    if (state.state !== 'connecting') {
-      const summary =
-        'reason' in state ? `${server} is ${state.state}: ${state.reason}` : `${server} is ${state.state}`
-      try {
-        this.#recorder.note({ kind: 'connection', server, summary, detail: { ...state } }, state.state)
-      } catch (error) {
-        process.emitWarning(`An activity could not be written: ${reasonOf(error)}`)
-      }
-    }
-    this.#events.emit({ type: 'connection', server, state })
   }
 }

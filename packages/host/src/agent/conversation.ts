@@ -6,19 +6,31 @@ import {
   type ToolUseContent,
 } from '@jackfield/sdk'
 import { forModel } from '../audience.ts'
-import type { Decision, Host, Model, ModelReply, ModelRequest, ModelUsage } from '../types/index.ts'
+import { reasonOf } from '../text.ts'
+import type {
+  Decision,
+  Host,
+  InboxItem,
+  Model,
+  ModelReply,
+  ModelRequest,
+  ModelUsage,
+} from '../types/index.ts'
 import { askModel } from './ask-model.ts'
 import { failed, toolResult, toolUses, wordsOf } from './blocks.ts'
 import { systemPrompt } from './instructions.ts'
+import { cameLate, performUntilLater, waiting } from './late-calls.ts'
 import { meant } from './search-tools.ts'
 import { summaryRequest } from './summary.ts'
-import { performCall } from './tool-calls.ts'
+import type { Performed } from './tool-calls.ts'
 import { createToolOffer } from './tool-offer.ts'
 import { Transcript } from './transcript.ts'
 
 /** What happens to one tool call of the model. */
 export type ToolCallEvent =
   | { type: 'start'; id: string; name: string; arguments: Record<string, unknown> }
+  /** The person left a question of the call for later: the turn goes on, and `onLate` hears how the call ends. */
+  | { type: 'later'; id: string; name: string; item: InboxItem }
   | {
       type: 'end'
       id: string
@@ -31,6 +43,9 @@ export type ToolCallEvent =
       /** The row of the call, where there is one. */
       activity?: number
     }
+
+/** How a call ended whose question the person had left for later. */
+export type LateResult = Extract<ToolCallEvent, { type: 'end' }>
 
 /** What one turn of a conversation tells while it runs, and how to end it. */
 export interface SayOptions {
@@ -80,6 +95,8 @@ export interface ConversationOptions {
   resultCharacters?: number
   /** Lets the model write programs that call the tools (`run_code`, `describe_api`). Default false. */
   codeMode?: boolean
+  /** Hears how calls end whose question the person had left for later. The model is told with the next turn. */
+  onLate?: (result: LateResult) => void
 }
 
 /** One conversation of a person with a model that uses the host's tools. */
@@ -114,6 +131,7 @@ export interface Conversation {
 export function createConversation(options: ConversationOptions): Conversation {
   const { host, id, resume, codeMode = false } = options
   const { maxTurns = 25, maxTokens = 8_192, resultCharacters = 20_000 } = options
+  const late: SamplingMessage[] = []
   const begun = id === undefined ? undefined : { id }
   const transcript = new Transcript(host.conversations, resume === undefined ? begun : { resume })
   let offer = createToolOffer(host, { codeMode })
@@ -145,12 +163,43 @@ export function createConversation(options: ConversationOptions): Conversation {
       cause,
       ...(say.signal !== undefined && { signal: say.signal }),
     }
-    const { activity, ...outcome } = await performCall(host, wanted, origin, codeMode)
-    transcript.result(toolResult(use, outcome.result, fitted(wanted.name, outcome.result, activity)))
-    say.onToolCall?.({
-      ...{ type: 'end', id: use.id, name: wanted.name, ...outcome },
-      ...(activity !== undefined && { activity }),
-    })
+    const done = await performUntilLater(host, wanted, origin, codeMode)
+    if ('later' in done) {
+      transcript.result(toolResult(use, waiting(done.later)))
+      say.onToolCall?.({ type: 'later', id: use.id, name: wanted.name, item: done.later })
+      done.outcome
+        .catch(lostCall)
+        .then((outcome) => takeLate(use.id, wanted.name, outcome))
+        .catch((error: unknown) => process.emitWarning(`A late result was lost: ${reasonOf(error)}`))
+      return
+    }
+    transcript.result(toolResult(use, done.result, fitted(wanted.name, done.result, done.activity)))
+    say.onToolCall?.(ended(use.id, wanted.name, done))
+  }
+
+  /** A call is over whose question was left for later. */
+  function takeLate(id: string, name: string, outcome: Performed): void {
+    if (outcome.parked === true) return
+    late.push(cameLate(name, outcome.result, fitted(name, outcome.result, outcome.activity)))
+    if (!busy) tellLateWhereKept()
+    options.onLate?.(ended(id, name, outcome))
+  }
+
+  /** Between turns, what came late is kept at once where that is possible; else the next turn tells it. */
+  function tellLateWhereKept(): void {
+    try {
+      tellLate()
+    } catch {
+      // Another window has the conversation, or the host is closed: the next turn says so.
+    }
+  }
+
+  /** Tells the model what came after the turn that called for it. */
+  function tellLate(): void {
+    for (let next = late[0]; next !== undefined; next = late[0]) {
+      transcript.show(next)
+      late.shift()
+    }
   }
 
   /** What the model gets of a result; what is too large for it is kept, to be read in parts. */
@@ -196,6 +245,7 @@ export function createConversation(options: ConversationOptions): Conversation {
         return end('maxTokens')
       }
       await runAll(uses, row, say)
+      tellLate()
       const news = offer.update(model)
       if (news !== undefined) transcript.tell(news)
       if (tally.rounds >= maxTurns) return end('maxTurns')
@@ -210,6 +260,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       return await work()
     } finally {
       busy = false
+      tellLateWhereKept()
     }
   }
 
@@ -243,6 +294,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       alone(async () => {
         const tally: Tally = { rounds: 0, usage: { inputTokens: 0, outputTokens: 0 } }
         const words = typeof said === 'string' ? [userText(said)] : said
+        tellLate()
         transcript.begin(model.id, offer.update(model), words)
         try {
           return await turn(say, tally)
@@ -272,6 +324,14 @@ export function createConversation(options: ConversationOptions): Conversation {
       offer = createToolOffer(host, { codeMode })
     },
   }
+}
+
+function ended(id: string, name: string, { activity, parked: _parked, ...outcome }: Performed): LateResult {
+  return { type: 'end', id, name, ...outcome, ...(activity !== undefined && { activity }) }
+}
+
+function lostCall(error: unknown): Performed {
+  return { result: failed(`The call failed: ${reasonOf(error)}`), denied: false }
 }
 
 function userText(text: string): SamplingMessage {

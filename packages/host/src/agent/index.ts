@@ -2,6 +2,7 @@ export {
   type Conversation,
   type ConversationOptions,
   createConversation,
+  type LateResult,
   type Said,
   type SayOptions,
   type ToolCallEvent,

@@ -11,6 +11,8 @@ export interface Performed {
   decision?: Decision
   /** The row of the call, where it went through the broker. */
   activity?: number
+  /** The host was closed while the call waited for an answer; answering goes on with it elsewhere. */
+  parked?: boolean
 }
 
 /** Whose call it is. */
@@ -19,6 +21,8 @@ export interface CallOrigin {
   /** The row of the model's answer. */
   cause: number
   signal?: AbortSignal
+  /** Hears the row of the call as soon as it is written. */
+  onRow?: (row: number) => void
 }
 
 /** Runs one call: the conversation's own tools here, every other through the broker. */
@@ -40,6 +44,7 @@ export async function performCall(
     const message = `There is no tool "${name}" at present. If it was there before, its server is gone or took it back.`
     return { result: { content: [{ type: 'text', text: message }], isError: true }, denied: false }
   }
-  const { result, denied, decision, activity } = await host.call(name, input, { caller: 'chat', ...origin })
-  return { result, denied, decision, activity }
+  const done = await host.call(name, input, { caller: 'chat', ...origin })
+  const { result, denied, decision, activity, parked } = done
+  return { result, denied, decision, activity, ...(parked !== undefined && { parked }) }
 }

@@ -90,6 +90,11 @@ export class Transcript {
     this.#add({ kind: 'message', by: 'host', message: userText(text) })
   }
 
+  /** The host tells the model something that has more than words. */
+  show(message: SamplingMessage): void {
+    this.#add({ kind: 'message', by: 'host', message })
+  }
+
   used(usage: ModelUsage): void {
     this.#add({ kind: 'usage', ...usage })
   }

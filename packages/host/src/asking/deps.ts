@@ -13,8 +13,9 @@ export interface AskingDeps {
   origins: Origins
   recorder: Recorder
   forms: {
-    /** What the server is. */
     config: ServerConfig
+    /** What the server is. */
+    identity: () => string
     /** Answers that are remembered. */
     table: FormTable
     /** Opens a page for the person. Default: their browser. */

@@ -1,10 +1,9 @@
 import { type ElicitParams, type ElicitResult, ErrorCode, RpcError } from '@jackfield/sdk'
 import type { AskContext } from '@jackfield/sdk/client'
-import { elicitationFindings, planForm, rememberedAnswers, type Visits } from '../forms/index.ts'
+import { elicitationFindings, rememberedAnswers, type Visits, withoutSecretFields } from '../forms/index.ts'
 import { frozenCopy } from '../json.ts'
-import { serverIdentity, serverOrigin } from '../policy/index.ts'
+import { serverOrigin } from '../policy/index.ts'
 import { reasonOf } from '../text.ts'
-import type { HostAnswers } from '../types/index.ts'
 import type { AskingDeps } from './deps.ts'
 import { questionId } from './put.ts'
 import { visiting } from './visiting.ts'
@@ -24,10 +23,10 @@ export function elicitation(
   { asker, origins, recorder, forms }: AskingDeps,
   visits: Visits,
 ): (params: ElicitParams, context: AskContext) => Promise<ElicitResult> {
-  const { config, table, open } = forms
-  const remembered = rememberedAnswers(serverIdentity(config), table)
+  const { config, identity, table, open } = forms
   return async (given, context) => {
     const params = frozenCopy(given)
+    const remembered = rememberedAnswers(identity(), table)
     const { cause, row: causeRow } = origins.find(server, context.cause)
     const findings = elicitationFindings(params, 'url' in config ? config.url : undefined)
     const before = params.mode === 'url' ? undefined : remembered.for(params)
@@ -62,7 +61,7 @@ export function elicitation(
         remembered.keep(params, told.content ?? {}, remember)
       }
       row.close(outcomes[told.action], {
-        answer: withoutSecrets(told, params),
+        answer: withoutSecretFields(told, params),
         by,
         ...(opened > 0 && { opened }),
         ...(reason !== undefined && { reason }),
@@ -77,19 +76,6 @@ export function elicitation(
       )
     }
   }
-}
-
-/** What the activity log keeps of an answer: a secret that went out all the same does not stay there. */
-function withoutSecrets(told: ElicitResult, params: ElicitParams): HostAnswers['elicitation'] {
-  if (told.content === undefined || params.mode === 'url') return told
-  const plan = planForm(params.requestedSchema, params.message)
-  const secret = 'fields' in plan ? plan.fields.filter((field) => field.secret !== undefined) : []
-  const names = new Set(secret.map(({ key }) => key))
-  const content = Object.entries(told.content).map(([key, value]) => [
-    key,
-    names.has(key) ? '(not kept)' : value,
-  ])
-  return { ...told, content: Object.fromEntries(content) }
 }
 
 function hostOf(url: string): string {

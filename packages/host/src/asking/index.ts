@@ -1,5 +1,6 @@
 export { Advertised } from './advertised.ts'
-export { answersFor } from './answers.ts'
+export { answersFor, type ServerAnswers } from './answers.ts'
+export { discreetly } from './discreet.ts'
 export { type Found, type Origin, Origins } from './origins.ts'
 export { questionId } from './put.ts'
 export { type Relays, relayed } from './relays.ts'

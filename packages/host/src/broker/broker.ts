@@ -112,6 +112,7 @@ export class Broker {
       const reason = outOfUse?.reason ?? because(decision)
       return finish('denied', denial(entry, reason), { denied: true })
     }
+    const { rules } = policy
     let sent = args
     let edited = {}
     if (decision.verdict === 'ask') {
@@ -126,6 +127,11 @@ export class Broker {
       if ('result' in answer) return finish('answered', answer.result, { answeredBy: answer.by })
       sent = answer.arguments
       if (answer.edited) edited = { edited: sent }
+      // The rules may have changed while the person thought.
+      const now = policy.rules === rules ? undefined : policy.decide({ ...subject, arguments: sent }, typed)
+      if (now?.decision.verdict === 'deny') {
+        return finish('denied', denial(entry, because(now.decision)), { denied: true })
+      }
     }
 
     const notice: CallNotice = {
@@ -219,7 +225,12 @@ export class Broker {
     try {
       client = await connection.ready(signal, notice.conversation)
       const now = catalog.tool(entry.name).entry
-      if (toolDefinition(now.tool) !== toolDefinition(decided.tool) || this.#outOfUse(now) !== undefined) {
+      const isOther = connection.identity !== decided.identity
+      if (
+        isOther ||
+        toolDefinition(now.tool) !== toolDefinition(decided.tool) ||
+        this.#outOfUse(now) !== undefined
+      ) {
         return {
           outcome: 'changed',
           result: failure(`${tool} of ${server} changed meanwhile and was not called. Look at it again.`),
@@ -307,7 +318,9 @@ export class Broker {
 export function isTransport(error: unknown): boolean {
   return (
     error instanceof McpError &&
-    ['CONNECTION_CLOSED', 'CONNECT_FAILED', 'HTTP', 'TIMEOUT', 'UNAUTHORIZED'].includes(error.code)
+    ['CONNECTION_CLOSED', 'CONNECT_FAILED', 'HTTP', 'OUTCOME_UNKNOWN', 'TIMEOUT', 'UNAUTHORIZED'].includes(
+      error.code,
+    )
   )
 }
 

@@ -25,6 +25,8 @@ export interface HostConfig extends JackfieldSection {
   servers: Record<string, ServerConfig>
   /** Where each server was read, by its name. */
   origins: Record<string, ServerOrigin>
+  /** Where each setting of the `jackfield` section for all servers stands: `limits.callTimeoutMs`, `log.days`. */
+  settings: FieldOrigin[]
   profiles: Record<string, Profile>
   /** What `jackfield.servers` adds to servers, also to those of other files. */
   additions: Record<string, ServerAddition>
@@ -115,7 +117,7 @@ export function parseConfig(text: string, options: ConfigOptions = {}): HostConf
     if (config.disabled !== true) warnUnset(config, draft, env, found.inputs, reading)
   }
 
-  const section = readOwn(document.value['jackfield'], file, folder, problems, now)
+  const section = readOwn(document, file, folder, problems, now)
   for (const [name, addition] of Object.entries(section.additions)) {
     const config = servers.get(name)
     if (config !== undefined) servers.set(name, withAddition(config, addition))
@@ -128,8 +130,26 @@ export function parseConfig(text: string, options: ConfigOptions = {}): HostConf
     servers: Object.fromEntries(servers),
     origins: Object.fromEntries(origins),
     ...section,
+    settings: settingsOf(document, source.file),
     problems,
   }
+}
+
+/** The settings of a file that hold for all servers. */
+function settingsOf(document: ConfigDocument, file: string): FieldOrigin[] {
+  const own = document.value['jackfield']
+  const placed = (path: readonly string[]): FieldOrigin => {
+    const line = document.lineOf(['jackfield', ...path])
+    const field = pathText(path)
+    return { field, file, path: pathText(['jackfield', ...path]), ...(line !== undefined && { line }) }
+  }
+  if (!isRecord(own)) return []
+  return [
+    ...(own['defaultVerdict'] === undefined ? [] : [placed(['defaultVerdict'])]),
+    ...['limits', 'log'].flatMap((name) =>
+      Object.keys(isRecord(own[name]) ? own[name] : {}).map((key) => placed([name, key])),
+    ),
+  ]
 }
 
 /** The folder that files such as `.vscode/mcp.json` speak of. */
@@ -263,19 +283,26 @@ function warnUnset(
 }
 
 function readOwn(
-  value: unknown,
+  document: ConfigDocument,
   file: string,
   folder: string,
   problems: ConfigProblem[],
   now: ServerReading['now'],
 ): JackfieldSection & Pick<HostConfig, 'profiles' | 'additions'> {
+  const value = document.value['jackfield']
   const policyProblems: ConfigProblem[] = []
   const policy = createReader({ file, problems: policyProblems, now })
   const other = createReader({ file, problems, now })
   const { profiles, servers, ...rest }: JsonRecord = isRecord(value) ? value : {}
   const section = readSection(isRecord(value) ? rest : value, 'jackfield', folder, policy, other)
   if (policyProblems.length > 0) {
-    const told = policyProblems.map(({ path, message }) => `${path} ${message}`).join('; ')
+    for (const problem of policyProblems) {
+      const line = document.lineOf(pathOf(problem.path))
+      if (line !== undefined) problem.line = line
+    }
+    const told = policyProblems
+      .map(({ path, message, line }) => `${line === undefined ? '' : `line ${line}: `}${path} ${message}`)
+      .join('; ')
     throw new ConfigError(file, `the policy cannot be followed in full: ${told}`, policyProblems)
   }
   return {

@@ -3,7 +3,8 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Root } from '@jackfield/sdk'
 import { rootProblem } from '../roots/uri.ts'
-import type { PolicyRule, SamplingSettings, Verdict } from '../types/index.ts'
+import type { LogSettings, PolicyRule, SamplingSettings, Verdict } from '../types/index.ts'
+import { readLog } from './log-section.ts'
 import { member } from './problem.ts'
 import type { Reader } from './reader.ts'
 import { readRule } from './rule.ts'
@@ -19,6 +20,8 @@ export interface JackfieldSection {
   sampling: SamplingSettings
   defaultVerdict?: Verdict
   limits: { connectTimeoutMs?: number; callTimeoutMs?: number }
+  /** What is kept of the messages, and what is masked in them. */
+  log: LogSettings
 }
 
 const verdicts = ['allow', 'ask', 'deny'] as const
@@ -32,7 +35,7 @@ export function readSection(
   other: Reader,
 ): JackfieldSection {
   const section = policy.record(value, path) ?? {}
-  const known = ['rules', 'roots', 'models', 'defaultVerdict', 'limits', 'sampling']
+  const known = ['rules', 'roots', 'models', 'defaultVerdict', 'limits', 'log', 'sampling']
   for (const name of Object.keys(section)) {
     if (!known.includes(name)) policy.problem(member(path, name), `is unknown. Known are ${known.join(', ')}`)
   }
@@ -49,6 +52,7 @@ export function readSection(
     sampling: { models, ...readSampling(section['sampling'], member(path, 'sampling'), policy) },
     ...(defaultVerdict !== undefined && { defaultVerdict }),
     limits: readLimits(section['limits'], member(path, 'limits'), other),
+    log: readLog(section['log'], member(path, 'log'), other),
   }
 }
 

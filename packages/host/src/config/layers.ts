@@ -1,8 +1,9 @@
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { ConfigLayer, ServerConfig, ServerOrigin } from '../types/index.ts'
+import type { ConfigLayer, FieldOrigin, ServerConfig, ServerOrigin } from '../types/index.ts'
 import { appFiles } from './apps.ts'
 import { type HostConfig, loadConfig, parseConfig } from './config.ts'
+import { mergedLog } from './log-section.ts'
 import { ConfigError, type ConfigProblem } from './problem.ts'
 import { inProfile } from './profiles.ts'
 import { mergedSampling, withoutEffect } from './sampling-layers.ts'
@@ -127,9 +128,12 @@ function tightened(config: HostConfig, file: string): HostConfig {
     problems.push({ file, path, severity: 'warning', message })
   }
   const { rules, roots, models, limits, servers, origins, profiles, additions, defaultVerdict } = config
+  const { maskedHeaders, ...log } = config.log
   const kept = rules.filter(({ verdict }) => verdict !== 'allow')
   if (kept.length < rules.length) refuse('jackfield.rules', 'what allows calls')
   if (defaultVerdict === 'allow') refuse('jackfield.defaultVerdict', 'allowing everything')
+  if (Object.keys(log).length > 0)
+    refuse('jackfield.log', `what says how the log is kept (${Object.keys(log).join(', ')})`)
   for (const what of withoutEffect(config.sampling)) refuse('jackfield.sampling', what)
   return {
     ...nothing(),
@@ -142,6 +146,8 @@ function tightened(config: HostConfig, file: string): HostConfig {
     models,
     sampling: config.sampling,
     limits,
+    settings: config.settings.filter(({ field }) => !/^log\.(?!maskedHeaders)/.test(field)),
+    log: maskedHeaders === undefined ? {} : { maskedHeaders },
     ...(defaultVerdict !== undefined && defaultVerdict !== 'allow' && { defaultVerdict }),
     problems,
   }
@@ -188,6 +194,8 @@ function together(
     servers: Object.fromEntries(servers),
     origins: Object.fromEntries(origins),
     rules: read.flatMap(({ config }) => config.rules),
+    log: mergedLog(read.map(({ config }) => config.log)),
+    settings: firstOf(read.flatMap(({ config }) => config.settings)),
     roots: unique(read.flatMap(({ config }) => config.roots)),
     models: read.map(({ config }) => config.models).find((models) => models.length > 0) ?? [],
     sampling: mergedSampling(
@@ -209,6 +217,14 @@ function nothing(): HostConfig {
 
 function joined<T>(records: readonly Record<string, T>[]): Record<string, T> {
   return Object.fromEntries(records.flatMap((record) => Object.entries(record)))
+}
+
+/** Of what several files set, the one that counts; lists of headers all do. */
+function firstOf(settings: readonly FieldOrigin[]): FieldOrigin[] {
+  return settings.filter(
+    ({ field }, index) =>
+      field === 'log.maskedHeaders' || settings.findIndex((other) => other.field === field) === index,
+  )
 }
 
 function unique<T extends { uri: string }>(roots: readonly T[]): T[] {

@@ -1,7 +1,7 @@
 import { McpError } from '@jackfield/sdk'
 import type { Client } from '@jackfield/sdk/client'
+import type { Revocation } from '@jackfield/sdk/client/auth'
 import { SignInNeeded } from '../login/index.ts'
-import { serverIdentity } from '../policy/index.ts'
 import { failureFrom, reasonOf } from '../text.ts'
 import type { ConnectionState, ServerConfig } from '../types/index.ts'
 import { Breaker, backoff } from './backoff.ts'
@@ -27,7 +27,6 @@ const longestTimerMs = 2 ** 31 - 1
  */
 export class ServerConnection {
   readonly name: string
-  readonly identity: string
   readonly config: ServerConfig
   readonly #options: ConnectionOptions
   readonly #over = new AbortController()
@@ -53,7 +52,6 @@ export class ServerConnection {
     const { name, config, lists: kinds = everyKind, follow = true, onWarning } = options
     this.name = name
     this.config = config
-    this.identity = serverIdentity(config)
     this.#options = options
     this.#keeper = new ListKeeper({
       kinds,
@@ -64,13 +62,12 @@ export class ServerConnection {
       suspect: (client) => this.suspect(client),
       onWarning,
     })
-    if (config.lazy === true) this.#kept = new KeptLists(options.manifests, this.identity, name, config)
+    if (config.lazy === true) this.#kept = new KeptLists(options.manifests, options.identity, name, config)
     const now = (): number => performance.now()
     this.#sleep = new Sleep(config.sleepAfterMs ?? sleepAfterMs, now)
     this.#traffic = new Traffic(now)
     this.#opener = new Opener({
       ...options,
-      identity: this.identity,
       signal: this.#over.signal,
       onChange: (change) => {
         if (change.type !== 'resource') this.#keeper.changed(change.type)
@@ -84,6 +81,11 @@ export class ServerConnection {
       told: options.onState,
       signal: this.#over.signal,
     })
+  }
+
+  /** What it is, whatever it is called. */
+  get identity(): string {
+    return this.#options.identity()
   }
 
   get state(): ConnectionState {
@@ -139,17 +141,18 @@ export class ServerConnection {
   }
 
   /** Forgets who is signed in, and what they were shown. */
-  async signOut(): Promise<void> {
+  async signOut(): Promise<Revocation> {
     if (!('url' in this.config))
       throw new McpError('INVALID', `${this.name} is a program; nobody signs in there`)
-    await this.#opener.forget()
+    const revocation = await this.#opener.forget()
     this.#options.manifests.forget(this.identity)
     const client = this.#client
-    if (client === undefined) return
+    if (client === undefined) return revocation
     this.#drop(client)
     this.#keeper.lists = noLists
     this.#become({ state: 'needs-sign-in', reason: 'you signed out', fix: this.#howToSignIn() })
     this.#options.onLists()
+    return revocation
   }
 
   /** The client, after starting the server or waiting out a reconnection. Throws an McpError where there will be none. */

@@ -56,8 +56,14 @@ export async function dial(options: DialOptions): Promise<Client> {
     return client
   } catch (error) {
     await box.over()
-    throw error
+    throw withAdvice(error, await box.advice())
   }
+}
+
+/** The same failure, with what a person can do about it. */
+function withAdvice(error: unknown, advice: string | undefined): unknown {
+  if (advice === undefined || !(error instanceof McpError)) return error
+  return new McpError(error.code, `${advice} (${error.message})`, { cause: error, details: error.details })
 }
 
 /**

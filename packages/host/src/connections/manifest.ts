@@ -6,18 +6,18 @@ import { noLists, type ServerLists } from './lists.ts'
 /** What one server listed when it last ran, kept for when it does not. */
 export class KeptLists {
   readonly #table: ManifestTable
-  readonly #identity: string
+  readonly #identity: () => string
   readonly #principal: string
   #last = ''
 
-  constructor(table: ManifestTable, identity: string, name: string, config: ServerConfig) {
+  constructor(table: ManifestTable, identity: () => string, name: string, config: ServerConfig) {
     this.#table = table
     this.#identity = identity
     this.#principal = principalOf(name, config)
   }
 
   load(): { lists: ServerLists; atMs: number } | undefined {
-    const kept = this.#table.get(this.#identity, this.#principal)
+    const kept = this.#table.get(this.#identity(), this.#principal)
     if (kept === undefined) return undefined
     try {
       const lists: ServerLists = { ...noLists, ...JSON.parse(kept.lists) }
@@ -33,13 +33,13 @@ export class KeptLists {
       ([kind, list]) => list !== Object.entries(noLists).find(([name]) => name === kind)?.[1],
     )
     const text = JSON.stringify(Object.fromEntries(known))
-    if (text !== this.#last) this.#table.put(this.#identity, this.#principal, text)
+    if (text !== this.#last) this.#table.put(this.#identity(), this.#principal, text)
     this.#last = text
   }
 
   forget(): void {
     this.#last = ''
-    this.#table.forget(this.#identity)
+    this.#table.forget(this.#identity())
   }
 }
 

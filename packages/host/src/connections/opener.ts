@@ -1,5 +1,6 @@
 import { McpError } from '@jackfield/sdk'
 import type { Client, ServerChange } from '@jackfield/sdk/client'
+import type { Revocation } from '@jackfield/sdk/client/auth'
 import type { Login } from '../login/index.ts'
 import type { Tap } from '../trace/index.ts'
 import type { ServerConfig } from '../types/index.ts'
@@ -9,7 +10,6 @@ import { Quiet } from './quiet.ts'
 import { Traffic } from './traffic.ts'
 
 export interface OpenerOptions extends ConnectionOptions {
-  identity: string
   /** Aborted when the connection is closed for good. */
   signal: AbortSignal
   onChange: (change: ServerChange) => void
@@ -59,7 +59,7 @@ export class Opener {
     const client = await this.#during(mode, () =>
       dial({
         config,
-        identity,
+        identity: identity(),
         eras,
         revisions,
         auth: this.#login?.auth,
@@ -78,8 +78,8 @@ export class Opener {
     return this.#during('quietly', work)
   }
 
-  /** Forgets the tokens. @throws McpError 'INVALID' where they are none of this host's */
-  async forget(): Promise<void> {
+  /** Forgets the tokens and has them revoked. @throws McpError 'INVALID' where they are none of this host's */
+  async forget(): Promise<Revocation> {
     const config = await this.prepare()
     const login = 'url' in config ? this.#options.login(config) : undefined
     if (login === undefined) {
@@ -88,7 +88,7 @@ export class Opener {
         `${this.#options.name} is given its credentials by its configuration. Take them out there`,
       )
     }
-    await login.forget()
+    return login.revoke()
   }
 
   #during<T>(mode: 'quietly' | 'openly', work: () => Promise<T>): Promise<T> {

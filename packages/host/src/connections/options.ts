@@ -9,6 +9,8 @@ import type { ListKind } from './lists.ts'
 export interface ConnectionOptions {
   name: string
   config: ServerConfig
+  /** What the server is; another one once its variables stand for something else. */
+  identity: () => string
   /** What is started in truth, once the person agreed and its variables are replaced. */
   prepare: (config: ServerConfig, signal: AbortSignal) => Promise<ServerConfig>
   /** Whether the person has yet to agree. */

@@ -7,6 +7,7 @@ import {
   type Definitions,
   defineServer,
   type Exchange,
+  McpError,
   type Outcome,
   RpcError,
   type Server,
@@ -51,6 +52,7 @@ export class Gateway implements OpenGateway {
       host,
       calls: relays.calls,
       heldMs: options.heldMs ?? heldMs,
+      requestOf: (context) => ({ context, exchange: this.#underWay() }),
       conversationOf: (context) => this.#conversationOf(context),
     })
     const { name = 'jackfield', version = '0.1.0', title } = options
@@ -202,12 +204,18 @@ export class Gateway implements OpenGateway {
     throw last
   }
 
+  #underWay(): Exchange {
+    const exchange = this.#exchange.getStore()
+    if (exchange === undefined) throw new McpError('INVALID', 'The server of a gateway is called as a whole')
+    return exchange
+  }
+
   /**
    * Requests of one person belong together: those of a session, and those of whoever authenticated or owns both ends.
    * Where nobody knows who sends a request, it stands alone.
    */
   #conversationOf({ peer }: Context): string {
-    const session = this.#exchange.getStore()?.session
+    const { session } = this.#underWay()
     if (session !== undefined) {
       const known = this.#ofSession.get(session)
       if (known !== undefined) return known

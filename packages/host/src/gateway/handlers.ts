@@ -19,15 +19,17 @@ import {
 import { isRecord, type JsonRecord } from '../json.ts'
 import { reasonOf } from '../text.ts'
 import type { CatalogPrompt, Host } from '../types/index.ts'
-import type { HeldCall } from './held.ts'
+import type { ClientCall, Request } from './held.ts'
 import type { Makers } from './offer.ts'
 import { Passing } from './passing.ts'
 
 export interface HandlersDeps {
   host: Pick<Host, 'call' | 'read' | 'prompt' | 'complete'>
   /** Every request under way. */
-  calls: Set<HeldCall<unknown>>
+  calls: Set<ClientCall<unknown>>
   heldMs: number
+  /** A client's request, with what carries it. */
+  requestOf: (context: Context) => Request
   /** The conversation that a request belongs to. */
   conversationOf: (context: Context) => string
 }
@@ -52,7 +54,7 @@ export class Handlers implements Makers {
       input: asIs(inputSchema),
       run: (args, context) => {
         const conversation = this.#deps.conversationOf(context)
-        return this.#tools.pass(context, { server, target, conversation }, (held) =>
+        return this.#tools.pass(this.#deps.requestOf(context), { server, target, conversation }, (held) =>
           this.#call(name, args, held),
         )
       },
@@ -69,8 +71,11 @@ export class Handlers implements Makers {
       ),
       run: (args, context) => {
         const conversation = this.#deps.conversationOf(context)
-        return this.#prompts.pass(context, { server, target: listed.name, conversation }, ({ signal }) =>
-          told(server, () => this.#deps.host.prompt(name, texts(args), { signal, conversation })),
+        return this.#prompts.pass(
+          this.#deps.requestOf(context),
+          { server, target: listed.name, conversation },
+          ({ signal }) =>
+            told(server, () => this.#deps.host.prompt(name, texts(args), { signal, conversation })),
         )
       },
     })
@@ -87,8 +92,11 @@ export class Handlers implements Makers {
 
   read(server: string, uri: string, context: Context): ReturnType<Passing<ReadReply>['pass']> {
     const conversation = this.#deps.conversationOf(context)
-    return this.#reads.pass(context, { server, target: uri, conversation }, ({ signal }) =>
-      told(server, () => this.#deps.host.read(server, uri, { signal, conversation })).then(asReply),
+    return this.#reads.pass(
+      this.#deps.requestOf(context),
+      { server, target: uri, conversation },
+      ({ signal }) =>
+        told(server, () => this.#deps.host.read(server, uri, { signal, conversation })).then(asReply),
     )
   }
 
@@ -96,7 +104,7 @@ export class Handlers implements Makers {
     for (const kind of [this.#tools, this.#prompts, this.#reads]) kind.close()
   }
 
-  async #call(name: string, args: JsonRecord, held: HeldCall<Reply>): Promise<Reply> {
+  async #call(name: string, args: JsonRecord, held: ClientCall<Reply>): Promise<Reply> {
     const { signal, subject } = held
     const { conversation } = subject
     const done = await this.#deps.host.call(name, args, {

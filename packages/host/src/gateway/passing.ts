@@ -1,16 +1,20 @@
-import { type Context, ErrorCode, type InputRequired, inputRequired, RpcError } from '@jackfield/sdk'
+import { ErrorCode, type InputRequired, inputRequired, RpcError } from '@jackfield/sdk'
+import { HeldCalls } from '@jackfield/sdk/compose'
 import { isRecord } from '../json.ts'
-import { HeldCall, HeldCalls, type Subject } from './held.ts'
+import { ClientCall, type Request, type Subject } from './held.ts'
+
+const most = 256
+const mostOfOne = 32
 
 /** Requests of one kind that are under way, and those that wait for answers. */
 export class Passing<T> {
   /** Everything under way, the newest last. */
-  readonly calls: Set<HeldCall<unknown>>
-  readonly #held: HeldCalls<T>
+  readonly calls: Set<ClientCall<unknown>>
+  readonly #held: HeldCalls<ClientCall<T>>
 
-  constructor(calls: Set<HeldCall<unknown>>, heldMs: number) {
+  constructor(calls: Set<ClientCall<unknown>>, heldMs: number) {
     this.calls = calls
-    this.#held = new HeldCalls(heldMs)
+    this.#held = new HeldCalls({ held: most, heldOfOne: mostOfOne, heldMs })
   }
 
   /**
@@ -18,13 +22,14 @@ export class Passing<T> {
    * is to be asked first.
    */
   async pass(
-    context: Context,
+    request: Request,
     subject: Subject,
-    run: (call: HeldCall<T>) => Promise<T>,
+    run: (call: ClientCall<T>) => Promise<T>,
   ): Promise<T | InputRequired> {
-    const call = context.state === undefined ? this.#begin(context, subject, run) : this.#again(context)
-    call.answer(context.answers)
-    const next = await call.next(context)
+    const { state, answers } = request.context
+    const call = state === undefined ? this.#begin(request, subject, run) : this.#again(request)
+    call.answer(answers)
+    const next = await call.again(request)
     if ('result' in next) return next.result
     this.#held.keep(call)
     return inputRequired({ requests: next.asked, state: { held: call.id } })
@@ -34,18 +39,14 @@ export class Passing<T> {
     this.#held.close()
   }
 
-  #begin(context: Context, subject: Subject, run: (call: HeldCall<T>) => Promise<T>): HeldCall<T> {
-    return new HeldCall(subject, context, async (call: HeldCall<T>): Promise<T> => {
-      this.calls.add(call)
-      try {
-        return await run(call)
-      } finally {
-        this.calls.delete(call)
-      }
-    })
+  #begin(request: Request, subject: Subject, run: (call: ClientCall<T>) => Promise<T>): ClientCall<T> {
+    const call = new ClientCall<T>(subject, request)
+    this.calls.add(call)
+    call.begin(() => run(call).finally(() => this.calls.delete(call)))
+    return call
   }
 
-  #again({ state, peer }: Context): HeldCall<T> {
+  #again({ context: { state, peer } }: Request): ClientCall<T> {
     const call = this.#held.take(isRecord(state) ? state['held'] : undefined, peer.principal)
     if (call !== undefined) return call
     throw new RpcError(

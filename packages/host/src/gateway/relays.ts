@@ -12,12 +12,12 @@ import type { Found, Relays } from '../asking/index.ts'
 import { isRecord } from '../json.ts'
 import { reasonOf } from '../text.ts'
 import type { Activity, Host } from '../types/index.ts'
-import type { HeldCall } from './held.ts'
+import type { ClientCall } from './held.ts'
 
 /** Puts questions to the clients of a gateway whose requests led to them, and writes a row about each. */
 export class ClientRelays implements Relays {
   /** Every request under way, the newest last. */
-  readonly calls: Set<HeldCall<unknown>> = new Set()
+  readonly calls: Set<ClientCall<unknown>> = new Set()
   readonly #record: Host['record']
   #gateways = 0
 
@@ -70,7 +70,7 @@ export class ClientRelays implements Relays {
   }
 
   /** The request that a question is about; the newest will do where it is one of several of the same client. */
-  #find({ cause, row }: Found, can: (call: HeldCall<unknown>) => boolean): HeldCall<unknown> | undefined {
+  #find({ cause, row }: Found, can: (call: ClientCall<unknown>) => boolean): ClientCall<unknown> | undefined {
     const { server, conversation, tool } = cause
     if (conversation === undefined) return undefined
     const own = [...this.calls].filter(
@@ -86,7 +86,7 @@ export class ClientRelays implements Relays {
   async #put<T>(
     kind: Activity['kind'],
     question: Question,
-    call: HeldCall<unknown>,
+    call: ClientCall<unknown>,
     { cause, row }: Found,
     signal: AbortSignal,
     fits: (answer: unknown) => answer is T,

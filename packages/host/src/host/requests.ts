@@ -1,7 +1,7 @@
 import type { Client, Watch } from '@jackfield/sdk/client'
 import type { Origin, Origins } from '../asking/index.ts'
 import { isTransport } from '../broker/index.ts'
-import type { Catalog } from '../catalog/index.ts'
+import type { Catalog, ShownCatalog } from '../catalog/index.ts'
 import { listChanges, type ServerConnection } from '../connections/index.ts'
 import type { Discretion } from '../launch/index.ts'
 import type { Policy } from '../policy/index.ts'
@@ -13,6 +13,7 @@ import type { Running } from './running.ts'
 
 export interface RequestsDeps {
   catalog: Catalog
+  shown: ShownCatalog
   trust: Trust
   policy: Policy
   origins: Origins
@@ -29,8 +30,9 @@ export class Requests implements Pick<Host, 'read' | 'prompt' | 'complete' | 'wa
     this.#deps = deps
   }
 
-  read: Host['read'] = async (server, uri, options = {}) => {
-    const { catalog, trust } = this.#deps
+  read: Host['read'] = async (server, address, options = {}) => {
+    const { catalog, shown, trust } = this.#deps
+    const uri = shown.uriOf(server, address)
     const connection = catalog.server(server)
     trust.refuse(connection, 'resource', uri)
     return this.#told(
@@ -43,8 +45,8 @@ export class Requests implements Pick<Host, 'read' | 'prompt' | 'complete' | 'wa
   }
 
   prompt: Host['prompt'] = async (name, args, options = {}) => {
-    const { catalog, trust } = this.#deps
-    const { entry, connection } = catalog.prompt(name)
+    const { catalog, shown, trust } = this.#deps
+    const { entry, connection } = catalog.prompt(shown.nameOf(name))
     const own = entry.prompt.name
     trust.refuse(connection, 'prompt', own)
     return this.#told(
@@ -62,16 +64,22 @@ export class Requests implements Pick<Host, 'read' | 'prompt' | 'complete' | 'wa
   }
 
   complete: Host['complete'] = (server, params, options = {}) => {
-    const { catalog, running } = this.#deps
+    const { catalog, shown, running, discretion } = this.#deps
+    const { ref } = params
+    const meant = 'uri' in ref ? { ...params, ref: { ...ref, uri: shown.uriOf(server, ref.uri) } } : params
     return running.track(async () => {
       const signal = running.until(options.signal)
-      const client = await catalog.server(server).ready(signal)
-      return client.complete(params, { signal })
+      try {
+        const client = await catalog.server(server).ready(signal)
+        return discretion.value(await client.complete(meant, { signal }))
+      } catch (error) {
+        throw discretion.error(error)
+      }
     })
   }
 
   watch: Host['watch'] = (server, uris, onChange) => {
-    const { catalog, recorder, running } = this.#deps
+    const { catalog, shown, recorder, running, discretion } = this.#deps
     const connection = catalog.server(server)
     return running.track(async () => {
       const client = await connection.ready(running.signal)
@@ -83,8 +91,11 @@ export class Requests implements Pick<Host, 'read' | 'prompt' | 'complete' | 'wa
         detail: { ...lists, uris },
       })
       try {
-        const filter = { ...lists, ...(uris.length > 0 && { resourceSubscriptions: [...uris] }) }
-        const watch: Watch = await client.watch(filter, onChange)
+        const filter = {
+          ...lists,
+          ...(uris.length > 0 && { resourceSubscriptions: uris.map((uri) => shown.uriOf(server, uri)) }),
+        }
+        const watch: Watch = await client.watch(filter, (change) => onChange(discretion.value(change)))
         running.follow(watch.closed.then(() => row.close('ended', { honored: watch.honored })))
         return watch
       } catch (error) {

@@ -1,5 +1,6 @@
 import { McpError } from '@jackfield/sdk'
 import { canonical } from '../json.ts'
+import { type Redactor, redactedError } from '../secrets/index.ts'
 import type { InboxRow, Owners, ParkedCall, Store } from '../store/index.ts'
 import { reasonOf } from '../text.ts'
 import type {
@@ -12,6 +13,7 @@ import type {
   Surface,
 } from '../types/index.ts'
 import { type Answered, type Asker, type AskOptions, Nobody } from './asker.ts'
+import { InboxDiscretion } from './discretion.ts'
 import { fitsQuestion, misfit } from './fitting.ts'
 import { type Attachment, Waiting } from './waiting.ts'
 
@@ -26,8 +28,11 @@ const keptResults = 64
 
 export interface InboxDeps {
   store: Pick<Store, 'inbox' | 'parked' | 'owners'>
+  redactor: Redactor
   /** Hears of every change of an item. */
   told(item: InboxItem): void
+  /** The person left a question for later. `rows`: its activity row and those that led to it. */
+  left(item: InboxItem, rows: readonly number[]): void
   /** A face came or went. */
   facesChanged(): void
   /** Goes on with calls whose program ended. */
@@ -49,6 +54,7 @@ interface Open extends Waiting {
  */
 export class LiveInbox implements Inbox, Asker {
   readonly #deps: InboxDeps
+  readonly #discretion: InboxDiscretion
   readonly #owners: Owners
   readonly #open = new Map<string, Open>()
   readonly #attached = new Set<Attachment>()
@@ -61,6 +67,7 @@ export class LiveInbox implements Inbox, Asker {
 
   constructor(deps: InboxDeps) {
     this.#deps = deps
+    this.#discretion = new InboxDiscretion(deps.redactor)
     this.#owners = deps.store.owners
   }
 
@@ -92,10 +99,11 @@ export class LiveInbox implements Inbox, Asker {
     }
   }
 
-  ask<Q extends HostQuestion>(question: Q, { signal, activity }: AskOptions): Promise<Answered<Q>> {
+  ask<Q extends HostQuestion>(asked: Q, { signal, activity }: AskOptions): Promise<Answered<Q>> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted()
       if (this.#closed) throw new McpError('CANCELLED', 'The host is closed')
+      const question = this.#discretion.shown(asked)
       const parked = this.#parkedFor(question, activity)
       const before = parked && this.#answeredBefore(question, parked)
       if (before !== undefined) return resolve(before)
@@ -109,10 +117,9 @@ export class LiveInbox implements Inbox, Asker {
       }
       const settled = (now: InboxRow): void => {
         over()
-        const answer = now.answer
-        if (now.state === 'answered' && answer !== undefined && fitsQuestion(question, answer.value)) {
-          resolve({ answer: answer.value, by: answer.by })
-        } else if (now.state === 'open') reject(new McpError('CANCELLED', 'The question stays in the inbox'))
+        const answer = now.state === 'answered' ? this.#taken(asked, now) : undefined
+        if (answer !== undefined) resolve(answer)
+        else if (now.state === 'open') reject(new McpError('CANCELLED', 'The question stays in the inbox'))
         else
           reject(
             new McpError('CANCELLED', `The question is ${now.state}: ${now.reason ?? 'nobody waits for it'}`),
@@ -130,7 +137,8 @@ export class LiveInbox implements Inbox, Asker {
         }
         reject(error)
       }
-      const withdraw = (): void => fail('the answer is no longer wanted', signal.reason)
+      const withdraw = (): void =>
+        fail(`the answer is no longer wanted: ${reasonOf(signal.reason)}`, signal.reason)
       const waiting = new Waiting({
         row,
         signal,
@@ -138,6 +146,9 @@ export class LiveInbox implements Inbox, Asker {
           const fault = misfit(question, answer)
           if (fault !== undefined) throw new McpError('INVALID', `${by} gave no valid answer: ${fault}`)
           this.#settle(question.id, answer, by)
+        },
+        later: () => {
+          this.#deps.left(this.#item(row), activity === null ? [] : this.#deps.store.inbox.above(activity))
         },
         failed: (error) => fail('it could not be shown', error),
       })
@@ -187,7 +198,13 @@ export class LiveInbox implements Inbox, Asker {
     const refusal = this.#deps.takeUp.refusal(call)
     if (refusal !== undefined) throw new McpError('INVALID', refusal)
     for (const { id: own } of inbox.ofRound(at.call, at.round)) this.#own.delete(own)
-    const result = this.#deps.takeUp.run(call)
+    const { redactor } = this.#deps
+    const result = this.#deps.takeUp.run(call).then(
+      (done) => redactor.value(done),
+      (error: unknown) => {
+        throw redactedError(error, redactor)
+      },
+    )
     this.#keepResult(at.call, result)
     return result
   }
@@ -208,8 +225,15 @@ export class LiveInbox implements Inbox, Asker {
 
   /** The answer counts if no other came before it. */
   #settle(id: string, answer: unknown, by: string): boolean {
-    const counts = this.#deps.store.inbox.answer(id, { value: answer, by })
-    const now = this.#deps.store.inbox.get(id)
+    const { inbox } = this.#deps.store
+    const row = inbox.get(id)
+    if (row === undefined) return false
+    const isMine = row.owner === null || row.owner === this.#owners.me
+    const counts = inbox.answer(id, {
+      ...this.#discretion.keep(row.question, answer, row.address, isMine),
+      by,
+    })
+    const now = inbox.get(id)
     if (now === undefined) return counts
     if (counts) this.#deps.told(this.#item(now))
     this.#open.get(id)?.settled(now)
@@ -240,9 +264,19 @@ export class LiveInbox implements Inbox, Asker {
     const found = rows.find(
       (row) => row.state === 'answered' && !this.#own.has(row.id) && sameQuestion(row.question, question),
     )
-    if (found?.answer === undefined || !fitsQuestion(question, found.answer.value)) return undefined
+    if (found === undefined) return undefined
     this.#own.add(found.id)
-    return { answer: found.answer.value, by: found.answer.by }
+    return this.#taken(question, found)
+  }
+
+  /** The answer as it was given and meant; undefined where it is none, or what was secret of it is gone. */
+  #taken<Q extends HostQuestion>(asked: Q, { id, answer, sealed }: InboxRow): Answered<Q> | undefined {
+    if (answer === undefined) return undefined
+    const { value, by } = answer
+    const whole = this.#discretion.whole(id, { value, ...(sealed !== undefined && { sealed }) })
+    if (whole === undefined || !fitsQuestion(asked, whole.value)) return undefined
+    if (sealed !== undefined && sealed !== '') this.#deps.store.inbox.taken(id)
+    return { answer: this.#discretion.meant(asked, whole.value), by }
   }
 
   #put(question: HostQuestion, activity: number | null, parked: InboxRow['parked']): InboxRow {
@@ -257,7 +291,8 @@ export class LiveInbox implements Inbox, Asker {
     }
     this.#owners.hold()
     if (parked !== undefined) this.#own.add(question.id)
-    return this.#deps.store.inbox.add({ question, activity, owner: this.#owners.me, parked })
+    const address = this.#owners.shared ? { address: this.#discretion.address } : {}
+    return this.#deps.store.inbox.add({ question, activity, owner: this.#owners.me, parked, ...address })
   }
 
   #mustTakeUp(row: InboxRow): void {
@@ -318,7 +353,7 @@ export class LiveInbox implements Inbox, Asker {
     this.#looking = undefined
   }
 
-  #item({ owner, parked, ...row }: InboxRow): InboxItem {
+  #item({ owner, parked, address: _address, sealed: _sealed, ...row }: InboxRow): InboxItem {
     return { ...row, resumable: parked !== undefined, waits: row.state === 'open' && owner !== null }
   }
 }

@@ -15,6 +15,8 @@ export interface WaitingOptions {
   readonly signal: AbortSignal
   /** Tries to make an answer of a face the one that counts. Throws where it is no answer. */
   answer(answer: unknown, by: string): void
+  /** The person left it for later: no face shows it any more. */
+  later(): void
   /** No face can show the question any more; the last one's reason. */
   failed(error: unknown): void
 }
@@ -46,8 +48,10 @@ export class Waiting {
       .then(() => showQuestion(surface, row.question, until))
       .then((given) => {
         if (until.aborted) return
-        if (given === undefined) this.#left = true
-        else answer(given, surface.name)
+        if (given !== undefined) return answer(given, surface.name)
+        this.#left = true
+        this.#showing.delete(attachment)
+        if (this.#showing.size === 0) this.#options.later()
       })
       .catch((error: unknown) => {
         if (until.aborted) return

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { McpError } from '@jackfield/sdk'
 import type { ConfigEnvironment } from '../config/index.ts'
 import { type Asker, Nobody } from '../inbox/asker.ts'
+import { fingerprint } from '../json.ts'
 import type { Redactor } from '../secrets/index.ts'
 import type { ConsentTable, Recorder } from '../store/index.ts'
 import { reasonOf } from '../text.ts'
@@ -19,6 +20,8 @@ export interface ConsentDeps {
   /** Agrees to everything without asking. */
   agreeToAll: boolean
   configOf: (server: string) => ServerConfig | undefined
+  /** What a server was when the values of its variables were last looked up; undefined where it has none. */
+  lastIdentity: (config: ServerConfig) => string | undefined
 }
 
 type Wanted = ConsentNeeded & { identity: string }
@@ -84,6 +87,12 @@ export class Consents implements ConsentDesk {
     await asking
   }
 
+  /** What was agreed to stands for the server as it is now, with its variables looked up. */
+  async carry(server: string, config: ServerConfig): Promise<void> {
+    const wanted = await this.#wanted(server, config)
+    if (wanted !== undefined) this.#agree(wanted)
+  }
+
   /** Refusals no longer stand: the person wants to be asked again. */
   again(): void {
     this.#refused.clear()
@@ -91,9 +100,11 @@ export class Consents implements ConsentDesk {
 
   /** Only what somebody else may have written waits for the person. */
   async #wanted(server: string, config: ServerConfig): Promise<Wanted | undefined> {
-    const { table, redactor, agreeToAll } = this.#deps
+    const { table, redactor, agreeToAll, lastIdentity } = this.#deps
     if (config.from?.layer !== 'project' || agreeToAll) return undefined
-    const { command, identity } = await described(config, this.#deps)
+    const { command, identity: written } = await described(config, this.#deps)
+    const last = lastIdentity(config)
+    const identity = last === undefined ? written : fingerprint([written, last])
     if (table.has(identity)) return undefined
     const { file } = config.from
     const before = table.last(file, server)?.command

@@ -9,13 +9,23 @@ import {
   type Redactor,
   redactedError,
 } from '../secrets/index.ts'
-import type { ActivityLog, ConsentTable, Recorder } from '../store/index.ts'
-import type { ConsentDesk, HostEvent, HostOptions, Secrets, ServerConfig } from '../types/index.ts'
+import type { ActivityLog, ConsentTable, IdentityTable, Recorder } from '../store/index.ts'
+import type {
+  ConsentDesk,
+  HostEvent,
+  HostOptions,
+  SecretStore,
+  Secrets,
+  ServerConfig,
+} from '../types/index.ts'
 import { Consents } from './consents.ts'
+import { Identities } from './identities.ts'
 
 export interface LaunchDeps {
-  options: Pick<HostOptions, 'secrets' | 'env' | 'home' | 'askInput' | 'startProjectServers'>
+  options: Pick<HostOptions, 'secrets' | 'credentials' | 'env' | 'home' | 'askInput' | 'startProjectServers'>
   consents: ConsentTable
+  identities: IdentityTable
+  salt: string
   asker: Asker
   recorder: Recorder
   servers: () => Iterable<[string, ServerConfig]>
@@ -25,18 +35,27 @@ export interface LaunchDeps {
 /** What happens before a server is started: the person agrees, variables are replaced, secrets are made known. */
 export class Launch {
   readonly secrets: Secrets
+  readonly identities: Identities
   readonly #resolve: (server: string, config: ServerConfig) => Promise<ServerConfig>
   readonly #consents: Consents
   readonly #redactor: Redactor
+  readonly #store: SecretStore
 
-  constructor({ options, consents, asker, recorder, servers, redactor }: LaunchDeps) {
+  constructor({ options, consents, identities, salt, asker, recorder, servers, redactor }: LaunchDeps) {
     const env = options.env ?? process.env
     const home = options.home ?? homedir()
     this.#redactor = redactor
-    const store = options.secrets ?? memorySecrets()
-    const secrets = createSecrets({ store, redactor, env, home, ask: options.askInput, servers })
+    this.#store = options.secrets ?? memorySecrets()
+    const secrets = createSecrets({ store: this.#store, redactor, env, home, ask: options.askInput, servers })
     this.secrets = secrets
     this.#resolve = secrets.resolve
+    this.identities = new Identities({
+      table: identities,
+      env,
+      home,
+      credentials: options.credentials,
+      salt,
+    })
     const agreeToAll = options.startProjectServers === true
     this.#consents = new Consents({
       table: consents,
@@ -46,6 +65,7 @@ export class Launch {
       env,
       home,
       agreeToAll,
+      lastIdentity: (config) => this.identities.last(config),
       configOf: (wanted) => [...servers()].find(([name]) => name === wanted)?.[1],
     })
   }
@@ -55,14 +75,28 @@ export class Launch {
    * @throws McpError 'INVALID' that says what is missing.
    */
   async prepare(server: string, config: ServerConfig, signal: AbortSignal): Promise<ServerConfig> {
+    const before = this.identities.last(config)
     await this.#consents.admit(server, config, signal)
-    return this.#resolve(server, config)
+    const resolved = await this.#resolve(server, config)
+    await this.identities.settle(config, resolved)
+    if (this.identities.last(config) === before) return resolved
+    // Values that were looked up for the first time are those of what was just agreed to.
+    if (before === undefined) await this.#consents.carry(server, config)
+    else await this.#consents.admit(server, config, signal)
+    return resolved
   }
 
   /** Keeps what stands in a configuration under the name of a secret out of everything that is shown. */
   keep(config: ServerConfig): ServerConfig {
     learnSecrets(config, this.#redactor)
     return config
+  }
+
+  /** What is kept under a name; from here on it is known as a secret. */
+  async secret(name: string): Promise<string | undefined> {
+    const value = await this.#store.get(name)
+    if (value !== undefined) this.#redactor.add(value, name, name)
+    return value
   }
 
   get consents(): ConsentDesk {

@@ -1,5 +1,11 @@
 import { McpError } from '@jackfield/sdk'
-import { type Authorization, type CredentialStore, oauth, type Redirect } from '@jackfield/sdk/client/auth'
+import {
+  type Authorization,
+  type CredentialStore,
+  oauth,
+  type Redirect,
+  type Revocation,
+} from '@jackfield/sdk/client/auth'
 import { loopback, openBrowser, pinnedFetch } from '@jackfield/sdk/client/auth/node'
 import type { HttpServerConfig } from '../types/index.ts'
 import { type LoginPage, pageAt, SignInNeeded } from './sign-in-needed.ts'
@@ -12,8 +18,8 @@ export interface Login {
   readonly auth: Authorization
   /** What wants a login while `work` runs is met in this way; at all other times the person is asked. */
   during<T>(mode: LoginMode, work: () => Promise<T>): Promise<T>
-  /** Forgets the tokens. */
-  forget(): Promise<void>
+  /** Forgets the tokens, and tells the authorization server that they are not wanted any more. */
+  revoke(): Promise<Revocation>
 }
 
 export interface LoginOptions {
@@ -56,7 +62,7 @@ export function createLogin(options: LoginOptions): Login {
         mode = before
       }
     },
-    forget: () => auth.forget(config.url),
+    revoke: () => auth.revoke(config.url),
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { McpError } from '@jackfield/sdk'
-import { type CredentialStore, memoryStore } from '@jackfield/sdk/client/auth'
+import { type CredentialStore, memoryStore, type Revocation } from '@jackfield/sdk/client/auth'
 import { type Asker, Nobody } from '../inbox/asker.ts'
 import { canonical, isRecord } from '../json.ts'
 import type { Redactor } from '../secrets/index.ts'
@@ -13,7 +13,7 @@ import type { LoginPage, SignInNeeded } from './sign-in-needed.ts'
 /** A connection, as far as signing in goes. */
 export interface SignsIn {
   signIn(): Promise<void>
-  signOut(): Promise<void>
+  signOut(): Promise<Revocation>
 }
 
 export interface LoginRoomDeps {
@@ -101,11 +101,13 @@ export class LoginRoom implements LoginDesk {
     }
   }
 
-  async signOut(server: string): Promise<void> {
-    const { connection, recorder } = this.#deps
-    await connection(server).signOut()
+  async signOut(server: string): Promise<Revocation> {
+    const { connection, recorder, redactor } = this.#deps
+    const revocation = redactor.value(await connection(server).signOut())
     this.#asked.add(server)
-    recorder.note({ kind: 'login', server, summary: `You signed out of ${server}`, detail: {} }, 'ok')
+    const summary = `You signed out of ${server}${revocationNote(revocation)}`
+    recorder.note({ kind: 'login', server, summary, detail: { revocation } }, 'ok')
+    return revocation
   }
 
   async #ask(server: string, page: LoginPage, signal: AbortSignal): Promise<void> {
@@ -139,6 +141,17 @@ export class LoginRoom implements LoginDesk {
       'UNAUTHORIZED',
       `You did not want to sign in at ${issuer}. To do so: jackfield login ${server}`,
     )
+  }
+}
+
+function revocationNote(revocation: Revocation): string {
+  switch (revocation.outcome) {
+    case 'revoked':
+      return `, and the tokens are revoked`
+    case 'failed':
+      return `, but the tokens could not be revoked: ${revocation.reason}`
+    default:
+      return ''
   }
 }
 

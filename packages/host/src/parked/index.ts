@@ -1,2 +1,3 @@
 export { type ParkedStart, Parking } from './parking.ts'
-export { createTakeUp, type TakeUp } from './take-up.ts'
+export { ParkedSecrets } from './secrets.ts'
+export { createTakeUp, type TakeUp, type TakeUpDeps } from './take-up.ts'

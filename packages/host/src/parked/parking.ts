@@ -1,6 +1,7 @@
 import type { Round } from '@jackfield/sdk/client'
 import { isRecord } from '../json.ts'
 import type { ParkedCall, Store } from '../store/index.ts'
+import type { ParkedSecrets } from './secrets.ts'
 
 /** Calls that are kept at once. */
 const maxCalls = 200
@@ -19,34 +20,49 @@ export interface Parked {
   end(): boolean
 }
 
+export interface ParkingDeps {
+  store: Pick<Store, 'inbox' | 'parked' | 'owners'>
+  safe: ParkedSecrets
+}
+
 /** Keeps calls whose servers asked back. */
 export class Parking {
-  readonly #store: Pick<Store, 'inbox' | 'parked' | 'owners'>
+  readonly #store: ParkingDeps['store']
+  readonly #safe: ParkedSecrets
 
-  constructor(store: Pick<Store, 'inbox' | 'parked' | 'owners'>) {
+  constructor({ store, safe }: ParkingDeps) {
     this.#store = store
+    this.#safe = safe
   }
 
   begin(start: ParkedStart, isKept = false): Parked {
     const { parked, owners } = this.#store
     const { me } = owners
+    const { call } = start
     let kept = isKept
+    const forget = (): boolean => {
+      const ended = parked.end(call, me)
+      if (ended) this.#safe.forget(call)
+      return ended
+    }
     return {
       keep: (asked) => {
-        if (!canWait(asked) || JSON.stringify({ ...start, asked }).length > maxChars) {
-          if (kept) parked.end(start.call, me)
+        const tooLarge = JSON.stringify({ ...start, asked }).length > maxChars
+        const fit = canWait(asked) && !tooLarge ? this.#safe.without({ ...start, asked }) : undefined
+        if (fit === undefined) {
+          if (kept) forget()
           kept = false
           return
         }
         owners.hold()
         if (!kept) this.#makeRoom()
-        parked.keep({ ...start, asked }, me)
+        parked.keep(fit, me)
         kept = true
       },
       sending: () => {
-        if (kept) parked.sending(start.call, me)
+        if (kept) parked.sending(call, me)
       },
-      end: () => kept && !parked.end(start.call, me) && parked.get(start.call) !== undefined,
+      end: () => kept && !forget() && parked.get(call) !== undefined,
     }
   }
 
@@ -55,6 +71,7 @@ export class Parking {
     while (parked.count() >= maxCalls) {
       const oldest = parked.forgetOldest()
       if (oldest === undefined) return
+      this.#safe.forget(oldest.call)
       inbox.lose(oldest.call, oldest.round, `more than ${maxCalls} calls waited for an answer`)
     }
   }

@@ -6,12 +6,14 @@ import type { ParkedCall, Recorder, Store } from '../store/index.ts'
 import { failureFrom, oneLine, reasonOf } from '../text.ts'
 import type { BrokeredCall, CallNotice, Failure, HostEvent } from '../types/index.ts'
 import type { Parking } from './parking.ts'
+import type { ParkedSecrets } from './secrets.ts'
 
 type Passed = Pick<BrokeredCall, 'result' | 'release'>
 
 export interface TakeUpDeps {
   store: Pick<Store, 'inbox' | 'parked' | 'owners'>
   parking: Parking
+  safe: ParkedSecrets
   /** The server of this name, where the host has it and it is not disabled. */
   connection(server: string): ServerConnection | undefined
   /** What answers the questions of that server's parked calls. */
@@ -50,7 +52,7 @@ export function createTakeUp(deps: TakeUpDeps): TakeUp {
         return `The question came from ${server}, which is not among the servers here. Answer it where ${server} is configured.`
       }
       if (connection.identity !== identity) {
-        return `${server} is not the server that asked: its command or address changed. Answer it with the configuration of then, or make the call again.`
+        return notTheSame(server)
       }
       const outOfUse = deps.usable(request.server, request.tool)
       return outOfUse === undefined
@@ -61,15 +63,27 @@ export function createTakeUp(deps: TakeUpDeps): TakeUp {
   }
 }
 
-async function run(parked: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall> {
+async function run(kept: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall> {
+  const { parked, owners } = deps.store
+  const { call, request } = kept
+  owners.hold()
+  if (!parked.claim(call, owners.me)) {
+    throw new McpError('INVALID', `Another program has taken up the call of ${oneLine(request.tool)} already`)
+  }
+  if (request.holes === undefined) return goOn(kept, deps)
+  const whole = await deps.safe.whole(kept).catch((error: unknown) => {
+    parked.leave(call, owners.me)
+    throw error
+  })
+  return goOn(whole, deps)
+}
+
+/** Goes on with a call that is this program's now. */
+async function goOn(parked: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall> {
   const { store, recorder, origins, emit, signal } = deps
   const { call, request, round, asked } = parked
   const { server, tool, arguments: args, caller, decision } = request
   const { me } = store.owners
-  store.owners.hold()
-  if (!store.parked.claim(call, me)) {
-    throw new McpError('INVALID', `Another program has taken up the call of ${oneLine(tool)} already`)
-  }
   const cause = store.parked.approvalOf(call)
   const within = request.conversation === undefined ? {} : { conversation: request.conversation }
   const row = recorder.open({
@@ -105,6 +119,7 @@ async function run(parked: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall> 
     const connection = deps.connection(server)
     if (connection === undefined) throw new McpError('INVALID', `${server} is not among the servers here`)
     const client = await connection.ready(signal)
+    if (connection.identity !== parked.identity) throw new McpError('INVALID', notTheSame(server))
     const result = await client.call(tool, args, {
       signal,
       timeoutMs: deps.callTimeoutMs,
@@ -126,6 +141,10 @@ async function run(parked: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall> 
   } finally {
     over()
   }
+}
+
+function notTheSame(server: string): string {
+  return `${oneLine(server)} is not the server that asked: its command or address changed. Answer it with the configuration of then, or make the call again.`
 }
 
 interface Ending {

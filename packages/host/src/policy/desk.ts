@@ -32,7 +32,9 @@ const dayMs = 86_400_000
 export function createDesk({ policy, grants, find, log, recorder, refuseWhenClosed }: DeskDeps): PolicyDesk {
   return {
     rules: () => policy.rules,
-    defaultVerdict: policy.defaultVerdict,
+    get defaultVerdict() {
+      return policy.defaultVerdict
+    },
     grants: () => grants.list(),
     revoke(id) {
       refuseWhenClosed()

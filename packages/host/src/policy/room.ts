@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { canonical } from '../json.ts'
 import type { Store } from '../store/index.ts'
 import type { PolicyDesk, PolicyRule, Verdict } from '../types/index.ts'
 import { createDesk, type DeskDeps } from './desk.ts'
@@ -19,6 +20,11 @@ export interface PolicyRoomOptions extends Pick<DeskDeps, 'find' | 'recorder' | 
 export interface PolicyRoom {
   policy: Policy
   desk: PolicyDesk
+  /**
+   * Decides by these rules from now on; remembered answers stay. False where they are those there are.
+   * @throws McpError 'INVALID' for a rule that cannot be followed; those there are then go on
+   */
+  reload(next: Pick<PolicyRoomOptions, 'rules' | 'defaultVerdict'>): boolean
 }
 
 export function createPolicyRoom(options: PolicyRoomOptions): PolicyRoom {
@@ -26,8 +32,38 @@ export function createPolicyRoom(options: PolicyRoomOptions): PolicyRoom {
   const workspace = options.workspace === undefined ? undefined : resolved(options.workspace)
   const grants = createGrants(store.grants, workspace)
   const labels = createLabels(store.labels)
-  const policy = createPolicy({ rules, defaultVerdict, grants, labels, workspace: workspace !== undefined })
-  return { policy, desk: createDesk({ ...deps, policy, grants, log: store.activity }) }
+  const made = (next: Pick<PolicyRoomOptions, 'rules' | 'defaultVerdict'>): Policy =>
+    createPolicy({ ...next, grants, labels, workspace: workspace !== undefined })
+  let current = made({ rules, defaultVerdict })
+  const policy: Policy = {
+    get rules() {
+      return current.rules
+    },
+    get defaultVerdict() {
+      return current.defaultVerdict
+    },
+    decide: (...given) => current.decide(...given),
+    decideResult: (...given) => current.decideResult(...given),
+    remember: (...given) => current.remember(...given),
+    saw: (...given) => current.saw(...given),
+  }
+  return {
+    policy,
+    desk: createDesk({ ...deps, policy, grants, log: store.activity }),
+    reload(next) {
+      const { recorder } = options
+      const after = made(next)
+      const isSame =
+        canonical(after.rules) === canonical(current.rules) && after.defaultVerdict === current.defaultVerdict
+      if (isSame) return false
+      const count = after.rules.length
+      const summary = `The policy is another one now: ${count} ${count === 1 ? 'rule' : 'rules'}, else ${after.defaultVerdict}`
+      const detail = { rules: after.rules, defaultVerdict: after.defaultVerdict }
+      recorder.note({ kind: 'approval', server: null, summary, detail }, 'changed')
+      current = after
+      return true
+    },
+  }
 }
 
 /** One name for one folder, whatever links lead to it. */

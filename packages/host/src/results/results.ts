@@ -8,7 +8,22 @@ import { documentOf, wholeText } from './text.ts'
 
 const scheme = 'jackfield://results/'
 
-export function createResults(table: ResultTable, now: () => number = Date.now): Results {
+/**
+ * Results that were too large for a model, and what of them it reads later. `parentOf` tells which conversation another
+ * was forked from: what was given to that one is known to the fork as well.
+ */
+export function createResults(
+  table: ResultTable,
+  parentOf: (conversation: string) => string | null | undefined = () => undefined,
+  now: () => number = Date.now,
+): Results {
+  function knows(conversation: string, given: string | null): boolean {
+    for (let own: string | null | undefined = conversation; typeof own === 'string'; own = parentOf(own)) {
+      if (own === given) return true
+    }
+    return false
+  }
+
   function get(id: string): KeptResult | undefined {
     const row = table.get(id.startsWith(scheme) ? id.slice(scheme.length) : id)
     if (row === undefined) return undefined
@@ -26,8 +41,7 @@ export function createResults(table: ResultTable, now: () => number = Date.now):
       }),
     read(id, { path, from = 0, characters } = {}, { conversation } = {}): ResultText {
       const kept = get(id)
-      const foreign = conversation !== undefined && kept?.conversation !== conversation
-      if (kept === undefined || foreign) {
+      if (kept === undefined || (conversation !== undefined && !knows(conversation, kept.conversation))) {
         throw new McpError(
           'INVALID',
           `There is no result ${JSON.stringify(id)} any more, or here. Call the tool again for a new one.`,

@@ -6,7 +6,9 @@ import type { StdioOptions } from '@jackfield/sdk/client/stdio'
 import { reasonOf } from '../text.ts'
 import type { Sandbox, StdioServerConfig } from '../types/index.ts'
 import { bwrapArguments } from './arguments.ts'
-import { readHosts } from './hosts.ts'
+import { asksToEnd } from './end.ts'
+import { type Fetching, fetchingOf, wayOutOf } from './fetching.ts'
+import { type ListedHost, readHosts } from './hosts.ts'
 import { hidden, type Mount, ownMounts, systemMounts } from './mounts.ts'
 import { findProgram, isWide, programFolders } from './program.ts'
 import { startProxy, type WayOut } from './proxy.ts'
@@ -15,9 +17,11 @@ import { isWithin } from './within.ts'
 
 /** What to start in place of a server's own command, until it is `over`. */
 export interface Boxed {
-  launch: Pick<StdioOptions, 'command' | 'args' | 'env' | 'cwd'>
+  launch: Pick<StdioOptions, 'command' | 'args' | 'env' | 'cwd' | 'askToEnd'>
   /** Ends what stands beside the process. */
   over(): Promise<void>
+  /** What a person can do about places that it could not reach; undefined where there were none. */
+  advice(): Promise<string | undefined>
 }
 
 export interface SandboxSurroundings {
@@ -59,10 +63,11 @@ export async function sandboxed(
   { roots = [], onWarning = () => {}, home = homedir(), env = process.env }: SandboxSurroundings = {},
 ): Promise<Boxed> {
   if (config.sandbox === undefined || config.sandbox === false) {
-    return { launch: config, over: async () => {} }
+    return { launch: config, over: async () => {}, advice: async () => undefined }
   }
   const box: Sandbox = config.sandbox === true ? {} : config.sandbox
-  const hosts = Array.isArray(box.network) && box.network.length > 0 ? readHosts(box.network) : undefined
+  const fetching = fetchingOf(config.command, config.args ?? [])
+  const hosts = hostsOf(box, fetching)
   const bwrap = await bubblewrap(env)
   const path = config.env?.['PATH'] ?? env['PATH'] ?? '/usr/bin:/bin'
   const cwd = resolve(config.cwd ?? '.')
@@ -80,10 +85,14 @@ export async function sandboxed(
     ...(config.cwd === undefined || isWide(cwd, home) ? [] : [cwd]),
   ]
   const own = await ownMountsOf(box, [...folders, ...roots], config.from?.file, home)
+  const refused: string[] = []
   const proxy =
     hosts === undefined
       ? undefined
-      : await startProxy(hosts, (place, reason) => onWarning(refusal(place, reason)))
+      : await startProxy(hosts, (place, reason) => {
+          refused.push(place)
+          onWarning(refusal(place, reason))
+        })
   try {
     const everything = own.some(({ at }) => at === '/')
     const inner = own.some(({ at }) => isWithin(innerHome, at)) ? '/tmp' : innerHome
@@ -117,15 +126,27 @@ export async function sandboxed(
           ...Object.fromEntries(given.filter(([name]) => !loaderVariables.test(name))),
         },
         cwd: '/',
+        askToEnd: asksToEnd(proxy === undefined ? 1 : 2),
       },
       over: async () => {
         await proxy?.close()
       },
+      advice: () => wayOutOf(refused, fetching, home),
     }
   } catch (error) {
     await proxy?.close()
     throw error
   }
+}
+
+/**
+ * The hosts it may reach through a proxy; undefined where there is none. What fetches itself gets a proxy that refuses
+ * everything in place of none, so that a person hears what it needs.
+ */
+function hostsOf({ network }: Sandbox, fetching: Fetching | undefined): ListedHost[] | undefined {
+  if (network === true) return undefined
+  const listed = Array.isArray(network) ? readHosts(network) : []
+  return listed.length === 0 && fetching === undefined ? undefined : listed
 }
 
 async function bubblewrap(env: Readonly<Record<string, string | undefined>>): Promise<string> {

@@ -1,8 +1,28 @@
+/** A piece of a text that is a secret, in one of the forms it may be seen in. */
+export interface FoundSecret {
+  /** What stands there. */
+  text: string
+  name: string
+  /** The name it is kept under in the store of secrets, where it is kept there. */
+  kept?: string | undefined
+  /** Whether it is the value itself, and not another form of it. */
+  plain: boolean
+}
+
 /** Replaces known secret values wherever they turn up. */
 export interface Redactor {
-  /** Makes a value known; `name` stands in its place from now on. Values of fewer than 6 characters are not replaced. */
-  add(value: string, name: string): void
+  /** Another number after every value that was made known. */
+  readonly version: number
+  /**
+   * Makes a value known; `name` stands in its place from now on. Values of fewer than 6 characters are not replaced.
+   * `kept`: the name it is kept under in the store of secrets.
+   */
+  add(value: string, name: string, kept?: string): void
+  /** Makes a value known that is too short, or no text: it is replaced where it stands alone in a member of this name. */
+  addMember(name: string, value: string | number): void
   text(text: string): string
+  /** A text in its pieces: those that are no secret as texts. */
+  pieces(text: string): (string | FoundSecret)[]
   /** A copy of a JSON value with every text in it redacted, names of members too; the value itself where it holds none. */
   value<T>(value: T): T
   /** For a text that comes in pieces: holds back what may be the beginning of a secret. */
@@ -18,14 +38,18 @@ export interface RedactedStream {
 
 const leastChars = 6
 
+type Form = Omit<FoundSecret, 'text'>
+
 export function createRedactor(): Redactor {
-  /** By each form that a value may be seen in, the name of the secret. */
-  const forms = new Map<string, string>()
+  /** By each form that a value may be seen in, whose it is. */
+  const forms = new Map<string, Form>()
+  /** By the names of members, values that are secret there. */
+  const members = new Map<string, Set<string>>()
   let pattern: RegExp | undefined
   let longest = 0
+  let version = 0
 
-  const text = (given: string): string => {
-    if (forms.size === 0) return given
+  const search = (): RegExp => {
     pattern ??= new RegExp(
       [...forms.keys()]
         .sort((a, b) => b.length - a.length)
@@ -33,7 +57,28 @@ export function createRedactor(): Redactor {
         .join('|'),
       'g',
     )
-    return given.replace(pattern, (found) => `[${forms.get(found) ?? 'secret'}]`)
+    return pattern
+  }
+
+  const text = (given: string): string =>
+    forms.size === 0 ? given : given.replace(search(), (found) => `[${forms.get(found)?.name ?? 'secret'}]`)
+
+  const pieces = (given: string): (string | FoundSecret)[] => {
+    if (forms.size === 0) return [given]
+    const found: (string | FoundSecret)[] = []
+    let after = 0
+    for (const { 0: form, index } of given.matchAll(search())) {
+      if (index > after) found.push(given.slice(after, index))
+      found.push({ text: form, ...(forms.get(form) ?? { name: 'secret', plain: false }) })
+      after = index + form.length
+    }
+    if (after < given.length) found.push(given.slice(after))
+    return found
+  }
+
+  const member = (name: string, item: unknown): unknown => {
+    if (typeof item !== 'string' && typeof item !== 'number') return item
+    return members.get(name)?.has(String(item)) === true ? `[${name}]` : item
   }
 
   /** How many characters at the end may be the beginning of a secret. */
@@ -46,16 +91,31 @@ export function createRedactor(): Redactor {
   }
 
   return {
-    add(value, name) {
+    get version() {
+      return version
+    },
+    add(value, name, kept) {
       if (value.length < leastChars) return
       for (const form of formsOf(value)) {
-        if (!forms.has(form)) forms.set(form, name)
+        const known = forms.get(form)
+        if (known !== undefined && (known.kept !== undefined || kept === undefined)) continue
+        forms.set(form, { name: known?.name ?? name, kept, plain: form === value })
         longest = Math.max(longest, form.length)
+        version += 1
+        pattern = undefined
       }
-      pattern = undefined
+    },
+    addMember(name, value) {
+      const values = members.get(name) ?? new Set()
+      members.set(name, values.add(String(value)))
+      version += 1
     },
     text,
-    value: (given) => (forms.size === 0 ? given : redacted(given, text)),
+    pieces,
+    value: (given) =>
+      forms.size === 0 && members.size === 0
+        ? given
+        : redacted(given, { text, member: members.size === 0 ? undefined : member }),
     stream() {
       let held = ''
       return {
@@ -75,22 +135,33 @@ export function createRedactor(): Redactor {
   }
 }
 
+interface Rules {
+  text: (given: string) => string
+  /** What stands in place of a member; undefined where no member is secret by its name. */
+  member: ((name: string, item: unknown) => unknown) | undefined
+}
+
 /** A structure of the same shape, with only its texts changed. */
-function redacted<T>(given: T, text: (given: string) => string): T {
-  const seen = JSON.stringify(given)
-  if (seen === undefined || !touches(given, text)) return given
-  return JSON.parse(seen, (_key, member: unknown) => {
-    if (typeof member === 'string') return text(member)
-    if (typeof member !== 'object' || member === null || Array.isArray(member)) return member
-    return Object.fromEntries(Object.entries(member).map(([key, item]) => [text(key), item]))
+function redacted<T>(given: T, rules: Rules): T {
+  if (!touches(given, rules)) return given
+  return JSON.parse(JSON.stringify(given), (_key, item: unknown) => {
+    if (typeof item === 'string') return rules.text(item)
+    if (typeof item !== 'object' || item === null || Array.isArray(item)) return item
+    return Object.fromEntries(
+      Object.entries(item).map(([key, inner]) => [rules.text(key), rules.member?.(key, inner) ?? inner]),
+    )
   })
 }
 
-function touches(value: unknown, text: (given: string) => string): boolean {
+function touches(value: unknown, rules: Rules): boolean {
+  const { text, member } = rules
   if (typeof value === 'string') return text(value) !== value
-  if (Array.isArray(value)) return value.some((item) => touches(item, text))
+  if (Array.isArray(value)) return value.some((item) => touches(item, rules))
   if (typeof value !== 'object' || value === null) return false
-  return Object.entries(value).some(([key, item]) => text(key) !== key || touches(item, text))
+  return Object.entries(value).some(
+    ([key, item]) =>
+      text(key) !== key || (member !== undefined && member(key, item) !== item) || touches(item, rules),
+  )
 }
 
 /** A value as it is, in JSON, in a URL, and in base64 wherever in a longer text it begins. */

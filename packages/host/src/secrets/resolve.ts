@@ -154,7 +154,7 @@ async function partText(
         throw new Error(
           `there is no secret "${part.name}". Set it with: jackfield secret set ${quoted(part.name)}`,
         )
-      deps.redactor.add(value, part.name)
+      deps.redactor.add(value, part.name, part.name)
       return value
     }
     case 'input':
@@ -184,7 +184,7 @@ async function inputText(
       `the input "${id}"${what} is not given yet. Give it with: jackfield secret set ${quoted(name)}`,
     )
   }
-  if (input.password === true || soundsSecret(id)) deps.redactor.add(value, id)
+  if (input.password === true || soundsSecret(id)) deps.redactor.add(value, id, name)
   return value
 }
 

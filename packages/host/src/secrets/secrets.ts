@@ -34,7 +34,7 @@ export function createSecrets(deps: SecretsDeps): Secrets & {
     kind: store.kind,
     names: () => store.names(),
     async set(name, value) {
-      redactor.add(value, name)
+      redactor.add(value, name, name)
       await store.set(name, value)
     },
     remove: (name) => store.remove(name),

@@ -5,11 +5,13 @@ import { consentMigration } from './consent-table.ts'
 import { conversationMigration } from './conversation-table.ts'
 import { eraMigration } from './era-table.ts'
 import { formMigration } from './form-table.ts'
+import { identityMigration } from './identity-table.ts'
+import { sealedMigration } from './inbox-table.ts'
 import { manifestMigration } from './manifest-table.ts'
 import { resultMigration } from './result-table.ts'
 import { rootsMigration } from './roots-table.ts'
 import { samplingMigration } from './sampling-table.ts'
-import { traceMigration } from './trace-table.ts'
+import { traceFactsMigration, traceMigration } from './trace-table.ts'
 import { trustMigration } from './trust-table.ts'
 
 /** Statements that bring a store from one version to the next; the store's `user_version` counts those done. */
@@ -150,6 +152,7 @@ const migrations: readonly string[] = [
   traceMigration,
   formMigration,
   rootsMigration,
+  `${sealedMigration}${identityMigration}${traceFactsMigration}`,
 ]
 
 /** The store cannot be opened: the message says which and why. */

@@ -8,9 +8,13 @@ export interface InboxRow extends Omit<InboxItem, 'waits' | 'resumable'> {
   readonly owner: string | null
   /** The parked call that asked, by its first activity row, and which of its rounds. */
   readonly parked: { readonly call: number; readonly round: number } | undefined
+  /** What an answer that holds secrets is sealed for; absent where no other program can answer. */
+  readonly address?: string
+  /** Set where the answer is not all that was answered: the whole, sealed for the program that waits, or nothing. */
+  readonly sealed?: string
 }
 
-export type NewInboxRow = Pick<InboxRow, 'question' | 'activity' | 'owner' | 'parked'>
+export type NewInboxRow = Pick<InboxRow, 'question' | 'activity' | 'owner' | 'parked' | 'address'>
 
 export interface InboxFilter {
   state?: InboxItem['state'] | 'all'
@@ -18,6 +22,11 @@ export interface InboxFilter {
   /** The newest so many. Default 1 000. */
   limit?: number
 }
+
+export const sealedMigration: string = `
+  ALTER TABLE inbox ADD COLUMN address TEXT;
+  ALTER TABLE inbox ADD COLUMN sealed TEXT;
+`
 
 /** Questions to the person, each of them answered at most once whatever programs are on the store. */
 export interface InboxTable {
@@ -28,7 +37,9 @@ export interface InboxTable {
   /** Questions of one round of a parked call, in the order they were put. */
   ofRound(call: number, round: number): InboxRow[]
   /** Whether this answer counts: false where the question was no longer open. */
-  answer(id: string, answer: { value: unknown; by: string }): boolean
+  answer(id: string, answer: { value: unknown; sealed?: string; by: string }): boolean
+  /** The whole answer was taken, so that what was sealed of it need not stay. */
+  taken(id: string): void
   /** Whether it was open until now. */
   withdraw(id: string, reason: string): boolean
   /** The server no longer takes the answers of a round. */
@@ -39,19 +50,22 @@ export interface InboxTable {
   owners(): string[]
   /** A program ended: what can be taken up again stays open, the rest is lost. Gives what is lost. */
   abandon(owner: string, reason: string): InboxRow[]
+  /** An activity row and those that led to it. */
+  above(activity: number): number[]
   /** Changes whenever another program wrote to the store. */
   version(): number
 }
 
-const columns = `id, question, state, at, activity, owner, call, round, answer, answered_by, answered_at, reason`
+const columns = `id, question, state, at, activity, owner, call, round, answer, answered_by, answered_at, reason,
+  address, sealed`
 const onItsWay = ' while the answer was on its way, so nobody knows whether it arrived'
 /** Settled questions that are kept. */
 const keptSettled = 1_000
 
 export function createInboxTable(database: DatabaseSync): InboxTable {
   const insert = database.prepare(
-    `INSERT INTO inbox (id, server, question, state, at, activity, owner, call, round)
-     VALUES (?, ?, ?, 'open', ?, ?, ?, ?, ?) RETURNING ${columns}`,
+    `INSERT INTO inbox (id, server, question, state, at, activity, owner, call, round, address)
+     VALUES (?, ?, ?, 'open', ?, ?, ?, ?, ?, ?) RETURNING ${columns}`,
   )
   const prune = database.prepare(
     `DELETE FROM inbox WHERE state <> 'open' AND seq <=
@@ -60,9 +74,10 @@ export function createInboxTable(database: DatabaseSync): InboxTable {
   const one = database.prepare(`SELECT ${columns} FROM inbox WHERE id = ?`)
   const ofRound = database.prepare(`SELECT ${columns} FROM inbox WHERE call = ? AND round = ? ORDER BY seq`)
   const answer = database.prepare(
-    `UPDATE inbox SET state = 'answered', answer = ?, answered_by = ?, answered_at = ?
+    `UPDATE inbox SET state = 'answered', answer = ?, sealed = ?, answered_by = ?, answered_at = ?
      WHERE id = ? AND state = 'open'`,
   )
+  const taken = database.prepare(`UPDATE inbox SET sealed = '' WHERE id = ? AND sealed <> ''`)
   const withdraw = database.prepare(
     `UPDATE inbox SET state = 'withdrawn', reason = ? WHERE id = ? AND state = 'open'`,
   )
@@ -91,8 +106,13 @@ export function createInboxTable(database: DatabaseSync): InboxTable {
     database.prepare('UPDATE parked_call SET owner = NULL WHERE owner = ?'),
   ]
   const version = database.prepare('PRAGMA data_version')
+  const above = database.prepare(
+    `WITH RECURSIVE up (id) AS (
+       SELECT ? UNION SELECT a.cause FROM activity a JOIN up ON a.id = up.id WHERE a.cause IS NOT NULL
+     ) SELECT id FROM up`,
+  )
   return {
-    add({ question, activity, owner, parked }) {
+    add({ question, activity, owner, parked, address }) {
       const row = insert.get(
         question.id,
         question.cause.server,
@@ -102,6 +122,7 @@ export function createInboxTable(database: DatabaseSync): InboxTable {
         owner,
         parked?.call ?? null,
         parked?.round ?? null,
+        address ?? null,
       )
       prune.run()
       return toRow(row ?? {})
@@ -128,8 +149,12 @@ export function createInboxTable(database: DatabaseSync): InboxTable {
       return newest.reverse().map(toRow)
     },
     ofRound: (call, round) => ofRound.all(call, round).map(toRow),
-    answer: (id, { value, by }) =>
-      Number(answer.run(JSON.stringify(value), by, new Date().toISOString(), id).changes) === 1,
+    answer: (id, { value, sealed, by }) =>
+      Number(answer.run(JSON.stringify(value), sealed ?? null, by, new Date().toISOString(), id).changes) ===
+      1,
+    taken: (id) => {
+      taken.run(id)
+    },
     withdraw: (id, reason) => Number(withdraw.run(reason, id).changes) === 1,
     lose: (call, round, reason) => {
       lose.run(reason, call, round)
@@ -148,13 +173,14 @@ export function createInboxTable(database: DatabaseSync): InboxTable {
         throw error
       }
     },
+    above: (activity) => above.all(activity).map(({ id }) => Number(id)),
     version: () => Number(version.get()?.['data_version']),
   }
 }
 
 function toRow(row: Record<string, unknown>): InboxRow {
   const question = frozenCopy<HostQuestion>(JSON.parse(String(row['question'])))
-  const { call, round, activity, owner, reason, answer } = row
+  const { call, round, activity, owner, reason, answer, address, sealed } = row
   return {
     id: question.id,
     question,
@@ -167,6 +193,8 @@ function toRow(row: Record<string, unknown>): InboxRow {
       answer: { value: JSON.parse(answer), by: String(row['answered_by']), at: String(row['answered_at']) },
     }),
     ...(typeof reason === 'string' && { reason }),
+    ...(typeof address === 'string' && { address }),
+    ...(typeof sealed === 'string' && { sealed }),
   }
 }
 

@@ -3,6 +3,14 @@ import type { Round } from '@jackfield/sdk/client'
 import type { JsonRecord } from '../json.ts'
 import type { Caller, Decision } from '../types/index.ts'
 
+/** A place in a value where a secret was, and how the text there is put together again. */
+export interface Hole {
+  /** The members that lead there. */
+  at: readonly (string | number)[]
+  /** Texts, and names in the store of secrets; absent where the value is among those that are sealed. */
+  parts?: readonly (string | { secret: string })[]
+}
+
 /** A call as it was sent, and why it was. */
 export interface ParkedRequest {
   server: string
@@ -11,6 +19,8 @@ export interface ParkedRequest {
   caller: Caller
   conversation?: string
   decision: Decision
+  /** Where secrets were taken out of the call and of what its server asked: places begin with `request` or `asked`. */
+  holes?: readonly Hole[]
 }
 
 /** A call whose server asked back and keeps nothing itself: whoever has the answers can go on with it. */

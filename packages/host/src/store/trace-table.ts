@@ -43,6 +43,8 @@ export interface TraceTable {
   add(row: NewTraceRow): number
   /** Says what caused an event, where that was found out later. */
   blame(seq: number, cause: number): void
+  /** Drops what is too old or too much, as is done with what is added from time to time. */
+  trim(): void
   /** The event that an activity row is. */
   eventOf(activity: number): number | null
   counts(): TraceCounts
@@ -125,6 +127,7 @@ export function createTraceTable(
       if (sinceLook > bounds.bytes / 50) look()
       return Number(lastInsertRowid)
     },
+    trim: look,
     blame: (seq, cause) => {
       blame.run(cause, seq)
     },
@@ -215,4 +218,9 @@ export const traceMigration: string = `
       dropped_bytes = dropped_bytes + OLD.stored;
   END;
   CREATE TRIGGER trace_gone AFTER DELETE ON activity BEGIN DELETE FROM trace WHERE activity = OLD.id; END;
+`
+
+/** The narrow columns of every event in order, so that what no other index finds is found without reading payloads. */
+export const traceFactsMigration: string = `
+  CREATE INDEX trace_facts ON trace (seq, at, kind, server, connection, direction, method, tool, status, ms, bytes);
 `

@@ -82,7 +82,8 @@ export class Events {
     const limit = Math.max(0, Math.trunc(query.limit ?? defaultLimit))
     const order = query.after === undefined ? 'DESC' : 'ASC'
     const rows = this.#all(
-      `${before}SELECT ${what} FROM trace t ${more} WHERE ${text} ORDER BY t.seq ${order} LIMIT ?`,
+      `${before}SELECT ${what} FROM (SELECT t.seq FROM trace t WHERE ${text} ORDER BY t.seq ${order} LIMIT ?) found
+         CROSS JOIN trace t ON t.seq = found.seq ${more} ORDER BY t.seq ${order}`,
       [...values, limit],
     )
     return order === 'DESC' && before === '' ? rows.reverse() : rows

@@ -1,28 +1,45 @@
 import type { SQLInputValue } from 'node:sqlite'
 import type { Condition, Term } from './filter.ts'
 
-/** A condition over `trace t`. */
+/** A condition over `trace t`, an event. */
 export interface Sql {
   text: string
   values: SQLInputValue[]
 }
 
-/** The terms as one condition of SQL; what they want is found by indexes where there is one for it. */
+/**
+ * The terms as one condition of SQL; what they want is found by indexes where there is one for it. Texts are looked for
+ * last, and beside other terms only in what those leave, since they alone need whole events.
+ */
 export function sqlOf(terms: readonly Term[]): Sql {
-  const parts = terms.map(({ condition, negated }) => {
-    const { text, values } = conditionSql(condition)
-    return { text: negated ? `NOT coalesce((${text}), 0)` : `(${text})`, values }
-  })
+  const isText = ({ condition }: Term): boolean => condition.key === 'text'
+  const facts = joined(terms.filter((term) => !isText(term)).map((term) => termSql(term, 't')))
+  const texts = terms.filter(isText)
+  if (texts.length === 0) return facts
+  if (texts.length === terms.length) return joined(texts.map((term) => termSql(term, 't')))
+  const whole = joined(texts.map((term) => termSql(term, 'w')))
+  return {
+    text: `${facts.text} AND EXISTS (SELECT 1 FROM trace w WHERE w.seq = t.seq AND ${whole.text})`,
+    values: [...facts.values, ...whole.values],
+  }
+}
+
+function joined(parts: readonly Sql[]): Sql {
   return {
     text: parts.length === 0 ? '1' : parts.map(({ text }) => text).join(' AND '),
     values: parts.flatMap(({ values }) => values),
   }
 }
 
-function conditionSql(condition: Condition): Sql {
+function termSql({ condition, negated }: Term, row: string): Sql {
+  const { text, values } = conditionSql(condition, row)
+  return { text: negated ? `NOT coalesce((${text}), 0)` : `(${text})`, values }
+}
+
+function conditionSql(condition: Condition, row: string): Sql {
   switch (condition.key) {
     case 'text':
-      return textSql(condition.text)
+      return textSql(condition.text, row)
     case 'dur':
     case 'bytes':
       return rangeSql(condition.key === 'dur' ? 't.ms' : 't.bytes', condition)
@@ -101,18 +118,19 @@ function causeSql(ids: readonly number[]): Sql {
   }
 }
 
-function textSql(wanted: string): Sql {
+/** `row`: the event, as the statement calls it. */
+function textSql(wanted: string, row: string): Sql {
   const plain = pattern(wanted)
   // In JSON, quotes and line feeds are written with a backslash.
   const json = pattern(JSON.stringify(wanted).slice(1, -1))
   const like = `LIKE ? ESCAPE '\\'`
+  const asWritten = json === plain ? '' : ` OR (${row}.kind = 'stderr' AND ${row}.payload ${like})`
   return {
-    text: `t.summary ${like} OR t.payload ${like} OR (t.kind = 'stderr' AND t.payload ${like})
-      OR t.activity IN (
-        SELECT a.id FROM activity a LEFT JOIN activity_end e ON e.activity = a.id
-        WHERE a.detail ${like} OR e.detail ${like}
-      )`,
-    values: [plain, json, plain, json, json],
+    text: `${row}.payload ${like}${asWritten} OR ${row}.summary ${like} OR (${row}.activity IS NOT NULL AND EXISTS (
+        SELECT 1 FROM activity a LEFT JOIN activity_end e ON e.activity = a.id
+        WHERE a.id = ${row}.activity AND (a.detail ${like} OR e.detail ${like})
+      ))`,
+    values: [json, ...(json === plain ? [] : [plain]), plain, json, json],
   }
 }
 

@@ -13,6 +13,8 @@ export interface TapDeps {
   table: TraceTable
   origins: Origins
   redactor: Redactor
+  /** Whether anything is written. */
+  keep: boolean
   /** Further headers that hold credentials. */
   maskedHeaders: readonly string[]
   /** What is sent along so that servers can tell which call a request is a part of; undefined for nothing. */
@@ -57,6 +59,7 @@ export function createTap(server: string, deps: TapDeps): Tap {
   const questions = new WeakMap<object, number>()
 
   const write = (row: Written): number | undefined => {
+    if (!deps.keep) return undefined
     try {
       return table.add({ ...row, ...kept(row.payload), at: now(), tick: tick(), server, connection })
     } catch (error) {

@@ -2,7 +2,7 @@ import type { Origins } from '../asking/index.ts'
 import type { Redactor } from '../secrets/index.ts'
 import type { TraceTable } from '../store/index.ts'
 import { oneLine, reasonOf } from '../text.ts'
-import type { Host, HostConnectOptions, HostEvent, TraceDesk } from '../types/index.ts'
+import type { Host, HostConnectOptions, HostEvent, LogSettings, TraceDesk } from '../types/index.ts'
 import { Events } from './events.ts'
 import { exported } from './export.ts'
 import { recordingOf } from './recording.ts'
@@ -31,8 +31,10 @@ export function createTrace(
   origins: Origins,
   redactor: Redactor,
   table: () => TraceTable,
+  log: LogSettings = {},
   now: () => number = Date.now,
 ): Trace {
+  const { keep = true } = log
   const events = new Events(table, now)
   /** The last connection of each server. */
   const connections = new Map<string, string>()
@@ -56,6 +58,7 @@ export function createTrace(
   }
 
   const note = (kind: 'stderr' | 'warning', server: string, text: string): void => {
+    if (!keep) return
     try {
       const { row } = origins.find(server, undefined)
       table().add({
@@ -89,6 +92,7 @@ export function createTrace(
   return {
     tap(server, options = {}) {
       if (!hears) host.on(hear)
+      if (!hears && !keep) table().trim()
       hears = true
       return () => {
         const { salt, eventOf } = table()
@@ -97,8 +101,12 @@ export function createTrace(
           table: table(),
           origins,
           redactor,
-          maskedHeaders: options.maskedHeaders ?? [],
-          traceparents: options.traceparent === true ? createTraceparents(ids, eventOf, rootOf) : undefined,
+          keep,
+          maskedHeaders: [...(options.maskedHeaders ?? []), ...(log.maskedHeaders ?? [])],
+          traceparents:
+            (options.traceparent ?? log.traceparent) === true
+              ? createTraceparents(ids, eventOf, rootOf)
+              : undefined,
           failed,
           now,
           tick,

@@ -52,15 +52,28 @@ export function timelineOf(events: Events, query: TraceQuery): TraceLane[] {
   const found = events.list(query)
   // An answer says when its request began and how long it took.
   const answered = new Set(found.map(({ reply }) => reply))
+  const known = new Map(found.map((event) => [event.id, event]))
   for (const event of found) {
     if (answered.has(event.id)) continue
     const spans = lanes.get(event.server) ?? []
     lanes.set(event.server, spans)
-    spans.push({ event, ...timesOf(event) })
+    const { fromMs, toMs } = timesOf(event)
+    const from = Math.max(fromMs, earliestOf(event, known))
+    spans.push({ event, fromMs: from, toMs: Math.max(from, toMs) })
   }
   return [...lanes]
-    .map(([server, spans]) => ({ server, spans: spans.sort((a, b) => a.fromMs - b.fromMs) }))
+    .map(([server, spans]) => ({
+      server,
+      spans: spans.sort((a, b) => a.fromMs - b.fromMs || a.event.id - b.event.id),
+    }))
     .sort((a, b) => (a.spans[0]?.fromMs ?? 0) - (b.spans[0]?.fromMs ?? 0))
+}
+
+/** When what an event came from began: times are whole milliseconds and durations are not, so it may seem earlier. */
+function earliestOf(event: TraceEvent, known: ReadonlyMap<number, TraceEvent>): number {
+  const request = event.reply === null ? event : known.get(event.reply)
+  const cause = known.get(request?.cause ?? event.cause ?? -1)
+  return cause === undefined || cause === event ? Number.NEGATIVE_INFINITY : timesOf(cause).fromMs
 }
 
 /** When an event began and ended. What is written down at its end says how long it took before. */

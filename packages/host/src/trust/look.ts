@@ -1,7 +1,7 @@
 import type { ServerConnection } from '../connections/index.ts'
 import type { ListKey, TrustRow, TrustWriter } from '../store/index.ts'
 import type { TrustItem } from '../types/index.ts'
-import { type Definition, definitionsOf, type Part } from './definitions.ts'
+import type { Definition, Definitions, Part } from './definitions.ts'
 import { keyOf, type Ledger } from './ledger.ts'
 import { isAgreed } from './revisions.ts'
 
@@ -10,6 +10,7 @@ export interface LookOptions {
   /** The revision that is spoken, where one is. */
   revision: string | undefined
   ledger: Ledger
+  definitions: Definitions
   /** Lists of one server are compared under the same profile only. */
   profile: string
   /** ISO 8601. */
@@ -33,7 +34,8 @@ export interface Look {
  * Compares what a server says with what is known of it. A list that was never seen is pinned; what is new in one that
  * was, or says something else, is only noted. Resources come and go with data, so new ones are pinned too.
  */
-export function lookAt({ connection, revision, ledger, profile, at, isDangerous }: LookOptions): Look {
+export function lookAt(options: LookOptions): Look {
+  const { connection, revision, ledger, definitions, profile, at, isDangerous } = options
   const { identity, lists, client, name: label } = connection
   const known = ledger.rows(identity)
   const rows: TrustRow[] = []
@@ -41,7 +43,7 @@ export function lookAt({ connection, revision, ledger, profile, at, isDangerous 
   const forgotten: TrustItem[] = []
   const newNames: { key: ListKey; names: string[] }[] = []
 
-  for (const [what, now] of definitionsOf(lists, client?.server)) {
+  for (const [what, now] of definitions.all(lists, client?.server)) {
     const key = { identity, what, profile }
     const before = ledger.names(key)
     const listedBefore = new Set(before)

@@ -1,5 +1,5 @@
 import type { TrustFinding } from '../types/index.ts'
-import { sensitiveWords } from './sensitive.ts'
+import { sensitiveFiles, sensitiveThings } from './sensitive.ts'
 
 /** A way of speaking that a description of a tool has no use for. */
 interface Phrase {
@@ -30,7 +30,7 @@ const phrases: readonly Phrase[] = [
     severity: 'danger',
     says: 'tells the model to keep something from you',
     pattern: new RegExp(
-      String.raw`\b(?:do not|don't|never|must not|should not|shouldn't|avoid|refrain from|without)\b.{0,20}\b(?:tell|telling|mention|mentioning|inform|informing|reveal|revealing|notify|notifying|show|showing|disclose|disclosing|alert|alerting|explain|explaining|report|reporting|let|letting)\b.{0,50}\b${user}`,
+      String.raw`\b(?:do not|don't|never|must not|should not|shouldn't|avoid|refrain from|without(?! first\b)|without first(?<!(?:\b(?:never|not|cannot)|n't)\b[^.!?;:]{0,80}without first))\b.{0,20}\b(?:tell|telling|mention|mentioning|inform|informing|reveal|revealing|notify|notifying|show|showing|disclose|disclosing|alert|alerting|explain|explaining|report|reporting|let|letting)\b.{0,50}\b${user}`,
     ),
   },
   {
@@ -38,7 +38,7 @@ const phrases: readonly Phrase[] = [
     severity: 'danger',
     says: 'tells the model to keep something from you',
     pattern: new RegExp(
-      String.raw`\b(?:hide|conceal|keep|withhold)\b.{0,40}\b(?:from|hidden from|secret from) ${user}|\b(?:do not|don't|never) (?:mention|reveal|disclose) (?:this|that you|these|it)\b|\b${user} (?:must|should|need|does)(?: not|n't) (?:know|be told|be aware|see|notice|need to know)`,
+      String.raw`\b(?:hide|conceal|keep|withhold)\b.{0,40}\b(?:from|hidden from|secret from) ${user}|\b(?:do not|don't|never) (?:mention|reveal|disclose) (?:this|that you|these|it)\b|\b${user} (?:(?:must|should|need)(?: not|n't) (?:know|be told|be aware|see|notice)|does(?: not|n't) (?:know|notice|need to (?:know|see|be told)))`,
     ),
   },
   {
@@ -123,14 +123,14 @@ const phrases: readonly Phrase[] = [
     severity: 'danger',
     says: 'has secrets of this machine read',
     pattern: new RegExp(
-      String.raw`\b(?:read|reads|reading|cat|open|opening|send|upload|include|append|pass|copy|print|access|fetch|get|load|provide|extract|collect|contents? of|contents? from|content of)\b.{0,60}(?:${sensitiveWords})`,
+      String.raw`\b(?:read|reads|reading|cat|open|opening|send|upload|include|append|pass|copy|print|access(?! to)|fetch|get|load|provide|extract|collect|contents? of|contents? from|content of)\b.{0,60}(?:${sensitiveFiles}|${sensitiveThings})`,
     ),
   },
   {
     code: 'reads-secrets',
     severity: 'warning',
     says: 'names where secrets of this machine lie',
-    pattern: new RegExp(sensitiveWords),
+    pattern: new RegExp(sensitiveFiles),
   },
   {
     code: 'runs-a-command',
@@ -151,7 +151,7 @@ const phrases: readonly Phrase[] = [
     severity: 'warning',
     says: 'wants to be used in place of other tools',
     pattern:
-      /\b(?:never|do not|don't|must not|stop) (?:ever )?(?:use|using|call|calling|invoke)\b.{0,20}\b(?:any|the|all) other (?:\w+ )?(?:tools?|servers?|functions?)\b|\b(?:instead of|in place of|rather than|replaces|supersedes|overrides) (?:any|all|every|the) (?:other )?(?:\w+ )?(?:tools?|servers?)\b|\b(?:other|all other|the other) (?:\w+ )?(?:tools?|servers?) (?:are|is|have been|has been) (?:deprecated|disabled|broken|compromised|unsafe|unavailable|malicious)\b/,
+      /\b(?:never|do not|don't|must not|stop) (?:ever )?(?:use|using|call|calling|invoke)\b.{0,20}\b(?:any|the|all) other (?:\w+ )?(?:tools?|servers?|functions?)\b|\b(?:instead of|in place of|rather than|replaces|supersedes|overrides) (?:(?:any|all|every|the) (?:other )?(?:\w+ )?(?:tools|servers)|(?:any|every|the other) (?:\w+ )?(?:tool|server))\b|\b(?:other|all other|the other) (?:\w+ )?(?:tools?|servers?) (?:are|is|have been|has been) (?:deprecated|disabled|broken|compromised|unsafe|unavailable|malicious)\b/,
   },
 ]
 

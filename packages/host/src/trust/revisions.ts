@@ -15,14 +15,18 @@ const members: readonly [name: string, since: string][] = [
 const hashes = new WeakMap<Wording, Map<string, string>>()
 
 /** Whether this is what was agreed to, or as much of it as can be said in the revision that is spoken. */
-export function isAgreed({ agreed }: TrustRow, { hash }: Definition, revision: string | undefined): boolean {
+export function isAgreed(
+  { agreed }: TrustRow,
+  { hash, toldHash = hash }: Definition,
+  revision: string | undefined,
+): boolean {
   if (agreed === undefined || agreed.hash === hash) return agreed !== undefined
   if (revision === undefined || members.every(([, since]) => since <= revision)) return false
   const known = hashes.get(agreed) ?? new Map<string, string>()
   hashes.set(agreed, known)
   const lesser = known.get(revision) ?? fingerprint(sayable(agreed.says, revision))
   known.set(revision, lesser)
-  return lesser === hash
+  return lesser === toldHash
 }
 
 function sayable(says: JsonRecord, revision: string): JsonRecord {

@@ -29,22 +29,26 @@ export function sensitivePath(path: string): string | undefined {
   return places.find(({ pattern }) => pattern.test(path))?.what
 }
 
-/** The same places as descriptions name them, for a pattern over text in lower case. */
-export const sensitiveWords: string = [
+/** Files that a description has no business with, for a pattern over text in lower case. */
+export const sensitiveFiles: string = [
   String.raw`\.ssh\b`,
   String.raw`\bid_(?:rsa|ed25519|ecdsa)\b`,
-  String.raw`\bssh (?:private )?keys?\b`,
-  String.raw`\bprivate ssh\b`,
   String.raw`\.aws\/`,
-  String.raw`\baws credentials\b`,
   String.raw`\/etc\/(?:passwd|shadow|sudoers)\b`,
   String.raw`\.(?:netrc|pgpass|git-credentials|gnupg)\b`,
   String.raw`\.cursor\/mcp\.json\b`,
-  String.raw`\bmcp\.json\b`,
-  String.raw`\bclaude_desktop_config\b`,
   String.raw`\bwallet\.dat\b`,
-  String.raw`\bseed phrase\b`,
   String.raw`\b(?:login )?keychain(?: access| items?| passwords?|-db)`,
   String.raw`\bbrowser (?:cookies|passwords)\b`,
   String.raw`\.env(?: file)?\b(?!\w)(?=.{0,40}\b(?:content|secret|pass|send|includ|append|before))`,
+].join('|')
+
+/** What servers of clouds and hosters speak of by right, as long as they do not have it read. */
+export const sensitiveThings: string = [
+  String.raw`\bssh (?:private )?keys?\b`,
+  String.raw`\bprivate ssh\b`,
+  String.raw`\baws credentials\b`,
+  String.raw`\bmcp\.json\b`,
+  String.raw`\bclaude_desktop_config\b`,
+  String.raw`\bseed phrase\b`,
 ].join('|')

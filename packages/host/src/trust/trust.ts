@@ -2,11 +2,12 @@ import { McpError } from '@jackfield/sdk'
 import type { UseGate } from '../catalog/index.ts'
 import type { ServerConnection } from '../connections/index.ts'
 import type { Asker } from '../inbox/index.ts'
+import type { Redactor } from '../secrets/index.ts'
 import type { Recorder, TrustRow, TrustTable, TrustWriter } from '../store/index.ts'
 import { reasonOf } from '../text.ts'
 import type { HostEvent, ServerTrust, TrustDesk, TrustItem } from '../types/index.ts'
 import { changesOf, listed, stateOf } from './changes.ts'
-import { type Definition, definitionOf, instructionsOf, type Part } from './definitions.ts'
+import { type Definition, Definitions, type Part } from './definitions.ts'
 import { keyOf, Ledger } from './ledger.ts'
 import { type Look, lookAt } from './look.ts'
 import { type Neighbours, neighboursOf, serverFindings } from './neighbours.ts'
@@ -20,6 +21,7 @@ export interface TrustDeps {
   servers: () => ReadonlyMap<string, ServerConnection>
   asker: Asker
   recorder: Recorder
+  redactor: Redactor
   emit: (event: HostEvent) => void
   /** Aborted when the host closes. */
   signal: AbortSignal
@@ -36,6 +38,7 @@ const closed = 'The host is closed'
 export class Trust implements TrustDesk {
   readonly #deps: TrustDeps
   readonly #ledger: Ledger
+  readonly #definitions: Definitions
   readonly #questioner: Questioner
   /** What was looked at last, by connection: looking again would find nothing new. */
   readonly #looked = new WeakMap<ServerConnection, Looked>()
@@ -43,6 +46,7 @@ export class Trust implements TrustDesk {
   constructor(deps: TrustDeps) {
     this.#deps = deps
     this.#ledger = new Ledger(deps.table)
+    this.#definitions = new Definitions(deps.redactor)
     this.#questioner = new Questioner(deps, (identity, rows, verdict) =>
       this.#settle(identity, rows, verdict),
     )
@@ -59,6 +63,7 @@ export class Trust implements TrustDesk {
       connection,
       revision,
       ledger: this.#ledger,
+      definitions: this.#definitions,
       profile: this.#profile(name),
       at: new Date().toISOString(),
       isDangerous: (definition) =>
@@ -94,7 +99,7 @@ export class Trust implements TrustDesk {
     if (this.#questioner.asks(identity)) this.#review(name, identity, false)
     const rows = this.#ledger.rows(identity)
     const revision = this.#looked.get(connection)?.revision
-    return (what, entry) => refusal(definitionOf(what, entry), rows, revision)
+    return (what, entry) => refusal(this.#definitions.of(what, entry), rows, revision)
   }
 
   /** Why a tool may not be called now; undefined where it may. */
@@ -120,8 +125,9 @@ export class Trust implements TrustDesk {
     const text = connection.client?.server.instructions
     if (text === undefined || this.#deps.signal.aborted) return undefined
     this.look(connection)
-    const refused = refusal(instructionsOf(text), this.#ledger.rows(connection.identity), undefined)
-    return refused === undefined ? text : undefined
+    const said = this.#definitions.instructions(text)
+    const refused = refusal(said, this.#ledger.rows(connection.identity), undefined)
+    return refused === undefined ? this.#deps.redactor.text(text) : undefined
   }
 
   servers(): ServerTrust[] {
@@ -140,7 +146,8 @@ export class Trust implements TrustDesk {
     const { name: server, identity, configured, since } = this.#find(given)
     const rows = this.#ledger.rows(identity)
     const neighbours = this.#neighbours(server)
-    return {
+    // What was kept before a secret was known may hold it.
+    return this.#deps.redactor.value({
       server,
       identity,
       configured,
@@ -159,7 +166,7 @@ export class Trust implements TrustDesk {
           findings: scanDefinition({ what, name, ...seen }, neighbours),
         }
       }),
-    }
+    })
   }
 
   accept(server: string, items?: readonly TrustItem[]): TrustItem[] {

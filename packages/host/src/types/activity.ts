@@ -78,6 +78,8 @@ export type HostEvent =
   | { type: 'catalog' }
   /** The open folders changed, or what servers may know of them: see `host.roots`. */
   | { type: 'roots' }
+  /** The rules changed: see `host.policy`. */
+  | { type: 'policy' }
   /** What may be used of a server changed: see `host.trust`. */
   | { type: 'trust'; server: string }
   | { type: 'activity'; row: Activity }
@@ -92,6 +94,8 @@ export type HostEvent =
   | { type: 'login'; server: string; url: string; issuer: string }
   /** A question was put, answered, withdrawn or lost. */
   | { type: 'question'; item: InboxItem }
+  /** The person left a question for later: no face shows it any more. `rows`: its activity row and those that led to it. */
+  | { type: 'later'; item: InboxItem; rows: readonly number[] }
   | { type: 'resource-updated'; server: string; uri: string }
   /** What is attached to a conversation changed, or one of the copies went out of date: see `host.library`. */
   | { type: 'attached'; conversation: string }

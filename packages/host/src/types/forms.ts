@@ -1,4 +1,5 @@
 import type { ElicitField, ElicitValue } from '@jackfield/sdk'
+import type { CatalogPrompt } from './catalog.ts'
 import type { TrustFinding } from './trust.ts'
 
 /** How a field of a form is filled in. */
@@ -69,4 +70,16 @@ export interface Visit {
   readonly opened: boolean
   /** Why the page could not be opened. */
   readonly problem?: string
+}
+
+/**
+ * Arguments that prompts were used with in the folder the person works in (`workspace`), to begin with the next time.
+ * They belong to what the server is, not to its name. Values of arguments that seem to be secrets are never kept, nor
+ * are values with a known secret in them, or of more than 2 000 characters. Without a folder nothing is kept.
+ */
+export interface PromptValues {
+  /** What its arguments were the last time, by name. As the person typed them: make them safe before showing them. */
+  of(prompt: CatalogPrompt): Record<string, string>
+  /** Keeps these, and forgets those of the prompt's others. */
+  keep(prompt: CatalogPrompt, args: Readonly<Record<string, string>>): void
 }

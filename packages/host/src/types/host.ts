@@ -15,6 +15,7 @@ import type { Code } from './code.ts'
 import type { ConsentDesk } from './consents.ts'
 import type { ConversationDesk } from './conversation.ts'
 import type { DoctorReport, DoctorStep } from './doctor.ts'
+import type { PromptValues } from './forms.ts'
 import type { GatewayDesk } from './gateway.ts'
 import type { Inbox } from './inbox.ts'
 import type { Library } from './library.ts'
@@ -93,6 +94,20 @@ export interface HostConnectOptions {
   onMessage?: (server: string, direction: 'sent' | 'received', message: JsonRpcMessage) => void
 }
 
+/** What is kept of the messages beside the activity log. */
+export interface LogSettings {
+  /** Whether anything is. Default true. What was kept before goes with its time. */
+  keep?: boolean
+  /** Millions of bytes of all messages together; the oldest go first. Default 200, and 8 where the store is in memory. */
+  megabytes?: number
+  /** Days that a message is kept at most. Default 30. */
+  days?: number
+  /** Headers whose values are not kept, beside those of `connect`. */
+  maskedHeaders?: string[]
+  /** As in `connect`, which wins. */
+  traceparent?: boolean
+}
+
 /** What a host is made of: servers, the person and the models. Only `servers` and `models` are needed. */
 export interface HostOptions {
   /** Servers by name, as in `mcpServers`. */
@@ -130,6 +145,8 @@ export interface HostOptions {
   /** Milliseconds a call, read or other request may go without an answer or progress. Default 60 000. */
   callTimeoutMs?: number
   connect?: HostConnectOptions
+  /** What is kept of the messages. The activity log is not meant: it is kept until it is pruned. */
+  log?: LogSettings
   /** Who the host says it is to servers. */
   info?: Implementation
 }
@@ -153,9 +170,15 @@ export interface Host extends AsyncDisposable {
   reconnect(server: string): Promise<void>
   /**
    * Takes these servers in place of those there are: connects new ones, closes those left out, restarts those that
-   * changed and leaves all others alone. Resolves when each new one is ready or failed.
+   * changed and leaves all others alone. Resolves when each new one is ready or failed. With `policy`, calls are
+   * decided by that from now on, also those that wait for an answer, and the event `policy` tells where it is another one;
+   * without, the policy stays. Remembered answers stay.
+   * Throws an McpError 'INVALID' for a rule that cannot be followed, and nothing is changed then.
    */
-  reconfigure(servers: Record<string, ServerConfig>): Promise<Reconfigured>
+  reconfigure(
+    servers: Record<string, ServerConfig>,
+    policy?: Pick<HostOptions, 'rules' | 'defaultVerdict'>,
+  ): Promise<Reconfigured>
   /**
    * Looks a server over from outside, step by step, on connections of its own. Throws an McpError 'INVALID' for an
    * unknown server.
@@ -189,6 +212,8 @@ export interface Host extends AsyncDisposable {
   readonly scale: Scale
   /** Resources and prompts of all servers, and what of them goes along with conversations. */
   readonly library: Library
+  /** Arguments that prompts were used with before. */
+  readonly promptValues: PromptValues
   /** Programs over the tools. */
   readonly code: Code
   /** What servers use of the models, what passes without asking, and which model would be chosen. */

@@ -1,3 +1,5 @@
+import type { Revocation } from '@jackfield/sdk/client/auth'
+
 /** Signing in at servers that want it. What is asked before a page is opened is a question of the kind `login`. */
 export interface LoginDesk {
   /**
@@ -12,8 +14,9 @@ export interface LoginDesk {
    */
   pending(server: string): Promise<void> | undefined
   /**
-   * Forgets the tokens for a server and what it listed. The authorization server is not told.
+   * Forgets the tokens for a server and what it listed, and tells the authorization server to revoke them where it
+   * takes that. Where it cannot be told, the result says why; the person is signed out here all the same.
    * @throws McpError 'INVALID' for a server that is unknown or a program, or whose credentials its configuration holds
    */
-  signOut(server: string): Promise<void>
+  signOut(server: string): Promise<Revocation>
 }

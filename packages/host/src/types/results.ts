@@ -53,7 +53,8 @@ export interface Results {
   /** One by its id or URI; undefined where it is gone. */
   get(id: string): KeptResult | undefined
   /**
-   * Text of one, by its id or URI. What a conversation was given is kept from every other.
+   * Text of one, by its id or URI. What a conversation was given is kept from every other, but not from
+   * its forks.
    * @throws McpError 'INVALID' where it is gone or the path does not fit it
    */
   read(id: string, part?: ResultPart, options?: { conversation?: string }): ResultText

@@ -85,6 +85,7 @@ export function fakeHost(runs: Runs): FakeHost {
       forget: () => false,
     },
     scale: createScale(() => host.tools()),
+    promptValues: { of: () => ({}), keep: () => {} },
     code: { run: refuse, types: () => '' },
     library: createLibrary(lists, () => {}),
     logins: { signIn: refuse, pending: () => undefined, signOut: refuse },

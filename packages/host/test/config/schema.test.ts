@@ -79,6 +79,7 @@ const whole = {
       },
     ],
     limits: { connectTimeoutMs: 5000, callTimeoutMs: 60000 },
+    log: { keep: true, megabytes: 50, days: 0.5, maskedHeaders: ['X-Tenant'], traceparent: false },
     profiles: { work: { servers: ['files'], without: ['api'] } },
     servers: { api: { lazy: true, auth: false } },
     sampling: {

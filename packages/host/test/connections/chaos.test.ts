@@ -80,6 +80,23 @@ describe.for(['2025-11-25', '2026-07-28'])('over HTTP, on %s', (mode) => {
     expect(stateOf(host)).toBe('ready')
   })
 
+  it('an address that is not found once fails that call and nothing else', async () => {
+    const server = await eraHttp(mode)
+    const host = await started({ servers: { s: { url: server.url } }, rules })
+    let left = 1
+    server.before = (heard, response) => {
+      if (heard.method !== 'tools/call' || left-- <= 0) return false
+      response.writeHead(404).end('not here')
+      return true
+    }
+    const lost = await host.call('s__hello', {}, { caller: 'chat' })
+    expect(lost.error).toMatchObject({ message: expect.stringContaining('404') })
+    expect(host.tools()).toHaveLength(1)
+    expect(textOf(await host.call('s__hello', {}, { caller: 'chat' }))).toBe('hello')
+    expect(server.heard.filter((method) => method === 'tools/call')).toHaveLength(2)
+    expect(states(host, 's')).not.toContain('failed')
+  })
+
   it('a connection that hangs is found by asking, and made anew', async () => {
     impatient()
     const server = await eraHttp(mode)
@@ -228,6 +245,58 @@ describe('a program', () => {
       expect(found.events).toBeLessThan(200)
     },
   )
+})
+
+describe('a clock that is set', () => {
+  it.for([
+    ['ten hours forward', 10],
+    ['ten hours back', -10],
+  ] as const)(
+    '%s while a call is under way changes neither its outcome nor how long it took',
+    async ([, hours]) => {
+      const server = await eraHttp('2025-11-25')
+      const host = await started({ servers: { s: { url: server.url, callTimeoutMs: 20_000 } }, rules })
+      let answer: (() => void) | undefined
+      server.before = ({ id, method }, response) => {
+        if (method !== 'tools/call') return false
+        answer = () => {
+          response.writeHead(200, { 'content-type': 'application/json' })
+          const result = { content: [{ type: 'text', text: 'done' }] }
+          response.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+        }
+        return true
+      }
+      vi.useFakeTimers({ toFake: ['Date'] })
+      onTestFinished(() => {
+        vi.useRealTimers()
+      })
+      const calling = host.call('s__hello', {}, { caller: 'chat' })
+      await until(() => answer !== undefined, 'the call is under way')
+      vi.setSystemTime(Date.now() + hours * 3_600_000)
+      answer?.()
+      expect(textOf(await calling)).toBe('done')
+      const [row] = host.activity({ kind: 'call' })
+      expect(row).toMatchObject({ outcome: 'ok' })
+      expect(row?.durationMs).toBeGreaterThan(0)
+      expect(row?.durationMs).toBeLessThan(3_600_000)
+      expect(host.verifyActivity()).toMatchObject({ sound: true })
+      expect(states(host, 's')).not.toContain('failed')
+    },
+  )
+})
+
+describe('a host that connects, loses and connects again', () => {
+  const cycles = process.env['JACKFIELD_LONG'] === '1' ? 100 : 6
+
+  it('keeps nothing of the connections that were', { timeout: 600_000 }, async () => {
+    const log = join(folder(), 'heard.log')
+    const args = ['--expose-gc', at('cycle-host.ts'), String(cycles), at('era-server.ts'), log]
+    const { stdout } = await promisify(execFile)(process.execPath, args)
+    const { settled }: { settled: number[] } = JSON.parse(stdout)
+    expect(settled).toHaveLength(cycles)
+    expect(Math.max(...settled)).toBeLessThan(300)
+    expect((settled.at(-1) ?? 0) - (settled[Math.floor(cycles / 3)] ?? 0)).toBeLessThan(40)
+  })
 })
 
 describe('what a program writes beside the protocol', () => {

@@ -6,7 +6,7 @@ import type { ServerConfig } from '../../src/types/index.ts'
 import { folder, hostOf, until } from '../fixtures/hosts.ts'
 
 const program = fileURLToPath(new URL('../fixtures/era-server.ts', import.meta.url))
-const cycles = process.env['JACKFIELD_LONG'] === '1' ? 100 : 20
+const cycles = process.env['JACKFIELD_LONG'] === '1' ? 200 : 20
 const side = 5
 
 /** Processes of these groups that are alive; a zombie is not. */

@@ -31,16 +31,33 @@ export const asksBack = (questions: object, requestState?: string): object => ({
   ...(requestState !== undefined && { requestState }),
 })
 
-export async function roundsServer(script: Script): Promise<RoundsServer> {
+/** What the server says about itself besides its one tool. */
+export interface Says {
+  instructions?: string
+  description?: string
+  resources?: object[]
+}
+
+export async function roundsServer(script: Script, says: Says = {}): Promise<RoundsServer> {
   const calls: CallParams[] = []
   const listed = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
   const answer = (method: string, params: CallParams): object | undefined => {
     if (method === 'server/discover') {
-      return { ...listed, supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }
+      const { instructions, resources } = says
+      return {
+        ...listed,
+        supportedVersions: ['2026-07-28'],
+        capabilities: { tools: {}, ...(resources !== undefined && { resources: {} }) },
+        ...(instructions !== undefined && { instructions }),
+      }
     }
     if (method === 'tools/list') {
-      return { ...listed, tools: [{ name: 'book', inputSchema: { type: 'object' } }] }
+      const { description } = says
+      const book = { name: 'book', inputSchema: { type: 'object' } }
+      return { ...listed, tools: [{ ...book, ...(description !== undefined && { description }) }] }
     }
+    if (method === 'resources/list') return { ...listed, resources: says.resources ?? [] }
+    if (method === 'resources/templates/list') return { ...listed, resourceTemplates: [] }
     calls.push(params)
     return script(params, calls.length)
   }

@@ -161,6 +161,32 @@ describe('signing out', () => {
     expect(again.connections.get('s')).toMatchObject({ state: 'needs-sign-in' })
   })
 
+  it('has the tokens revoked, and goes on where that fails, which the log and the caller hear', async () => {
+    const one = await world()
+    one.as.metadata = { revocation_endpoint: `${one.as.issuer}/revoke` }
+    const host = await signedIn(one)
+    expect(await host.logins.signOut('s')).toEqual({ outcome: 'revoked' })
+    expect([one.as.good.size, one.as.refreshable.size]).toEqual([0, 0])
+
+    await host.logins.signIn('s')
+    one.as.onRevoke = ({ res, params }) => {
+      res.writeHead(400, { 'content-type': 'application/json' })
+      res.end(JSON.stringify({ error: 'invalid_request', error_description: `not ${params.get('token')}` }))
+      return true
+    }
+    const failed = await host.logins.signOut('s')
+    expect(failed).toMatchObject({
+      outcome: 'failed',
+      reason: expect.stringContaining('invalid_request (not [refreshToken])'),
+    })
+    expect(host.connections.get('s')).toMatchObject({ state: 'needs-sign-in', reason: 'you signed out' })
+    const rows = host
+      .activity({ kind: 'login' })
+      .filter(({ summary }) => summary.startsWith('You signed out'))
+    expect(rows.map(({ detail }) => detail['revocation'])).toEqual([{ outcome: 'revoked' }, failed])
+    expect(JSON.stringify([rows, failed, host.events])).not.toMatch(/(access|refresh)-\d+-secret/)
+  })
+
   it('is refused where there is nobody to sign out', async () => {
     const host = hostOf({ servers: { s: { command: 'x' }, h: { url: 'http://127.0.0.1:9', auth: false } } })
     await expect(host.logins.signOut('s')).rejects.toThrow('is a program')

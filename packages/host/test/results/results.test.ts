@@ -20,7 +20,7 @@ function kept(bounds?: { characters: number; results: number; ageMs: number }, n
   const database = new DatabaseSync(':memory:')
   database.exec(resultMigration)
   return {
-    results: createResults(createResultTable(database, bounds, now), now),
+    results: createResults(createResultTable(database, bounds, now), undefined, now),
     count: () => Number(database.prepare('SELECT COUNT(*) AS n FROM results').get()?.['n']),
   }
 }
@@ -195,6 +195,47 @@ describe('what a model gets', () => {
       conversation: talk.id,
       activity: expect.any(Number),
     })
+  })
+})
+
+describe('a kept result and forks of its conversation', () => {
+  it('is read on by every fork, near and far, and by nobody else', async () => {
+    const server = await eraHttp('2025-11-25')
+    const whole = `${'y'.repeat(50_000)} the end`
+    server.before = (heard, response) => {
+      if (heard.method !== 'tools/call') return false
+      const result = { content: [{ type: 'text', text: whole }] }
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: heard.id, result }))
+      return true
+    }
+    const host = await started({
+      servers: { s: { url: server.url } },
+      rules: [{ id: 'all', verdict: 'allow' }],
+    })
+    const model = scriptedModel(uses('', ['s__hello']), says('ok'))
+    const trunk = createConversation({ host, model })
+    await trunk.say('Call it')
+    const id = idIn([{ type: 'text', text: JSON.stringify(trunk.messages).replaceAll('\\"', '"') }])
+    const reading = async (resume?: string): Promise<string> => {
+      const reader = scriptedModel(uses('', ['read_result', { id, from: 50_000 }]), says('ok'))
+      const talk = createConversation({ host, model: reader, ...(resume !== undefined && { resume }) })
+      await talk.say('Read the rest')
+      return JSON.stringify(reader.requests[1]?.messages.at(-1))
+    }
+    const fork = host.conversations.fork(trunk.id)
+    expect(await reading(fork)).toContain('the end')
+    const forkOfFork = host.conversations.fork(fork)
+    expect(await reading(forkOfFork)).toContain('the end')
+    expect(await reading()).toContain('There is no result')
+
+    const later = scriptedModel(uses('', ['s__hello']), says('ok'))
+    const grown = createConversation({ host, model: later, resume: forkOfFork })
+    await grown.say('Call it again')
+    const told = JSON.stringify(later.requests[1]?.messages.at(-1)).replaceAll('\\"', '"')
+    const own = idIn([{ type: 'text', text: told }])
+    expect(host.results.read(own, {}, { conversation: forkOfFork }).total).toBe(whole.length)
+    expect(() => host.results.read(own, {}, { conversation: trunk.id })).toThrow('There is no result')
   })
 })
 

@@ -223,6 +223,31 @@ describe.skipIf(withoutSandbox !== undefined)(named('a server in a sandbox'), ()
     await until(() => !commandLines().some((line) => line.includes(beats)), 'the child is gone', 1_000)
   })
 
+  it.each([
+    ['in no sandbox', false],
+    ['without a proxy', []],
+    ['with a proxy', ['example.org']],
+  ] as const)('is asked to end before it is killed, %s', async (_name, network) => {
+    home()
+    const out = folder()
+    const file = join(out, 'said')
+    const sandbox = network === false ? false : { network: [...network], write: [out] }
+    const host = await hostWith(boxed(sandbox, { env: { LINGERS: file } }))
+    await host.close()
+    await until(() => readFileSync(file, 'utf8').endsWith('saved'), 'it ended in peace')
+    expect(readFileSync(file, 'utf8')).toBe('input closed, asked to end, saved')
+  })
+
+  it('is killed where it does not end when it is asked to', async () => {
+    home()
+    const out = folder()
+    const file = join(out, 'said')
+    const host = await hostWith(boxed({ write: [out] }, { env: { LINGERS: file, DEAF: '1' } }))
+    await host.close()
+    await until(() => !commandLines().some((line) => line.includes(out)), 'it is gone', 3_000)
+    expect(readFileSync(file, 'utf8')).toBe('input closed, asked to end, ')
+  })
+
   it('says why it ended', async () => {
     home()
     const host = await hostWith(boxed(true, { args: ['-e', 'process.exit(3)'] }))

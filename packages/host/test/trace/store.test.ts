@@ -102,6 +102,34 @@ test.each([
   expect(new Events(() => table, Date.now).plan({ filter }).join('\n')).toContain(index)
 })
 
+test.each([
+  '',
+  'server:shop',
+  'method:prompts/get',
+  'direction:received',
+  'connection:shop/2',
+  'dur:>500',
+  'bytes:>1mb',
+  'since:1h',
+  '-status:ok',
+  'server:shop dur:>500 -method:tools/list',
+])('what no index is made for (%s) is found without a look at payloads', (filter) => {
+  const table = createTraceTable(openDatabase(':memory:'))
+  const [first, ...rest] = new Events(() => table, Date.now)
+    .plan({ filter })
+    .filter((step) => / t /.test(step))
+  expect(first).toBe('SCAN t USING COVERING INDEX trace_facts')
+  expect(rest).toEqual(['SEARCH t USING INTEGER PRIMARY KEY (rowid=?)'])
+})
+
+test('a text is looked for in what the other conditions leave, and no further than wanted', () => {
+  const table = createTraceTable(openDatabase(':memory:'))
+  const plan = (filter: string): string[] => new Events(() => table, Date.now).plan({ filter })
+  expect(plan('server:shop refund')).toContain('SCAN t USING COVERING INDEX trace_facts')
+  for (const filter of ['refund', 'server:shop refund', '-refund'])
+    expect(plan(filter).join('\n')).not.toMatch(/SCAN (?:a|e|w)\b|LIST SUBQUERY/)
+})
+
 test('a filter finds what it says among all others', { timeout: 60_000 }, () => {
   const many = process.env['JACKFIELD_LONG'] === '1' ? 100_000 : 5_000
   const database = openDatabase(':memory:')

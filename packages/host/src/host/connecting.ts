@@ -1,0 +1,162 @@
+import {
+  Advertised,
+  answersFor,
+  discreetly,
+  type Origins,
+  relayed,
+  type ServerAnswers,
+} from '../asking/index.ts'
+import { ServerConnection } from '../connections/index.ts'
+import type { GatewayRoom } from '../gateway/index.ts'
+import type { Asker } from '../inbox/index.ts'
+import type { Discretion, Launch } from '../launch/index.ts'
+import type { LoginRoom } from '../login/index.ts'
+import type { Roots } from '../roots/index.ts'
+import type { Sampling } from '../sampling/index.ts'
+import type { Recorder, Store } from '../store/index.ts'
+import { reasonOf } from '../text.ts'
+import type { Trace } from '../trace/index.ts'
+import type { ConnectionState, HostOptions, ServerConfig } from '../types/index.ts'
+import { defaults } from './defaults.ts'
+import type { Events } from './events.ts'
+import type { Running } from './running.ts'
+
+export interface ConnectingDeps {
+  options: HostOptions
+  /** How each server stands, which is kept up to date. */
+  states: Map<string, ConnectionState>
+  store: Pick<Store, 'forms' | 'eras' | 'manifests'>
+  asker: Asker
+  origins: Origins
+  recorder: Recorder
+  discretion: Discretion
+  events: Events
+  running: Running
+  launch: Launch
+  logins: LoginRoom
+  sampling: Sampling
+  roots: Roots
+  gateway: GatewayRoom
+  trace: Trace
+  /** Looks at what a server says about itself. */
+  look: (connection: ServerConnection) => void
+}
+
+/** Makes the connections of a host: what each server is started with, told, and answered. */
+export class Connecting {
+  readonly #deps: ConnectingDeps
+  readonly #advertised = new Map<string, Advertised>()
+
+  constructor(deps: ConnectingDeps) {
+    this.#deps = deps
+  }
+
+  /** What answers the questions of a server's parked calls. */
+  parked(server: string): ReturnType<Advertised['parked']> {
+    return this.#advertised.get(server)?.parked() ?? {}
+  }
+
+  /** Puts the visits that a failed request of a server wants first; true where the person made them all. */
+  async visitFirst(server: string, ...failed: Parameters<Advertised['visitFirst']>): Promise<boolean> {
+    return (await this.#advertised.get(server)?.visitFirst(...failed)) ?? false
+  }
+
+  /** Has servers told what can be answered now. */
+  facesChanged(servers: ReadonlyMap<string, ServerConnection>): void {
+    for (const [name, advertised] of this.#advertised) advertised.changed(servers.get(name)?.client)
+  }
+
+  /** The connection of one server. Nothing is started yet. */
+  make(name: string, config: ServerConfig): ServerConnection {
+    const { options, states, store, discretion, events, launch, logins, roots, trace, look } = this.#deps
+    const warn = (message: string): void => events.emit({ type: 'warning', server: name, message })
+    const answers = this.#answers(name, config)
+    const asked = relayed(answers, name, {
+      relays: this.#deps.gateway.relays,
+      origins: this.#deps.origins,
+    })
+    const advertised = new Advertised(discreetly(asked, discretion.redactor), warn)
+    this.#advertised.set(name, advertised)
+    const connection = new ServerConnection({
+      name,
+      config: launch.keep(config),
+      identity: () => launch.identities.of(config),
+      prepare: (given, signal) => launch.prepare(name, given, signal),
+      needsApproval: async () => (await launch.consents.needed(name)) !== undefined,
+      login: (given) => logins.of(name, given),
+      onSignIn: (needed) => logins.needed(name, needed),
+      agreedRoots: () => roots.agreed(name),
+      eras: store.eras,
+      manifests: store.manifests,
+      tap: trace.tap(name, options.connect),
+      revisions: options.connect?.revisions,
+      idlePingMs: options.connect?.idlePingMs ?? defaults.idlePingMs,
+      shown: (state) => discretion.value(state),
+      connectTimeoutMs: config.connectTimeoutMs ?? options.connectTimeoutMs ?? defaults.connectTimeoutMs,
+      lists: options.connect?.lists,
+      follow: options.connect?.follow,
+      client: this.#client(name, answers),
+      answers: () => advertised.tell(),
+      onState: (state) => this.#stateChanged(name, state),
+      onLists: () => {
+        look(connection)
+        events.emit({ type: 'catalog' })
+      },
+      onResourceUpdated: (uri) => events.emit({ type: 'resource-updated', server: name, uri }),
+      onStderr: (text) => events.emit({ type: 'stderr', server: name, text }),
+      onWarning: warn,
+    })
+    states.set(name, connection.state)
+    return connection
+  }
+
+  #answers(name: string, config: ServerConfig): ServerAnswers {
+    const { options, store, asker, sampling, roots, origins, recorder, launch, running } = this.#deps
+    return answersFor(name, {
+      asker,
+      sampling,
+      roots,
+      origins,
+      recorder,
+      forms: {
+        config,
+        identity: () => launch.identities.of(config),
+        table: store.forms,
+        open: options.openPage,
+      },
+      track: (work) => running.track(work),
+      signal: running.signal,
+    })
+  }
+
+  #client(name: string, answers: ServerAnswers): ConstructorParameters<typeof ServerConnection>[0]['client'] {
+    const { options, discretion, events } = this.#deps
+    const { onMessage } = options.connect ?? {}
+    return {
+      info: options.info ?? defaults.info,
+      logLevel: 'info',
+      timeoutMs: options.callTimeoutMs ?? defaults.callTimeoutMs,
+      onElicitationComplete: (id) => answers.visited(id),
+      ...(onMessage !== undefined && {
+        onMessage: (direction, message) => onMessage(name, direction, discretion.value(message)),
+      }),
+      onLog: ({ level, logger, data }) =>
+        events.emit({ type: 'log', server: name, level, data, ...(logger !== undefined && { logger }) }),
+    }
+  }
+
+  #stateChanged(server: string, state: ConnectionState): void {
+    const { states, recorder, events } = this.#deps
+    states.set(server, state)
+    if (state.state !== 'connecting') {
+      const summary =
+        'reason' in state ? `${server} is ${state.state}: ${state.reason}` : `${server} is ${state.state}`
+      try {
+        recorder.note({ kind: 'connection', server, summary, detail: { ...state } }, state.state)
+      } catch (error) {
+        process.emitWarning(`An activity could not be written: ${reasonOf(error)}`)
+      }
+    }
+    events.emit({ type: 'connection', server, state })
+  }
+}

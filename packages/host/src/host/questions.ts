@@ -1,0 +1,41 @@
+import type { ServerConnection } from '../connections/index.ts'
+import { LiveInbox } from '../inbox/index.ts'
+import type { Discretion } from '../launch/index.ts'
+import { createTakeUp, type TakeUpDeps } from '../parked/index.ts'
+import type { Connecting } from './connecting.ts'
+import { defaults } from './defaults.ts'
+import type { Events } from './events.ts'
+import type { Running } from './running.ts'
+
+type OfHost = 'connection' | 'answers' | 'callTimeoutMs' | 'emit' | 'signal'
+
+export interface QuestionsDeps extends Omit<TakeUpDeps, OfHost> {
+  /** Milliseconds; undefined for the host's own. */
+  callTimeoutMs: number | undefined
+  servers: ReadonlyMap<string, ServerConnection>
+  connecting: () => Connecting
+  discretion: Discretion
+  events: Events
+  running: Running
+}
+
+/** Where the questions of a host wait, and what goes on with the calls of programs that ended. */
+export function createQuestions(deps: QuestionsDeps): LiveInbox {
+  const { callTimeoutMs, servers, connecting, discretion, events, running, ...others } = deps
+  const takeUp = createTakeUp({
+    ...others,
+    connection: (name) => servers.get(name),
+    answers: (name) => connecting().parked(name),
+    callTimeoutMs: callTimeoutMs ?? defaults.callTimeoutMs,
+    emit: (event) => events.emit(event),
+    signal: running.signal,
+  })
+  return new LiveInbox({
+    store: deps.store,
+    redactor: discretion.redactor,
+    told: (item) => events.emit({ type: 'question', item }),
+    left: (item, rows) => events.emit({ type: 'later', item, rows }),
+    facesChanged: () => connecting().facesChanged(servers),
+    takeUp: { ...takeUp, run: (call) => running.track(() => takeUp.run(call)) },
+  })
+}

@@ -1,0 +1,137 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the placeholders are what is tested.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { memoryStore } from '@jackfield/sdk/client/auth'
+import { describe, expect, it } from 'vitest'
+import { memorySecrets } from '../../src/secrets/index.ts'
+import type { ConfigLayer, HostOptions, ServerConfig } from '../../src/types/index.ts'
+import { folder, session, started, type Watched } from '../fixtures/hosts.ts'
+import { person } from '../fixtures/people.ts'
+
+const chat = { caller: 'chat' } as const
+
+/** Hosts of one program with one more argument, on one store. Whoever is asked agrees for good. */
+function world(argument: string, layer: ConfigLayer = 'named') {
+  const at = folder()
+  const file = join(at, 'mcp.json')
+  const { config } = session()
+  if ('url' in config) throw new Error('a process is wanted')
+  const server: ServerConfig = {
+    ...config,
+    args: [...(config.args ?? []), argument],
+    from: { file, layer, workspace: join(at, 'work'), inputs: [{ id: 'place' }] },
+  }
+  const secrets = memorySecrets()
+  const credentials = memoryStore()
+  const store = join(at, 'activity.db')
+  const asked: string[] = []
+  const face = person({
+    install: ({ command }) => {
+      asked.push(`install ${command.split(' ').at(-1)}`)
+      return { verdict: 'allow' }
+    },
+    approval: () => {
+      asked.push('approval')
+      return { verdict: 'allow', remember: { scope: 'always' } }
+    },
+  })
+  /** Starts, calls once and ends; gives what the person was asked meanwhile, and what the server is. */
+  const visit = async (options: Partial<HostOptions> = {}, work?: (host: Watched) => Promise<void>) => {
+    asked.length = 0
+    const host = await started({
+      servers: { s: server },
+      store,
+      secrets,
+      credentials,
+      surface: face,
+      ...options,
+    })
+    await work?.(host)
+    const [tool] = host.tools()
+    if (tool === undefined) throw new Error(JSON.stringify([...host.connections]))
+    await host.call(tool.name, {}, chat)
+    const { identity } = host.trust.server('s')
+    await host.close()
+    return { asked: [...asked], identity }
+  }
+  return { at, file, store, secrets, credentials, server, visit }
+}
+
+describe('what was agreed to about a server', () => {
+  it('holds while the values in its command stay the same, and no longer when one changed', async () => {
+    const { file, secrets, visit } = world('--place=${input:place}')
+    const place = `input place of ${file}`
+    await secrets.set(place, 'Oslo')
+    const first = await visit()
+    expect(first.asked).toEqual(['approval'])
+    expect(await visit()).toEqual({ asked: [], identity: first.identity })
+
+    await secrets.set(place, 'Bergen')
+    const other = await visit()
+    expect(other.asked).toEqual(['approval'])
+    expect(other.identity).not.toBe(first.identity)
+
+    await secrets.set(place, 'Oslo')
+    expect(await visit()).toEqual({ asked: [], identity: first.identity })
+  })
+
+  it.each([
+    ['a variable of the environment', '${PLACE}', { PLACE: 'Oslo' }, { PLACE: 'Bergen' }],
+    ['the default of one', '${PLACE:-Oslo}', {}, { PLACE: 'Bergen' }],
+    ['a secret variable', '--x=${API_TOKEN}', { API_TOKEN: 'token-1' }, { API_TOKEN: 'token-2' }],
+  ])('counts what %s stands for', async (_, argument, before, after) => {
+    const { visit } = world(argument)
+    expect((await visit({ env: { ...process.env, ...before } })).asked).toEqual(['approval'])
+    expect((await visit({ env: { ...process.env, ...before } })).asked).toEqual([])
+    expect((await visit({ env: { ...process.env, ...after } })).asked).toEqual(['approval'])
+  })
+
+  it('counts a secret by a digest that says nothing without its key', async () => {
+    const { secrets, store, visit, at } = world('--token=${secret:office}')
+    await secrets.set('office', 'CANARY-office-77aa')
+    const first = await visit()
+    expect((await visit()).identity).toBe(first.identity)
+    // Another key, as on another machine: the same value makes another identity.
+    const elsewhere = await visit({ credentials: memoryStore(), store: join(at, 'other.db') })
+    expect(elsewhere.identity).not.toBe(first.identity)
+    await secrets.set('office', 'CANARY-office-88bb')
+    expect((await visit()).asked).toEqual(['approval'])
+    for (const end of ['', '-wal']) expect(read(`${store}${end}`)).not.toMatch(/CANARY-office/)
+  })
+
+  it('to start it is asked anew when a value changed, and once only', async () => {
+    const { file, secrets, visit } = world('${input:place}', 'project')
+    const place = `input place of ${file}`
+    await secrets.set(place, 'Oslo')
+    expect((await visit()).asked).toEqual([expect.stringContaining('install'), 'approval'])
+    expect((await visit()).asked).toEqual([])
+    await secrets.set(place, 'Bergen')
+    expect((await visit()).asked).toEqual([expect.stringContaining('install'), 'approval'])
+    expect((await visit()).asked).toEqual([])
+  })
+
+  it('is not used for a lazy server that turns out to be another one when it starts', async () => {
+    const { file, secrets, server, visit } = world('--place=${input:place}')
+    const place = `input place of ${file}`
+    await secrets.set(place, 'Oslo')
+    const lazy = { servers: { s: { ...server, lazy: true } } }
+    await visit(lazy)
+    await secrets.set(place, 'Bergen')
+    const calls: unknown[] = []
+    await visit(lazy, async (host) => {
+      expect(host.connections.get('s')).toMatchObject({ state: 'asleep' })
+      const [tool] = host.tools()
+      const call = await host.call(tool?.name ?? '', {}, chat)
+      calls.push(call.result.isError, JSON.stringify(call.result))
+    })
+    expect(calls).toEqual([true, expect.stringContaining('changed meanwhile')])
+  })
+})
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'latin1')
+  } catch {
+    return ''
+  }
+}

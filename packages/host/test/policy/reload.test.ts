@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest'
+import { ConfigError, parseConfig } from '../../src/config/index.ts'
+import { session, started, textOf, type Watched } from '../fixtures/hosts.ts'
+import { person } from '../fixtures/people.ts'
+
+const chat = { caller: 'chat' } as const
+const allow = { id: 'all', verdict: 'allow' as const }
+const deny = { id: 'none', verdict: 'deny' as const, tool: '*' }
+
+async function oneTool(host: Watched): Promise<string> {
+  const [tool] = host.tools()
+  if (tool === undefined) throw new Error('there is no tool')
+  return tool.name
+}
+
+describe('rules that are read again', () => {
+  it('decide from then on, without a server being started anew, and an event and a row tell of it', async () => {
+    const servers = { s: session().config }
+    const host = await started({ servers, rules: [allow] })
+    const tool = await oneTool(host)
+    expect(await host.call(tool, {}, chat)).toMatchObject({ denied: false })
+    host.events.length = 0
+
+    const done = await host.reconfigure(servers, { rules: [deny], defaultVerdict: 'allow' })
+    expect(done).toEqual({ added: [], removed: [], changed: [] })
+    expect(host.events.filter(({ type }) => type === 'policy')).toHaveLength(1)
+    expect(host.activity({ kind: 'approval' })).toMatchObject([
+      { outcome: 'changed', detail: { rules: [{ id: 'none' }], defaultVerdict: 'allow' } },
+    ])
+    expect([host.policy.rules(), host.policy.defaultVerdict]).toMatchObject([[{ id: 'none' }], 'allow'])
+    expect(host.policy.explain(tool, {}).decision).toMatchObject({ verdict: 'deny', rule: 'none' })
+    expect(await host.call(tool, {}, chat)).toMatchObject({ denied: true, decision: { rule: 'none' } })
+
+    host.events.length = 0
+    await host.reconfigure(servers, { rules: [deny], defaultVerdict: 'allow' })
+    await host.reconfigure(servers)
+    expect(host.events.filter(({ type }) => type === 'policy')).toEqual([])
+    expect(await host.call(tool, {}, chat)).toMatchObject({ denied: true })
+  })
+
+  it('hold for a call that waits for its answer', async () => {
+    const { config, ran } = session()
+    const servers = { s: config }
+    const face = person({
+      approval: async () => {
+        await host.reconfigure(servers, { rules: [deny] })
+        return { verdict: 'allow' }
+      },
+    })
+    const host: Watched = await started({ servers, surface: face })
+    const call = await host.call(await oneTool(host), {}, chat)
+    expect(call).toMatchObject({ denied: true })
+    expect(textOf(call)).toContain('rule "none" forbids it')
+    expect(ran()).toEqual([])
+  })
+
+  it('keep what was remembered', async () => {
+    const servers = { s: session().config }
+    const face = person({ approval: () => ({ verdict: 'allow', remember: { scope: 'always' } }) })
+    const host = await started({ servers, surface: face })
+    const tool = await oneTool(host)
+    await host.call(tool, {}, chat)
+    await host.reconfigure(servers, { rules: [{ id: 'other', verdict: 'deny', server: 'nobody' }] })
+    await host.call(tool, {}, chat)
+    expect(face.asked).toHaveLength(1)
+  })
+
+  it('that cannot be followed change nothing at all', async () => {
+    const servers = { s: session().config }
+    const host = await started({ servers, rules: [deny] })
+    const broken = { id: 'bad', verdict: 'ask' as const, arguments: [{ at: 'no pointer', equals: 1 }] }
+    await expect(host.reconfigure({}, { rules: [broken] })).rejects.toThrow(
+      'The rule "bad" cannot be followed',
+    )
+    expect(host.policy.rules()).toMatchObject([{ id: 'none' }])
+    expect(host.connections.get('s')).toMatchObject({ state: 'ready' })
+    expect(await host.call(await oneTool(host), {}, chat)).toMatchObject({ denied: true })
+  })
+
+  it('are refused with the file and the line where they are wrong', () => {
+    const text =
+      '{\n  "mcpServers": {},\n  "jackfield": {\n    "rules": [\n      { "verdict": "perhaps" }\n    ]\n  }\n}'
+    let error: unknown
+    try {
+      parseConfig(text, { file: '/home/me/jackfield.json', env: {} })
+    } catch (reason) {
+      error = reason
+    }
+    expect(error).toBeInstanceOf(ConfigError)
+    expect(error).toMatchObject({
+      message: expect.stringMatching(
+        /^\/home\/me\/jackfield\.json: .*line 5: jackfield\.rules\[0\]\.verdict/,
+      ),
+      problems: [{ line: 5 }],
+    })
+  })
+})

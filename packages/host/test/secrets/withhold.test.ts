@@ -1,0 +1,152 @@
+import { inspect } from 'node:util'
+import { McpError, RpcError } from '@jackfield/sdk'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  createAddressee,
+  createRedactor,
+  fill,
+  marksIn,
+  putBack,
+  redactedError,
+  sealFor,
+  withhold,
+} from '../../src/secrets/index.ts'
+
+const named = 'NAMED-secret-19'
+const bare = 'BARE-secret-77'
+
+function redactor() {
+  const made = createRedactor()
+  made.add(named, 'office', 'office')
+  made.add(bare, 'header')
+  return made
+}
+
+/** JSON with the two secrets in texts and names of members, whole and in pieces of others. */
+const text = fc
+  .array(fc.oneof(fc.constant(named), fc.constant(bare), fc.string({ maxLength: 5 })), { maxLength: 4 })
+  .map((pieces) => pieces.join(''))
+const { value: json } = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    text,
+    fc.integer(),
+    fc.boolean(),
+    fc.constant(null),
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.dictionary(text, tie('value'), { maxKeys: 3 }),
+  ),
+}))
+
+describe('a value without its secrets', () => {
+  it('holds none of them, and is the same again with them back in their places', async () => {
+    await fc.assert(
+      fc.asyncProperty(json, async (given) => {
+        // As it comes out of the store.
+        const value: unknown = JSON.parse(JSON.stringify(given))
+        const held = withhold({ value }, redactor())
+        if (held === undefined) {
+          expect(JSON.stringify(value)).not.toMatch(/NAMED-secret-19|BARE-secret-77/)
+          return
+        }
+        const kept = JSON.parse(JSON.stringify({ value: held.value, holes: held.holes }))
+        expect(JSON.stringify(kept)).not.toMatch(/NAMED-secret-19|BARE-secret-77/)
+        const secret = async (name: string): Promise<string> => (name === 'office' ? named : '')
+        expect(await fill({ ...kept, bare: held.bare }, secret)).toEqual({ value })
+      }),
+    )
+  })
+
+  it('fills in only what was taken out: a reference that somebody wrote is a text', async () => {
+    const reference = `$${'{'}secret:office}`
+    const held = withhold({ given: reference, token: named }, redactor())
+    if (held === undefined) throw new Error('nothing was taken out')
+    expect(held.holes).toEqual([{ at: ['token'], parts: [{ secret: 'office' }] }])
+    expect(await fill(held, async () => 'another value')).toEqual({
+      given: reference,
+      token: 'another value',
+    })
+  })
+})
+
+describe('marks of secrets', () => {
+  it('are put back where the person left them', () => {
+    const given = { a: `Bearer ${bare}`, b: [named] }
+    const known = redactor()
+    const shown = known.value(given)
+    expect(shown).toEqual({ a: 'Bearer [header]', b: ['[office]'] })
+    expect(putBack({ ...shown, c: 'more' }, marksIn(given, known))).toEqual({ ...given, c: 'more' })
+  })
+
+  it('that were not in what was shown mean themselves', () => {
+    expect(putBack('[office]', marksIn({ a: bare }, redactor()))).toBe('[office]')
+  })
+})
+
+describe('a text that is sealed for one program', () => {
+  it('is opened by that program alone, for the question it is about, and only as it was sealed', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (given, about) => {
+        const [me, other] = [createAddressee(), createAddressee()]
+        const sealed = sealFor(me.address, given, about)
+        expect(me.open(sealed, about)).toBe(Buffer.from(given, 'utf8').toString('utf8'))
+        expect(other.open(sealed, about)).toBeUndefined()
+        expect(me.open(sealed, `${about}!`)).toBeUndefined()
+        const at = sealed.length - 6
+        const changed = `${sealed.slice(0, at)}${sealed[at] === 'A' ? 'B' : 'A'}${sealed.slice(at + 1)}`
+        expect(me.open(changed, about)).toBeUndefined()
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  it('that is none is not opened', () => {
+    for (const text of ['', '.', 'x.y', 'AAAA.AAAA'])
+      expect(createAddressee().open(text, 'q')).toBeUndefined()
+  })
+})
+
+describe('an error', () => {
+  const shown = (error: unknown): string => inspect(redactedError(error, redactor()), { depth: 20 })
+
+  it('holds no secret in anything that is printed of it, its causes included', () => {
+    const far = new Error(`far ${bare}`)
+    for (const error of [
+      new Error(`with ${bare}`),
+      new Error('plain', { cause: far }),
+      new Error('plain', { cause: { token: bare } }),
+      new McpError('HTTP', `with ${bare}`, {
+        cause: new Error('near', { cause: far }),
+        details: { told: bare },
+      }),
+      new RpcError(-32603, 'plain', { told: [bare] }),
+    ]) {
+      expect(shown(error)).not.toContain(bare)
+      expect(shown(error)).toMatch(/with|plain/)
+    }
+  })
+
+  it('is the same one, with its cause, where there is no secret in it', () => {
+    const error = new McpError('HTTP', 'plain', { cause: new Error('near') })
+    expect(redactedError(error, redactor())).toBe(error)
+    expect(redactedError(new McpError('HTTP', bare, { cause: error }), redactor())).toMatchObject({
+      code: 'HTTP',
+      message: '[header]',
+      cause: error,
+    })
+  })
+})
+
+describe('a value that is too short to be looked for everywhere', () => {
+  it('is replaced where it stands alone in a member of its name', () => {
+    const known = createRedactor()
+    known.addMember('pin', 4711)
+    expect(known.value({ pin: 4711, deep: [{ pin: '4711' }], other: 4711, text: 'pin 4711' })).toEqual({
+      pin: '[pin]',
+      deep: [{ pin: '[pin]' }],
+      other: 4711,
+      text: 'pin 4711',
+    })
+  })
+})
