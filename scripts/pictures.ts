@@ -1,113 +1,51 @@
 // Records what the terminal shows, as pictures for docs/host.md: real commands, real servers, a person's keys.
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { asking } from './pictures/scenes/asking.ts'
+import { finding } from './pictures/scenes/finding.ts'
+import { folders } from './pictures/scenes/folders.ts'
+import { gateway } from './pictures/scenes/gateway.ts'
+import { install } from './pictures/scenes/install.ts'
+import { log } from './pictures/scenes/log.ts'
+import { policy } from './pictures/scenes/policy.ts'
+import { sampling } from './pictures/scenes/sampling.ts'
+import { trust } from './pictures/scenes/trust.ts'
+import { openStudio } from './pictures/studio.ts'
 import { root } from './run.ts'
-import { screenPicture } from './terminal/picture.ts'
-import { openTerminal, type Terminal, terminalMissing } from './terminal/terminal.ts'
+import { terminalMissing } from './terminal/terminal.ts'
 
-const bin = join(root, 'packages/app/bin/jackfield.js')
-const pictures = join(root, 'docs/pictures')
+const scenes = [finding, policy, asking, sampling, folders, trust, install, gateway, log]
+const folder = join(root, 'docs/pictures')
 /** The same folder each time, since it can be read in the pictures. */
 const home = '/tmp/ada'
-const work = join(home, 'trip')
-
-interface Shot {
-  name: string
-  title: string
-  command: string[]
-  rows?: number
-  cols?: number
-  /** What the person does before the picture is taken. Left out, the picture is of what the command left behind. */
-  drive?: (terminal: Terminal) => Promise<void>
-}
-
-const shots: readonly Shot[] = [
-  { name: 'servers', title: 'jackfield servers', command: ['servers'] },
-  { name: 'search', title: 'jackfield search', command: ['search', 'find a flight', '--limit', '5'] },
-  { name: 'config-explain', title: 'jackfield config explain', command: ['config', 'explain', 'travel'] },
-  { name: 'policy', title: 'jackfield policy', command: ['policy'] },
-  {
-    name: 'policy-explain',
-    title: 'jackfield policy explain',
-    command: ['policy', 'explain', 'files', 'write_file', 'path=plan.md', 'content=x'],
-  },
-  { name: 'doctor', title: 'jackfield doctor', command: ['doctor', 'http://127.0.0.1:9/mcp'] },
-  {
-    name: 'rank',
-    title: 'jackfield sampling rank',
-    command: ['sampling', 'rank', '--hint', 'qwen', '--cost', '0.2', '--intelligence', '0.8'],
-  },
-  {
-    name: 'approval',
-    title: 'A model wants to book, and a rule says to ask',
-    command: ['chat', '--config', 'trip.json', '--model', 'script:model.json'],
-    rows: 40,
-    drive: async (terminal) => {
-      await terminal.until('you ›')
-      terminal.type('Book me a week in Barcelona.\r')
-      await terminal.until(/Allow this call\?[\s\S]*└/)
-    },
-  },
-]
-
-function prepare(): void {
-  rmSync(home, { recursive: true, force: true })
-  mkdirSync(join(home, '.config/jackfield'), { recursive: true })
-  mkdirSync(work, { recursive: true })
-  writeFileSync(join(work, 'wishes.md'), '# Wishes\n\n- Window seat\n- Sea view\n')
-  const require = createRequire(import.meta.url)
-  const shown = join(home, 'servers')
-  mkdirSync(shown)
-  // Pictures show where programs stand; these names are the same on every machine.
-  symlinkSync(join(root, 'servers/travel/dist/main.js'), join(shown, 'travel.js'))
-  const official = dirname(require.resolve('@modelcontextprotocol/server-filesystem/package.json'))
-  symlinkSync(join(official, 'dist/index.js'), join(shown, 'files.js'))
-  const call = {
-    name: 'travel__bookVacation',
-    arguments: { origin: 'NYC', destination: 'Barcelona', departure: '2027-06-15', days: 7, travellers: 1 },
-  }
-  writeFileSync(join(work, 'model.json'), JSON.stringify({ turns: [{ say: 'I book it.', call: [call] }] }))
-  const servers = {
-    travel: { command: 'node', args: [join(shown, 'travel.js'), '--db', ':memory:'] },
-    files: { command: 'node', args: [join(shown, 'files.js'), work] },
-  }
-  const jackfield = {
-    models: ['offline'],
-    roots: [work],
-    rules: [
-      { id: 'looking', verdict: 'allow', server: 'travel', hint: 'readOnly' },
-      { id: 'reading', verdict: 'allow', tool: 'read_*', arguments: [{ at: '/path', inside: [work] }] },
-      { id: 'no-moving', verdict: 'deny', server: 'files', tool: 'move_*' },
-      { id: 'booking', verdict: 'ask', hint: 'destructive', scope: 'conversation' },
-    ],
-  }
-  const { travel } = servers
-  writeFileSync(join(work, 'trip.json'), JSON.stringify({ mcpServers: { travel }, jackfield }, null, 2))
-  writeFileSync(
-    join(home, '.config/jackfield/config.json'),
-    `${JSON.stringify({ mcpServers: servers, jackfield }, null, 2)}\n`,
-  )
-}
-
-async function take(shot: Shot): Promise<void> {
-  const { name, title, command, drive, rows = 34, cols = 104 } = shot
-  await using terminal = openTerminal([process.execPath, bin, ...command], {
-    cols,
-    rows,
-    cwd: work,
-    env: { HOME: home },
-  })
-  if (drive === undefined) await terminal.exited
-  else await drive(terminal)
-  writeFileSync(join(pictures, `${name}.svg`), screenPicture(terminal.cells(), title))
-  process.stdout.write(`docs/pictures/${name}.svg\n`)
-}
 
 const missing = terminalMissing()
 if (missing !== undefined) throw new Error(`Nothing can be recorded: ${missing}`)
-prepare()
-mkdirSync(pictures, { recursive: true })
-const [, , ...wanted] = process.argv
-for (const shot of shots) if (wanted.length === 0 || wanted.includes(shot.name)) await take(shot)
+mkdirSync(folder, { recursive: true })
+const wanted = process.argv.slice(2)
+const known = scenes.flatMap(({ pictures }) => pictures)
+const unknown = wanted.filter((name) => !known.includes(name))
+if (unknown.length > 0) throw new Error(`There is no ${unknown.join(', ')}. There are: ${known.join(', ')}`)
+
+for (const scene of scenes) {
+  const chosen = scene.pictures.filter((name) => wanted.length === 0 || wanted.includes(name))
+  if (chosen.length === 0) continue
+  const taken = new Set<string>()
+  await scene.record(
+    openStudio(home, (name, svg) => {
+      taken.add(name)
+      if (!chosen.includes(name)) return
+      writeFileSync(join(folder, `${name}.svg`), svg)
+      process.stdout.write(`docs/pictures/${name}.svg\n`)
+    }),
+  )
+  const left = scene.pictures.filter((name) => !taken.has(name))
+  if (left.length > 0) throw new Error(`No picture was taken of: ${left.join(', ')}`)
+}
 rmSync(home, { recursive: true, force: true })
+if (wanted.length === 0) {
+  // What no scene shows any more is no picture of today's program.
+  for (const file of readdirSync(folder)) {
+    if (!known.includes(file.replace(/\.svg$/, ''))) rmSync(join(folder, file))
+  }
+}

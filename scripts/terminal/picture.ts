@@ -1,4 +1,5 @@
 import type { Cell } from './cells.ts'
+import { isShape, joins, shape } from './shapes.ts'
 
 const fontSize = 13
 const lineHeight = 18
@@ -51,7 +52,9 @@ function drawn(row: readonly Cell[], y: number): string[] {
     let end = x + 1
     for (let next = row[end]; next !== undefined && alike(first, next); next = row[++end]);
     const cells = row.slice(x, end)
-    const text = cells.map((cell) => (cell.width === 0 ? '' : cell.text || ' ')).join('')
+    const text = cells
+      .map((cell) => (cell.width === 0 ? '' : isShape(cell.text) ? ' ' : cell.text || ' '))
+      .join('')
     const color = first.inverse ? (first.background ?? ground) : (first.color ?? ink)
     const background = first.inverse ? (first.color ?? ink) : first.background
     const left = padding + x * columnWidth
@@ -59,6 +62,14 @@ function drawn(row: readonly Cell[], y: number): string[] {
       out.push(
         `<rect x="${left.toFixed(1)}" y="${y}" width="${(cells.length * columnWidth).toFixed(1)}" height="${lineHeight}" fill="${background}"/>`,
       )
+    }
+    for (let n = 0; n < cells.length; n++) {
+      const shown = cells[n]?.text ?? ''
+      if (!isShape(shown)) continue
+      const from = n
+      if (joins(shown)) while (cells[n + 1]?.text === shown) n++
+      const box = { x: left + from * columnWidth, y, width: (n - from + 1) * columnWidth, height: lineHeight }
+      out.push(shape(shown, box, color, first.dim ? 0.6 : 1))
     }
     const kept = text.trim()
     if (kept !== '') {

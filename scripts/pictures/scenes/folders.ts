@@ -1,0 +1,45 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../../run.ts'
+import type { Scene } from '../studio.ts'
+
+/** Folders that servers are told of, and a sandbox that holds a server to what it may reach. */
+export const folders: Scene = {
+  pictures: ['roots-question', 'roots', 'sandbox'],
+  async record(studio) {
+    const { home, work } = studio
+    const { guide, till } = studio.servers
+    mkdirSync(join(home, 'photos'))
+    studio.write('photos/sea.txt', 'The sea')
+    studio.write('trip/.env', 'KEY=1\n')
+    const rules = [{ id: 'trip', verdict: 'allow', server: '*' }]
+    studio.configure({ mcpServers: { guide }, jackfield: { rules } })
+    await studio.quietly('jackfield roots add ~/photos --name photos')
+    await using shell = studio.shell()
+    await shell.enter('jackfield call guide save')
+    await shell.until('Tell it?')
+    await shell.settled()
+    studio.take('roots-question', 'A server wants to know your folders', shell)
+    await shell.choose('Yes, of all')
+    await shell.over()
+    await studio.shows('roots', 'Which server knows which folder', 'jackfield roots', { cols: 122 })
+    mkdirSync(join(home, '.ssh'))
+    const key = studio.write('.ssh/id_ed25519', 'the key to everything\n')
+    const peek = `jackfield call till peek path=${key}`
+    await using open = studio.shell()
+    studio.configure({ mcpServers: { till }, jackfield: { rules } })
+    await open.enter(peek)
+    await open.over()
+    const sandboxed = {
+      ...till,
+      sandbox: { read: [join(root, 'packages/sdk')], write: [work] },
+      roots: false,
+    }
+    studio.configure({ mcpServers: { till: sandboxed }, jackfield: { rules } })
+    for (const command of ['jackfield servers', 'jackfield doctor till', peek]) {
+      await open.enter(command)
+      await open.over()
+    }
+    studio.take('sandbox', 'A server that reaches what it was given, and nothing else', open)
+  },
+}
