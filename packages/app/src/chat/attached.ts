@@ -1,9 +1,18 @@
-import type { ResourceRef } from '@jackfield/host'
+import type { AttachedCopy, CopyDiff, ResourceRef } from '@jackfield/host'
+import { usageError } from '../cli/exit.ts'
+import { ago } from '../output/ago.ts'
+import { pieceOf } from '../output/definitions.ts'
 import { flowed } from '../output/flow.ts'
+import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
+import { table } from '../output/table.ts'
 import type { ChatFace } from './face.ts'
 import type { ChatState } from './state.ts'
 import { count } from './status.ts'
+
+/** Words of one difference that are shown on either side of what changed. */
+const around = 60
+const mostDiff = 4_000
 
 /** Reads resources that go along with what the person says next, and tells of each. */
 export async function attach(
@@ -19,14 +28,111 @@ export async function attach(
     refs,
     signal === undefined ? {} : { signal },
   )
-  for (const copy of attached) {
-    state.attached.push(...copy.messages)
+  for (const { server, uri, title, tokens, messages } of attached) {
+    const others = state.attached.filter(({ ref }) => ref.server !== server || ref.uri !== uri)
+    state.attached = [...others, { ref: { server, uri }, messages }]
     line(
       palette.dim(
-        `+ ${oneLine(copy.title)}  ${oneLine(copy.uri)}  about ${count(copy.tokens)} tokens; it goes along with what you say.`,
+        `+ ${oneLine(title)}  ${oneLine(uri)}  about ${count(tokens)} tokens; it goes along with what you say.`,
       ),
     )
   }
   for (const { uri, reason } of [...failed, ...withheld])
     line(palette.yellow(`! ${oneLine(uri)} is not attached: ${oneLine(reason)}`))
+}
+
+/** `/attached [number]`: what is attached and how it stands, or what changed about one since. */
+export async function attached(
+  [which]: readonly string[],
+  state: ChatState,
+  face: ChatFace,
+  signal: AbortSignal,
+): Promise<void> {
+  const copies = state.host.library.attached(state.talk.id)
+  if (which !== undefined) return await showDiff(numbered(copies, which), state, face, signal)
+  if (copies.length === 0) {
+    face.write('Nothing is attached. /attach <server> <uri> attaches something, and so does @server:uri.\n')
+    return
+  }
+  const rows = copies.map((copy, n) => [
+    String(n + 1),
+    oneLine(copy.server, 20),
+    oneLine(copy.title, 40),
+    ago(copy.at, Date.now()),
+    count(copy.tokens),
+    standing(copy, face.palette),
+  ])
+  const heads = ['NUMBER', 'SERVER', 'TITLE', 'READ', 'TOKENS', 'STATE']
+  face.write(`${table(heads, rows, { palette: face.palette, columns: face.columns() })}\n`)
+  const ways = '/attached <number> shows what changed; /attach again [number] takes it as it is now.'
+  face.write(`${face.palette.dim(flowed(ways, face.columns()))}\n`)
+}
+
+/** `/attach again [number]`: shows what changed about attached resources and attaches them as they are now. */
+export async function attachAgain(
+  which: string | undefined,
+  state: ChatState,
+  face: ChatFace,
+  signal: AbortSignal,
+): Promise<void> {
+  const copies = state.host.library.attached(state.talk.id)
+  const wanted = which === undefined ? copies.filter(({ stale }) => stale) : [numbered(copies, which)]
+  if (wanted.length === 0) {
+    face.write(
+      copies.length === 0
+        ? 'Nothing is attached.\n'
+        : 'Nothing that is attached is known to have changed. /attach again <number> reads one anew all the same.\n',
+    )
+    return
+  }
+  for (const copy of wanted) await showDiff(copy, state, face, signal)
+  await attach(wanted, state, face, signal)
+}
+
+function numbered(copies: readonly AttachedCopy[], which: string): AttachedCopy {
+  const copy = /^\d+$/.test(which) ? copies[Number(which) - 1] : undefined
+  if (copy === undefined) throw usageError(`There is no attached resource ${which}. /attached lists them.`)
+  return copy
+}
+
+async function showDiff(
+  copy: AttachedCopy,
+  { host, talk }: ChatState,
+  face: ChatFace,
+  signal: AbortSignal,
+): Promise<void> {
+  const diff = await host.library.diff(talk.id, copy, { signal })
+  const { palette } = face
+  const head = `${palette.bold(oneLine(copy.title))}  ${palette.dim(oneLine(copy.uri))}`
+  face.write(`${flowed(head, face.columns(), 0, 2)}\n`)
+  const columns = face.columns()
+  face.write(`${flowed(changes(diff, palette), columns, columns === undefined ? 0 : 2)}\n`)
+}
+
+function changes({ changed, pieces, tokens }: CopyDiff, palette: Palette): string {
+  if (!changed) return 'It is as it was.'
+  if (pieces === undefined)
+    return `It changed (about ${count(tokens.was)} tokens before, ${count(tokens.is)} now).`
+  const text = pieces
+    .map((piece, n) => {
+      if (piece.kind !== 'same') return pieceOf(piece, palette)
+      const shown = pieceOf(
+        { ...piece, text: shortened(piece.text, n === 0, n === pieces.length - 1) },
+        palette,
+      )
+      return shown
+    })
+    .join('')
+  return text.length <= mostDiff ? text : `${text.slice(0, mostDiff)}…\nMore changed than is shown here.`
+}
+
+/** What stayed the same, as far as it stands beside a change. */
+function shortened(text: string, isFirst: boolean, isLast: boolean): string {
+  const [head, tail] = [isFirst ? '' : text.slice(0, around), isLast ? '' : text.slice(-around)]
+  return text.length <= 2 * around ? text : `${head} … ${tail}`
+}
+
+function standing({ stale, watched }: AttachedCopy, palette: Palette): string {
+  if (stale) return palette.yellow('changed since')
+  return watched ? 'as it is' : palette.dim('not watched')
 }

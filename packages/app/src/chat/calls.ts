@@ -1,6 +1,7 @@
 import type { ToolCallEvent } from '@jackfield/host'
 import { block } from '../output/content.ts'
 import { fitting } from '../output/flow.ts'
+import { shortId } from '../output/inbox.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { widthOf } from '../output/width.ts'
@@ -61,6 +62,20 @@ export function callDone(
   const result = fitting(said(end, 400, palette), Math.max(0, room - widthOf(args)))
   const parts = [facts, result].filter((part) => part !== '').join(' · ')
   return `${mark} ${palette.bold(name)}${args === '' ? '' : ` ${palette.dim(args)}`}${parts === '' ? '' : `  ${palette.dim(parts)}`}`
+}
+
+/** A call whose question was left for later: `◇ name {…}  waits for your answer: /respond 7244c9a7`. */
+export function callLeft(
+  start: Of<'start'>,
+  { item }: Of<'later'>,
+  palette: Palette,
+  columns: number | undefined,
+): string {
+  const about = `waits for you: /respond ${shortId(item)}`
+  const room = columns === undefined ? undefined : columns - about.length - 4
+  const name = fitting(oneLine(start.name), share(room, 0.6))
+  const args = brief(start, room === undefined ? undefined : room - widthOf(name) - 1)
+  return `${palette.yellow('◇')} ${palette.bold(name)}${args === '' ? '' : ` ${palette.dim(args)}`}  ${palette.yellow(about)}`
 }
 
 /** Milliseconds as a person reads them. */

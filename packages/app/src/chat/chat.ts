@@ -8,7 +8,7 @@ import { attach } from './attached.ts'
 import { commandNames, runCommand } from './commands.ts'
 import { completions } from './complete.ts'
 import type { ChatFace } from './face.ts'
-import { notice } from './notices.ts'
+import { createNews, type News } from './news.ts'
 import { readLine } from './slash.ts'
 import type { ChatState } from './state.ts'
 import { fullness, statusLine } from './status.ts'
@@ -19,7 +19,10 @@ export async function converse(state: ChatState, face: ChatFace): Promise<void> 
   const { host } = state
   const { palette } = face
   let view: TurnView | undefined
-  const off = host.on((event) => hear(event, view, face))
+  const news = createNews(state, (text) => {
+    face.write(`${face.palette.dim(flowed(text, face.columns(), 0, 2))}\n`)
+  })
+  const off = host.on((event) => hear(event, view, news))
   const complete = (line: string): Promise<[string[], string]> => completions(line, commandNames(host), state)
   try {
     for (;;) {
@@ -40,6 +43,7 @@ export async function converse(state: ChatState, face: ChatFace): Promise<void> 
     }
   } finally {
     off()
+    news.end()
     host.leave(state.talk.id)
   }
 }
@@ -77,7 +81,7 @@ async function say(
   face: ChatFace,
   showing: (view: TurnView) => void,
 ): Promise<void> {
-  const attached = state.attached.splice(0)
+  const attached = state.attached.splice(0).flatMap(({ messages }) => messages)
   const { signal, done } = face.turn()
   const view = turnView(face, state.talk.id, () => performance.now())
   showing(view)
@@ -97,10 +101,8 @@ async function say(
   if (full !== undefined) face.write(`${face.palette.yellow(flowed(full, face.columns()))}\n`)
 }
 
-function hear(event: HostEvent, view: TurnView | undefined, face: ChatFace): void {
-  if (view?.happened(event) === true) return
-  const text = notice(event)
-  if (text !== undefined) face.write(`${face.palette.dim(flowed(text, face.columns(), 0, 2))}\n`)
+function hear(event: HostEvent, view: TurnView | undefined, news: News): void {
+  if (view?.happened(event) !== true) news.hear(event)
 }
 
 function tellError(error: Error, face: ChatFace): void {

@@ -21,11 +21,12 @@ import { answersSurface, readAnswers } from '../surface/answers-file.ts'
 import { terminalSurface } from '../surface/terminal.ts'
 import { converse } from './chat.ts'
 import { createFloor } from './floor.ts'
-import { greet, tellServers } from './greet.ts'
+import { greet, tellLeft, tellServers } from './greet.ts'
 import { latest, takeUp } from './keep.ts'
 import { jsonFace, pipedFace } from './piped-face.ts'
 import type { ChatState } from './state.ts'
 import { terminalFace } from './terminal-face.ts'
+import { tellLate } from './view.ts'
 
 export interface ChatOptions extends ConfigChoice {
   model?: string
@@ -49,6 +50,7 @@ export async function chat(options: ChatOptions, io: Io, output: Output): Promis
   ]
   const models = await modelsToTalkTo(io.env, options.model, config.models)
   const answers = options.answers === undefined ? undefined : readAnswers(options.answers)
+  const { store } = options
   await hold(
     {
       ...hostSettings(config, options, io),
@@ -64,6 +66,7 @@ export async function chat(options: ChatOptions, io: Io, output: Output): Promis
         if ('problem' in event) return output.note(event.problem)
         for (const [what, names] of Object.entries(event.done))
           if (names.length > 0) output.note(`${what} by the configuration: ${names.join(', ')}`)
+        if (event.policy) output.note(`the configuration has other rules now: ${event.config.rules.length}`)
       }),
     {
       facts: config.sampling.models ?? [],
@@ -71,6 +74,7 @@ export async function chat(options: ChatOptions, io: Io, output: Output): Promis
       modelChosen: options.model !== undefined,
       json: options.json === true,
       ...(options.resume !== undefined && { resume: options.resume }),
+      ...(store !== undefined && { store }),
     },
   )
   return ExitCode.done
@@ -84,6 +88,8 @@ export interface HoldOptions {
   json?: boolean
   /** The person named the first model, so it answers also where another one did before. Default false. */
   modelChosen?: boolean
+  /** The store, where it is not the usual one: questions that are left for later are answered there. */
+  store?: string
 }
 
 /**
@@ -96,7 +102,7 @@ export async function hold(
   surface: Surface | undefined,
   io: Io,
   begin: (host: Host) => () => void = () => () => {},
-  { facts = [], codeMode = false, resume, json = false, modelChosen = false }: HoldOptions = {},
+  { facts = [], codeMode = false, resume, json = false, modelChosen = false, store }: HoldOptions = {},
 ): Promise<void> {
   const interactive = isInteractive(io) && !json
   const floor = createFloor()
@@ -106,6 +112,7 @@ export async function hold(
         output: io.stdout,
         env: io.env,
         onAsking: (begins) => floor.asking(begins),
+        ...(store !== undefined && { store }),
       })
     : undefined
   const face = surface ?? person
@@ -121,9 +128,13 @@ export async function hold(
   )
   const talkFace = interactive ? terminalFace(io, floor) : json ? jsonFace(io) : pipedFace(io)
   const begun = (model: Model, resumed?: string): Conversation =>
-    createConversation({ host, model, codeMode, ...(resumed !== undefined && { resume: resumed }) })
+    createConversation({
+      ...{ host, model, codeMode },
+      ...(resumed !== undefined && { resume: resumed }),
+      onLate: (result) => tellLate(result, talkFace),
+    })
   const state: ChatState = {
-    ...{ host, models, facts, attached: [], env: io.env, talk: begun(models[0]) },
+    ...{ host, models, facts, attached: [], env: io.env, talk: begun(models[0]), person: face },
     open(resumed) {
       const before = resumed === undefined || modelChosen ? undefined : host.conversations.find(resumed).model
       return begun(models.find(({ id }) => id === before) ?? state.talk.model, resumed)
@@ -136,14 +147,28 @@ export async function hold(
     Object.values(options.servers).filter(({ disabled }) => disabled !== true).length,
     talkFace,
   )
-  await host.start()
+  await started(host)
   await floor.free()
   tellServers(host, talkFace)
   if (resumed !== undefined) takeUp(resumed, state, talkFace)
   const end = begin(host)
   try {
     await converse(state, talkFace)
+    tellLeft(state, talkFace, store)
   } finally {
     end()
+  }
+}
+
+/** Waits until every server is ready or failed, but for none whose start the person put off. */
+async function started(host: Host): Promise<void> {
+  const later = Promise.withResolvers<void>()
+  const off = host.on((event) => {
+    if (event.type === 'later') later.resolve()
+  })
+  try {
+    await Promise.race([host.start(), later.promise])
+  } finally {
+    off()
   }
 }

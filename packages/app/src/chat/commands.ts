@@ -1,19 +1,20 @@
 import { findOllama, type Host } from '@jackfield/host'
 import type { SamplingMessage } from '@jackfield/sdk'
-import { argumentsFrom, requireAll, textArguments } from '../cli/arguments.ts'
+import { argumentsFrom, requireAll } from '../cli/arguments.ts'
 import { usageError } from '../cli/exit.ts'
 import { modelsInUse } from '../cli/models.ts'
 import { activityTable } from '../output/activity.ts'
 import { since, standing, whyStanding } from '../output/connection.ts'
-import { pretty, promptResult, toolResult } from '../output/content.ts'
+import { pretty, toolResult } from '../output/content.ts'
 import { flowed } from '../output/flow.ts'
 import { aboutGrant } from '../output/rules.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
-import { attach } from './attached.ts'
+import { attach, attachAgain, attached } from './attached.ts'
 import type { ChatFace } from './face.ts'
 import { begin, compact, fork, resume, save, title } from './keep.ts'
-import { inbox, tools } from './look.ts'
+import { inbox, log, respond, tools } from './look.ts'
+import { usePrompt } from './prompt.ts'
 import type { ChatState } from './state.ts'
 
 /** What a command leads to. */
@@ -72,16 +73,31 @@ const commands: Readonly<Record<string, ChatCommand>> = {
     help: 'read a resource and add it to what you say next; @server:uri in your words does the same',
     run: attachOne,
   },
+  attached: {
+    usage: '/attached [number]',
+    help: 'what is attached and whether it changed since; /attach again [number] takes it as it is now',
+    run: plainly(attached),
+  },
   call: { usage: '/call <tool> [key=value …]', help: 'call a tool yourself', run: call },
   activity: {
     usage: '/activity [count | #number]',
     help: 'what happened, newest last; #number shows one row in full',
     run: (words, state, face) => activity(words, state, face),
   },
+  log: {
+    usage: '/log [--tree | --timeline | --stats | --raw] [filter | #number]',
+    help: 'every message beside what caused it, as jackfield log has it',
+    run: plainly(log),
+  },
   inbox: {
     usage: '/inbox',
-    help: 'questions that wait for an answer',
+    help: 'questions that wait for an answer, those that were left for later too',
     run: plainly((_, state, face) => inbox(state, face)),
+  },
+  respond: {
+    usage: '/respond <id>',
+    help: 'answer a question of the inbox; what asked goes on then',
+    run: plainly(respond),
   },
   remembered: {
     usage: '/remembered [forget <id>]',
@@ -142,7 +158,7 @@ export async function runCommand(
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (command !== undefined) return command.run(words, state, face, signal)
   if (state.host.library.prompts().some((entry) => entry.command === name))
-    return prompt(name, words, state, face, signal)
+    return usePrompt(name, words, state, face, signal)
   throw usageError(`There is no command /${name}. /help lists what there is.`)
 }
 
@@ -217,7 +233,12 @@ async function attachOne(
   signal: AbortSignal,
 ): Promise<CommandOutcome> {
   const [server, uri] = words
-  if (server === undefined || uri === undefined) throw usageError('Usage: /attach <server> <uri>')
+  if (server === 'again' && (uri === undefined || !state.host.connections.has(server))) {
+    await attachAgain(uri, state, face, signal)
+    return done
+  }
+  if (server === undefined || uri === undefined)
+    throw usageError('Usage: /attach <server> <uri>, or /attach again [number]')
   if (!state.host.connections.has(server)) throw usageError(`There is no server "${server}".`)
   await attach([{ server, uri }], state, face, signal)
   return done
@@ -241,34 +262,6 @@ async function call(
   })
   show(toolResult(result, face.palette), face)
   return done
-}
-
-async function prompt(
-  name: string,
-  words: string[],
-  state: ChatState,
-  face: ChatFace,
-  signal: AbortSignal,
-): Promise<CommandOutcome> {
-  const entry = state.host.library.prompts().find(({ command }) => command === name)
-  if (entry === undefined) throw usageError(`There is no prompt /${name}.`)
-  const args = textArguments(words)
-  for (const argument of entry.prompt.arguments ?? []) {
-    if (argument.required !== true || Object.hasOwn(args, argument.name)) continue
-    const about = argument.description === undefined ? '' : ` (${oneLine(argument.description)})`
-    const typed = await face.readLine(`  ${oneLine(argument.name)}${about} › `)
-    if (typed === undefined || typed.trim() === '')
-      throw usageError(`/${name} needs ${argument.name}=…; left unsent.`)
-    args[argument.name] = typed.trim()
-  }
-  const preview = await state.host.library.prompt(name, args, { signal, conversation: state.talk.id })
-  show(promptResult({ messages: [...preview.messages] }, face.palette), face)
-  const answer = await face.readLine(`Send this to the model (about ${preview.tokens} tokens)? [Y/n] › `)
-  if (answer === undefined || /^n/i.test(answer.trim())) {
-    face.write('Left unsent.\n')
-    return done
-  }
-  return { kind: 'say', messages: [...preview.said] }
 }
 
 /** Shows text of a server, set in from the edge on a terminal. */

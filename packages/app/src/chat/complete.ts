@@ -29,6 +29,15 @@ export async function completions(
   return [candidates.filter((hit) => plain(hit) === hit).slice(0, most), part]
 }
 
+/** Those that begin so, else those that have it inside: a prompt is known by its own name as well as by its server's. */
+function commandsLike(part: string, names: readonly string[]): readonly string[] {
+  const begin = names.filter((one) => one.startsWith(part))
+  if (begin.length > 0) return begin
+  const wanted = part.toLowerCase()
+  const own = names.filter((one) => one.toLowerCase().includes(`.${wanted}`))
+  return own.length > 0 ? own : names.filter((one) => one.toLowerCase().includes(wanted))
+}
+
 /** Commands and what stands after them; undefined where it is a prompt's place, or a mention's. */
 function ownCompletions(
   line: string,
@@ -37,14 +46,15 @@ function ownCompletions(
 ): string[] | undefined {
   if (!line.startsWith('/') || line.startsWith('//')) return undefined
   const [name = '', ...words] = line.slice(1).split(/\s+/)
-  if (words.length === 0) return names.filter((one) => one.startsWith(name)).map((one) => `/${one} `)
+  if (words.length === 0) return commandsLike(name, names).map((one) => `/${one} `)
   const part = words.at(-1) ?? ''
   const values = (): string[] | undefined => {
     if (name === 'model') return models.map(({ id }) => id)
     if (name === 'resume') return host.conversations.list().map(({ id }) => id)
     if (name === 'call' && words.length === 1) return host.tools().map((tool) => `${tool.name} `)
+    if (name === 'respond') return host.inbox.list().map(({ id }) => id.slice(0, 8))
     if (name !== 'attach') return undefined
-    if (words.length === 1) return [...host.connections.keys()].map((server) => `${server} `)
+    if (words.length === 1) return ['again ', ...[...host.connections.keys()].map((server) => `${server} `)]
     return host.resources().flatMap(({ server, resource }) => (server === words[0] ? [resource.uri] : []))
   }
   return values()?.filter((value) => value.startsWith(part))

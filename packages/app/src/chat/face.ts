@@ -16,6 +16,8 @@ export type ChatEvent =
       /** Between the moment it was sent and its answer. */
       durationMs?: number
     }
+  /** A question of the call was left for later; its `result` comes once it is answered, in a later turn too. */
+  | { type: 'later'; id: string; name: string; question: string }
   | {
       type: 'turn'
       stopReason: string

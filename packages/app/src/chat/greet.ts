@@ -1,8 +1,11 @@
 import type { Conversation, Host } from '@jackfield/host'
+import { answerWith } from '../forms/later.ts'
 import { inOneLine, standing } from '../output/connection.ts'
 import { flowed } from '../output/flow.ts'
+import { whatIsAsked } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
 import type { ChatFace } from './face.ts'
+import type { ChatState } from './state.ts'
 import { count } from './status.ts'
 
 /** Who answers, before anything is started. */
@@ -32,6 +35,20 @@ export function tellServers(host: Host, face: ChatFace): void {
     if ('fix' in state) lines.push(`${oneLine(name)}: ${standing(state, palette)}. ${inOneLine(state)}`)
   }
   for (const line of lines) face.write(`${flowed(line, columns, 0, 2)}\n`)
+}
+
+/** What becomes of the questions that the person leaves behind. */
+export function tellLeft({ host, talk }: ChatState, face: ChatFace, store?: string): void {
+  const mine = host.inbox
+    .list()
+    .filter(({ question, waits }) => waits && question.cause.conversation === talk.id)
+  for (const item of mine) {
+    const head = `! ${oneLine(item.question.cause.server)} still waits: ${whatIsAsked(item.question)}`
+    const then = item.resumable
+      ? `It stays in the inbox: ${answerWith(item.id, store)}`
+      : 'It ends with this conversation, and its call with it.'
+    face.write(`${face.palette.yellow(flowed(`${head} ${then}`, face.columns(), 0, 2))}\n`)
+  }
 }
 
 function many(count: number, what: string): string {

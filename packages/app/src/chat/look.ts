@@ -1,6 +1,11 @@
+import { showQuestion } from '@jackfield/host'
+import { usageError } from '../cli/exit.ts'
+import { itemOf } from '../commands/inbox.ts'
+import { showLog } from '../commands/log.ts'
 import { age } from '../output/age.ts'
+import { toolResult } from '../output/content.ts'
 import { flowed } from '../output/flow.ts'
-import { shortId, standing, whatIsAsked } from '../output/inbox.ts'
+import { shortId, standing, waysToAnswer, whatIsAsked } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import type { ChatFace } from './face.ts'
@@ -39,5 +44,65 @@ export function inbox({ host }: ChatState, face: ChatFace): void {
   face.write(
     `${table(['ID', 'ASKED', 'SERVER', 'STATE', 'QUESTION'], rows, { palette: face.palette, columns })}\n`,
   )
-  face.write(`${face.palette.dim('jackfield respond <id> answers one, here or in another window.')}\n`)
+  face.write(
+    `${face.palette.dim('/respond <id> answers one here, jackfield respond <id> in another window.')}\n`,
+  )
+}
+
+/** `/respond <id>`: puts a question of the inbox once more; where its program ended, its call goes on here. */
+export async function respond(
+  [id, ...more]: readonly string[],
+  { host, person }: ChatState,
+  face: ChatFace,
+  signal: AbortSignal,
+): Promise<void> {
+  if (id === undefined || more.length > 0) throw usageError('Usage: /respond <id>. /inbox lists what waits.')
+  const item = itemOf(host, id)
+  if (item.state !== 'open') {
+    throw usageError(
+      `Question ${shortId(item)} is ${item.state}${item.reason === undefined ? '' : `: ${oneLine(item.reason)}`}.`,
+    )
+  }
+  if (person === undefined) {
+    const ways = waysToAnswer(item.question).map((way) => `  jackfield respond ${shortId(item)} ${way}`)
+    throw usageError(`Nobody can be asked here. Answer it in another window:\n${ways.join('\n')}`)
+  }
+  const answer = await showQuestion(person, item.question, signal)
+  if (answer === undefined) return
+  host.inbox.answer(item.id, answer, person.name)
+  const call = host.inbox.resumed(item.id)
+  if (call === undefined) {
+    face.write(`${face.palette.dim('Answered. What asked goes on.')}\n`)
+    return
+  }
+  const { result } = await call
+  const columns = face.columns()
+  face.write(`${flowed(toolResult(result, face.palette), columns, columns === undefined ? 0 : 2)}\n`)
+}
+
+const views = ['tree', 'timeline', 'stats', 'raw'] as const
+/** Rows of the log that are shown at once. */
+const rowsShown = 40
+
+/** `/log`: the log of messages, as the command of that name has it. */
+export async function log(words: readonly string[], { host }: ChatState, face: ChatFace): Promise<void> {
+  const wanted = views.filter((view) => words.includes(`--${view}`))
+  const rest = words.filter((word) => !views.some((view) => word === `--${view}`))
+  const write = (text: string): void => face.write(`${text}\n`)
+  const columns = face.columns()
+  const shown = Object.fromEntries(wanted.map((view) => [view, true]))
+  const limit = wanted.includes('stats') ? {} : { limit: wanted.includes('raw') ? 10 : rowsShown }
+  await showLog(
+    host,
+    rest,
+    { ...shown, ...limit },
+    {
+      json: false,
+      palette: face.palette,
+      columns,
+      result: (_, text) => write(text()),
+      row: (_, text) => write(text),
+      note: write,
+    },
+  )
 }

@@ -1,5 +1,11 @@
-import type { Conversation, Host, Model, ModelFacts } from '@jackfield/host'
+import type { Conversation, Host, Model, ModelFacts, ResourceRef, Surface } from '@jackfield/host'
 import type { SamplingMessage } from '@jackfield/sdk'
+
+/** A resource that goes along with what the person says next. */
+export interface AttachedNext {
+  readonly ref: ResourceRef
+  readonly messages: readonly SamplingMessage[]
+}
 
 /** What a chat stands on. */
 export interface ChatState {
@@ -12,7 +18,9 @@ export interface ChatState {
   /** Begins another conversation, or goes on with a kept one. */
   open(resume?: string): Conversation
   /** Goes along with what the person says next. */
-  attached: SamplingMessage[]
+  attached: AttachedNext[]
+  /** Whom questions are put to here, where somebody is there. */
+  person?: Surface | undefined
   /** Where keys of further models are. */
   env: NodeJS.ProcessEnv
 }

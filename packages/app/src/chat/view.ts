@@ -1,8 +1,8 @@
-import type { HostEvent, ModelWait, ToolCallEvent, Turn } from '@jackfield/host'
+import type { HostEvent, LateResult, ModelWait, ToolCallEvent, Turn } from '@jackfield/host'
 import { createFlow, flowed } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
-import { callDone, callUnderWay, describeCall, describeEnd, duration } from './calls.ts'
-import type { ChatFace } from './face.ts'
+import { callDone, callLeft, callUnderWay, describeCall, describeEnd, duration } from './calls.ts'
+import type { ChatEvent, ChatFace } from './face.ts'
 
 /** How one turn shows while it runs. */
 export interface TurnView {
@@ -15,6 +15,7 @@ export interface TurnView {
 }
 
 type Start = Extract<ToolCallEvent, { type: 'start' }>
+type Later = Extract<ToolCallEvent, { type: 'later' }>
 type End = Extract<ToolCallEvent, { type: 'end' }>
 
 /** What is told of a turn that did not end by itself. */
@@ -77,6 +78,14 @@ function drawn(face: ChatFace, times: Times): TurnView {
     running = undefined
   }
 
+  function later(event: Later): void {
+    if (running === undefined) return
+    const line = callLeft(running, event, palette, columns())
+    if (face.live === undefined) face.write(`${line}\n`)
+    else face.live(line, true)
+    running = undefined
+  }
+
   return {
     text(delta) {
       open = true
@@ -85,6 +94,7 @@ function drawn(face: ChatFace, times: Times): TurnView {
     call(event) {
       if (open) endLine()
       if (event.type === 'end') return end(event)
+      if (event.type === 'later') return later(event)
       running = event
       if (face.live === undefined) face.write(`${describeCall(event, palette)}\n`)
       else underWay('')
@@ -117,16 +127,8 @@ function told(tell: NonNullable<ChatFace['tell']>, times: Times): TurnView {
     call(event) {
       const { id, name } = event
       if (event.type === 'start') return tell({ type: 'call', id, name, arguments: event.arguments })
-      const ms = times.of(event.activity)
-      tell({
-        type: 'result',
-        id,
-        name,
-        outcome: event.denied ? 'denied' : event.result.isError === true ? 'failed' : 'ok',
-        content: event.result.content,
-        ...(event.activity !== undefined && { activity: event.activity }),
-        ...(ms !== undefined && { durationMs: Math.round(ms) }),
-      })
+      if (event.type === 'later') return tell({ type: 'later', id, name, question: event.item.id })
+      tell(resultEvent(event, times.of(event.activity)))
     },
     wait: ({ why, forMs }) =>
       tell({ type: 'notice', text: `${plain(why)} Asked again in ${duration(forMs)}.` }),
@@ -140,4 +142,31 @@ function told(tell: NonNullable<ChatFace['tell']>, times: Times): TurnView {
       tell({ type: 'turn', stopReason, text, rounds, usage })
     },
   }
+}
+
+/** How a call ended, for programs. */
+function resultEvent(event: End, ms: number | undefined): Extract<ChatEvent, { type: 'result' }> {
+  const { id, name, activity, denied, result } = event
+  return {
+    type: 'result',
+    id,
+    name,
+    outcome: denied ? 'denied' : result.isError === true ? 'failed' : 'ok',
+    content: result.content,
+    ...(activity !== undefined && { activity }),
+    ...(ms !== undefined && { durationMs: Math.round(ms) }),
+  }
+}
+
+/** Tells how a call ended whose question had been left for later. */
+export function tellLate(event: LateResult, face: ChatFace): void {
+  if (face.tell !== undefined) {
+    face.tell(resultEvent(event, undefined))
+    return
+  }
+  const { palette } = face
+  const start = { type: 'start' as const, id: event.id, name: event.name, arguments: {} }
+  const columns = face.columns()
+  const line = callDone(start, event, undefined, palette, columns === undefined ? undefined : columns - 1)
+  face.write(`${line}\n${palette.dim('  The model is told with what you say next.')}\n`)
 }

@@ -9,14 +9,14 @@ const settleMs = 200
 
 /**
  * Follows the files of the configuration until the returned function is called: what changed in them is added, taken
- * away or started anew, and everything else goes on. `told` hears what was done; a file that cannot be used changes
- * nothing.
+ * away or started anew, the rules in them count from then on, and everything else goes on. `told` hears what was done; a
+ * file that cannot be used changes nothing.
  */
 export function followConfig(
   host: Host,
   options: ConfigChoice,
   io: Pick<Io, 'env' | 'cwd'>,
-  told: (event: { config: LayeredConfig; done: Reconfigured } | { problem: string }) => void,
+  told: (event: { config: LayeredConfig; done: Reconfigured; policy?: true } | { problem: string }) => void,
 ): () => void {
   const files = configFiles(layersOf(options, io)).map(({ file }) => file)
   let timer: NodeJS.Timeout | undefined
@@ -24,7 +24,14 @@ export function followConfig(
   const read = async (): Promise<void> => {
     try {
       const config = await readLayers(options, io)
-      told({ config, done: await host.reconfigure(config.servers) })
+      const { servers, rules, defaultVerdict } = config
+      const policy = { rules, ...(defaultVerdict !== undefined && { defaultVerdict }) }
+      let other: { policy?: true } = {}
+      const off = host.on(({ type }) => {
+        if (type === 'policy') other = { policy: true }
+      })
+      const done = await host.reconfigure(servers, policy).finally(off)
+      told({ config, done, ...other })
     } catch (error) {
       if (error instanceof CliError) told({ problem: error.message })
     }

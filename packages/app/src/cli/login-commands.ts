@@ -23,8 +23,10 @@ export function addLoginCommands(
       const { output, end } = begin(options.json === true)
       end(await (await load()).login(words, options, io, output))
     })
-  made('logout', 'forget the tokens for a server').action(async (words: string[], options: LoginOptions) => {
-    const { output, end } = begin(options.json === true)
-    end(await (await load()).logout(words, options, io, output))
-  })
+  made('logout', 'forget the tokens for a server, and have them revoked').action(
+    async (words: string[], options: LoginOptions) => {
+      const { output, end } = begin(options.json === true)
+      end(await (await load()).logout(words, options, io, output))
+    },
+  )
 }

@@ -194,6 +194,10 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     (made) =>
       made
         .option('--accept [key=value...]', 'accept a form with these values, or a visit')
+        .option(
+          '--send-secrets-as-plain-text',
+          'with --accept: send values of fields that seem to ask for a password or the like',
+        )
         .option('--decline', 'tell the server no')
         .option('--cancel', 'tell the server that you do not answer')
         .option('--allow', 'allow what is asked')

@@ -46,7 +46,7 @@ export async function openSession(
   output: Output,
 ): Promise<Session> {
   const revisions = revisionsFor(options)
-  const person = personAt(io)
+  const person = personAt(io, options)
   const surface =
     options.answers === undefined
       ? (options.surface ?? person)
@@ -132,10 +132,15 @@ function tell(host: Host, target: Target, verbose: boolean, said: string[], outp
   })
 }
 
-/** The person at the terminal, where there is one. */
-export function personAt(io: Io): TerminalSurface | undefined {
+/** The person at the terminal, where there is one. `store`: where that is not the usual one. */
+export function personAt(io: Io, { store }: { store?: string } = {}): TerminalSurface | undefined {
   if (!isInteractive(io)) return undefined
-  return terminalSurface({ input: io.stdin, output: io.stderr, env: io.env })
+  return terminalSurface({
+    input: io.stdin,
+    output: io.stderr,
+    env: io.env,
+    ...(store !== undefined && { store }),
+  })
 }
 
 /** The person at the terminal while a command only looks: asked before a server starts, and nothing by servers. */

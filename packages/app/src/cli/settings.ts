@@ -16,6 +16,7 @@ export function hostSettings(
     roots: config?.roots ?? [],
     ...(config?.defaultVerdict !== undefined && { defaultVerdict: config.defaultVerdict }),
     ...config?.limits,
+    ...(config !== undefined && { log: config.log }),
     ...(config !== undefined && { sampling: config.sampling }),
     workspace: io.cwd,
     env: io.env,

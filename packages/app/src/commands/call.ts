@@ -34,6 +34,7 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
   const line = progressLine(io.stderr)
   host.on((event) => {
     if (event.type === 'progress') line.report(event)
+    else if (event.type === 'question') line.clear()
   })
   // Who interrupts a call that waits for an answer leaves it in the inbox, where ending the call would withdraw it.
   const resume = park === undefined ? () => {} : io.onInterrupt(() => host.close())

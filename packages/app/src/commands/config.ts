@@ -1,5 +1,5 @@
 import { relative } from 'node:path'
-import type { Host, LayeredConfig, ServerConfig, ServerOrigin } from '@jackfield/host'
+import type { FieldOrigin, Host, LayeredConfig, ServerConfig, ServerOrigin } from '@jackfield/host'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { hostSettings } from '../cli/settings.ts'
@@ -99,26 +99,34 @@ export async function explainConfig(
     }))
     return { name, ...origin, fields }
   })
-  output.result(words.length === 1 ? explained[0] : explained, () =>
-    explained
-      .map(({ name, file, line, format, layer, fields, overridden }) => {
-        const { palette } = output
-        const at = (place: string, row: number | undefined): string =>
-          `${short(place, io)}${row === undefined ? '' : `:${row}`}`
-        const rows = fields.map(({ field, value, file: from, line: row, path }) => [
-          oneLine(field),
-          oneLine(value, 60),
-          at(from, row),
-          oneLine(path),
-        ])
-        const head = `${palette.bold(oneLine(name))}  ${palette.dim(`${at(file, line)}, ${format}, ${layer}`)}`
-        const lost = overridden.map(
-          (other) => `  also in ${at(other.file, other.line)} (${other.layer}), which is not used`,
-        )
-        return [head, table(['FIELD', 'VALUE', 'FROM', 'THERE'], rows, output), ...lost].join('\n')
-      })
-      .join('\n\n'),
-  )
+  const settings =
+    words.length > 0 ? [] : config.settings.map((one) => ({ ...one, value: textOf(config, one.field) }))
+  const { palette } = output
+  const at = (place: string, row: number | undefined): string =>
+    `${short(place, io)}${row === undefined ? '' : `:${row}`}`
+  const tableOf = (fields: readonly (FieldOrigin & { value: string })[]): string =>
+    table(
+      ['FIELD', 'VALUE', 'FROM', 'THERE'],
+      fields.map(({ field, value, file, line, path }) => [
+        oneLine(field),
+        oneLine(value, 60),
+        at(file, line),
+        oneLine(path),
+      ]),
+      output,
+    )
+  const all = settings.length === 0 ? explained : [...explained, { settings }]
+  output.result(words.length === 1 ? explained[0] : all, () => {
+    const servers = explained.map(({ name, file, line, format, layer, fields, overridden }) => {
+      const head = `${palette.bold(oneLine(name))}  ${palette.dim(`${at(file, line)}, ${format}, ${layer}`)}`
+      const lost = overridden.map(
+        (other) => `  also in ${at(other.file, other.line)} (${other.layer}), which is not used`,
+      )
+      return [head, tableOf(fields), ...lost].join('\n')
+    })
+    const more = settings.length === 0 ? [] : [`${palette.bold('for all servers')}\n${tableOf(settings)}`]
+    return [...servers, ...more].join('\n\n')
+  })
   return ExitCode.done
 }
 
@@ -211,8 +219,8 @@ function placeOf({ file, line, layer, format }: ServerOrigin): object {
   return { file, ...(line !== undefined && { line }), layer, format }
 }
 
-function textOf(server: ServerConfig, field: string): string {
-  let value: unknown = server
+function textOf(config: object, field: string): string {
+  let value: unknown = config
   for (const [, index, quoted, word] of field.matchAll(/\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]|\.?([\w-]+)/g)) {
     const step = index ?? (quoted === undefined ? word : String(JSON.parse(`"${quoted}"`))) ?? ''
     value = typeof value === 'object' && value !== null ? Reflect.get(value, step) : undefined

@@ -50,27 +50,45 @@ export async function log(
   output: Output,
 ): Promise<ExitCode> {
   await using host = opened(storeFile(options.store, io))
+  if (options.follow !== true || isOne(words)) {
+    await showLog(host, words, options, output)
+    return ExitCode.done
+  }
+  return await readable(() => follow(host, queryOf(words, options), io, output))
+}
+
+/** Shows one event, or those that fit a filter; the same for the command and for conversations. */
+export async function showLog(
+  host: Pick<Host, 'trace'>,
+  words: readonly string[],
+  options: Omit<LogOptions, 'follow' | 'store' | 'json'>,
+  output: Output,
+): Promise<void> {
+  const [only = ''] = words
+  if (isOne(words)) one(host, only, output)
+  else await readable(() => show(host, queryOf(words, options), options, output))
+}
+
+function isOne(words: readonly string[]): boolean {
   const [only, ...others] = words
-  if (only !== undefined && others.length === 0 && /^#?\d+$/.test(only)) return one(host, only, output)
+  return only !== undefined && others.length === 0 && /^#?\d+$/.test(only)
+}
+
+function queryOf(words: readonly string[], options: LogOptions): TraceQuery {
   const views = [options.tree, options.raw, options.timeline, options.stats, options.follow].filter(Boolean)
   if (views.length > 1) throw usageError('Give one of --tree, --raw, --timeline, --stats and --follow.')
   const limit = options.limit ?? (options.raw === true ? 20 : options.stats === true ? undefined : 200)
-  const query: TraceQuery = { filter: filterOf(words), ...(limit !== undefined && { limit }) }
-  return await readable(async () => {
-    if (options.follow === true) return await follow(host, query, io, output)
-    show(host, query, options, output)
-    return ExitCode.done
-  })
+  return { filter: filterOf(words), ...(limit !== undefined && { limit }) }
 }
 
-function show(host: Host, query: TraceQuery, options: LogOptions, output: Output): void {
+function show(host: Pick<Host, 'trace'>, query: TraceQuery, options: LogOptions, output: Output): void {
   const { value, text } = viewOf(host, query, options, output)
   output.result(value, () => text ?? nothing(query))
 }
 
 /** What is asked for, as data and as text; no text where there is nothing. */
 function viewOf(
-  { trace }: Host,
+  { trace }: Pick<Host, 'trace'>,
   query: TraceQuery,
   options: LogOptions,
   output: Output,
@@ -111,14 +129,13 @@ function nothing({ filter = '' }: TraceQuery): string {
 }
 
 /** One event by its number, or by `#` and the number of its activity row. */
-function one(host: Host, word: string, output: Output): ExitCode {
+function one(host: Pick<Host, 'trace'>, word: string, output: Output): void {
   const number = Number(word.replace('#', ''))
   const id = word.startsWith('#') ? host.trace.list({ filter: `row:${number}` })[0]?.id : number
   const event = id === undefined ? undefined : host.trace.get(id)
   if (event === undefined)
     throw usageError(`There is no ${word} in the log. jackfield log lists what there is.`)
   output.result(event, () => wholeEvent(event, output))
-  return ExitCode.done
 }
 
 async function follow(host: Host, query: TraceQuery, io: Io, output: Output): Promise<ExitCode> {
@@ -249,7 +266,7 @@ export function filterOf(words: readonly string[]): string {
 }
 
 /** Points at what is wrong with a filter. */
-async function readable(work: () => ExitCode | Promise<ExitCode>): Promise<ExitCode> {
+async function readable<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -1,4 +1,4 @@
-import type { Host } from '@jackfield/host'
+import type { Host, LoginDesk } from '@jackfield/host'
 import { type CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { personAt } from '../cli/session.ts'
@@ -52,9 +52,26 @@ export async function logout(
 ): Promise<ExitCode> {
   const target = await targetOf(words, options, io, 'logout')
   await using host = await hostFor(target, options, io, output)
-  await host.logins.signOut(target.name)
-  output.result({ server: target.name, signedIn: false }, () => `Signed out of ${plain(target.name)}.`)
+  const { name } = target
+  const revocation = await host.logins.signOut(name)
+  output.result({ server: name, signedIn: false, revocation }, () => signedOut(name, revocation))
   return ExitCode.done
+}
+
+type Revocation = Awaited<ReturnType<LoginDesk['signOut']>>
+
+function signedOut(server: string, revocation: Revocation): string {
+  const said = `Signed out of ${plain(server)}.`
+  switch (revocation.outcome) {
+    case 'none':
+      return `Nobody was signed in at ${plain(server)}.`
+    case 'revoked':
+      return `${said} The tokens are revoked.`
+    case 'unsupported':
+      return `${said} ${plain(revocation.issuer)} offers no revocation, so the tokens stay good there until they run out.`
+    case 'failed':
+      return `${said} The tokens could not be revoked: ${plain(revocation.reason)}. They are gone here, and stay good there until they run out; to end them now, do so at ${plain(revocation.issuer)}.`
+  }
 }
 
 async function targetOf(words: string[], options: LoginOptions, io: Io, command: string): Promise<Target> {

@@ -44,6 +44,8 @@ export async function respond(context: CommandContext<RespondOptions>): Promise<
   const unfinished = item.state === 'answered' && item.resumable
   if (item.state !== 'open' && !unfinished) throw refused(item)
   const answer = item.state === 'open' ? await answerTo(item.question, context) : undefined
+  // The person saw the question and left it for later once more.
+  if (answer === undefined && !unfinished) return ExitCode.done
   if (item.waits && answer !== undefined) {
     answered(() => host.inbox.answer(item.id, answer, by))
     output.result({ id: item.id, state: 'answered' }, () => 'Answered. The program that asked goes on.')
@@ -61,7 +63,7 @@ async function goOn(
 ): Promise<ExitCode> {
   const { options, io, output } = context
   const target = await targetOf(item, context)
-  const surface = personAt(io) ?? parkedSurface(output, options)
+  const surface = personAt(io, options) ?? parkedSurface(output, options)
   await using session = await openSession(target, [], { ...options, answers: undefined, surface }, io, output)
   const { host } = session
   const done = io.onInterrupt(() => {
@@ -93,20 +95,17 @@ function finished({ result, error, parked }: BrokeredCall, { output }: CommandCo
   return result.isError === true ? ExitCode.toolError : ExitCode.done
 }
 
-/** What the options say, else what the person at the terminal answers. */
+/** What the options say, else what the person at the terminal answers; undefined where they leave it for later. */
 async function answerTo(
   question: HostQuestion,
   { options, io }: CommandContext<RespondOptions>,
-): Promise<HostAnswers[QuestionKind]> {
+): Promise<HostAnswers[QuestionKind] | undefined> {
   const written = answerFrom(question, options)
   if (written !== undefined) return written
-  const person = personAt(io)
-  const answer = person && (await showQuestion(person, question, io.signal))
-  if (answer !== undefined) return answer
+  const person = personAt(io, options)
+  if (person !== undefined) return await showQuestion(person, question, io.signal)
   const ways = waysToAnswer(question).map((way) => `  jackfield respond ${shortId(question)} ${way}`)
-  throw usageError(
-    `${person === undefined ? 'There is no answer' : 'It was left unanswered'}. Write one of:\n${ways.join('\n')}`,
-  )
+  throw usageError(`There is no answer. Write one of:\n${ways.join('\n')}`)
 }
 
 /** The server that asked: what follows --, the address, or the configured one of that name. */

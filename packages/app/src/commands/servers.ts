@@ -72,6 +72,10 @@ function follow(host: Host, options: ServersOptions, io: Io, output: Output): ()
     for (const [what, names] of Object.entries(event.done)) {
       for (const name of names) output.row({ server: name, config: what }, `${oneLine(name)} ${what}`)
     }
+    if (event.policy) {
+      const rules = event.config.rules.length
+      output.row({ policy: 'changed', rules }, `the rules changed: there are ${rules} now`)
+    }
   })
   const off = host.on((event) => {
     if (event.type !== 'connection') return

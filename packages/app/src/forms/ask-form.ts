@@ -1,10 +1,13 @@
-import { type FormField, finishForm, type HostAnswers, planForm, reviewForm } from '@jackfield/host'
+import { type FormField, finishForm, type HostAnswers, planForm } from '@jackfield/host'
 import type { ElicitFormParams, ElicitValue } from '@jackfield/sdk'
 import { findingLines } from '../output/definitions.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { askField } from './ask-field.ts'
+import { fillOnScreen } from './ask-on-screen.ts'
+import { askRemember, changeOne, type Next, review, type Values } from './ask-review.ts'
 import { type ElicitationQuestion, heading } from './heading.ts'
+import { later } from './later.ts'
 import { type Cancelled, cancelled, type Prompter } from './prompter.ts'
 import { type Refusal, refusals, refused } from './refusals.ts'
 
@@ -13,14 +16,15 @@ type Answer = HostAnswers['elicitation']
 const unsafe = 'It asked for a secret in a form. A page of its own (URL mode) is the way to ask for one.'
 
 /**
- * Puts a server's form to the person, field by field, and shows all answers for review. Esc goes back a field, and
- * before the first is cancel; so is Ctrl+C anywhere.
+ * Puts a server's form to the person and shows all answers for review before they are sent: on one screen, where Esc
+ * is cancel, or field by field where the terminal cannot draw, where Esc goes back a field and before the first is
+ * cancel. Ctrl+C is cancel anywhere; undefined leaves the form for later.
  */
 export async function askForm(
   question: ElicitationQuestion & { params: ElicitFormParams },
   prompter: Prompter,
   palette: Palette,
-): Promise<Answer> {
+): Promise<Answer | undefined> {
   const { params, findings = [], remembered = {} } = question
   const plan = planForm(params.requestedSchema, params.message)
   prompter.say([
@@ -30,23 +34,30 @@ export async function askForm(
   ])
   if ('fault' in plan) {
     prompter.say([`The form cannot be filled in: ${oneLine(plan.fault)}.`])
-    return refuse(prompter)
+    return refuse(question, prompter)
   }
   const { fields } = plan
+  const asksSecret = fields.some((field) => field.secret !== undefined)
+  const { screen } = prompter
+  const onScreen = screen !== undefined && fields.length > 0
   for (;;) {
-    const start = await prompter.select<'answer' | Refusal>(startOf(question, fields))
-    if (start !== 'answer') {
-      const answer = await refused(start, prompter)
-      if (answer === undefined) continue
-      const secret = start === 'decline' && fields.some((field) => field.secret !== undefined)
-      return secret ? { ...answer, reason: unsafe } : answer
+    if (!onScreen || asksSecret) {
+      const start = await prompter.select<'answer' | 'later' | Refusal>(startOf(question, fields))
+      if (start === 'later') return undefined
+      if (start !== 'answer') {
+        const answer = await refused(start, prompter)
+        if (answer === undefined) continue
+        return start === 'decline' && asksSecret ? { ...answer, reason: unsafe } : answer
+      }
     }
     if (fields.length === 0) return { action: 'accept', content: {} }
-    return fillIn(params, fields, { ...remembered }, prompter)
+    return onScreen
+      ? fillOnScreen(question, fields, { ...prompter, screen }, palette)
+      : fillIn(question, fields, { ...remembered }, prompter)
   }
 }
 
-function startOf({ cause }: ElicitationQuestion, fields: readonly FormField[]) {
+function startOf({ id, cause }: ElicitationQuestion, fields: readonly FormField[]) {
   const secret = fields.find((field) => field.secret !== undefined)?.secret
   const count = `${fields.length} ${fields.length === 1 ? 'field' : 'fields'}`
   if (secret !== undefined) {
@@ -56,6 +67,7 @@ function startOf({ cause }: ElicitationQuestion, fields: readonly FormField[]) {
       options: [
         ...refusals('Decline: the server should ask for it on a page of its own'),
         { value: 'answer' as const, label },
+        later(id),
       ],
       initial: 'decline' as const,
     }
@@ -63,30 +75,30 @@ function startOf({ cause }: ElicitationQuestion, fields: readonly FormField[]) {
   const label = fields.length === 0 ? 'Yes, accept' : `Answer (${count})`
   return {
     message: fields.length === 0 ? 'Agree?' : 'Answer this?',
-    options: [{ value: 'answer' as const, label }, ...refusals()],
+    options: [{ value: 'answer' as const, label }, ...refusals(), later(id)],
     initial: 'answer' as const,
   }
 }
 
-async function refuse(prompter: Prompter): Promise<Answer> {
+async function refuse({ id }: ElicitationQuestion, prompter: Prompter): Promise<Answer | undefined> {
   for (;;) {
-    const choice = await prompter.select<Refusal>({
+    const choice = await prompter.select<Refusal | 'later'>({
       message: 'What should the server be told?',
-      options: refusals(),
+      options: [...refusals(), later(id)],
     })
+    if (choice === 'later') return undefined
     const answer = await refused(choice, prompter)
     if (answer !== undefined) return answer
   }
 }
 
-type Values = Map<string, ElicitValue>
-
+/** Asks field after field. */
 async function fillIn(
-  params: ElicitFormParams,
+  { id, params }: ElicitationQuestion & { params: ElicitFormParams },
   fields: readonly FormField[],
   remembered: Readonly<Record<string, ElicitValue>>,
   prompter: Prompter,
-): Promise<Answer> {
+): Promise<Answer | undefined> {
   const schema = params.requestedSchema
   const values: Values = new Map(Object.entries(remembered))
   let from = 0
@@ -100,10 +112,12 @@ async function fillIn(
       continue
     }
     const { content } = finished
-    const next = await review(fields, content, prompter)
+    const next: Next | Cancelled = await review(id, fields, content, prompter)
     switch (next) {
       case 'send':
         return { action: 'accept', content }
+      case 'later':
+        return undefined
       case 'remember': {
         const remember = await askRemember(fields, content, Object.keys(remembered), prompter)
         if (remember !== cancelled) return { action: 'accept', content, remember }
@@ -139,83 +153,8 @@ async function askFrom(
     if (answer === cancelled) {
       if (n === 0 || !prompter.wentBack()) return cancelled
       n -= 2
-    } else put(values, field, answer)
+    } else if (answer === undefined) values.delete(field.key)
+    else values.set(field.key, answer)
   }
   return undefined
-}
-
-function put(values: Values, { key }: FormField, value: ElicitValue | undefined): void {
-  if (value === undefined) values.delete(key)
-  else values.set(key, value)
-}
-
-type Next = 'send' | 'remember' | 'change' | Refusal
-
-async function review(
-  fields: readonly FormField[],
-  content: Readonly<Record<string, ElicitValue>>,
-  prompter: Prompter,
-): Promise<Next | Cancelled> {
-  const rows = reviewForm(fields, content)
-  const lines = rows.map(({ label, value }) => `  ${oneLine(label)}: ${oneLine(value)}`)
-  prompter.say(['This is what will be sent:', ...lines])
-  return prompter.select<Next>({
-    message: 'Send it?',
-    options: [
-      { value: 'send', label: 'Send' },
-      { value: 'change', label: 'Change an answer…', hint: 'Esc goes back to the last one' },
-      ...(rememberable(fields, content).length === 0
-        ? []
-        : [{ value: 'remember' as const, label: 'Send, and remember answers for the next time…' }]),
-      ...refusals(),
-    ],
-    initial: 'send',
-  })
-}
-
-/** Lets the person change one answer; 'left' where they closed the form. */
-async function changeOne(
-  fields: readonly FormField[],
-  values: Values,
-  content: Readonly<Record<string, ElicitValue>>,
-  prompter: Prompter,
-): Promise<'left' | undefined> {
-  const rows = reviewForm(fields, content)
-  const chosen = await prompter.select({
-    message: 'Which answer?',
-    options: rows.map(({ label, value }, n) => ({
-      value: `${n}`,
-      label: oneLine(label, 60),
-      hint: oneLine(value, 60),
-    })),
-  })
-  const field = chosen === cancelled ? undefined : fields[Number(chosen)]
-  if (field === undefined) return prompter.wentBack() ? undefined : 'left'
-  const answer = await askField(field, values.get(field.key) ?? field.default, prompter)
-  if (answer !== cancelled) put(values, field, answer)
-  else if (!prompter.wentBack()) return 'left'
-  return undefined
-}
-
-function rememberable(
-  fields: readonly FormField[],
-  content: Readonly<Record<string, ElicitValue>>,
-): readonly FormField[] {
-  return fields.filter(({ key, secret }) => secret === undefined && Object.hasOwn(content, key))
-}
-
-async function askRemember(
-  fields: readonly FormField[],
-  content: Readonly<Record<string, ElicitValue>>,
-  before: readonly string[],
-  prompter: Prompter,
-): Promise<string[] | Cancelled> {
-  const offered = rememberable(fields, content)
-  const chosen = await prompter.multiselect({
-    message: 'Which answers should the next form of this server start with? Those left out are forgotten',
-    options: offered.map(({ label }, n) => ({ value: `${n}`, label: oneLine(label, 60) })),
-    initial: offered.flatMap(({ key }, n) => (before.includes(key) ? [`${n}`] : [])),
-    required: false,
-  })
-  return chosen === cancelled ? cancelled : chosen.flatMap((n) => offered[Number(n)]?.key ?? [])
 }

@@ -3,6 +3,7 @@ import type { ElicitUrlParams } from '@jackfield/sdk'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { type ElicitationQuestion, heading } from './heading.ts'
+import { answerWith, later } from './later.ts'
 import { pageLines } from './page.ts'
 import { cancelled, type Prompter } from './prompter.ts'
 import { type Refusal, refusals, refused } from './refusals.ts'
@@ -24,7 +25,11 @@ export async function askVisit(
     : askFinished(question, question.visit, prompter, palette)
 }
 
-async function askConsent(question: VisitQuestion, prompter: Prompter, palette: Palette): Promise<Answer> {
+async function askConsent(
+  question: VisitQuestion,
+  prompter: Prompter,
+  palette: Palette,
+): Promise<Answer | undefined> {
   const { params, findings } = question
   const inspected = inspectUrl(params.url)
   // The question knows the server's own site, too.
@@ -41,16 +46,18 @@ async function askConsent(question: VisitQuestion, prompter: Prompter, palette: 
     { value: 'copy' as const, label: 'Copy the address', hint: 'where the terminal lets programs copy' },
   ]
   for (;;) {
-    const choice = await prompter.select<'open' | 'self' | 'copy' | Refusal>({
+    const choice = await prompter.select<'open' | 'self' | 'copy' | 'later' | Refusal>({
       message: 'Go there?',
       options: [
         ...refusals().slice(0, 1),
         ...(page.blocked === undefined ? agreeing : []),
         ...refusals().slice(1),
+        later(question.id),
       ],
       initial: 'decline',
     })
     if (choice === 'open' || choice === 'self') return { action: 'accept', visit: choice }
+    if (choice === 'later') return undefined
     if (choice === 'copy') {
       prompter.copy(page.href)
       continue
@@ -81,7 +88,8 @@ async function askFinished(
         {
           value: 'later',
           label: 'Not yet: leave it in the inbox',
-          hint: `then: jackfield respond ${id.slice(0, 8)} --accept`,
+          hint: `then: ${answerWith(id)} --accept`,
+          key: 'l',
         },
         ...(page.opens ? [{ value: 'open', label: opened ? 'Open the page again' : 'Open the page' }] : []),
         { value: 'copy', label: 'Copy the address', hint: 'where the terminal lets programs copy' },

@@ -1,6 +1,17 @@
+import type { ScreenView } from './screen.ts'
+
 /** Set apart from every answer: the person pressed Esc or Ctrl+C. */
 export const cancelled: unique symbol = Symbol('cancelled')
 export type Cancelled = typeof cancelled
+
+/** One of several answers. */
+export interface Choice<T extends string> {
+  value: T
+  label: string
+  hint?: string
+  /** Pressing it answers at once, where the terminal can. */
+  key?: string
+}
 
 /** The few ways a form asks; a terminal implements them, a test scripts them. */
 export interface Prompter {
@@ -14,7 +25,7 @@ export interface Prompter {
   }): Promise<string | Cancelled>
   select<T extends string>(question: {
     message: string
-    options: { value: T; label: string; hint?: string }[]
+    options: Choice<T>[]
     initial?: T
   }): Promise<T | Cancelled>
   multiselect(question: {
@@ -23,6 +34,11 @@ export interface Prompter {
     initial: string[]
     required: boolean
   }): Promise<string[] | Cancelled>
+  /**
+   * Lets the person work on a view that takes keys and is drawn anew after each; cancelled where the terminal was closed
+   * or the question withdrawn. Absent where lines that stand already cannot be drawn over.
+   */
+  screen?<T>(view: ScreenView<T>): Promise<T | Cancelled>
   /** Whether the last question was left with Esc, and not with Ctrl+C. */
   wentBack(): boolean
   /** Puts a text into the clipboard of the person's terminal, where that lets programs do so. */

@@ -1,4 +1,10 @@
-import { type DefinitionChange, makeVisible, type TrustFinding, wordDiff } from '@jackfield/host'
+import {
+  type DefinitionChange,
+  type DiffPiece,
+  makeVisible,
+  type TrustFinding,
+  wordDiff,
+} from '@jackfield/host'
 import type { Palette } from './palette.ts'
 
 const marks: Readonly<Record<DefinitionChange['kind'], string>> = {
@@ -42,11 +48,7 @@ function headLine({ kind, what, name, before }: DefinitionChange, palette: Palet
 function valueLines(before: string | undefined, after: string | undefined, palette: Palette): string[] {
   if (before !== undefined && after !== undefined && isProse(before) && isProse(after)) {
     const text = wordDiff(before, after)
-      .map(({ kind, text }) => {
-        const shown = makeVisible(text)
-        if (kind === 'same') return shown
-        return kind === 'removed' ? palette.red(`[-${shown}-]`) : palette.green(`{+${shown}+}`)
-      })
+      .map((piece) => pieceOf(piece, palette))
       .join('')
     return text.split('\n').map((line) => `      ${line}`)
   }
@@ -54,6 +56,13 @@ function valueLines(before: string | undefined, after: string | undefined, palet
     ...(before === undefined ? [] : block(before, '    - ', palette.red)),
     ...(after === undefined ? [] : block(after, '    + ', palette.green)),
   ]
+}
+
+/** One piece of two texts that are compared: `[-taken away-]`, `{+added+}`. */
+export function pieceOf({ kind, text }: DiffPiece, palette: Palette): string {
+  const shown = makeVisible(text)
+  if (kind === 'same') return shown
+  return kind === 'removed' ? palette.red(`[-${shown}-]`) : palette.green(`{+${shown}+}`)
 }
 
 function block(text: string, indent: string, colour: (line: string) => string): string[] {

@@ -180,6 +180,10 @@ function tell(event: ToolCallEvent, transcript: Transcript): void {
     return
   }
   const [server = 'server'] = event.name.split('__')
+  if (event.type === 'later') {
+    transcript.say('server', server, 'It waits for an answer that was left for later.')
+    return
+  }
   const lines = event.result.content.flatMap((block) => (block.type === 'text' ? block.text.split('\n') : []))
   const tone = event.denied || event.result.isError === true ? 'bad' : 'normal'
   const by = event.decision?.verdict === 'allow' ? ` (allowed by rule: ${event.decision.rule})` : ''

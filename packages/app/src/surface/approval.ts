@@ -1,6 +1,7 @@
 import type { HostAnswers, HostQuestion, Remember } from '@jackfield/host'
 import { compileSchema } from '@jackfield/sdk'
-import { type Cancelled, cancelled, type Prompter } from '../forms/prompter.ts'
+import { later } from '../forms/later.ts'
+import { type Cancelled, cancelled, type Choice as Option, type Prompter } from '../forms/prompter.ts'
 import { exactJson } from '../output/exact.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -8,15 +9,15 @@ import { argumentLines, heading } from './approval-card.ts'
 import { editJson, editText } from './edit.ts'
 
 type Question = Extract<HostQuestion, { kind: 'approval' }>
-type Choice = 'deny' | 'allow' | 'show' | 'allow-for' | 'edit' | 'respond' | 'deny-why' | 'deny-for'
+type Choice = 'deny' | 'allow' | 'show' | 'allow-for' | 'edit' | 'respond' | 'deny-why' | 'deny-for' | 'later'
 
-/** Asks whether a tool may be called, with its arguments in full. Esc is a refusal. */
+/** Asks whether a tool may be called, with its arguments in full. Esc is a refusal; undefined leaves it for later. */
 export async function askApproval(
   question: Question,
   prompter: Prompter,
   palette: Palette,
   env: NodeJS.ProcessEnv,
-): Promise<HostAnswers['approval']> {
+): Promise<HostAnswers['approval'] | undefined> {
   const { tool } = question.tool
   let args = question.arguments
   let edited = false
@@ -73,17 +74,15 @@ export async function askApproval(
         if (reason === cancelled) break
         return { verdict: 'deny', ...(reason.trim() !== '' && { reason: reason.trim() }) }
       }
+      case 'later':
+        return undefined
       default:
         return { verdict: 'deny' }
     }
   }
 }
 
-function options(
-  question: Question,
-  args: Record<string, unknown>,
-  all: boolean,
-): { value: Choice; label: string; hint?: string }[] {
+function options(question: Question, args: Record<string, unknown>, all: boolean): Option<Choice>[] {
   const characters = JSON.stringify(args).length.toLocaleString('en')
   const remembers = question.remember.length > 0
   return [
@@ -103,6 +102,7 @@ function options(
     { value: 'respond', label: 'Answer in place of the tool…', hint: 'it is not called' },
     { value: 'deny-why', label: 'No, and say why…' },
     ...(remembers ? [{ value: 'deny-for' as const, label: 'Not now: no, and remember…' }] : []),
+    later(question.id),
   ]
 }
 

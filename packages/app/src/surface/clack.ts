@@ -1,27 +1,38 @@
 import type { Readable, Writable } from 'node:stream'
 import * as clack from '@clack/prompts'
-import { type Cancelled, cancelled, type Prompter } from '../forms/prompter.ts'
+import { cancelled, type Prompter } from '../forms/prompter.ts'
 import { flowed } from '../output/flow.ts'
+import { clackSelect, type SelectStreams } from './clack-select.ts'
+import { drawn } from './drawn.ts'
 
 export interface ClackOptions {
   input: Readable
-  output: Writable
+  output: Writable & { isTTY?: boolean; columns?: number; rows?: number }
+  env?: NodeJS.ProcessEnv
   /** Aborted when the answer is no longer wanted; the question then closes as cancelled. */
   signal?: AbortSignal
 }
 
 /** Asks on a terminal. */
 export function clackPrompter(options: ClackOptions): Prompter {
+  const { input, output, signal } = options
   let lastKey: string | undefined
-  const asking = async <T>(ask: () => Promise<T>): Promise<T> => {
+
+  /** Asks with streams of its own signal, since what was asked must not touch the terminal once it is answered. */
+  const asking = async <T>(ask: (streams: SelectStreams) => Promise<T>): Promise<T> => {
+    const withdrawn = new AbortController()
+    const withdraw = (): void => withdrawn.abort(signal?.reason)
     const see = (_typed: unknown, key: { name?: string } | undefined): void => {
       lastKey = key?.name
     }
-    options.input.on('keypress', see)
+    input.on('keypress', see)
+    signal?.addEventListener('abort', withdraw, { once: true })
+    if (signal?.aborted === true) withdraw()
     try {
-      return await ask()
+      return await ask({ input, output, signal: withdrawn.signal })
     } finally {
-      options.input.off('keypress', see)
+      signal?.removeEventListener('abort', withdraw)
+      input.off('keypress', see)
     }
   }
   return {
@@ -37,9 +48,9 @@ export function clackPrompter(options: ClackOptions): Prompter {
       ),
     async text(question) {
       const { initial, placeholder, validate, message } = question
-      const typed = await asking(() =>
+      const typed = await asking((streams) =>
         clack.text({
-          ...options,
+          ...streams,
           message,
           ...(initial !== undefined && { initialValue: initial }),
           ...(placeholder !== undefined && { placeholder }),
@@ -48,13 +59,12 @@ export function clackPrompter(options: ClackOptions): Prompter {
       )
       return clack.isCancel(typed) ? cancelled : typed
     },
-    async select<T extends string>(question: Parameters<typeof ask<T>>[1]) {
-      return asking(() => ask(options, question))
-    },
+    select: (question) => asking((streams) => clackSelect(streams, question)),
+    ...(canDraw(options) && { screen: (view) => asking((streams) => drawn(streams, view)) }),
     async multiselect({ message, options: choices, initial, required }) {
-      const chosen = await asking(() =>
+      const chosen = await asking((streams) =>
         clack.multiselect<string>({
-          ...options,
+          ...streams,
           message,
           options: choices,
           initialValues: initial,
@@ -67,21 +77,13 @@ export function clackPrompter(options: ClackOptions): Prompter {
   }
 }
 
-async function ask<T extends string>(
-  options: ClackOptions,
-  question: { message: string; options: { value: T; label: string; hint?: string }[]; initial?: T },
-): Promise<T | Cancelled> {
-  const chosen = await clack.select<string>({
-    ...options,
-    message: question.message,
-    options: question.options,
-    maxItems: 12,
-    ...(question.initial !== undefined && { initialValue: question.initial }),
-  })
-  return question.options.find((option) => option.value === chosen)?.value ?? cancelled
-}
-
 /** Columns beside the bar on the left; undefined where nobody knows. */
 function roomIn(output: Writable & { columns?: number }): number | undefined {
   return output.columns === undefined ? undefined : output.columns - 3
+}
+
+/** Screen readers read lines, and simple terminals cannot move the cursor. */
+function canDraw({ output, env = {} }: ClackOptions): boolean {
+  const accessible = env.ACCESSIBLE ?? ''
+  return output.isTTY === true && env.TERM !== 'dumb' && ['', '0', 'false'].includes(accessible)
 }

@@ -7,7 +7,7 @@ import { type Cancelled, cancelled, type Prompter } from '../forms/prompter.ts'
 /** Lets the person edit a text: in `$VISUAL` or `$EDITOR` where set, otherwise on one line. */
 export async function editText(
   text: string,
-  options: { prompter: Prompter; env: NodeJS.ProcessEnv; suffix: string },
+  options: { prompter: Pick<Prompter, 'text' | 'say'>; env: NodeJS.ProcessEnv; suffix: string },
 ): Promise<string | Cancelled> {
   const editor = options.env.VISUAL ?? options.env.EDITOR
   if (editor === undefined || editor.trim() === '') {

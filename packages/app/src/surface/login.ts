@@ -1,4 +1,5 @@
 import { type HostAnswers, type HostQuestion, inspectUrl, makeVisible } from '@jackfield/host'
+import { later } from '../forms/later.ts'
 import { pageLines } from '../forms/page.ts'
 import type { Prompter } from '../forms/prompter.ts'
 import type { Palette } from '../output/palette.ts'
@@ -19,7 +20,7 @@ export async function askLogin(
   const choice = await prompter.select({
     message: 'Open it?',
     options: [
-      { value: 'later', label: 'Later', hint: `leave it in the inbox: jackfield respond ${id.slice(0, 8)}` },
+      later(id),
       ...(page.blocked === undefined ? [{ value: 'allow', label: 'Open it and sign in' }] : []),
       { value: 'deny', label: 'No', hint: 'go on without this server' },
     ],

@@ -1,5 +1,6 @@
 import type { HostAnswers, HostQuestion } from '@jackfield/host'
 import type { CallToolResult } from '@jackfield/sdk'
+import { later } from '../forms/later.ts'
 import { cancelled, type Prompter } from '../forms/prompter.ts'
 import { toolResult } from '../output/content.ts'
 import { exactJson } from '../output/exact.ts'
@@ -9,15 +10,15 @@ import { editJson } from './edit.ts'
 import { beginning } from './long-text.ts'
 
 type Question = Extract<HostQuestion, { kind: 'result' }>
-type Choice = 'deny' | 'allow' | 'show' | 'edit' | 'deny-why'
+type Choice = 'deny' | 'allow' | 'show' | 'edit' | 'deny-why' | 'later'
 
-/** Asks whether the caller may see what a tool gave. Esc holds it back. */
+/** Asks whether the caller may see what a tool gave. Esc holds it back; undefined leaves it for later. */
 export async function askResult(
   question: Question,
   prompter: Prompter,
   palette: Palette,
   env: NodeJS.ProcessEnv,
-): Promise<HostAnswers['result']> {
+): Promise<HostAnswers['result'] | undefined> {
   const { tool, cause, decision } = question
   let { result } = question
   let edited = false
@@ -45,6 +46,7 @@ export async function askResult(
         },
         { value: 'edit', label: 'Edit it…' },
         { value: 'deny-why', label: 'No, and say why…' },
+        later(question.id),
       ],
       initial: 'deny',
     })
@@ -70,6 +72,8 @@ export async function askResult(
         if (reason === cancelled) break
         return { verdict: 'deny', ...(reason.trim() !== '' && { reason: reason.trim() }) }
       }
+      case 'later':
+        return undefined
       default:
         return { verdict: 'deny' }
     }

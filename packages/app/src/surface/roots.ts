@@ -1,4 +1,5 @@
 import type { HostAnswers, HostQuestion } from '@jackfield/host'
+import { later } from '../forms/later.ts'
 import { cancelled, type Prompter } from '../forms/prompter.ts'
 import { folderLines, pathOf } from '../output/folders.ts'
 import type { Palette } from '../output/palette.ts'
@@ -24,7 +25,7 @@ export async function askRoots(
       { value: 'allow', label: roots.length === 1 ? 'Yes, tell it' : 'Yes, of all of them' },
       ...(roots.length === 1 ? [] : [{ value: 'some' as const, label: 'Only of some' }]),
       { value: 'deny', label: 'No, it sees none' },
-      { value: 'later', label: 'Later', hint: `leave it in the inbox: jackfield respond ${id.slice(0, 8)}` },
+      later(id),
     ],
     initial: 'deny',
   })

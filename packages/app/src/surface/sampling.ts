@@ -1,4 +1,5 @@
 import type { HostAnswers, HostQuestion } from '@jackfield/host'
+import { later } from '../forms/later.ts'
 import { cancelled, type Prompter } from '../forms/prompter.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -8,16 +9,16 @@ import { editRequest, editResult } from './sampling-edit.ts'
 
 type Of<K extends HostQuestion['kind']> = Extract<HostQuestion, { kind: K }>
 type Remembering = 'allow-conversation' | 'allow-always'
-type RequestChoice = 'deny' | 'allow' | 'edit' | 'model' | 'context' | 'show' | Remembering
-type ResultChoice = 'deny' | 'allow' | 'edit' | 'again' | 'model' | 'show' | Remembering
+type RequestChoice = 'later' | 'deny' | 'allow' | 'edit' | 'model' | 'context' | 'show' | Remembering
+type ResultChoice = 'later' | 'deny' | 'allow' | 'edit' | 'again' | 'model' | 'show' | Remembering
 
-/** Shows what a server wants to ask a model, all of it, before anything is sent. Esc is a refusal. */
+/** Shows what a server wants to ask a model, all of it, before anything is sent. Esc is a refusal; undefined leaves it for later. */
 export async function reviewRequest(
   question: Of<'sampling-request'>,
   prompter: Prompter,
   palette: Palette,
   env: NodeJS.ProcessEnv,
-): Promise<HostAnswers['sampling-request']> {
+): Promise<HostAnswers['sampling-request'] | undefined> {
   const server = oneLine(question.cause.server, 40)
   const texts = question.context?.texts ?? []
   let { params } = question
@@ -48,6 +49,7 @@ export async function reviewRequest(
               },
             ]),
         ...lasting(`Send, and let requests of ${server} pass`),
+        later(question.id),
       ],
       initial: 'deny',
     })
@@ -81,19 +83,21 @@ export async function reviewRequest(
         context = !context
         if (context) prompter.say(requestText(asMessages(texts), palette).split('\n').slice(1))
         break
+      case 'later':
+        return undefined
       default:
         return { verdict: 'deny' }
     }
   }
 }
 
-/** Shows what the model answered before the server gets it. Esc is a refusal. */
+/** Shows what the model answered before the server gets it. Esc is a refusal; undefined leaves it for later. */
 export async function reviewResult(
   question: Of<'sampling-result'>,
   prompter: Prompter,
   palette: Palette,
   env: NodeJS.ProcessEnv,
-): Promise<HostAnswers['sampling-result']> {
+): Promise<HostAnswers['sampling-result'] | undefined> {
   const server = oneLine(question.cause.server, 40)
   let { result } = question
   prompter.say(resultHeading(question, palette))
@@ -111,6 +115,7 @@ export async function reviewResult(
           ? [{ value: 'model' as const, label: 'Ask another model' }]
           : []),
         ...lasting(`Give it, and let answers to ${server} pass`),
+        later(question.id),
       ],
       initial: 'deny',
     })
@@ -137,6 +142,8 @@ export async function reviewResult(
         if (model === undefined) break
         return { verdict: 'regenerate', model }
       }
+      case 'later':
+        return undefined
       default:
         return { verdict: 'deny' }
     }

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
-import type { AskInput, Surface } from '@jackfield/host'
+import type { AskInput, HostQuestion, Surface } from '@jackfield/host'
 import { askElicitation } from '../forms/ask-elicitation.ts'
+import { answerWith } from '../forms/later.ts'
 import type { Prompter } from '../forms/prompter.ts'
 import { paletteFor } from '../output/palette.ts'
 import { askApproval } from './approval.ts'
@@ -16,6 +17,8 @@ export interface TerminalOptions {
   input: Readable
   output: Writable & { isTTY?: boolean; columns?: number }
   env: NodeJS.ProcessEnv
+  /** The store, where it is not the usual one: questions that are left for later are answered there. */
+  store?: string
   /** Called before a question is put and after it is answered, to stop and go on with other output. */
   onAsking?: (asking: boolean) => void
 }
@@ -37,7 +40,9 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
       signal.throwIfAborted()
       options.onAsking?.(true)
       try {
-        const answer = await ask(clackPrompter({ input: options.input, output: options.output, signal }))
+        const answer = await ask(
+          clackPrompter({ input: options.input, output: options.output, env: options.env, signal }),
+        )
         // A question that was withdrawn while it stood on the screen has no answer.
         signal.throwIfAborted()
         return answer
@@ -49,6 +54,23 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
     return turn
   }
 
+  /** Puts a question; what is left for later is told of with the way to answer it. */
+  function put<T>(
+    { id }: HostQuestion,
+    signal: AbortSignal,
+    ask: (prompter: Prompter) => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    return inTurn(signal, async (prompter) => {
+      const answer = await ask(prompter)
+      if (answer === undefined && !signal.aborted)
+        prompter.say([
+          'Left in the inbox. What asked goes on once it is answered, in any window:',
+          `  ${answerWith(id, options.store)}`,
+        ])
+      return answer
+    })
+  }
+
   return {
     name: 'terminal',
     askInput: (server, input) =>
@@ -57,19 +79,20 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
     urlElicitation: true,
     show: {
       approval: (question, signal) =>
-        inTurn(signal, (prompter) => askApproval(question, prompter, palette, options.env)),
+        put(question, signal, (prompter) => askApproval(question, prompter, palette, options.env)),
       result: (question, signal) =>
-        inTurn(signal, (prompter) => askResult(question, prompter, palette, options.env)),
+        put(question, signal, (prompter) => askResult(question, prompter, palette, options.env)),
       elicitation: (question, signal) =>
-        inTurn(signal, (prompter) => askElicitation(question, prompter, palette)),
+        put(question, signal, (prompter) => askElicitation(question, prompter, palette)),
       'sampling-request': (question, signal) =>
-        inTurn(signal, (prompter) => reviewRequest(question, prompter, palette, options.env)),
+        put(question, signal, (prompter) => reviewRequest(question, prompter, palette, options.env)),
       'sampling-result': (question, signal) =>
-        inTurn(signal, (prompter) => reviewResult(question, prompter, palette, options.env)),
-      roots: (question, signal) => inTurn(signal, (prompter) => askRoots(question, prompter, palette)),
-      login: (question, signal) => inTurn(signal, (prompter) => askLogin(question, prompter, palette)),
-      install: (question, signal) => inTurn(signal, (prompter) => askInstall(question, prompter, palette)),
-      drift: (question, signal) => inTurn(signal, (prompter) => askDrift(question, prompter, palette)),
+        put(question, signal, (prompter) => reviewResult(question, prompter, palette, options.env)),
+      roots: (question, signal) => put(question, signal, (prompter) => askRoots(question, prompter, palette)),
+      login: (question, signal) => put(question, signal, (prompter) => askLogin(question, prompter, palette)),
+      install: (question, signal) =>
+        put(question, signal, (prompter) => askInstall(question, prompter, palette)),
+      drift: (question, signal) => put(question, signal, (prompter) => askDrift(question, prompter, palette)),
     },
   }
 }

@@ -1,4 +1,5 @@
 import { type HostAnswers, type HostQuestion, makeVisible } from '@jackfield/host'
+import { later } from '../forms/later.ts'
 import { cancelled, type Prompter } from '../forms/prompter.ts'
 import { changeLines, findingLines } from '../output/definitions.ts'
 import type { Palette } from '../output/palette.ts'
@@ -8,7 +9,7 @@ type Of<K extends HostQuestion['kind']> = Extract<HostQuestion, { kind: K }>
 
 /** Shows what a server now says about itself. Esc leaves it for later: what changed stays out of use. */
 export async function askDrift(
-  { cause, changes, findings }: Of<'drift'>,
+  { id, cause, changes, findings }: Of<'drift'>,
   prompter: Prompter,
   palette: Palette,
 ): Promise<HostAnswers['drift'] | undefined> {
@@ -26,7 +27,7 @@ export async function askDrift(
     const choice = await prompter.select({
       message: 'What is shown here is out of use. Use it from now on?',
       options: [
-        { value: 'later', label: 'Decide later', hint: 'it stays out of use' },
+        { ...later(id), label: 'Decide later', hint: 'it stays out of use, and the question in the inbox' },
         { value: 'accept', label: 'Accept it as it is now' },
         { value: 'block', label: 'Block it', hint: 'until it changes again' },
         ...(all ? [] : [{ value: 'show', label: 'Show all of it' }]),
@@ -40,12 +41,12 @@ export async function askDrift(
   }
 }
 
-/** Asks whether a server may be started, or an address be spoken to. Esc is a no. */
+/** Asks whether a server may be started, or an address be spoken to. Esc is a no; undefined leaves it for later. */
 export async function askInstall(
-  { cause, config, file, command, findings, before }: Of<'install'>,
+  { id, cause, config, file, command, findings, before }: Of<'install'>,
   prompter: Prompter,
   palette: Palette,
-): Promise<HostAnswers['install']> {
+): Promise<HostAnswers['install'] | undefined> {
   const server = palette.bold(makeVisible(cause.server))
   const isAddress = 'url' in config
   const names = Object.keys(isAddress ? (config.headers ?? {}) : (config.env ?? {}))
@@ -71,9 +72,11 @@ export async function askInstall(
     options: [
       { value: 'deny', label: 'No' },
       { value: 'allow', label: 'Yes', hint: 'asked again when it changes' },
+      later(id),
     ],
     initial: 'deny',
   })
+  if (choice === 'later') return undefined
   return choice === cancelled || choice === 'deny' ? { verdict: 'deny' } : { verdict: 'allow' }
 }
 

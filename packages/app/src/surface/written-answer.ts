@@ -1,5 +1,11 @@
-import type { HostAnswers, HostQuestion, QuestionKind } from '@jackfield/host'
-import { checkElicitContent, type ElicitResult, type ElicitValue, fillDefaults } from '@jackfield/sdk'
+import { type HostAnswers, type HostQuestion, planForm, type QuestionKind } from '@jackfield/host'
+import {
+  checkElicitContent,
+  type ElicitResult,
+  type ElicitSchema,
+  type ElicitValue,
+  fillDefaults,
+} from '@jackfield/sdk'
 import { argumentsFrom, jsonArguments } from '../cli/arguments.ts'
 import { usageError } from '../cli/exit.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -12,6 +18,8 @@ export interface AnswerWords {
   cancel?: boolean
   allow?: boolean
   deny?: boolean
+  /** Lets --accept give values for fields that seem to ask for a secret. */
+  sendSecretsAsPlainText?: boolean
   /** Other arguments for the call that is allowed, as JSON. */
   args?: string
   reason?: string
@@ -30,7 +38,7 @@ export function answerFrom(
     throw usageError(`--${verb} and --${more.join(', --')} contradict each other. Give one.`)
   const { kind } = question
   if (kind === 'elicitation') {
-    if (verb === 'accept') return accepted(question, words.accept)
+    if (verb === 'accept') return accepted(question, words)
     if (verb === 'decline' || verb === 'cancel') return { action: verb, ...reasonOf(words) }
     throw usageError('A server asks for input here: answer with --accept, --decline or --cancel.')
   }
@@ -55,10 +63,10 @@ export function answerFrom(
 }
 
 function accepted(
-  { params }: Extract<HostQuestion, { kind: 'elicitation' }>,
-  words: true | string[] | undefined,
+  { params, cause }: Extract<HostQuestion, { kind: 'elicitation' }>,
+  { accept, sendSecretsAsPlainText = false }: AnswerWords,
 ): ElicitResult {
-  const given = Array.isArray(words) ? words : []
+  const given = Array.isArray(accept) ? accept : []
   if (params.mode === 'url') {
     if (given.length > 0) throw usageError('A visit to a page has no values: write --accept alone.')
     return { action: 'accept' }
@@ -76,7 +84,26 @@ function accepted(
   const filled = fillDefaults(requestedSchema, content)
   const fault = checkElicitContent(requestedSchema, filled)
   if (fault !== undefined) throw usageError(`The answer does not fit the form: ${oneLine(fault)}.`)
+  if (!sendSecretsAsPlainText) refuseSecrets(requestedSchema, params.message, filled, cause.server)
   return { action: 'accept', content: filled }
+}
+
+/** Servers must not ask for secrets in a form, so nothing that seems one is sent by writing its name alone. */
+function refuseSecrets(
+  schema: ElicitSchema,
+  message: string,
+  content: Record<string, ElicitValue>,
+  server: string,
+): void {
+  const plan = planForm(schema, message)
+  const fields = 'fields' in plan ? plan.fields : []
+  const asked = fields.find(({ key, secret }) => secret !== undefined && key in content)
+  if (asked === undefined) return
+  throw usageError(
+    `Nothing was sent: ${oneLine(asked.key, 40)} seems to ask for ${asked.secret}, which servers must not do in a form. ` +
+      `It would reach ${oneLine(server, 40)} and its logs as plain text. Answer with --decline, or add ` +
+      '--send-secrets-as-plain-text to send it all the same.',
+  )
 }
 
 function isElicitValue(value: unknown): value is ElicitValue {

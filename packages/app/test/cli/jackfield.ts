@@ -73,10 +73,17 @@ const data = tempFolder()
 
 /** Starts the built program as a process of its own, without a terminal and without keys. */
 export function begin(args: string[], options: RunOptions = {}): Running {
-  const { HOME, PATH } = process.env
+  const { HOME, PATH, TMPDIR, NODE_COMPILE_CACHE } = process.env
   const child = spawn(process.execPath, [...(options.node ?? []), bin, ...args], {
     cwd: options.cwd ?? tempFolder(),
-    env: { HOME: options.cwd ?? HOME, PATH, XDG_DATA_HOME: data, ...options.env },
+    env: {
+      HOME: options.cwd ?? HOME,
+      PATH,
+      TMPDIR,
+      NODE_COMPILE_CACHE,
+      XDG_DATA_HOME: data,
+      ...options.env,
+    },
     stdio: 'pipe',
   })
   let stdout = ''

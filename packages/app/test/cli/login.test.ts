@@ -20,6 +20,7 @@ test('a person signs in once, every later command uses it, and signing out ends 
   timeout: 120_000,
 }, async () => {
   const shop = await world()
+  shop.as.metadata = { revocation_endpoint: `${shop.as.issuer}/revoke` }
   const config = ['--config', jsonFile({ mcpServers: { shop: { url: shop.url } } })]
   const data = tempFolder()
   const env = { XDG_DATA_HOME: data, JACKFIELD_KEY_FILE: join(tempFolder(), 'key') }
@@ -51,9 +52,14 @@ test('a person signs in once, every later command uses it, and signing out ends 
 
   expect(await run(['logout', 'shop', ...config], { env })).toMatchObject({
     code: 0,
-    stdout: 'Signed out of shop.\n',
+    stdout: 'Signed out of shop. The tokens are revoked.\n',
   })
+  expect(shop.as.at('/revoke').map(({ params }) => params.get('token_type_hint'))).toEqual([
+    'refresh_token',
+    'access_token',
+  ])
   expect((await run(['call', 'shop', 'x', ...config], { env })).code).toBe(3)
+  expect((await run(['logout', 'shop', ...config], { env })).stdout).toBe('Nobody was signed in at shop.\n')
 })
 
 test('where nobody can sign in, that is said', { timeout: 60_000 }, async () => {

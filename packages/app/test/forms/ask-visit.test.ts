@@ -63,7 +63,7 @@ describe('consent to a visit', () => {
   test('to anything but a web page cannot be given', async () => {
     const person = scripted('decline')
     await askVisit(visit('javascript:alert(1)'), person, palette)
-    expect(person.offered).toEqual([['decline', 'decline-why', 'cancel']])
+    expect(person.offered).toEqual([['decline', 'decline-why', 'cancel', 'later']])
     expect(person.said.join('\n')).toContain('It is no web page')
   })
 

@@ -198,7 +198,15 @@ describe('what is answered', () => {
 
   test('can be remembered only for as long as the policy lets it', async () => {
     const nothing = await asked(approval({}, { remember: [], likeness: [] }), 'deny')
-    expect(nothing.person.offered[0]).toEqual(['deny', 'allow', 'show', 'edit', 'respond', 'deny-why'])
+    expect(nothing.person.offered[0]).toEqual([
+      'deny',
+      'allow',
+      'show',
+      'edit',
+      'respond',
+      'deny-why',
+      'later',
+    ])
     const some = await asked(approval({}, { remember: ['conversation'] }), 'allow-for', 'conversation', '0')
     expect(some.person.offered[1]).toEqual(['conversation'])
   })

@@ -43,6 +43,14 @@ describe('a question on a terminal', () => {
     expect(seen()).toContain('Allow it?')
   })
 
+  test('is answered at once with the key of a choice, and by no other', async () => {
+    const { prompter, press, seen } = terminal()
+    press('x', 'L', 'l')
+    const keyed = [...options, { value: 'later', label: 'Later', key: 'l' }]
+    expect(await prompter.select({ message: '?', options: keyed })).toBe('later')
+    expect(seen()).toContain('later')
+  })
+
   test('starts where it is told to', async () => {
     const { prompter, press } = terminal()
     press(enter)
@@ -111,6 +119,16 @@ describe('a question on a terminal', () => {
     ])
     press(enter)
     expect(await prompter.multiselect({ message: '?', options, initial: [], required: false })).toEqual([])
+  })
+
+  test('that is answered leaves the terminal alone when its question is settled afterwards', async () => {
+    const settled = new AbortController()
+    const { prompter, press, seen } = terminal(settled.signal)
+    press(enter)
+    await prompter.select({ message: '?', options })
+    const before = seen()
+    settled.abort()
+    expect(seen()).toBe(before)
   })
 
   test('closes without an answer when it is withdrawn', async () => {

@@ -1,0 +1,166 @@
+import type { LibraryPrompt } from '@jackfield/host'
+import type { SamplingContent, SamplingMessage } from '@jackfield/sdk'
+import { textArguments } from '../cli/arguments.ts'
+import { usageError } from '../cli/exit.ts'
+import { cancelled } from '../forms/prompter.ts'
+import { promptResult } from '../output/content.ts'
+import { flowed } from '../output/flow.ts'
+import { oneLine, plain } from '../output/sanitize.ts'
+import { editText } from '../surface/edit.ts'
+import { typeahead } from './attach.ts'
+import type { CommandOutcome } from './commands.ts'
+import type { ChatFace } from './face.ts'
+import { splitWords } from './slash.ts'
+import type { ChatState } from './state.ts'
+
+/**
+ * Uses a prompt: asks for the arguments that were not given, beginning with what they were the last time in this folder,
+ * shows what it would say, and says it, as it is or as the person changed it.
+ */
+export async function usePrompt(
+  name: string,
+  words: string[],
+  state: ChatState,
+  face: ChatFace,
+  signal: AbortSignal,
+): Promise<CommandOutcome> {
+  const { host, talk } = state
+  const entry = host.library.prompts().find(({ command }) => command === name)
+  if (entry === undefined) throw usageError(`There is no prompt /${name}.`)
+  const args = await askArguments(entry, textArguments(words), state, face)
+  const preview = await host.library.prompt(name, args, { signal, conversation: talk.id })
+  host.promptValues.keep(entry, args)
+  let messages = [...preview.said]
+  show(promptResult({ messages: [...preview.messages] }, face.palette), face)
+  for (;;) {
+    const answer = (
+      await face.readLine(`Send this to the model (about ${preview.tokens} tokens)? [Y/n/e(dit)] › `)
+    )?.trim()
+    if (answer === undefined || /^n/i.test(answer)) {
+      face.write('Left unsent.\n')
+      return { kind: 'done' }
+    }
+    if (!/^e/i.test(answer)) return { kind: 'say', messages }
+    messages = await edited(messages, state, face)
+    show(messages.map(wordsOf).join('\n\n'), face)
+  }
+}
+
+/** The arguments that were given, and the others as the person types them, with Tab for what the server suggests. */
+async function askArguments(
+  entry: LibraryPrompt,
+  given: Record<string, string>,
+  state: ChatState,
+  face: ChatFace,
+): Promise<Record<string, string>> {
+  const { library, promptValues } = state.host
+  const args = { ...given }
+  const before = promptValues.of(entry)
+  const missing = (entry.prompt.arguments ?? []).filter(({ name }) => !Object.hasOwn(args, name))
+  for (const { name, description } of missing.filter(({ required }) => required === true)) {
+    const about = description === undefined ? '' : ` (${oneLine(description, 200)})`
+    const typed = await face.readLine(`  ${oneLine(name)}${about} › `, {
+      draft: draftOf(before[name]),
+      complete: async (line) => {
+        const field = { server: entry.server, of: { prompt: entry.prompt.name }, argument: name }
+        const found = await library.complete({ ...field, value: line, chosen: args })
+        return [(found?.values ?? []).filter((value) => plain(value) === value), line]
+      },
+    })
+    if (typed === undefined || typed.trim() === '')
+      throw usageError(`/${oneLine(entry.command)} needs ${oneLine(name)}=…; left unsent.`)
+    args[name] = typed.trim()
+  }
+  const others = missing.filter(({ required }) => required !== true).map(({ name }) => name)
+  // The lines of a pipe are the conversation; nothing is asked there that can be done without.
+  if (others.length === 0 || face.live === undefined) return args
+  return { ...args, ...(await askOthers(entry, others, args, before, state, face)) }
+}
+
+/** Optional arguments are written on one line, so that leaving all of them out is one key. */
+async function askOthers(
+  entry: LibraryPrompt,
+  names: readonly string[],
+  chosen: Readonly<Record<string, string>>,
+  before: Readonly<Record<string, string>>,
+  { host }: ChatState,
+  face: ChatFace,
+): Promise<Record<string, string>> {
+  const draft = names
+    .map((name) => ({ name, value: draftOf(before[name]) }))
+    .filter(({ name, value }) => value !== '' && /^[^\s=]+$/.test(name))
+    .map(({ name, value }) => `${name}=${quoted(value)}`)
+    .join(' ')
+  // What was chosen already counts for what the server suggests.
+  const head = `/${entry.command} ${Object.entries(chosen)
+    .map(([name, value]) => `${name}=${quoted(value)} `)
+    .join('')}`
+  const list = names.map((name) => `[${oneLine(name)}=…]`).join(' ')
+  face.write(`${face.palette.dim(flowed(`  ${list}`, face.columns(), 0, 2))}\n`)
+  for (;;) {
+    const typed = await face.readLine('  more, or nothing › ', {
+      draft,
+      complete: async (line) => {
+        const ahead = await typeahead(head + line, host.library, [])
+        const hits = (ahead?.candidates ?? []).map(({ text }) => text).filter((text) => plain(text) === text)
+        return [hits, ahead === undefined ? line : line.slice(Math.max(0, ahead.from - head.length))]
+      },
+    })
+    if (typed === undefined) throw usageError(`/${oneLine(entry.command)} was left unsent.`)
+    const args = textArguments(splitWords(typed))
+    const unknown = Object.keys(args).find((name) => !names.includes(name))
+    if (unknown === undefined) return args
+    face.write(`${face.palette.yellow(`There is no argument ${oneLine(unknown)} to fill in.`)}\n`)
+  }
+}
+
+/** Lets the person change the words of each message: in their editor where they have one, else on one line. */
+async function edited(
+  messages: readonly SamplingMessage[],
+  { env }: ChatState,
+  face: ChatFace,
+): Promise<SamplingMessage[]> {
+  const onLine = {
+    say: (lines: string[]) => face.write(`${lines.join('\n')}\n`),
+    text: async ({ initial = '' }: { initial?: string }) => {
+      const line = await face.readLine('  ⏎ is a new line › ', {
+        draft: plain(initial).replaceAll('\n', '⏎'),
+      })
+      return line === undefined ? cancelled : line.replaceAll('⏎', '\n')
+    },
+  }
+  const change = async (block: SamplingContent): Promise<SamplingContent> => {
+    if (block.type !== 'text') return block
+    const text = await editText(block.text, { prompter: onLine, env, suffix: '.md' })
+    return text === cancelled ? block : { ...block, text }
+  }
+  const changed: SamplingMessage[] = []
+  for (const { role, content } of messages) {
+    const blocks: SamplingContent[] = []
+    for (const block of Array.isArray(content) ? content : [content]) blocks.push(await change(block))
+    const [only, ...more] = blocks
+    changed.push({ role, content: only !== undefined && more.length === 0 ? only : blocks })
+  }
+  return changed
+}
+
+function wordsOf({ role, content }: SamplingMessage): string {
+  const blocks = Array.isArray(content) ? content : [content]
+  return blocks
+    .map((block) => `${role}: ${block.type === 'text' ? plain(block.text) : `(${block.type})`}`)
+    .join('\n')
+}
+
+function show(text: string, face: ChatFace): void {
+  const columns = face.columns()
+  face.write(`${flowed(text, columns, columns === undefined ? 0 : 2)}\n`)
+}
+
+/** A remembered value where it can be typed on one line as it is, else nothing. */
+function draftOf(value: string | undefined): string {
+  return value !== undefined && plain(value) === value && !/[\n\t]/.test(value) ? value : ''
+}
+
+function quoted(value: string): string {
+  return /[\s"'\\]/.test(value) ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : value
+}

@@ -1,0 +1,73 @@
+import { type FormField, finishForm, type HostAnswers } from '@jackfield/host'
+import type { ElicitFormParams } from '@jackfield/sdk'
+import type { Palette } from '../output/palette.ts'
+import { oneLine } from '../output/sanitize.ts'
+import { askRemember, review } from './ask-review.ts'
+import { type FormAction, FormModel } from './form-model.ts'
+import { drawForm } from './form-view.ts'
+import type { ElicitationQuestion } from './heading.ts'
+import { cancelled, type Prompter } from './prompter.ts'
+import { refused } from './refusals.ts'
+
+type Answer = HostAnswers['elicitation']
+
+/**
+ * Lets the person fill in a form on one screen and look at all of it before it is sent. Esc is cancel, and so is
+ * Ctrl+C; undefined leaves it for later.
+ */
+export async function fillOnScreen(
+  { id, params, remembered = {} }: ElicitationQuestion & { params: ElicitFormParams },
+  fields: readonly FormField[],
+  prompter: Prompter & Required<Pick<Prompter, 'screen'>>,
+  palette: Palette,
+): Promise<Answer | undefined> {
+  const model = new FormModel(fields, new Map(Object.entries(remembered)))
+  for (;;) {
+    const action = await prompter.screen<FormAction>({
+      draw: (columns, rows) => drawForm(model, columns, rows, palette),
+      press(key) {
+        const done = model.press(key)
+        return done === undefined || (done === 'review' && model.showFaults()) ? undefined : { done }
+      },
+    })
+    if (action === 'later') return undefined
+    if (action === cancelled) return { action: 'cancel' }
+    if (action !== 'review') {
+      const answer = await refused(action, prompter)
+      if (answer === undefined) continue
+      return answer
+    }
+    const finished = finishForm(params.requestedSchema, Object.fromEntries(model.values()))
+    if ('problem' in finished) {
+      model.say(`This cannot be sent yet. ${oneLine(finished.problem)}`)
+      continue
+    }
+    const answer = await look(id, fields, finished.content, Object.keys(remembered), prompter)
+    if (answer !== 'change') return answer
+    model.toStart()
+  }
+}
+
+/** Shows what would be sent and asks what to do with it. */
+async function look(
+  id: string,
+  fields: readonly FormField[],
+  content: NonNullable<Answer['content']>,
+  before: readonly string[],
+  prompter: Prompter,
+): Promise<Answer | undefined | 'change'> {
+  for (;;) {
+    const next = await review(id, fields, content, prompter)
+    if (next === 'send') return { action: 'accept', content }
+    if (next === 'later') return undefined
+    if (next === 'change') return 'change'
+    if (next === 'remember') {
+      const remember = await askRemember(fields, content, before, prompter)
+      if (remember !== cancelled) return { action: 'accept', content, remember }
+      if (!prompter.wentBack()) return { action: 'cancel' }
+      continue
+    }
+    const answer = await refused(next, prompter)
+    if (answer !== undefined) return answer
+  }
+}

@@ -1,0 +1,88 @@
+import { type FormField, reviewForm } from '@jackfield/host'
+import type { ElicitValue } from '@jackfield/sdk'
+import { oneLine } from '../output/sanitize.ts'
+import { askField } from './ask-field.ts'
+import { later } from './later.ts'
+import { type Cancelled, cancelled, type Prompter } from './prompter.ts'
+import { type Refusal, refusals } from './refusals.ts'
+
+/** Answers by the names of their fields; a field that is left out is not there. */
+export type Values = Map<string, ElicitValue>
+
+/** What the person wants done with answers they looked at. */
+export type Next = 'send' | 'remember' | 'change' | 'later' | Refusal
+
+/** Shows what would be sent, all of it, and asks what to do with it. */
+export async function review(
+  id: string,
+  fields: readonly FormField[],
+  content: Readonly<Record<string, ElicitValue>>,
+  prompter: Prompter,
+): Promise<Next | Cancelled> {
+  const rows = reviewForm(fields, content)
+  const lines = rows.map(({ label, value }) => `  ${oneLine(label)}: ${oneLine(value)}`)
+  prompter.say(['This is what will be sent:', ...lines])
+  const back = prompter.screen === undefined ? { hint: 'Esc goes back to the last one' } : {}
+  return prompter.select<Next>({
+    message: 'Send it?',
+    options: [
+      { value: 'send', label: 'Send' },
+      { value: 'change', label: 'Change an answer…', ...back },
+      ...(rememberable(fields, content).length === 0
+        ? []
+        : [{ value: 'remember' as const, label: 'Send, and remember answers for the next time…' }]),
+      ...refusals(),
+      later(id),
+    ],
+    initial: 'send',
+  })
+}
+
+/** Lets the person change one answer; 'left' where they closed the form. */
+export async function changeOne(
+  fields: readonly FormField[],
+  values: Values,
+  content: Readonly<Record<string, ElicitValue>>,
+  prompter: Prompter,
+): Promise<'left' | undefined> {
+  const rows = reviewForm(fields, content)
+  const chosen = await prompter.select({
+    message: 'Which answer?',
+    options: rows.map(({ label, value }, n) => ({
+      value: `${n}`,
+      label: oneLine(label, 60),
+      hint: oneLine(value, 60),
+    })),
+  })
+  const field = chosen === cancelled ? undefined : fields[Number(chosen)]
+  if (field === undefined) return prompter.wentBack() ? undefined : 'left'
+  const answer = await askField(field, values.get(field.key) ?? field.default, prompter)
+  if (answer === undefined) values.delete(field.key)
+  else if (answer !== cancelled) values.set(field.key, answer)
+  else if (!prompter.wentBack()) return 'left'
+  return undefined
+}
+
+/** Lets the person choose fields that the next form of the server starts with; never secrets. */
+export async function askRemember(
+  fields: readonly FormField[],
+  content: Readonly<Record<string, ElicitValue>>,
+  before: readonly string[],
+  prompter: Prompter,
+): Promise<string[] | Cancelled> {
+  const offered = rememberable(fields, content)
+  const chosen = await prompter.multiselect({
+    message: 'Which answers should the next form of this server start with? Those left out are forgotten',
+    options: offered.map(({ label }, n) => ({ value: `${n}`, label: oneLine(label, 60) })),
+    initial: offered.flatMap(({ key }, n) => (before.includes(key) ? [`${n}`] : [])),
+    required: false,
+  })
+  return chosen === cancelled ? cancelled : chosen.flatMap((n) => offered[Number(n)]?.key ?? [])
+}
+
+function rememberable(
+  fields: readonly FormField[],
+  content: Readonly<Record<string, ElicitValue>>,
+): readonly FormField[] {
+  return fields.filter(({ key, secret }) => secret === undefined && Object.hasOwn(content, key))
+}

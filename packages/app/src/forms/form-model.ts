@@ -1,0 +1,254 @@
+import { type FormField, problemWithField, readTyped } from '@jackfield/host'
+import type { ElicitValue } from '@jackfield/sdk'
+import { oneLine } from '../output/sanitize.ts'
+import { edited, type Line, mostTyped, withTyped } from './line-edit.ts'
+import { type ListOption, OptionList } from './option-list.ts'
+import type { ScreenKey } from './screen.ts'
+
+/** What the person does with the form as a whole. */
+export type FormAction = 'review' | 'decline' | 'decline-why' | 'cancel' | 'later'
+
+/** The ways out of a form, in the order they stand under it. */
+export const formActions: readonly { value: FormAction; label: string; key: string; short: string }[] = [
+  { value: 'review', label: 'Review and send', key: 'r', short: 'review' },
+  { value: 'decline', label: 'Decline', key: 'd', short: 'decline' },
+  { value: 'decline-why', label: 'Decline, note why', key: 'w', short: 'note why' },
+  { value: 'cancel', label: 'Cancel', key: 'c', short: 'cancel' },
+  { value: 'later', label: 'Later', key: 'l', short: 'later' },
+]
+
+/** What a field holds while it is filled in. */
+type Entry = { readonly line: Line } | { readonly value: ElicitValue | undefined }
+
+/** A form as it stands on one screen: what every field holds, which has the focus, and what is wrong. */
+export class FormModel {
+  readonly fields: readonly FormField[]
+  readonly #entries: Entry[]
+  readonly #touched = new Set<number>()
+  #focus = 0
+  #list: OptionList | undefined
+  #note: string | undefined
+
+  /** `values`: what the fields hold to begin with, before the server's defaults. */
+  constructor(fields: readonly FormField[], values: ReadonlyMap<string, ElicitValue>) {
+    this.fields = fields
+    this.#entries = fields.map((field) => entryOf(field, values.get(field.key) ?? field.default))
+  }
+
+  /** The field, or after the last of them the way out, that has the focus. */
+  get focus(): number {
+    return this.#focus
+  }
+
+  /** The list of choices that is open at the focused field. */
+  get list(): OptionList | undefined {
+    return this.#list
+  }
+
+  /** The way out that has the focus. */
+  get action(): FormAction | undefined {
+    return formActions[this.#focus - this.fields.length]?.value
+  }
+
+  /** What there is to say about the form as a whole. */
+  get note(): string | undefined {
+    return this.#note
+  }
+
+  /** The text of a field that is typed; undefined for others. */
+  line(n: number): Line | undefined {
+    const entry = this.#entries[n]
+    return entry !== undefined && 'line' in entry ? entry.line : undefined
+  }
+
+  /** What a field holds, as it would be sent; undefined where it is left out or what was typed cannot be read. */
+  value(n: number): ElicitValue | undefined {
+    const [field, entry] = [this.fields[n], this.#entries[n]]
+    if (field === undefined || entry === undefined) return undefined
+    if ('value' in entry) return entry.value
+    const read = readTyped(field, entry.line.text)
+    return 'value' in read ? read.value : undefined
+  }
+
+  /** Everything the fields hold, by name. */
+  values(): Map<string, ElicitValue> {
+    return new Map(
+      this.fields.flatMap(({ key }, n): [string, ElicitValue][] => {
+        const value = this.value(n)
+        return value === undefined ? [] : [[key, value]]
+      }),
+    )
+  }
+
+  /** What is wrong with a field, in the words of the wire. */
+  fault(n: number): string | undefined {
+    const [field, entry] = [this.fields[n], this.#entries[n]]
+    if (field === undefined || entry === undefined) return undefined
+    if ('value' in entry) return problemWithField(field, entry.value)
+    const read = readTyped(field, entry.line.text)
+    return 'problem' in read ? read.problem : undefined
+  }
+
+  /** The same where the person has been at the field: nobody is told off before they began. */
+  shownFault(n: number): string | undefined {
+    return this.#touched.has(n) ? this.fault(n) : undefined
+  }
+
+  /** Shows everything that is wrong, and goes to the first such field; false where nothing is. */
+  showFaults(): boolean {
+    const first = this.fields.findIndex((_, n) => this.fault(n) !== undefined)
+    for (const n of this.fields.keys()) this.#touched.add(n)
+    if (first === -1) return false
+    this.#focus = first
+    return true
+  }
+
+  /** Says something about the form as a whole, until the next key. */
+  say(note: string): void {
+    this.#note = note
+  }
+
+  /** Goes to the first field, as when the answers are to be changed. */
+  toStart(): void {
+    this.#focus = 0
+  }
+
+  /** Takes one key; gives the way out that it means. */
+  press(key: ScreenKey): FormAction | undefined {
+    const { name, ctrl = false, shift = false } = key
+    this.#note = undefined
+    if (ctrl && (name === 'c' || name === 'd')) return 'cancel'
+    if (ctrl && name === 'l') return 'later'
+    if (this.#list !== undefined) return this.#inList(this.#list, key)
+    if (name === 'escape') return 'cancel'
+    if (name === 'down' || (name === 'tab' && !shift)) return this.#move(1)
+    if (name === 'up' || name === 'tab') return this.#move(-1)
+    const { action } = this
+    return action === undefined ? this.#inField(key) : this.#atAction(action, key)
+  }
+
+  #move(by: 1 | -1): undefined {
+    if (this.#focus < this.fields.length) this.#touched.add(this.#focus)
+    const count = this.fields.length + formActions.length
+    this.#focus = (this.#focus + by + count) % count
+    return undefined
+  }
+
+  #atAction(action: FormAction, { name, typed }: ScreenKey): FormAction | undefined {
+    if (name === 'return' || name === 'enter' || name === 'space') return action
+    if (name === 'left') return this.#move(-1)
+    if (name === 'right') return this.#move(1)
+    return formActions.find(({ key }) => key === typed)?.value
+  }
+
+  #inField(key: ScreenKey): undefined {
+    const n = this.#focus
+    const [field, entry] = [this.fields[n], this.#entries[n]]
+    if (field === undefined || entry === undefined) return undefined
+    if ('line' in entry) return this.#type(n, entry.line, key)
+    if (field.kind === 'boolean') return this.#toggle(n, field, entry.value, key)
+    return this.#choose(n, field, entry.value, key)
+  }
+
+  #type(n: number, line: Line, key: ScreenKey): undefined {
+    if (key.name === 'return' || key.name === 'enter') return this.#move(1)
+    const moved = edited(line, key)
+    if (moved !== undefined) return this.#set(n, { line: moved })
+    const { typed, ctrl, meta } = key
+    if (typed === undefined || ctrl === true || meta === true) return undefined
+    const { line: next, cut } = withTyped(line, typed)
+    if (cut) this.#note = `Only ${mostTyped.toLocaleString('en')} characters fit; the rest was left out.`
+    return this.#set(n, { line: next })
+  }
+
+  #toggle(
+    n: number,
+    field: FormField,
+    value: ElicitValue | undefined,
+    { name, typed }: ScreenKey,
+  ): undefined {
+    if (name === 'return' || name === 'enter') return this.#move(1)
+    if (typed === 'y' || typed === 'n') return this.#set(n, { value: typed === 'y' })
+    if ((name === 'backspace' || name === 'delete') && field.omissible)
+      return this.#set(n, { value: undefined })
+    if (name !== 'space' && name !== 'left' && name !== 'right') return undefined
+    return this.#set(n, { value: turned(value, name === 'left', field.omissible) })
+  }
+
+  #choose(
+    n: number,
+    field: FormField,
+    value: ElicitValue | undefined,
+    { name, typed }: ScreenKey,
+  ): undefined {
+    if ((name === 'backspace' || name === 'delete') && field.omissible)
+      return this.#set(n, { value: undefined })
+    const opens = name === 'return' || name === 'enter' || name === 'space' || name === 'right'
+    if (!opens && typed === undefined) return undefined
+    const several = field.kind === 'choices'
+    const options: ListOption[] = [
+      ...(field.choices ?? []).map((choice) => ({
+        label: oneLine(choice.label) || '(empty)',
+        value: choice.value,
+        ...(choice.label !== choice.value && { hint: oneLine(choice.value, 60) }),
+      })),
+      ...(field.omissible && !several ? [{ label: '(leave out)', value: undefined }] : []),
+    ]
+    if (options.length === 0) return this.#move(1)
+    const at = options.findIndex((option) => option.value === value)
+    const ticked = several ? [Array.isArray(value) ? value : []] : []
+    this.#list = new OptionList(options, at, ...ticked)
+    if (!opens && typed !== undefined) this.#list.press({ typed })
+    return undefined
+  }
+
+  #inList(list: OptionList, key: ScreenKey): undefined {
+    const over = list.press(key)
+    if (over === undefined) return undefined
+    this.#list = undefined
+    if (over === 'close') return undefined
+    const n = this.#focus
+    const field = this.fields[n]
+    if (field === undefined) return undefined
+    if (list.ticked === undefined) this.#set(n, { value: list.shown[list.at]?.value })
+    else {
+      // In the form's order, whatever the order they were ticked in.
+      const all = new Set((field.choices ?? []).map(({ value }) => value))
+      const values = [...all].filter((value) => list.ticked?.has(value) === true)
+      this.#set(n, { value: values.length === 0 && field.omissible ? undefined : values })
+    }
+    return this.#move(1)
+  }
+
+  #set(n: number, entry: Entry): undefined {
+    this.#entries[n] = entry
+    this.#touched.add(n)
+    return undefined
+  }
+}
+
+/** The next of left out, no and yes, or the one before. From nothing it is no, so that yes takes a second key. */
+function turned(
+  value: ElicitValue | undefined,
+  isBack: boolean,
+  isOmissible: boolean,
+): ElicitValue | undefined {
+  if (value === undefined) return false
+  const atEnd = isBack ? value === false : value === true
+  return atEnd && isOmissible ? undefined : value !== true
+}
+
+function entryOf({ kind, choices }: FormField, value: ElicitValue | undefined): Entry {
+  switch (kind) {
+    case 'boolean':
+      return { value: typeof value === 'boolean' ? value : undefined }
+    case 'choice':
+      return { value: choices?.some((choice) => choice.value === value) === true ? value : undefined }
+    case 'choices':
+      return { value: Array.isArray(value) ? value : undefined }
+    default: {
+      const text = value === undefined ? '' : String(value)
+      return { line: { text, at: text.length } }
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import type { ScreenKey } from './screen.ts'
+
+/** One text that is being typed, and where the cursor stands in it. */
+export interface Line {
+  readonly text: string
+  /** In UTF-16 units, always between two characters as people see them. */
+  readonly at: number
+}
+
+/** Characters that fit into one text. */
+export const mostTyped = 100_000
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+
+/** The text with something typed at the cursor; `cut` where not all of it fitted. */
+export function withTyped({ text, at }: Line, typed: string): { line: Line; cut: boolean } {
+  const room = Math.max(0, mostTyped - text.length)
+  const kept = typed.length <= room ? typed : typed.slice(0, room)
+  const next = text.slice(0, at) + kept + text.slice(at)
+  return { line: { text: next, at: boundary(next, at + kept.length) }, cut: kept.length < typed.length }
+}
+
+/** What a key for moving and deleting makes of it; undefined for every other key. */
+export function edited(line: Line, { name, ctrl = false, meta = false }: ScreenKey): Line | undefined {
+  const { text, at } = line
+  const is = (plain: string, held: string): boolean => (ctrl ? name === held : !meta && name === plain)
+  if (is('left', 'b')) return { text, at: before(line) }
+  if (is('right', 'f')) return { text, at: after(line) }
+  if (is('home', 'a')) return { text, at: 0 }
+  if (is('end', 'e')) return { text, at: text.length }
+  if (is('backspace', 'h')) return without(text, before(line), at)
+  if (!ctrl && name === 'delete') return without(text, at, after(line))
+  if (ctrl && name === 'u') return without(text, 0, at)
+  if (ctrl && name === 'k') return without(text, at, text.length)
+  if (ctrl && name === 'w') return without(text, text.slice(0, at).replace(/\S+\s*$/, '').length, at)
+  return undefined
+}
+
+function without(text: string, from: number, to: number): Line {
+  return { text: text.slice(0, from) + text.slice(to), at: from }
+}
+
+function before({ text, at }: Line): number {
+  return graphemes.segment(text).containing(at - 1)?.index ?? 0
+}
+
+function after({ text, at }: Line): number {
+  const next = graphemes.segment(text).containing(at)
+  return next === undefined ? text.length : next.index + next.segment.length
+}
+
+/** The end of the character that a place lies in; what is typed may join with what stands after it. */
+function boundary(text: string, at: number): number {
+  const found = graphemes.segment(text).containing(at)
+  return found === undefined || found.index === at ? at : found.index + found.segment.length
+}

@@ -1,0 +1,79 @@
+import type { ScreenKey } from './screen.ts'
+
+/** One of the values of an open list. */
+export interface ListOption {
+  readonly label: string
+  /** What is sent, where it reads otherwise. */
+  readonly hint?: string
+  /** Undefined leaves the field out. */
+  readonly value: string | undefined
+}
+
+const page = 8
+const mostFilter = 200
+
+/** A list of a field's choices, open on the screen: narrowed by typing, moved in with the arrows. */
+export class OptionList {
+  readonly options: readonly ListOption[]
+  /** The values that are ticked; undefined where one is taken. */
+  readonly ticked: Set<string> | undefined
+  #filter = ''
+  #at: number
+
+  constructor(options: readonly ListOption[], at: number, ticked?: Iterable<string>) {
+    this.options = options
+    this.#at = Math.max(0, at)
+    this.ticked = ticked === undefined ? undefined : new Set(ticked)
+  }
+
+  get filter(): string {
+    return this.#filter
+  }
+
+  /** Those that fit what was typed. */
+  get shown(): ListOption[] {
+    const wanted = this.#filter.toLowerCase()
+    return this.options.filter(({ label, value }) =>
+      `${label}\n${value ?? ''}`.toLowerCase().includes(wanted),
+    )
+  }
+
+  /** The place of the cursor among those shown. */
+  get at(): number {
+    return Math.min(this.#at, Math.max(0, this.shown.length - 1))
+  }
+
+  /** 'take': the list is over, with what stands there; 'close': it is over and nothing changes. */
+  press({ name, typed, ctrl, meta }: ScreenKey): 'take' | 'close' | undefined {
+    if (name === 'escape') return 'close'
+    if (name === 'return' || name === 'enter' || name === 'tab') {
+      return this.ticked !== undefined || this.shown.length > 0 ? 'take' : undefined
+    }
+    const last = this.shown.length - 1
+    const moves: Record<string, number> = {
+      up: this.at === 0 ? last : this.at - 1,
+      down: this.at >= last ? 0 : this.at + 1,
+      pageup: Math.max(0, this.at - page),
+      pagedown: Math.min(last, this.at + page),
+      home: 0,
+      end: last,
+    }
+    const to = name === undefined || !Object.hasOwn(moves, name) ? undefined : moves[name]
+    if (to !== undefined) this.#at = Math.max(0, to)
+    else if (this.ticked !== undefined && name === 'space') this.#tick(this.ticked)
+    else if (name === 'backspace') this.#narrow(this.#filter.slice(0, -1))
+    else if (typed !== undefined && ctrl !== true && meta !== true) this.#narrow(this.#filter + typed)
+    return undefined
+  }
+
+  #narrow(filter: string): void {
+    this.#filter = filter.slice(0, mostFilter)
+    this.#at = 0
+  }
+
+  #tick(ticked: Set<string>): void {
+    const value = this.shown[this.at]?.value
+    if (value === undefined) return
+    if (!ticked.delete(value)) ticked.add(value)
+  }
+}

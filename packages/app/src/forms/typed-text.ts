@@ -1,0 +1,47 @@
+import { makeVisible } from '@jackfield/host'
+import { widthOf } from '../output/width.ts'
+import type { Line } from './line-edit.ts'
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+/** Characters around the cursor that are looked at; more never fits on a screen. */
+const near = 2_000
+
+/** A text as it shows on one line: hidden characters by their codes, line feeds and tabs as signs. */
+export function visibleText(text: string): string {
+  return [...graphemes.segment(text)].map(({ segment }) => shown(segment)).join('')
+}
+
+/** The part of a typed text around its cursor that fits into so many columns, and the cursor's column in it. */
+export function window({ text, at }: Line, columns: number): { shown: string; column: number } {
+  const left = [...graphemes.segment(text.slice(Math.max(0, at - near), at))].map(({ segment }) =>
+    shown(segment),
+  )
+  const right = [...graphemes.segment(text.slice(at, at + near))].map(({ segment }) => shown(segment))
+  // The cursor itself needs a column at the end.
+  const room = Math.max(1, columns - 1)
+  let hidden = at > near
+  let width = left.reduce((sum, piece) => sum + widthOf(piece), hidden ? 1 : 0)
+  while (width > room && left.length > 0) {
+    width -= widthOf(left.shift() ?? '') - (hidden ? 0 : 1)
+    hidden = true
+  }
+  const before = `${hidden ? '…' : ''}${left.join('')}`
+  const column = Math.min(widthOf(before), room)
+  let after = ''
+  let used = column
+  for (const [n, piece] of right.entries()) {
+    const isLast = n === right.length - 1
+    if (used + widthOf(piece) > (isLast ? columns : room)) {
+      after += '…'
+      break
+    }
+    after += piece
+    used += widthOf(piece)
+  }
+  return { shown: before + after, column }
+}
+
+function shown(segment: string): string {
+  if (segment === '\n' || segment === '\r\n' || segment === '\r') return '⏎'
+  return segment === '\t' ? '⇥' : makeVisible(segment)
+}

@@ -1,0 +1,83 @@
+import type { Readable, Writable } from 'node:stream'
+import { styleText } from 'node:util'
+import { isCancel, SelectPrompt, wrapTextWithPrefix } from '@clack/core'
+import * as clack from '@clack/prompts'
+import { type Cancelled, type Choice, cancelled } from '../forms/prompter.ts'
+
+export interface SelectStreams {
+  input: Readable
+  output: Writable
+  signal?: AbortSignal
+}
+
+const most = 12
+
+/** Asks for one of several on a terminal, with the arrows, or at once with the key that a choice has. */
+export async function clackSelect<T extends string>(
+  streams: SelectStreams,
+  { message, options, initial }: { message: string; options: Choice<T>[]; initial?: T },
+): Promise<T | Cancelled> {
+  const keys = options.flatMap(({ key, label }) =>
+    key === undefined ? [] : [`${styleText('dim', `${key}:`)} ${label.toLowerCase()}`],
+  )
+  const prompt = new SelectPrompt<Choice<T>>({
+    ...streams,
+    options,
+    ...(initial !== undefined && { initialValue: initial }),
+    render() {
+      const bar = `${clack.symbolBar(this.state)}  `
+      const asked = wrapTextWithPrefix(streams.output, message, bar, `${clack.symbol(this.state)}  `)
+      const head = `${styleText('gray', clack.S_BAR)}\n${asked}\n`
+      const chosen = this.options[this.cursor]
+      if (this.state === 'submit' || this.state === 'cancel') {
+        const style = this.state === 'submit' ? ('dim' as const) : (['strikethrough', 'dim'] as const)
+        const prefix = `${styleText('gray', clack.S_BAR)}  `
+        const line = styled(chosen?.label ?? '', typeof style === 'string' ? [style] : [...style])
+        const taken = wrapTextWithPrefix(streams.output, line, prefix)
+        return this.state === 'submit' ? head + taken : `${head}${taken}\n${styleText('gray', clack.S_BAR)}`
+      }
+      const margin = `${styleText('cyan', clack.S_BAR)}  `
+      const footer = clack.formatInstructionFooter(
+        streams.output,
+        [...clack.SELECT_INSTRUCTIONS, ...keys],
+        true,
+      )
+      const lines = clack.limitOptions({
+        output: streams.output,
+        cursor: this.cursor,
+        options: this.options,
+        maxItems: most,
+        columnPadding: 3,
+        rowPadding: head.split('\n').length + footer.length + 1,
+        style: (option, isActive) => optionLine(option, isActive),
+      })
+      return `${head}${margin}${lines.join(`\n${margin}`)}\n${footer.join('\n')}\n`
+    },
+  })
+  prompt.on('key', (typed, { ctrl, meta }) => {
+    if (typed === undefined || ctrl === true || meta === true) return
+    const at = options.findIndex(({ key }) => key === typed)
+    const option = options[at]
+    if (option === undefined) return
+    prompt.cursor = at
+    prompt.value = option.value
+    prompt.state = 'submit'
+  })
+  const given = await prompt.prompt()
+  if (isCancel(given)) return cancelled
+  return options.find(({ value }) => value === given)?.value ?? cancelled
+}
+
+function optionLine({ label, hint }: Choice<string>, isActive: boolean): string {
+  if (!isActive) return `${styleText('dim', clack.S_RADIO_INACTIVE)} ${styled(label, ['dim'])}`
+  const more = hint === undefined ? '' : ` ${styleText('dim', `(${hint})`)}`
+  return `${styleText('green', clack.S_RADIO_ACTIVE)} ${label}${more}`
+}
+
+/** Each line on its own, so that wrapping does not carry a style into the margin. */
+function styled(text: string, style: ('dim' | 'strikethrough')[]): string {
+  return text
+    .split('\n')
+    .map((line) => styleText(style, line))
+    .join('\n')
+}

@@ -1,0 +1,92 @@
+import { createInterface, type Key } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import { type Cancelled, cancelled } from '../forms/prompter.ts'
+import type { ScreenFrame, ScreenKey, ScreenView } from '../forms/screen.ts'
+
+export interface DrawnStreams {
+  input: Readable
+  output: Writable & { columns?: number; rows?: number }
+  /** Aborted when the answer is no longer wanted. */
+  signal?: AbortSignal
+}
+
+const codes = {
+  clear: '\u001b[J',
+  hide: '\u001b[?25l',
+  show: '\u001b[?25h',
+  /** Makes the terminal say where a paste begins and ends, so that its line feeds are not taken for Enter. */
+  pastes: '\u001b[?2004h',
+  noPastes: '\u001b[?2004l',
+}
+
+/** Draws a view over itself after every key until it gives an answer, and takes it off the screen then. */
+export function drawn<T>(
+  { input, output, signal }: DrawnStreams,
+  view: ScreenView<T>,
+): Promise<T | Cancelled> {
+  return new Promise((resolve) => {
+    if (signal?.aborted === true) return resolve(cancelled)
+    const lines = createInterface({ input, terminal: true, escapeCodeTimeout: 50 })
+    let row = 0
+    let pasted: string | undefined
+
+    const toTop = (): string => `${row === 0 ? '' : `\u001b[${row}A`}\r`
+    const draw = (): void => {
+      const frame = view.draw(output.columns ?? 80, output.rows ?? 24)
+      output.write(`${codes.hide}${toTop()}${codes.clear}${frame.lines.join('\r\n')}`)
+      row = frame.lines.length - 1
+      place(frame)
+    }
+    const place = ({ cursor }: ScreenFrame): void => {
+      if (cursor === undefined) return
+      const up = row - cursor.row
+      const right = cursor.column
+      output.write(`${up > 0 ? `\u001b[${up}A` : ''}\r${right > 0 ? `\u001b[${right}C` : ''}${codes.show}`)
+      row = cursor.row
+    }
+    const end = (answer: T | Cancelled): void => {
+      input.off('keypress', press)
+      output.off('resize', draw)
+      signal?.removeEventListener('abort', withdraw)
+      lines.off('close', withdraw)
+      output.write(`${toTop()}${codes.clear}${codes.noPastes}${codes.show}`)
+      lines.close()
+      resolve(answer)
+    }
+    const withdraw = (): void => end(cancelled)
+    const press = (typed: string | undefined, key: Key): void => {
+      if (key.name === 'paste-start') {
+        pasted = ''
+        return
+      }
+      if (pasted !== undefined && key.name !== 'paste-end') {
+        pasted += typed ?? ''
+        return
+      }
+      const next: ScreenKey =
+        pasted === undefined ? { ...key, ...writes(typed, key) } : { typed: cleaned(pasted) }
+      pasted = undefined
+      const answer = view.press(next)
+      if (answer !== undefined) end(answer.done)
+      else draw()
+    }
+
+    input.on('keypress', press)
+    output.on('resize', draw)
+    signal?.addEventListener('abort', withdraw, { once: true })
+    lines.once('close', withdraw)
+    output.write(codes.pastes)
+    draw()
+  })
+}
+
+/** What a key writes: nothing where it moves or controls. */
+function writes(typed: string | undefined, { ctrl, meta }: Key): Pick<ScreenKey, 'typed'> {
+  if (typed === undefined || ctrl === true || meta === true || /^\p{Cc}/u.test(typed)) return {}
+  return { typed }
+}
+
+/** A pasted text without what only moves cursors; its line feeds stay. */
+function cleaned(text: string): string {
+  return text.replaceAll(/\r\n?/g, '\n').replaceAll(/[^\P{Cc}\n\t]/gu, '')
+}

@@ -1,0 +1,84 @@
+import type { AttachedCopy, CatalogTool } from '@jackfield/host'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createNews } from '../../src/chat/news.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const tool = (name: string, description = ''): CatalogTool => ({
+  name,
+  server: 'shop',
+  tool: { name, description, inputSchema: { type: 'object' } },
+})
+
+const copy = (more: Partial<AttachedCopy> = {}): AttachedCopy => ({
+  ...{ server: 'shop', uri: 'shop://stock', title: 'Stock\u001b[2J', at: '2027-01-01T00:00:00Z' },
+  ...{ tokens: 3, messages: [], stale: false, watched: true },
+  ...more,
+})
+
+/** What is told while tools and attached resources change. */
+function listening() {
+  const now: { tools: CatalogTool[]; attached: AttachedCopy[] } = { tools: [tool('buy')], attached: [] }
+  const told: string[] = []
+  const host = { tools: () => now.tools, library: { attached: () => now.attached } }
+  const news = createNews({ host, talk: { id: 'talk' } }, (text) => told.push(text))
+  const catalog = (): void => {
+    news.hear({ type: 'catalog' })
+    vi.advanceTimersByTime(1_000)
+  }
+  return { now, told, news, catalog }
+}
+
+describe('what happens beside a conversation', () => {
+  test('names the tools that are new, gone or changed, once', () => {
+    const { now, told, catalog } = listening()
+    now.tools = [tool('sell'), tool('look')]
+    catalog()
+    now.tools = [tool('sell', 'Sells'), tool('look')]
+    catalog()
+    catalog()
+    expect(told).toEqual([
+      'Tools: new: sell, look; gone: buy. /tools lists them.',
+      'Tools: changed: sell. /tools lists them.',
+    ])
+  })
+
+  test('says nothing of tools that are back before anybody could miss them, and counts a great many', () => {
+    const { now, told, news, catalog } = listening()
+    const before = now.tools
+    now.tools = []
+    for (let n = 0; n < 3; n++) {
+      news.hear({ type: 'catalog' })
+      vi.advanceTimersByTime(200)
+    }
+    now.tools = before
+    catalog()
+    now.tools = [...before, ...Array.from({ length: 50 }, (_, n) => tool(`t${n}`))]
+    catalog()
+    expect(told).toEqual(['Tools: new: t0, t1, t2, t3, t4, t5 and 44 more. /tools lists them.'])
+  })
+
+  test('names an attached resource that changed once for each time it was attached, in this conversation alone', () => {
+    const { now, told, news } = listening()
+    const changed = (): void => news.hear({ type: 'attached', conversation: 'talk' })
+    now.attached = [copy()]
+    changed()
+    news.hear({ type: 'resource-updated', server: 'shop', uri: 'shop://stock' })
+    now.attached = [copy({ stale: true })]
+    news.hear({ type: 'attached', conversation: 'another' })
+    expect(told).toEqual([])
+    changed()
+    changed()
+    expect(told).toEqual([
+      '! Stock (shop://stock) changed since it was attached. /attach again shows how and takes it as it is now.',
+    ])
+    now.attached = [copy({ stale: true, at: '2027-01-02T00:00:00Z' })]
+    changed()
+    expect(told).toHaveLength(2)
+  })
+})

@@ -1,0 +1,67 @@
+import type { LateResult, ToolCallEvent } from '@jackfield/host'
+import picocolors from 'picocolors'
+import { expect, test } from 'vitest'
+import type { ChatEvent, ChatFace } from '../../src/chat/face.ts'
+import { tellLate, turnView } from '../../src/chat/view.ts'
+
+const id = '7244c9a7-0000-4000-8000-000000000000'
+const question = {
+  ...{ kind: 'elicitation' as const, id, cause: { server: 'shop' } },
+  params: { message: 'Seat?', requestedSchema: { type: 'object' as const, properties: {} } },
+}
+const start: ToolCallEvent = {
+  type: 'start',
+  id: '1',
+  name: 'shop__buy',
+  arguments: { item: 'x'.repeat(80) },
+}
+const later: ToolCallEvent = {
+  ...{ type: 'later', id: '1', name: 'shop__buy' },
+  item: {
+    ...{ id, question, state: 'open', at: '2027-01-01T00:00:00Z', activity: 1 },
+    ...{ resumable: true, waits: true },
+  },
+}
+const ended: LateResult = {
+  ...{ type: 'end', id: '1', name: 'shop__buy', denied: false, activity: 4 },
+  result: { content: [{ type: 'text', text: 'Bought\u001b[2J.' }] },
+}
+
+/** A face that keeps what it is given. */
+function face(more: Partial<ChatFace> = {}) {
+  const written: string[] = []
+  const made: ChatFace = {
+    palette: picocolors.createColors(false),
+    columns: () => 60,
+    write: (text) => written.push(text),
+    readLine: async () => undefined,
+    turn: () => ({ signal: new AbortController().signal, done: () => {} }),
+    ...more,
+  }
+  return { face: made, written }
+}
+
+test('a call whose question is left for later is one line that fits and says how to answer it, and so is its end', () => {
+  const { face: shown, written } = face({ live: (line, over) => written.push(over ? `${line}\n` : '') })
+  const view = turnView(shown, 'talk', () => 0)
+  view.call(start)
+  view.call(later)
+  tellLate(ended, shown)
+  const lines = written.join('').split('\n')
+  expect(lines[0]).toMatch(/^◇ shop__buy \{"item":"x+… {2}waits for you: \/respond 7244c9a7$/)
+  expect(lines[0]?.length).toBeLessThanOrEqual(60)
+  expect(lines.slice(1, 3)).toEqual(['✓ shop__buy  Bought.', '  The model is told with what you say next.'])
+})
+
+test('a program that holds a conversation hears of later, and of the result when it comes', () => {
+  const events: ChatEvent[] = []
+  const { face: told } = face({ tell: (event) => events.push(event) })
+  const view = turnView(told, 'talk', () => 0)
+  view.call(start)
+  view.call(later)
+  tellLate(ended, told)
+  expect(events.slice(1)).toEqual([
+    { type: 'later', id: '1', name: 'shop__buy', question: id },
+    { type: 'result', id: '1', name: 'shop__buy', outcome: 'ok', content: ended.result.content, activity: 4 },
+  ])
+})

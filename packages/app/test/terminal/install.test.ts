@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest'
+import { choose } from '../../../../scripts/terminal/choose.ts'
+import { registry, weather } from '../../../host/test/registry/stand-in.ts'
+import { travel } from '../cli/jackfield.ts'
+import { missing, person, shellWords } from './person.ts'
+
+const config = '.config/jackfield/config.json'
+const command = 'npx -y @ann/weather@1.4.0 --units metric'
+
+/** A person whose launcher of packages notes its words and the variables, and starts a real server. */
+function withLauncher() {
+  const ann = person()
+  ann.program('npx', `echo "$REGION $WEATHER_TOKEN" >> "$HOME/given"\nexec ${shellWords(travel())}`)
+  return ann
+}
+
+describe.skipIf(missing !== undefined)('installing in a terminal', { timeout: 60_000 }, () => {
+  test('shows the exact command, starts nothing before the person agrees, and then asks for what is needed', async () => {
+    const { url } = await registry([weather])
+    const ann = withLauncher()
+    const terminal = ann.terminal(['install', 'io.github.ann/weather', '--registry', url])
+    await terminal.until('Start it for the first time?')
+    expect(terminal.history()).toMatch(new RegExp(`would run on this machine, as you:\\s+│\\s+${command}\n`))
+    expect(terminal.history()).toContain('WEATHER_TOKEN (secret)')
+    expect({ noted: ann.noted(), written: ann.has(config) }).toEqual({ noted: '', written: false })
+
+    await choose(terminal, 'Yes')
+    await terminal.until('weather needs Your token')
+    expect(ann.noted()).toBe('')
+    terminal.type('hush-hush-token\r')
+    await terminal.until('weather needs REGION')
+    await choose(terminal, 'eu')
+    await terminal.until('It runs, and has')
+    expect(terminal.history()).not.toContain('hush-hush-token')
+    expect(await terminal.exited).toBe(0)
+    expect(ann.noted()).toBe('-y @ann/weather@1.4.0 --units metric')
+    expect(ann.read('given')).toBe('eu hush-hush-token\n')
+    expect(ann.read(config)).not.toContain('hush-hush-token')
+  })
+
+  test('installs nothing and starts nothing where the person presses Enter at the question, or Esc', async () => {
+    const { url } = await registry([weather])
+    const ann = withLauncher()
+    for (const key of ['enter', 'escape'] as const) {
+      const terminal = ann.terminal(['install', 'io.github.ann/weather', '--registry', url])
+      await terminal.until('Start it for the first time?')
+      terminal.press(key)
+      await terminal.until('Nothing was installed.')
+      expect(await terminal.exited).toBe(1)
+    }
+    expect({ noted: ann.noted(), written: ann.has(config) }).toEqual({ noted: '', written: false })
+  })
+
+  test('starts what was pasted into a folder only after its whole command line was agreed to', async () => {
+    const ann = withLauncher()
+    const pasted = { command: 'npx', args: ['-y', '@ann/weather'], env: { WEATHER_TOKEN: 'sunshine' } }
+    ann.write('.mcp.json', { mcpServers: { weather: pasted } })
+    const refused = ann.terminal(['tools', 'weather'])
+    await refused.until('Start it for the first time?')
+    const shown = refused.history()
+    expect(shown).toContain('.mcp.json')
+    expect(shown).toMatch(/as you:\s+│\s+npx -y @ann\/weather\n/)
+    expect(shown).toContain('names no exact version')
+    expect(shown).not.toContain('sunshine')
+    refused.press('enter')
+    expect(await refused.exited).not.toBe(0)
+    expect(ann.noted()).toBe('')
+
+    const agreed = ann.terminal(['tools', 'weather'])
+    await choose(agreed, 'Yes')
+    await agreed.until('searchFlights')
+    expect(ann.noted()).toBe('-y @ann/weather')
+    expect(ann.read('given')).toBe(' sunshine\n')
+  })
+})

@@ -1,0 +1,135 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import {
+  type Key,
+  openTerminal,
+  type Terminal,
+  terminalMissing,
+} from '../../../../scripts/terminal/terminal.ts'
+
+const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
+const notes = fileURLToPath(new URL('notes-server.ts', import.meta.url))
+const missing = terminalMissing()
+if (missing !== undefined) process.stderr.write(`The chat is not tested in a terminal: ${missing}\n`)
+
+type Turn = { say?: string; call?: { name: string; arguments?: Record<string, unknown> }[] }
+
+/** A person's folder with a server of notes, and conversations there. */
+function home() {
+  const folder = mkdtempSync(join(tmpdir(), 'jackfield-news-'))
+  const write = (name: string, value: unknown): string => {
+    const file = join(folder, name)
+    writeFileSync(file, JSON.stringify(value))
+    return file
+  }
+  const mcpServers = { notes: { command: process.execPath, args: [notes], roots: false } }
+  const config = write('config.json', { mcpServers, jackfield: { defaultVerdict: 'allow' } })
+  return (...turns: Turn[]): Terminal => {
+    const model = `script:${write('script.json', { turns })}`
+    const words = [bin, 'chat', '--config', config, '--model', model]
+    const env = { HOME: folder, XDG_DATA_HOME: folder, NO_COLOR: '1' }
+    const terminal = openTerminal([process.execPath, ...words], { cwd: folder, env })
+    onTestFinished(() => terminal.close())
+    return terminal
+  }
+}
+
+const prompt = /you › *$/m
+
+async function say(terminal: Terminal, words: string): Promise<void> {
+  await terminal.until(prompt)
+  terminal.type(`${words}\r`)
+}
+
+describe.skipIf(missing !== undefined)('what happens beside a conversation', () => {
+  test('is told once: what was attached and changed, with how to see it and take it anew', async () => {
+    const terminal = home()()
+    await say(terminal, '/attach notes note://today')
+    await terminal.until(/\+ Today +note:\/\/today/)
+    await say(terminal, '/attached')
+    await terminal.until(/1 +notes +Today +just now +\d+ +as it is/)
+    await say(terminal, '/call notes__write text="Oslo is warm. The boat leaves at nine. Bring a coat."')
+    await terminal.until('! Today (note://today) changed since it was attached. /attach again')
+    await say(terminal, '/attached')
+    await terminal.until('changed since\n')
+    await say(terminal, '/attach again')
+    await terminal.until(/Oslo is \[-cold-\]\{\+warm\+\}\. The boat/)
+    await terminal.until(/\+ Today +note:\/\/today +about \d+ tokens; it goes along[\s\S]*you › *$/m)
+    expect(terminal.history().match(/changed since it was attached/g)).toHaveLength(1)
+    await say(terminal, '/attach again')
+    await terminal.until('Nothing that is attached is known to have changed.')
+  })
+
+  test('is told once: tools that came; help lists every command; the log is at hand', async () => {
+    const terminal = home()()
+    await say(terminal, '/call notes__grow')
+    await terminal.until('Use it from now on?')
+    terminal.press('down', 'enter')
+    await terminal.until('Tools: new: notes__prune. /tools lists them.')
+    await say(terminal, '/help')
+    await terminal.until('Ctrl+C stops the running turn.')
+    // What is typed after a question came between stands there once.
+    expect(terminal.history().match(/\/help$/gm)).toEqual(['/help'])
+    for (const command of ['/log', '/inbox', '/respond <id>', '/attached', '/attach <server> <uri>']) {
+      expect(terminal.history()).toContain(command)
+    }
+    await say(terminal, '/log server:notes method:tools/call')
+    await terminal.until(/tools\/call[\s\S]*\d+ events?/)
+    await say(terminal, '/log kind:nonsense')
+    await terminal.until(/\^\n/)
+    expect(terminal.history().match(/notes__prune\. \/tools/g)).toHaveLength(1)
+  })
+})
+
+describe.skipIf(missing !== undefined)('a prompt of several arguments', () => {
+  test('takes at most 12 keys beside what is typed in, and starts the next time from what was typed, but for secrets', async () => {
+    const open = home()
+    let pressed = 0
+    const press = (terminal: Terminal, ...some: Key[]): void => {
+      pressed += some.length
+      terminal.press(...some)
+    }
+    const first = open({ say: 'Dear Ada' })
+    await first.until(prompt)
+    for (const key of '/wr') {
+      pressed += 1
+      first.type(key)
+    }
+    press(first, 'tab')
+    await first.until('/notes.write-letter ')
+    press(first, 'enter')
+    await first.until(/ to › *$/m)
+    first.type('Ada')
+    press(first, 'enter')
+    await first.until(/ password › *$/m)
+    first.type('hunter2')
+    press(first, 'enter')
+    await first.until(/\[tone=…\] \[length=…\]\n +more, or nothing › *$/m)
+    first.type('tone="very warm"')
+    press(first, 'enter')
+    await first.until(/user: Write a short letter to Ada, very warm in tone\.[\s\S]*\[Y\/n\/e\(dit\)\] › *$/m)
+    press(first, 'enter')
+    await first.until('Dear Ada')
+    expect(pressed).toBeLessThanOrEqual(12)
+    await first.close()
+
+    const second = open({ say: 'Dear Ada again' })
+    await say(second, '/notes.write-letter')
+    await second.until(/ to › Ada$/m)
+    second.press('enter')
+    await second.until(/ password › *$/m)
+    second.type('x\r')
+    await second.until(/more, or nothing › tone="very warm"$/m)
+    second.press('enter')
+    await second.until(/\[Y\/n\/e\(dit\)\] › *$/m)
+    second.type('e\r')
+    await second.until(/new line › Write a short letter to Ada, very warm in tone\.$/m)
+    second.type(' Please.\r')
+    await second.until(/user: Write a short letter to Ada, very warm in tone\. Please\.[\s\S]*› *$/m)
+    second.type('\r')
+    await second.until('Dear Ada again')
+  })
+})
