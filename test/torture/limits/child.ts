@@ -1,0 +1,37 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+/** What a program measured, by names. */
+export type Measured = Readonly<Record<string, number>>
+
+/**
+ * Runs a program of this folder in a process of its own, whose memory and time are nobody else's, and gives what it
+ * prints: one JSON object of numbers. Rejects with what it wrote to stderr when it fails.
+ */
+export async function measuredBy(program: string, input: object, watchdogMs = 100_000): Promise<Measured> {
+  const path = fileURLToPath(new URL(program, import.meta.url))
+  const child = spawn(process.execPath, ['--expose-gc', '--no-warnings', path, JSON.stringify(input)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const watchdog = setTimeout(() => child.kill('SIGKILL'), watchdogMs)
+  let output = ''
+  let errors = ''
+  child.stdout.on('data', (chunk) => {
+    output += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    errors += chunk
+  })
+  const code = await new Promise((resolve) => child.once('close', resolve))
+  clearTimeout(watchdog)
+  if (code !== 0) throw new Error(`${program} ended with ${code}: ${errors.slice(-4000)}`)
+  const found: Measured = JSON.parse(output)
+  return found
+}
+
+/** One of the numbers a program measured. */
+export function figure(found: Measured, name: string): number {
+  const value = found[name]
+  if (value === undefined) throw new Error(`The program did not measure ${name}`)
+  return value
+}
