@@ -150,6 +150,7 @@ describe('a bundle that cannot be trusted', () => {
     [{ compatibility: { platforms: ['other'] } }, 'is made for other'],
     [{ server: { type: 'strange', entry_point: 'x' } }, 'of the type strange'],
     [{ user_config: { x: { type: 'strange' } } }, 'unknown type strange'],
+    [{ user_config: { x: { type: 'toString' } } }, 'unknown type toString'],
   ])('has a manifest that can be followed: %j', (change, why) => {
     expect(read(bundle({ ...manifest, ...change }))).toThrow(why)
   })

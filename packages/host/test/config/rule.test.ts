@@ -1,3 +1,5 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables are written so in configurations.
+
 import { homedir } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { ConfigError, parseConfig } from '../../src/config/index.ts'

@@ -156,6 +156,10 @@ describe('a server that is packed in a bundle', () => {
     await expect(fetchBundle({ url: 'http://example.org/x.mcpb', hash })).rejects.toThrow('https')
   })
 
+  it.each(['__proto__', 'constructor', 'toString'])('cannot be of the kind %s', (kind) => {
+    expect(() => planFrom(packed(kind, 'one', '1.0.0'))).toThrow('cannot be installed')
+  })
+
   it('is taken from elsewhere where it is packed in other ways too', () => {
     expect(bundleIn(weather)).toBeUndefined()
     expect(bundleIn({ packages: [{ registryType: 'mcpb' }, { registryType: 'npm' }] })).toBeUndefined()

@@ -275,6 +275,8 @@ describe('a path', () => {
     ['.items | sort', 'cannot be read from "sort"'],
     ['.constructor', 'no "constructor"'],
     ['.text | keys', 'has no keys'],
+    ['.["\\x"]', 'is not a string as JSON has them'],
+    ['.["a\u000fb"]', 'is not a string as JSON has them'],
   ])('%s is refused, with what there is instead', ([path, why]) => {
     expect(() => valuesAt(document, path ?? '')).toThrow(why)
   })
