@@ -80,7 +80,8 @@ export function openTerminal(
   let changed = Promise.withResolvers<void>()
   const exited = new Promise<number | null>((resolve) => {
     child.once('error', () => resolve(null))
-    child.once('close', (code) => resolve(code))
+    // What it wrote last is on the screen only when everything before it is.
+    child.once('close', (code) => screen.write('', () => resolve(code)))
   })
   let over = false
   exited.then(() => {

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ProtocolVersion } from '@jackfield/sdk'
 import { type Client, type ConnectOptions, connect } from '@jackfield/sdk/client'
@@ -10,7 +10,6 @@ import { stdio } from '@jackfield/sdk/client/stdio'
 import { type HttpOptions, serveHttp } from '@jackfield/sdk/http'
 import { serveSocket } from '@jackfield/sdk/socket'
 import { buildSync } from 'esbuild'
-import { afterAll } from 'vitest'
 import { type Dialled, dialHttp, dialLines, dialMemory, dialProcess, dialSse, type Hear } from './dial.ts'
 import { type Kind, kinds } from './kinds.ts'
 import { type Part, playHttp, playLines, playMemory, playSse, type Stage } from './play.ts'
@@ -37,7 +36,10 @@ export interface Transport {
 }
 
 const keys = ['matrix'.repeat(8)]
-/** The program in one file, which starts in a fraction of the time that its hundred modules take. */
+/**
+ * The program in one file, which starts in a fraction of the time that its hundred modules take. It stays as long as the
+ * run's folder, because files of tests share it.
+ */
 const program = join(mkdtempSync(join(tmpdir(), 'jackfield-matrix-')), 'program.mjs')
 buildSync({
   entryPoints: [fileURLToPath(new URL('./matrix-program.ts', import.meta.url))],
@@ -46,7 +48,6 @@ buildSync({
   platform: 'node',
   format: 'esm',
 })
-afterAll(() => rmSync(dirname(program), { recursive: true, force: true }))
 
 /** A process that hands on what crosses its standard streams, byte for byte. */
 const relay = `
