@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline'
 import type { Io } from '../cli/io.ts'
+import { exactJson } from '../output/exact.ts'
 import { paletteFor } from '../output/palette.ts'
 import { plain } from '../output/sanitize.ts'
 import type { ChatFace } from './face.ts'
@@ -27,7 +28,7 @@ export function pipedFace(io: Io): ChatFace {
 export function jsonFace(io: Io): ChatFace {
   const readLine = linesOf(io)
   const tell: NonNullable<ChatFace['tell']> = (event) => {
-    io.stdout.write(`${JSON.stringify(event)}\n`)
+    io.stdout.write(`${exactJson(event)}\n`)
   }
   return {
     palette: paletteFor(io.stdout, { NO_COLOR: '1' }),

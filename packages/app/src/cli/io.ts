@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
+import { exactJson } from '../output/exact.ts'
 import { type Palette, paletteFor } from '../output/palette.ts'
 
 /** A stream that may be a terminal. */
@@ -42,10 +43,10 @@ export function createOutput(io: Io, json: boolean): Output {
     palette,
     columns: io.stdout.isTTY ? io.stdout.columns : undefined,
     result(value, text) {
-      io.stdout.write(`${json ? JSON.stringify(value, null, 2) : text()}\n`)
+      io.stdout.write(`${json ? exactJson(value, 2) : text()}\n`)
     },
     row(value, text) {
-      io.stdout.write(`${json ? JSON.stringify(value) : text}\n`)
+      io.stdout.write(`${json ? exactJson(value) : text}\n`)
     },
     note(text) {
       io.stderr.write(`${errors.dim(text)}\n`)

@@ -3,6 +3,7 @@ import type { ChatOptions } from '../chat/command.ts'
 import type { CommandContext, ServerOptions } from '../commands/context.ts'
 import type { InboxOptions } from '../commands/inbox.ts'
 import type { ServersOptions } from '../commands/servers.ts'
+import { exactJson } from '../output/exact.ts'
 import type { StartOptions } from '../start/command.ts'
 import { addConfigCommands } from './config-commands.ts'
 import { ExitCode } from './exit.ts'
@@ -269,7 +270,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     const { failureOf } = await import('./failure.ts')
     const failure = failureOf(error, io.signal.aborted)
     const { exitCode, ...told } = failure
-    io.stderr.write(json ? `${JSON.stringify({ error: told })}\n` : `${failure.message}\n`)
+    io.stderr.write(json ? `${exactJson({ error: told })}\n` : `${failure.message}\n`)
     return exitCode
   }
 }

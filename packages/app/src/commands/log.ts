@@ -15,6 +15,7 @@ import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { storeFile } from '../cli/store.ts'
 import { changeLines } from '../output/changes.ts'
+import { exactText } from '../output/exact.ts'
 import {
   eventCount,
   eventLine,
@@ -178,7 +179,7 @@ export async function exportLog(
   await using host = opened(storeFile(options.store, io))
   return await readable(() => {
     const text = host.trace.export(wanted, { filter: filterOf(words) })
-    if (options.output === undefined) io.stdout.write(text)
+    if (options.output === undefined) io.stdout.write(exactText(text))
     else {
       const file = resolve(io.cwd, options.output)
       writeFileSync(file, text, { mode: 0o600 })

@@ -10,7 +10,12 @@ const unseen =
  * stands as `\uXXXX`. Safe to print, and parsing it gives exactly the value.
  */
 export function exactJson(value: unknown, indent?: number): string {
-  return (JSON.stringify(value, null, indent) ?? 'null').replace(unseen, escaped)
+  return exactText(JSON.stringify(value, null, indent) ?? 'null')
+}
+
+/** The same of lines of JSON that were written elsewhere. */
+export function exactText(json: string): string {
+  return json.replace(unseen, escaped)
 }
 
 /** Whether printing a text as it is shows every character of it for what it is. */

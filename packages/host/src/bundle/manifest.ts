@@ -104,7 +104,7 @@ function defaultFor(type: unknown, entry: unknown): JsonRecord {
 
 function needOf(id: string, item: JsonRecord): Omit<NeededValue, 'secret'> {
   const { type, title, description, required, multiple, min, max } = item
-  const kind = kinds[String(type)]
+  const kind = Object.hasOwn(kinds, String(type)) ? kinds[String(type)] : undefined
   if (kind === undefined)
     throw invalid(`asks for "${oneLine(id)}" of the unknown type ${oneLine(String(type))}`)
   const preset = item['default']

@@ -19,6 +19,11 @@ export class Breaker {
     return this.#failures.length >= tolerated
   }
 
+  /** Failures of the minute before the last of them, itself among them. */
+  get recent(): number {
+    return this.#failures.length
+  }
+
   reset(): void {
     this.#failures = []
   }

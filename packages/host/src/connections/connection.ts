@@ -352,7 +352,8 @@ export class ServerConnection {
       if (tooOften && !('url' in this.config)) {
         return this.#fail(last, `failed too often within a minute, last: ${reasonOf(last)}`)
       }
-      const inMs = backoff(attempt)
+      // One that stands for a moment only has not recovered.
+      const inMs = backoff(Math.max(attempt, this.#breaker.recent))
       this.#become({ state: 'reconnecting', attempt, reason: reasonOf(last), inMs })
       await pause(inMs, AbortSignal.any([this.#over.signal, this.#hurry.signal]))
       if (this.#over.signal.aborted) return

@@ -61,7 +61,8 @@ function advice(command: string): string {
     bunx: 'Install Bun, which brings bunx.',
     dnx: 'Install the .NET SDK, which brings dnx.',
   }
-  return known[command] ?? 'Install it, or write the whole path of the program as "command".'
+  const hint = Object.hasOwn(known, command) ? known[command] : undefined
+  return hint ?? 'Install it, or write the whole path of the program as "command".'
 }
 
 async function interpreterOf(file: string): Promise<string | undefined> {

@@ -65,7 +65,10 @@ function nextStep(take: (pattern: RegExp) => RegExpExecArray | undefined): Step 
   const key = take(name)?.[1]
   if (key !== undefined) return (value) => [member(value, key)]
   const text = take(quoted)?.[1]
-  if (text !== undefined) return (value) => [member(value, String(JSON.parse(text)))]
+  if (text !== undefined) {
+    const wanted = unquoted(text)
+    return (value) => [member(value, wanted)]
+  }
   const place = take(index)?.[1]
   if (place !== undefined) return (value) => [at(value, Number(place))]
   const range = take(slice)
@@ -75,6 +78,14 @@ function nextStep(take: (pattern: RegExp) => RegExpExecArray | undefined): Step 
   }
   if (take(every) !== undefined) return (value) => (isRecord(value) ? Object.values(value) : listOf(value))
   return take(self) === undefined ? undefined : (value) => [value]
+}
+
+function unquoted(text: string): string {
+  try {
+    return String(JSON.parse(text))
+  } catch {
+    throw unfit(`${JSON.stringify(text)} is not a string as JSON has them`)
+  }
 }
 
 function member(value: unknown, key: string): unknown {

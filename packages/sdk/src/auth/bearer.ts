@@ -7,6 +7,7 @@ import {
   type Claims,
   clientIdOf,
   type Expected,
+  endOf,
   principalOf,
   refusesClaims,
   scopesOf,
@@ -135,10 +136,16 @@ class Resource {
     const scopes = withImplied(scopesOf(claims), this.#implied)
     if (!this.#terms.required.every((scope) => scopes.has(scope))) return this.#forbidden([], scheme)
     const clientId = clientIdOf(claims)
+    const expires = endOf(claims, this.#expected)
     return {
       principal: this.#principal(claims),
       scopes,
       claims,
+      stillCounts: async () => {
+        const now = await this.#verified(token)
+        return now !== undefined && refusesClaims(now, this.#expected) === undefined
+      },
+      ...(expires === undefined ? {} : { expires }),
       ...(clientId === undefined ? {} : { clientId }),
       ...(proved.nonce === undefined ? {} : { headers: { 'DPoP-Nonce': proved.nonce } }),
     }

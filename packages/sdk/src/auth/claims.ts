@@ -35,6 +35,11 @@ export function refusesClaims(claims: Claims, expected: Expected): string | unde
   return undefined
 }
 
+/** When a token is refused as expired, in milliseconds since 1970; undefined for one that never is. */
+export function endOf({ exp }: Claims, { clockToleranceMs }: Expected): number | undefined {
+  return typeof exp === 'number' ? exp * 1000 + clockToleranceMs : undefined
+}
+
 /** Whether a token is for one of these, and for nobody else who was not named. */
 function isFor(aud: unknown, audience: readonly string[], others: readonly string[]): boolean {
   const all: unknown[] = Array.isArray(aud) ? aud : [aud]

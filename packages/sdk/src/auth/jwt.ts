@@ -9,8 +9,10 @@ import {
   type JWTVerifyResult,
   jwtVerify,
 } from 'jose'
+import { fromBase64Url } from '../core/base64url.ts'
 import { McpError } from '../jsonrpc/error.ts'
-import type { Claims, VerifyToken } from './claims.ts'
+import { parseJson } from '../jsonrpc/parse.ts'
+import { type Claims, principalOf, type VerifyToken } from './claims.ts'
 import { type AuthFetch, fetchJson } from './fetch-json.ts'
 import { IssuerKeys, requireKeysUrl } from './issuer.ts'
 import { requireUrl } from './metadata.ts'
@@ -42,6 +44,7 @@ const asymmetric = [
 ]
 /** Keys that no token names are looked at one by one, up to so many. */
 const maxCandidates = 8
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const accessTokenTypes: ReadonlySet<string> = new Set(['at+jwt', 'application/at+jwt'])
 
 /** What only a token can be the cause of; anything else is a failure of this side or of the authorization server. */
@@ -83,7 +86,8 @@ export function jwt(options: JwtOptions): VerifyToken {
         // Expiry is checked with everything else, by one clock and one tolerance.
         clockTolerance: Number.MAX_SAFE_INTEGER,
       })
-      return isAccessToken(protectedHeader.typ, requireType) ? (payload satisfies Claims) : undefined
+      const sound = isAccessToken(protectedHeader.typ, requireType) && readsOneWay(token)
+      return sound && namesSomebody(payload) ? (payload satisfies Claims) : undefined
     } catch (error) {
       if (error instanceof errors.JOSEError && tokenFaults.has(error.code)) return undefined
       throw error
@@ -91,10 +95,31 @@ export function jwt(options: JwtOptions): VerifyToken {
   }
 }
 
-function isAccessToken(typ: string | undefined, required: boolean): boolean {
-  const type = typ?.toLowerCase()
-  if (type !== undefined && accessTokenTypes.has(type)) return true
-  return !required && (type === undefined || type === 'jwt')
+/** `typ` comes unchecked out of the header. */
+function isAccessToken(typ: unknown, required: boolean): boolean {
+  if (typ === undefined) return !required
+  const type = typeof typ === 'string' ? typ.toLowerCase() : ''
+  return accessTokenTypes.has(type) || (!required && type === 'jwt')
+}
+
+/**
+ * Whether all readers of a verified token see the same: it has no other spelling, no member stands twice in it, and no
+ * number is too large.
+ */
+function readsOneWay(token: string): boolean {
+  const parts = token.split('.').map(fromBase64Url)
+  try {
+    for (const part of parts.slice(0, 2)) parseJson(decoder.decode(part))
+    return !parts.includes(undefined)
+  } catch {
+    return false
+  }
+}
+
+/** Whether claims stand for one subject, or for a client that acts for itself. */
+function namesSomebody(claims: Claims): boolean {
+  const { sub, iss } = claims
+  return (sub === undefined || typeof sub === 'string') && principalOf(claims, String(iss)) !== undefined
 }
 
 type VerifyOptions = Parameters<typeof jwtVerify>[2]

@@ -210,12 +210,14 @@ export class Requests {
   /** Sends again what does no harm twice, when the connection of one request broke but the link still stands. */
   async #sendAgain(out: Outgoing): Promise<Answered> {
     const { wire, era } = this.#options
+    // Where each request has a connection of its own, an answer that was lost says so, and what broke came before it.
+    const mayRepeat = wire.link.connectsEach === true || isSafe(out)
     let pace: Pace | undefined
     for (let again = 0; ; again++) {
       try {
         return await era.send(out)
       } catch (error) {
-        if (again === maxRepeats || !hasBroken(error) || !isSafe(out) || !wire.isOpen) throw error
+        if (again === maxRepeats || !mayRepeat || !hasBroken(error) || !wire.isOpen) throw error
         out.scope.signal.throwIfAborted()
       }
       if (pace === undefined) pace = new Pace()

@@ -1,6 +1,7 @@
 import { ErrorCode, RpcError } from './error.ts'
 import type { JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, RequestId } from './message.ts'
 import { endOfString, members, repeatedKey } from './repeated.ts'
+import { mayBeMisread, reread } from './reread.ts'
 
 const maxDepth = 64
 const maxIdChars = 256
@@ -14,10 +15,10 @@ const maxShownChars = 64
 export function parseJson(text: string, options?: { depth?: number }): unknown {
   const depth = options?.depth ?? maxDepth
   if (opensMore(text, depth) && nestsDeeper(text, depth)) throw tooDeep(depth)
-  const value = parsed(text)
+  const first = parsed(text)
+  const value = mayBeMisread(text, first) ? reread(text) : first
   const count = members(value)
-  if (count === Number.POSITIVE_INFINITY)
-    throw new RpcError(ErrorCode.ParseError, 'Parse error: a number is too large')
+  if (count === Number.POSITIVE_INFINITY) throw tooLarge()
   const repeated = repeatedKey(text, count)
   if (repeated !== undefined)
     throw new RpcError(ErrorCode.ParseError, `Parse error: ${named(repeated)} stands twice in one object`)
@@ -36,12 +37,18 @@ function named(key: string): string {
   return JSON.stringify(key.length > maxShownChars ? `${key.slice(0, maxShownChars)}…` : key)
 }
 
+function tooLarge(): RpcError {
+  return new RpcError(ErrorCode.ParseError, 'Parse error: a number is too large')
+}
+
 /**
- * Refuses a value that somebody else parsed and that nests deeper than `depth`.
+ * Refuses a value that somebody else parsed, if it nests deeper than `depth` or holds a number too large for a double. What
+ * stood twice in its text cannot be seen any more.
  * @throws RpcError -32700
  */
 export function requireDepth(value: unknown, depth: number): void {
   if (isDeeper(value, depth)) throw tooDeep(depth)
+  if (members(value) === Number.POSITIVE_INFINITY) throw tooLarge()
 }
 
 function isDeeper(value: unknown, depth: number): boolean {

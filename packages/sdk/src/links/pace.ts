@@ -2,7 +2,7 @@ const baseMs = 500
 const floorMs = 100
 const usualMs = 1_000
 const capMs = 30_000
-const burst = 10
+const burst = 9
 const refillMs = 6_000
 const maxTimerMs = 2_147_483_647
 

@@ -1,4 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { isGroupRunning } from './process-group.ts'
+import { guard } from './process-guard.ts'
 import { windowsEnd } from './stdio-windows.ts'
 
 const onWindows = process.platform === 'win32'
@@ -28,6 +30,7 @@ export class ProcessTree {
     })
     if (running.size === 0) process.once('exit', endAll)
     running.add(this)
+    if (!onWindows && child.pid !== undefined) guard.add(child.pid)
   }
 
   /** Waits until the tree has ended by itself, then ends it: politely, and then not. */
@@ -41,6 +44,7 @@ export class ProcessTree {
       await this.#untilGone(graceMs)
     }
     running.delete(this)
+    if (this.#child.pid !== undefined) guard.delete(this.#child.pid)
     if (running.size === 0) process.off('exit', endAll)
   }
 
@@ -62,12 +66,7 @@ export class ProcessTree {
     const { pid } = this.#child
     if (pid === undefined) return false
     if (onWindows) return !this.#gone
-    try {
-      process.kill(-pid, 0)
-      return true
-    } catch {
-      return !this.#gone
-    }
+    return !this.#gone || isGroupRunning(pid)
   }
 
   async #untilGone(ms: number): Promise<void> {

@@ -39,6 +39,9 @@ export interface StdioOptions {
 
 const graceMs = 1_000
 const drainMs = 100
+const exitMs = 200
+/** Each reads 64 kB of a stream; pipes hold a few times that. */
+const turnsToCatchUp = 16
 const keptStderrChars = 4_096
 
 /**
@@ -57,6 +60,8 @@ class ServerProcess implements Channel {
   readonly #sender: LineSender
   #stderr = ''
   #over: McpError | undefined
+  /** Whether nothing more can come: the process ended and its streams too. */
+  #ended = false
 
   static async start(options: StdioOptions, events: ChannelEvents): Promise<ServerProcess> {
     const env = childEnvironment(process.env, process.platform, options.inherit ?? [], options.env ?? {})
@@ -107,6 +112,9 @@ class ServerProcess implements Channel {
     for (const stream of [child.stdout, child.stderr]) stream.on('error', () => {})
     this.#keepStderr(options.onStderr)
     child.once('exit', () => this.#exited())
+    child.once('close', () => {
+      this.#ended = true
+    })
     child.on('error', () => {})
   }
 
@@ -137,11 +145,22 @@ class ServerProcess implements Channel {
 
   #exited(): void {
     const lose = (): void => this.#lose(this.#failure('ended'), true)
-    within(once(this.#child, 'close'), drainMs).then(lose, lose)
+    within(once(this.#child, 'close'), drainMs)
+      .then(() => this.#catchUp())
+      .then(lose, lose)
   }
 
+  /** Lets everything in that came already: an event loop that stood still hears of timers first. */
+  async #catchUp(): Promise<void> {
+    for (let turn = 0; turn < turnsToCatchUp && !this.#ended; turn++) {
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+
+  /** How the process ended says more than which of its streams did, and is often heard of a moment later. */
   #lostSoon(how: string): void {
-    setTimeout(() => this.#lose(this.#failure(how), true), drainMs)
+    const lose = (): void => this.#lose(this.#failure(how), true)
+    setTimeout(() => this.#catchUp().then(lose), exitMs)
   }
 
   #tooLong(maxBytes: number): void {

@@ -24,8 +24,11 @@ export interface LineConnectionOptions {
   /** Ends the connection when its first line is not JSON, because then it is no client of this protocol. */
   strict?: boolean
   onError?: (error: Error) => void
-  /** Called once, when every handler let go or 1 s passed, before `closed` settles. */
-  onOver(how: { stuck: boolean }): void
+  /**
+   * Called once, when every handler let go or 1 s passed, before `closed` settles. `stuck` is whether one did not, and
+   * `left` whether it was the client that ended the connection.
+   */
+  onOver(how: { stuck: boolean; left: boolean }): void
 }
 
 /** One client that sends and is sent messages as lines. */
@@ -39,6 +42,7 @@ export class LineConnection {
   readonly #connection: Duplex
   #unproven: boolean
   #stalled = false
+  #left = true
   #settle: () => void = () => {}
   #ending: Promise<void> | undefined
 
@@ -86,6 +90,7 @@ export class LineConnection {
 
   /** Ends the connection: tells open subscriptions, sends what handlers still answer within 1 s. */
   close(): Promise<void> {
+    if (this.#ending === undefined) this.#left = false
     return this.#end(() => this.#connection.shutdown('The server is shutting down'))
   }
 
@@ -146,7 +151,7 @@ export class LineConnection {
   async #stop(stop: () => Promise<void>): Promise<void> {
     await stop()
     this.#writer.stop()
-    this.#options.onOver({ stuck: this.#connection.running > 0 || this.#stalled })
+    this.#options.onOver({ stuck: this.#connection.running > 0 || this.#stalled, left: this.#left })
     this.#settle()
   }
 }

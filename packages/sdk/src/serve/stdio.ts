@@ -19,6 +19,12 @@ export interface StdioOptions {
   onError?: (error: Error) => void
   /** Other limits than the default ones. */
   limits?: Partial<Bounds>
+  /**
+   * Whether the process goes on when its client went away, for one that does other things besides. Default false: where
+   * something still keeps it alive a second later, a timer or a database, it is ended. Never ended is a process that was
+   * given an `input`, or ended the connection itself.
+   */
+  outlives?: boolean
   /** Read instead of stdin. */
   input?: Readable
   /** Written instead of stdout. */
@@ -36,7 +42,8 @@ export interface StdioServer {
 /**
  * Serves one client on stdin and stdout, in every revision. While it does, whatever else is written to stdout (by
  * `console.log`, by a library) goes to stderr. When stdin ends, handlers are asked to stop; the process is ended by
- * force only if one is still running after 1 s, or if the client stopped reading long ago.
+ * force if one is still running after 1 s, if the client stopped reading long ago, or if something else keeps it alive
+ * for another second and `outlives` is not set.
  */
 export function serveStdio(server: Server, options: StdioOptions = {}): StdioServer {
   const { input = process.stdin, output = process.stdout } = options
@@ -50,14 +57,19 @@ export function serveStdio(server: Server, options: StdioOptions = {}): StdioSer
     ...(options.keys === undefined ? {} : { keys: options.keys }),
     ...(options.backplane === undefined ? {} : { backplane: options.backplane }),
     ...(options.onError === undefined ? {} : { onError: options.onError }),
-    onOver: ({ stuck }) => {
+    onOver: ({ stuck, left }) => {
       guard?.restore()
       input.destroy()
       if (options.output !== undefined) output.end()
-      if (stuck && options.input === undefined) exitSoon(output)
+      if (options.input !== undefined) return
+      if (stuck) exitSoon(output)
+      else if (left && options.outlives !== true) setTimeout(() => process.exit(), outliveMs).unref()
     },
   })
 }
+
+/** Milliseconds in which a process whose client went away may end by itself. */
+const outliveMs = 1_000
 
 /** Ends the process once what was written is out, at the latest after 100 ms. */
 function exitSoon(output: Writable): void {

@@ -8,7 +8,7 @@ export function equal(a: unknown, b: unknown, spend: (steps: number) => void): b
   }
   if (Array.isArray(b)) return false
   const names = Object.keys(a)
-  spend(names.length >> 1)
+  spend(names.length)
   if (names.length !== Object.keys(b).length) return false
   const [left, right]: [Record<string, unknown>, Record<string, unknown>] = [{ ...a }, { ...b }]
   return names.every((name) => Object.hasOwn(right, name) && equal(left[name], right[name], spend))
@@ -17,7 +17,10 @@ export function equal(a: unknown, b: unknown, spend: (steps: number) => void): b
 /** One text for equal JSON values. */
 export function keyOf(value: unknown, spend: (steps: number) => void): string {
   spend(1)
-  if (Array.isArray(value)) return `[${value.map((item) => keyOf(item, spend)).join(',')}]`
+  if (Array.isArray(value)) {
+    spend(2)
+    return `[${value.map((item) => keyOf(item, spend)).join(',')}]`
+  }
   if (typeof value === 'string') {
     spend(value.length >> 6)
     return JSON.stringify(value)

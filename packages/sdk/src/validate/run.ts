@@ -97,7 +97,7 @@ export class Run {
 
   /** Pays for a look at so many members, items or words of a schema: several cost what one subschema does. */
   readonly look = (many: number): void => {
-    if (many > 7) this.spend(many >> 3)
+    this.spend(many >> 2)
   }
 
   /** The names of the members that JSON would write. */
@@ -151,7 +151,7 @@ export class Run {
     const ok = this.#all(checks, value) && this.#all(late, value)
     this.scope.pop()
     if (late.length > 0) {
-      if (ok && outer !== undefined && this.seen !== undefined) this.spend(outer.merge(this.seen) >> 1)
+      if (ok && outer !== undefined && this.seen !== undefined) this.spend(outer.merge(this.seen))
       this.seen = outer
     }
     return ok
@@ -174,7 +174,7 @@ export class Run {
     this.issues = undefined
     if (seen !== undefined) this.seen = new Evaluated()
     const ok = this.here(node, value)
-    if (ok && seen !== undefined && this.seen !== undefined) this.spend(seen.merge(this.seen) >> 1)
+    if (ok && seen !== undefined && this.seen !== undefined) this.spend(seen.merge(this.seen))
     this.issues = issues
     this.seen = seen
     return ok

@@ -6,6 +6,7 @@ import {
   failure,
   json,
   result,
+  type Seen,
   scripted,
   sse,
   tick,
@@ -537,6 +538,59 @@ describe('a request that only reads', () => {
     await expect(other.call('pay')).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
     expect(broken.of('tools/call')).toHaveLength(1)
     expect(before).toBe(0)
+  })
+})
+
+describe('a tool call whose answer was lost', () => {
+  it('has an outcome nobody knows, and is sent again only where its caller says that does no harm', async () => {
+    const server = await scripted((one) => {
+      if (discovered(one)) return
+      if (server.of('tools/call').length % 3 === 0) result(one, called(text('done')))
+      else one.res.destroy()
+    })
+    const client = await open(server.url)
+    await expect(client.call('pay')).rejects.toMatchObject({
+      code: 'OUTCOME_UNKNOWN',
+      message: expect.stringContaining('Nobody knows whether tools/call ran'),
+    })
+    expect(server.of('tools/call')).toHaveLength(1)
+    await expect(client.call('look', {}, { repeatable: true })).resolves.toMatchObject(text('done'))
+    expect(server.of('tools/call')).toHaveLength(3)
+  })
+
+  it('is not sent again with an answer that is good once', async () => {
+    const server = await scripted((one) => {
+      if (discovered(one)) return
+      if (one.message.params['requestState'] === undefined) {
+        result(one, { resultType: 'input_required', requestState: 's' })
+      } else one.res.destroy()
+    })
+    const client = await open(server.url)
+    const call = client.call('book', {}, { repeatable: true })
+    await expect(call).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    expect(server.of('tools/call')).toHaveLength(2)
+  })
+})
+
+describe('a watch', () => {
+  it('that is refused for a while waits as long as the server asks', async () => {
+    const listens = (): Seen[] => server.of('subscriptions/listen')
+    const server = await scripted((one) => {
+      if (discovered(one)) return
+      if (listens().length === 2) one.res.writeHead(503, { 'retry-after': '1' }).end()
+      else {
+        const meta = { 'io.modelcontextprotocol/subscriptionId': one.message.id }
+        const method = 'notifications/subscriptions/acknowledged'
+        const params = { notifications: { toolsListChanged: true }, _meta: meta }
+        sse(one.res)({ data: { jsonrpc: '2.0', method, params } })
+        if (listens().length === 1) setImmediate(() => one.res.destroy())
+      }
+    })
+    const client = await open(server.url)
+    await client.watch({ toolsListChanged: true })
+    await until(() => listens().length === 3, 10_000)
+    const [, second, third] = listens()
+    expect((third?.at ?? 0) - (second?.at ?? 0)).toBeGreaterThanOrEqual(1_000)
   })
 })
 

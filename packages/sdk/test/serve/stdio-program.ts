@@ -21,8 +21,9 @@ const chatty: Tool = async (_args, { notify, signal }) => {
 
 const large: Tool = () => 'x'.repeat(4_000_000)
 
+if (process.argv.includes('timer')) setInterval(() => {}, 1000)
 const impatient = { limits: { streamStallMs: 200 } }
-serveStdio(
-  testServer({ ask, noisy, slow, hung, hangWithTimer, chatty, large }),
-  process.argv.includes('impatient') ? impatient : {},
-)
+serveStdio(testServer({ ask, noisy, slow, hung, hangWithTimer, chatty, large }), {
+  ...(process.argv.includes('impatient') ? impatient : {}),
+  outlives: process.argv.includes('outlives'),
+})

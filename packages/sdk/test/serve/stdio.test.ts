@@ -283,6 +283,22 @@ describe('a server process', () => {
     },
   )
 
+  it('ends soon after its client went away, though a timer of its program would keep it', async () => {
+    const { child, far, exited } = start('timer')
+    child.stdin.write(far.said(line(initialize())))
+    await once(child.stdout, 'data')
+    child.stdin.end()
+    expect(await exited).toEqual({ code: 0, signal: null })
+  })
+
+  it('goes on without its client where it was told to', async () => {
+    const { child, far, exited } = start('timer', 'outlives')
+    child.stdin.write(far.said(line(initialize())))
+    await once(child.stdout, 'data')
+    child.stdin.end()
+    expect(await Promise.race([exited, settle(2_000).then(() => 'goes on')])).toBe('goes on')
+  })
+
   it('ends when its client is there but reads nothing', async () => {
     const { child, far, exited } = start('impatient')
     child.stdout.pause()

@@ -148,7 +148,7 @@ function takeAuth(draft: Draft, value: unknown, from: Path): void {
     return
   }
   for (const [key, item] of Object.entries(value)) {
-    const name = authNames[key]
+    const name = Object.hasOwn(authNames, key) ? authNames[key] : undefined
     const scopes = name === 'scopes' && typeof item === 'string' ? item.split(/\s+/).filter(Boolean) : item
     if (name !== undefined) draft.setIn('auth', name, scopes, [...from, key])
     else if (key !== 'enabled') draft.warn([...from, key], unused)

@@ -4,10 +4,13 @@ import { Draft } from '../draft.ts'
 import type { Path } from '../problem.ts'
 import type { Form } from './form.ts'
 
+interface Launcher {
+  command: string
+  args(identifier: string, version: string | undefined): string[]
+}
+
 /** How packages of each kind are started, without questions and in exactly this version. */
-const launchers: Readonly<
-  Record<string, { command: string; args: (identifier: string, version: string | undefined) => string[] }>
-> = {
+const launchers: Readonly<Record<string, Launcher>> = {
   npm: {
     command: 'npx',
     args: (name, version) => ['-y', version === undefined ? name : `${name}@${version}`],
@@ -53,7 +56,7 @@ interface Chosen {
 function packageOf(document: JsonRecord): Chosen | undefined {
   return listed(document, 'packages').find(({ entry }) => {
     const transport = isRecord(entry['transport']) ? entry['transport']['type'] : 'stdio'
-    return transport === 'stdio' && launchers[String(entry['registryType'])] !== undefined
+    return transport === 'stdio' && launcherOf(entry) !== undefined
   })
 }
 
@@ -71,8 +74,13 @@ function listed(document: JsonRecord, name: 'packages' | 'remotes'): Chosen[] {
   )
 }
 
+function launcherOf(entry: JsonRecord): Launcher | undefined {
+  const kind = String(entry['registryType'])
+  return Object.hasOwn(launchers, kind) ? launchers[kind] : undefined
+}
+
 function readPackage(draft: Draft, entry: JsonRecord, path: Path, inputs: ConfigInput[]): void {
-  const launcher = launchers[String(entry['registryType'])]
+  const launcher = launcherOf(entry)
   const { identifier, version } = entry
   if (launcher === undefined || typeof identifier !== 'string') {
     draft.fault(path, 'names no package')

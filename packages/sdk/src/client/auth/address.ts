@@ -42,9 +42,9 @@ export function zoneOfName(name: string): Zone | undefined {
   return privateName.test(name) ? 'private' : undefined
 }
 
-/** The host of a URL without brackets and without the dot at its end. */
+/** The host of a URL without brackets and without dots at its end. */
 export function hostOf(url: URL): string {
-  return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
+  return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.+$/, '')
 }
 
 /** Whether a URL names this machine itself. */
@@ -65,16 +65,19 @@ function zoneOf6(groups: readonly number[]): Zone {
   const [a = 0, b = 0, c = 0] = groups
   const last = four(groups, 6)
   if (groups.slice(0, 7).every((group) => group === 0)) return groups[7] === 1 ? 'loopback' : 'forbidden'
-  if (groups.slice(0, 5).every((group) => group === 0) && (groups[5] === 0xffff || groups[5] === 0)) {
-    return zoneOf4(last)
-  }
-  if (a === 0x64 && b === 0xff9b && c === 0) return zoneOf4(last)
-  if (a === 0x2002) return zoneOf4(four(groups, 1))
-  if (a === 0xfd00 && b === 0xec2) return 'forbidden'
+  if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) return zoneOf4(last)
+  if (a === 0x64 && b === 0xff9b && groups.slice(2, 6).every((group) => group === 0)) return tunnelled(last)
+  if (a === 0x2002) return tunnelled(four(groups, 1))
+  if ((a === 0xfd00 && b === 0xec2) || (a === 0xfd20 && b === 0xce && c === 0)) return 'forbidden'
   if ((a & 0xfe00) === 0xfc00 || (a & 0xffc0) === 0xfec0) return 'private'
-  if (a === 0x2001 && (b === 0 || b === 0xdb8)) return 'forbidden'
+  if ((a === 0x2001 && (b < 0x200 || b === 0xdb8)) || (a === 0x3fff && b < 0x1000)) return 'forbidden'
   // What is left of the space that is routed on the Internet.
   return (a & 0xe000) === 0x2000 ? 'public' : 'forbidden'
+}
+
+/** A way to an IPv4 address through somebody's relay, which is no way to anything that is not public. */
+function tunnelled(address: number): Zone {
+  return zoneOf4(address) === 'public' ? 'public' : 'forbidden'
 }
 
 function four(groups: readonly number[], at: number): number {

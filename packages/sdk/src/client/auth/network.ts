@@ -3,6 +3,7 @@ import { parseJson } from '../../jsonrpc/parse.ts'
 import { bodyText, discard } from '../../links/http-answer.ts'
 import { lostBy } from '../../links/http-request.ts'
 import { hostOf, isLoopback, type Zone, zoneOfAddress, zoneOfName } from './address.ts'
+import { pinnedHere } from './pinned.ts'
 
 /**
  * Sends one request to an authorization server. `addresses` are those its host name was found to stand for, already
@@ -15,7 +16,11 @@ export type Lookup = (hostname: string) => Promise<readonly string[]>
 
 /** How requests to authorization servers leave this process. */
 export interface NetworkOptions {
-  /** What sends the requests. Default: the global `fetch`. */
+  /**
+   * What sends the requests. Default: on Node a fetch that connects to the addresses that were checked and to no others,
+   * and that uses no proxy; elsewhere the global `fetch`. Give `(url, init) => fetch(url, init)` where a proxy is the only
+   * way out.
+   */
   fetch?: AuthFetch
   /**
    * Resolves host names, so that none that stands for a private address is reached. Default: the system's resolver
@@ -47,7 +52,7 @@ export class Network {
   /** @param server the URL this client was given; what lies where it lies may be reached */
   constructor(server: URL, options: NetworkOptions) {
     this.#server = server
-    this.#fetch = options.fetch ?? ((url, init) => fetch(url, init))
+    this.#fetch = options.fetch ?? pinnedHere() ?? ((url, init) => fetch(url, init))
     this.#lookup = options.lookup ?? systemLookup()
   }
 

@@ -31,7 +31,8 @@ export interface Busy {
 }
 
 const graceMs = 1000
-const listening = 'subscriptions/listen'
+/** The request whose answer is a stream that stays open. */
+export const listening = 'subscriptions/listen'
 
 /** What every request of one mounted server shares. */
 export class Core {

@@ -1,3 +1,5 @@
+import type { Lease } from './lease.ts'
+
 /** The body of one HTTP request as it was read: bytes, a value somebody else parsed, or more than allowed. */
 export type Body =
   | { readonly type: 'bytes'; readonly bytes: Uint8Array }
@@ -28,6 +30,8 @@ export interface HttpRequest {
 export interface HttpReply {
   /** Headers to send with whatever the answer is. */
   extra: HeaderFields | undefined
+  /** How long an event stream may last; absent where only its client and its answer end it. */
+  lease: Lease | undefined
   /** Whether a timer that another request set may ring for this one: some runtimes end timers with their request. */
   readonly sharesTimers: boolean
   /** Says whom to tell when the connection is over, answered or not; in place of whoever was named before. */

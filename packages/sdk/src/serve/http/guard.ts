@@ -62,10 +62,10 @@ export class Guard {
     const wrongHost = this.refusesHost(request)
     if (wrongHost !== undefined) return wrongHost
     const origin = request.header('origin')
-    if (origin !== undefined && !this.#allowsOrigin(origin)) {
-      return 'Forbidden: pages of this Origin may not use this server (see allowedOrigins)'
-    }
-    return undefined
+    const isAllowed = origin === undefined ? this.#allowsUnnamed(request) : this.#allowsOrigin(origin)
+    return isAllowed
+      ? undefined
+      : 'Forbidden: pages of this Origin may not use this server (see allowedOrigins)'
   }
 
   /** The same for what any page may read. */
@@ -111,6 +111,11 @@ export class Guard {
       this.#hosts.has(keyOf(parsed.host, parsed.port))
     if (allowed) this.#lastHost = host
     return allowed
+  }
+
+  /** Browsers name no Origin where a page shows an image or a frame, but say that it is of another site. */
+  #allowsUnnamed(request: HttpRequest): boolean {
+    return this.#options.anyOrigin || request.header('sec-fetch-site') !== 'cross-site'
   }
 
   #allowsOrigin(origin: string): boolean {

@@ -12,7 +12,7 @@ import { EventLog } from './event-log.ts'
 import type { HttpReply } from './face.ts'
 import type { PostStream } from './post-stream.ts'
 import { ResumableStream } from './resumable.ts'
-import { EventStream } from './stream.ts'
+import { answerPatienceMs, EventStream } from './stream.ts'
 
 export interface HttpSessionOptions {
   server: Server
@@ -77,14 +77,14 @@ export class HttpSession {
   /** Makes an answer a stream of its own. */
   openStream(reply: HttpReply): ResumableStream {
     const stream = this.#newStream()
-    stream.attach(this.connect(reply, stream))
+    stream.attach(this.connect(reply, stream, answerPatienceMs))
     if (this.polls) stream.prime()
     return stream
   }
 
   /** Opens the event stream of an answer as the connection of a stream. */
-  connect(reply: HttpReply, stream: ResumableStream): EventStream {
-    const connection = new EventStream(reply.open(), this.#bounds)
+  connect(reply: HttpReply, stream: ResumableStream, patienceMs = 0): EventStream {
+    const connection = new EventStream(reply, this.#bounds, patienceMs)
     this.#connections.add(connection)
     reply.onClose(() => {
       connection.closed()

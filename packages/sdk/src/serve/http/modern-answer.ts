@@ -3,9 +3,9 @@ import type { JsonRpcNotification, JsonRpcResponse } from '../../jsonrpc/message
 import { encodeEvent } from '../../jsonrpc/sse.ts'
 import { type Call, encodeAnswer, encodeMessage, failure, isDroppable, type Outlet } from '../message.ts'
 import { unref } from '../timers.ts'
-import type { Core, Serving } from './core.ts'
+import { type Core, listening, type Serving } from './core.ts'
 import type { HttpReply } from './face.ts'
-import { EventStream } from './stream.ts'
+import { answerPatienceMs, EventStream } from './stream.ts'
 
 /** The answer to one stateless request: one JSON text, or an event stream from the first notice or long wait on. */
 export class ModernAnswer implements Outlet, Serving {
@@ -79,7 +79,8 @@ export class ModernAnswer implements Outlet, Serving {
 
   #open(): EventStream {
     if (this.#stream === undefined) {
-      this.#stream = new EventStream(this.#reply.open(), this.#core.bounds)
+      const patienceMs = this.method === listening ? 0 : answerPatienceMs
+      this.#stream = new EventStream(this.#reply, this.#core.bounds, patienceMs)
     }
     return this.#stream
   }
@@ -111,7 +112,11 @@ export class ModernAnswer implements Outlet, Serving {
     this.#stream?.closed()
     clearTimeout(this.#long)
     if (this.#over) return
-    this.#call?.cancel(new McpError('CANCELLED', 'The client closed the connection'))
+    const why =
+      this.#stream?.expired === true
+        ? 'The access it was allowed with is over'
+        : 'The client closed the connection'
+    this.#call?.cancel(new McpError('CANCELLED', why))
   }
 }
 

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ByteCollector } from '../../jsonrpc/bytes.ts'
 import type { Body, HeaderFields, HttpReply, HttpRequest, Pipe } from './face.ts'
 import { streamHeaders } from './face.ts'
+import type { Lease } from './lease.ts'
 
 /** A request as `node:http` gives it. */
 export class NodeRequest implements HttpRequest {
@@ -91,6 +92,7 @@ function parsedBody(request: object): Body {
 /** The answer to a `node:http` request. */
 export class NodeReply implements HttpReply {
   extra: HeaderFields | undefined
+  lease: Lease | undefined
   readonly sharesTimers = true
   readonly #response: ServerResponse
   #listener: (() => void) | undefined

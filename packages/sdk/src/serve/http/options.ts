@@ -34,6 +34,16 @@ export interface Identified {
   readonly claims?: Readonly<JsonObject>
   /** Headers to send with whatever the answer is. */
   readonly headers?: HeaderFields
+  /**
+   * When what they showed ends, in milliseconds since 1970. Event streams that were opened with it end then; one that
+   * answers a request may take 60 s more. Default: never.
+   */
+  readonly expires?: number
+  /**
+   * Whether what they showed counts still, since a token may be revoked. Asked every 30 s for each stream that was
+   * opened with it, which ends when it does not, or when asking fails twice in a row. Default: nobody asks.
+   */
+  readonly stillCounts?: () => Promise<boolean>
 }
 
 /** Finds out who sends a request, or refuses it. Called for every request, before its body is read. */

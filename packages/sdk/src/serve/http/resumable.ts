@@ -19,6 +19,8 @@ export class ResumableStream {
   #connection: EventStream | undefined
   #waiting: (() => void)[] = []
   #unstored = 0
+  /** Characters that were stored while there was no connection to send them on. */
+  #unsent = 0
   #ended = false
 
   constructor(id: string, log: EventLog, bounds: Bounds, report: (error: unknown) => void) {
@@ -36,6 +38,7 @@ export class ResumableStream {
   attach(connection: EventStream): void {
     this.#connection?.end()
     this.#connection = connection
+    this.#unsent = 0
     for (const tell of this.#waiting.splice(0)) tell()
   }
 
@@ -44,7 +47,7 @@ export class ResumableStream {
     this.#then(() => this.#deliver('', false, retryMs))
   }
 
-  /** Sends one message. A droppable one is left out while the reader is behind. */
+  /** Sends one message. A droppable one is left out while the reader is behind, or was away for long. */
   send(data: string, droppable: boolean): void {
     if (this.#ended || (droppable && this.#isBehind())) return
     this.#unstored += data.length
@@ -100,17 +103,16 @@ export class ResumableStream {
   }
 
   #isBehind(): boolean {
-    return this.#connection?.isBehind() === true || this.#unstored > this.#bounds.streamQueueBytes
+    const { streamQueueBytes } = this.#bounds
+    return this.#connection?.isBehind() === true || this.#unstored + this.#unsent > streamQueueBytes
   }
 
   #replay(events: readonly StoredEvent[], connection: EventStream): void {
     for (const { position, data } of events) connection.send(this.#event(position, data), false)
     connection.breathe()
     this.attach(connection)
-    if (this.#ended) {
-      connection.end()
-      this.#connection = undefined
-    }
+    // Its last message may still stand in the line.
+    if (this.#ended) this.detach()
   }
 
   async #deliver(data: string, droppable: boolean, retry?: number): Promise<void> {
@@ -122,7 +124,8 @@ export class ResumableStream {
       text = encodeEvent({ event: 'message', data })
     }
     this.#unstored -= data.length
-    this.#connection?.send(text, droppable)
+    if (this.#connection === undefined) this.#unsent += data.length
+    else this.#connection.send(text, droppable)
   }
 
   #event(position: number, data: string, retry?: number): string {

@@ -81,6 +81,7 @@ export class Router {
       sendRefusal(reply, caller)
       return
     }
+    if (caller.expires !== undefined || caller.stillCounts !== undefined) reply.lease = caller
     if (caller.headers !== undefined) reply.extra = { ...reply.extra, ...caller.headers }
     this.#route(request, reply, callerOf(caller))
   }

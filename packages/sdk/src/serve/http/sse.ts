@@ -42,7 +42,7 @@ export class SseSessions {
       return
     }
     const id = toBase64Url(crypto.getRandomValues(new Uint8Array(24)))
-    const stream = new EventStream(reply.open(), this.#bounds)
+    const stream = new EventStream(reply, this.#bounds, 0)
     const connection = this.#connection(stream, caller)
     this.#byId.set(id, { principal: caller.principal, connection, stream })
     reply.onClose(() => {
@@ -68,6 +68,7 @@ export class SseSessions {
       return
     }
     reply.send(202, '')
+    session.stream.renew(reply.lease)
     session.connection.receive(value, caller)
   }
 

@@ -1,24 +1,42 @@
 import { keepAlive } from '../../jsonrpc/sse.ts'
 import type { Bounds } from '../bounds.ts'
 import { unref } from '../timers.ts'
-import type { Pipe } from './face.ts'
+import type { HttpReply, Pipe } from './face.ts'
+import { type Lease, LeaseWatch } from './lease.ts'
+
+/** Milliseconds the answer to a request may be given later than what its caller showed counts. */
+export const answerPatienceMs = 60_000
 
 /**
  * One event stream to one client. It keeps quiet streams open, leaves out what may be left out while its reader is
- * slow, and cuts a reader that takes nothing at all for too long.
+ * slow, cuts a reader that takes nothing at all for too long, and ends when what opened it counts no longer.
  */
 export class EventStream {
   readonly #pipe: Pipe
+  readonly #lease: LeaseWatch | undefined
   readonly #bounds: Bounds
   #quiet: ReturnType<typeof setTimeout>
   #stall: ReturnType<typeof setTimeout> | undefined
   #written = 0
   #open = true
+  #expired = false
 
-  constructor(pipe: Pipe, bounds: Bounds) {
-    this.#pipe = pipe
+  /** @param patienceMs how much longer than what opened it the stream may last */
+  constructor(reply: HttpReply, bounds: Bounds, patienceMs: number) {
+    this.#pipe = reply.open()
     this.#bounds = bounds
     this.#quiet = unref(setInterval(() => this.breathe(), bounds.keepAliveMs))
+    this.#lease = reply.lease && new LeaseWatch(reply.lease, patienceMs, () => this.#expire())
+  }
+
+  /** Whether it ended because what opened it counts no longer. */
+  get expired(): boolean {
+    return this.#expired
+  }
+
+  /** Goes on with what its client showed since. */
+  renew(lease: Lease | undefined): void {
+    if (lease !== undefined) this.#lease?.renew(lease)
   }
 
   /** Whether more waits for the reader than it should. From then on it is watched, and cut if it takes nothing. */
@@ -51,6 +69,7 @@ export class EventStream {
     if (!this.#open) return
     this.#open = false
     clearInterval(this.#quiet)
+    this.#lease?.stop()
     this.#pipe.end()
     if (this.#pipe.queued > 0) this.#watch()
   }
@@ -65,6 +84,12 @@ export class EventStream {
     this.#open = false
     clearInterval(this.#quiet)
     clearTimeout(this.#stall)
+    this.#lease?.stop()
+  }
+
+  #expire(): void {
+    this.#expired = true
+    this.end()
   }
 
   #write(text: string): void {

@@ -1,6 +1,7 @@
 import { ByteCollector } from '../../jsonrpc/bytes.ts'
 import type { Body, HeaderFields, HttpReply, HttpRequest, Pipe } from './face.ts'
 import { streamHeaders } from './face.ts'
+import type { Lease } from './lease.ts'
 
 /** A request as the web's `fetch` gives it. */
 export class WebRequest implements HttpRequest {
@@ -65,6 +66,7 @@ async function readAll(request: Request, maxBytes: number): Promise<Body> {
 /** The answer to a web request, as a promise of a `Response`. */
 export class WebReply implements HttpReply {
   extra: HeaderFields | undefined
+  lease: Lease | undefined
   readonly sharesTimers = false
   readonly response: Promise<Response>
   #resolve: (response: Response) => void = () => {}

@@ -17,6 +17,8 @@ export async function openBrowser(url: URL): Promise<void> {
     throw new McpError('INVALID', `Only https: pages are opened in the browser, and not ${url.protocol} ones`)
   }
   const [command, ...args] = openers[process.platform] ?? ['xdg-open']
+  const failed = (cause: unknown): McpError =>
+    new McpError('CONNECT_FAILED', `No browser could be opened: ${command} failed`, { cause })
   await new Promise<void>((resolve, reject) => {
     const child = spawn(command, [...args, url.href], {
       detached: true,
@@ -24,12 +26,10 @@ export async function openBrowser(url: URL): Promise<void> {
       shell: false,
       windowsHide: true,
     })
-    child.once('error', (cause) =>
-      reject(new McpError('CONNECT_FAILED', `No browser could be opened: ${command} failed`, { cause })),
-    )
+    child.once('error', reject)
     child.once('spawn', () => {
       child.unref()
       resolve()
     })
-  })
+  }).catch((cause: unknown) => Promise.reject(failed(cause)))
 }

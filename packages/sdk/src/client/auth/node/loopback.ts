@@ -94,7 +94,7 @@ class LoopbackSession implements RedirectSession {
         const url = URL.canParse(request.url ?? '', own) ? new URL(request.url ?? '', own) : undefined
         const ours =
           request.method === 'GET' &&
-          request.headers.host === own.host &&
+          request.headersDistinct['host']?.join() === own.host &&
           url?.origin === own.origin &&
           url.pathname === own.pathname &&
           url.searchParams.get('state') === state
