@@ -24,6 +24,8 @@ export const chapters = [
   'Authorization',
   'State',
   'Browsers',
+  'Files',
+  'Terminals',
   'Memory',
 ] as const
 

@@ -121,6 +121,7 @@ function failure(error: unknown): Failed {
     case 'CANCELLED':
       return { kind: 'cancelled', message }
     case 'CONNECTION_CLOSED':
+    case 'OUTCOME_UNKNOWN':
       return { kind: 'closed', message }
     default:
       return { kind: 'other', message }

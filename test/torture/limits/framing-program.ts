@@ -1,9 +1,10 @@
 import { LineReader } from '../../../packages/sdk/src/jsonrpc/lines.ts'
 import { EventReader } from '../../../packages/sdk/src/jsonrpc/sse.ts'
 import { Random } from '../random.ts'
-import { cpuMs, input, median, numberIn, report, settledBytes } from './meter.ts'
+import { cpuMs, heldBytes, input, median, numberIn, report } from './meter.ts'
 
 const MiB = 1024 * 1024
+const heldLimit = MiB / 4
 const encoder = new TextEncoder()
 
 interface Reader {
@@ -43,34 +44,32 @@ function timeOf(framing: string, bytes: number, piece: number): number {
   const how = framings[framing]
   if (how === undefined) throw new Error(framing)
   const stream = encoder.encode(how.frame('x'.repeat(bytes)))
-  const pieces: Uint8Array[] = []
-  for (let at = 0; at < stream.length; at += piece) pieces.push(stream.subarray(at, at + piece))
   let got = -1
   const spent = cpuMs(() => {
     const reader = how.reader((text) => {
       got = text.length
     }, 64 * MiB)
-    for (const one of pieces) reader.push(one)
+    for (let at = 0; at < stream.length; at += piece) reader.push(stream.subarray(at, at + piece))
   })
   if (got !== bytes) throw new Error(`${framing}: ${got} characters of ${bytes} were read`)
   return spent
 }
 
-/** Bytes the process grows by while it holds all but the end of a message that came byte by byte. */
-function grownBy(framing: string, bytes: number, filler: string): number {
+/** Bytes that are held while all but the end of a message came, in pieces of one byte unless it is told otherwise. */
+function heldFor(framing: string, bytes: number, filler: string, piece = 1): number {
   const how = framings[framing]
   if (how === undefined) throw new Error(framing)
-  const reader = how.reader(() => {})
+  const reader = how.reader(() => {}, heldLimit)
   const [before] = how.frame('\0').split('\0')
+  const start = heldBytes()
   reader.push(encoder.encode(before))
-  const start = settledBytes()
   const unit = encoder.encode(filler)
   for (let sent = 0; sent < bytes; sent += unit.length) {
-    for (const byte of unit) reader.push(Uint8Array.of(byte))
+    for (let at = 0; at < unit.length; at += piece) reader.push(unit.subarray(at, at + piece))
   }
-  const grown = settledBytes() - start
+  const held = heldBytes() - start
   reader.push(encoder.encode('\n\n'))
-  return grown
+  return held
 }
 
 function messageOf(random: Random): string {
@@ -133,14 +132,17 @@ if (what === 'cuts') {
   for (const framing of Object.keys(framings)) {
     timeOf(framing, MiB, 1024)
     found[`${framing} 9 MB`] = median(3, () => timeOf(framing, 9_000_000, 1024))
-    for (const piece of [1, 64]) {
-      const one = median(size, () => timeOf(framing, 256 * 1024 * Math.min(piece, 8), piece))
-      const two = median(size, () => timeOf(framing, 512 * 1024 * Math.min(piece, 8), piece))
-      found[`${framing} ratio ${piece}`] = two / Math.max(one, 1)
+    for (const [piece, bytes] of [
+      [1, MiB / 4],
+      [64, 2 * MiB],
+    ] as const) {
+      const one = median(size, () => timeOf(framing, bytes, piece))
+      const four = median(size, () => timeOf(framing, 4 * bytes, piece))
+      found[`${framing} ratio ${piece}`] = four / Math.max(one, 1)
     }
-    found[`${framing} grown`] = grownBy(framing, 4 * MiB - 64, 'x')
+    found[`${framing} held`] = heldFor(framing, heldLimit - 64, 'x')
   }
-  found['event lines grown'] = grownBy('event', 4 * MiB - 64, '\ndata:x')
-  found['event empty lines grown'] = grownBy('event', 8 * MiB, '\ndata:')
+  found['event of short lines held'] = heldFor('event', 2 * heldLimit, '\ndata:x')
+  found['event of empty lines held'] = heldFor('event', 128 * heldLimit, '\ndata:'.repeat(10_000), 65_536)
 }
 report(found)

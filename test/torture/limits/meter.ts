@@ -24,16 +24,11 @@ export function median(times: number, measure: () => number): number {
   return found[Math.floor(times / 2)] ?? Number.NaN
 }
 
-/** Bytes the process holds after everything that can go is gone. */
-export function settledBytes(): number {
+/** Bytes that are still in use after everything that can go is gone. */
+export function heldBytes(): number {
   for (let i = 0; i < 3; i++) globalThis.gc?.()
-  return process.memoryUsage().rss
-}
-
-/** Bytes of the heap that are still in use after everything that can go is gone. */
-export function heapBytes(): number {
-  for (let i = 0; i < 3; i++) globalThis.gc?.()
-  return process.memoryUsage().heapUsed
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
 }
 
 /** Watches the most bytes the process holds, until it is stopped. */

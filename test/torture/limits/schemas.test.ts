@@ -1,0 +1,31 @@
+import { expect } from 'vitest'
+import { campaign } from '../campaign.ts'
+import { figure, measuredBy } from './child.ts'
+
+campaign(
+  {
+    id: 'hostile-schemas',
+    chapter: 'Bytes and limits',
+    claim: 'A schema or a pattern of a peer does not hold a process up',
+    trial: 'schema of a peer with a value to check',
+    trials: { change: 1000, long: 100_000 },
+  },
+  async (course) => {
+    const found = await measuredBy(
+      'schemas-program.ts',
+      { pairs: course.trials, seed: course.seed },
+      course.long ? 1_100_000 : 100_000,
+    )
+    course.made(figure(found, 'right') + figure(found, 'wrong') + figure(found, 'refused'))
+    const worst = figure(found, 'worst')
+    const worstOfChance = figure(found, 'worst of chance')
+    course.measured('longest check, of the schemas made to last', Math.round(worst), 'ms of CPU')
+    course.measured('longest check, of the schemas of chance', Math.round(worstOfChance), 'ms of CPU')
+    for (const [name, spent] of Object.entries(found)) {
+      if (name.startsWith('of ')) expect(spent, name).toBeLessThan(2000)
+    }
+    expect(worstOfChance).toBeLessThan(2000)
+    expect(figure(found, 'right')).toBeGreaterThan(course.trials / 20)
+    expect(figure(found, 'wrong')).toBeGreaterThan(course.trials / 20)
+  },
+)

@@ -1,0 +1,98 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { defineServer, limits, tool } from '../../../packages/sdk/src/index.ts'
+import { serveHttp } from '../../../packages/sdk/src/serve/http/index.ts'
+import { serveSocket } from '../../../packages/sdk/src/serve/socket.ts'
+import { serveStdio } from '../../../packages/sdk/src/serve/stdio.ts'
+import { heldBytes, input } from './meter.ts'
+
+const big = 'x'.repeat(50_000)
+let running = 0
+let mostRunning = 0
+let mostBytes = 0
+
+const later = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1))
+
+/** Counts the handlers that are at work. */
+async function counted<T>(work: () => Promise<T>): Promise<T> {
+  running++
+  mostRunning = Math.max(mostRunning, running)
+  try {
+    return await work()
+  } finally {
+    running--
+  }
+}
+
+const server = defineServer({
+  name: 'measured',
+  version: '1.0.0',
+  tools: {
+    echo: tool({ run: () => 'echo' }),
+    /** Reports progress of 20 MB, a little at a time. */
+    flood: tool({
+      run: (_, ctx) =>
+        counted(async () => {
+          for (let sent = 0; sent < 400 && !ctx.signal.aborted; sent++) {
+            ctx.progress(sent, 400, big)
+            if (sent % 10 === 0) await later()
+          }
+          return 'done'
+        }),
+    }),
+    /** Stops when it is told to, a moment later. */
+    slow: tool({
+      run: (_, ctx) =>
+        counted(async () => {
+          await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve, { once: true }))
+          await later()
+          return 'stopped'
+        }),
+    }),
+  },
+})
+
+const given = input((all) => all)
+const changed = Object.fromEntries(
+  Object.entries(given).filter((entry): entry is [keyof typeof limits, number] => entry[0] in limits),
+)
+
+async function ports() {
+  const handler = serveHttp(server, { sse: '/sse', limits: changed, onWarning: () => {} })
+  const { port } = await handler.listen()
+  const path = join(tmpdir(), `jackfield-limits-${process.pid}.sock`)
+  await serveSocket(server, { path }, { limits: changed })
+  return { port, path }
+}
+
+/** Connections that clients have to this process. */
+function socketsOpen(): number {
+  const kinds = ['TCPSocketWrap', 'PipeWrap']
+  return process.getActiveResourcesInfo().filter((kind) => kinds.includes(kind)).length
+}
+
+/** Answers what the campaign asks, beside the protocol. */
+process.on('message', (asked) => {
+  if (asked === 'begin') {
+    heldBytes()
+    mostBytes = process.memoryUsage().rss
+    mostRunning = 0
+  }
+  const held = asked === 'end' ? heldBytes() : 0
+  process.send?.({
+    rss: process.memoryUsage().rss,
+    mostBytes,
+    running,
+    sockets: socketsOpen(),
+    mostRunning,
+    held,
+  })
+})
+setInterval(() => {
+  mostBytes = Math.max(mostBytes, process.memoryUsage().rss)
+}, 5).unref()
+process.on('disconnect', () => process.exit())
+
+process.send?.(await ports())
+if (given['stdio'] === true) serveStdio(server, { limits: changed })

@@ -1,0 +1,28 @@
+import { expect } from 'vitest'
+import { campaign } from '../campaign.ts'
+import { figure, measuredBy } from './child.ts'
+
+campaign(
+  {
+    id: 'template-matching',
+    chapter: 'Bytes and limits',
+    claim: 'A long URI is held against a template in time that grows with its length alone',
+    trial: 'template of several variables and a URI of 8 KB',
+    trials: { change: 300, long: 30_000 },
+  },
+  async (course) => {
+    const found = await measuredBy(
+      'templates-program.ts',
+      { trials: course.trials, seed: course.seed },
+      course.long ? 1_100_000 : 100_000,
+    )
+    const worst = figure(found, 'worst')
+    const ratio = figure(found, 'ratio')
+    course.measured('longest match', Math.round(worst * 10) / 10, 'ms of CPU')
+    course.measured('match on the average', Math.round(figure(found, 'mean') * 10) / 10, 'ms of CPU')
+    course.measured('twice the URI', Math.round(ratio * 10) / 10, 'times the CPU')
+    expect(worst).toBeLessThan(100)
+    expect(ratio).toBeLessThan(3.5)
+    expect(figure(found, 'matched')).toBeGreaterThan(course.trials / 4)
+  },
+)

@@ -1,0 +1,221 @@
+import { McpError } from '@jackfield/sdk'
+import { type Client, connect } from '@jackfield/sdk/client'
+import { expect, onTestFinished, vi } from 'vitest'
+import { Wire } from '../../../packages/sdk/src/client/wire.ts'
+import { type ProtocolVersion, protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
+import { campaign } from '../campaign.ts'
+import { Random } from '../random.ts'
+import { type Arrived, channelEnd, type FarEnd, httpEnd } from './far-end.ts'
+import { everySchedule, type Step, settled, someSchedules, wholeUpTo } from './schedules.ts'
+
+const idleMs = 1_000
+
+/** One call: what its caller saw, and what should have come of it. */
+interface Made {
+  readonly stop: AbortController
+  /** How it ended, each time it did. */
+  readonly ends: string[]
+  arrived: Arrived | undefined
+  expected: string | undefined
+  /** Progress heard after the end. */
+  late: number
+  /** Whether an answer came after it was given up, as one may that crossed the notice. */
+  crossed: boolean
+}
+
+/** A client and its far end, taken through one schedule, beside what should come of it. */
+class Run {
+  readonly #client: Client
+  readonly #far: FarEnd
+  readonly #overHttp: boolean
+  readonly #warnings: readonly string[]
+  readonly #made: Made[] = []
+  #up = true
+  #told = 0
+  /** How often the client should have something to say about an answer. */
+  #odd = 0
+
+  constructor(client: Client, far: FarEnd, overHttp: boolean, warnings: readonly string[]) {
+    this.#warnings = warnings
+    this.#client = client
+    this.#far = far
+    this.#overHttp = overHttp
+  }
+
+  async step(step: Step): Promise<void> {
+    switch (step) {
+      case 'request':
+        return this.#request()
+      case 'progress':
+        this.#progress()
+        break
+      case 'cancel':
+        this.#cancel()
+        break
+      case 'response':
+        this.#respond()
+        break
+      case 'disconnect':
+        this.#disconnect()
+        break
+      case 'timeout':
+        await vi.advanceTimersByTimeAsync(idleMs + 1)
+        for (const one of this.#open()) one.expected = 'TIMEOUT'
+    }
+    await settled()
+  }
+
+  /** Ends what is left, and says what came of it all beside what should have. */
+  async finish(): Promise<{ came: unknown; should: unknown }> {
+    const left = this.#open()
+    await this.#client.close()
+    for (const one of left) one.expected = 'CONNECTION_CLOSED'
+    await settled()
+    const sent = this.#made.filter(({ arrived }) => arrived !== undefined)
+    const takenBack = sent.filter(({ expected }) => expected === 'CANCELLED' || expected === 'TIMEOUT')
+    const closes = this.#overHttp && this.#client.server.era === 'stateless'
+    const hungUp = closes ? sent.filter(({ expected }) => expected === 'CONNECTION_CLOSED') : []
+    return {
+      came: {
+        ends: this.#made.map(({ ends }) => ends),
+        late: this.#made.map(({ late }) => late),
+        takenBack: [...this.#far.cancelled].sort(),
+        stray: this.#far.stray,
+        calls: this.#far.calls.length,
+        warnings: this.#warnings.length,
+      },
+      should: {
+        ends: this.#made.map(({ expected }) => [expected]),
+        late: this.#made.map(() => 0),
+        takenBack: [...takenBack, ...hungUp].map(({ arrived }) => arrived?.id).sort(),
+        stray: [],
+        calls: sent.length,
+        warnings: this.#odd,
+      },
+    }
+  }
+
+  async #request(): Promise<void> {
+    const stop = new AbortController()
+    const one: Made = { stop, ends: [], arrived: undefined, expected: undefined, late: 0, crossed: false }
+    this.#made.push(one)
+    const onProgress = (): void => {
+      if (one.ends.length > 0) one.late++
+    }
+    this.#client.call('work', {}, { signal: stop.signal, timeoutMs: idleMs, onProgress }).then(
+      () => one.ends.push('answered'),
+      (error) => one.ends.push(error instanceof McpError ? error.code : String(error)),
+    )
+    const before = this.#far.calls.length
+    await settled()
+    if (this.#up) one.arrived = this.#far.calls[before]
+    else one.expected = 'CONNECTION_CLOSED'
+  }
+
+  #progress(): void {
+    const [first] = this.#made
+    if (first?.arrived !== undefined) this.#far.progress(first.arrived, ++this.#told)
+  }
+
+  /** The oldest call that goes on is given up; with none, the last one, which is over. */
+  #cancel(): void {
+    const one = this.#open()[0] ?? this.#made.at(-1)
+    if (one === undefined) return
+    one.expected ??= 'CANCELLED'
+    one.stop.abort()
+  }
+
+  /** Answers the last call, again and late as the schedule has it. */
+  #respond(): void {
+    const one = this.#made.at(-1)
+    if (one?.arrived === undefined) return
+    if (this.#up) this.#expectAnswer(one)
+    this.#far.answer(one.arrived)
+  }
+
+  /** An answer that crossed the notice of a call given up is nobody's fault; any other nobody waits for is odd. */
+  #expectAnswer(one: Made): void {
+    const givenUp = one.expected === 'CANCELLED' || one.expected === 'TIMEOUT'
+    if (givenUp && !one.crossed) one.crossed = true
+    else if (one.expected !== undefined && !this.#overHttp) this.#odd++
+    one.expected ??= 'answered'
+  }
+
+  #disconnect(): void {
+    const one = this.#open()[0]
+    if (this.#overHttp) {
+      if (one?.arrived === undefined) return
+      one.expected = 'OUTCOME_UNKNOWN'
+      this.#far.hangUp(one.arrived)
+      return
+    }
+    for (const each of this.#open()) each.expected = 'CONNECTION_CLOSED'
+    this.#up = false
+    this.#far.hangUp(undefined)
+  }
+
+  #open(): Made[] {
+    return this.#made.filter(({ expected }) => expected === undefined)
+  }
+}
+
+/** Takes a new client through a schedule, and holds what came of it to what should have. */
+async function tryOne(schedule: Step[], revision: ProtocolVersion, overHttp: boolean): Promise<void> {
+  const far = overHttp ? httpEnd(revision) : channelEnd(revision)
+  const starts = vi.spyOn(Wire.prototype, 'start')
+  const warnings: string[] = []
+  const client = await connect(far.link, {
+    revisions: [revision],
+    onWarning: (text) => warnings.push(text),
+  })
+  const wire = starts.mock.contexts.at(-1)
+  starts.mockRestore()
+  const run = new Run(client, far, overHttp, warnings)
+  for (const step of schedule) await run.step(step)
+  const { came, should } = await run.finish()
+  const where = `${schedule.join(' ')} on ${revision} over ${overHttp ? 'HTTP' : 'a channel'}`
+  expect(came, where).toEqual(should)
+  expect(wire instanceof Wire ? wire.asking : 'no wire', `${where}: requests kept`).toEqual([])
+  if (!overHttp) expect(vi.getTimerCount(), `${where}: timers kept`).toBe(0)
+}
+
+campaign(
+  {
+    id: 'client-interleavings',
+    chapter: 'Order of events',
+    claim:
+      'Whatever the order of requests, progress, cancels, answers, hang-ups and timeouts, each call of a client ends once and as it should',
+    trial: 'order of up to seven events on one revision',
+    trials: { change: 200, long: 20_000 },
+    longMinutes: 120,
+  },
+  async ({ trials, long, seed, made }) => {
+    const unhandled: unknown[] = []
+    const hear = (error: unknown): void => void unhandled.push(error)
+    process.on('unhandledRejection', hear)
+    onTestFinished(() => void process.off('unhandledRejection', hear))
+    const random = new Random(seed)
+    let count = 0
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    try {
+      for (const revision of protocolVersions) {
+        for (const overHttp of revision === '2024-11-05' ? [false] : [false, true]) {
+          const whole = everySchedule(overHttp && !long ? 4 : wholeUpTo(revision, long))
+          for (const schedule of whole) {
+            await tryOne(schedule, revision, overHttp)
+            count++
+          }
+          for (const schedule of someSchedules(trials / 2, 7, random)) {
+            await tryOne(schedule, revision, overHttp)
+            count++
+          }
+          vi.clearAllTimers()
+        }
+      }
+    } finally {
+      vi.useRealTimers()
+    }
+    made(count)
+    expect(unhandled).toEqual([])
+  },
+)

@@ -1,0 +1,148 @@
+import { McpError } from '../../../packages/sdk/src/jsonrpc/error.ts'
+import type { JsonObject, JsonRpcMessage, RequestId } from '../../../packages/sdk/src/jsonrpc/message.ts'
+import { isObject } from '../../../packages/sdk/src/jsonrpc/parse.ts'
+import { DuplexLink } from '../../../packages/sdk/src/links/duplex.ts'
+import { http } from '../../../packages/sdk/src/links/http.ts'
+import type { Link, LinkFactory } from '../../../packages/sdk/src/links/link.ts'
+import type { ProtocolVersion } from '../../../packages/sdk/src/protocol/methods.ts'
+
+/** A call as the far end of a client sees it. */
+export interface Arrived {
+  readonly id: RequestId
+  readonly token: unknown
+}
+
+/** The far end of a client, played by hand. */
+export interface FarEnd {
+  readonly link: Link | LinkFactory
+  /** Calls in the order they came. */
+  readonly calls: Arrived[]
+  /** What was taken back: by a notice, or by hanging up. */
+  readonly cancelled: RequestId[]
+  /** Requests and notices that came after they should have. */
+  readonly stray: string[]
+  /** Says how far a call got. */
+  progress(call: Arrived, progress: number): void
+  answer(call: Arrived): void
+  /** Hangs up: on everything, or on one call where each has a connection of its own. */
+  hangUp(call: Arrived | undefined): void
+}
+
+const info = { name: 'hand', version: '1' }
+
+function greeting(revision: ProtocolVersion): JsonObject {
+  return revision === '2026-07-28'
+    ? {
+        resultType: 'complete',
+        supportedVersions: [revision],
+        capabilities: { tools: {} },
+        ttlMs: 0,
+        cacheScope: 'private',
+      }
+    : { protocolVersion: revision, capabilities: { tools: {} }, serverInfo: info }
+}
+
+function given(revision: ProtocolVersion): JsonObject {
+  return { content: [], ...(revision === '2026-07-28' ? { resultType: 'complete' } : {}) }
+}
+
+function tokenIn(params: JsonObject | undefined): unknown {
+  const meta = params?.['_meta']
+  return isObject(meta) ? meta['progressToken'] : undefined
+}
+
+const notice = (call: Arrived, progress: number): object => ({
+  jsonrpc: '2.0',
+  method: 'notifications/progress',
+  params: { progressToken: call.token, progress },
+})
+
+/** The far end of one channel for everything. */
+export function channelEnd(revision: ProtocolVersion): FarEnd {
+  const calls: Arrived[] = []
+  const cancelled: RequestId[] = []
+  const stray: string[] = []
+  let tell: (message: object) => void = () => {}
+  let lose: () => void = () => {}
+  let up = true
+  const hear = (message: JsonRpcMessage): void => {
+    if (!up) stray.push(JSON.stringify(message))
+    if (!('method' in message)) return
+    const { method, params } = message
+    if (method === 'notifications/cancelled') {
+      const id = params?.['requestId']
+      if (typeof id === 'number') cancelled.push(id)
+      return
+    }
+    if (!('id' in message)) return
+    const { id } = message
+    if (method === 'tools/call') calls.push({ id, token: tokenIn(params) })
+    else tell({ jsonrpc: '2.0', id, result: greeting(revision) })
+  }
+  const link = new DuplexLink('memory', async (events) => {
+    tell = (message) => events.text(JSON.stringify(message))
+    lose = () => events.lost(new McpError('CONNECTION_CLOSED', 'The far end hung up'))
+    return { send: async (text) => hear(JSON.parse(text)), close: async () => {} }
+  })
+  return {
+    link,
+    calls,
+    cancelled,
+    stray,
+    progress: (call, progress) => up && tell(notice(call, progress)),
+    answer: (call) => up && tell({ jsonrpc: '2.0', id: call.id, result: given(revision) }),
+    hangUp: () => {
+      up = false
+      lose()
+    },
+  }
+}
+
+/** The far end of HTTP, where each call is answered on a stream of its own. */
+export function httpEnd(revision: ProtocolVersion): FarEnd {
+  const calls: Arrived[] = []
+  const cancelled: RequestId[] = []
+  const streams = new Map<RequestId, ReadableStreamDefaultController<Uint8Array>>()
+  const write = (id: RequestId, message: object): void => {
+    streams.get(id)?.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(message)}\n\n`))
+  }
+  const open = (id: RequestId, signal: AbortSignal | null | undefined): Response => {
+    const body = new ReadableStream<Uint8Array>({
+      start: (stream) => {
+        streams.set(id, stream)
+      },
+    })
+    const onAbort = (): void => {
+      streams.get(id)?.error(signal?.reason)
+      if (streams.delete(id) && revision === '2026-07-28') cancelled.push(id)
+    }
+    signal?.addEventListener('abort', onAbort, { once: true })
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+  }
+  const take = async (_: URL, { method: verb, body, signal }: RequestInit): Promise<Response> => {
+    if (verb !== 'POST') return new Response(null, { status: verb === 'GET' ? 405 : 200 })
+    const { id, method, params } = JSON.parse(String(body))
+    if (method === 'notifications/cancelled') cancelled.push(params.requestId)
+    if (id === undefined) return new Response(null, { status: 202 })
+    if (method !== 'tools/call') return Response.json({ jsonrpc: '2.0', id, result: greeting(revision) })
+    calls.push({ id, token: tokenIn(params) })
+    return open(id, signal)
+  }
+  return {
+    link: http('http://127.0.0.1/mcp', { fetch: take }),
+    calls,
+    cancelled,
+    stray: [],
+    progress: (call, progress) => write(call.id, notice(call, progress)),
+    answer: ({ id }) => {
+      write(id, { jsonrpc: '2.0', id, result: given(revision) })
+      streams.get(id)?.close()
+      streams.delete(id)
+    },
+    hangUp: (call) => {
+      if (call === undefined) return
+      streams.get(call.id)?.error(new Error('hung up'))
+      streams.delete(call.id)
+    },
+  }
+}

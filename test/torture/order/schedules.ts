@@ -1,0 +1,33 @@
+import type { ProtocolVersion } from '../../../packages/sdk/src/protocol/methods.ts'
+import type { Random } from '../random.ts'
+
+/** What can happen to a request, in any order. */
+export const steps = ['request', 'progress', 'cancel', 'response', 'disconnect', 'timeout'] as const
+export type Step = (typeof steps)[number]
+
+/** How long the orders are that are all tried: longest on the newest revision of each era, which has all that others have. */
+export function wholeUpTo(revision: ProtocolVersion, long: boolean): number {
+  if (long) return 7
+  return revision >= '2025-11-25' ? 5 : 4
+}
+
+/** Every order of so many steps and fewer that begins with a request. */
+export function* everySchedule(longest: number): Generator<Step[]> {
+  let last: Step[][] = [['request']]
+  for (let length = 1; length <= longest; length++) {
+    yield* last
+    last = last.flatMap((schedule) => steps.map((step) => [...schedule, step]))
+  }
+}
+
+/** So many orders of `length` steps that begin with a request, found by chance. */
+export function* someSchedules(count: number, length: number, random: Random): Generator<Step[]> {
+  for (let made = 0; made < count; made++) {
+    yield ['request', ...Array.from({ length: length - 1 }, () => random.pick(steps))]
+  }
+}
+
+/** Lets everything happen that waits for nothing but its turn. */
+export function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

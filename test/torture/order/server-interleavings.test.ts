@@ -1,0 +1,177 @@
+import { expect, onTestFinished, vi } from 'vitest'
+import type { JsonRpcMessage } from '../../../packages/sdk/src/jsonrpc/message.ts'
+import { isObject } from '../../../packages/sdk/src/jsonrpc/parse.ts'
+import { type ProtocolVersion, protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
+import { openConnection } from '../../../packages/sdk/src/serve/duplex.ts'
+import { campaign } from '../campaign.ts'
+import { Random } from '../random.ts'
+import { callParams, handServer } from './near-end.ts'
+import { everySchedule, type Step, settled, someSchedules, wholeUpTo } from './schedules.ts'
+
+/** Every call has the same id, so that whatever is meant for one that is over would hit the next. */
+const id = 1
+
+type State = 'open' | 'cancelled' | 'cut' | 'answered'
+
+/** A server on a channel, taken through one schedule, beside what should come of it. */
+class Run {
+  readonly #hand = handServer()
+  readonly #stateless: boolean
+  readonly #states: State[] = []
+  readonly #released = new Set<number>()
+  /** What came for the calls, and what should have: numbers of runs, or codes of errors. */
+  readonly #came: (string | number)[] = []
+  readonly #should: (string | number)[] = []
+  readonly #stray: string[] = []
+  readonly #connection = openConnection(this.#hand.server, (message) => this.#hear(message))
+  #up = true
+  #told = 0
+
+  constructor(revision: ProtocolVersion) {
+    this.#stateless = revision === '2026-07-28'
+    if (this.#stateless) return
+    const clientInfo = { name: 'hand', version: '1' }
+    const params = { protocolVersion: revision, capabilities: {}, clientInfo }
+    this.#connection.receive({ jsonrpc: '2.0', id: 'hello', method: 'initialize', params })
+    this.#connection.receive({ jsonrpc: '2.0', method: 'notifications/initialized' })
+  }
+
+  async step(step: Step): Promise<void> {
+    switch (step) {
+      case 'request':
+        this.#request()
+        break
+      case 'progress':
+        this.#hand.runs.at(-1)?.context.progress(++this.#told)
+        break
+      case 'cancel':
+        if (this.#up) this.#end('cancelled')
+        this.#connection.receive({
+          jsonrpc: '2.0',
+          method: 'notifications/cancelled',
+          params: { requestId: id },
+        })
+        break
+      case 'response':
+        this.#release()
+        break
+      case 'disconnect':
+        this.#end('cut')
+        this.#up = false
+        this.#connection.close()
+        break
+      case 'timeout':
+        await vi.advanceTimersByTimeAsync(600_000)
+    }
+    await settled()
+  }
+
+  async finish(): Promise<{ came: unknown; should: unknown }> {
+    const all = this.#states.length
+    for (let left = this.#released.size; left < all; left++) this.#release()
+    await settled()
+    const last = this.#came.length
+    for (const { context } of this.#hand.runs) context.progress(++this.#told)
+    await vi.advanceTimersByTimeAsync(600_000)
+    await settled()
+    return {
+      came: {
+        answers: this.#came,
+        stray: this.#stray,
+        aborted: this.#hand.runs.map(({ context }) => context.signal.aborted),
+        running: this.#connection.running,
+        failures: this.#hand.failures,
+        timers: vi.getTimerCount(),
+      },
+      should: {
+        answers: this.#should.slice(0, last),
+        stray: [],
+        aborted: this.#states.map((state) => state === 'cancelled' || state === 'cut'),
+        running: 0,
+        failures: [],
+        timers: 0,
+      },
+    }
+  }
+
+  #request(): void {
+    const isFree = !this.#states.includes('open')
+    if (this.#up && isFree) this.#states.push('open')
+    else if (this.#up) this.#should.push(-32600)
+    const params = callParams(`p${this.#states.length - 1}`, this.#stateless)
+    this.#connection.receive({ jsonrpc: '2.0', id, method: 'tools/call', params })
+  }
+
+  /** Lets the oldest run go that goes on, cancelled or not. */
+  #release(): void {
+    const oldest = this.#released.size
+    const state = this.#states[oldest]
+    if (state === undefined) return
+    this.#released.add(oldest)
+    if (state === 'open') {
+      this.#states[oldest] = 'answered'
+      this.#should.push(String(oldest))
+    }
+    this.#hand.runs[oldest]?.release()
+  }
+
+  #end(how: State): void {
+    const open = this.#states.indexOf('open')
+    if (open >= 0) this.#states[open] = how
+  }
+
+  #hear(message: JsonRpcMessage): void {
+    if ('method' in message) {
+      const token = message.params?.['progressToken']
+      const state = typeof token === 'string' ? this.#states[Number(token.slice(1))] : undefined
+      if (!this.#up || state !== 'open') this.#stray.push(JSON.stringify(message))
+    } else if (message.id === 'hello') return
+    else if (!this.#up) this.#stray.push(JSON.stringify(message))
+    else this.#came.push('error' in message ? message.error.code : textIn(message.result['content']))
+  }
+}
+
+function textIn(content: unknown): string {
+  const block: unknown = Array.isArray(content) ? content[0] : undefined
+  return isObject(block) ? String(block['text']) : 'nothing'
+}
+
+campaign(
+  {
+    id: 'server-interleavings',
+    chapter: 'Order of events',
+    claim:
+      'Whatever the order of requests, progress, cancels, answers, hang-ups and pauses, a server answers each request at most once, and nothing follows',
+    trial: 'order of up to seven events on one revision',
+    trials: { change: 200, long: 20_000 },
+    longMinutes: 120,
+  },
+  async ({ trials, long, seed, made }) => {
+    const unhandled: unknown[] = []
+    const hear = (error: unknown): void => void unhandled.push(error)
+    process.on('unhandledRejection', hear)
+    onTestFinished(() => void process.off('unhandledRejection', hear))
+    const random = new Random(seed)
+    let count = 0
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    try {
+      for (const revision of protocolVersions) {
+        const some = someSchedules(trials, 7, random)
+        for (const schedules of [everySchedule(wholeUpTo(revision, long)), some]) {
+          for (const schedule of schedules) {
+            const run = new Run(revision)
+            await settled()
+            for (const step of schedule) await run.step(step)
+            const { came, should } = await run.finish()
+            expect(came, `${schedule.join(' ')} on ${revision}`).toEqual(should)
+            count++
+          }
+        }
+      }
+    } finally {
+      vi.useRealTimers()
+    }
+    made(count)
+    expect(unhandled).toEqual([])
+  },
+)

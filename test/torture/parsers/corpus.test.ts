@@ -1,0 +1,107 @@
+import { expect } from 'vitest'
+import { faultyPeer } from '../../setup/faulty-peer.ts'
+import { campaign } from '../campaign.ts'
+import { type Case, cases, type Era } from './cases.ts'
+import { type Sees, seenByEvents, seenByFolding, seenByParse, seenByPython } from './readers.ts'
+import { overHttp, overLines, type Seen } from './ways.ts'
+
+const eras: readonly Era[] = ['session', 'stateless']
+const newline = 10
+const broken = 'it sends a corpus of messages that are broken in every way there is'
+
+campaign(
+  {
+    id: 'strict-json',
+    chapter: 'Parsers',
+    claim:
+      'A message that is not exactly JSON, or could be read in two ways, runs nothing and is refused with its code',
+    trial: 'message over standard streams, HTTP or a proxy, in either era',
+    trials: { change: 3_600, long: 3_600 },
+  },
+  async (course) => {
+    faultyPeer(broken)
+    let made = 0
+    for (const era of eras) {
+      for (const [where, open] of [
+        ['lines', () => overLines(era)],
+        ['HTTP', () => overHttp('http', era)],
+        ['a proxy', () => overHttp('gateway', era)],
+      ] as const) {
+        const way = await open()
+        const wrong: string[] = []
+        for (const one of cases(era)) {
+          if (where === 'lines' && one.bytes.includes(newline)) continue
+          made++
+          const seen = await way.send(one)
+          const due = where !== 'lines' && era === 'stateless' && one.unsayable ? mismatch(one) : one.outcome
+          if (seen !== due) wrong.push(`${one.name}: ${due} was due, it was ${seen}`)
+        }
+        await way.close()
+        expect(wrong, `${era} over ${where}`).toEqual([])
+      }
+    }
+    course.made(made)
+    course.measured('messages in the corpus', cases('session').length, '')
+  },
+)
+
+/** What is no message is refused for that; anything else for headers that do not say what it is about. */
+function mismatch({ outcome }: Case): Case['outcome'] {
+  return outcome === -32600 ? outcome : -32020
+}
+
+campaign(
+  {
+    id: 'parser-differential',
+    chapter: 'Parsers',
+    claim:
+      'No other reader of JSON, before our server or behind our proxy, sees another tool called than the one that runs',
+    trial: 'message through a server or a proxy, and other readers',
+    trials: { change: 800, long: 2_400 },
+  },
+  async (course) => {
+    let made = 0
+    for (const era of eras) {
+      const corpus = cases(era).filter((_, at) => course.long || at % 3 === course.seed % 3)
+      const before = readBy(corpus.map(({ bytes }) => bytes))
+      const server = await overHttp('http', era)
+      const proxied = await overHttp('gateway', era)
+      await proxied.behind()
+      for (const [at, one] of corpus.entries()) {
+        const ran = toolOf(await server.send(one))
+        const readers = [...before].map(([reader, sees]) => [reader, sees[at]] as const)
+        const others = readers.filter(([, name]) => ran !== undefined && name !== undefined && name !== ran)
+        expect(others, `${era}: ${one.name}, before the server`).toEqual([])
+        const passed = toolOf(await proxied.send(one))
+        for (const bytes of await proxied.behind()) {
+          for (const reader of [seenByParse, seenByEvents, seenByFolding]) {
+            const name = reader(bytes)
+            if (name !== undefined)
+              expect(name, `${era}: ${one.name}, behind the proxy`).toBe(passed ?? seenByParse(one.bytes))
+          }
+        }
+        expect(passed, `${era}: ${one.name}, through the proxy`).toBe(ran)
+        made += 2
+      }
+      course.measured(`readers of the ${era} corpus`, before.size, '')
+      await server.close()
+      await proxied.close()
+    }
+    course.made(made)
+  },
+)
+
+function readBy(messages: readonly Buffer[]): Map<string, Sees[]> {
+  const python = seenByPython(messages)
+  const all: [string, Sees[]][] = [
+    ['JSON.parse', messages.map(seenByParse)],
+    ['jsonc-parser', messages.map(seenByEvents)],
+  ]
+  if (python === undefined) console.warn('Without python3 its reader is left out of the comparison')
+  else all.push(['Python', python])
+  return new Map(all)
+}
+
+function toolOf(seen: Seen): Sees {
+  return seen === 'safe' || seen === 'secret' ? seen : undefined
+}

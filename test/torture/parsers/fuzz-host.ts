@@ -1,0 +1,192 @@
+import { McpError } from '@jackfield/sdk'
+import { unpacked } from '../../../packages/host/src/bundle/archive.ts'
+import { readManifest } from '../../../packages/host/src/bundle/manifest.ts'
+import { parseConfig } from '../../../packages/host/src/config/config.ts'
+import { ConfigError } from '../../../packages/host/src/config/problem.ts'
+import { isRecord } from '../../../packages/host/src/json.ts'
+import { matchesGlob } from '../../../packages/host/src/policy/glob.ts'
+import { bundleIn } from '../../../packages/host/src/registry/download.ts'
+import { planFrom } from '../../../packages/host/src/registry/plan.ts'
+import { valuesAt } from '../../../packages/host/src/results/path.ts'
+import { parseFilter } from '../../../packages/host/src/trace/filter.ts'
+import { TraceFilterError } from '../../../packages/host/src/trace/filter-error.ts'
+import { sqlOf } from '../../../packages/host/src/trace/filter-sql.ts'
+import { parseRecording } from '../../../packages/host/src/trace/recording.ts'
+import { mustHold, type Target } from './fuzz-target.ts'
+
+const options = { env: {}, home: '/home/somebody', workspace: '/home/somebody/work' }
+
+/** What the host reads: configuration in three languages, filters, documents of registries, bundles, recordings, paths. */
+export function hostTargets(): Target[] {
+  const config = (file: string, seeds: [string, ...string[]], share: number): Target => ({
+    name: `configuration in ${file.slice(file.indexOf('.') + 1)}`,
+    share,
+    seeds,
+    run: (input) => void parseConfig(input.toString('utf8'), { ...options, file: `/home/somebody/${file}` }),
+    allows: isHosts,
+  })
+  return [
+    config('jackfield.json', json, 2),
+    config('jackfield.toml', toml, 1),
+    config('jackfield.yaml', yaml, 1),
+    { name: 'filters', share: 8, seeds: filters, run: filter, allows: isHosts },
+    { name: 'registry documents', share: 3, seeds: registered, run: registry, allows: isHosts },
+    {
+      name: 'manifests',
+      share: 4,
+      seeds: manifests,
+      run: (input) => void readManifest(input.toString(), 'linux'),
+      allows: isHosts,
+    },
+    {
+      name: 'bundles',
+      share: 3,
+      seeds: ['PK\u0005\u0006', 'PK\u0003\u0004', 'x'],
+      run: bundle,
+      allows: isHosts,
+    },
+    {
+      name: 'recordings',
+      share: 3,
+      seeds: recordings,
+      run: (input) => void parseRecording(input.toString()),
+      allows: isHosts,
+    },
+    { name: 'paths', share: 6, seeds: paths, run: path, allows: isHosts },
+    { name: 'globs', share: 4, seeds: ['*', 'a*b?c', '**/*.ts', '[a-z]{b,c}'], run: glob, allows: isHosts },
+  ]
+}
+
+function isHosts(error: unknown): boolean {
+  // The two copies of the SDK's class are one to whoever reads its name.
+  const isMcp = error instanceof McpError || (error instanceof Error && error.name === 'McpError')
+  return isMcp || error instanceof ConfigError || error instanceof TraceFilterError
+}
+
+const json: [string, ...string[]] = [
+  `{\n  // one\n  "mcpServers": {"files": {"command": "npx", "args": ["-y", "x@1.2.3"], "env": {"A": "\${env:B}"}},},\n}`,
+  `{"servers": {"web": {"type": "http", "url": "https://a.example/mcp", "headers": {"X": "\${input:key}"}}}, "inputs": [{"id": "key", "type": "promptString", "password": true}]}`,
+  '{"mcpServers": {}, "jackfield": {"policy": [{"verdict": "ask", "tool": "*"}], "roots": ["."], "log": {"keep": "7d"}}}',
+]
+const toml: [string, ...string[]] = [
+  '[mcp_servers.files]\ncommand = "npx"\nargs = ["-y", "x@1.2.3"]\n[mcp_servers.files.env]\nA = "b"\n',
+  'a = """x\ny"""\nb = 1979-05-27T07:32:00Z\nc = [1, 2.5, inf]\n[[d]]\ne = {f = true}\n',
+]
+const yaml: [string, ...string[]] = [
+  'mcpServers:\n  files:\n    command: npx\n    args: [-y, "x@1.2.3"]\n    env: {A: b}\n',
+  'a: &x [1, 2]\nb: *x\nc: |\n  text\nd: !!str 1\n? e\n: f\n',
+]
+const filters: [string, ...string[]] = [
+  'server:files dur:>500 -kind:wire "not found"',
+  'since:1h tool:read* error:true method:tools/call',
+  '-"a b" since:2026-01-02 text',
+]
+
+function filter(input: Buffer): void {
+  const { text, values } = sqlOf(parseFilter(input.toString('utf8'), 1_000_000))
+  // What somebody typed is a value of the query and never part of it.
+  mustHold(!/['";]|--/.test(text.replaceAll(/'[a-z_$.%\\]*'/g, '')), `a filter became SQL: ${text}`)
+  mustHold((text.match(/\?/g) ?? []).length === values.length, 'a value has no place in the query')
+}
+
+const registered: [string, ...string[]] = [
+  JSON.stringify({
+    name: 'io.example/files',
+    version: '1.2.3',
+    packages: [
+      {
+        registryType: 'npm',
+        identifier: '@example/files',
+        version: '1.2.3',
+        transport: { type: 'stdio' },
+        environmentVariables: [{ name: 'KEY', isSecret: true, isRequired: true }],
+        packageArguments: [{ type: 'positional', value: '.' }],
+      },
+    ],
+  }),
+  JSON.stringify({
+    name: 'io.example/web',
+    version: '1.0.0',
+    remotes: [
+      { type: 'streamable-http', url: 'https://a.example/mcp', headers: [{ name: 'X', value: '{key}' }] },
+    ],
+  }),
+  JSON.stringify({
+    name: 'io.example/packed',
+    version: '1.0.0',
+    packages: [{ registryType: 'mcpb', identifier: 'https://a.example/x.mcpb', fileSha256: 'a'.repeat(64) }],
+  }),
+]
+
+function registry(input: Buffer): void {
+  let value: unknown
+  try {
+    value = JSON.parse(input.toString('utf8'))
+  } catch {
+    return
+  }
+  if (!isRecord(value)) return
+  bundleIn(value)
+  planFrom(value)
+}
+
+const manifests: [string, ...string[]] = [
+  JSON.stringify({
+    manifest_version: '0.3',
+    name: 'files',
+    version: '1.0.0',
+    description: 'Files',
+    author: { name: 'A' },
+    server: {
+      type: 'node',
+      entry_point: 'server/index.js',
+      mcp_config: {
+        command: 'node',
+        args: [`\${__dirname}/server/index.js`],
+        env: { A: `\${user_config.key}` },
+      },
+    },
+    user_config: { key: { type: 'string', title: 'Key', sensitive: true, required: true } },
+    compatibility: { platforms: ['linux'] },
+  }),
+]
+
+function bundle(input: Buffer): void {
+  const files = unpacked(input)
+  mustHold(
+    files.every(({ path: at }) => !at.startsWith('/') && !at.split('/').includes('..')),
+    'a file leads out',
+  )
+}
+
+const recordings: [string, ...string[]] = [
+  JSON.stringify({
+    format: 'jackfield-recording',
+    version: 1,
+    at: '2026-01-01T00:00:00Z',
+    servers: { files: { events: [] } },
+  }),
+]
+const paths: [string, ...string[]] = [
+  '/a/b/0',
+  '.a.b[0]',
+  '.a[] | keys',
+  '.a["b c"][1:3] | length',
+  '.',
+  '~0~1',
+]
+const value = { a: { b: [1, 2, { c: 'x' }], 'b c': [[1], [2]] }, toString: 1, '': { '': 2 } }
+
+function path(input: Buffer): void {
+  const found = valuesAt(value, input.toString('utf8'))
+  mustHold(
+    found.every((one) => typeof one !== 'function'),
+    'a path leads out of the document',
+  )
+}
+
+function glob(input: Buffer): void {
+  const text = input.toString('utf8').slice(0, 200)
+  matchesGlob(text, `${text}x`)
+  mustHold(matchesGlob('*', 'anything'), 'a star does not match')
+}

@@ -1,0 +1,24 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { campaign } from '../campaign.ts'
+
+const program = fileURLToPath(new URL('./round-trip-program.ts', import.meta.url))
+
+campaign(
+  {
+    id: 'message-round-trip',
+    chapter: 'Parsers',
+    claim:
+      'A message is read as it was written, as a line, an event and a body, and no line holds what ends one',
+    trial: 'random message',
+    trials: { change: 10_000, long: 1_000_000 },
+  },
+  async (course) => {
+    const args = ['--no-warnings', program, String(course.seed), String(course.trials)]
+    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 600_000 })
+    const found: { characters: number; cpuSeconds: number } = JSON.parse(stdout)
+    course.measured('characters written', found.characters, '')
+    course.measured('CPU', found.cpuSeconds, 's')
+  },
+)

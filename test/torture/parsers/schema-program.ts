@@ -1,0 +1,130 @@
+import { z } from 'zod'
+import { defineServer, prompt, resource, tool } from '../../../packages/sdk/src/index.ts'
+import { type ProtocolVersion, protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
+import { openConnection } from '../../../packages/sdk/src/serve/duplex.ts'
+import { checkWire } from '../../../packages/sdk/test/schema/wire.ts'
+import type { Apart } from './schema-exceptions.ts'
+
+// Changes every place of every request that a client may send, in every revision, and prints where our server and the
+// official schema of the revision do not agree on whether it may be sent so.
+
+const values: readonly unknown[] = [undefined, null, true, 1, 1.5, '', 'x', [], [1], {}, { a: 1 }]
+const stateless = '2026-07-28'
+const internalError = -32603
+
+const server = defineServer({
+  name: 'judged',
+  version: '1.0.0',
+  onError: (error) => console.error(error),
+  tools: { add: tool({ description: 'Adds', input: z.looseObject({}), run: () => 'added' }) },
+  resources: { readme: resource({ uri: 'file:///readme', read: () => 'text' }) },
+  prompts: {
+    greet: prompt({
+      description: 'Greets',
+      input: z.object({ name: z.string().optional() }),
+      complete: { name: () => ['Ann'] },
+      run: () => 'hello',
+    }),
+  },
+})
+
+/** A right message of each method, with every member that has a type of its own. */
+const requests: Readonly<Record<string, object>> = {
+  initialize: {
+    capabilities: { roots: { listChanged: true }, experimental: { x: {} } },
+    clientInfo: { name: 'n', version: '1' },
+  },
+  ping: {},
+  'server/discover': {},
+  'tools/list': {},
+  'tools/call': { name: 'add', arguments: { a: 1 } },
+  'resources/list': {},
+  'resources/templates/list': {},
+  'resources/read': { uri: 'file:///readme' },
+  'resources/subscribe': { uri: 'file:///readme' },
+  'resources/unsubscribe': { uri: 'file:///readme' },
+  'prompts/list': {},
+  'prompts/get': { name: 'greet', arguments: { name: 'x' } },
+  'completion/complete': {
+    ref: { type: 'ref/prompt', name: 'greet' },
+    argument: { name: 'name', value: '' },
+  },
+  'logging/setLevel': { level: 'info' },
+}
+let trials = 0
+const apart: Apart[] = []
+for (const revision of protocolVersions) {
+  for (const [method, params] of Object.entries(requests)) {
+    const message = messageOf(revision, method, params)
+    if (checkWire(revision, 'client', message).length > 0) continue
+    for (const place of placesIn(message)) {
+      for (const value of values) {
+        const changed = put(message, place, value)
+        const wrong = checkWire(revision, 'client', changed).length > 0
+        const refused = await isRefused(revision, changed)
+        trials++
+        if (wrong !== refused) {
+          apart.push({
+            revision,
+            method,
+            place: place.join('.'),
+            value: value === undefined ? 'absent' : JSON.stringify(value),
+            server: wrong ? 'taken' : 'refused',
+          })
+        }
+      }
+    }
+  }
+}
+console.log(JSON.stringify({ trials, apart }))
+
+function messageOf(revision: ProtocolVersion, method: string, params: object): object {
+  const own = {
+    'io.modelcontextprotocol/protocolVersion': stateless,
+    'io.modelcontextprotocol/clientInfo': { name: 'n', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const meta = { progressToken: 'p', ...(revision === stateless ? own : {}) }
+  const version = method === 'initialize' ? { protocolVersion: revision } : {}
+  return { jsonrpc: '2.0', id: 'asked', method, params: { ...version, ...params, _meta: meta } }
+}
+
+function placesIn(message: object, at: readonly string[] = []): string[][] {
+  return Object.entries(message).flatMap(([key, value]) => {
+    const place = [...at, key]
+    return [place, ...(typeof value === 'object' && value !== null ? placesIn(value, place) : [])]
+  })
+}
+
+function put(message: object, [key = '', ...rest]: readonly string[], value: unknown): object {
+  const { [key]: old, ...others } = { ...message, [key]: Reflect.get(message, key) }
+  if (rest.length > 0) return { ...message, [key]: put(Object(old), rest, value) }
+  return value === undefined ? others : { ...message, [key]: value }
+}
+
+/** Whether the server answers with an error, and one that it meant. */
+async function isRefused(revision: ProtocolVersion, message: object): Promise<boolean> {
+  const answers: object[] = []
+  const connection = openConnection(server, (answer) => answers.push(answer))
+  if (revision !== stateless && Reflect.get(message, 'method') !== 'initialize') {
+    const { params } = Object(messageOf(revision, 'initialize', requests['initialize'] ?? {}))
+    connection.receive({
+      jsonrpc: '2.0',
+      id: 'hello',
+      method: 'initialize',
+      params: { ...params, protocolVersion: revision },
+    })
+    await settled()
+    answers.length = 0
+    connection.receive({ jsonrpc: '2.0', method: 'notifications/initialized' })
+  }
+  connection.receive(JSON.parse(JSON.stringify(message)))
+  await settled()
+  const [answer] = answers.filter((one) => !('method' in one))
+  await connection.close()
+  return answer !== undefined && 'error' in answer && Object(answer.error).code !== internalError
+}
+
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+}

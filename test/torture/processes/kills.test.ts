@@ -1,0 +1,148 @@
+import { getEventListeners } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ProtocolVersion, protocolVersions } from '@jackfield/sdk'
+import { type Client, connect } from '@jackfield/sdk/client'
+import { expect, onTestFinished } from 'vitest'
+import { McpError } from '../../../packages/sdk/src/jsonrpc/error.ts'
+import { campaign } from '../campaign.ts'
+import { Random } from '../random.ts'
+import { type Conduct, shellServer } from './shell-server.ts'
+import { inParallel, untilSettled } from './trials.ts'
+
+/** Ten times what is claimed; a promise that takes longer counts as one that never settles. */
+const hungMs = 2_500
+
+interface Plan {
+  version: ProtocolVersion
+  conduct: Conduct
+  /** Whether the client closes the connection before the server is killed. */
+  closes: boolean
+  /** Milliseconds from when the server stands, or the requests were sent, until it is killed. */
+  afterMs: number
+  words: string
+}
+
+function planOf(random: Random, trial: number): Plan {
+  const conduct = random.pick<Conduct>(['dies', 'deaf', 'open', 'stalled', 'half', 'answers', 'answers'])
+  return {
+    version: random.pick(protocolVersions),
+    conduct,
+    closes: conduct === 'open' && random.fraction() < 0.5,
+    afterMs: random.fraction() * 25,
+    words: conduct === 'dies' && random.fraction() < 0.5 ? 'code7' : `trial${trial}`,
+  }
+}
+
+/** A request by each of the client's methods; some with more than fits into a pipe. */
+function askEverything(client: Client, random: Random, signal: AbortSignal): Promise<unknown>[] {
+  const options = { signal }
+  const blob = 'x'.repeat(random.pick([0, 1_000, 70_000, 2_000_000]))
+  return [
+    client.call('tool', { blob }, options),
+    client.call('tool', {}, options),
+    client.tools(options),
+    client.resources(options),
+    client.templates(options),
+    client.prompts(options),
+    client.read('a:b', options),
+    client.prompt('prompt', {}, options),
+    client.complete(
+      { ref: { type: 'ref/prompt', name: 'prompt' }, argument: { name: 'a', value: '' } },
+      options,
+    ),
+    client.request('tools/list', {}, options),
+    client.ping(options),
+    client.setLogLevel('error'),
+    client.watch({ resourceSubscriptions: ['a:b'], toolsListChanged: true }).then((watch) => watch.closed),
+  ]
+}
+
+function assertTold(error: unknown, plan: Plan): void {
+  expect(error).toBeInstanceOf(McpError)
+  if (!(error instanceof McpError)) return
+  expect(['CONNECTION_CLOSED', 'CONNECT_FAILED']).toContain(error.code)
+  if (plan.closes) return
+  const end = plan.words === 'code7' ? { exitCode: 7, signal: null } : { exitCode: null, signal: 'SIGKILL' }
+  expect(error.details).toMatchObject({ ...end, stderr: expect.stringContaining(plan.words) })
+}
+
+/** Returns how long after the kill the last promise settled. */
+async function killOnce(random: Random, plan: Plan, signal: AbortSignal): Promise<number> {
+  let stands = (_pid: number): void => {}
+  const standing = new Promise<number>((resolve) => {
+    stands = resolve
+  })
+  let said = ''
+  const link = shellServer(plan.version, plan.conduct, plan.words, (text) => {
+    said += text
+    const [, pid] = /^pid (\d+) .*\n/.exec(said) ?? []
+    if (pid !== undefined) stands(Number(pid))
+  })
+  const meeting = connect(link, { revisions: [plan.version], signal })
+  meeting.catch(() => {})
+  const pid = await untilSettled(standing, 4 * hungMs, 'the start')
+  const meets = plan.conduct !== 'dies' && plan.conduct !== 'deaf'
+  const client = meets ? await untilSettled(meeting, 4 * hungMs, 'connect()') : undefined
+  const pending = client === undefined ? [meeting] : askEverything(client, random, signal)
+  const settled = Promise.allSettled(pending)
+  await sleep(plan.afterMs)
+  const closing = plan.closes ? client?.close() : undefined
+  if (closing !== undefined) await sleep(random.fraction() * 10)
+  const killed = performance.now()
+  if (plan.conduct !== 'dies') process.kill(pid, 'SIGKILL')
+  const outcomes = await untilSettled(settled, hungMs, 'a request')
+  for (const one of outcomes) if (one.status === 'rejected') assertTold(one.reason, plan)
+  if (client !== undefined) {
+    const reason = await untilSettled(client.closed, hungMs, 'client.closed')
+    if (plan.closes) expect(reason).toBeUndefined()
+    else assertTold(reason, plan)
+    await expect(untilSettled(client.call('later'), hungMs, 'a later call')).rejects.toMatchObject({
+      code: 'CONNECTION_CLOSED',
+    })
+  }
+  const took = performance.now() - killed
+  await untilSettled(Promise.resolve(closing ?? client?.close()), 4 * hungMs, 'client.close()')
+  return plan.conduct === 'dies' ? 0 : took
+}
+
+/** What this process holds for its children and timers. */
+function held(): string[] {
+  const kinds = ['ProcessWrap', 'PipeWrap', 'Timeout']
+  return process.getActiveResourcesInfo().filter((kind) => kinds.includes(kind))
+}
+
+campaign(
+  {
+    id: 'server-killed',
+    chapter: 'Processes',
+    claim: 'Whatever was asked of a server is answered or refused with how it ended, whenever it is killed',
+    trial: 'server killed at a random moment with thirteen requests under way',
+    trials: { change: 200, long: 10_000 },
+  },
+  async ({ trials, seed, measured }) => {
+    const unhandled: unknown[] = []
+    const note = (reason: unknown): void => {
+      unhandled.push(reason)
+    }
+    process.on('unhandledRejection', note)
+    onTestFinished(() => {
+      process.off('unhandledRejection', note)
+    })
+    const { signal } = new AbortController()
+    const before = held().length
+    const exitListeners = process.listenerCount('exit')
+    const times: number[] = []
+    await inParallel(trials, 8, async (trial) => {
+      const random = new Random(seed + trial)
+      times.push(await killOnce(random, planOf(random, trial), signal))
+    })
+    await expect.poll(() => held().length, { timeout: 10_000 }).toBeLessThanOrEqual(before)
+    expect(unhandled).toEqual([])
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+    expect(process.listenerCount('exit')).toBe(exitListeners)
+    times.sort((a, b) => a - b)
+    measured('median until all had settled', times[Math.floor(times.length / 2)] ?? 0, 'ms')
+    measured('longest', times.at(-1) ?? 0, 'ms')
+    measured('unhandled rejections', unhandled.length, '')
+  },
+)

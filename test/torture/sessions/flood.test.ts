@@ -1,0 +1,45 @@
+import { expect } from 'vitest'
+import { campaign } from '../campaign.ts'
+import { figure, measuredBy } from '../limits/child.ts'
+
+const program = '../sessions/flood-program.ts'
+/** Far enough from the 63 of even chance that none of 32 places gets there once in a million runs. */
+const farthestChi = 170
+
+campaign(
+  {
+    id: 'initialize-flood',
+    chapter: 'Sessions and streams',
+    claim: 'Sessions that nobody ends give way to new ones, longest unused first, and none that is used',
+    trial: 'session begun and left',
+    trials: { change: 3000, long: 100_000 },
+  },
+  async (course) => {
+    const room = course.long ? 10_000 : 1000
+    const found = await measuredBy(program, { sessions: course.trials, room }, 600_000)
+    expect(figure(found, 'begun')).toBe(course.trials)
+    expect(figure(found, 'wrong')).toBe(0)
+    expect(figure(found, 'busyEnded')).toBe(0)
+    expect(figure(found, 'bytes')).toBeLessThan(20_000)
+    course.measured('heap', figure(found, 'bytes'), 'bytes/session')
+  },
+)
+
+campaign(
+  {
+    id: 'session-ids',
+    chapter: 'Sessions and streams',
+    claim: 'Session ids are visible ASCII, all different, and each of their characters is even chance',
+    trial: 'session id',
+    trials: { change: 12_800, long: 1_000_000 },
+  },
+  async (course) => {
+    const found = await measuredBy(program, { sessions: course.trials, room: 1000 }, 600_000)
+    expect(figure(found, 'begun')).toBe(course.trials)
+    expect(figure(found, 'duplicates')).toBe(0)
+    expect(figure(found, 'unprintable')).toBe(0)
+    expect(figure(found, 'characters')).toBe(32)
+    expect(figure(found, 'farthest')).toBeLessThan(farthestChi)
+    course.measured('farthest from even chance', figure(found, 'farthest'), 'chi-square of 63')
+  },
+)

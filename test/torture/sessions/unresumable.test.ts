@@ -1,0 +1,96 @@
+import { connect, http } from '@jackfield/sdk/client'
+import type { HttpOptions } from '@jackfield/sdk/http'
+import { expect, onTestFinished } from 'vitest'
+import { nodeFace, session } from '../../../packages/sdk/test/serve/http-support.ts'
+import { type Tool, testServer, until } from '../../../packages/sdk/test/serve/support.ts'
+import { campaign } from '../campaign.ts'
+
+const revisions = ['2025-03-26', '2025-06-18', '2025-11-25'] as const
+const watchdogMs = 60_000
+
+/** Why a stream cannot be gone on with: what the server keeps, and what the client says it has. */
+const reasons: Readonly<Record<string, { limits?: HttpOptions['limits']; say?: (id: string) => string }>> = {
+  'was trimmed away': { limits: { storedEvents: 2 } },
+  expired: { limits: { storedEventsMs: 1 } },
+  'is of another session': { say: () => 'AAAAAAAA-0_1' },
+  'is of another stream': { say: (id) => id.replace(/-\d+_/, '-0_') },
+  'is still to come': { say: (id) => id.replace(/\d+$/, '999') },
+  'is garbage': { say: () => 'garbage' },
+}
+
+campaign(
+  {
+    id: 'unresumable-streams',
+    chapter: 'Sessions and streams',
+    claim:
+      'A call whose stream cannot be gone on with is reported as of unknown outcome, and is not made again',
+    trial: 'cut stream whose last event is not known any more',
+    trials: { change: 0, long: 0 },
+  },
+  async (course) => {
+    const cases = Object.keys(reasons).flatMap((why) => revisions.map((revision) => ({ why, revision })))
+    await Promise.all(cases.map(({ why, revision }) => tryOne(why, revision)))
+    course.made(cases.length)
+  },
+)
+
+async function tryOne(why: string, revision: (typeof revisions)[number]): Promise<void> {
+  const { limits = {}, say = (id: string) => id } = reasons[why] ?? {}
+  const where = `${why}, on ${revision}`
+  const { promise: cut, resolve: wasCut } = Promise.withResolvers<void>()
+  const count: Tool = async (_args, { notify }) => {
+    const tell = (progress: number): void =>
+      notify({ method: 'notifications/progress', params: { progressToken: 1, progress } })
+    for (let at = 1; at <= 3; at++) tell(at)
+    await cut
+    for (let at = 4; at <= 10; at++) tell(at)
+    return 'answer'
+  }
+  const server = testServer({ count })
+  const mounted = await nodeFace(server, { limits })
+  onTestFinished(() => mounted.close())
+  await session(mounted, revision)
+
+  const refusals: number[] = []
+  const send = async (to: string | URL, init: RequestInit): Promise<Response> => {
+    const headers = new Headers(init.headers)
+    const last = headers.get('last-event-id')
+    if (last !== null) headers.set('last-event-id', say(last))
+    const response = await fetch(to, { ...init, headers })
+    if (last !== null) refusals.push(response.status)
+    return String(init.body).includes('"tools/call"') ? cutAfter(response, 2, wasCut) : response
+  }
+  const client = await connect(http(mounted.url, { fetch: send }), { revisions: [revision] })
+  const called = client.call('count', {}, { onProgress: () => {} })
+  await expect(called, where).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+  await until(() => refusals.length > 0, watchdogMs)
+  expect(refusals, where).toEqual([400])
+  expect(server.ran, where).toEqual(['count'])
+  await client.close()
+}
+
+/** An answer that breaks off after so many whole messages. */
+function cutAfter(response: Response, messages: number, onCut: () => void): Response {
+  const { body, headers, status } = response
+  if (body === null) return response
+  let text = ''
+  const decoder = new TextDecoder()
+  const cutting = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      text += decoder.decode(chunk, { stream: true })
+      const events = text.split('\n\n')
+      const whole = events.filter((event) => event.includes('"jsonrpc"')).length
+      if (whole <= messages) return
+      const kept = events.slice(
+        0,
+        events.findLastIndex((event) => event.includes('"jsonrpc"')),
+      )
+      controller.enqueue(new TextEncoder().encode(`${kept.join('\n\n')}\n\n`))
+      setImmediate(() => {
+        controller.error(new TypeError('The connection broke'))
+        onCut()
+      })
+    },
+  })
+  return new Response(body.pipeThrough(cutting), { headers, status })
+}
