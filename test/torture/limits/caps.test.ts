@@ -31,9 +31,9 @@ function endless(
   }
 }
 
-/** Sends one body. */
+/** Sends one body, which may be taken whole before it is unpacked: the connection has done its work then, either way. */
 function whole(headers: Record<string, string>, body: Buffer): Answer {
-  return (response) => response.writeHead(200, headers).end(body)
+  return (response) => response.writeHead(200, { ...headers, connection: 'close' }).end(body)
 }
 
 /** Writes to the connection what no server of Node would. */

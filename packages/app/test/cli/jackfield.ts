@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Activity } from '@jackfield/host'
+import { expect } from 'vitest'
 
 const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
 const require = createRequire(import.meta.url)
@@ -68,8 +69,15 @@ export interface Running {
   says(text: string): Promise<void>
 }
 
+const stores = new Map<string, string>()
+
 /** Keeps what the runs of one test file record, away from the person's own. */
-const data = tempFolder()
+function storeOfFile(): string {
+  const file = expect.getState().testPath ?? ''
+  const store = stores.get(file) ?? tempFolder()
+  stores.set(file, store)
+  return store
+}
 
 /** Starts the built program as a process of its own, without a terminal and without keys. */
 export function begin(args: string[], options: RunOptions = {}): Running {
@@ -81,7 +89,7 @@ export function begin(args: string[], options: RunOptions = {}): Running {
       PATH,
       TMPDIR,
       NODE_COMPILE_CACHE,
-      XDG_DATA_HOME: data,
+      XDG_DATA_HOME: storeOfFile(),
       ...options.env,
     },
     stdio: 'pipe',
