@@ -1,7 +1,6 @@
-import { createServer } from 'node:http'
-import { connect } from 'node:net'
 import picocolors from 'picocolors'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { site } from '../../../../test/setup/site.ts'
 import { askVisit } from '../../src/forms/ask-visit.ts'
 import type { ElicitationQuestion } from '../../src/forms/heading.ts'
 import { esc, type Scripted, scripted } from './prompter.ts'
@@ -11,22 +10,6 @@ const palette = picocolors.createColors(false)
 const visit = (url: string, more: Partial<ElicitationQuestion> = {}) =>
   questionOf({ mode: 'url' as const, message: 'Sign in', url }, more)
 
-/** A site that counts every connection to it. */
-async function site(): Promise<{ port: number; visits: () => number }> {
-  let visits = 0
-  const server = createServer((_request, response) => response.end('hello'))
-  server.on('connection', () => {
-    visits++
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const address = server.address()
-  return { port: typeof address === 'object' && address !== null ? address.port : 0, visits: () => visits }
-}
-
 describe('consent to a visit', () => {
   const answers: [string, Scripted, object][] = [
     ['agreeing', 'open', { action: 'accept', visit: 'open' }],
@@ -35,15 +18,14 @@ describe('consent to a visit', () => {
     ['leaving', esc, { action: 'cancel' }],
   ]
   test.each(answers)('is the person’s: %s fetches and opens nothing here', async (_, answer, expected) => {
-    const { port, visits } = await site()
-    const url = `http://127.0.0.1:${port}/sign-in?state=1#top`
+    const { url, visits, touch } = await site()
     const person = scripted(answer)
     expect(await askVisit(visit(url), person, palette)).toEqual(expected)
     expect(person.said[0]).toBe('travel asks you to visit a page')
     expect(person.said).toContain(url)
     expect(person.initials).toEqual(['decline'])
     expect(visits()).toBe(0)
-    await new Promise<void>((resolve) => connect(port, '127.0.0.1', resolve).unref())
+    await touch()
     expect(visits()).toBe(1)
   })
 

@@ -1,16 +1,10 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import {
-  type ConfigEnvironment,
-  folderText,
-  fromEnvironment,
-  partsOf,
-  soundsSecret,
-  textsOf,
-} from '../config/index.ts'
+import { partsOf, soundsSecret, textsOf } from '../config/index.ts'
 import { fingerprint } from '../json.ts'
 import type { ServerConfig, TrustFinding } from '../types/index.ts'
+import { type Surroundings, spelled } from './spelled.ts'
 
 /** What is started, for a person to read and to agree to. */
 export interface Described {
@@ -20,14 +14,9 @@ export interface Described {
   identity: string
 }
 
-interface Surroundings {
-  env: ConfigEnvironment
-  home: string
-}
-
 /** Secrets and inputs stand by their names; every other variable stands as what it is now. */
 export async function described(config: ServerConfig, around: Surroundings): Promise<Described> {
-  const text = (given: string): string => shown(given, config, around)
+  const text = (given: string): string => spelled(given, config, around)
   const { from } = config
   if ('url' in config) {
     const identity = fingerprint({
@@ -83,31 +72,6 @@ export function handedOver(config: ServerConfig): TrustFinding[] {
       return [{ severity: 'warning', code: 'gives-a-variable', at, message }]
     })
   })
-}
-
-function shown(given: string, config: ServerConfig, { env, home }: Surroundings): string {
-  if (config.from === undefined) return given
-  const workspace = config.from.workspace ?? dirname(config.from.file)
-  const read = partsOf(given)
-  if ('problem' in read) return given
-  return read.parts
-    .map((part) => {
-      switch (part.kind) {
-        case 'text':
-          return part.text
-        case 'input':
-        case 'secret':
-        case 'file':
-          return part.written
-        case 'env': {
-          const found = soundsSecret(part.name) ? undefined : fromEnvironment(part, env)
-          return found !== undefined && 'text' in found ? found.text : part.written
-        }
-        default:
-          return folderText(part.kind, { workspace, home })
-      }
-    })
-    .join('')
 }
 
 function quoted(word: string): string {

@@ -1,17 +1,11 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { dirname } from 'node:path'
 import type { CredentialStore } from '@jackfield/sdk/client/auth'
-import {
-  type ConfigEnvironment,
-  folderText,
-  fromEnvironment,
-  partsOf,
-  soundsSecret,
-} from '../config/index.ts'
+import type { ConfigEnvironment } from '../config/index.ts'
 import { fingerprint } from '../json.ts'
 import { serverIdentity } from '../policy/index.ts'
 import type { IdentityTable } from '../store/index.ts'
 import type { ServerConfig } from '../types/index.ts'
+import { spelled } from './spelled.ts'
 
 export interface IdentitiesDeps {
   table: IdentityTable
@@ -85,35 +79,8 @@ export class Identities {
 
   /** With what the environment and folders say; what else there is stands as it is written. */
   #named(config: ServerConfig): Named {
-    const { from } = config
-    if (from === undefined) return { config, open: new Set() }
-    const { env, home } = this.#deps
-    const workspace = from.workspace ?? dirname(from.file)
     const open = new Set<string>()
-    const name = (at: string, text: string): string => {
-      const read = partsOf(text)
-      if ('problem' in read) return text
-      return read.parts
-        .map((part) => {
-          switch (part.kind) {
-            case 'text':
-              return part.text
-            case 'input':
-            case 'secret':
-            case 'file':
-              open.add(at)
-              return part.written
-            case 'env': {
-              if (soundsSecret(part.name)) open.add(at)
-              const found = soundsSecret(part.name) ? undefined : fromEnvironment(part, env)
-              return found !== undefined && 'text' in found ? found.text : part.written
-            }
-            default:
-              return folderText(part.kind, { workspace, home })
-          }
-        })
-        .join('')
-    }
+    const name = (at: string, text: string): string => spelled(text, config, this.#deps, () => open.add(at))
     return { config: mapped(config, name), open }
   }
 

@@ -6,7 +6,7 @@ import {
   type Redirect,
   type Revocation,
 } from '@jackfield/sdk/client/auth'
-import { loopback, openBrowser, pinnedFetch } from '@jackfield/sdk/client/auth/node'
+import { loopback, openBrowser } from '@jackfield/sdk/client/auth/node'
 import type { HttpServerConfig } from '../types/index.ts'
 import { type LoginPage, pageAt, SignInNeeded } from './sign-in-needed.ts'
 
@@ -48,7 +48,6 @@ export function createLogin(options: LoginOptions): Login {
     redirect: redirectFor(options, () => mode),
     store,
     account: server,
-    fetch: pinnedFetch,
     ...(scopes !== undefined && { scopes }),
   })
   return {

@@ -1,6 +1,5 @@
-import { createServer } from 'node:http'
-import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { site } from '../../../../test/setup/site.ts'
 import type { HostOptions } from '../../src/types/index.ts'
 import { returned, session, started, textOf, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
@@ -8,23 +7,6 @@ import { statelessServer } from '../fixtures/stateless-server.ts'
 
 const cli = { caller: 'cli' } as const
 const rules = [{ id: 'all', verdict: 'allow' as const }]
-
-/** A site that counts every connection to it. */
-async function site(): Promise<{ url: string; port: number; visits: () => number }> {
-  let visits = 0
-  const server = createServer((_request, response) => response.end('hello'))
-  server.on('connection', () => {
-    visits++
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  return { url: `http://127.0.0.1:${port}/sign-in?state=1`, port, visits: () => visits }
-}
 
 async function hostIn(era: 'session' | 'stateless', options: Partial<HostOptions>): Promise<Watched> {
   if (era === 'session') return started({ servers: { s: session().config }, rules, ...options })
@@ -37,7 +19,7 @@ describe.each(['session', 'stateless'] as const)('a URL a person is asked to vis
   it.each(['accept', 'decline', 'cancel'] as const)(
     'is shown whole with the server that asks, and nothing of it is fetched on %s',
     async (action) => {
-      const { url, port, visits } = await site()
+      const { url, port, visits, touch } = await site()
       const surface = person({ elicitation: () => ({ action }), urlElicitation: true })
       const host = await hostIn(era, { surface })
       const params = { mode: 'url', message: 'Sign in', url, elicitationId: 'e1' }
@@ -49,7 +31,7 @@ describe.each(['session', 'stateless'] as const)('a URL a person is asked to vis
         { summary: `s asks to visit 127.0.0.1:${port}` },
       ])
       expect(visits()).toBe(0)
-      await new Promise<void>((resolve) => connect(port, '127.0.0.1', resolve).unref())
+      await touch()
       expect(visits()).toBe(1)
     },
   )

@@ -1,6 +1,5 @@
-import { createServer } from 'node:http'
-import { connect } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { site } from '../../../../test/setup/site.ts'
 import type { HostAnswers, HostOptions, HostQuestion } from '../../src/types/index.ts'
 import { returned, session, started, textOf, until, type Watched } from '../fixtures/hosts.ts'
 import { type Manners, person } from '../fixtures/people.ts'
@@ -201,27 +200,6 @@ describe('a form', () => {
     expect(elicitations(surface.asked)[1]).not.toHaveProperty('remembered')
   })
 })
-
-/** A site that counts every connection to it. */
-async function site(): Promise<{ url: string; visits: () => number; touch(): Promise<void> }> {
-  let visits = 0
-  const server = createServer((_request, response) => response.end('hello'))
-  server.on('connection', () => {
-    visits++
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  return {
-    url: `http://127.0.0.1:${port}/sign-in?state=1#top`,
-    visits: () => visits,
-    touch: () => new Promise<void>((resolve) => connect(port, '127.0.0.1', resolve).unref()),
-  }
-}
 
 describe('a visit', () => {
   type Consent = NonNullable<Manners['elicitation']>
