@@ -251,7 +251,7 @@ describe.concurrent('exit codes', () => {
     const started = performance.now()
     running.child.kill('SIGINT')
     expect(await running.ended).toMatchObject({ code: 130, stdout: '' })
-    expect(performance.now() - started).toBeLessThan(5_000)
+    expect(performance.now() - started).toBeLessThan(30_000)
     const { rows } = await recorded(store, tempFolder())
     expect(rows.at(-1)).toMatchObject({ kind: 'call', outcome: 'cancelled' })
   })

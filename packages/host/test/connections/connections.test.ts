@@ -54,7 +54,7 @@ describe('connecting', () => {
     })
     const since = performance.now()
     await host.start()
-    expect(performance.now() - since).toBeLessThan(9_000)
+    expect(performance.now() - since).toBeLessThan(30_000)
 
     const state = (name: string) => host.connections.get(name)
     expect(state('everything')).toMatchObject({ state: 'ready', era: 'session' })
@@ -209,12 +209,12 @@ describe('connecting anew', () => {
       const state = host.connections.get('m')
       return state?.state === 'reconnecting' ? state.attempt : 0
     }
-    await until(() => attempt() >= 3, 'a pause of 1.6 s')
+    await until(() => attempt() >= 4, 'a pause of 3.2 s')
     await server.again()
     const since = performance.now()
     await host.reconnect('m')
     expect(host.connections.get('m')).toMatchObject({ state: 'ready' })
-    expect(performance.now() - since).toBeLessThan(1_000)
+    expect(performance.now() - since).toBeLessThan(3_000)
   })
 
   it('is refused for a server that is unknown or disabled', async () => {
@@ -309,7 +309,7 @@ describe('lists', () => {
     const host = hostOf({ servers: { s: rough('lists-nothing') }, connectTimeoutMs: 3_000 })
     const since = performance.now()
     await host.start()
-    expect(performance.now() - since).toBeLessThan(4_500)
+    expect(performance.now() - since).toBeLessThan(12_000)
     expect(host.connections.get('s')).toMatchObject({
       state: 'degraded',
       reason: expect.stringMatching(/^could not list tools: .*\b[0-9]+ ms/),

@@ -108,7 +108,7 @@ describe('a server over stdio', () => {
       { probeTimeoutMs: 100, connectTimeoutMs: 400 },
     )
     await expect(attempt).rejects.toMatchObject({ code: 'TIMEOUT' })
-    expect(performance.now() - began).toBeLessThan(2_500)
+    expect(performance.now() - began).toBeLessThan(8_000)
     expect(() => process.kill(pid, 0)).toThrow()
   })
 
@@ -281,7 +281,7 @@ describe('a server over HTTP', () => {
     })
     const began = performance.now()
     await expect(connect(server.url, { connectTimeoutMs: 300 })).rejects.toMatchObject({ code: 'TIMEOUT' })
-    expect(performance.now() - began).toBeLessThan(2_000)
+    expect(performance.now() - began).toBeLessThan(8_000)
   })
 
   it('hears who this client is and what it can answer, and nothing it cannot', async () => {
