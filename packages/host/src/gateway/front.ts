@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { McpError } from '@jackfield/sdk'
 import { type HttpHandler, type Identified, serveHttp } from '@jackfield/sdk/http'
 import { reasonOf } from '../text.ts'
@@ -55,6 +55,7 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
       refuse(response, 503, 'The gateway cannot be opened now. Try again later')
     }
   }
+  const { createServer } = await import('node:http')
   const server = createServer({ keepAliveTimeout: keepAliveTimeoutMs }, (request, response) => {
     serve(request, response)
   })

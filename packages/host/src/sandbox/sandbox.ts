@@ -11,7 +11,7 @@ import { type Fetching, fetchingOf, wayOutOf } from './fetching.ts'
 import { type ListedHost, readHosts } from './hosts.ts'
 import { hidden, type Mount, ownMounts, systemMounts } from './mounts.ts'
 import { findProgram, isWide, programFolders } from './program.ts'
-import { startProxy, type WayOut } from './proxy.ts'
+import type { WayOut } from './proxy.ts'
 import { sandboxReady } from './ready.ts'
 import { isWithin } from './within.ts'
 
@@ -86,13 +86,14 @@ export async function sandboxed(
   ]
   const own = await ownMountsOf(box, [...folders, ...roots], config.from?.file, home)
   const refused: string[] = []
-  const proxy =
-    hosts === undefined
-      ? undefined
-      : await startProxy(hosts, (place, reason) => {
-          refused.push(place)
-          onWarning(refusal(place, reason))
-        })
+  let proxy: WayOut | undefined
+  if (hosts !== undefined) {
+    const { startProxy } = await import('./proxy.ts')
+    proxy = await startProxy(hosts, (place, reason) => {
+      refused.push(place)
+      onWarning(refusal(place, reason))
+    })
+  }
   try {
     const everything = own.some(({ at }) => at === '/')
     const inner = own.some(({ at }) => isWithin(innerHome, at)) ? '/tmp' : innerHome

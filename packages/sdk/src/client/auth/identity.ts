@@ -1,4 +1,4 @@
-import { importJWK, importPKCS8, type JWK } from 'jose'
+import type { JWK } from 'jose'
 import { type ClientAuth, ClientSecretPost, None, PrivateKeyJwt } from 'oauth4webapi'
 import { McpError } from '../../jsonrpc/error.ts'
 
@@ -55,6 +55,7 @@ function formEncoded(text: string): string {
 }
 
 async function signingKey({ privateKey, algorithm }: SigningKey): Promise<CryptoKey> {
+  const { importJWK, importPKCS8 } = await import('jose/key/import')
   try {
     if (typeof privateKey === 'string') return await importPKCS8(privateKey, algorithm ?? 'ES256')
     if (privateKey instanceof CryptoKey) return privateKey

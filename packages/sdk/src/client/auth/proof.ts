@@ -1,4 +1,5 @@
-import { decodeJwt, exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose'
+import type { CryptoKey, JWK } from 'jose'
+import { decodeJwt } from 'jose/jwt/decode'
 import { toBase64Url } from '../../core/base64url.ts'
 import { refused } from './network.ts'
 
@@ -11,9 +12,11 @@ export class ProofKey {
   /** The private key, for keeping. */
   readonly jwk: JWK
   readonly #nonces = new Map<string, string>()
-  #key: ReturnType<typeof importJWK> | undefined
+  #key: Promise<CryptoKey | Uint8Array> | undefined
 
   static async generate(): Promise<ProofKey> {
+    const { generateKeyPair } = await import('jose/key/generate/keypair')
+    const { exportJWK } = await import('jose/key/export')
     const { privateKey } = await generateKeyPair(algorithm, { extractable: true })
     return new ProofKey(await exportJWK(privateKey))
   }
@@ -24,7 +27,7 @@ export class ProofKey {
 
   /** A fresh proof for one request, of one token where it carries one. */
   async sign(method: string, url: URL, token?: string): Promise<string> {
-    this.#key ??= importJWK(this.jwk, algorithm)
+    this.#key ??= imported(this.jwk)
     const { kty, crv, x, y } = this.jwk
     if (kty !== 'EC' || crv === undefined || x === undefined || y === undefined) {
       throw refused('The saved key of this login is damaged. Forget the login and log in again')
@@ -37,6 +40,7 @@ export class ProofKey {
     if (token !== undefined) claims['ath'] = await digest(token)
     const nonce = this.#nonces.get(url.origin)
     if (nonce !== undefined) claims['nonce'] = nonce
+    const { SignJWT } = await import('jose/jwt/sign')
     return new SignJWT(claims)
       .setProtectedHeader({ typ: 'dpop+jwt', alg: algorithm, jwk: { kty, crv, x, y } })
       .setIssuedAt()
@@ -56,6 +60,11 @@ export class ProofKey {
     const nonce = this.#nonces.get(origin)
     return proof !== undefined && nonce !== undefined && decodeJwt(proof)['nonce'] !== nonce
   }
+}
+
+async function imported(jwk: JWK): Promise<CryptoKey | Uint8Array> {
+  const { importJWK } = await import('jose/key/import')
+  return importJWK(jwk, algorithm)
 }
 
 async function digest(text: string): Promise<string> {

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { McpError } from '../../../jsonrpc/error.ts'
 import { orAborted } from '../../scope.ts'
 import type { Redirect, RedirectSession } from '../redirect.ts'
@@ -36,6 +36,7 @@ export function loopback(options: LoopbackOptions = {}): Redirect {
   const { path = '/callback', host = '127.0.0.1' } = options
   return {
     async begin(last) {
+      const { createServer } = await import('node:http')
       const server = createServer()
       const port = await listen(server, options.port, portIn(last, host, path))
       return new LoopbackSession(server, `http://${host}:${port}${path}`, options)

@@ -1,5 +1,3 @@
-import { request as plain } from 'node:http'
-import { request as secure } from 'node:https'
 import type { AuthFetch } from '../network.ts'
 import { pinnedBy } from '../pinned.ts'
 
@@ -8,4 +6,8 @@ import { pinnedBy } from '../pinned.ts'
  * stand for another address a moment later. It follows no redirects and takes bodies that are texts. On Node it is
  * what requests are sent with by default.
  */
-export const pinnedFetch: AuthFetch = pinnedBy({ plain, secure })
+export const pinnedFetch: AuthFetch = async (url, init, addresses) => {
+  const { request: plain } = await import('node:http')
+  const { request: secure } = await import('node:https')
+  return pinnedBy({ plain, secure })(url, init, addresses)
+}
