@@ -280,7 +280,9 @@ function activity(words: string[], { host }: ChatState, face: ChatFace): Command
   }
   const limit = Number(which)
   if (!Number.isInteger(limit) || limit < 1) throw usageError('Usage: /activity [count | #number]')
-  face.write(`${activityTable(host.activity({ limit }), face.palette)}\n`)
+  face.write(
+    `${activityTable(host.activity({ limit }), { palette: face.palette, columns: face.columns() })}\n`,
+  )
   return done
 }
 

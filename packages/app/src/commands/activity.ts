@@ -22,7 +22,7 @@ export async function activity(options: ActivityOptions, io: Io, output: Output)
   output.result({ store, activity: rows }, () => {
     const { palette } = output
     const heading = palette.dim(store)
-    if (rows.length > 0) return `${heading}\n${activityTable(rows, palette, { long: true })}`
+    if (rows.length > 0) return `${heading}\n${activityTable(rows, output, { long: true })}`
     return `${heading}\nNothing is recorded${server === undefined ? '' : ` of a server "${server}"`}.`
   })
   return ExitCode.done

@@ -36,7 +36,7 @@ export async function inbox(
   })
   output.result({ store, questions: items }, () => {
     const heading = output.palette.dim(store)
-    if (items.length > 0) return `${heading}\n${inboxTable(items, output.palette, Date.now())}`
+    if (items.length > 0) return `${heading}\n${inboxTable(items, output, Date.now())}`
     return `${heading}\nNo question waits for you.${options.all === true ? '' : ' jackfield inbox --all shows those that were answered.'}`
   })
   return ExitCode.done

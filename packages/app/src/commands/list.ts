@@ -4,7 +4,7 @@ import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { pretty, size } from '../output/content.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
-import { table } from '../output/table.ts'
+import { type TableOptions, table } from '../output/table.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
 import { everyServer, type Look, namesNoServer, type ServerLists } from './every-server.ts'
 import { meter } from './meter.ts'
@@ -32,7 +32,7 @@ export async function tools(context: CommandContext<ToolsOptions>): Promise<Exit
     return ExitCode.done
   }
   const tool = found(all, (tool) => tool.name, name, 'tool')
-  output.result(tool, () => toolText(tool, output.palette))
+  output.result(tool, () => toolText(tool, output))
   return ExitCode.done
 }
 
@@ -109,7 +109,8 @@ function hints({ annotations }: Tool): string {
 }
 
 /** Everything a person should know before calling a tool. */
-export function toolText(tool: Tool, palette: Palette): string {
+export function toolText(tool: Tool, look: TableOptions): string {
+  const { palette } = look
   const title = tool.title ?? tool.annotations?.title
   const says = hints(tool)
   const args = argumentRows(tool.inputSchema)
@@ -120,7 +121,7 @@ export function toolText(tool: Tool, palette: Palette): string {
     '',
     args.length === 0
       ? palette.dim('No arguments.')
-      : table(['ARGUMENT', 'TYPE', '', 'DESCRIPTION'], args, { palette }),
+      : table(['ARGUMENT', 'TYPE', '', 'DESCRIPTION'], args, look),
     ...(tool.outputSchema === undefined
       ? []
       : ['', palette.dim('Structured result:'), pretty(tool.outputSchema)]),

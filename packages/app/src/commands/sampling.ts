@@ -46,7 +46,7 @@ export async function sampling(options: SamplingOptions, io: Io, output: Output)
         : table(
             ['SERVER', 'LAST MINUTE', 'LAST 24 H', 'TOKENS', 'MONEY', 'WITHOUT ASKING', 'LAST'],
             usage.map((row) => usageRow(row, now)),
-            { palette },
+            output,
           )
     const passing =
       grants.length === 0
@@ -54,7 +54,7 @@ export async function sampling(options: SamplingOptions, io: Io, output: Output)
         : `${palette.bold(`Passes without asking: ${grants.length}`)}\n${table(
             ['SERVER', 'WHAT', 'FOR HOW LONG', 'SINCE', 'TAKE BACK WITH'],
             grants.map((grant) => grantRow(grant, now)),
-            { palette },
+            output,
           )}`
     return `${palette.dim(store)}\n${used}\n\n${passing}`
   })

@@ -1,7 +1,6 @@
 import type { Activity } from '@jackfield/host'
-import type { Palette } from './palette.ts'
 import { oneLine } from './sanitize.ts'
-import { table } from './table.ts'
+import { type TableOptions, table } from './table.ts'
 
 /**
  * Rows of the activity log, oldest first, each under what caused it. Times are UTC. `long` adds the date, and the rule
@@ -9,7 +8,7 @@ import { table } from './table.ts'
  */
 export function activityTable(
   rows: readonly Activity[],
-  palette: Palette,
+  look: TableOptions,
   { long = false }: { long?: boolean } = {},
 ): string {
   const sorted = rows.toSorted((a, b) => a.id - b.id)
@@ -28,7 +27,7 @@ export function activityTable(
     ]
   })
   const heads = ['ROW', 'TIME', 'KIND', 'OUTCOME', ...(long ? ['RULE'] : []), 'TOOK', 'WHAT']
-  return table(heads, cells, { palette })
+  return table(heads, cells, look)
 }
 
 function ruleOf({ detail: { decision } }: Activity): string {

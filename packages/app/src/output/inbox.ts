@@ -1,8 +1,7 @@
 import type { HostQuestion, InboxItem } from '@jackfield/host'
 import { age } from './age.ts'
-import type { Palette } from './palette.ts'
 import { oneLine } from './sanitize.ts'
-import { table } from './table.ts'
+import { type TableOptions, table } from './table.ts'
 
 const idLength = 8
 const plainWord = /^[\w.-]{1,40}$/
@@ -65,7 +64,7 @@ export function standing({ state, waits, resumable }: InboxItem): string {
 }
 
 /** Questions, oldest first, with how many there are and what to do next. */
-export function inboxTable(items: readonly InboxItem[], palette: Palette, now: number): string {
+export function inboxTable(items: readonly InboxItem[], look: TableOptions, now: number): string {
   const rows = items.map((item) => [
     shortId(item),
     age(item.at, now),
@@ -78,7 +77,7 @@ export function inboxTable(items: readonly InboxItem[], palette: Palette, now: n
   const parked = open.filter(({ waits }) => !waits).length
   const told = `${count(open.length, 'question')} open: ${open.length - parked} with a program that waits, ${parked} parked.`
   const next = open.length === 0 ? '' : ` Answer one with: jackfield respond <id>`
-  return `${table(['ID', 'ASKED', 'SERVER', 'KIND', 'STATE', 'WHAT'], rows, { palette })}\n${palette.dim(told + next)}`
+  return `${table(['ID', 'ASKED', 'SERVER', 'KIND', 'STATE', 'WHAT'], rows, look)}\n${look.palette.dim(told + next)}`
 }
 
 function count(number: number, word: string): string {

@@ -146,7 +146,7 @@ export function eventTimeline(
 }
 
 /** Counts, failures and times by method and server; tokens by model. */
-export function eventStatistics({ methods, models }: TraceStatistics, { palette }: LogLook): string {
+export function eventStatistics({ methods, models }: TraceStatistics, look: LogLook): string {
   const parts = [
     table(
       ['METHOD', 'SERVER', 'COUNT', 'ERRORS', 'P50', 'P95', 'SIZE'],
@@ -159,7 +159,7 @@ export function eventStatistics({ methods, models }: TraceStatistics, { palette 
         p95Ms === null ? '' : duration(p95Ms),
         size(bytes),
       ]),
-      { palette },
+      look,
     ),
   ]
   if (models.length > 0) {
@@ -172,7 +172,7 @@ export function eventStatistics({ methods, models }: TraceStatistics, { palette 
           String(inputTokens),
           String(outputTokens),
         ]),
-        { palette },
+        look,
       ),
     )
   }

@@ -3,23 +3,29 @@ import { widthOf, wrap } from './width.ts'
 
 export interface TableOptions {
   palette: Palette
-  /** Columns of the terminal; the last column of the table wraps to fit. Without it, nothing wraps. */
+  /** Columns of the terminal, which the table keeps to. Without it, nothing wraps. */
   columns?: number | undefined
 }
 
-/** Rows aligned under their headings. Cells must be safe to print (see `plain`); line feeds in them break lines. */
+const gap = 2
+/** What the last column keeps before others give way, and what any column keeps before rows are set one under another. */
+const leastLast = 20
+const least = 10
+
+/**
+ * Rows aligned under their headings. Where the terminal is too narrow the last column wraps, then the widest ones do;
+ * where that would leave columns of a few letters, each row is set as a list of its cells. Cells must be safe to print
+ * (see `plain`); line feeds in them break lines.
+ */
 export function table(headings: string[], rows: string[][], { palette, columns }: TableOptions): string {
-  const widths = headings.map((heading, n) =>
+  const natural = headings.map((heading, n) =>
     Math.max(widthOf(heading), ...rows.map((row) => widestLine(row[n] ?? ''))),
   )
-  const before = widths.slice(0, -1).reduce((sum, width) => sum + width + 2, 0)
-  const last = columns === undefined ? undefined : Math.max(20, columns - before)
+  const widths = columns === undefined ? natural : fitted(natural, columns)
+  if (widths === undefined) return listed(headings, rows, palette, columns ?? 0)
   const lines = [palette.dim(join(headings, widths))]
   for (const row of rows) {
-    const cells = headings.map((_, n) => {
-      const cell = row[n] ?? ''
-      return n === headings.length - 1 && last !== undefined ? wrap(cell, last) : cell.split('\n')
-    })
+    const cells = headings.map((_, n) => wrap(row[n] ?? '', widths[n] ?? 0))
     const height = Math.max(...cells.map((cell) => cell.length))
     for (let line = 0; line < height; line += 1) {
       const texts = cells.map((cell) => cell[line] ?? '')
@@ -27,6 +33,40 @@ export function table(headings: string[], rows: string[][], { palette, columns }
     }
   }
   return lines.join('\n')
+}
+
+/** Widths that fit into a line, or undefined where some column would be left with next to nothing. */
+function fitted(natural: number[], columns: number): number[] | undefined {
+  const room = columns - gap * (natural.length - 1)
+  const sum = (widths: number[]): number => widths.reduce((all, width) => all + width, 0)
+  if (sum(natural) <= room) return natural
+  const last = room - sum(natural.slice(0, -1))
+  if (last >= leastLast) return [...natural.slice(0, -1), last]
+  let cap = Math.max(...natural)
+  const capped = (): number[] => natural.map((width) => Math.min(width, cap))
+  while (cap > least && sum(capped()) > room) cap -= 1
+  return sum(capped()) <= room ? capped() : undefined
+}
+
+/** Each row as lines of a heading and its cell, and a line between rows. */
+function listed(headings: string[], rows: string[][], palette: Palette, columns: number): string {
+  const width = Math.max(...headings.map(widthOf))
+  const beside = Math.max(least, columns - width - gap)
+  return rows
+    .map((row) =>
+      headings
+        .flatMap((heading, n) => {
+          const cell = row[n] ?? ''
+          return cell === ''
+            ? []
+            : wrap(cell, beside).map((text, line) => {
+                const label = (line === 0 ? heading : '').padEnd(width + gap)
+                return `${palette.dim(label)}${n === 0 ? palette.bold(text) : text}`.trimEnd()
+              })
+        })
+        .join('\n'),
+    )
+    .join('\n\n')
 }
 
 function widestLine(cell: string): number {
@@ -39,6 +79,6 @@ function join(cells: string[], widths: number[], first?: (text: string) => strin
       const padding = n === cells.length - 1 ? '' : ' '.repeat(Math.max(0, (widths[n] ?? 0) - widthOf(cell)))
       return (n === 0 && first !== undefined ? first(cell) : cell) + padding
     })
-    .join('  ')
+    .join(' '.repeat(gap))
     .trimEnd()
 }

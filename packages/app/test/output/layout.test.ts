@@ -28,6 +28,51 @@ describe('a table', () => {
       ['A  B', 'a  one two three four', '   five six'].join('\n'),
     )
   })
+
+  test('wraps the widest of its columns where the last alone cannot give way', () => {
+    const row = ['args[0]', 'one two three four', 'servers.travel.args[0]']
+    expect(table(['FIELD', 'VALUE', 'THERE'], [row], { palette, columns: 36 })).toBe(
+      [
+        'FIELD    VALUE         THERE',
+        'args[0]  one two       servers.trav',
+        '         three four    el.args[0]',
+      ].join('\n'),
+    )
+  })
+
+  test('sets its rows as lists where columns would be left with a few letters', () => {
+    const rows = [
+      ['a long name', 'https://example.com/mcp', 'three words more'],
+      ['another one', '', 'three'],
+    ]
+    expect(table(['NAME', 'WHERE', 'WHAT'], rows, { palette, columns: 30 })).toBe(
+      [
+        'NAME   a long name',
+        'WHERE  https://example.com/mcp',
+        'WHAT   three words more',
+        '',
+        'NAME   another one',
+        'WHAT   three',
+      ].join('\n'),
+    )
+  })
+
+  test('keeps to the terminal, whatever stands in it, and loses nothing but spaces', () => {
+    const cell = fc.string({ maxLength: 60 }).map((text) => text.replaceAll(/\s/g, ' '))
+    const rows = fc.array(fc.array(cell, { minLength: 4, maxLength: 4 }), { minLength: 1, maxLength: 4 })
+    fc.assert(
+      fc.property(rows, fc.integer({ min: 20, max: 200 }), (all, columns) => {
+        const text = table(['A', 'B', 'C', 'D'], all, { palette, columns })
+        for (const line of text.split('\n')) expect(widthOf(line)).toBeLessThanOrEqual(columns)
+        const letters = (texts: string[]): string[] => [...texts.join('').replaceAll(/\s/g, '')].sort()
+        const shown = letters([text])
+        for (const letter of new Set(letters(all.flat()))) {
+          const count = (among: string[]): number => among.filter((one) => one === letter).length
+          expect(count(shown)).toBeGreaterThanOrEqual(count(letters(all.flat())))
+        }
+      }),
+    )
+  })
 })
 
 describe('wrapping', () => {
