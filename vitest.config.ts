@@ -69,6 +69,7 @@ export default defineConfig({
         replacement: source('packages/sdk/src/telemetry/index.ts'),
       },
       { find: /^@jackfield\/sdk\/testing$/, replacement: source('packages/sdk/src/testing/index.ts') },
+      { find: /^@jackfield\/redis$/, replacement: source('packages/redis/src/index.ts') },
       { find: /^@jackfield\/host$/, replacement: source('packages/host/src/index.ts') },
       { find: /^@jackfield\/server-travel$/, replacement: source('servers/travel/src/index.ts') },
     ],

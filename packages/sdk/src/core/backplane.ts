@@ -1,6 +1,7 @@
 /**
  * What state shared between exchanges stands on: keys with expiry and compare-and-set, a trimmed append log, and
- * publish and subscribe. In memory by default; many nodes share one over Redis.
+ * publish and subscribe. In memory by default; many nodes share one over Redis. Every method rejects where the shared
+ * store cannot be reached, in bounded time; keys, values and messages are well-formed text.
  */
 export interface Backplane {
   get(key: string): Promise<string | undefined>
@@ -16,6 +17,9 @@ export interface Backplane {
   /** Entries after a position, oldest first; undefined when that position was trimmed away or never was. */
   after(log: string, position: number): Promise<{ position: number; entry: string }[] | undefined>
   publish(topic: string, message: string): Promise<void>
-  /** Calls `listener` for every message until the returned function is called. */
-  subscribe(topic: string, listener: (message: string) => void): Promise<() => void>
+  /**
+   * Calls `listener` for every message until the returned function is called. `lost` is called where messages may have
+   * been missed, as soon as the topic is heard again; where none can be missed, never.
+   */
+  subscribe(topic: string, listener: (message: string) => void, lost?: () => void): Promise<() => void>
 }

@@ -9,6 +9,8 @@ export type Change =
   | { readonly type: 'resource'; readonly uri: string }
   /** A person finished at the URL they were asked to visit. */
   | { readonly type: 'elicitation'; readonly id: string }
+  /** Changes may have been missed: whatever is listened for may be another. */
+  | { readonly type: 'anything' }
 
 /** One hub for changes: servers publish, sessions and `subscriptions/listen` streams watch. */
 export interface Changes {

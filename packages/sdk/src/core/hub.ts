@@ -1,3 +1,4 @@
+import type { SubscriptionFilter } from '../protocol/definitions.ts'
 import type { Change, Changes } from './changes.ts'
 
 interface Watcher {
@@ -14,6 +15,17 @@ export function createChanges(): Changes {
     },
     watch: (wants, signal) => watch(watchers, wants, signal),
   }
+}
+
+/** What a change is to somebody who listens for this: where anything may have changed, each of it may have. */
+export function changesFor(change: Change, filter: SubscriptionFilter): Change[] {
+  if (change.type !== 'anything') return [change]
+  const lists: Change[] = []
+  if (filter.toolsListChanged === true) lists.push({ type: 'tools' })
+  if (filter.promptsListChanged === true) lists.push({ type: 'prompts' })
+  if (filter.resourcesListChanged === true) lists.push({ type: 'resources' })
+  const resources = (filter.resourceSubscriptions ?? []).map((uri): Change => ({ type: 'resource', uri }))
+  return [...lists, ...resources]
 }
 
 function watch(watchers: Set<Watcher>, wants: Watcher['wants'], signal: AbortSignal): AsyncIterable<Change> {

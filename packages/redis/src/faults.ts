@@ -1,0 +1,88 @@
+import { McpError, type McpErrorCode } from '@jackfield/sdk'
+
+/** Makes the errors of one Redis: each names the server and says nothing of its credentials. */
+export class Faults {
+  readonly #server: string
+  readonly #secrets: readonly string[]
+
+  /**
+   * @param server what messages call the server: its host and port
+   * @param secrets texts that no message may hold
+   */
+  constructor(server: string, secrets: readonly string[]) {
+    this.#server = server
+    this.#secrets = secrets.filter((secret) => secret !== '')
+  }
+
+  unreachable(cause: unknown): McpError {
+    return this.#fault(
+      'CONNECT_FAILED',
+      `could not be reached (${this.reason(cause)}). Check that it runs, and the address, user and password of the backplane`,
+    )
+  }
+
+  away(cause: unknown): McpError {
+    return this.#fault(
+      'CONNECT_FAILED',
+      `is away (${this.reason(cause)}), and nothing was sent. It is being tried again all the time: repeat this later`,
+    )
+  }
+
+  late(command: string, ms: number): McpError {
+    return this.#fault(
+      'TIMEOUT',
+      `did not answer ${command} within ${ms} ms, so whether it was done is not known. Look at its load and at the network, and repeat this later`,
+    )
+  }
+
+  broken(command: string, cause: unknown): McpError {
+    return this.#fault(
+      'CONNECTION_CLOSED',
+      `was lost before it answered ${command} (${this.reason(cause)}), so whether it was done is not known. Repeat this later`,
+    )
+  }
+
+  refused(command: string, cause: unknown): McpError {
+    const reason = this.reason(cause)
+    return this.#fault(codeOf(reason), `refused ${command}: ${reason}`)
+  }
+
+  full(pending: number): McpError {
+    return this.#fault(
+      'LIMIT',
+      `has ${pending} commands of this node to answer, and no more are taken. Repeat this later`,
+    )
+  }
+
+  closed(): McpError {
+    return new McpError('CONNECTION_CLOSED', 'The backplane was closed: make another one to go on')
+  }
+
+  /** What an error says, without credentials. */
+  reason(cause: unknown): string {
+    const text = cause instanceof Error ? messageOf(cause) : String(cause)
+    return this.#secrets.reduce((clean, secret) => clean.replaceAll(secret, '***'), text)
+  }
+
+  /** A sentence about the server. */
+  sentence(what: string): string {
+    return `Redis at ${this.#server} ${what}`
+  }
+
+  #fault(code: McpErrorCode, what: string): McpError {
+    return new McpError(code, this.sentence(what))
+  }
+}
+
+/** An error of several addresses at once has a message only inside. */
+function messageOf(error: Error): string {
+  if (error.message !== '') return error.message
+  return error instanceof AggregateError
+    ? error.errors.map((one) => String(one?.message)).join(', ')
+    : error.name
+}
+
+function codeOf(reason: string): McpErrorCode {
+  if (/^(NOAUTH|NOPERM|WRONGPASS)\b/.test(reason)) return 'UNAUTHORIZED'
+  return reason.startsWith('OOM') ? 'LIMIT' : 'CONNECT_FAILED'
+}

@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto'
+
+/** A program that runs inside Redis, on one key. */
+export interface Script {
+  readonly name: string
+  readonly text: string
+  readonly sha: string
+  /** Whether it does no harm to run it twice. */
+  readonly mayRepeat: boolean
+}
+
+function script(name: string, text: string, mayRepeat = false): Script {
+  return { name, text, sha: createHash('sha1').update(text).digest('hex'), mayRepeat }
+}
+
+/** ARGV: what is expected, the new value, milliseconds to live (0: none). Gives 1 where it was replaced. */
+export const swap: Script = script(
+  'swap',
+  `if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+if ARGV[3] == '0' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
+return 1`,
+)
+
+/** Positions are the first halves of a stream's ids; the stream itself remembers the last one, also when it is empty. */
+const lastPosition = `local function last()
+  if redis.call('EXISTS', KEYS[1]) == 0 then return nil end
+  local info = redis.call('XINFO', 'STREAM', KEYS[1])
+  for at = 1, #info, 2 do
+    if info[at] == 'last-generated-id' then return tonumber(string.match(info[at + 1], '^%d+')) end
+  end
+end
+`
+
+/** ARGV: the entry, how many to keep, milliseconds to live (0: none). Gives the entry's position. */
+export const append: Script = script(
+  'append',
+  `${lastPosition}local position = (last() or 0) + 1
+redis.call('XADD', KEYS[1], string.format('%.0f-0', position), 'e', ARGV[1])
+redis.call('XTRIM', KEYS[1], 'MAXLEN', ARGV[2])
+if ARGV[3] == '0' then redis.call('DEL', KEYS[1]) else redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+return position`,
+)
+
+/** ARGV: a position. Gives the entries after it, or nothing where it was trimmed away or never was. */
+export const after: Script = script(
+  'after',
+  `${lastPosition}local newest = last()
+local position = tonumber(ARGV[1])
+if newest == nil or position > newest or position < newest - redis.call('XLEN', KEYS[1]) then return false end
+local entries = {}
+for at, entry in ipairs(redis.call('XRANGE', KEYS[1], string.format('%.0f-0', position + 1), '+')) do
+  entries[at] = entry[2][2]
+end
+return entries`,
+  true,
+)

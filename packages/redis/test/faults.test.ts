@@ -1,0 +1,275 @@
+import { createServer } from 'node:net'
+import { inspect } from 'node:util'
+import { type RedisBackplane, type RedisBackplaneOptions, redisBackplane } from '@jackfield/redis'
+import { McpError } from '@jackfield/sdk'
+import { createClient } from '@redis/client'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { forgetsNothing, isThere, left, RedisServer } from './support/redis-server.ts'
+
+const hour = 3_600_000
+/** Far more than anything here takes, on a machine that does other things too. */
+const watchdog = { timeout: 30_000, interval: 20 }
+
+async function open(options: RedisBackplaneOptions): Promise<{ plane: RedisBackplane; warnings: string[] }> {
+  const warnings: string[] = []
+  const plane = await redisBackplane({ onWarning: (message) => warnings.push(message), ...options })
+  onTestFinished(() => plane.close())
+  return { plane, warnings }
+}
+
+async function failure(work: Promise<unknown>): Promise<McpError> {
+  const error = await work.then(
+    () => undefined,
+    (error) => error,
+  )
+  if (!(error instanceof McpError)) throw new Error(`No McpError: ${inspect(error)}`)
+  return error
+}
+
+/** The secrets of an address must stand nowhere in what a person or a log may see. */
+function expectNoSecret(seen: unknown, ...secrets: string[]): void {
+  for (const secret of secrets) expect(inspect(seen, { depth: 10, showHidden: true })).not.toContain(secret)
+}
+
+describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_000 }, () => {
+  it('says at the start that Redis cannot be reached, and what to do', async () => {
+    const server = await RedisServer.start()
+    await server.kill()
+    const error = await failure(redisBackplane({ url: `redis://me:hunter%402@127.0.0.1:${server.port}` }))
+    expect(error.code).toBe('CONNECT_FAILED')
+    expect(error.message).toMatch(
+      new RegExp(
+        `^Redis at 127.0.0.1:${server.port} could not be reached .*ECONNREFUSED.* Check that it runs`,
+      ),
+    )
+    expectNoSecret(error, 'hunter')
+  })
+
+  it('shows the password of its address nowhere', async () => {
+    const server = await RedisServer.start('--requirepass', 'sesame')
+    for (const url of [
+      `redis://:hunter%402@127.0.0.1:${server.port}`,
+      'redis://:hunter%402@127.0.0.1:0x:9',
+      'http://:hunter%402@127.0.0.1/',
+      'hunter@2',
+    ]) {
+      const error = await failure(redisBackplane({ url }))
+      expect(error.message).not.toBe('')
+      expectNoSecret(error, 'hunter')
+    }
+    const { plane, warnings } = await open({
+      url: `redis://:sesame@127.0.0.1:${server.port}`,
+      timeoutMs: 1000,
+    })
+    const admin = createClient({ url: server.url, password: 'sesame' })
+    await admin.connect()
+    await admin.sendCommand(['CONFIG', 'SET', 'requirepass', 'other'])
+    await admin.sendCommand(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'])
+    await admin.sendCommand(['CLIENT', 'KILL', 'TYPE', 'pubsub'])
+    admin.destroy()
+    await vi.waitFor(() => expect(warnings).toHaveLength(2), watchdog)
+    expectNoSecret([warnings, await failure(plane.get('k'))], 'sesame')
+  })
+
+  it('shows the password nowhere when a server says it back', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {})
+      socket.on('data', () =>
+        socket.write('-ERR unknown command `HELLO`, with args: `3` `AUTH` `me` `hunter@2`\r\n'),
+      )
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => {
+      server.close()
+    })
+    const address = server.address()
+    const port = typeof address === 'object' ? address?.port : undefined
+    const error = await failure(redisBackplane({ url: `redis://me:hunter%402@127.0.0.1:${port}` }))
+    expect(error.message).toContain('unknown command `HELLO`')
+    expectNoSecret(error, 'hunter')
+  })
+
+  it('waits while Redis is started anew, and goes on with what Redis kept', async () => {
+    const server = await RedisServer.start(...forgetsNothing)
+    const { plane } = await open({ url: server.url })
+    await plane.set('k', 'kept', hour)
+    await plane.append('log', 'one', 10, hour)
+    await server.kill()
+    const waiting = plane.get('k').catch((error) => error)
+    await server.restart()
+    expect(await waiting).toBe('kept')
+    expect(await plane.append('log', 'two', 10, hour)).toBe(2)
+    expect(await plane.add('k', 'again', hour)).toBe(false)
+  })
+
+  it('gives its scripts to a Redis that forgot them', async () => {
+    const server = await RedisServer.start()
+    const { plane } = await open({ url: server.url })
+    expect(await plane.append('log', 'one', 10, hour)).toBe(1)
+    await server.ask('SCRIPT', 'FLUSH')
+    expect(await plane.append('log', 'two', 10, hour)).toBe(2)
+  })
+
+  it('fails in time while Redis is away, then at once, and works when it is back', async () => {
+    const server = await RedisServer.start()
+    const { plane, warnings } = await open({ url: server.url, timeoutMs: 1500 })
+    await server.kill()
+    const first = await failure(plane.set('k', 'v', hour))
+    expect(first.message).toMatch(/^Redis at 127\.0\.0\.1:\d+ (is away|was lost)/)
+    await vi.waitFor(
+      async () => expect((await failure(plane.get('k'))).code).toBe('CONNECT_FAILED'),
+      watchdog,
+    )
+    const soon = Array.from({ length: 20 }).reduce<Promise<unknown>>(
+      (turns) => turns.then(() => new Promise(setImmediate)),
+      Promise.resolve(),
+    )
+    const many = await Promise.race([
+      Promise.all(Array.from({ length: 100 }, () => failure(plane.get('k')))),
+      soon.then(() => Promise.reject(new Error('not at once'))),
+    ])
+    expect(new Set(many.map(({ code }) => code))).toEqual(new Set(['CONNECT_FAILED']))
+    expect(many[0]?.message).toMatch(/is away .*and nothing was sent.*repeat this later/)
+    await server.restart()
+    await vi.waitFor(async () => expect(await plane.add('k', 'v', hour)).toBe(true), watchdog)
+    await vi.waitFor(() => expect(warnings.filter((one) => /is back/.test(one))).toHaveLength(2), watchdog)
+    expect(warnings.filter((one) => /was lost for/.test(one))).toHaveLength(2)
+  })
+
+  it('gives up a Redis that does not answer, and comes back when it does', async () => {
+    const server = await RedisServer.start()
+    const { plane } = await open({ url: server.url, timeoutMs: 1500 })
+    await plane.set('k', 'v', hour)
+    server.pause()
+    const [late, ...others] = await Promise.all([
+      failure(plane.get('k')),
+      failure(plane.add('new', 'v', hour)),
+      failure(plane.append('log', 'v', 5, hour)),
+      failure(plane.publish('topic', 'm')),
+    ])
+    expect(late).toMatchObject({ code: 'TIMEOUT' })
+    expect(late.message).toMatch(/did not answer GET within 1500 ms, so whether it was done is not known/)
+    for (const { code } of others) expect(['TIMEOUT', 'CONNECTION_CLOSED']).toContain(code)
+    expect((await failure(plane.get('k'))).code).toBe('CONNECT_FAILED')
+    server.resume()
+    await vi.waitFor(async () => expect(await plane.get('k')).toBe('v'), watchdog)
+  })
+
+  it('takes no more than so many commands at once', async () => {
+    const server = await RedisServer.start()
+    const { plane } = await open({ url: server.url, timeoutMs: 60_000 })
+    server.pause()
+    const all = Array.from({ length: 10_050 }, () => plane.get('k').catch(({ code }) => code))
+    const refused = await Promise.all(all.slice(10_000))
+    expect(new Set(refused)).toEqual(new Set(['LIMIT']))
+    server.resume()
+    expect(new Set(await Promise.all(all.slice(0, 10_000)))).toEqual(new Set([undefined]))
+  })
+
+  it('tells who listens that messages may be lost, and hears exactly what is still listened to', async () => {
+    const server = await RedisServer.start()
+    const { plane } = await open({ url: server.url, timeoutMs: 2000 })
+    const told: string[] = []
+    await plane.subscribe(
+      'kept',
+      (message) => told.push(message),
+      () => told.push('lost'),
+    )
+    await plane.subscribe('kept', (message) => told.push(`second ${message}`))
+    const leave = await plane.subscribe(
+      'left',
+      () => told.push('never'),
+      () => told.push('never lost'),
+    )
+    await server.kill()
+    leave()
+    await server.restart()
+    await vi.waitFor(() => expect(told).toEqual(['lost']), watchdog)
+    await plane.publish('left', 'x')
+    await plane.publish('kept', 'again')
+    await vi.waitFor(() => expect(told).toEqual(['lost', 'again', 'second again']), watchdog)
+    const channels = await server.ask('PUBSUB', 'CHANNELS')
+    expect(channels).toEqual(['jackfield:t:kept'])
+  })
+
+  it('takes a listener that comes while Redis is away when it is back', async () => {
+    const server = await RedisServer.start()
+    const { plane } = await open({ url: server.url, timeoutMs: 20_000 })
+    await server.kill()
+    const heard: string[] = []
+    const coming = plane.subscribe('topic', (message) => heard.push(message))
+    await server.restart()
+    await coming
+    await plane.publish('topic', 'here')
+    await vi.waitFor(() => expect(heard).toEqual(['here']), watchdog)
+  })
+
+  it('refuses a listener in time while Redis is away', async () => {
+    const server = await RedisServer.start()
+    const { plane } = await open({ url: server.url, timeoutMs: 300 })
+    await server.kill()
+    const { code } = await failure(plane.subscribe('topic', () => {}))
+    expect(['CONNECT_FAILED', 'CONNECTION_CLOSED']).toContain(code)
+  })
+
+  it('goes on after a listener that throws', async () => {
+    const server = await RedisServer.start()
+    const { plane, warnings } = await open({ url: server.url })
+    const heard: string[] = []
+    await plane.subscribe('topic', () => {
+      throw new Error('my fault')
+    })
+    await plane.subscribe('topic', (message) => heard.push(message))
+    await plane.publish('topic', 'hello')
+    await vi.waitFor(() => expect(heard).toEqual(['hello']), watchdog)
+    expect(warnings).toEqual(['A listener of the backplane failed: my fault'])
+  })
+
+  it('says what Redis refuses', async () => {
+    const server = await RedisServer.start('--maxmemory', '1', '--maxmemory-policy', 'noeviction')
+    const { plane } = await open({ url: server.url })
+    const error = await failure(plane.set('k', 'v', hour))
+    expect(error.code).toBe('LIMIT')
+    expect(error.message).toMatch(/^Redis at 127\.0\.0\.1:\d+ refused SET: OOM command not allowed/)
+  })
+
+  it('refuses values it could not give back, and none larger than 64 MiB', async () => {
+    const server = await RedisServer.start()
+    const { plane } = await open({ url: server.url })
+    expect((await failure(plane.set('k', '\ud800', hour))).code).toBe('INVALID')
+    expect((await failure(plane.get('\udc00'))).code).toBe('INVALID')
+    const error = await failure(plane.append('log', 'x'.repeat(64 * 2 ** 20 + 1), 5, hour))
+    expect(error).toMatchObject({ code: 'LIMIT', message: expect.stringMatching(/more than 67108864 bytes/) })
+  })
+
+  it('finishes what is under way when it is closed, and takes nothing more', async () => {
+    const server = await RedisServer.start()
+    const { plane } = await open({ url: server.url })
+    await plane.subscribe('topic', () => {})
+    const under = Array.from({ length: 200 }, (_, at) => plane.append('log', `e${at}`, 1000, hour))
+    const closing = plane.close()
+    expect(await Promise.all(under)).toEqual(Array.from({ length: 200 }, (_, at) => at + 1))
+    await closing
+    await plane.close()
+    for (const work of [plane.get('k'), plane.publish('t', 'm'), plane.subscribe('t', () => {})]) {
+      expect(await failure(work)).toMatchObject({ code: 'CONNECTION_CLOSED' })
+    }
+    await vi.waitFor(async () => {
+      const list = String(await server.ask('CLIENT', 'LIST'))
+        .trim()
+        .split('\n')
+      expect(list).toHaveLength(1)
+    }, watchdog)
+  })
+
+  it('leaves the client alone whose options it uses', async () => {
+    const server = await RedisServer.start()
+    const client = createClient({ url: server.url })
+    await client.connect()
+    onTestFinished(() => client.destroy())
+    const { plane } = await open({ client })
+    await plane.set('k', 'v', hour)
+    await plane.close()
+    expect(await client.get('jackfield:v:k')).toBe('v')
+  })
+})

@@ -1,0 +1,100 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createClient } from '@redis/client'
+import { onTestFinished } from 'vitest'
+
+/** Whether tests with a real Redis can run, and what their titles end with where they cannot. */
+export const isThere: boolean = spawnSync('redis-server', ['--version']).status === 0
+export const left: string = isThere ? '' : ' (needs the program redis-server, which is not installed)'
+
+/** What makes a Redis keep whatever it answered, also when it is killed. */
+export const forgetsNothing: readonly string[] = ['--appendonly', 'yes', '--appendfsync', 'always']
+
+/** A Redis of one test: a process on a port of its own, gone with its folder when the test is over. */
+export class RedisServer {
+  readonly port: number
+  readonly #dir: string
+  readonly #args: readonly string[]
+  #child: ChildProcess | undefined
+
+  private constructor(port: number, dir: string, args: readonly string[]) {
+    this.port = port
+    this.#dir = dir
+    this.#args = args
+  }
+
+  /** Starts one; `args` are added to its command line. */
+  static async start(...args: string[]): Promise<RedisServer> {
+    const dir = mkdtempSync(join(tmpdir(), 'jackfield-redis-'))
+    const server = new RedisServer(await freePort(), dir, args)
+    onTestFinished(async () => {
+      await server.kill()
+      rmSync(dir, { recursive: true, force: true })
+    })
+    await server.restart()
+    return server
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`
+  }
+
+  /** Starts it, anew where it was killed; settles when it answers. */
+  async restart(): Promise<void> {
+    await this.kill()
+    const place = ['--bind', '127.0.0.1', '--port', String(this.port), '--dir', this.#dir]
+    const child = spawn('redis-server', [...place, '--save', '', ...this.#args], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    this.#child = child
+    let said = ''
+    for await (const text of child.stdout.iterator({ destroyOnReturn: false })) {
+      said += String(text)
+      if (said.includes('Ready to accept connections')) break
+    }
+    if (!said.includes('Ready to accept connections')) throw new Error(`redis-server did not start: ${said}`)
+    child.stdout.resume()
+  }
+
+  /** Stops its clock: connections stay, and nothing is answered. */
+  pause(): void {
+    this.#child?.kill('SIGSTOP')
+  }
+
+  resume(): void {
+    this.#child?.kill('SIGCONT')
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child
+    this.#child = undefined
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const gone = once(child, 'exit')
+    child.kill('SIGKILL')
+    await gone
+  }
+
+  /** What a command answers, sent by a client of the test's own. */
+  async ask(...args: string[]): Promise<unknown> {
+    const client = createClient({ url: this.url })
+    await client.connect()
+    try {
+      return await client.sendCommand(args)
+    } finally {
+      client.destroy()
+    }
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (typeof address !== 'object' || address === null) throw new Error('no port')
+  return address.port
+}

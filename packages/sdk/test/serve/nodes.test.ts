@@ -1,0 +1,283 @@
+import { defineServer, resource, type Server, tool } from '@jackfield/sdk'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { Backplane } from '../../src/core/backplane.ts'
+import { memoryBackplane } from '../../src/core/memory-backplane.ts'
+import type { JsonObject } from '../../src/jsonrpc/message.ts'
+import { type Answer, type Face, faces, type Mounted, modern, nodeFace, session } from './http-support.ts'
+import { meta, settle, until } from './support.ts'
+
+const watchdogMs = 20_000
+
+function shop(onError: (error: unknown) => void = () => {}): Server {
+  return defineServer({
+    name: 'shop',
+    version: '1.0.0',
+    tools: { look: tool({ run: () => 'seen' }) },
+    resources: { stock: resource({ uri: 'shop://stock', read: () => 'full' }) },
+    onError,
+  })
+}
+
+async function node(server: Server, backplane: Backplane, face: Face = nodeFace): Promise<Mounted> {
+  const mounted = await face(server, { backplane })
+  onTestFinished(() => mounted.close())
+  return mounted
+}
+
+/** A stream that is told of tools and the stock, once it stands. */
+async function listening(mounted: Mounted): Promise<Answer> {
+  const notifications = { toolsListChanged: true, resourceSubscriptions: ['shop://stock'] }
+  const answer = await mounted.send(modern('subscriptions/listen', { notifications }))
+  await until(() => answer.messages().length === 1, watchdogMs)
+  return answer
+}
+
+/** The streams' messages after the first, which says that they stand. */
+const told = (answer: Answer): unknown[] => answer.messages().slice(1).map(subject)
+const subject = ({ method, params }: JsonObject): unknown => Object(params)['uri'] ?? method
+const toolsChanged = 'notifications/tools/list_changed'
+const anything = [toolsChanged, 'shop://stock']
+
+/** A backplane whose connection for messages can be lost. */
+function losing(plane: Backplane): { plane: Backplane; lose: () => void } {
+  const lost: (() => void)[] = []
+  const subscribe: Backplane['subscribe'] = (topic, listener, told) => {
+    if (told !== undefined) lost.push(told)
+    return plane.subscribe(topic, listener)
+  }
+  return {
+    plane: { ...plane, subscribe },
+    lose: () => {
+      for (const tell of lost) tell()
+    },
+  }
+}
+
+/** A backplane whose messages take a while to arrive. */
+function far(plane: Backplane): Backplane {
+  const publish: Backplane['publish'] = async (...given) => {
+    setTimeout(() => plane.publish(...given), 5)
+  }
+  return { ...plane, publish }
+}
+
+describe('nodes that share a backplane', () => {
+  it.each(faces)(
+    'tell each other once of what changes, and those who listen to them (%s)',
+    async (_name, face) => {
+      const plane = far(memoryBackplane())
+      const publish = vi.spyOn(plane, 'publish')
+      const subscribe = vi.spyOn(plane, 'subscribe')
+      const servers = [shop(), shop(), shop()]
+      const nodes = await Promise.all(servers.map((server) => node(server, plane, face)))
+      await until(() => subscribe.mock.settledResults.length === 3, watchdogMs)
+      await settle()
+      const listeners = await Promise.all(nodes.map(listening))
+      servers[1]?.resourceUpdated('shop://stock')
+      for (const one of listeners) await until(() => told(one).length === 1, watchdogMs)
+      servers[2]?.add({ tools: { buy: tool({ run: () => 'bought' }) } })
+      for (const one of listeners) await until(() => told(one).length === 2, watchdogMs)
+      await settle(50)
+      for (const one of listeners) expect(told(one)).toEqual(['shop://stock', toolsChanged])
+      expect(publish).toHaveBeenCalledTimes(2)
+    },
+  )
+
+  it('tell a session of what changes elsewhere', async () => {
+    const plane = memoryBackplane()
+    const servers = [shop(), shop()]
+    const [home] = await Promise.all(servers.map((server) => node(server, plane)))
+    if (home === undefined) throw new Error('No node')
+    const mine = await session(home)
+    await mine.post({ jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri: 'shop://stock' } })
+    const stream = await mine.get()
+    servers[1]?.resourceUpdated('shop://stock')
+    await until(() => stream.messages().length === 1, watchdogMs)
+    expect(stream.messages().map(subject)).toEqual(['shop://stock'])
+  })
+
+  it('do not hear of servers with another name, nor of a server that is closed', async () => {
+    const plane = memoryBackplane()
+    const [here, bank] = [
+      shop(),
+      defineServer({
+        name: 'bank',
+        version: '1.0.0',
+        resources: { stock: resource({ uri: 'shop://stock', read: () => '' }) },
+      }),
+    ]
+    const mounted = await node(here, plane)
+    await node(bank, plane)
+    const gone = shop()
+    await (await node(gone, plane)).close()
+    const stream = await listening(mounted)
+    bank.resourceUpdated('shop://stock')
+    gone.resourceUpdated('shop://stock')
+    here.add({ tools: { buy: tool({ run: () => 'bought' }) } })
+    await until(() => told(stream).length === 1, watchdogMs)
+    expect(told(stream)).toEqual([toolsChanged])
+  })
+
+  it('tell a change once where one server is mounted twice', async () => {
+    const plane = far(memoryBackplane())
+    const server = shop()
+    const nodes = [await node(server, plane), await node(server, plane)]
+    const listeners = await Promise.all(nodes.map(listening))
+    server.resourceUpdated('shop://stock')
+    for (const one of listeners) await until(() => told(one).length === 1, watchdogMs)
+    server.add({ tools: { buy: tool({ run: () => 'bought' }) } })
+    for (const one of listeners) await until(() => told(one).length === 2, watchdogMs)
+    await settle(50)
+    for (const one of listeners) expect(told(one)).toEqual(['shop://stock', toolsChanged])
+  })
+
+  it('tell everybody that anything may have changed, when messages may have been lost', async () => {
+    const { plane, lose } = losing(memoryBackplane())
+    const mounted = await node(shop(), plane)
+    const stream = await listening(mounted)
+    const mine = await session(mounted)
+    await mine.post({ jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri: 'shop://stock' } })
+    const standing = await mine.get()
+    lose()
+    await until(() => told(stream).length === 2 && standing.messages().length >= 3, watchdogMs)
+    expect(told(stream)).toEqual(anything)
+    expect(standing.messages().map(subject)).toEqual([
+      toolsChanged,
+      'notifications/resources/list_changed',
+      'shop://stock',
+    ])
+  })
+
+  it('begin to listen as soon as the backplane lets them, and say that they heard nothing until then', async () => {
+    const plane = memoryBackplane()
+    const errors: unknown[] = []
+    let failures = 2
+    const subscribe: Backplane['subscribe'] = (...given) =>
+      failures-- > 0 ? Promise.reject(new Error('away')) : plane.subscribe(...given)
+    const other = shop()
+    await node(other, plane)
+    const stream = await listening(
+      await node(
+        shop((error) => errors.push(error)),
+        { ...plane, subscribe },
+      ),
+    )
+    await until(() => told(stream).length === 2, watchdogMs)
+    expect(told(stream)).toEqual(anything)
+    expect(errors).toEqual([new Error('away'), new Error('away')])
+    other.resourceUpdated('shop://stock')
+    await until(() => told(stream).length === 3, watchdogMs)
+    expect(told(stream)).toEqual([...anything, 'shop://stock'])
+  })
+
+  it('tell later that anything may have changed, where a change cannot be told', async () => {
+    const plane = memoryBackplane()
+    let failures = 2
+    const publish: Backplane['publish'] = (...given) =>
+      failures-- > 0 ? Promise.reject(new Error('away')) : plane.publish(...given)
+    const changing = shop()
+    const stream = await listening(await node(shop(), plane))
+    await node(changing, { ...plane, publish })
+    changing.resourceUpdated('shop://other')
+    await until(() => told(stream).length === 2, watchdogMs)
+    expect(told(stream)).toEqual(anything)
+  })
+
+  it('tell a flood of changes in bounded messages', async () => {
+    const plane = memoryBackplane()
+    const publish = vi.spyOn(plane, 'publish')
+    const changing = shop()
+    const stream = await listening(await node(shop(), plane))
+    await node(changing, plane)
+    for (let at = 0; at < 100_000; at++) changing.resourceUpdated(`shop://thing/${at}`)
+    await until(() => told(stream).length === 2, watchdogMs)
+    expect(told(stream)).toEqual(anything)
+    const sizes = publish.mock.calls.map(([, message]) => message.length)
+    expect(Math.max(...sizes)).toBeLessThan(200_000)
+    expect(sizes.length).toBeLessThan(5)
+  })
+
+  it('pass over messages that are none of theirs', async () => {
+    const plane = memoryBackplane()
+    const changing = shop()
+    const stream = await listening(await node(shop(), plane))
+    await node(changing, plane)
+    const noise = [
+      '',
+      'x',
+      '[',
+      '{}',
+      'null',
+      '{"changes":[{"type":"tools"}],"from":',
+      `{"from":"a","changes":[${'{"type":"later"},'.repeat(9)}null,7,{"type":"resource"}]}`,
+    ]
+    for (const text of noise) await plane.publish('changes:shop', text)
+    changing.resourceUpdated('shop://stock')
+    await until(() => told(stream).length === 1, watchdogMs)
+    expect(told(stream)).toEqual(['shop://stock'])
+  })
+
+  it('send what a session says also while nothing can be stored, without ids to resume from', async () => {
+    const errors: unknown[] = []
+    const plane: Backplane = { ...memoryBackplane(), append: () => Promise.reject(new Error('away')) }
+    const server = shop((error) => errors.push(error))
+    server.add({
+      tools: {
+        slow: tool({
+          async run(_args, ctx) {
+            ctx.progress(1, 2)
+            return 'done'
+          },
+        }),
+      },
+    })
+    const mine = await session(await node(server, plane))
+    const answer = await mine.call(1, 'slow', { _meta: { progressToken: 'p' } })
+    await until(() => answer.over(), watchdogMs)
+    expect(answer.events.map(({ id, data }) => [id, Object(JSON.parse(data))['method']])).toEqual([
+      [undefined, 'notifications/progress'],
+      [undefined, undefined],
+    ])
+    expect(answer.messages().at(-1)).toMatchObject({ id: 1, result: { content: [{ text: 'done' }] } })
+    expect(errors.length).toBeGreaterThan(0)
+  })
+
+  it('say that an answer cannot be taken while the backplane is away, and take it later', async () => {
+    const plane = memoryBackplane()
+    let away = false
+    const add: Backplane['add'] = (...given) =>
+      away ? Promise.reject(new Error('Redis at secret.example is away')) : plane.add(...given)
+    const paid: string[] = []
+    const server = defineServer({
+      name: 'shop',
+      version: '1.0.0',
+      tools: {
+        pay: tool({
+          async run(_args, ctx) {
+            const { action } = await ctx.elicit({
+              message: 'Sure?',
+              schema: { type: 'object', properties: { ok: { type: 'boolean' } } },
+            })
+            paid.push(action)
+            return action
+          },
+        }),
+      },
+    })
+    const mounted = await node(server, { ...plane, add })
+    const ask = async (params: JsonObject): Promise<JsonObject> =>
+      (await mounted.send(modern('tools/call', { _meta: meta(), name: 'pay', ...params }))).json()
+    const { requestState, inputRequests } = Object((await ask({}))['result'])
+    const [key = ''] = Object.keys(inputRequests)
+    const answer = { requestState, inputResponses: { [key]: { action: 'accept', content: { ok: true } } } }
+    away = true
+    expect(Object((await ask(answer))['error'])).toEqual({
+      code: -32603,
+      message: expect.stringMatching(/cannot be reached now\. Try again later/),
+    })
+    expect(paid).toEqual([])
+    away = false
+    expect(await ask(answer)).toMatchObject({ result: { content: [{ text: 'accept' }] } })
+    expect(paid).toEqual(['accept'])
+  })
+})

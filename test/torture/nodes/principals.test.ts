@@ -1,0 +1,29 @@
+import { describe, expect } from 'vitest'
+import { isThere, left } from '../../../packages/redis/test/support/redis-server.ts'
+import { campaign } from '../campaign.ts'
+import { Random } from '../random.ts'
+import { attackAll, prepare } from '../sessions/attacks.ts'
+import { principalOf } from '../sessions/callers.ts'
+import { service } from './nodes.ts'
+
+describe.skipIf(!isThere)(`what is whose, on three nodes over Redis${left}`, () => {
+  campaign(
+    {
+      id: 'foreign-principals-on-redis',
+      chapter: 'Sessions and streams',
+      claim:
+        'What belongs to one principal does not exist for another, on any of three processes over one Redis',
+      trial: 'request of another principal that names it',
+      trials: { change: 300, long: 20_000 },
+    },
+    async (course) => {
+      const { nodes, ledger } = await service(['k'.repeat(32)])
+      const [home] = nodes
+      const alice = await prepare(home)
+      await attackAll(nodes, alice, new Random(course.seed), course.trials)
+      expect(ledger()).toEqual([])
+      await alice.unharmed(() => home.order({ open: true }))
+      expect(ledger()).toEqual(Array.from({ length: 2 }, () => `accepted ${principalOf('alice')}`))
+    },
+  )
+})
