@@ -1,0 +1,75 @@
+import { expect } from 'vitest'
+import { type Course, campaign } from '../campaign.ts'
+import { figure, type Measured, measuredBy } from '../limits/child.ts'
+
+const program = '../memory/programs/host-program.ts'
+/** What a program that still ends a process or a connection may hold for the moment. */
+const mostHandles = 6
+
+function host({ long }: Course, input: object): Promise<Measured> {
+  return measuredBy(program, input, long ? 1_100_000 : 110_000)
+}
+
+function checkHeld(found: Measured): void {
+  expect(figure(found, 'intact')).toBe(1)
+  expect(figure(found, 'listeners')).toBeLessThanOrEqual(0)
+  expect(figure(found, 'handles')).toBeLessThanOrEqual(mostHandles)
+  expect(figure(found, 'left')).toBeLessThanOrEqual(mostHandles)
+}
+
+campaign(
+  {
+    id: 'host-calls',
+    chapter: 'Memory',
+    claim: 'A host that calls a tool again and again keeps rows of it in its store, and nothing in memory',
+    trial: 'call through a host',
+    trials: { change: 300, long: 10_000 },
+  },
+  async (course) => {
+    const found = await host(course, { what: 'calls', count: course.trials, chars: 100 })
+    checkHeld(found)
+    expect(figure(found, 'stored')).toBeLessThan(10_000)
+    course.measured('store', Math.round(figure(found, 'stored')), 'bytes/call')
+    if (!course.long) return
+    expect(figure(found, 'upper')).toBeLessThan(200)
+    course.measured('heap at most', Math.round(figure(found, 'upper')), 'bytes/call')
+  },
+)
+
+campaign(
+  {
+    id: 'host-connections',
+    chapter: 'Memory',
+    claim: 'A host that connects and lets go again and again keeps no process, socket or listener',
+    trial: 'connection made, used and closed',
+    trials: { change: 30, long: 1000 },
+  },
+  async (course) => {
+    const found = await host(course, { what: 'connections', count: course.trials, chars: 100 })
+    checkHeld(found)
+    course.measured('store', Math.round(figure(found, 'stored')), 'bytes/connection')
+    if (!course.long) return
+    expect(figure(found, 'upper')).toBeLessThan(4000)
+    course.measured('heap at most', Math.round(figure(found, 'upper')), 'bytes/connection')
+  },
+)
+
+campaign(
+  {
+    id: 'host-log',
+    chapter: 'Memory',
+    claim:
+      'The store of a host whose messages are bounded and whose log is pruned grows no more once it is full',
+    trial: 'message through a full store',
+    trials: { change: 600, long: 10_000 },
+  },
+  async (course) => {
+    const bounds = course.long ? { megabytes: 1, pruned: 500 } : { megabytes: 0.1, pruned: 20 }
+    // Each call is a message there and one back.
+    const found = await host(course, { what: 'calls', count: course.trials / 2, chars: 1000, ...bounds })
+    checkHeld(found)
+    expect(figure(found, 'file')).toBeLessThan(figure(found, 'first') * 1.5)
+    course.measured('store once it is full', Math.round(figure(found, 'first') / 1000), 'kB')
+    course.measured('store at the end', Math.round(figure(found, 'file') / 1000), 'kB')
+  },
+)

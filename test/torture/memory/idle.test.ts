@@ -1,0 +1,166 @@
+import { defineServer, tool } from '@jackfield/sdk'
+import { serveHttp } from '@jackfield/sdk/http'
+import { expect, onTestFinished, vi } from 'vitest'
+import { type Course, campaign } from '../campaign.ts'
+import { figure, type Measured, measuredBy } from '../limits/child.ts'
+
+const program = '../memory/programs/idle-clients.ts'
+const keepAliveMs = 15_000
+/** Bytes of the heap one client that does nothing may take. */
+const mostHeap = 20_000
+/** Bytes that code takes once it ran, however many clients there were. */
+const onceKept = 1_000_000
+/** Comments that go out in one fifteenth of their interval, of all: the even share is 0.067. */
+const mostAtOnce = 0.25
+
+async function idle(course: Course, kind: 'streams' | 'sessions' | 'listen' | 'bare'): Promise<Measured> {
+  const hears = course.long && (kind === 'streams' || kind === 'listen')
+  const input = { kind, count: course.trials, keepAliveMs, intervals: hears ? 2.5 : 0 }
+  return measuredBy(program, input, course.long ? 600_000 : 110_000)
+}
+
+function check(course: Course, found: Measured, unit: string): void {
+  const heap = figure(found, 'heap')
+  expect(figure(found, 'held')).toBe(course.trials)
+  expect(heap).toBeLessThan(mostHeap)
+  expect(figure(found, 'kept')).toBeLessThan(heap / 10 + onceKept / course.trials)
+  expect(figure(found, 'wrong')).toBe(0)
+  course.measured('heap', Math.round(heap), `bytes/${unit}`)
+  course.measured('resident', Math.round(figure(found, 'resident')), `bytes/${unit}`)
+  course.measured('heap after they went', Math.round(figure(found, 'kept')), `bytes/${unit}`)
+}
+
+function checkRhythm(course: Course, found: Measured): void {
+  if (!course.long) return
+  expect(figure(found, 'silent')).toBe(0)
+  // A machine that is busy elsewhere bunches what was well spread: evenness is held to account in virtual time below.
+  expect(figure(found, 'most')).toBeLessThan(0.75)
+  course.measured('comments in the fullest second', Math.round(figure(found, 'most') * 1000) / 10, '%')
+  course.measured('comment early or late, 99 of 100', Math.round(figure(found, 'jitter')), 'ms')
+}
+
+campaign(
+  {
+    id: 'idle-streams',
+    chapter: 'Memory',
+    claim:
+      'A session that waits on its open stream takes less than 20 kB of heap, hears of a change once, and leaves nothing behind',
+    trial: 'session with an open stream',
+    trials: { change: 500, long: 10_000 },
+  },
+  async (course) => {
+    const found = await idle(course, 'streams')
+    check(course, found, 'session')
+    checkRhythm(course, found)
+    if (!course.long) return
+    const bare = await idle(course, 'bare')
+    course.measured('of it a stream of Node alone', Math.round(figure(bare, 'heap')), 'bytes/session')
+  },
+)
+
+campaign(
+  {
+    id: 'idle-sessions',
+    chapter: 'Memory',
+    claim:
+      'A session without a stream takes less than 20 kB of heap, hears of a change once it opens one, and leaves nothing behind',
+    trial: 'session that nobody uses',
+    trials: { change: 500, long: 10_000 },
+  },
+  async (course) => check(course, await idle(course, 'sessions'), 'session'),
+)
+
+campaign(
+  {
+    id: 'idle-subscriptions',
+    chapter: 'Memory',
+    claim:
+      'A subscription without a session takes less than 20 kB of heap, hears of a change once, and leaves nothing behind',
+    trial: 'open subscription',
+    trials: { change: 500, long: 10_000 },
+  },
+  async (course) => {
+    const found = await idle(course, 'listen')
+    check(course, found, 'subscription')
+    checkRhythm(course, found)
+  },
+)
+
+const meta = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'idle', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+}
+
+function subscription(id: number): Request {
+  const params = { notifications: { toolsListChanged: true }, _meta: meta }
+  return new Request('http://localhost/mcp', {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'subscriptions/listen',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id, method: 'subscriptions/listen', params }),
+  })
+}
+
+/** Notes at which milliseconds comments come on a stream. */
+async function hear(body: ReadableStream<Uint8Array<ArrayBuffer>> | null, times: number[]): Promise<void> {
+  if (body === null) throw new Error('An answer has no body')
+  for await (const text of body.pipeThrough(new TextDecoderStream())) {
+    if (text.includes(': keep-alive')) times.push(Date.now())
+  }
+}
+
+campaign(
+  {
+    id: 'keep-alive-spread',
+    chapter: 'Memory',
+    claim:
+      'Streams that were opened in one moment are kept alive in many: none is quiet for longer than its interval, and no second is full',
+    trial: 'stream opened together with all others',
+    trials: { change: 300, long: 3000 },
+  },
+  async ({ trials, measured }) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] })
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
+    const tools = { noop: tool({ run: () => '' }) }
+    const server = defineServer({ name: 'idle', version: '1', tools })
+    const handler = serveHttp(server, {
+      limits: { keepAliveMs, listenStreams: trials },
+      onWarning: () => {},
+    })
+    const opened = Date.now()
+    const streams = await Promise.all(
+      Array.from({ length: trials }, async (_, id) => {
+        const times: number[] = []
+        const { body } = await handler.fetch(subscription(id))
+        return { times, over: hear(body, times) }
+      }),
+    )
+    const seconds = 45
+    await vi.advanceTimersByTimeAsync(seconds * 1000)
+    const counts = Array.from({ length: seconds }, () => 0)
+    for (const [at, { times }] of streams.entries()) {
+      let last = opened
+      for (const time of times) {
+        const second = Math.ceil((time - opened) / 1000) - 1
+        counts[second] = (counts[second] ?? 0) + 1
+        if (time - last > keepAliveMs) throw new Error(`Stream ${at} was quiet for ${time - last} ms`)
+        last = time
+      }
+      expect(times.length, `comments on stream ${at}`).toBeGreaterThanOrEqual(3)
+    }
+    const most = Math.max(...counts) / trials
+    expect(most).toBeLessThan(mostAtOnce)
+    measured('comments in the fullest second', Math.round(most * 1000) / 10, '%')
+    const closed = handler.close()
+    await vi.advanceTimersByTimeAsync(2000)
+    await closed
+    await Promise.all(streams.map(({ over }) => over))
+  },
+)

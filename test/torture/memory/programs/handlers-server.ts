@@ -1,0 +1,108 @@
+import { defineServer } from '@jackfield/sdk'
+import { serveHttp } from '@jackfield/sdk/http'
+import { serveStdio } from '@jackfield/sdk/stdio'
+import { type Ending, hardTools, hardWays } from './hard-tools.ts'
+
+// Serves hard handlers, over HTTP or on its standard streams, and says on a channel how it fares. Run with --expose-gc.
+
+/** What its parent says: let go of what hangs, or of what holds its place; say how it is, or say so after collecting. */
+export type Order = 'open' | 'release' | 'state' | 'measure'
+
+/** What it says at the start, then each time it is asked. */
+export type Report =
+  | { type: 'ready'; url: string; ways: { name: string; ending: Ending }[] }
+  | {
+      type: 'state'
+      holding: number
+      unhandled: string[]
+      reports: number
+      heap: number
+      resources: Record<string, number>
+    }
+
+const { http, limits }: { http: boolean; limits: Record<string, number> } = JSON.parse(
+  process.argv[2] ?? '{}',
+)
+const unhandled: string[] = []
+const hanging = new Set<() => void>()
+const held = new Set<() => void>()
+let holding = 0
+let reports = 0
+
+function wait(at: Set<() => void>): Promise<void> {
+  return new Promise((resolve) => at.add(resolve))
+}
+
+function release(at: Set<() => void>): void {
+  for (const resolve of at) resolve()
+  at.clear()
+}
+
+async function hold(): Promise<string> {
+  holding++
+  await wait(held)
+  holding--
+  return 'held'
+}
+
+const ways = hardWays(() => wait(hanging))
+const server = defineServer({
+  name: 'hard',
+  version: '1.0.0',
+  tools: hardTools(ways, hold),
+  onError: () => {
+    // Every other report fails too.
+    if (reports++ % 2 === 0) throw new Error('The log is full')
+  },
+})
+
+function say(report: Report): void {
+  process.send?.(report)
+}
+
+function count(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1
+  return counts
+}
+
+async function state(collect: boolean): Promise<void> {
+  for (let round = 0; collect && round < 3; round++) {
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    globalThis.gc?.()
+  }
+  say({
+    type: 'state',
+    holding,
+    unhandled: unhandled.slice(0, 5),
+    reports,
+    heap: process.memoryUsage().heapUsed,
+    resources: count(process.getActiveResourcesInfo()),
+  })
+}
+
+process.on('unhandledRejection', (error, promise) => {
+  let text = 'something unreadable'
+  try {
+    text = String(error)
+  } catch {
+    // Then it stays that.
+  }
+  unhandled.push(text)
+  promise.catch(() => {})
+})
+process.on('message', (order: Order) => {
+  if (order === 'open') release(hanging)
+  else if (order === 'release') release(held)
+  else state(order === 'measure')
+})
+process.on('disconnect', () => process.exit(0))
+
+const listed = Array.from(ways, ([name, { ending }]) => ({ name, ending }))
+if (http) {
+  const handler = serveHttp(server, { keys: ['k'.repeat(32)], limits, onWarning: () => {} })
+  say({ type: 'ready', url: (await handler.listen()).url, ways: listed })
+} else {
+  serveStdio(server, { limits })
+  say({ type: 'ready', url: '', ways: listed })
+}

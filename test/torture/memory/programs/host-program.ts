@@ -1,0 +1,129 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createHost, type HostOptions } from '@jackfield/host'
+import { slopeOf } from '../slope.ts'
+
+// One host with its store in a file: calls, or connects and lets go, and prints what stays of it.
+
+interface Input {
+  what: 'calls' | 'connections'
+  count: number
+  /** Characters of each call's argument. */
+  chars: number
+  /** Millions of bytes of messages that are kept. */
+  megabytes?: number
+  /** After how many calls the activity log is pruned. Default: never. */
+  pruned?: number
+}
+
+const { what, count, chars, megabytes, pruned }: Input = JSON.parse(process.argv[2] ?? '{}')
+const program = fileURLToPath(new URL('host-server.ts', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'jackfield-memory-'))
+const store = join(folder, 'store.sqlite')
+const samples = 20
+const warm = Math.ceil(count / 5)
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+}
+
+function stored(): number {
+  return sizeOf(store) + sizeOf(`${store}-wal`)
+}
+
+async function collected(): Promise<number> {
+  for (let round = 0; round < 3; round++) {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    globalThis.gc?.()
+  }
+  return process.memoryUsage().heapUsed
+}
+
+/** Listeners of the process itself, and what it has open beside timers: pipes, sockets, processes. */
+function held(): { listeners: number; handles: number } {
+  const listeners = process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0)
+  const handles = process.getActiveResourcesInfo().filter((name) => name !== 'Timeout').length
+  return { listeners, handles }
+}
+
+/** A server over HTTP in a process of its own. */
+function remote(): Promise<{ child: ChildProcess; url: string }> {
+  const child = fork(program, ['http'], { execArgv: ['--no-warnings'] })
+  return new Promise((resolve) => child.once('message', (url) => resolve({ child, url: String(url) })))
+}
+
+const far = what === 'connections' ? await remote() : undefined
+const servers: HostOptions['servers'] = {
+  near: { command: process.execPath, args: ['--no-warnings', program], connectTimeoutMs: 60_000 },
+  ...(far === undefined ? {} : { far: { url: far.url, connectTimeoutMs: 60_000 } }),
+}
+const host = createHost({
+  servers,
+  models: [],
+  store,
+  defaultVerdict: 'allow',
+  ...(megabytes === undefined ? {} : { log: { megabytes } }),
+})
+await host.start()
+
+async function call(server: string): Promise<void> {
+  const { error, result } = await host.call(`${server}__echo`, { text: 'x'.repeat(chars) }, { caller: 'cli' })
+  if (error !== undefined || result.isError) throw new Error(JSON.stringify(error ?? result).slice(0, 500))
+}
+
+let turn = 0
+async function step(): Promise<void> {
+  if (what === 'calls') {
+    await call('near')
+    if (pruned !== undefined && ++turn % pruned === 0) {
+      host.pruneActivity(new Date(Date.now() + 60_000).toISOString())
+    }
+    return
+  }
+  // The remote one is connected more often, because a process takes long to start.
+  const server = turn++ % 4 === 0 ? 'near' : 'far'
+  await host.reconnect(server)
+  await call(server)
+}
+
+for (let made = 0; made < warm; made++) await step()
+let heap = await collected()
+const before = held()
+const first = sizeOf(store)
+const heaps = [{ at: 0, held: heap }]
+let largest = stored()
+for (let made = 1; made <= count; made++) {
+  await step()
+  largest = Math.max(largest, stored())
+  if (heaps.length <= (samples * made) / count) {
+    heap = await collected()
+    heaps.push({ at: made, held: heap })
+  }
+}
+const after = held()
+const verified = host.verifyActivity().sound
+await host.close()
+const kept = sizeOf(store)
+await collected()
+const atEnd = held()
+// Engines go on compiling for a while, so the first half tells less.
+const { best, upper } = slopeOf(heaps.slice(samples / 2))
+far?.child.disconnect()
+rmSync(folder, { recursive: true, force: true })
+const found = {
+  made: count,
+  intact: verified ? 1 : 0,
+  best,
+  upper,
+  stored: kept / (warm + count),
+  first,
+  file: kept,
+  largest,
+  listeners: after.listeners - before.listeners,
+  handles: after.handles - before.handles,
+  left: atEnd.handles,
+}
+process.stdout.write(JSON.stringify(found), () => process.exit(0))

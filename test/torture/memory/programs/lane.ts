@@ -1,0 +1,101 @@
+import { connect, type Socket } from 'node:net'
+import type { Ending } from './line.ts'
+
+/** An answer over HTTP. */
+export interface Answer {
+  readonly status: number
+  readonly session: string | undefined
+  readonly text: string
+}
+
+/** One keep-alive connection that sends a request when the last one was answered, and is opened anew when it is closed. */
+export class Lane {
+  readonly #port: number
+  #socket: Socket | undefined
+  #heard = ''
+  #tell: PromiseWithResolvers<Answer> | undefined
+
+  constructor(port: number) {
+    this.#port = port
+  }
+
+  /** Listeners on its socket. */
+  get listeners(): number {
+    const socket = this.#socket
+    return socket === undefined ? 0 : listenersOf(socket)
+  }
+
+  /** Sends bytes and gives the answer to them. */
+  async exchange(bytes: string): Promise<Answer> {
+    const socket = await this.#open()
+    const tell = Promise.withResolvers<Answer>()
+    this.#tell = tell
+    socket.write(bytes)
+    return tell.promise
+  }
+
+  /** Sends bytes whose answer nobody waits for. */
+  async send(bytes: string): Promise<void> {
+    const socket = await this.#open()
+    socket.write(bytes)
+  }
+
+  /** Closes the connection as somebody who stops waiting does. */
+  async leave(how: Ending = 'FIN'): Promise<void> {
+    const socket = this.#socket
+    this.#socket = undefined
+    this.#tell = undefined
+    if (socket === undefined || socket.closed) return
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    if (how === 'RST') socket.resetAndDestroy()
+    else socket.destroy()
+    await closed
+  }
+
+  async #open(): Promise<Socket> {
+    if (this.#socket !== undefined && !this.#socket.destroyed) return this.#socket
+    const socket = connect({ port: this.#port, host: '127.0.0.1', noDelay: true })
+    this.#socket = socket
+    this.#heard = ''
+    socket.on('data', (chunk) => this.#hear(chunk, socket))
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      if (this.#socket === socket) this.#tell?.reject(new Error(`The connection was closed: ${this.#heard}`))
+    })
+    await new Promise((resolve, reject) => {
+      socket.once('connect', resolve)
+      socket.once('error', reject)
+    })
+    return socket
+  }
+
+  #hear(chunk: Buffer, from: Socket): void {
+    if (this.#socket !== from) return
+    this.#heard += chunk.toString('latin1')
+    const answer = complete(this.#heard)
+    if (answer === undefined) return
+    this.#heard = ''
+    const tell = this.#tell
+    this.#tell = undefined
+    if (/\r\nconnection: close\r\n/i.test(answer.head)) from.destroy()
+    const session = /^mcp-session-id: *(.+?)\r?$/im.exec(answer.head)?.[1]
+    tell?.resolve({ status: Number(answer.head.slice(9, 12)), session, text: answer.body })
+  }
+}
+
+/** A whole answer, once it is one. */
+function complete(text: string): { head: string; body: string } | undefined {
+  const end = text.indexOf('\r\n\r\n')
+  if (end < 0) return undefined
+  const head = text.slice(0, end + 2)
+  const body = text.slice(end + 4)
+  if (/\r\ntransfer-encoding: *chunked/i.test(head))
+    return body.endsWith('0\r\n\r\n') ? { head, body } : undefined
+  const length = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0)
+  return body.length >= length ? { head, body } : undefined
+}
+
+/** All listeners of a socket. */
+export function listenersOf(socket: Socket): number {
+  return socket.eventNames().reduce((sum, name) => sum + socket.listenerCount(name), 0)
+}

@@ -1,0 +1,81 @@
+import { connect } from 'node:net'
+import { cancelledOf, initialize, initialized, messageBytes, messageOf, requestOf } from './kinds.ts'
+import { type Answer, Lane } from './lane.ts'
+import { get, modernHeaders, post, served, sessionHeaders } from './served.ts'
+import { planIn, soak } from './soak.ts'
+import { wares } from './wares.ts'
+
+// A server over HTTP, and clients that put each kind of request to it, in sessions or without.
+
+const plan = planIn(process.argv[2])
+const era = plan.way === 'session' ? 'session' : 'modern'
+const lanes = 8
+const { server, began, stopped } = wares()
+// Few events are stored, so that as many as may be are soon there.
+const { port, listeners, connections } = await served(server, { limits: { messageBytes, storedEvents: 50 } })
+
+interface Caller {
+  readonly lane: Lane
+  /** Takes requests of the lane back. */
+  readonly aside: Lane
+  readonly session: string | undefined
+}
+
+async function enter(): Promise<Caller> {
+  const lane = new Lane(port)
+  const aside = new Lane(port)
+  if (era === 'modern') return { lane, aside, session: undefined }
+  const { session } = await lane.exchange(post(initialize, ''))
+  await lane.exchange(post(initialized, sessionHeaders(session)))
+  const stream = connect(port, '127.0.0.1')
+  stream.write(get(sessionHeaders(session)))
+  stream.resume()
+  return { lane, aside, session }
+}
+
+const callers = await Promise.all(Array.from({ length: lanes }, enter))
+const free = [...callers]
+
+async function put(n: number): Promise<void> {
+  const caller = free.pop()
+  if (caller === undefined) throw new Error('More is put at once than there are lanes')
+  const { lane, aside, session } = caller
+  const request = requestOf(n, era)
+  const { method, params, twist } = request
+  const headers =
+    era === 'session' ? sessionHeaders(session) : modernHeaders(method, params['name'] ?? params['uri'])
+  const bytes = post(messageOf(n, request), headers)
+  if (twist !== 'cancelled') {
+    check(await lane.exchange(bytes), request.answer, twist === 'oversized' ? 413 : undefined)
+  } else if (era === 'modern') {
+    await lane.send(bytes)
+    await began(n)
+    await lane.leave(n % 40 < 20 ? 'FIN' : 'RST')
+    await stopped(n)
+  } else {
+    const answered = lane.exchange(bytes)
+    await began(n)
+    check(await aside.exchange(post(cancelledOf(n), sessionHeaders(session))), '', 202)
+    await stopped(n)
+    check(await answered, '')
+  }
+  if (n % 500 === 0) server.changes.publish({ type: 'tools' })
+  free.push(caller)
+}
+
+function check({ status, text }: Answer, holds: string, wanted?: number): void {
+  const right =
+    wanted === undefined ? status === 200 || (status >= 400 && holds === '"error"') : status === wanted
+  if (!right || !text.includes(holds)) {
+    throw new Error(`Status ${status} and ${text.slice(0, 500)} where ${holds} was expected`)
+  }
+}
+
+/** Closes all connections but the streams of sessions, so that as many are open whenever they are counted. */
+async function settled(): Promise<void> {
+  await Promise.all(callers.flatMap(({ lane, aside }) => [lane.leave(), aside.leave()]))
+  while (connections() > (era === 'session' ? lanes : 0))
+    await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+await soak({ put, lanes, listeners, settled }, plan)

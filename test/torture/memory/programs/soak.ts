@@ -1,0 +1,83 @@
+import { type Sample, slopeOf } from '../slope.ts'
+import { compileNothing, countWarnings, grown, type Held, held, ownListeners } from './held.ts'
+import { period } from './kinds.ts'
+
+/** One way of putting requests: each number once, several at a time. */
+export interface Way {
+  /** Puts the request of a number, and throws where its answer is not what it must be. */
+  put(n: number): Promise<void>
+  /** Requests that are put at once. */
+  readonly lanes: number
+  /** Listeners of everything that lives long, besides the process. */
+  listeners(): number
+  /** Settles when whatever was put is over. Default: it is when `put` is. */
+  settled?(): Promise<void>
+}
+
+/** How much is put, and how often it is looked at what is held. */
+export interface Plan {
+  /** Requests that are measured. */
+  readonly requests: number
+  /** Requests before, until everything that is made once was made. */
+  readonly warm: number
+  readonly samples: number
+  /** Bytes that are kept of each request on purpose: whole times 32. */
+  readonly leak: number
+  /** Whether the engine compiles what is used much, which grows the heap for the first 100 000 requests. */
+  readonly compiles: boolean
+}
+
+interface Kept {
+  readonly before: Kept | undefined
+}
+
+/** What a program was told to do. */
+export function planIn(text: string | undefined): Plan & { readonly way: string } {
+  return JSON.parse(text ?? '{}')
+}
+
+/** Puts requests for long and prints how what is held grows with their number. */
+export async function soak(way: Way, { requests, warm, samples, leak, compiles }: Plan): Promise<void> {
+  if (!compiles) compileNothing()
+  const warnings = countWarnings()
+  let kept: Kept | undefined
+  let next = 0
+  const until = async (end: number): Promise<void> => {
+    const lane = async (): Promise<void> => {
+      while (next < end) {
+        await way.put(next++)
+        // An object of one member takes 32 bytes: its shape, its two stores and the member.
+        for (let bytes = 0; bytes < leak; bytes += 32) kept = { before: kept }
+      }
+    }
+    await Promise.all(Array.from({ length: way.lanes }, lane))
+    await way.settled?.()
+  }
+  const whole = (count: number): number => Math.ceil(count / period) * period
+  const begin = whole(warm)
+  await until(begin)
+  const each = whole(requests / samples)
+  const found: (Held & { at: number; listeners: number })[] = []
+  for (let sample = 0; sample <= samples; sample++) {
+    await until(begin + sample * each)
+    found.push({ at: next, ...(await held()), listeners: ownListeners() + way.listeners() })
+  }
+  const [first] = found
+  const last = found.at(-1)
+  if (first === undefined || last === undefined) throw new Error('Nothing was measured')
+  const heap = slopeOf(found.map(({ at, heap }): Sample => ({ at, held: heap })))
+  const external = slopeOf(found.map(({ at, external }): Sample => ({ at, held: external })))
+  const report = {
+    requests: samples * each,
+    heap: heap.best,
+    heapUpper: heap.upper,
+    externalUpper: external.upper,
+    handles: grown(first, last),
+    listeners: last.listeners - first.listeners,
+    warnings: warnings(),
+    heldBytes: last.heap,
+    // Keeps the chain in use to the end.
+    leaked: kept === undefined ? 0 : leak * next,
+  }
+  process.stdout.write(JSON.stringify(report), () => process.exit())
+}

@@ -1,0 +1,150 @@
+import { rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Client, connect } from '@jackfield/sdk/client'
+import { serveSocket } from '@jackfield/sdk/socket'
+import { cancelledOf } from './kinds.ts'
+import { Lane } from './lane.ts'
+import { type Ending, Line } from './line.ts'
+import { get, modernHeaders, post, served } from './served.ts'
+import { planIn, soak } from './soak.ts'
+import { enter } from './visits.ts'
+import { wares } from './wares.ts'
+
+// Streams of changes that are opened, told of one and dropped: subscriptions of the stateless era, streams of sessions,
+// and what a client watches; and the server and the client that must not keep them.
+
+const plan = planIn(process.argv[2])
+const lanes = 8
+const patienceMs = 30_000
+
+let listening = 0
+const { server } = wares([
+  async (exchange, next) => {
+    if (exchange.method !== 'subscriptions/listen') return next(exchange)
+    listening++
+    try {
+      return await next(exchange)
+    } finally {
+      listening--
+    }
+  },
+])
+const { port, listeners, connections } = await served(server, { limits: { storedEvents: 50 } })
+const path = join(tmpdir(), `jackfield-streams-${process.pid}.sock`)
+await serveSocket(server, { path })
+process.on('exit', () => rmSync(path, { force: true }))
+
+/** Where one stream at a time is opened. */
+interface Seat {
+  /** The headers of its session. */
+  readonly session: string
+  /** Its connection to the socket. */
+  readonly line: Line
+}
+
+async function seat(): Promise<Seat> {
+  const lane = new Lane(port)
+  const { headers } = await enter(lane)
+  await lane.leave()
+  return { session: headers, line: await Line.to({ path }) }
+}
+
+function listen(n: number): string {
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'streams', version: '1.0.0' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const notifications = { toolsListChanged: true, resourceSubscriptions: [`wares://items/${n}`] }
+  return JSON.stringify({
+    jsonrpc: '2.0',
+    id: n,
+    method: 'subscriptions/listen',
+    params: { notifications, _meta },
+  })
+}
+
+const acknowledged = 'notifications/subscriptions/acknowledged'
+
+async function subscription(n: number, how: Ending): Promise<void> {
+  const line = await Line.to({ port })
+  line.say(post(listen(n), modernHeaders('subscriptions/listen')))
+  await line.until(acknowledged)
+  server.resourceUpdated(`wares://items/${n}`)
+  await line.until('resources/updated')
+  await line.end(how)
+}
+
+/** Opens the stream of a session, anew where the server has not seen yet that the last one is gone. */
+async function streamOf(headers: string): Promise<Line> {
+  for (;;) {
+    const line = await Line.to({ port })
+    line.say(get(headers))
+    if ((await line.until('HTTP/1.1 ')).includes(' 200 ')) return line
+    await line.end('FIN')
+  }
+}
+
+/** Opens the stream of a session, and once more where it broke off. */
+async function sessionStream({ session }: Seat, how: Ending): Promise<void> {
+  const line = await streamOf(session)
+  server.changes.publish({ type: 'prompts' })
+  const id = /id: (\S+)/.exec(await line.until('list_changed'))?.[1]
+  await line.end(how)
+  const again = await streamOf(`${session}Last-Event-ID: ${id}\r\n`)
+  server.changes.publish({ type: 'prompts' })
+  await again.until('list_changed')
+  await again.end(how)
+}
+
+async function watched(n: number, client: Client): Promise<void> {
+  const uri = `wares://items/${n}`
+  const told = Promise.withResolvers<void>()
+  const watch = await client.watch({ resourceSubscriptions: [uri] }, (change) => {
+    if (change.type === 'resource' && change.uri === uri) told.resolve()
+  })
+  server.resourceUpdated(uri)
+  await told.promise
+  await watch.close()
+}
+
+const clients = {
+  modern: await connect(server, { revisions: ['2026-07-28'] }),
+  session: await connect(server, { revisions: ['2025-11-25'] }),
+}
+const ways: readonly ((n: number, seat: Seat) => Promise<void>)[] = [
+  (n) => subscription(n, 'FIN'),
+  (n) => subscription(n, 'RST'),
+  (_, seat) => sessionStream(seat, 'FIN'),
+  (_, seat) => sessionStream(seat, 'RST'),
+  async (n, { line }) => {
+    line.say(`${listen(n)}\n`)
+    await line.until(acknowledged)
+    line.say(`${cancelledOf(n)}\n`)
+  },
+  (n) => watched(n, clients.modern),
+  (n) => watched(n, clients.session),
+]
+const chosen = plan.way === 'all' ? ways : ways.slice(Number(plan.way), Number(plan.way) + 1)
+const seats = await Promise.all(Array.from({ length: lanes }, seat))
+
+async function put(n: number): Promise<void> {
+  const taken = seats.pop()
+  if (taken === undefined) throw new Error('More is put at once than there are seats')
+  await chosen[n % chosen.length]?.(n, taken)
+  seats.push(taken)
+}
+
+/** Settles when the server has seen that every stream is gone. */
+async function settled(): Promise<void> {
+  const late = performance.now() + patienceMs
+  while (listening > 0 || connections() > 0) {
+    if (performance.now() > late) {
+      throw new Error(`${listening} streams and ${connections()} connections are left after ${patienceMs} ms`)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+await soak({ put, lanes, listeners, settled }, plan)

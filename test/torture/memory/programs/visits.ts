@@ -1,0 +1,72 @@
+import { initialize, initialized } from './kinds.ts'
+import type { Lane } from './lane.ts'
+import { type Ending, Line } from './line.ts'
+import { get, post, sessionHeaders } from './served.ts'
+
+/** A session over HTTP, as its client has it. */
+export interface Visit {
+  readonly lane: Lane
+  readonly headers: string
+}
+
+const call = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
+const count = JSON.stringify({
+  ...call,
+  params: { name: 'count', arguments: {}, _meta: { progressToken: 1 } },
+})
+const later = JSON.stringify({ ...call, id: 2, params: { name: 'later', arguments: {} } })
+
+/**
+ * Begins a session and has a tool of it called, whose progress is stored to be sent again. One that was idle for too
+ * long meanwhile, as the machine was busy, is begun anew.
+ */
+export async function enter(lane: Lane): Promise<Visit> {
+  for (let again = 0; again < 20; again++) {
+    const { session, status } = await lane.exchange(post(initialize, ''))
+    if (status !== 200 || session === undefined) throw new Error(`initialize was answered with ${status}`)
+    const headers = sessionHeaders(session)
+    await lane.exchange(post(initialized, headers))
+    const answer = await lane.exchange(post(count, headers))
+    if (answer.status === 404) continue
+    if (!answer.text.includes('counted')) throw new Error(`Not counted: ${answer.text}`)
+    return { lane, headers }
+  }
+  throw new Error('Every session was idle for too long')
+}
+
+/** Has a session do what keeps it busy: a stream is open, and a call under way. Gives the way to break both off. */
+export async function occupy(
+  port: number,
+  { lane, headers }: Visit,
+): Promise<(how: Ending) => Promise<void>> {
+  const stream = await Line.to({ port })
+  stream.say(get(headers))
+  const status = await stream.until('HTTP/1.1 ')
+  if (!/ (200|404) /.test(status)) throw new Error(`The stream was answered with ${status}`)
+  await lane.send(post(later, headers))
+  return async (how) => {
+    await Promise.all([stream.end(how), lane.leave(how)])
+  }
+}
+
+/** The session of a connection whose lines are messages, its tool called. */
+export async function enterLine(line: Line): Promise<void> {
+  line.say(`${initialize}\n${initialized}\n`)
+  await line.until('"initialize"')
+  line.say(`${count}\n`)
+  await line.until('counted')
+}
+
+/** A session of HTTP+SSE, its tool called. Gives the way to break it off. */
+export async function enterOlder(port: number, lane: Lane): Promise<Line> {
+  const stream = await Line.to({ port })
+  stream.say(get('', '/sse'))
+  const found = await stream.until('sessionId=')
+  const path = found.slice(found.indexOf('/sse?'))
+  for (const body of [initialize, initialized, count]) {
+    const { status } = await lane.exchange(post(body, '', path))
+    if (status !== 202) throw new Error(`A message to ${path} was answered with ${status}`)
+  }
+  await stream.until('counted')
+  return stream
+}

@@ -1,0 +1,65 @@
+import { expect } from 'vitest'
+import { type Course, campaign } from '../campaign.ts'
+import { figure, type Measured, measuredBy } from '../limits/child.ts'
+
+/** Bytes of the heap that a session or a stream may seem to leave, of which each takes 5 000 while it is there. */
+const gate = { change: 400, long: 20 }
+
+/** Warms up with two fifths in a short run and a tenth in a long one, and measures what the others leave. */
+function run(program: 'drops' | 'streams', course: Course, leak = 0): Promise<Measured> {
+  const warm = course.trials * (course.long ? 0.1 : 0.4)
+  const samples = course.long ? 30 : 10
+  const plan = { way: 'all', requests: course.trials - warm, warm, samples, leak, compiles: course.long }
+  return measuredBy(`../memory/programs/${program}.ts`, plan, course.long ? 58 * 60_000 : 110_000)
+}
+
+async function leavesNothing(program: 'drops' | 'streams', course: Course, unit: string): Promise<void> {
+  const found = await run(program, course)
+  course.measured('slope of the heap', Math.round(figure(found, 'heap')), unit)
+  course.measured('at most (95 %)', Math.round(figure(found, 'heapUpper')), unit)
+  expect(figure(found, 'heapUpper')).toBeLessThan(course.long ? gate.long : gate.change)
+  expect(figure(found, 'externalUpper')).toBeLessThan(course.long ? gate.long : gate.change)
+  expect(figure(found, 'handles')).toBe(0)
+  expect(figure(found, 'listeners')).toBeLessThanOrEqual(0)
+  expect(figure(found, 'warnings')).toBe(0)
+}
+
+campaign(
+  {
+    id: 'sessions-dropped',
+    chapter: 'Memory',
+    claim: 'A session leaves neither memory nor handles behind, however it ends',
+    trial: 'session ended by DELETE, FIN, RST, silence, or the crash of its client',
+    trials: { change: 1000, long: 100_000 },
+    longMinutes: 60,
+  },
+  (course) => leavesNothing('drops', course, 'bytes/session'),
+)
+
+campaign(
+  {
+    id: 'streams-dropped',
+    chapter: 'Memory',
+    claim: 'A stream of changes leaves nothing behind, in either era and at either end',
+    trial: 'stream opened, told of a change, and dropped',
+    trials: { change: 2000, long: 100_000 },
+    longMinutes: 60,
+  },
+  (course) => leavesNothing('streams', course, 'bytes/stream'),
+)
+
+campaign(
+  {
+    id: 'streams-leak',
+    chapter: 'Memory',
+    claim: 'A leak of one kilobyte a stream does not pass for the noise of a run',
+    trial: 'stream of which 1024 bytes are kept on purpose',
+    trials: { change: 2000, long: 100_000 },
+    longMinutes: 60,
+  },
+  async (course) => {
+    const found = await run('streams', course, 1024)
+    course.measured('slope of the heap', Math.round(figure(found, 'heap')), 'bytes/stream')
+    expect(figure(found, 'heapUpper')).toBeGreaterThan(course.long ? gate.long : gate.change)
+  },
+)

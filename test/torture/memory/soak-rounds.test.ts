@@ -1,0 +1,29 @@
+import { expect } from 'vitest'
+import { campaign } from '../campaign.ts'
+import { figure, measuredBy } from '../limits/child.ts'
+
+campaign(
+  {
+    id: 'rounds-given-up',
+    chapter: 'Memory',
+    claim: 'What a server remembers of a question goes when it is out of date, also if nobody ever answers',
+    trial: 'call that asks back, with 109 kB remembered for a client that never comes again',
+    trials: { change: 400, long: 10_000 },
+  },
+  async (course) => {
+    const warm = course.trials / 4
+    const plan = {
+      way: 'given up',
+      requests: course.trials - warm,
+      warm,
+      samples: 10,
+      leak: 0,
+      compiles: course.long,
+    }
+    const found = await measuredBy('../memory/programs/rounds.ts', plan, course.long ? 1_000_000 : 110_000)
+    course.measured('slope of the heap', Math.round(figure(found, 'heap')), 'bytes/call')
+    expect(figure(found, 'heapUpper')).toBeLessThan(course.long ? 1000 : 10_000)
+    expect(figure(found, 'externalUpper')).toBeLessThan(course.long ? 1000 : 10_000)
+    expect(figure(found, 'handles')).toBe(0)
+  },
+)

@@ -1,0 +1,127 @@
+import { expect } from 'vitest'
+import { type Course, campaign } from '../campaign.ts'
+import { figure, type Measured, measuredBy } from '../limits/child.ts'
+
+interface Soak {
+  program: 'soak-http' | 'soak-lines' | 'soak-client'
+  way: string
+  /** Handles that may be open at the end and were not at the beginning: those of a pool of connections. */
+  pool?: number
+}
+
+/** Bytes of the heap for each request that a run of the tests and the long mode may seem to keep. */
+interface Gate {
+  change: number
+  long: number
+}
+
+/** A short run seems to keep 1 to 5 bytes a request. */
+const usual: Gate = { change: 16, long: 4 }
+
+/** Puts a fifth of the requests to warm up in a short run, a tenth in a long one, and measures the others. */
+function run({ program, way }: Soak, course: Course, leak = 0): Promise<Measured> {
+  const warm = course.trials / (course.long ? 10 : 5)
+  const plan = {
+    way,
+    requests: course.trials - warm,
+    warm,
+    samples: course.long ? 45 : 24,
+    leak,
+    compiles: course.long,
+  }
+  return measuredBy(`../memory/programs/${program}.ts`, plan, course.long ? 58 * 60_000 : 110_000)
+}
+
+async function holds(of: Soak, course: Course, gate: Gate): Promise<void> {
+  const found = await run(of, course)
+  course.measured('slope of the heap', rounded(figure(found, 'heap')), 'bytes/request')
+  course.measured('at most (95 %)', rounded(figure(found, 'heapUpper')), 'bytes/request')
+  expect(figure(found, 'heapUpper')).toBeLessThan(course.long ? gate.long : gate.change)
+  expect(figure(found, 'externalUpper')).toBeLessThan(course.long ? gate.long : gate.change)
+  expect(figure(found, 'handles')).toBeLessThanOrEqual(of.pool ?? 0)
+  expect(figure(found, 'listeners')).toBeLessThanOrEqual(0)
+  expect(figure(found, 'warnings')).toBe(0)
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 10) / 10
+}
+
+const trial = 'request of one of twenty kinds, also refused, taken back and too large'
+const trials = { change: 10_000, long: 1_000_000 }
+
+campaign(
+  {
+    id: 'soak-http',
+    chapter: 'Memory',
+    claim: 'A server keeps nothing of the requests it answered over HTTP',
+    trial,
+    trials,
+    longMinutes: 60,
+  },
+  (course) => holds({ program: 'soak-http', way: 'modern' }, course, usual),
+)
+
+campaign(
+  {
+    id: 'soak-sessions',
+    chapter: 'Memory',
+    claim: 'A server keeps nothing of the requests it answered in sessions over HTTP',
+    trial,
+    trials,
+    longMinutes: 60,
+  },
+  (course) => holds({ program: 'soak-http', way: 'session' }, course, usual),
+)
+
+campaign(
+  {
+    id: 'soak-lines',
+    chapter: 'Memory',
+    claim: 'A server keeps nothing of the requests of both eras it answered on standard streams',
+    trial,
+    trials,
+    longMinutes: 60,
+  },
+  (course) => holds({ program: 'soak-lines', way: 'both' }, course, usual),
+)
+
+campaign(
+  {
+    id: 'soak-client',
+    chapter: 'Memory',
+    claim: 'A client keeps nothing of the requests it had answered, in either era',
+    trial,
+    trials,
+    longMinutes: 60,
+  },
+  (course) => holds({ program: 'soak-client', way: 'memory' }, course, usual),
+)
+
+campaign(
+  {
+    id: 'soak-client-http',
+    chapter: 'Memory',
+    claim: 'A client over HTTP keeps nothing of the requests it had answered, in either era',
+    trial,
+    trials: { change: 3000, long: 200_000 },
+    longMinutes: 60,
+  },
+  (course) => holds({ program: 'soak-client', way: 'http', pool: 16 }, course, { change: 128, long: 16 }),
+)
+
+campaign(
+  {
+    id: 'soak-leak',
+    chapter: 'Memory',
+    claim: 'A leak of 32 bytes a request does not pass for the noise of a run',
+    trial: 'request of which 32 bytes are kept on purpose',
+    trials,
+    longMinutes: 60,
+  },
+  async (course) => {
+    const found = await run({ program: 'soak-lines', way: 'both' }, course, 32)
+    course.measured('slope of the heap', rounded(figure(found, 'heap')), 'bytes/request')
+    expect(figure(found, 'heapUpper')).toBeGreaterThan(course.long ? usual.long : usual.change)
+  },
+)
