@@ -1,4 +1,4 @@
-import type { Annotations, CallToolResult, ContentBlock } from '@jackfield/sdk'
+import { type Annotations, type CallToolResult, type ContentBlock, readJson } from '@jackfield/sdk'
 
 /** Whether something is meant for the person and for nobody else, so that no model may be given it. */
 export function isForPersonOnly(annotations: Annotations | undefined): boolean {
@@ -28,7 +28,7 @@ export function forModel(result: CallToolResult): CallToolResult {
 
 function isJsonOf(text: string, value: unknown): boolean {
   try {
-    return JSON.stringify(JSON.parse(text)) === JSON.stringify(value)
+    return JSON.stringify(readJson(text)) === JSON.stringify(value)
   } catch {
     return false
   }

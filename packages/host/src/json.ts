@@ -1,10 +1,20 @@
 import { createHash } from 'node:crypto'
+import { readJson } from '@jackfield/sdk'
 
 export type JsonRecord = Record<string, unknown>
 
 /** Whether a value is a JSON object: neither null nor an array. */
 export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/**
+ * A value that should be a text, for a message or a comparison: the text itself, or what kind of thing it is. `String` would
+ * call what somebody put into an object.
+ */
+export function inWords(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value)
+  return Array.isArray(value) ? 'a list' : 'an object'
 }
 
 /** One text for equal JSON values, whatever the order of their members. */
@@ -28,7 +38,16 @@ export function fingerprint(value: unknown): string {
  * shown is therefore what is sent.
  */
 export function frozenCopy<T>(value: T): T {
-  return JSON.parse(JSON.stringify(value), (_name, member: unknown) =>
-    typeof member === 'object' && member !== null ? Object.freeze(member) : member,
+  return rewritten(readJson(JSON.stringify(value)), (item) =>
+    typeof item === 'object' && item !== null ? Object.freeze(item) : item,
+  )
+}
+
+/** A value of JSON with everything in it put through `change`, from the inside out, as a reviver of `JSON.parse` would have it. */
+export function rewritten(value: unknown, change: (item: unknown) => unknown): ReturnType<typeof JSON.parse> {
+  if (Array.isArray(value)) return change(value.map((item) => rewritten(item, change)))
+  if (!isRecord(value)) return change(value)
+  return change(
+    Object.fromEntries(Object.entries(value).map(([name, item]) => [name, rewritten(item, change)])),
   )
 }

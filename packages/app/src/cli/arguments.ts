@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { JsonObject, JsonSchema } from '@jackfield/sdk'
+import { type JsonObject, type JsonSchema, readJson } from '@jackfield/sdk'
 import { usageError } from './exit.ts'
 
 type Type = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'null'
@@ -183,7 +183,7 @@ function fromFile(key: string, text: string): string {
 
 function parseJson(key: string, text: string): unknown {
   try {
-    return JSON.parse(text)
+    return readJson(text)
   } catch (error) {
     throw usageError(`${key} is not valid JSON: ${error instanceof Error ? error.message : error}`)
   }
@@ -191,7 +191,7 @@ function parseJson(key: string, text: string): unknown {
 
 function tryJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return readJson(text)
   } catch {
     return undefined
   }

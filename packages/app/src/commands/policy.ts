@@ -11,6 +11,7 @@ import {
   parseConfig,
   StoreError,
 } from '@jackfield/host'
+import { readJson } from '@jackfield/sdk'
 import { argumentsFrom } from '../cli/arguments.ts'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
@@ -126,7 +127,7 @@ export async function preview(
 function ruleFrom(text: string, io: Io): PolicyRule {
   let given: unknown
   try {
-    given = JSON.parse(text)
+    given = readJson(text)
   } catch (error) {
     throw usageError(`The rule is not valid JSON: ${error instanceof Error ? error.message : error}`)
   }

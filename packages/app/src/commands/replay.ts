@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Host, Replay, ReplayRequest } from '@jackfield/host'
-import { McpError } from '@jackfield/sdk'
+import { McpError, readJson } from '@jackfield/sdk'
 import { argumentsFrom, textArguments } from '../cli/arguments.ts'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { type Io, isInteractive } from '../cli/io.ts'
@@ -132,7 +132,7 @@ function readSaved(file: string, io: Io): ReplayRequest {
   }
   let value: unknown
   try {
-    value = JSON.parse(readFileSync(path, 'utf8'))
+    value = readJson(readFileSync(path, 'utf8'))
   } catch (error) {
     return wrong(error instanceof Error ? error.message : String(error))
   }

@@ -1,10 +1,11 @@
-import type {
-  CallToolResult,
-  ContentBlock,
-  GetPromptResult,
-  ReadResourceResult,
-  ResourceContents,
-  SamplingContent,
+import {
+  type CallToolResult,
+  type ContentBlock,
+  type GetPromptResult,
+  type ReadResourceResult,
+  type ResourceContents,
+  readJson,
+  type SamplingContent,
 } from '@jackfield/sdk'
 import type { Palette } from './palette.ts'
 import { oneLine, plain } from './sanitize.ts'
@@ -74,7 +75,7 @@ export function toolResult(result: CallToolResult, palette: Palette): string {
 function says(entry: ContentBlock, structured: unknown): boolean {
   if (entry.type !== 'text') return false
   try {
-    return JSON.stringify(JSON.parse(entry.text)) === JSON.stringify(structured)
+    return JSON.stringify(readJson(entry.text)) === JSON.stringify(structured)
   } catch {
     return false
   }

@@ -1,6 +1,7 @@
 import { readFile, realpath } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { Host } from '@jackfield/host'
+import { readJson } from '@jackfield/sdk'
 
 /** One claim of the conversation, looked up where it should be true. */
 export interface Check {
@@ -80,7 +81,7 @@ async function json(host: Host, uri: string): Promise<unknown> {
 /** The JSON value of a text; undefined where it is none. */
 export function parsed(value: string): unknown {
   try {
-    return JSON.parse(value)
+    return readJson(value)
   } catch {
     return undefined
   }

@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs'
 import type { Surface } from '@jackfield/host'
-import { checkElicitContent, type ElicitResult, type ElicitValue, type SamplingMessage } from '@jackfield/sdk'
+import {
+  checkElicitContent,
+  type ElicitResult,
+  type ElicitValue,
+  readJson,
+  type SamplingMessage,
+} from '@jackfield/sdk'
 import { usageError } from '../cli/exit.ts'
 import { oneLine } from '../output/sanitize.ts'
 
@@ -28,7 +34,7 @@ type SamplingAnswer = { match?: string; text: string } | { match?: string; model
 export function readAnswers(file: string): Answers {
   let value: unknown
   try {
-    value = JSON.parse(readFileSync(file, 'utf8'))
+    value = readJson(readFileSync(file, 'utf8'))
   } catch (error) {
     throw usageError(
       `The answers file "${file}" cannot be read: ${error instanceof Error ? error.message : error}`,

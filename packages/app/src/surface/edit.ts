@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { readJson } from '@jackfield/sdk'
 import { type Cancelled, cancelled, type Prompter } from '../forms/prompter.ts'
 
 /** Lets the person edit a text: in `$VISUAL` or `$EDITOR` where set, otherwise on one line. */
@@ -74,7 +75,7 @@ function parse<T>(
   read: (edited: unknown) => { value: T } | { problem: string },
 ): { value: T } | { problem: string } {
   try {
-    return read(JSON.parse(text))
+    return read(readJson(text))
   } catch (error) {
     return { problem: `it is not valid JSON (${error instanceof Error ? error.message : error}).` }
   }

@@ -65,6 +65,7 @@ export function unpacked(bytes: Uint8Array, limits: ArchiveLimits = archiveLimit
     if (entry.encrypted || (entry.method !== 0 && entry.method !== 8)) {
       throw invalid(`holds "${oneLine(path)}" packed in a way that is not known here`)
     }
+    if (entry.packed > bytes.length) throw invalid(`is damaged: "${oneLine(path)}" is larger than all of it`)
     total += entry.size
     if (total > limits.bytes) throw tooLarge(`unpacks to more than ${limits.bytes} bytes`)
     if (entry.size > smallFile && entry.size > entry.packed * limits.ratio) {

@@ -1,5 +1,5 @@
-import { McpError } from '@jackfield/sdk'
-import { isRecord, type JsonRecord } from '../json.ts'
+import { McpError, readJson } from '@jackfield/sdk'
+import { inWords, isRecord, type JsonRecord } from '../json.ts'
 import { oneLine } from '../text.ts'
 import type { NeededValue } from '../types/index.ts'
 
@@ -39,7 +39,7 @@ const plainVersion = /^[A-Za-z0-9][\w.+-]{0,99}$/
  */
 export function readManifest(text: string, platform: NodeJS.Platform): Manifest {
   const manifest = object(parsed(text), 'manifest.json')
-  const form = String(manifest['manifest_version'] ?? manifest['dxt_version'])
+  const form = inWords(manifest['manifest_version'] ?? manifest['dxt_version'])
   if (!versions.includes(form)) {
     throw invalid(`is written for manifest version ${oneLine(form)}; known here are ${versions.join(', ')}`)
   }
@@ -97,16 +97,16 @@ function defaultFor(type: unknown, entry: unknown): JsonRecord {
       return { command: file, args: [] }
     default:
       throw invalid(
-        `has a server of the type ${oneLine(String(type))}; known are node, python, binary and uv`,
+        `has a server of the type ${oneLine(inWords(type))}; known are node, python, binary and uv`,
       )
   }
 }
 
 function needOf(id: string, item: JsonRecord): Omit<NeededValue, 'secret'> {
   const { type, title, description, required, multiple, min, max } = item
-  const kind = Object.hasOwn(kinds, String(type)) ? kinds[String(type)] : undefined
+  const kind = Object.hasOwn(kinds, inWords(type)) ? kinds[inWords(type)] : undefined
   if (kind === undefined)
-    throw invalid(`asks for "${oneLine(id)}" of the unknown type ${oneLine(String(type))}`)
+    throw invalid(`asks for "${oneLine(id)}" of the unknown type ${oneLine(inWords(type))}`)
   const preset = item['default']
   const single = Array.isArray(preset) ? preset[0] : preset
   const words = [title, description].filter((text) => typeof text === 'string')
@@ -130,7 +130,7 @@ function record(value: unknown): Record<string, string> {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return readJson(text)
   } catch {
     throw invalid('has a manifest.json that is no JSON')
   }

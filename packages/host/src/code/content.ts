@@ -1,4 +1,4 @@
-import type { CallToolResult, ContentBlock } from '@jackfield/sdk'
+import { type CallToolResult, type ContentBlock, readJson } from '@jackfield/sdk'
 import type { JsonRecord } from '../json.ts'
 
 /** Content that programs got, which they hold by its number. */
@@ -54,7 +54,7 @@ function facts(block: ContentBlock): JsonRecord {
 
 function jsonIn(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return readJson(text)
   } catch {
     return undefined
   }

@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { type ContentBlock, McpError } from '@jackfield/sdk'
+import { type ContentBlock, McpError, readJson } from '@jackfield/sdk'
 import { forModel } from '../audience.ts'
 import { isRecord } from '../json.ts'
 import { reasonOf } from '../text.ts'
@@ -71,7 +71,7 @@ export async function runProgram(
     let answer: object
     try {
       if (entry === undefined || at >= limits.calls) throw new Error(`${tool} of ${server} cannot be called`)
-      const args: unknown = JSON.parse(wanted.arguments)
+      const args: unknown = readJson(wanted.arguments)
       const done = await deps.call(entry.name, isRecord(args) ? args : {}, {
         caller: 'code',
         cause: row,
@@ -170,7 +170,7 @@ function conclude(
     : value
   return {
     ...run,
-    ...(value !== undefined && !cut && { value: JSON.parse(value) }),
+    ...(value !== undefined && !cut && { value: readJson(value) }),
     result: report(run, returned, shown),
   }
 }

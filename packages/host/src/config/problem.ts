@@ -30,14 +30,18 @@ export function pathText(path: Path): string {
   return path.reduce<string>(member, '')
 }
 
-/** The steps of a path that `pathText` or `member` made. */
+/** The steps of a path that `pathText` or `member` made; of any other text, the steps that can be read. */
 export function pathOf(text: string): Path {
-  const steps = text.matchAll(/\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]|\.?([\w-]+)/g)
+  const steps = text.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|\.?([\w-]+)/g)
   return [...steps].map(([, index, quoted, word]) =>
-    index !== undefined
-      ? Number(index)
-      : quoted !== undefined
-        ? String(JSON.parse(`"${quoted}"`))
-        : (word ?? ''),
+    index !== undefined ? Number(index) : quoted !== undefined ? unquoted(quoted) : (word ?? ''),
   )
+}
+
+function unquoted(quoted: string): string {
+  try {
+    return String(JSON.parse(quoted))
+  } catch {
+    return quoted.slice(1, -1)
+  }
 }

@@ -157,11 +157,13 @@ export class ServerConnection {
 
   /** The client, after starting the server or waiting out a reconnection. Throws an McpError where there will be none. */
   async ready(signal: AbortSignal, conversation?: string): Promise<Client> {
-    const giveUp = AbortSignal.any([signal, AbortSignal.timeout(this.#options.connectTimeoutMs)])
+    // Made only to wait: its timer outlives the call.
+    let giveUp: AbortSignal | undefined
     this.#sleep.use(conversation)
     if (this.state.state === 'asleep') this.#begin('it is needed')
     while (this.#client === undefined || !isUp(this.state)) {
       signal.throwIfAborted()
+      giveUp ??= AbortSignal.any([signal, AbortSignal.timeout(this.#options.connectTimeoutMs)])
       if (giveUp.aborted || !isComing(this.state)) {
         const code = this.state.state === 'needs-sign-in' ? 'UNAUTHORIZED' : 'CONNECTION_CLOSED'
         throw new McpError(code, `${this.name} is not connected: ${describe(this.state)}`)

@@ -1,3 +1,4 @@
+import { readJson } from '@jackfield/sdk'
 import { fingerprint, isRecord } from '../json.ts'
 import type { ManifestTable } from '../store/index.ts'
 import type { ServerConfig } from '../types/index.ts'
@@ -20,7 +21,7 @@ export class KeptLists {
     const kept = this.#table.get(this.#identity(), this.#principal)
     if (kept === undefined) return undefined
     try {
-      const lists: ServerLists = { ...noLists, ...JSON.parse(kept.lists) }
+      const lists: ServerLists = { ...noLists, ...readJson(kept.lists) }
       return Object.values(lists).every(isListOfRecords) ? { lists, atMs: kept.atMs } : undefined
     } catch {
       return undefined

@@ -1,4 +1,4 @@
-import type { SamplingMessage } from '@jackfield/sdk'
+import { readJson, type SamplingMessage } from '@jackfield/sdk'
 import { isRecord, type JsonRecord } from '../json.ts'
 import type { ConversationEntry } from '../types/index.ts'
 
@@ -26,7 +26,7 @@ export function entryText(entry: ConversationEntry): string {
 
 /** An entry from the text that `entryText` made. */
 export function entryFrom(text: string): ConversationEntry {
-  return JSON.parse(text)
+  return readJson(text)
 }
 
 function isLarge(value: unknown): value is JsonRecord {

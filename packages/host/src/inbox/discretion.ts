@@ -1,3 +1,4 @@
+import { readJson } from '@jackfield/sdk'
 import { withoutSecretFields } from '../forms/index.ts'
 import {
   type Addressee,
@@ -65,7 +66,7 @@ export class InboxDiscretion {
     if (sealed === undefined) return { value }
     if (this.#given.has(id)) return { value: this.#given.get(id) }
     const text = sealed === '' ? undefined : this.#addressee?.open(sealed, id)
-    return text === undefined ? undefined : { value: JSON.parse(text) }
+    return text === undefined ? undefined : { value: readJson(text) }
   }
 
   /** What the answer means for the call: where the person left a secret as it was shown, it is that secret. */

@@ -1,4 +1,4 @@
-import type { ResourceContents } from '@jackfield/sdk'
+import { type ResourceContents, readJson } from '@jackfield/sdk'
 import { bytesOf } from '../models/messages.ts'
 import type { ContentPreview } from '../types/index.ts'
 import { jsonTree } from './json-tree.ts'
@@ -51,7 +51,7 @@ function bytesPreview(blob: string, { mimeType = '' }: ResourceContents): Form<C
 function parsed(text: string): unknown {
   if (text.length > bounds.json) return undefined
   try {
-    return JSON.parse(text)
+    return readJson(text)
   } catch {
     return undefined
   }

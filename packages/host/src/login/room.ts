@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { McpError } from '@jackfield/sdk'
+import { McpError, readJson } from '@jackfield/sdk'
 import { type CredentialStore, memoryStore, type Revocation } from '@jackfield/sdk/client/auth'
 import { type Asker, Nobody } from '../inbox/asker.ts'
 import { canonical, isRecord } from '../json.ts'
@@ -168,7 +168,7 @@ function withoutLeaks(store: CredentialStore, redactor: Redactor): CredentialSto
   const learn = (text: string | undefined): void => {
     let value: unknown
     try {
-      value = JSON.parse(text ?? 'null')
+      value = readJson(text ?? 'null')
     } catch {
       return
     }

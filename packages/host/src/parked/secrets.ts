@@ -1,4 +1,4 @@
-import { McpError } from '@jackfield/sdk'
+import { McpError, readJson } from '@jackfield/sdk'
 import type { CredentialStore } from '@jackfield/sdk/client/auth'
 import { fill, type Redactor, withhold } from '../secrets/index.ts'
 import type { ParkedCall } from '../store/index.ts'
@@ -72,7 +72,7 @@ export class ParkedSecrets {
 
   async #bare({ call, request }: Kept): Promise<unknown[]> {
     const text = await this.#deps.sealed?.get(this.#key(call))
-    const bare: unknown = JSON.parse(text ?? 'null')
+    const bare: unknown = readJson(text ?? 'null')
     if (Array.isArray(bare)) {
       this.#sealed.add(call)
       return bare

@@ -1,4 +1,4 @@
-import { McpError } from '@jackfield/sdk'
+import { McpError, readJson } from '@jackfield/sdk'
 import { isRecord, type JsonRecord } from '../json.ts'
 import { oneLine, reasonOf } from '../text.ts'
 import type { Registry, RegistryServer } from '../types/index.ts'
@@ -108,7 +108,7 @@ async function bounded(response: Response): Promise<string> {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return readJson(text)
   } catch {
     return undefined
   }

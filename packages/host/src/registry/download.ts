@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { McpError } from '@jackfield/sdk'
-import { isRecord, type JsonRecord } from '../json.ts'
+import { inWords, isRecord, type JsonRecord } from '../json.ts'
 import { oneLine, reasonOf } from '../text.ts'
 
 /** A bundle that a published server is packed in. */
@@ -25,7 +25,7 @@ export function bundleIn({ name, packages }: Readonly<JsonRecord>): PublishedBun
   if (typeof url !== 'string' || typeof hash !== 'string' || !/^[0-9a-f]{64}$/i.test(hash)) {
     throw new McpError(
       'INVALID',
-      `${oneLine(String(name))} does not say which bundle it means: its hash is missing`,
+      `${oneLine(inWords(name))} does not say which bundle it means: its hash is missing`,
     )
   }
   return { url, hash: hash.toLowerCase() }

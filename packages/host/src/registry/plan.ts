@@ -1,6 +1,6 @@
 import { McpError } from '@jackfield/sdk'
 import { parseConfig, partsOf, textsOf } from '../config/index.ts'
-import { isRecord, type JsonRecord } from '../json.ts'
+import { inWords, isRecord, type JsonRecord } from '../json.ts'
 import { oneLine } from '../text.ts'
 import { scanCommand } from '../trust/index.ts'
 import type { ConfigInput, InstallPlan, NeededValue, ServerConfig } from '../types/index.ts'
@@ -14,7 +14,7 @@ const maxTexts = 500
  * @throws McpError 'INVALID' where it cannot be started from here, or not in exactly one version
  */
 export function planFrom(document: Readonly<JsonRecord>, name?: string): InstallPlan {
-  const full = String(document['name'])
+  const full = inWords(document['name'])
   refuseOptions(document)
   const { servers, problems } = parseConfig(JSON.stringify(document), { file: 'server.json', env: {} })
   const [entry] = Object.entries(servers)
@@ -124,7 +124,7 @@ function refuseOptions({ name, packages }: Readonly<JsonRecord>): void {
       if (typeof value === 'string' && /^-|[\s\0]/.test(value)) {
         throw new McpError(
           'INVALID',
-          `${oneLine(String(name))} has a package with a ${key} that cannot be one`,
+          `${oneLine(inWords(name))} has a package with a ${key} that cannot be one`,
         )
       }
     }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type CallToolResult, McpError } from '@jackfield/sdk'
+import { type CallToolResult, McpError, readJson } from '@jackfield/sdk'
 import type { ResultTable } from '../store/index.ts'
 import type { KeptResult, Results, ResultText } from '../types/index.ts'
 import { fit } from './fit.ts'
@@ -27,7 +27,7 @@ export function createResults(
   function get(id: string): KeptResult | undefined {
     const row = table.get(id.startsWith(scheme) ? id.slice(scheme.length) : id)
     if (row === undefined) return undefined
-    const result: CallToolResult = JSON.parse(row.result)
+    const result: CallToolResult = readJson(row.result)
     return { ...row, uri: `${scheme}${row.id}`, result }
   }
   return {

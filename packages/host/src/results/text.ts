@@ -1,4 +1,4 @@
-import type { CallToolResult, ContentBlock } from '@jackfield/sdk'
+import { type CallToolResult, type ContentBlock, readJson } from '@jackfield/sdk'
 
 /** The content, and the structured content as text where no block says the same already. */
 export function blocksOf({ content, structuredContent }: CallToolResult): readonly ContentBlock[] {
@@ -29,7 +29,7 @@ export function documentOf(result: CallToolResult): unknown {
   const [only] = texts
   if (texts.length === 1 && only !== undefined) {
     try {
-      return JSON.parse(only)
+      return readJson(only)
     } catch {
       return result
     }
@@ -42,7 +42,7 @@ function sameJson(text: string, json: string): boolean {
   // Longer than its pretty form could be: not the same, and not worth parsing.
   if (text.length < json.length || text.length > json.length * 20) return false
   try {
-    return JSON.stringify(JSON.parse(text)) === json
+    return JSON.stringify(readJson(text)) === json
   } catch {
     return false
   }

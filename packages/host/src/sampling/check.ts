@@ -4,7 +4,7 @@ import {
   checkSampling,
   type SamplingContent,
 } from '@jackfield/sdk'
-import { isRecord } from '../json.ts'
+import { inWords, isRecord } from '../json.ts'
 import type { ModelReply } from '../types/index.ts'
 
 const blockTypes = ['text', 'image', 'audio', 'tool_use', 'tool_result']
@@ -73,7 +73,7 @@ function blocksOf(content: CreateMessageResult['content']): SamplingContent[] {
 }
 
 function blockFault(block: SamplingContent): string | undefined {
-  if (!isRecord(block) || !blockTypes.includes(String(block.type))) {
+  if (!isRecord(block) || !blockTypes.includes(inWords(block.type))) {
     return `a content block must be one of ${blockTypes.join(', ')}`
   }
   switch (block.type) {

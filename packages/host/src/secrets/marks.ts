@@ -1,3 +1,5 @@
+import { readJson } from '@jackfield/sdk'
+import { rewritten } from '../json.ts'
 import type { Redactor } from './redactor.ts'
 
 /** By what stands in place of each secret in the redacted copy of a value, the secret. */
@@ -28,7 +30,7 @@ export function putBack<T>(value: T, marks: Marks): T {
     for (const [mark, secret] of marks) whole = whole.replaceAll(mark, () => secret)
     return whole
   }
-  return JSON.parse(JSON.stringify(value), (_key, item: unknown) => {
+  return rewritten(readJson(JSON.stringify(value)), (item) => {
     if (typeof item === 'string') return text(item)
     if (typeof item !== 'object' || item === null || Array.isArray(item)) return item
     return Object.fromEntries(Object.entries(item).map(([key, inner]) => [text(key), inner]))

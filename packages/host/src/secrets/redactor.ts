@@ -1,3 +1,6 @@
+import { readJson } from '@jackfield/sdk'
+import { rewritten } from '../json.ts'
+
 /** A piece of a text that is a secret, in one of the forms it may be seen in. */
 export interface FoundSecret {
   /** What stands there. */
@@ -144,7 +147,7 @@ interface Rules {
 /** A structure of the same shape, with only its texts changed. */
 function redacted<T>(given: T, rules: Rules): T {
   if (!touches(given, rules)) return given
-  return JSON.parse(JSON.stringify(given), (_key, item: unknown) => {
+  return rewritten(readJson(JSON.stringify(given)), (item) => {
     if (typeof item === 'string') return rules.text(item)
     if (typeof item !== 'object' || item === null || Array.isArray(item)) return item
     return Object.fromEntries(

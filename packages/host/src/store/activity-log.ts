@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import { readJson } from '@jackfield/sdk'
 import type { JsonRecord } from '../json.ts'
 import { isRecord } from '../json.ts'
 import type { Activity, ActivityVerification } from '../types/index.ts'
@@ -143,6 +144,6 @@ function adopt(database: DatabaseSync, chain: Chain): void {
 }
 
 function members(text: unknown): JsonRecord {
-  const value: unknown = typeof text === 'string' ? JSON.parse(text) : undefined
+  const value: unknown = typeof text === 'string' ? readJson(text) : undefined
   return isRecord(value) ? value : {}
 }

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { readJson } from '@jackfield/sdk'
 
 export const formMigration: string = `
   CREATE TABLE form_answers (
@@ -36,7 +37,7 @@ export function createFormTable(database: DatabaseSync): FormTable {
   return {
     get(identity, field) {
       const row = get.get(identity, field)
-      return row === undefined ? undefined : JSON.parse(String(row['value']))
+      return row === undefined ? undefined : readJson(String(row['value']))
     },
     set(identity, field, value) {
       set.run(identity, field, JSON.stringify(value), new Date().toISOString())

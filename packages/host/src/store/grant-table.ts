@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { readJson } from '@jackfield/sdk'
 import type { ArgumentTest, GrantScope } from '../types/index.ts'
 
 /** One definition of one tool of one server, by what they are and not by what they are called. */
@@ -73,7 +74,7 @@ function toGrant(row: Record<string, unknown>): StoredGrant {
     verdict: row['verdict'] === 'allow' ? 'allow' : 'deny',
     scope: row['scope'] === 'always' ? 'always' : 'workspace',
     within: String(row['within']),
-    arguments: JSON.parse(String(row['arguments'])),
+    arguments: readJson(String(row['arguments'])),
     label: String(row['label']),
     at: String(row['at']),
   }

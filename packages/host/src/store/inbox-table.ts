@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import { readJson } from '@jackfield/sdk'
 import { frozenCopy } from '../json.ts'
 import type { HostQuestion, InboxItem } from '../types/index.ts'
 
@@ -179,7 +180,7 @@ export function createInboxTable(database: DatabaseSync): InboxTable {
 }
 
 function toRow(row: Record<string, unknown>): InboxRow {
-  const question = frozenCopy<HostQuestion>(JSON.parse(String(row['question'])))
+  const question = frozenCopy<HostQuestion>(readJson(String(row['question'])))
   const { call, round, activity, owner, reason, answer, address, sealed } = row
   return {
     id: question.id,
@@ -190,7 +191,7 @@ function toRow(row: Record<string, unknown>): InboxRow {
     owner: typeof owner === 'string' ? owner : null,
     parked: typeof call === 'number' && typeof round === 'number' ? { call, round } : undefined,
     ...(typeof answer === 'string' && {
-      answer: { value: JSON.parse(answer), by: String(row['answered_by']), at: String(row['answered_at']) },
+      answer: { value: readJson(answer), by: String(row['answered_by']), at: String(row['answered_at']) },
     }),
     ...(typeof reason === 'string' && { reason }),
     ...(typeof address === 'string' && { address }),

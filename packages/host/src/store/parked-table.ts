@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { readJson } from '@jackfield/sdk'
 import type { Round } from '@jackfield/sdk/client'
 import type { JsonRecord } from '../json.ts'
 import type { Caller, Decision } from '../types/index.ts'
@@ -121,8 +122,8 @@ export function createParkedTable(database: DatabaseSync): ParkedTable {
 }
 
 function toCall(row: Record<string, unknown>): ParkedCall {
-  const request: ParkedRequest = JSON.parse(String(row['request']))
-  const asked: Round = JSON.parse(String(row['asked']))
+  const request: ParkedRequest = readJson(String(row['request']))
+  const asked: Round = readJson(String(row['asked']))
   return {
     call: Number(row['call']),
     identity: String(row['identity']),

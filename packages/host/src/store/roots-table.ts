@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { readJson } from '@jackfield/sdk'
 
 /** A folder as it was when the person was asked about it. `real` is null where it was missing. */
 export interface SeenFolder {
@@ -105,8 +106,8 @@ export function createRootsTable(database: DatabaseSync): RootsTable {
       if (row === undefined) return undefined
       return {
         verdict: row['verdict'] === 'allow' ? 'allow' : 'deny',
-        offered: JSON.parse(String(row['offered'])),
-        agreed: JSON.parse(String(row['agreed'])),
+        offered: readJson(String(row['offered'])),
+        agreed: readJson(String(row['agreed'])),
         by: String(row['by']),
         at: String(row['at']),
       }

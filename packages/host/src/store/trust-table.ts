@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { readJson } from '@jackfield/sdk'
 import { isRecord, type JsonRecord } from '../json.ts'
 import type { TrustItem } from '../types/index.ts'
 
@@ -115,7 +116,7 @@ export function createTrustTable(database: DatabaseSync): TrustTable {
     rows: (identity) => rows.all(identity).flatMap(toRow),
     names: ({ identity, what, profile }) => {
       const found = names.get(identity, what, profile)
-      const listed: unknown = found === undefined ? undefined : JSON.parse(String(found['names']))
+      const listed: unknown = found === undefined ? undefined : readJson(String(found['names']))
       return Array.isArray(listed) ? listed.map(String) : undefined
     },
     write(work) {
@@ -152,7 +153,7 @@ function toRow(row: Record<string, unknown>): TrustRow[] {
 }
 
 function wording(hash: unknown, says: unknown, at: unknown): Wording {
-  const value: unknown = JSON.parse(String(says))
+  const value: unknown = readJson(String(says))
   return { hash: String(hash), says: isRecord(value) ? value : {}, at: String(at) }
 }
 

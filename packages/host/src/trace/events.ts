@@ -1,4 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite'
+import { readJson } from '@jackfield/sdk'
 import { isRecord } from '../json.ts'
 import type { TraceRow, TraceTable } from '../store/index.ts'
 import type { TraceEvent, TraceQuery, WholeTraceEvent } from '../types/index.ts'
@@ -144,10 +145,10 @@ function toWhole(row: TraceRow): WholeTraceEvent {
   if (typeof payload !== 'string') return { ...event, payload: null }
   if (typeof sha256 === 'string') return { ...event, payload, cut: { sha256 } }
   const isText = event.kind === 'stderr' || event.kind === 'warning'
-  return { ...event, payload: isText ? payload : JSON.parse(payload) }
+  return { ...event, payload: isText ? payload : readJson(payload) }
 }
 
 function members(text: unknown): Record<string, unknown> {
-  const value: unknown = typeof text === 'string' ? JSON.parse(text) : undefined
+  const value: unknown = typeof text === 'string' ? readJson(text) : undefined
   return isRecord(value) ? value : {}
 }

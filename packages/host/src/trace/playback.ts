@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
-import { canonical, isRecord, type JsonRecord } from '../json.ts'
+import { readJson } from '@jackfield/sdk'
+import { canonical, inWords, isRecord, type JsonRecord } from '../json.ts'
 import { oneLine } from '../text.ts'
 import type { RecordedExchange, RecordedServer } from '../types/index.ts'
 import { changesBetween, requestKey, withoutMeta } from './compare.ts'
@@ -62,7 +63,7 @@ export async function playBack(
     const answer = await answered
     const [change] = changesBetween(withoutMeta(expected['result']), withoutMeta(answer['result']))
     if (change === undefined) return undefined
-    return `The question ${String(message['method'])} was answered otherwise than in the recording, at ${change.path || '/'}: ${short(change.before)} there, ${short(change.after)} here`
+    return `The question ${inWords(message['method'])} was answered otherwise than in the recording, at ${change.path || '/'}: ${short(change.before)} there, ${short(change.after)} here`
   }
 
   async function serve(id: unknown, method: string, params: JsonRecord): Promise<void> {
@@ -92,15 +93,15 @@ export async function playBack(
       if (id === undefined) continue
       serve(id, method, isRecord(params) ? params : {})
     } else {
-      questions.get(String(id))?.(message)
-      questions.delete(String(id))
+      questions.get(inWords(id))?.(message)
+      questions.delete(inWords(id))
     }
   }
 }
 
 function messageIn(line: string): JsonRecord | undefined {
   try {
-    const value: unknown = JSON.parse(line)
+    const value: unknown = readJson(line)
     return isRecord(value) ? value : undefined
   } catch {
     return undefined

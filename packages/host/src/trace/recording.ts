@@ -1,4 +1,4 @@
-import { McpError } from '@jackfield/sdk'
+import { McpError, readJson } from '@jackfield/sdk'
 import { isRecord, type JsonRecord } from '../json.ts'
 import type {
   RecordedExchange,
@@ -118,7 +118,7 @@ function revisionIn(params: JsonRecord): string | undefined {
 export function parseRecording(text: string): Recording {
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = readJson(text)
   } catch (error) {
     throw new McpError('INVALID', `It is no JSON: ${error instanceof Error ? error.message : String(error)}`)
   }

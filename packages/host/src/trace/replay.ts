@@ -1,5 +1,5 @@
 import { McpError } from '@jackfield/sdk'
-import { isRecord, type JsonRecord } from '../json.ts'
+import { inWords, isRecord, type JsonRecord } from '../json.ts'
 import type { Host, Replay, ReplayRequest, WholeTraceEvent } from '../types/index.ts'
 import { changesBetween, withoutMeta } from './compare.ts'
 import type { Events } from './events.ts'
@@ -114,7 +114,7 @@ function unknown(what: string, server: string, name: string): McpError {
 }
 
 function texts(args: Readonly<JsonRecord>): Record<string, string> {
-  return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, String(value)]))
+  return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, inWords(value)]))
 }
 
 /** What a server says beside the result is not compared. */

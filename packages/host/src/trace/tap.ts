@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import type { JsonRpcMessage } from '@jackfield/sdk'
+import { type JsonRpcMessage, readJson } from '@jackfield/sdk'
 import type { ClientTelemetry, Fetch, TelemetryRequest, TelemetrySpan } from '@jackfield/sdk/client'
 import type { Origins } from '../asking/index.ts'
 import { isRecord } from '../json.ts'
@@ -240,7 +240,7 @@ function typeOf(result: Record<string, unknown>): string {
 }
 
 function bodyOf(text: string): { method: string; id?: string | number } | undefined {
-  const value: unknown = JSON.parse(text)
+  const value: unknown = readJson(text)
   if (!isRecord(value) || typeof value['method'] !== 'string') return undefined
   const { method, id } = value
   return typeof id === 'string' || typeof id === 'number' ? { method, id } : { method }

@@ -17,7 +17,7 @@ import {
 import { type Credentials, credentialsOf } from './credentials.ts'
 import { type DpopOptions, ProofChecker, type Proved } from './dpop.ts'
 import { type Published, published, requireScopes, requireUrl } from './metadata.ts'
-import { refused, type Scheme, type Terms, unauthorized } from './refusals.ts'
+import { refused, type Scheme, type Terms, unauthorized, unavailable } from './refusals.ts'
 
 /**
  * What a protected resource is called, whose tokens it takes, and what they must say. `resource`,
@@ -28,7 +28,10 @@ export interface BearerOptions {
   resource: string
   /** The authorization servers whose tokens are taken, by issuer. */
   authorizationServers: readonly string[]
-  /** Verifies tokens: `jwt`, `introspection`, a function of your own, or several that are tried in turn. */
+  /**
+   * Verifies tokens: `jwt`, `introspection`, a function of your own, or several that are tried in turn. One that throws
+   * an McpError could not find out: clients are told to come again later (503).
+   */
   verify: VerifyToken | readonly VerifyToken[]
   scopes?: {
     /** Published as `scopes_supported`: the least a client should ask for to begin with. Default: `required`. */
@@ -126,7 +129,13 @@ class Resource {
     request: HttpCaller,
     { scheme, token }: Extract<Credentials, { type: 'token' }>,
   ): Promise<Identified | HttpRefusal> {
-    const claims = await this.#verified(token)
+    let claims: Claims | undefined
+    try {
+      claims = await this.#verified(token)
+    } catch (error) {
+      if (error instanceof McpError) return unavailable(error)
+      throw error
+    }
     const why = claims === undefined ? 'The access token is not valid' : refusesClaims(claims, this.#expected)
     if (claims === undefined || why !== undefined) {
       return refused(401, this.#terms, { error: 'invalid_token', why: why ?? '', scheme })

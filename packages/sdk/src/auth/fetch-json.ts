@@ -22,7 +22,7 @@ export async function fetchJson(fetch: AuthFetch, url: string, init: RequestInit
       details: { status: response.status },
     })
   }
-  const value = parsed(await bounded(url, response))
+  const value = parsed(await whole(url, response))
   if (!isObject(value)) throw new McpError('PROTOCOL', `${url} did not answer with a JSON object`)
   return value
 }
@@ -44,7 +44,17 @@ async function send(fetch: AuthFetch, url: string, init: RequestInit): Promise<R
       signal: AbortSignal.timeout(timeoutMs),
     })
   } catch (cause) {
+    if (cause instanceof McpError) throw cause
     throw new McpError('CONNECT_FAILED', `${url} gave no answer`, { cause })
+  }
+}
+
+async function whole(url: string, response: Response): Promise<Uint8Array> {
+  try {
+    return await bounded(url, response)
+  } catch (cause) {
+    if (cause instanceof McpError) throw cause
+    throw new McpError('CONNECT_FAILED', `${url} broke off its answer`, { cause })
   }
 }
 

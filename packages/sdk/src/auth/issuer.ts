@@ -1,3 +1,5 @@
+import type { Lookup, Network } from '../client/auth/network.ts'
+import { Later } from '../core/later.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { type AuthFetch, fetchJson } from './fetch-json.ts'
@@ -6,17 +8,52 @@ import { requireUrl } from './metadata.ts'
 /** Milliseconds before metadata that could not be had is asked for again. */
 const retryMs = 5000
 
+/** How an issuer is asked for its keys. */
+export interface IssuerOptions {
+  issuer: string
+  fetch?: AuthFetch | undefined
+  lookup?: Lookup | undefined
+  plainHttp: boolean
+}
+
 /** Finds where an issuer's keys are, in its own metadata; asked for at first use, and kept. */
 export class IssuerKeys {
   readonly #issuer: string
   readonly #fetch: AuthFetch
   readonly #plainHttp: boolean
+  /** Loaded only where the keys are at another host. */
+  readonly #elsewhere: Later<Network>
   #found: Promise<URL> | undefined
 
-  constructor(issuer: string, fetch: AuthFetch, plainHttp: boolean) {
+  constructor(options: IssuerOptions) {
+    const { issuer, plainHttp } = options
     this.#issuer = issuer
-    this.#fetch = fetch
+    this.#fetch = options.fetch ?? ((url, init) => fetch(url, init))
     this.#plainHttp = plainHttp
+    this.#elsewhere = new Later(async () => {
+      const { elsewhere } = await import('./elsewhere.ts')
+      return elsewhere(options)
+    })
+  }
+
+  /**
+   * Fetches keys from where the metadata said they are. What is not the issuer's own host is checked first, since it
+   * was chosen by somebody else, and reached by no other addresses than those that were checked.
+   */
+  async load(url: string, init: RequestInit): Promise<Response> {
+    const keys = new URL(url)
+    if (keys.hostname === new URL(this.#issuer).hostname) return this.#fetch(url, init)
+    const network = await this.#elsewhere.get()
+    try {
+      return await network.send(keys, init)
+    } catch (cause) {
+      if (!(cause instanceof McpError)) throw cause
+      throw new McpError(
+        'PROTOCOL',
+        `${this.#issuer} says that its keys are at ${url}, where they were not asked for: ${cause.message}. If they are meant to be there, give jwt this address as "jwksUri"`,
+        { cause },
+      )
+    }
   }
 
   /** Rejects with an McpError when the metadata cannot be had, or is that of another issuer. */

@@ -34,6 +34,12 @@ export interface JwtOptions {
   requireType?: boolean
   /** What fetches metadata and keys. Default: the global `fetch`. */
   fetch?: AuthFetch
+  /**
+   * Resolves the host that metadata names for the keys, where that is not the issuer's own: keys are not fetched from a
+   * private network that the issuer is not part of. Default: the system's resolver where there is one; with a `fetch`
+   * of your own, names are judged by what they say.
+   */
+  lookup?: (hostname: string) => Promise<readonly string[]>
   /** Fetches keys over http from other machines too. Whoever is on the way could then issue tokens. Default false. */
   dangerouslyAllowPlainHttp?: boolean
 }
@@ -90,9 +96,16 @@ export function jwt(options: JwtOptions): VerifyToken {
       return sound && namesSomebody(payload) ? (payload satisfies Claims) : undefined
     } catch (error) {
       if (error instanceof errors.JOSEError && tokenFaults.has(error.code)) return undefined
-      throw error
+      if (error instanceof McpError) throw error
+      throw new McpError('PROTOCOL', `The keys of ${issuer} cannot be used: ${reasonOf(error)}`, {
+        cause: error,
+      })
     }
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 /** `typ` comes unchecked out of the header. */
@@ -150,13 +163,14 @@ async function verified(
 function keyFinder(options: JwtOptions): JWTVerifyGetKey {
   const { issuer, jwksUri, keys, dangerouslyAllowPlainHttp: plainHttp = false } = options
   if (keys !== undefined) return createLocalJWKSet(keys)
-  const load: AuthFetch = options.fetch ?? ((url, init) => fetch(url, init))
-  if (jwksUri !== undefined) return remoteKeys(requireKeysUrl(jwksUri, plainHttp), load)
-  const issuerKeys = new IssuerKeys(issuer, load, plainHttp)
+  if (jwksUri !== undefined) {
+    return remoteKeys(requireKeysUrl(jwksUri, plainHttp), options.fetch ?? ((url, init) => fetch(url, init)))
+  }
+  const issuerKeys = new IssuerKeys({ issuer, fetch: options.fetch, lookup: options.lookup, plainHttp })
   let remote: JWTVerifyGetKey | undefined
   return async (header, input) => {
     const url = await issuerKeys.jwksUri()
-    remote ??= remoteKeys(url, load)
+    remote ??= remoteKeys(url, (address, init) => issuerKeys.load(address, init))
     return remote(header, input)
   }
 }

@@ -1,3 +1,4 @@
+import type { McpError } from '../jsonrpc/error.ts'
 import type { HttpRefusal } from '../serve/http/options.ts'
 import { challenge } from './challenge.ts'
 
@@ -36,6 +37,16 @@ export function unauthorized(terms: Terms, nonce: string | undefined): HttpRefus
 /** Refuses what was shown, with a challenge that says why and what to do (RFC 6750, RFC 9728). */
 export function refused(status: number, terms: Terms, failure: Failure): HttpRefusal {
   return refusal(status, terms, failure)
+}
+
+/** Nobody could find out whether a token is good: that is for the operator to hear, and no reason to log in anew. */
+export function unavailable(because: McpError): HttpRefusal {
+  const body = {
+    error: 'temporarily_unavailable',
+    error_description:
+      'The authorization server could not be asked whether the access token is valid. Try again later',
+  }
+  return { status: 503, headers: { 'Retry-After': '5' }, body: JSON.stringify(body), because }
 }
 
 function refusal(status: number, terms: Terms, failure: Partial<Failure>): HttpRefusal {

@@ -17,9 +17,12 @@ import {
   checkSampling,
   fillDefaults,
   isElicitSchema,
+  oddInForm,
 } from '../protocol/elicit.ts'
 import { isExtensionId } from '../protocol/meta.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
+import type { Left } from '../protocol/shape.ts'
+import { sampling } from '../protocol/shapes.ts'
 import { followed, type TelemetrySpan } from './telemetry.ts'
 import type { AnswerHandlers, AskContext, ConnectOptions } from './types.ts'
 import type { Visits } from './visits.ts'
@@ -99,7 +102,7 @@ export class Answers {
     }
     switch (method) {
       case 'elicitation/create':
-        return this.#elicit(params, context)
+        return this.#elicit(params, context, version)
       case 'sampling/createMessage':
         return this.#sample(params, context, version)
       case 'roots/list':
@@ -107,8 +110,8 @@ export class Answers {
     }
   }
 
-  async #elicit(params: JsonObject, context: AskContext): Promise<JsonObject> {
-    const question = this.#form(params) ?? this.#visit(params)
+  async #elicit(params: JsonObject, context: AskContext, version: ProtocolVersion): Promise<JsonObject> {
+    const question = this.#form(params) ?? this.#visit(params, version)
     const answer = await handler(this.#handlers.onElicit, 'elicitation')(question, context)
     if (!isElicitResult(answer)) {
       throw invalid('onElicit must return an object whose action is accept, decline or cancel')
@@ -127,30 +130,40 @@ export class Answers {
     if (this.#capabilities.elicitation?.form === undefined) throw refused('this client shows no forms')
     if (typeof message !== 'string') throw refused('a form needs a "message"')
     if (!isElicitSchema(requestedSchema)) throw refused(checkElicitSchema(requestedSchema) ?? 'bad form')
+    const odd = oddInForm(requestedSchema)
+    if (odd !== undefined) throw refused(odd)
     return { ...params, mode: 'form', message, requestedSchema }
   }
 
-  #visit(params: JsonObject): Extract<ElicitParams, { mode: 'url' }> {
+  #visit(params: JsonObject, version: ProtocolVersion): Extract<ElicitParams, { mode: 'url' }> {
     const { mode, message, url } = params
     if (mode !== 'url') throw refused(`there is no elicitation mode ${JSON.stringify(mode)}`)
     if (this.#capabilities.elicitation?.url === undefined) throw refused('this client visits no URLs')
     if (typeof message !== 'string') throw refused('a URL needs a "message"')
     if (typeof url !== 'string' || !isWebUrl(url)) throw refused('"url" must be an http or https URL')
+    if (version === '2025-11-25' && typeof params['elicitationId'] !== 'string')
+      throw refused('a URL needs an "elicitationId" here')
     this.#visits.begin(params['elicitationId'])
     return { ...params, mode, message, url }
   }
 
   async #sample(params: JsonObject, context: AskContext, version: ProtocolVersion): Promise<JsonObject> {
-    if (!isSampling(params)) throw refused('"messages" must be a list of messages with a role and content')
-    const { sampling } = this.#capabilities
-    if ((params.tools !== undefined || params.toolChoice !== undefined) && sampling?.tools === undefined) {
+    let wrong: string | undefined
+    const isWhole = isSampling(params, (name, value) => {
+      if (value !== null) wrong ??= name
+    })
+    if (!isWhole)
+      throw refused('"messages" must be a list of messages with a role and content, and "maxTokens" a number')
+    if (wrong !== undefined) throw refused(`"${wrong}" is not what it must be`)
+    const { sampling: can } = this.#capabilities
+    if ((params.tools !== undefined || params.toolChoice !== undefined) && can?.tools === undefined) {
       throw refused('this client does not sample with tools')
     }
     const fault = checkSampling(params)
     if (fault !== undefined) throw refused(fault)
     const { includeContext, ...rest } = params
     const request: CreateMessageParams =
-      includeContext === undefined || sampling?.context === undefined ? rest : { ...rest, includeContext }
+      includeContext === undefined || can?.context === undefined ? rest : { ...rest, includeContext }
     const answer = await handler(this.#handlers.onSample, 'sampling')(request, context)
     return sampled(answer, request, version)
   }
@@ -226,18 +239,8 @@ function isElicitResult(value: unknown): value is ElicitResult {
   return isObject(value) && ['accept', 'decline', 'cancel'].includes(String(value['action']))
 }
 
-function isSampling(params: JsonObject): params is JsonObject & CreateMessageParams {
-  const { messages, tools } = params
-  return (
-    Array.isArray(messages) &&
-    messages.every(
-      (message) =>
-        isObject(message) &&
-        (message['role'] === 'user' || message['role'] === 'assistant') &&
-        (Array.isArray(message['content']) ? message['content'].every(isBlock) : isBlock(message['content'])),
-    ) &&
-    (tools === undefined || Array.isArray(tools))
-  )
+function isSampling(params: JsonObject, left: Left): params is JsonObject & CreateMessageParams {
+  return sampling(params, left)
 }
 
 function isBlock(value: unknown): value is SamplingContent {

@@ -50,8 +50,8 @@ export interface ClientParts {
   readonly wire: Wire
   readonly answers: AnswerBook
   readonly options: ConnectOptions
-  /** Makes the era; `publish` is how it tells the client of changes. */
-  readonly era: (publish: (change: ServerChange) => void) => Era
+  /** Makes the era; `publish` is how it tells the client of changes, `forget` how it says what may be stale. */
+  readonly era: (publish: (change: ServerChange) => void, forget: (change: ServerChange) => void) => Era
 }
 
 /** One connection to one server, of either era. */
@@ -70,7 +70,10 @@ export class McpClient implements Client {
     this.#wire = wire
     this.#answers = answers
     this.#options = options
-    this.#era = era((change) => this.#publish(change))
+    this.#era = era(
+      (change) => this.#publish(change),
+      (change) => this.#cache.drop(change),
+    )
     this.#warn = (text) => wire.warn(text)
     this.#tools = new ToolBook(wire.link.hasHeaders && this.#era.facts.era === 'stateless', this.#warn)
     this.#requests = new Requests({
@@ -233,7 +236,7 @@ export class McpClient implements Client {
     const { result, rounds } = await this.#requests.perform(method, params, options)
     if (method === 'tools/list') {
       assertResult('tools/list', result, this.#warn)
-      result.tools = this.#tools.learn(result.tools)
+      result.tools = await this.#tools.learn(result.tools)
     }
     this.#check(method, params, result)
     return { result, rounds }
@@ -259,7 +262,7 @@ export class McpClient implements Client {
     if (isClientMethod(method)) assertResult(method, complete, this.#warn)
     if (method === 'tools/list') {
       assertResult('tools/list', complete, this.#warn)
-      complete.tools = this.#tools.learn(complete.tools)
+      complete.tools = await this.#tools.learn(complete.tools)
     }
     return complete
   }

@@ -3,8 +3,8 @@ import { http } from '../links/http.ts'
 import type { Link, LinkFactory } from '../links/link.ts'
 import type { ClientCapabilities } from '../protocol/capabilities.ts'
 import type { Implementation } from '../protocol/definitions.ts'
+import { latest } from '../protocol/eras.ts'
 import { type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
-import { latest } from '../protocol/revisions.ts'
 import type { Server } from '../server/server.ts'
 import { AnswerBook } from './answer-book.ts'
 import { type ClientParts, defaultTimeoutMs, McpClient } from './client.ts'
@@ -119,7 +119,8 @@ function eraFor(
   if (facts.era === 'stateless') {
     const { info } = greeting
     const capabilities = (): ClientCapabilities => greeting.capabilities('stateless')
-    return (publish) => new Modern({ wire, facts, info, capabilities, logLevel, timeoutMs, publish })
+    return (publish, forget) =>
+      new Modern({ wire, facts, info, capabilities, logLevel, timeoutMs, publish, forget })
   }
   const versions = greeting.versions.filter((version) => version < latest)
   const renew = async (): Promise<ServerFacts> => {

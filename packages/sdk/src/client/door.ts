@@ -1,6 +1,6 @@
 import { McpError } from '../jsonrpc/error.ts'
 import type { Link, LinkFactory } from '../links/link.ts'
-import { latestLegacy } from '../protocol/revisions.ts'
+import { latestLegacy } from '../protocol/eras.ts'
 import type { AnswerBook } from './answer-book.ts'
 import type { McpClient } from './client.ts'
 import { Inbox } from './inbox.ts'

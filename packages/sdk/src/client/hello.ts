@@ -4,13 +4,15 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { ClientCapabilities } from '../protocol/capabilities.ts'
 import { isImplementation } from '../protocol/client-meta.ts'
 import type { Implementation } from '../protocol/definitions.ts'
+import { latest } from '../protocol/eras.ts'
 import { withSafeIcons } from '../protocol/icons.ts'
 import { MetaKey } from '../protocol/meta.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
-import { latest } from '../protocol/revisions.ts'
+import { isGatewayFailure } from './gateway.ts'
 import { begin, initialize, isCapabilitySet, newestOf, offer } from './initialize.ts'
 import { envelope } from './modern.ts'
 import { type Branch, branch, orAborted, Scope } from './scope.ts'
+import { tidyGreeting } from './shapes.ts'
 import type { ServerFacts } from './types.ts'
 import type { Wire } from './wire.ts'
 
@@ -209,7 +211,7 @@ function afterFailure(error: unknown, wire: Wire): Probed {
       return wire.isOpen ? { kind: 'legacy', why: error.message, lost: error } : { kind: 'gone', error }
     case 'HTTP':
     case 'PROTOCOL':
-      return { kind: 'legacy', why: error.message }
+      return { kind: 'legacy', why: error.message, ...(isGatewayFailure(error) && { lost: error }) }
     default:
       throw error
   }
@@ -243,6 +245,7 @@ function read(result: JsonObject, greeting: Greeting): Probed {
 function infoIn(result: JsonObject): Implementation | undefined {
   const meta = isObject(result['_meta']) ? result['_meta'] : {}
   const info = [meta[MetaKey.serverInfo], result['serverInfo']].find(isImplementation)
+  tidyGreeting(info, result['capabilities'])
   return info && withSafeIcons(info)
 }
 

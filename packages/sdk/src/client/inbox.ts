@@ -11,6 +11,7 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { QuestionMethod } from '../protocol/asking.ts'
 import { MetaKey } from '../protocol/meta.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
+import { deliver } from './again.ts'
 import type { AnswerBook } from './answer-book.ts'
 import type { Cause, Wire } from './wire.ts'
 
@@ -115,12 +116,12 @@ export class Inbox {
   }
 
   #reply(id: RequestId, result: JsonObject): void {
-    this.#wire.link.respond({ jsonrpc: '2.0', id, result }).catch((error) => this.#undelivered(error))
+    deliver({ jsonrpc: '2.0', id, result }, this.#wire).catch((error) => this.#undelivered(error))
   }
 
   #refuse(id: RequestId, code: number, message: string, data?: unknown): void {
     const error = data === undefined ? { code, message } : { code, message, data }
-    this.#wire.link.respond({ jsonrpc: '2.0', id, error }).catch((error) => this.#undelivered(error))
+    deliver({ jsonrpc: '2.0', id, error }, this.#wire).catch((error) => this.#undelivered(error))
   }
 
   #undelivered(error: unknown): void {

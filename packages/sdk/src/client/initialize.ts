@@ -1,12 +1,13 @@
 import { McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
-import { isObject } from '../jsonrpc/parse.ts'
+import { inWords, isObject } from '../jsonrpc/parse.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import { isImplementation } from '../protocol/client-meta.ts'
 import { withSafeIcons } from '../protocol/icons.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
 import type { Greeting } from './hello.ts'
 import { orAborted, type Scope } from './scope.ts'
+import { tidyGreeting } from './shapes.ts'
 import type { ServerFacts } from './types.ts'
 import type { Wire } from './wire.ts'
 
@@ -80,7 +81,7 @@ function read(result: JsonObject, versions: readonly ProtocolVersion[]): ServerF
   if (revision === undefined) {
     throw new McpError(
       'VERSION_MISMATCH',
-      `The server speaks ${String(protocolVersion)}; this client allows ${versions.join(', ')} here`,
+      `The server speaks ${inWords(protocolVersion)}; this client allows ${versions.join(', ')} here`,
     )
   }
   if (!isCapabilitySet(capabilities)) {
@@ -89,6 +90,7 @@ function read(result: JsonObject, versions: readonly ProtocolVersion[]): ServerF
       'The capabilities in the answer to initialize are not an object of objects',
     )
   }
+  tidyGreeting(serverInfo, capabilities)
   return {
     info: isImplementation(serverInfo) ? withSafeIcons(serverInfo) : undefined,
     revision,

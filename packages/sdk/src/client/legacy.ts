@@ -3,6 +3,7 @@ import type { JsonObject } from '../jsonrpc/message.ts'
 import { SessionEnded } from '../links/link.ts'
 import { Pace } from '../links/pace.ts'
 import type { LoggingLevel, SubscriptionFilter } from '../protocol/definitions.ts'
+import { sendAgain } from './again.ts'
 import { everyChange, wants } from './changes.ts'
 import type { Era } from './era.ts'
 import { isSafe } from './safe.ts'
@@ -20,8 +21,9 @@ export interface LegacyOptions {
   readonly publish: (change: ServerChange) => void
 }
 
-/** How often one request begins a new session before it is given up. */
-const maxRenewals = 2
+/** How many sessions may be lost within a minute to one request before it is given up. */
+const maxLost = 3
+const lostWithinMs = 60_000
 
 interface Watcher {
   readonly filter: SubscriptionFilter
@@ -54,7 +56,8 @@ export class Legacy implements Era {
   }
 
   async send(out: Outgoing): Promise<Answered> {
-    for (let renewed = 0; ; renewed++) {
+    let lost: number[] = []
+    for (;;) {
       await this.#renewing
       const session = this.#session
       try {
@@ -63,14 +66,17 @@ export class Legacy implements Era {
         return answered
       } catch (error) {
         if (!(error instanceof SessionEnded)) throw error
-        if (renewed === maxRenewals) throw tooOften(error)
-        await this.#renew(session)
         if (error.ran !== false && !isSafe(out)) {
+          await this.#renew(session).catch(() => {})
           throw new McpError(
             'OUTCOME_UNKNOWN',
             `The server ended the session while ${out.method} was in flight, so nobody knows whether it ran. Check before calling again.`,
           )
         }
+        const now = performance.now()
+        lost = [...lost.filter((at) => now - at < lostWithinMs), now]
+        if (lost.length === maxLost) throw tooOften(error)
+        await this.#renew(session)
       }
     }
   }
@@ -120,12 +126,14 @@ export class Legacy implements Era {
     const closed = new Promise<void>((resolve) => {
       over = resolve
     })
+    let letGo = (): void => {}
     const close = async (): Promise<void> => {
       if (!this.#watchers.delete(watcher)) return
+      letGo()
       over()
       if (this.#options.wire.isOpen) await this.#unsubscribeAll(honored.resourceSubscriptions ?? [])
     }
-    this.#options.wire.link.closed.then(close)
+    letGo = this.#options.wire.onClosed(close)
     return { honored, closed, close }
   }
 
@@ -167,7 +175,7 @@ export class Legacy implements Era {
     const idleMs = options.timeoutMs ?? this.#options.timeoutMs
     const scope = new Scope({ what: method, signal: options.signal, idleMs, totalMs: idleMs })
     try {
-      await this.send({ method, params, scope })
+      await sendAgain({ method, params, scope }, this.#options.wire, (out) => this.send(out))
     } finally {
       scope.close()
     }
@@ -204,7 +212,7 @@ export class Legacy implements Era {
       totalMs: this.#options.timeoutMs,
     })
     const redo = (method: string, params: JsonObject): Promise<unknown> =>
-      wire.exchange({ method, params, scope }).catch((error) => {
+      sendAgain({ method, params, scope }, wire, (out) => wire.exchange(out)).catch((error) => {
         wire.warn(`${method} failed after the session was renewed: ${error}`)
       })
     try {
@@ -220,7 +228,11 @@ export class Legacy implements Era {
 }
 
 function tooOften(cause: SessionEnded): McpError {
-  return new McpError('CONNECTION_CLOSED', 'The server ends its sessions too often to work with it', {
-    cause,
-  })
+  return new McpError(
+    'CONNECTION_CLOSED',
+    `The server ends its sessions before it answers anything, ${maxLost} and more within a minute. ` +
+      'Several nodes behind one address that share no sessions do that: have each session sent to the node that began it. ' +
+      'Otherwise try again in a minute',
+    { cause },
+  )
 }

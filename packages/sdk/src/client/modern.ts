@@ -5,14 +5,18 @@ import { Pace, wait } from '../links/pace.ts'
 import type { ClientCapabilities } from '../protocol/capabilities.ts'
 import type { Implementation, LoggingLevel, SubscriptionFilter } from '../protocol/definitions.ts'
 import { MetaKey } from '../protocol/meta.ts'
+import { sendAgain } from './again.ts'
 import { changeIn, everyChange } from './changes.ts'
 import type { Era } from './era.ts'
+import { isGatewayFailure, wishOf } from './gateway.ts'
 import { Scope } from './scope.ts'
 import type { CallOptions, ServerChange, ServerFacts, Watch } from './types.ts'
 import type { Answered, Outgoing, Wire } from './wire.ts'
 
 /** Milliseconds after which a watch counts as one that works. */
 const lastingMs = 30_000
+/** How often a watch that a gateway did not let through is asked for again before it is given up. */
+const maxRefusals = 5
 
 export interface ModernOptions {
   readonly wire: Wire
@@ -24,6 +28,8 @@ export interface ModernOptions {
   readonly timeoutMs: number
   /** Tells the whole client of a change. */
   readonly publish: (change: ServerChange) => void
+  /** Drops answers that a change may have made stale, without telling anybody. */
+  readonly forget: (change: ServerChange) => void
 }
 
 /** The era without sessions: every request says who sends it. */
@@ -59,7 +65,8 @@ export class Modern implements Era {
     const idleMs = options.timeoutMs ?? timeoutMs
     const scope = new Scope({ what: 'the ping', signal: options.signal, idleMs, totalMs: idleMs })
     try {
-      await this.send({ method: 'server/discover', params: { _meta: this.envelope(options) }, scope })
+      const out = { method: 'server/discover', params: { _meta: this.envelope(options) }, scope }
+      await sendAgain(out, this.#options.wire, (one) => this.send(one))
     } finally {
       scope.close()
     }
@@ -117,10 +124,13 @@ class Subscription {
     this.#options = options
     this.#params = { notifications: filter, _meta: meta }
     this.#tell = tell
+    const letGo = options.wire.onClosed(() => this.#stop.abort())
     this.closed = new Promise((resolve) => {
-      this.#over = resolve
+      this.#over = () => {
+        letGo()
+        resolve()
+      }
     })
-    options.wire.link.closed.then(() => this.#stop.abort())
   }
 
   /** Resolves with what the server agreed to tell; the stream then lives on by itself. */
@@ -142,6 +152,7 @@ class Subscription {
     const pace = new Pace()
     let honored: SubscriptionFilter | undefined
     let since = Number.POSITIVE_INFINITY
+    let refusals = 0
     do {
       const missed = honored
       let retryMs: number | undefined
@@ -149,19 +160,28 @@ class Subscription {
         await this.#listen((filter) => {
           since = performance.now()
           honored = filter
-          if (missed === undefined) opened(filter)
-          else for (const change of everyChange(missed)) this.#tell(change)
+          if (missed !== undefined) {
+            for (const change of everyChange(missed)) this.#tell(change)
+            return
+          }
+          // Of a change that came between an answer and this moment, nobody tells.
+          for (const change of everyChange(filter)) this.#options.forget(change)
+          opened(filter)
         })
         return
       } catch (error) {
-        if (honored === undefined) throw error
-        if (this.#stop.signal.aborted || error instanceof RpcError) return
         retryMs = wishOf(error)
+        if (honored === undefined) {
+          const passes = isGatewayFailure(error) && (retryMs ?? 0) < this.#options.timeoutMs
+          if (!passes || ++refusals > maxRefusals) throw error
+        } else if (this.#stop.signal.aborted || error instanceof RpcError) return
       }
       // A server that agrees and then hangs up at once is no better than one that refuses.
       if (performance.now() - since >= lastingMs) pace.useful()
       await wait(pace.afterFailure(retryMs), this.#stop.signal).catch(() => {})
     } while (!this.#stop.signal.aborted)
+    if (honored === undefined)
+      throw new McpError('CONNECTION_CLOSED', 'The connection ended before the watch began')
   }
 
   /** Runs one stream. Resolves when either side ended it in good order. */
@@ -202,12 +222,6 @@ class Subscription {
       throw new McpError('PROTOCOL', 'The server ended the subscription before it acknowledged it')
     }
   }
-}
-
-/** Milliseconds the server asked to wait, in its `Retry-After` header. */
-function wishOf(error: unknown): number | undefined {
-  const wish = error instanceof McpError ? error.details['retryAfterMs'] : undefined
-  return typeof wish === 'number' ? wish : undefined
 }
 
 function filterIn(value: unknown): SubscriptionFilter {

@@ -1,17 +1,16 @@
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
-import { SessionEnded } from '../links/link.ts'
-import { Pace, wait } from '../links/pace.ts'
+import { wait } from '../links/pace.ts'
 import type { Tool } from '../protocol/definitions.ts'
 import { encodeHeaderValue } from '../protocol/headers.ts'
 import { type MethodRow, methodRow, methods } from '../protocol/methods.ts'
+import { sendAgain } from './again.ts'
 import type { AnswerBook } from './answer-book.ts'
 import type { Era } from './era.ts'
 import type { ClientExtension, ExtensionCall } from './extension.ts'
 import { guarded } from './guard.ts'
 import { answerAll, beforeFirst, type Completed, type Resumed, type Sent, untilComplete } from './rounds.ts'
-import { isSafe } from './safe.ts'
 import { Scope } from './scope.ts'
 import { followed, type TelemetrySpan } from './telemetry.ts'
 import type { ToolBook } from './tools.ts'
@@ -32,8 +31,6 @@ export interface RequestsOptions {
 }
 
 const rows: ReadonlyMap<string, MethodRow> = new Map(Object.entries(methods))
-/** How often one request is sent again; the first time at once, as the next connection is most likely good. */
-const maxRepeats = 3
 const reserved = new Map([
   ['initialize', 'connect sends it'],
   ['subscriptions/listen', 'use watch'],
@@ -207,22 +204,9 @@ export class Requests {
     }
   }
 
-  /** Sends again what does no harm twice, when the connection of one request broke but the link still stands. */
-  async #sendAgain(out: Outgoing): Promise<Answered> {
+  #sendAgain(out: Outgoing): Promise<Answered> {
     const { wire, era } = this.#options
-    // Where each request has a connection of its own, an answer that was lost says so, and what broke came before it.
-    const mayRepeat = wire.link.connectsEach === true || isSafe(out)
-    let pace: Pace | undefined
-    for (let again = 0; ; again++) {
-      try {
-        return await era.send(out)
-      } catch (error) {
-        if (again === maxRepeats || !mayRepeat || !hasBroken(error) || !wire.isOpen) throw error
-        out.scope.signal.throwIfAborted()
-      }
-      if (pace === undefined) pace = new Pace()
-      else await wait(pace.afterFailure(undefined), out.scope.signal)
-    }
+    return sendAgain(out, wire, (one) => era.send(one))
   }
 
   /** The params with what extensions add to them. */
@@ -338,11 +322,4 @@ export class Requests {
       throw new McpError('CAPABILITY', 'The server does not let resources be subscribed to')
     }
   }
-}
-
-/** Whether a request failed for its connection alone. */
-function hasBroken(error: unknown): boolean {
-  return (
-    error instanceof McpError && error.code === 'CONNECTION_CLOSED' && !(error.cause instanceof SessionEnded)
-  )
 }

@@ -32,6 +32,12 @@ export class Scope {
     this.#schedule()
   }
 
+  /** Milliseconds until one of the clocks runs out, if there is no sign of life before. */
+  get leftMs(): number {
+    const { idleMs, totalMs } = this.#options
+    return Math.min(this.#idleSince + idleMs, totalMs) - this.#spent()
+  }
+
   /** There was a sign of life: the idle clock begins anew. */
   touch(): void {
     this.#idleSince = this.#spent()
@@ -69,10 +75,9 @@ export class Scope {
     clearTimeout(this.#timer)
     if (this.#pauses > 0 || this.signal.aborted) return
     const { idleMs, totalMs, what } = this.#options
-    const spent = this.#spent()
-    const left = Math.min(this.#idleSince + idleMs, totalMs) - spent
+    const left = this.leftMs
     if (left <= 0) {
-      const idle = spent < totalMs
+      const idle = this.#spent() < totalMs
       this.#end(
         new McpError(
           'TIMEOUT',

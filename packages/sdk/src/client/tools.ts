@@ -1,9 +1,13 @@
+import { Later } from '../core/later.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { JsonSchema, Tool } from '../protocol/definitions.ts'
 import { type HeaderPlan, headerPlan, paramHeaders } from '../protocol/headers.ts'
-import { compileSchema, dialectNamed } from '../validate/index.ts'
+import { dialectNamed } from '../validate/dialects.ts'
+
+/** What checks results. Many servers promise none that could be checked. */
+const engine = new Later(() => import('./engine.ts'))
 
 type Check = (value: unknown) => string | undefined
 
@@ -20,6 +24,7 @@ export class ToolBook {
   readonly #refused = new Map<string, string>()
   readonly #mirrors: boolean
   readonly #warn: (text: string) => void
+  #clears = 0
 
   /** `mirrors`: whether requests carry `Mcp-Param-*` headers. */
   constructor(mirrors: boolean, warn: (text: string) => void) {
@@ -27,9 +32,15 @@ export class ToolBook {
     this.#warn = warn
   }
 
-  /** Takes note of listed tools, and gives those that may be used. */
-  learn(tools: readonly Tool[]): Tool[] {
-    return tools.filter((tool) => this.#learn(tool))
+  /** Takes note of listed tools, and gives those that may be used. What checks their results is there from then on. */
+  async learn(tools: readonly Tool[]): Promise<Tool[]> {
+    const clears = this.#clears
+    if (engine.value === undefined && tools.some(({ outputSchema }) => isObject(outputSchema))) {
+      await engine.get()
+    }
+    const usable = tools.filter((tool) => this.#learn(tool))
+    if (clears !== this.#clears) this.clear()
+    return usable
   }
 
   /** Whether no tool is known, because none were listed or they changed. */
@@ -44,6 +55,7 @@ export class ToolBook {
 
   /** Forgets every tool: they changed. */
   clear(): void {
+    this.#clears++
     this.#known.clear()
     this.#refused.clear()
   }
@@ -110,7 +122,8 @@ export class ToolBook {
 
   #compile(name: string, schema: JsonSchema): Check {
     try {
-      const compiled = compileSchema(schema)
+      if (engine.value === undefined) throw new TypeError('what checks it is not loaded')
+      const compiled = engine.value.compileSchema(schema)
       return (value) => compiled.check(value)
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)

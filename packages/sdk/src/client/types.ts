@@ -99,8 +99,10 @@ export interface CallOptions {
   maxTotalMs?: number
   /**
    * The server may run this request twice without harm, because what it does is the same the second time. It is then
-   * sent again where its answer was lost, instead of failing with McpError 'OUTCOME_UNKNOWN'. Default: whatever only
-   * reads is, a tool is not, as what its annotations say is only the server's word.
+   * sent again where its answer was lost, and where a gateway answers 502, 503 or 504 in the server's place: five times
+   * at most, with growing pauses or as `Retry-After` wishes, as long as the call may last. Otherwise it fails with McpError
+   * 'OUTCOME_UNKNOWN', or with 'HTTP' where it was told when to come again. Default: whatever only reads is, a tool is
+   * not, as what its annotations say is only the server's word.
    */
   repeatable?: boolean
   onProgress?: (report: ProgressReport) => void

@@ -11,6 +11,7 @@ import type { Link } from '../links/link.ts'
 import { isLoggingLevel } from '../protocol/client-meta.ts'
 import { MetaKey } from '../protocol/meta.ts'
 import { type ProtocolVersion, rowOf, type ServerNotifications } from '../protocol/methods.ts'
+import { isGatewayFailure, wishOf } from './gateway.ts'
 import { isSafe } from './safe.ts'
 import type { Scope } from './scope.ts'
 import { followed, type TelemetrySpan } from './telemetry.ts'
@@ -173,13 +174,20 @@ export class Wire {
       )
       return { id, result: resultOf(answer) }
     } catch (error) {
-      const stands = this.#open && this.link.connectsEach === true
-      failed = stands && isLost(error) && !isSafe(out) ? unknownOutcome(out.method, error) : error
+      failed = this.#mayHaveRun(error) && !isSafe(out) ? unknownOutcome(out.method, error) : error
       throw failed
     } finally {
       this.#flights.delete(id)
       this.#events?.over(id, failed)
     }
+  }
+
+  /** Whether the answer to a request was lost on its way, though the request may have arrived. */
+  #mayHaveRun(error: unknown): error is McpError {
+    // Who says when to come again did not take the request.
+    if (isGatewayFailure(error)) return error.details['status'] !== 503 || wishOf(error) === undefined
+    const lost = error instanceof McpError && error.code === 'CONNECTION_CLOSED'
+    return lost && this.#open && this.link.connectsEach === true
   }
 
   /** Stops the clocks of the request that has a person asked, or of all where nobody knows which one it is. */
@@ -240,11 +248,6 @@ export class Wire {
     const owner = flight ?? (wanting.length === 1 ? wanting[0] : undefined)
     owner?.onLog?.(log)
   }
-}
-
-/** Whether the answer to a request was lost on its way. */
-function isLost(error: unknown): error is McpError {
-  return error instanceof McpError && error.code === 'CONNECTION_CLOSED'
 }
 
 function unknownOutcome(method: string, lost: McpError): McpError {

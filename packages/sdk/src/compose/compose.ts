@@ -168,7 +168,7 @@ class ComposedServer implements Composition {
   }
 
   #heard({ catalogue }: Member, change: Change): void {
-    if (change.type === 'resources') catalogue.stale()
+    if (change.type === 'resources' || change.type === 'anything') catalogue.stale()
   }
 
   /** The member a name belongs to, and the name it goes by there. */

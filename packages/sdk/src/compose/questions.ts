@@ -4,7 +4,7 @@ import { none } from '../core/live.ts'
 import { faultOf } from '../core/questions.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
-import { isObject } from '../jsonrpc/parse.ts'
+import { inWords, isObject } from '../jsonrpc/parse.ts'
 import type { CreateMessageParams, InputRequests, Question } from '../protocol/asking.ts'
 import type { ClientCapabilities } from '../protocol/capabilities.ts'
 import { isElicitSchema } from '../protocol/elicit.ts'
@@ -59,7 +59,7 @@ export function answersAny({ elicitation, sampling, roots }: ClientCapabilities)
  */
 export function questionOf(method: unknown, params: unknown): Question {
   const question = isObject(params) ? read(method, withEndToEnd(params, noMeta)) : undefined
-  if (question === undefined) throw refusedForm(`${String(method)} is none it knows, or lacks what it needs`)
+  if (question === undefined) throw refusedForm(`${inWords(method)} is none it knows, or lacks what it needs`)
   const fault = faultOf(question)
   if (fault !== undefined) throw refusedForm(fault)
   return question

@@ -185,11 +185,15 @@ class Watching {
       this.#heard(change)
     })
     opened(watch.honored)
-    const stopped = new Promise<void>((resolve) => {
-      if (signal.aborted) resolve()
-      signal.addEventListener('abort', () => resolve(), { once: true })
-    })
-    await Promise.race([watch.closed, stopped])
+    const stopped = Promise.withResolvers<void>()
+    const stop = (): void => stopped.resolve()
+    if (signal.aborted) stop()
+    signal.addEventListener('abort', stop, { once: true })
+    try {
+      await Promise.race([watch.closed, stopped.promise])
+    } finally {
+      signal.removeEventListener('abort', stop)
+    }
     await watch.close()
     return heard
   }

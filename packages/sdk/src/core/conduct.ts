@@ -1,3 +1,4 @@
+import { readable } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { type Carried, type Exchange, InputRequired, type Outcome, type Round } from './exchange.ts'
 import { limits } from './limits.ts'
@@ -44,6 +45,8 @@ export async function conduct<T>(
       carried = next
       round = handle.opened
     }
+  } catch (error) {
+    throw readable(error)
   } finally {
     over?.()
   }

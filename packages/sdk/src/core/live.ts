@@ -1,5 +1,6 @@
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
+import { readJson } from '../jsonrpc/reread.ts'
 import type { Question, QuestionMethod, Questions } from '../protocol/asking.ts'
 import { missingFor } from './askable.ts'
 import type { Asking, Carried, Exchange, InputRequired, Outcome, Round } from './exchange.ts'
@@ -185,5 +186,5 @@ export function idempotencyKey(flow: string, step: string): string {
 export async function runStep<T>(work: (idempotencyKey: string) => T | Promise<T>, key: string): Promise<T> {
   const value = await work(key)
   const text = JSON.stringify(value)
-  return text === undefined ? value : JSON.parse(text)
+  return text === undefined ? value : readJson(text)
 }

@@ -20,13 +20,15 @@ export function memoryBackplane(): Backplane {
   const topics = new Map<string, Set<(message: string) => void>>()
   let nextSweep = 0
 
+  const sweep = (now: number): void => {
+    if (now < nextSweep) return
+    nextSweep = now + sweepEveryMs
+    for (const [name, kept] of values) if (kept.expires <= now) values.delete(name)
+    for (const [name, log] of logs) if (log.expires <= now) logs.delete(name)
+  }
   const live = (key: string): Kept | undefined => {
     const now = Date.now()
-    if (now >= nextSweep) {
-      nextSweep = now + sweepEveryMs
-      for (const [name, kept] of values) if (kept.expires <= now) values.delete(name)
-      for (const [name, log] of logs) if (log.expires <= now) logs.delete(name)
-    }
+    sweep(now)
     const kept = values.get(key)
     return kept !== undefined && kept.expires > now ? kept : undefined
   }
@@ -34,7 +36,9 @@ export function memoryBackplane(): Backplane {
   return {
     get: async (key) => live(key)?.value,
     set: async (key, value, ttlMs) => {
-      values.set(key, { value, expires: Date.now() + ttlMs })
+      const now = Date.now()
+      sweep(now)
+      values.set(key, { value, expires: now + ttlMs })
     },
     add: async (key, value, ttlMs) => {
       if (live(key) !== undefined) return false
@@ -52,6 +56,7 @@ export function memoryBackplane(): Backplane {
     },
     append: async (name, entry, keep, ttlMs) => {
       const now = Date.now()
+      sweep(now)
       const known = logs.get(name)
       const log = known !== undefined && known.expires > now ? known : { entries: [], last: 0, expires: 0 }
       log.last++

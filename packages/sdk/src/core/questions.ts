@@ -2,6 +2,8 @@ import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Question, QuestionMethod, Questions } from '../protocol/asking.ts'
 import { checkElicitContent, checkElicitSchema, checkSampling } from '../protocol/elicit.ts'
+import type { Shape } from '../protocol/shape.ts'
+import { root, sampled } from '../protocol/shapes.ts'
 
 /** The kind of a question as it stands in made-up keys and messages. */
 const kinds: Readonly<Record<QuestionMethod, string>> = {
@@ -70,6 +72,18 @@ function withoutUnasked(question: Question, answer: unknown): unknown {
   return { ...answer, content: Object.fromEntries(asked) }
 }
 
+const blocksWanted = '"content" must be a content block or a list of them'
+const rootsWanted = 'every root must have a "uri" that begins with file://'
+
+/** What is wrong with a part of an answer; `whole` where it is all of it. */
+function faultIn(part: unknown, shape: Shape, whole: string): string | undefined {
+  let wrong: string | undefined
+  const isRight = shape(part, (name, member) => {
+    if (member !== null) wrong ??= `"${name}" is not what it must be`
+  })
+  return isRight ? wrong : whole
+}
+
 function faultOfAnswer(question: Question, answer: unknown): string | undefined {
   if (!isObject(answer)) return 'it must be an object'
   switch (question.method) {
@@ -85,20 +99,16 @@ function faultOfAnswer(question: Question, answer: unknown): string | undefined 
       const { role, content, model } = answer
       if (role !== 'assistant' && role !== 'user') return '"role" must be user or assistant'
       if (typeof model !== 'string') return '"model" must be a string'
-      const blocks = Array.isArray(content) ? content : [content]
-      return blocks.length > 0 &&
-        blocks.every((block) => isObject(block) && typeof block['type'] === 'string')
-        ? undefined
-        : '"content" must be a content block or a list of them'
+      const says = !Array.isArray(content) || content.length > 0
+      return says ? faultIn(answer, sampled, blocksWanted) : blocksWanted
     }
     case 'roots/list': {
       const { roots } = answer
       if (!Array.isArray(roots)) return '"roots" must be a list'
-      return roots.every(
-        (root) => isObject(root) && typeof root['uri'] === 'string' && root['uri'].startsWith('file://'),
-      )
-        ? undefined
-        : 'every root must have a "uri" that begins with file://'
+      const isFolder = (one: unknown): boolean =>
+        isObject(one) && typeof one['uri'] === 'string' && one['uri'].startsWith('file://')
+      if (!roots.every(isFolder)) return rootsWanted
+      return roots.map((one) => faultIn(one, root, rootsWanted)).find((fault) => fault !== undefined)
     }
   }
 }

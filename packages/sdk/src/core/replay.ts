@@ -26,6 +26,8 @@ export interface ReplayOptions {
   acceptUnasked?: boolean
   /** Hears why a state was refused; the peer is told nothing but that it is not valid. */
   onRefused?: (reason: string) => void
+  /** Hears why the backplane failed; the peer is only told that it did. */
+  onFailed?: (error: unknown) => void
 }
 
 /**

@@ -1,4 +1,6 @@
+import { readJson } from '../jsonrpc/reread.ts'
 import { fromBase64Url, toBase64Url } from './base64url.ts'
+import { stateKeys } from './state-keys.ts'
 
 /** Encrypts and authenticates small JSON values, so that they can pass through a peer. */
 export interface Sealer {
@@ -8,7 +10,6 @@ export interface Sealer {
 }
 
 const version = 'v1'
-const minKeyBytes = 32
 const ivBytes = 12
 const encoder = new TextEncoder()
 
@@ -24,14 +25,7 @@ interface Key {
  * @throws TypeError for a shorter secret
  */
 export function createSealer(keys?: readonly (string | Uint8Array)[]): Sealer {
-  const bytes = (keys ?? []).map((secret) =>
-    typeof secret === 'string' ? encoder.encode(secret) : Uint8Array.from(secret),
-  )
-  if (bytes.some((secret) => secret.length < minKeyBytes)) {
-    throw new TypeError(
-      `A state key must have at least ${minKeyBytes} bytes: use 32 random bytes or a long random string`,
-    )
-  }
+  const bytes = stateKeys(keys)
   let ring: Promise<Key[]> | undefined
   const load = (): Promise<Key[]> => {
     // Made here, not above: workers have no randomness before the first request.
@@ -77,7 +71,7 @@ export function createSealer(keys?: readonly (string | Uint8Array)[]): Sealer {
           known.key,
           body.subarray(ivBytes),
         )
-        return { value: JSON.parse(new TextDecoder().decode(plain)) }
+        return { value: readJson(new TextDecoder().decode(plain)) }
       } catch {
         return undefined
       }

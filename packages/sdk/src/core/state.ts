@@ -33,6 +33,8 @@ export function createStateKeeper(options: {
   audience: string
   ttlMs?: number
   onRefused?: (reason: string) => void
+  /** Hears why the backplane failed; the peer is only told that it did. */
+  onFailed?: (error: unknown) => void
 }): StateKeeper {
   const { sealer, backplane, audience } = options
   const ttlMs = options.ttlMs ?? limits.stateTtlMs
@@ -43,6 +45,18 @@ export function createStateKeeper(options: {
       ErrorCode.InvalidParams,
       'The requestState is not valid here. Start the request over.',
     )
+  }
+
+  const shared = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work
+    } catch (error) {
+      options.onFailed?.(error)
+      throw new RpcError(
+        ErrorCode.InternalError,
+        'What this request needs to remember cannot be reached now. Try again later; if the requestState is refused then, start the request over.',
+      )
+    }
   }
 
   const unseal = async (state: unknown): Promise<unknown> => {
@@ -66,7 +80,7 @@ export function createStateKeeper(options: {
       const sealed = await sealer.seal(claims)
       if (sealed.length <= limits.stateChars) return sealed
       const handle = crypto.randomUUID()
-      await backplane.set(`state:${handle}`, sealed, ttlMs)
+      await shared(backplane.set(`state:${handle}`, sealed, ttlMs))
       return sealer.seal({ handle })
     },
 
@@ -78,14 +92,14 @@ export function createStateKeeper(options: {
       if (claims.aud !== audience) throw refuse('sealed for another audience')
       if (claims.sub !== (exchange.peer.principal ?? '')) throw refuse('sealed for another principal')
       if (claims.req !== (await digestOf(exchange))) throw refuse('sealed for another request')
-      const firstUse = await backplane.add(`used:${claims.jti}`, '1', claims.exp - Date.now() + 1000)
+      const firstUse = await shared(backplane.add(`used:${claims.jti}`, '1', claims.exp - Date.now() + 1000))
       if (!firstUse) throw refuse('used before')
       return claims.journal
     },
   }
 
   async function fetchStored(handle: string): Promise<unknown> {
-    const sealed = await backplane.get(`state:${handle}`)
+    const sealed = await shared(backplane.get(`state:${handle}`))
     if (sealed === undefined) throw refuse('no longer stored')
     const opened = await sealer.open(sealed)
     if (opened === undefined) throw refuse('not sealed by a key of this server')

@@ -77,7 +77,10 @@ export type McpErrorCode =
   | 'HTTP'
   /** A server answered 401 or 403, or no credentials for it could be had; the message says what to do. */
   | 'UNAUTHORIZED'
-  /** The answer to a call was lost on its way, or its session ended meanwhile, so it is unknown whether the call ran. */
+  /**
+   * The answer to a call was lost on its way, a gateway answered in the server's place, or its session ended meanwhile, so
+   * it is unknown whether the call ran.
+   */
   | 'OUTCOME_UNKNOWN'
 
 /** A local error, told apart by its `code`. */
@@ -95,5 +98,15 @@ export class McpError extends Error {
     super(message, options?.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.details = options?.details ?? {}
+  }
+}
+
+/** What was thrown, or an error in its place where it throws itself when it is looked at, as a revoked proxy does. */
+export function readable(thrown: unknown): unknown {
+  try {
+    thrown instanceof Error
+    return thrown
+  } catch {
+    return new TypeError('What was thrown is an object that cannot be read')
   }
 }

@@ -10,7 +10,8 @@ interface Written {
 }
 
 const lists = new WeakMap<readonly unknown[], Written>()
-const encoder = new TextEncoder()
+// Made when first needed: its module of the runtime takes long to load.
+let encoder: TextEncoder | undefined
 
 /** Says that a list stays as it is from now on, so that its JSON has to be written once only. */
 export function keep<T extends readonly unknown[]>(list: T): T {
@@ -32,7 +33,7 @@ export function responseText(response: JsonRpcResponse): string {
 export function responseBody(response: JsonRpcResponse): string | Uint8Array<ArrayBuffer> {
   const parts = partsOf(response, bytesOf)
   if (parts === undefined) return JSON.stringify(response)
-  const chunks = parts.map((part) => (typeof part === 'string' ? encoder.encode(part) : part))
+  const chunks = parts.map((part) => (typeof part === 'string' ? encoded(part) : part))
   const body = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0))
   let at = 0
   for (const chunk of chunks) {
@@ -81,6 +82,11 @@ function textOf(written: Written, list: readonly unknown[]): string {
 }
 
 function bytesOf(written: Written, list: readonly unknown[]): Uint8Array {
-  written.bytes ??= encoder.encode(JSON.stringify(list))
+  written.bytes ??= encoded(JSON.stringify(list))
   return written.bytes
+}
+
+function encoded(text: string): Uint8Array {
+  encoder ??= new TextEncoder()
+  return encoder.encode(text)
 }

@@ -1,7 +1,7 @@
 import { ErrorCode, RpcError } from './error.ts'
 import type { JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, RequestId } from './message.ts'
 import { endOfString, members, repeatedKey } from './repeated.ts'
-import { mayBeMisread, reread } from './reread.ts'
+import { readJson } from './reread.ts'
 
 const maxDepth = 64
 const maxIdChars = 256
@@ -15,8 +15,7 @@ const maxShownChars = 64
 export function parseJson(text: string, options?: { depth?: number }): unknown {
   const depth = options?.depth ?? maxDepth
   if (opensMore(text, depth) && nestsDeeper(text, depth)) throw tooDeep(depth)
-  const first = parsed(text)
-  const value = mayBeMisread(text, first) ? reread(text) : first
+  const value = parsed(text)
   const count = members(value)
   if (count === Number.POSITIVE_INFINITY) throw tooLarge()
   const repeated = repeatedKey(text, count)
@@ -27,7 +26,7 @@ export function parseJson(text: string, options?: { depth?: number }): unknown {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return readJson(text)
   } catch {
     throw new RpcError(ErrorCode.ParseError, 'Parse error: not valid JSON')
   }
@@ -158,6 +157,15 @@ function invalid(id: RequestId | undefined, why: string): Classified {
 /** Whether a value is a plain JSON object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/**
+ * A value that should be a text, for a message: the text itself, or what kind of thing it is. `String` would call what a peer
+ * put into an object.
+ */
+export function inWords(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value)
+  return Array.isArray(value) ? 'a list' : 'an object'
 }
 
 /** Whether a value can identify a request. */

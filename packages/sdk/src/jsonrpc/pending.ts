@@ -30,6 +30,15 @@ export class Pending {
     return true
   }
 
+  /** Tells whoever waits for a response that none will come; false when nobody does. */
+  refuse(id: RequestId, error: Error): boolean {
+    const waiting = this.#waiting.get(id)
+    if (waiting === undefined) return false
+    this.#waiting.delete(id)
+    waiting.reject(error)
+    return true
+  }
+
   /** Stops waiting for one response; one that comes later is ignored. */
   delete(id: RequestId): void {
     this.#waiting.delete(id)

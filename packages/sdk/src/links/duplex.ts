@@ -151,7 +151,8 @@ export class DuplexLink implements Link {
   }
 
   #take(text: string): void {
-    for (const message of messagesIn(text, this.#version, this.#tolerance)) {
+    const failed = (id: RequestId, error: McpError): boolean => this.#pending.refuse(id, error)
+    for (const message of messagesIn(text, { version: this.#version, tolerance: this.#tolerance, failed })) {
       this.#events?.trace('received', message)
       if ('method' in message) this.#events?.message(message, undefined)
       else if (!this.#pending.settle(message)) this.#unasked(message)

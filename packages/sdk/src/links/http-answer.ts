@@ -117,11 +117,14 @@ export async function failureOf(
   }
   if (rpc !== undefined) return rpc
   const retryAfterMs = retryAfter(response)
-  return new McpError(
-    'HTTP',
-    `${url} answered with status ${status}${text === '' ? '' : `: ${shown(text)}`}`,
-    { details: retryAfterMs === undefined ? { status } : { status, retryAfterMs } },
-  )
+  const why = text === '' ? '' : `: ${shown(text)}`
+  const wish =
+    retryAfterMs === undefined
+      ? ''
+      : `. It wants to be asked again after ${Math.ceil(retryAfterMs / 1_000)} s`
+  return new McpError('HTTP', `${url} answered with status ${status}${why}${wish}`, {
+    details: retryAfterMs === undefined ? { status } : { status, retryAfterMs },
+  })
 }
 
 function rpcErrorIn(text: string): JsonRpcErrorObject | undefined {

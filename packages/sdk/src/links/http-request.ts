@@ -107,19 +107,22 @@ export class Endpoint {
     signal: AbortSignal,
     options: SendOptions = {},
   ): Promise<Response> {
-    const headers = await this.#all(own)
+    const configured = typeof this.#headers === 'function' ? await this.#headers() : this.#headers
+    const headers = joined(configured, own)
     const init: RequestInit = { method, signal, redirect: 'manual' }
     if (body !== undefined) init.body = body
     for (let retry = 0; ; retry++) {
       const sent = await this.#follow(method, headers, init, signal)
+      if (this.#auth === undefined) return sent.response
       const last = retry === maxRetries || method === 'DELETE'
-      if (!(await this.#changes(sent, method, last, signal, options))) return sent.response
+      if (!(await this.#changes(this.#auth, sent, method, last, signal, options))) return sent.response
       sent.response.body?.cancel().catch(() => {})
     }
   }
 
   /** Whether an answer is a refusal that other credentials may overcome, and those are at hand now. */
   async #changes(
+    auth: HttpAuth,
     { response, url, supplied }: Sent,
     method: string,
     last: boolean,
@@ -128,13 +131,13 @@ export class Endpoint {
   ): Promise<boolean> {
     const { status, headers } = response
     if (status !== 401 && status !== 403) {
-      this.#auth?.answered?.(headers)
+      auth.answered?.(headers)
       return false
     }
-    if (this.#auth === undefined || last) return false
+    if (last) return false
     const resume = pause?.()
     try {
-      return await this.#auth.refused({ status, headers, method, url, sent: supplied, background }, signal)
+      return await auth.refused({ status, headers, method, url, sent: supplied, background }, signal)
     } catch (error) {
       response.body?.cancel().catch(() => {})
       throw error
@@ -147,8 +150,8 @@ export class Endpoint {
   async #follow(method: string, headers: Headers, init: RequestInit, signal: AbortSignal): Promise<Sent> {
     let url = this.url
     for (let hop = 0; ; hop++) {
-      const supplied = (await this.#auth?.authorize({ method, url })) ?? {}
-      const all = new Headers(headers)
+      const supplied = this.#auth === undefined ? {} : ((await this.#auth.authorize({ method, url })) ?? {})
+      const all = this.#auth === undefined ? headers : new Headers(headers)
       for (const [name, value] of Object.entries(supplied)) all.set(name, value)
       signal.throwIfAborted()
       const response = await this.#once(url, { ...init, headers: all }, signal)
@@ -162,25 +165,28 @@ export class Endpoint {
     }
   }
 
-  async #all(own: Readonly<Record<string, string>>): Promise<Headers> {
-    const configured = typeof this.#headers === 'function' ? await this.#headers() : this.#headers
-    try {
-      const headers = new Headers({ ...configured })
-      for (const [name, value] of Object.entries(own)) headers.set(name, value)
-      return headers
-    } catch (error) {
-      throw new McpError('INVALID', 'A request header has a name or value that HTTP does not allow', {
-        cause: error,
-      })
-    }
-  }
-
   async #once(url: URL, init: RequestInit, signal: AbortSignal): Promise<Response> {
     try {
       return await this.#fetch(url, init)
     } catch (error) {
       throw lostBy(error, signal, url)
     }
+  }
+}
+
+/** The headers somebody configured, and over them those of a request itself. */
+function joined(
+  configured: Readonly<Record<string, string>>,
+  own: Readonly<Record<string, string>>,
+): Headers {
+  try {
+    const headers = new Headers({ ...configured })
+    for (const name in own) headers.set(name, own[name] ?? '')
+    return headers
+  } catch (error) {
+    throw new McpError('INVALID', 'A request header has a name or value that HTTP does not allow', {
+      cause: error,
+    })
   }
 }
 

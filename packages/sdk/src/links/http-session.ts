@@ -14,8 +14,16 @@ export interface StreamSource {
   readonly url: URL
   /** Asks for a stream: the rest of one from `place`, or the session's own. */
   get(place: Place, signal: AbortSignal): Promise<Response>
-  /** Reads a stream to its end, moving `place` along. Rejects when it breaks off. */
-  read(response: Response, place: Place, onMessage: () => void, signal: AbortSignal): Promise<void>
+  /**
+   * Reads a stream to its end, moving `place` along, and says of each message whether it brings on what is waited for.
+   * Rejects when the stream breaks off.
+   */
+  read(
+    response: Response,
+    place: Place,
+    onMessage: (advances: boolean) => void,
+    signal: AbortSignal,
+  ): Promise<void>
 }
 
 type Reading = 'ended' | 'broke' | undefined
@@ -114,8 +122,12 @@ async function read(
   pace: Pace,
   signal: AbortSignal,
 ): Promise<Reading> {
+  const onMessage = (advances: boolean): void => {
+    pace.heard()
+    if (advances) pace.advanced()
+  }
   try {
-    await source.read(response, place, () => pace.useful(), signal)
+    await source.read(response, place, onMessage, signal)
     return 'ended'
   } catch (error) {
     if (signal.aborted || (error instanceof McpError && error.code === 'LIMIT')) throw error

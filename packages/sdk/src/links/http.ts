@@ -11,6 +11,7 @@ import { isObject } from '../jsonrpc/parse.ts'
 import { encodeHeaderValue } from '../protocol/headers.ts'
 import { MetaKey } from '../protocol/meta.ts'
 import { type ProtocolVersion, rowOf } from '../protocol/methods.ts'
+import { Advance } from './http-advance.ts'
 import { bodyText, discard, eachEvent, failureOf, mediaType } from './http-answer.ts'
 import { Endpoint, type HttpOptions } from './http-request.ts'
 import { followAnswer, keepListening, type Place, type StreamSource } from './http-session.ts'
@@ -43,8 +44,11 @@ interface Call {
   readonly session: string | undefined
   readonly headers: Readonly<Record<string, string>>
   readonly pause: (() => () => void) | undefined
+  readonly advance: Advance
   answered: boolean
-  settle(response: JsonRpcResponse): void
+  /** Whether its whole answer was read, so that nothing of it is left to come. */
+  read: boolean
+  settle(answer: JsonRpcResponse | McpError): void
 }
 
 const either = 'application/json, text/event-stream'
@@ -102,7 +106,18 @@ class HttpLink implements Link {
     return new Promise((resolve, reject) => {
       const modern = versionIn(message) !== undefined
       const session = message.method === 'initialize' ? undefined : this.#session
-      const call: Call = { message, modern, session, headers, pause, answered: false, settle: resolve }
+      const advance = new Advance(message)
+      const call: Call = {
+        message,
+        modern,
+        session,
+        headers,
+        pause,
+        advance,
+        answered: false,
+        read: false,
+        settle: () => {},
+      }
       this.#calls.set(message.id, call)
       const stop = new AbortController()
       const leave = (reason: unknown): void => {
@@ -116,8 +131,10 @@ class HttpLink implements Link {
       signal?.addEventListener('abort', abort, { once: true })
       this.#running.add(leave)
       const carried = this.#carry(call, stop.signal).catch(reject)
-      call.settle = (response) => {
-        resolve(response)
+      call.settle = (answer) => {
+        if (answer instanceof McpError) reject(answer)
+        else resolve(answer)
+        if (call.read) return
         // A well-behaved stream ends with its response; any other is cut, so that its connection is free again.
         const cut = setTimeout(() => stop.abort(), leftoverMs)
         carried.finally(() => clearTimeout(cut))
@@ -188,7 +205,9 @@ class HttpLink implements Link {
     const { url } = this.#endpoint
     const type = mediaType(response)
     if (type === 'application/json') {
-      this.#take(await bodyText(response, this.#maxBytes, signal, url), call)
+      const text = await bodyText(response, this.#maxBytes, signal, url)
+      call.read = true
+      this.#take(text, call)
       if (call.answered) return
       throw new McpError('PROTOCOL', `The answer to ${message.method} holds no response with the same id`)
     }
@@ -316,17 +335,23 @@ class HttpLink implements Link {
           (event) => {
             move(place, event)
             if (event.data === '' || (event.event ?? 'message') !== 'message') return
-            this.#take(event.data, call)
-            onMessage()
+            onMessage(this.#take(event.data, call))
           },
           () => this.#tolerance.report(notUtf8),
         ),
     }
   }
 
-  #take(text: string, call: Call | undefined): void {
+  /** Hands on what a text holds. Gives whether any of it brings the call on. */
+  #take(text: string, call: Call | undefined): boolean {
     const version = call?.modern === true ? '2026-07-28' : this.#version
-    for (const message of messagesIn(text, version, this.#tolerance)) this.#receive(message, call)
+    let advances = false
+    const failed = (id: RequestId, error: McpError): boolean => this.#answer(id, error, call)
+    for (const message of messagesIn(text, { version, tolerance: this.#tolerance, failed })) {
+      if (call?.advance.isMadeBy(message) === true) advances = true
+      this.#receive(message, call)
+    }
+    return advances
   }
 
   #receive(message: JsonRpcMessage, from: Call | undefined): void {
@@ -335,13 +360,17 @@ class HttpLink implements Link {
       this.#events.message(message, from?.message.id)
       return
     }
-    const call = message.id === undefined ? from : this.#calls.get(message.id)
-    if (call === undefined || call.answered || (call.modern && call !== from)) {
-      this.#tolerance.report(`Ignored a response to no request in flight: id ${JSON.stringify(message.id)}`)
-      return
-    }
+    if (this.#answer(message.id, message, from)) return
+    this.#tolerance.report(`Ignored a response to no request in flight: id ${JSON.stringify(message.id)}`)
+  }
+
+  /** Ends a call with what came for it on the stream of another, or its own; false when nobody waits for that. */
+  #answer(id: RequestId | undefined, answer: JsonRpcResponse | McpError, from: Call | undefined): boolean {
+    const call = id === undefined ? from : this.#calls.get(id)
+    if (call === undefined || call.answered || (call.modern && call !== from)) return false
     call.answered = true
-    call.settle(message)
+    call.settle(answer)
+    return true
   }
 }
 

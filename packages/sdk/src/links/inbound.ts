@@ -1,7 +1,7 @@
 import { limits } from '../core/limits.ts'
-import { RpcError } from '../jsonrpc/error.ts'
-import type { JsonRpcMessage } from '../jsonrpc/message.ts'
-import { type Classified, classify, parseJson } from '../jsonrpc/parse.ts'
+import { McpError, RpcError } from '../jsonrpc/error.ts'
+import type { JsonRpcMessage, RequestId } from '../jsonrpc/message.ts'
+import { classify, isObject, parseJson } from '../jsonrpc/parse.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
 
 /** What is reported of bytes that no text can be made of. */
@@ -26,12 +26,17 @@ export class Tolerance {
   }
 }
 
-/** The messages in one JSON text; what is none of them is reported and left out. */
-export function messagesIn(
-  text: string,
-  version: ProtocolVersion | undefined,
-  tolerance: Tolerance,
-): JsonRpcMessage[] {
+/** What becomes of a text that is not, or not all, made of messages. */
+export interface Reception {
+  readonly version: ProtocolVersion | undefined
+  readonly tolerance: Tolerance
+  /** Takes what was meant as the answer to a request and is none; false when nobody waits for it. */
+  readonly failed: (id: RequestId, error: McpError) => boolean
+}
+
+/** The messages in one JSON text; what is none of them fails the request it was to answer, or is reported and left out. */
+export function messagesIn(text: string, reception: Reception): JsonRpcMessage[] {
+  const { version, tolerance } = reception
   let value: unknown
   try {
     value = parseJson(text)
@@ -40,7 +45,7 @@ export function messagesIn(
     tolerance.report(`Ignored output that is not a message (${why}): ${shown(text)}`)
     return []
   }
-  if (!Array.isArray(value)) return accept(classify(value), text, tolerance)
+  if (!Array.isArray(value)) return accept(value, text, reception)
   if (version !== undefined && version > '2025-03-26') {
     tolerance.report(`Ignored a batch: revision ${version} has none`)
     return []
@@ -49,12 +54,21 @@ export function messagesIn(
     tolerance.report(`Ignored a batch of ${value.length} messages; at most ${limits.batch} are taken`)
     return []
   }
-  return value.flatMap((item) => accept(classify(item), text, tolerance))
+  return value.flatMap((item) => accept(item, text, reception))
 }
 
-function accept(classified: Classified, text: string, tolerance: Tolerance): JsonRpcMessage[] {
+function accept(value: unknown, text: string, { tolerance, failed }: Reception): JsonRpcMessage[] {
+  const classified = classify(value)
   if (classified.kind !== 'invalid') return [classified.message]
-  tolerance.report(`Ignored output that is not a message (${classified.error.message}): ${shown(text)}`)
+  const { id, error } = classified
+  if (id !== undefined && isObject(value) && !('method' in value)) {
+    const why = new McpError(
+      'PROTOCOL',
+      `The server's answer is no response (${error.message}): ${shown(text)}`,
+    )
+    if (failed(id, why)) return []
+  }
+  tolerance.report(`Ignored output that is not a message (${error.message}): ${shown(text)}`)
   return []
 }
 

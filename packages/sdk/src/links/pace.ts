@@ -2,28 +2,38 @@ const baseMs = 500
 const floorMs = 100
 const usualMs = 1_000
 const capMs = 30_000
-const burst = 9
-const refillMs = 6_000
 const maxTimerMs = 2_147_483_647
 
-/** When to try again: the server's own wish as a minimum, growing random waits after failures, ten a minute at most. */
+/**
+ * When to try again: the server's own wish as a minimum, growing random waits after failures, and a budget. Attempts
+ * that bring nothing are 20 in the first minute and 10 in each later one; those that bring what is waited for, 120 and 60.
+ */
 export class Pace {
+  readonly #vain = new Budget(9, 6_000)
+  readonly #all = new Budget(60, 1_000)
   #failures = 0
-  #tokens: number = burst
-  #filledAt: number = performance.now()
+  #repaid = true
 
   /** Something useful came, so trouble is over. */
   useful(): void {
     this.#failures = 0
-    this.#tokens = burst
+    this.#vain.fill()
+  }
+
+  /** A sign of life came. It ends the growing of waits, and pays for no further attempt. */
+  heard(): void {
+    this.#failures = 0
+  }
+
+  /** The last attempt brought what is waited for, so it was not made in vain. */
+  advanced(): void {
+    if (!this.#repaid) this.#vain.give()
+    this.#repaid = true
   }
 
   /** Whether one more attempt may be made now; if so, it counts. */
   mayTry(): boolean {
-    this.#refill()
-    if (this.#tokens < 1) return false
-    this.#tokens--
-    return true
+    return this.#vain.takeNow()
   }
 
   /** Milliseconds to wait after the peer closed in good order. */
@@ -38,16 +48,52 @@ export class Pace {
     return Math.max((retryMs ?? 0) + spread, this.#take())
   }
 
-  /** Milliseconds until the budget allows one more attempt, which is taken from it. */
+  /** Milliseconds until the budgets allow one more attempt, which is taken from them. */
   #take(): number {
+    this.#repaid = false
+    return Math.max(this.#vain.take(), this.#all.take())
+  }
+}
+
+/** So many attempts at once, and another one whenever `refillMs` have passed. */
+class Budget {
+  readonly #burst: number
+  readonly #refillMs: number
+  #tokens: number
+  #filledAt: number = performance.now()
+
+  constructor(burst: number, refillMs: number) {
+    this.#burst = burst
+    this.#refillMs = refillMs
+    this.#tokens = burst
+  }
+
+  fill(): void {
+    this.#tokens = this.#burst
+  }
+
+  give(): void {
+    this.#tokens = Math.min(this.#burst, this.#tokens + 1)
+  }
+
+  /** Takes one attempt, and gives the milliseconds until it is due. */
+  take(): number {
     this.#refill()
     this.#tokens--
-    return this.#tokens >= 0 ? 0 : -this.#tokens * refillMs
+    return this.#tokens >= 0 ? 0 : -this.#tokens * this.#refillMs
+  }
+
+  /** Takes one attempt if it is due now. */
+  takeNow(): boolean {
+    this.#refill()
+    if (this.#tokens < 1) return false
+    this.#tokens--
+    return true
   }
 
   #refill(): void {
     const now = performance.now()
-    this.#tokens = Math.min(burst, this.#tokens + (now - this.#filledAt) / refillMs)
+    this.#tokens = Math.min(this.#burst, this.#tokens + (now - this.#filledAt) / this.#refillMs)
     this.#filledAt = now
   }
 }

@@ -7,6 +7,7 @@ import type {
   SamplingMessage,
   StringField,
 } from './asking.ts'
+import { flag, listOf, number, oneOf, type Shape, shape, text, whole } from './shape.ts'
 
 /**
  * Tells why an object is not an elicitation form: a flat object schema of strings, numbers, booleans and enums.
@@ -28,6 +29,44 @@ export function checkElicitSchema(schema: unknown): string | undefined {
 /** Whether an object is an elicitation form. */
 export function isElicitSchema(schema: unknown): schema is ElicitSchema {
   return checkElicitSchema(schema) === undefined
+}
+
+const shown = { title: text, description: text }
+const bounds = { ...shown, minimum: number, maximum: number, default: number }
+/** What a field of each type may have beside what it asks for. */
+const beside: Readonly<Record<ElicitField['type'], Shape>> = {
+  string: shape(
+    {},
+    {
+      ...shown,
+      minLength: whole,
+      maxLength: whole,
+      format: oneOf('email', 'uri', 'date', 'date-time'),
+      enumNames: listOf(text),
+      default: text,
+    },
+  ),
+  number: shape({}, bounds),
+  integer: shape({}, bounds),
+  boolean: shape({}, { ...shown, default: flag }),
+  array: shape({}, { ...shown, minItems: whole, maxItems: whole, default: listOf(text) }),
+}
+
+/**
+ * Tells what in a form is not what it must be though nothing is asked by it: a title, a bound, a default of another type.
+ * Undefined when everything is.
+ */
+export function oddInForm({ properties }: ElicitSchema): string | undefined {
+  for (const [name, field] of Object.entries(properties)) {
+    let odd: string | undefined
+    // The copy is what members are taken out of.
+    beside[field.type]({ ...field }, (member) => {
+      odd ??= member
+    })
+    if (field.type === 'array' && 'enum' in field.items && field.items.type !== 'string') odd ??= 'items'
+    if (odd !== undefined) return `field "${name}" has a "${odd}" that is not what it must be`
+  }
+  return undefined
 }
 
 function faultOfField(field: unknown): string | undefined {

@@ -157,7 +157,9 @@ export function checkParamHeaders(
       return `${name} holds characters that are not valid`
     }
     const same =
-      type === 'integer' && typeof value === 'number' ? sameNumber(decoded, value) : decoded === String(value)
+      type === 'integer' && typeof value === 'number'
+        ? sameNumber(decoded, value)
+        : typeof value !== 'object' && decoded === String(value)
     if (!same) return `${name} does not match the body`
   }
   return undefined

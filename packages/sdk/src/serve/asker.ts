@@ -15,12 +15,15 @@ export interface QuestionIds {
   next(): RequestId
 }
 
+const requestOver = 'The request that asked is over'
+
 /** The questions one request of a session has open. */
 export class Asker {
   readonly #pending: Pending
   readonly #ids: QuestionIds
   readonly #outlet: SessionOutlet
   readonly #open = new Map<RequestId, (error: Error) => void>()
+  #over = false
 
   constructor(pending: Pending, ids: QuestionIds, outlet: SessionOutlet) {
     this.#pending = pending
@@ -35,6 +38,7 @@ export class Asker {
 
   readonly ask: LiveRequest = async (method, params, { signal }) => {
     signal.throwIfAborted()
+    if (this.#over) throw new McpError('CANCELLED', requestOver)
     const id = this.#ids.next()
     const answered = this.#pending.open(id)
     const withdrawn = new Promise<never>((_, reject) => this.#open.set(id, reject))
@@ -55,9 +59,10 @@ export class Asker {
     }
   }
 
-  /** Takes back every question that is still open: nobody waits for the answer. */
+  /** Takes back every question that is still open, and puts no more: nobody waits for the answer. */
   close(): void {
-    for (const id of [...this.#open.keys()]) this.#withdraw(id, 'The request that asked is over')
+    this.#over = true
+    for (const id of [...this.#open.keys()]) this.#withdraw(id, requestOver)
   }
 
   #withdraw(id: RequestId, reason: string): void {

@@ -6,8 +6,9 @@ import type { Call } from './message.ts'
 /** The requests being served on one connection or session. */
 export class Calls {
   readonly #max: number
-  readonly #running = new Set<Call>()
   readonly #byId = new Map<RequestId, Call>()
+  /** Those that were taken back while their handlers go on. */
+  readonly #cancelled = new Set<Call>()
   #onIdle: (() => void)[] = []
 
   constructor(max: number) {
@@ -15,7 +16,7 @@ export class Calls {
   }
 
   get size(): number {
-    return this.#running.size
+    return this.#byId.size + this.#cancelled.size
   }
 
   /**
@@ -26,7 +27,7 @@ export class Calls {
     if (this.#byId.has(id)) {
       throw new RpcError(ErrorCode.InvalidRequest, 'Invalid request: this id belongs to a request in flight')
     }
-    if (this.#running.size >= this.#max) {
+    if (this.size >= this.#max) {
       throw new RpcError(
         ErrorCode.InvalidRequest,
         `Too many requests in flight: wait for some of the ${this.#max} to finish`,
@@ -34,17 +35,16 @@ export class Calls {
     }
   }
 
-  /** Serves a request that was admitted. Never rejects. */
-  run(call: Call, server: Server): Promise<JsonRpcResponse | undefined> {
-    this.#running.add(call)
+  /** Serves a request that was admitted, and gives its response, or undefined once it was cancelled. */
+  run(call: Call, server: Server, deliver: (response: JsonRpcResponse | undefined) => void): void {
     this.#byId.set(call.id, call)
-    return call.answer(server, this.#forget)
+    call.serve(server, deliver, this.#forget)
   }
 
   readonly #forget = (call: Call): void => {
-    this.#running.delete(call)
     if (this.#byId.get(call.id) === call) this.#byId.delete(call.id)
-    if (this.#running.size > 0 || this.#onIdle.length === 0) return
+    else this.#cancelled.delete(call)
+    if (this.#onIdle.length === 0 || this.size > 0) return
     for (const tell of this.#onIdle.splice(0)) tell()
   }
 
@@ -53,23 +53,25 @@ export class Calls {
     const call = this.#byId.get(id)
     if (call === undefined) return
     this.#byId.delete(id)
+    this.#cancelled.add(call)
     call.cancel(reason)
   }
 
   /** Asks every handler to stop; what they still give is their answer. */
   abort(reason: unknown): void {
-    for (const call of this.#running) call.abort(reason)
+    for (const call of [...this.#byId.values(), ...this.#cancelled]) call.abort(reason)
   }
 
   /** Takes everything back. */
   cancelAll(reason: unknown): void {
+    for (const call of this.#byId.values()) this.#cancelled.add(call)
     this.#byId.clear()
-    for (const call of this.#running) call.cancel(reason)
+    for (const call of this.#cancelled) call.cancel(reason)
   }
 
   /** Settles when nothing runs any more and what was answered is sent, or after so many milliseconds. */
   idle(ms: number): Promise<void> {
-    if (this.#running.size === 0) return Promise.resolve()
+    if (this.size === 0) return Promise.resolve()
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms)
       this.#onIdle.push(() => {

@@ -1,25 +1,24 @@
-import { replay } from '../core/asking.ts'
 import type { Backplane } from '../core/backplane.ts'
 import { type Asking, type Caller, local, type Peer, type Transport } from '../core/exchange.ts'
+import { lateReplay } from '../core/late-replay.ts'
 import { memoryBackplane } from '../core/memory-backplane.ts'
-import { createSealer } from '../core/seal.ts'
-import { McpError, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type {
   JsonRpcMessage,
   JsonRpcNotification,
   JsonRpcRequest,
   JsonRpcResponse,
+  RequestId,
 } from '../jsonrpc/message.ts'
 import { classify } from '../jsonrpc/parse.ts'
 import { isModern, readPeerMeta } from '../protocol/client-meta.ts'
 import type { Server } from '../server/server.ts'
 import type { SessionOutlet } from './asker.ts'
-import { serveBatch } from './batch.ts'
 import { type Bounds, bounds } from './bounds.ts'
 import { Calls } from './calls.ts'
 import type { Connection, ConnectionOptions } from './connection.ts'
-import { type Call, failure, openCall, refusalOf, unsupportedVersion, wantsAnswer } from './message.ts'
-import { Session } from './session.ts'
+import { LateSession } from './late-session.ts'
+import { failure, openCall, refusalOf, unsupportedVersion, wantsAnswer } from './message.ts'
 
 export interface DuplexOptions extends ConnectionOptions {
   /** Secrets of at least 32 bytes that seal `requestState`. Default: a random one for this connection. */
@@ -71,7 +70,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
   readonly #caller: Caller
   readonly #asking: Asking
   readonly #calls: Calls
-  readonly #session: Session
+  readonly #session: LateSession
   #accepting = true
   #open = true
 
@@ -82,14 +81,14 @@ class DuplexConnection implements Duplex, SessionOutlet {
     this.#bounds = bounds(options.limits)
     this.#caller = options.caller ?? local
     this.transport = options.transport
-    this.#asking = replay({
-      sealer: createSealer(options.keys),
+    this.#asking = lateReplay({
+      keys: options.keys,
       backplane: options.backplane ?? memoryBackplane(),
       audience: server.info.name,
       ttlMs: this.#bounds.stateTtlMs,
     })
     this.#calls = new Calls(this.#bounds.inFlight)
-    this.#session = new Session({
+    this.#session = new LateSession({
       server,
       calls: this.#calls,
       caller: this.#caller,
@@ -111,6 +110,30 @@ class DuplexConnection implements Duplex, SessionOutlet {
 
   receive(value: unknown, caller?: Caller): void {
     if (!this.#accepting) return
+    const { waiting } = this.#session
+    if (waiting === 0) this.#take(value, caller)
+    else if (waiting < this.#bounds.inFlight) this.#session.line(() => this.#take(value, caller))
+    else this.#overflow(value)
+  }
+
+  reject(code: number, message: string): void {
+    this.#out(failure(undefined, new RpcError(code, message)))
+  }
+
+  /** Refuses what came while too much waits in line. */
+  #overflow(value: unknown): void {
+    const classified = classify(value)
+    if (classified.kind !== 'request') return
+    const { id } = classified.message
+    this.#out(
+      failure(
+        id,
+        new RpcError(ErrorCode.InvalidRequest, 'Too many requests in flight: wait for some to finish'),
+      ),
+    )
+  }
+
+  #take(value: unknown, caller: Caller | undefined): void {
     if (Array.isArray(value)) {
       this.#batch(value, caller)
       return
@@ -131,10 +154,6 @@ class DuplexConnection implements Duplex, SessionOutlet {
     }
   }
 
-  reject(code: number, message: string): void {
-    this.#out(failure(undefined, new RpcError(code, message)))
-  }
-
   async close(reason = 'The connection was closed'): Promise<void> {
     this.#accepting = false
     this.#open = false
@@ -144,10 +163,17 @@ class DuplexConnection implements Duplex, SessionOutlet {
 
   async shutdown(reason = 'The server is shutting down'): Promise<void> {
     this.#accepting = false
+    if (this.#session.settled !== undefined) await this.#taken(this.#session.settled)
     this.#calls.abort(new McpError('CONNECTION_CLOSED', reason))
     await this.#calls.idle(graceMs)
     this.#open = false
     this.#session.close(reason)
+  }
+
+  /** Settles when what waited in line was taken, and what was answered at once is sent. */
+  async #taken(settled: Promise<void>): Promise<void> {
+    await settled
+    await new Promise((resolve) => setTimeout(resolve, 0))
   }
 
   notify(message: JsonRpcNotification): void {
@@ -165,12 +191,14 @@ class DuplexConnection implements Duplex, SessionOutlet {
 
   #request(message: JsonRpcRequest, caller: Caller | undefined): void {
     if (!isModern(message.params)) {
-      const served = this.#session.request(message, this, caller)
-      served.then(this.#answered, (error) => this.#refuse(message, error))
+      const refuse = (error: unknown): void => this.#refuse(message, error)
+      this.#session.use(({ session }) => {
+        session.request(message, this, caller).then(this.#answered, refuse)
+      }, refuse)
       return
     }
     try {
-      this.#stateless(message).then(this.#answered)
+      this.#stateless(message)
     } catch (error) {
       this.#refuse(message, error)
     }
@@ -185,42 +213,38 @@ class DuplexConnection implements Duplex, SessionOutlet {
   }
 
   /**
-   * Serves a request of the stateless era. Never rejects.
+   * Serves a request of the stateless era.
    * @throws RpcError for one that was refused before it began
    */
-  #stateless(message: JsonRpcRequest): Promise<JsonRpcResponse | undefined> {
+  #stateless(message: JsonRpcRequest): void {
     if (this.#options.sessionsOnly === true) {
       throw unsupportedVersion(readPeerMeta(message.params?.['_meta']).version)
     }
     this.#calls.admit(message.id)
     const call = openCall(this.#server, message, this.#caller, this.#asking, this)
-    const served = this.#calls.run(call, this.#server)
-    return call.method === 'subscriptions/listen' ? this.#untilOver(call, served) : served
-  }
-
-  async #untilOver(
-    call: Call,
-    served: Promise<JsonRpcResponse | undefined>,
-  ): Promise<JsonRpcResponse | undefined> {
-    const response = await served
-    if (response !== undefined) this.#tellOver(call, response)
-    return response
+    const isListen = call.method === 'subscriptions/listen'
+    this.#calls.run(call, this.#server, isListen ? this.#listened(call.id) : this.#answered)
   }
 
   /** A subscription that ends on this side is taken back before its result is sent. */
-  #tellOver(call: Call, response: JsonRpcResponse): void {
-    if (!('result' in response)) return
-    this.#out({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: call.id } })
+  #listened(requestId: RequestId): (response: JsonRpcResponse | undefined) => void {
+    return (response) => {
+      if (response !== undefined && 'result' in response) {
+        this.#out({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } })
+      }
+      this.#answered(response)
+    }
   }
 
   #batch(values: readonly unknown[], caller: Caller | undefined): void {
-    serveBatch(this.#session, values, this, this.#bounds.batch, caller).then(
-      (responses) => {
+    const refuse = (error: unknown): void =>
+      this.#out(failure(undefined, refusalOf(error, 'batch', this.#server)))
+    this.#session.use(({ session, serveBatch }) => {
+      serveBatch(session, values, this, this.#bounds.batch, caller).then((responses) => {
         if (responses.length === 0 || !this.#open) return
         if (this.#options.sendBatch !== undefined) this.#options.sendBatch(responses)
         else for (const response of responses) this.#send(response)
-      },
-      (error) => this.#out(failure(undefined, refusalOf(error, 'batch', this.#server))),
-    )
+      }, refuse)
+    }, refuse)
   }
 }

@@ -14,8 +14,8 @@ import { encodeMessage, isDroppable } from './message.ts'
 export interface LineConnectionOptions {
   input: Readable
   output: Writable
-  /** Writes to `output`. Default: its own `write`. */
-  write?: (text: string) => boolean
+  /** Writes to `output` and calls back when that was taken, or failed. Default: its own `write`. */
+  write?: (text: string, done: () => void) => void
   limits: Bounds
   keys?: readonly (string | Uint8Array)[]
   backplane?: Backplane
@@ -54,14 +54,19 @@ export class LineConnection {
     this.closed = new Promise((resolve) => {
       this.#settle = resolve
     })
-    this.#writer = new LineWriter(output, options.write ?? ((text) => output.write(text)), limits, {
-      onBehind: () => input.pause(),
-      onCaughtUp: () => input.resume(),
-      onStalled: () => {
-        this.#stalled = true
-        this.#lost(stalled(limits.streamStallMs))
+    this.#writer = new LineWriter(
+      output,
+      options.write ?? ((text, done) => output.write(text, done)),
+      limits,
+      {
+        onBehind: () => input.pause(),
+        onCaughtUp: () => input.resume(),
+        onStalled: () => {
+          this.#stalled = true
+          this.#lost(stalled(limits.streamStallMs))
+        },
       },
-    })
+    )
     this.#connection = openConnection(server, (message) => this.#send(message), {
       ...(options.keys === undefined ? {} : { keys: options.keys }),
       ...(options.backplane === undefined ? {} : { backplane: options.backplane }),

@@ -1,40 +1,43 @@
-import process from 'node:process'
 import type { Writable } from 'node:stream'
 import { asLine } from '../jsonrpc/lines.ts'
 import type { Bounds } from './bounds.ts'
-
-/** Characters of lines that are collected at most before they are written. */
-const collectedChars = 64 * 1024
+import { Feed } from './feed.ts'
+import { StallWatch } from './stall.ts'
 
 /** Writes lines to a stream that may be slower than what it is given: those of one turn of the event loop at once. */
 export class LineWriter {
-  readonly #output: Writable
-  readonly #write: (text: string) => boolean
-  readonly #bounds: Bounds
-  readonly #events: { onBehind(): void; onCaughtUp(): void; onStalled(): void }
+  readonly #feed: Feed
+  readonly #watch: StallWatch
+  readonly #queueBytes: number
+  readonly #events: { onBehind(): void; onCaughtUp(): void }
   #drained: Promise<void> | undefined
-  #collected = ''
-  #written = 0
+  #settle: () => void = () => {}
   #over = false
 
+  /** @param write writes to `output` and calls back when that was taken, or failed */
   constructor(
     output: Writable,
-    write: (text: string) => boolean,
+    write: (text: string, done: () => void) => void,
     bounds: Bounds,
     events: { onBehind(): void; onCaughtUp(): void; onStalled(): void },
   ) {
-    this.#output = output
-    this.#write = write
-    this.#bounds = bounds
     this.#events = events
+    this.#queueBytes = bounds.streamQueueBytes
+    this.#feed = new Feed(output, write, {
+      onHeld: () => this.#onHeld(),
+      onDrained: () => this.#catchUp(),
+    })
+    this.#watch = new StallWatch(
+      { taken: () => this.#feed.taken, isBehind: () => this.#drained !== undefined },
+      bounds.streamStallMs,
+      () => events.onStalled(),
+    )
   }
 
   /** Writes one line. A droppable one is left out while the reader is behind. */
   line(text: string, droppable: boolean): void {
     if (this.#over || (droppable && this.#drained !== undefined)) return
-    if (this.#collected === '') process.nextTick(() => this.#flush())
-    this.#collected += `${asLine(text)}\n`
-    if (this.#collected.length >= collectedChars) this.#flush()
+    this.#feed.add(`${asLine(text)}\n`)
   }
 
   /** Settles when the reader is no longer behind; undefined when it is not. */
@@ -44,50 +47,27 @@ export class LineWriter {
 
   /** Writes nothing more but what it was given already. */
   stop(): void {
-    this.#flush()
+    if (this.#over) return
     this.#over = true
+    this.#watch.stop()
+    this.#feed.release()
+    this.#settle()
   }
 
-  #flush(): void {
-    const lines = this.#collected
-    if (lines === '' || this.#over) return
-    this.#collected = ''
-    if (this.#output.destroyed) return
-    this.#written += lines.length
-    this.#write(lines)
-    if (this.#output.writableLength > this.#bounds.streamQueueBytes) this.#drained ??= this.#catchUp()
-  }
-
-  async #catchUp(): Promise<void> {
-    this.#events.onBehind()
-    let taken = this.#taken()
-    while (!this.#over && !(await this.#drain())) {
-      if (this.#taken() === taken) {
-        this.#events.onStalled()
-        return
-      }
-      taken = this.#taken()
-    }
-    this.#drained = undefined
-    if (!this.#over) this.#events.onCaughtUp()
-  }
-
-  #taken(): number {
-    return this.#written - this.#output.writableLength
-  }
-
-  #drain(): Promise<boolean> {
-    return new Promise((resolve) => {
-      const settle = (drained: boolean): void => {
-        clearTimeout(timer)
-        this.#output.off('drain', onDrain)
-        this.#output.off('close', onDrain)
-        resolve(drained)
-      }
-      const onDrain = (): void => settle(true)
-      const timer = setTimeout(() => settle(false), this.#bounds.streamStallMs)
-      this.#output.once('drain', onDrain)
-      this.#output.once('close', onDrain)
+  #onHeld(): void {
+    if (this.#over || this.#drained !== undefined || this.#feed.queued <= this.#queueBytes) return
+    this.#drained = new Promise((resolve) => {
+      this.#settle = resolve
     })
+    this.#watch.start()
+    this.#events.onBehind()
+  }
+
+  #catchUp(): void {
+    if (this.#over || this.#drained === undefined) return
+    this.#drained = undefined
+    this.#watch.stop()
+    this.#settle()
+    this.#events.onCaughtUp()
   }
 }

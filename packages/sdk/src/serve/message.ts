@@ -1,5 +1,5 @@
 import type { Asking, Caller, ClientSession, Exchange, Outcome, Peer, Transport } from '../core/exchange.ts'
-import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, RpcError, readable } from '../jsonrpc/error.ts'
 import { responseBody, responseText } from '../jsonrpc/kept.ts'
 import type {
   JsonObject,
@@ -11,9 +11,10 @@ import type {
 } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import { type PeerMeta, readPeerMeta } from '../protocol/client-meta.ts'
+import { eraOf } from '../protocol/eras.ts'
 import { type MethodRow, protocolVersions, type ServerNotification } from '../protocol/methods.ts'
 import type { Revision } from '../protocol/revision.ts'
-import { revisionOf } from '../protocol/revisions.ts'
+import { stateless } from '../protocol/stateless.ts'
 import type { Server } from '../server/server.ts'
 import { report } from './report.ts'
 
@@ -79,21 +80,40 @@ export class Call {
   }
 
   /**
-   * Has the request served. Gives its response, or undefined once it was cancelled; never rejects.
+   * Has the request served, and gives its response, or undefined once it was cancelled.
    * @param onAnswered called before the response is given, cancelled or not
    */
-  async answer(server: Server, onAnswered?: (call: Call) => void): Promise<JsonRpcResponse | undefined> {
-    let response: JsonRpcResponse
-    try {
-      const outcome = await server.handle(this.exchange)
-      response = { jsonrpc: '2.0', id: this.id, result: this.#encode(outcome, server) }
-    } catch (error) {
-      response = this.#failure(error, server)
+  serve(
+    server: Server,
+    deliver: (response: JsonRpcResponse | undefined) => void,
+    onAnswered?: (call: Call) => void,
+  ): void {
+    const settle = (response: JsonRpcResponse): void => {
+      onAnswered?.(this)
+      const wanted = this.#over ? undefined : response
+      this.#over = true
+      deliver(wanted)
     }
-    onAnswered?.(this)
-    if (this.#over) return undefined
-    this.#over = true
-    return response
+    this.#handled(server).then(
+      (outcome) => settle(this.#response(outcome, server)),
+      (error) => settle(this.#failure(error, server)),
+    )
+  }
+
+  #handled(server: Server): Promise<Outcome> {
+    try {
+      return Promise.resolve(server.handle(this.exchange))
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  #response(outcome: Outcome, server: Server): JsonRpcResponse {
+    try {
+      return { jsonrpc: '2.0', id: this.id, result: this.#encode(outcome, server) }
+    } catch (error) {
+      return this.#failure(error, server)
+    }
   }
 
   #encode(outcome: Outcome, server: Server): JsonObject {
@@ -108,7 +128,8 @@ export class Call {
     }
   }
 
-  #failure(error: unknown, server: Server): JsonRpcFailure {
+  #failure(thrown: unknown, server: Server): JsonRpcFailure {
+    const error = readable(thrown)
     if (error instanceof RpcError) {
       return { jsonrpc: '2.0', id: this.id, error: this.peer.revision.error(error) }
     }
@@ -200,7 +221,7 @@ export function peerOf(meta: PeerMeta, caller: Caller): Peer {
 export function unsupportedVersion(requested: string): RpcError {
   return new RpcError(
     ErrorCode.UnsupportedProtocolVersion,
-    revisionOf(requested)?.era === 'session'
+    eraOf(requested) === 'session'
       ? `Unsupported protocol version: ${requested} begins with "initialize"`
       : 'Unsupported protocol version',
     {
@@ -211,9 +232,8 @@ export function unsupportedVersion(requested: string): RpcError {
 }
 
 function requireStateless(version: string): Revision {
-  const revision = revisionOf(version)
-  if (revision?.era !== 'stateless') throw unsupportedVersion(version)
-  return revision
+  if (eraOf(version) !== 'stateless') throw unsupportedVersion(version)
+  return stateless
 }
 
 /**
@@ -243,7 +263,8 @@ export function internalError(): RpcError {
 }
 
 /** The error to answer a request with that was refused before it began. */
-export function refusalOf(error: unknown, method: string, server: Server): RpcError {
+export function refusalOf(thrown: unknown, method: string, server: Server): RpcError {
+  const error = readable(thrown)
   if (error instanceof RpcError) return error
   report(server, error, method)
   return internalError()

@@ -1,22 +1,24 @@
 import { type LiveRequest, live } from '../core/asking.ts'
 import type { Change, Listener } from '../core/changes.ts'
 import type { Caller, ClientSession, Peer } from '../core/exchange.ts'
+import { changesFor } from '../core/hub.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, JsonRpcNotification, JsonRpcRequest, JsonRpcResponse } from '../jsonrpc/message.ts'
-import { isRequestId } from '../jsonrpc/parse.ts'
 import { Pending } from '../jsonrpc/pending.ts'
 import type { ClientCapabilities, ServerCapabilities } from '../protocol/capabilities.ts'
 import { isCapabilities, isImplementation, isLoggingLevel } from '../protocol/client-meta.ts'
 import type { SubscriptionFilter } from '../protocol/definitions.ts'
+import { latestLegacy } from '../protocol/eras.ts'
 import { loggingLevels } from '../protocol/meta.ts'
 import type { ServerNotification } from '../protocol/methods.ts'
 import type { Revision } from '../protocol/revision.ts'
-import { latestLegacy, revisionOf, revisions } from '../protocol/revisions.ts'
+import { revisionOf, revisions } from '../protocol/revisions.ts'
 import { lacking } from '../server/scopes.ts'
 import type { Server } from '../server/server.ts'
 import { Asker, type SessionOutlet } from './asker.ts'
 import type { Bounds } from './bounds.ts'
 import type { Calls } from './calls.ts'
+import { cancelCall } from './cancel.ts'
 import { Call, refusalOf, requireMethod } from './message.ts'
 import { report } from './report.ts'
 
@@ -92,13 +94,14 @@ export class Session {
 
     const asker = new Asker(this.#pending, { next: () => ++this.#lastQuestion }, outlet)
     this.#askers.add(asker)
-    const response = await calls.run(
-      new Call(message, peer, live(this.#remembering(asker)), outlet, this.#shown),
-      this.#server,
-    )
-    asker.close()
-    this.#askers.delete(asker)
-    return response
+    const call = new Call(message, peer, live(this.#remembering(asker)), outlet, this.#shown)
+    return new Promise((resolve) => {
+      calls.run(call, this.#server, (response) => {
+        asker.close()
+        this.#askers.delete(asker)
+        resolve(response)
+      })
+    })
   }
 
   /** Asks as usual, and remembers URL visits so that their completion can be told. */
@@ -117,13 +120,8 @@ export class Session {
 
   /** Takes a notice; one that means nothing here is ignored. */
   notification(message: JsonRpcNotification): void {
-    const { method, params } = message
-    if (method === 'notifications/initialized') this.#watch()
-    else if (method === 'notifications/cancelled' && isRequestId(params?.['requestId'])) {
-      const reason = typeof params['reason'] === 'string' ? `: ${params['reason']}` : ''
-      const error = new McpError('CANCELLED', `The client cancelled the request${reason}`)
-      this.#options.calls.cancel(params['requestId'], error)
-    }
+    if (message.method === 'notifications/initialized') this.#watch()
+    else cancelCall(this.#options.calls, message)
   }
 
   /** Takes the answer to a question; one that nobody waits for is ignored. */
@@ -260,8 +258,11 @@ export class Session {
     try {
       for await (const change of watching) {
         if (change.type === 'elicitation') this.#visits.delete(change.id)
-        const wire = peer.revision.notification(noticeOf(change))
-        if (wire !== undefined) await this.#options.send({ jsonrpc: '2.0', ...wire })
+        for (const one of changesFor(change, this.#filter())) {
+          const notice = noticeOf(one)
+          const wire = notice === undefined ? undefined : peer.revision.notification(notice)
+          if (wire !== undefined) await this.#options.send({ jsonrpc: '2.0', ...wire })
+        }
       }
     } finally {
       held?.release()
@@ -275,7 +276,19 @@ export class Session {
   #wants(change: Change): boolean {
     if (change.type === 'resource') return this.#subscribed.has(change.uri)
     if (change.type === 'elicitation') return this.#visits.has(change.id)
+    if (change.type === 'anything') return true
     return this.#server.capabilities[change.type]?.listChanged === true
+  }
+
+  /** What its client hears of. */
+  #filter(): SubscriptionFilter {
+    const { tools, prompts, resources } = this.#server.capabilities
+    return {
+      toolsListChanged: tools?.listChanged === true,
+      promptsListChanged: prompts?.listChanged === true,
+      resourcesListChanged: resources?.listChanged === true,
+      resourceSubscriptions: [...this.#subscribed.keys()],
+    }
   }
 }
 
@@ -298,12 +311,14 @@ function negotiated(requested: string): Revision {
   return revision?.era === 'session' ? revision : revisions[latestLegacy]
 }
 
-function noticeOf(change: Change): ServerNotification {
+function noticeOf(change: Change): ServerNotification | undefined {
   switch (change.type) {
     case 'resource':
       return { method: 'notifications/resources/updated', params: { uri: change.uri } }
     case 'elicitation':
       return { method: 'notifications/elicitation/complete', params: { elicitationId: change.id } }
+    case 'anything':
+      return undefined
     default:
       return { method: `notifications/${change.type}/list_changed`, params: {} }
   }

@@ -1,4 +1,3 @@
-import process from 'node:process'
 import type { Readable, Writable } from 'node:stream'
 import type { Backplane } from '../core/backplane.ts'
 import type { Server } from '../server/server.ts'
@@ -46,6 +45,7 @@ export interface StdioServer {
  * for another second and `outlives` is not set.
  */
 export function serveStdio(server: Server, options: StdioOptions = {}): StdioServer {
+  // The global one: to import `node:process` is to have every member of it made, at the price of milliseconds.
   const { input = process.stdin, output = process.stdout } = options
   const guard = options.output === undefined ? guardStdout() : undefined
   return new LineConnection(server, {

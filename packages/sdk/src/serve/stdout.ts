@@ -1,16 +1,14 @@
-import process from 'node:process'
-
 /**
  * Keeps stdout for protocol messages: what anybody else writes there goes to stderr until `restore`.
  * Programs started with an inherited stdout write past it.
  */
-export function guardStdout(): { write(text: string): boolean; restore(): void } {
+export function guardStdout(): { write(text: string, done: () => void): void; restore(): void } {
   const { stdout, stderr } = process
   const original = stdout.write
   stdout.write = stderr.write.bind(stderr)
   stderr.on('error', ignore)
   return {
-    write: original.bind(stdout),
+    write: (text, done) => original.call(stdout, text, 'utf8', done),
     restore: () => {
       stdout.write = original
     },

@@ -4,6 +4,7 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { Completer } from './context.ts'
 import type { Registry } from './registry.ts'
 import { clipped, invalidParams } from './run.ts'
+import { invalid } from './shown.ts'
 import type { Report } from './tools.ts'
 
 const maxValues = 100
@@ -82,4 +83,22 @@ function targetOf(registry: Registry, ref: unknown): Target {
     throw invalidParams(`unknown resource template "${clipped(uri)}"`)
   }
   throw invalidParams('"ref" must be a ref/prompt with a "name" or a ref/resource with a "uri"')
+}
+
+/** The completers of a definition, by argument. @throws McpError 'INVALID' for one of none of its arguments */
+export function completersOf(
+  what: string,
+  complete: object | undefined,
+  names: readonly string[],
+): ReadonlyMap<string, Completer> {
+  const completers = new Map<string, Completer>()
+  for (const [name, completer] of Object.entries(complete ?? {})) {
+    if (!names.includes(name)) throw invalid(`${what} completes "${name}", which is none of its arguments`)
+    if (isCompleter(completer)) completers.set(name, completer)
+  }
+  return completers
+}
+
+function isCompleter(value: unknown): value is Completer {
+  return typeof value === 'function'
 }

@@ -9,7 +9,8 @@ import type {
   Root,
 } from '../protocol/asking.ts'
 import type { LoggingLevel } from '../protocol/definitions.ts'
-import type { DescribedSchema, OutputOf } from './schema.ts'
+import type { DescribedSchema } from './described.ts'
+import type { OutputOf } from './schema.ts'
 
 /** The person's answer to a form: their values, or the way they refused. */
 export type Elicited<T> =

@@ -4,7 +4,6 @@ import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import type { Implementation } from '../protocol/definitions.ts'
 import { isExtensionId } from '../protocol/meta.ts'
 import { methodRow, methods, type ProtocolVersion } from '../protocol/methods.ts'
-import { requireHints, requireIcons } from './entries.ts'
 import { type Extension, ExtensionMethods } from './extension.ts'
 import { handlersOf } from './handlers.ts'
 import { type ListName, Registry } from './registry.ts'
@@ -18,6 +17,7 @@ import type {
   Server,
   ServerOptions,
 } from './server.ts'
+import { requireHints, requireIcons } from './shown.ts'
 import type { Report } from './tools.ts'
 
 const defaultPageSize = 1000
@@ -178,14 +178,14 @@ function infoOf(options: ServerOptions<Definitions>): Implementation {
 }
 
 function capabilitiesOf(
-  { offered, completes }: Registry,
+  { offered, complete }: Registry,
   { experimental, extensions = [] }: ServerOptions<Definitions>,
 ): ServerCapabilities {
   return {
     ...(offered.has('tools') ? { tools: { listChanged: true } } : {}),
     ...(offered.has('resources') ? { resources: { subscribe: true, listChanged: true } } : {}),
     ...(offered.has('prompts') ? { prompts: { listChanged: true } } : {}),
-    ...(completes ? { completions: {} } : {}),
+    ...(complete !== undefined ? { completions: {} } : {}),
     logging: {},
     ...(experimental === undefined ? {} : { experimental }),
     ...(extensions.length === 0

@@ -10,7 +10,8 @@ import type {
   ToolAnnotations,
 } from '../protocol/definitions.ts'
 import type { Completer, Context } from './context.ts'
-import type { DescribedSchema, InputOf, OutputOf } from './schema.ts'
+import type { DescribedSchema } from './described.ts'
+import type { InputOf, OutputOf } from './schema.ts'
 import type { TemplateVariables } from './uri-template.ts'
 
 type Awaitable<T> = T | Promise<T>

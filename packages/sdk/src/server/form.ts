@@ -1,7 +1,7 @@
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ElicitSchema } from '../protocol/asking.ts'
 import { checkElicitSchema, isElicitSchema } from '../protocol/elicit.ts'
-import { type DescribedSchema, isDescribed, jsonOf } from './schema.ts'
+import { type DescribedSchema, isDescribed, jsonOf } from './described.ts'
 
 /** A form, or why a schema cannot be shown as one. */
 export type Form =

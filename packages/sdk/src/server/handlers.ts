@@ -5,18 +5,16 @@ import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import type { CacheHints, Resource } from '../protocol/definitions.ts'
 import { methods, type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
-import { complete } from './completion.ts'
 import type { ExtensionMethods } from './extension.ts'
 import { listen } from './listen.ts'
 import { page } from './lists.ts'
 import { HandlerContext } from './make-context.ts'
 import { Notices } from './notices.ts'
-import { getPrompt } from './prompts.ts'
+import { readResource } from './reading.ts'
 import type { Registry } from './registry.ts'
-import { readResource } from './resources.ts'
-import { shownToPeer } from './run.ts'
+import { clipped, invalidParams, shownToPeer } from './run.ts'
 import { scopesOfUri, visible } from './scopes.ts'
-import { callTool, type Report } from './tools.ts'
+import type { Report } from './tools.ts'
 
 /** What the handlers of one server stand on. */
 export interface Parts {
@@ -59,7 +57,7 @@ export function handlersOf(parts: Parts): (exchange: Exchange) => Promise<Outcom
       },
     }),
     'tools/list': list('tools', 'tools'),
-    'tools/call': (exchange) => callTool(registry, exchange, report),
+    'tools/call': (exchange) => named(registry.tools, exchange, 'tool').call(exchange, report),
     'resources/list': async (exchange) => {
       const scoped = registry.isScoped('resources') || registry.isScoped('templates')
       const rows = await resourcesOf(registry, exchange)
@@ -68,8 +66,11 @@ export function handlersOf(parts: Parts): (exchange: Exchange) => Promise<Outcom
     'resources/templates/list': list('resourceTemplates', 'templates'),
     'resources/read': (exchange) => readResource(registry, exchange),
     'prompts/list': list('prompts', 'prompts'),
-    'prompts/get': (exchange) => getPrompt(registry, exchange),
-    'completion/complete': (exchange) => complete(registry, exchange, report),
+    'prompts/get': (exchange) => named(registry.prompts, exchange, 'prompt').get(exchange),
+    'completion/complete': (exchange) => {
+      if (registry.complete === undefined) throw notFound(exchange.method)
+      return registry.complete(registry, exchange, report)
+    },
     'subscriptions/listen': (exchange) =>
       listen(changes, capabilities(), exchange, (uri) => allows(exchange.peer, scopesOfUri(registry, uri))),
   }
@@ -100,6 +101,15 @@ export function handlersOf(parts: Parts): (exchange: Exchange) => Promise<Outcom
       return Promise.reject(error)
     }
   }
+}
+
+/** The definition a request names. @throws RpcError -32602 where there is none */
+function named<E>(entries: ReadonlyMap<string, E>, { params }: Exchange, kind: string): E {
+  const { name } = params
+  if (typeof name !== 'string') throw invalidParams('"name" must be a string')
+  const entry = entries.get(name)
+  if (entry !== undefined) return entry
+  throw new RpcError(ErrorCode.InvalidParams, `Unknown ${kind}: ${clipped(name)}`)
 }
 
 function notFound(method: string): RpcError {

@@ -1,7 +1,7 @@
 import { InputRequired } from '../core/exchange.ts'
 import type { CreateMessageParams, ElicitSchema, InputRequests, Question } from '../protocol/asking.ts'
+import type { DescribedSchema } from './described.ts'
 import { requireForm } from './form.ts'
-import type { DescribedSchema } from './schema.ts'
 
 /**
  * Returned from a handler, says which answers it needs before it can go on. It runs again with them in

@@ -1,5 +1,6 @@
 import type { Change, Changes } from '../core/changes.ts'
 import type { Exchange, Outcome } from '../core/exchange.ts'
+import { changesFor } from '../core/hub.ts'
 import { limits } from '../core/limits.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
@@ -28,7 +29,12 @@ export async function listen(
       method: 'notifications/subscriptions/acknowledged',
       params: { notifications: held?.honored ?? honored, _meta },
     })
-    for await (const change of watching) exchange.notify(noticeOf(change, _meta))
+    for await (const change of watching) {
+      for (const one of changesFor(change, honored)) {
+        const notice = noticeOf(one, _meta)
+        if (notice !== undefined) exchange.notify(notice)
+      }
+    }
     return { type: 'complete', result: { _meta } }
   } finally {
     held?.release()
@@ -47,16 +53,20 @@ function wants(filter: SubscriptionFilter, uris: ReadonlySet<string>, change: Ch
       return uris.has(change.uri)
     case 'elicitation':
       return false
+    case 'anything':
+      return true
   }
 }
 
-function noticeOf(change: Change, meta: object): ServerNotification {
+function noticeOf(change: Change, meta: object): ServerNotification | undefined {
   const _meta = { ...meta }
   switch (change.type) {
     case 'resource':
       return { method: 'notifications/resources/updated', params: { uri: change.uri, _meta } }
     case 'elicitation':
       return { method: 'notifications/elicitation/complete', params: { elicitationId: change.id, _meta } }
+    case 'anything':
+      return undefined
     default:
       return { method: `notifications/${change.type}/list_changed`, params: { _meta } }
   }
@@ -69,6 +79,11 @@ function honoredOf(
 ): SubscriptionFilter {
   if (!isObject(filter)) throw invalidParams('"notifications" must say which notices are wanted')
   const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions } = filter
+  for (const flag of ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged']) {
+    const value = filter[flag]
+    if (value !== undefined && typeof value !== 'boolean')
+      throw invalidParams(`"${flag}" must be true or false`)
+  }
   const honored: SubscriptionFilter = {}
   if (toolsListChanged === true && capabilities.tools?.listChanged === true) honored.toolsListChanged = true
   if (promptsListChanged === true && capabilities.prompts?.listChanged === true)

@@ -6,9 +6,9 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { ElicitSchema } from '../protocol/asking.ts'
 import type { Context, ElicitContent, Elicited, ElicitForm } from './context.ts'
 import { ToolError } from './definitions.ts'
+import { type DescribedSchema, isDescribed, validate } from './described.ts'
 import { formOf } from './form.ts'
 import type { Notices } from './notices.ts'
-import { type DescribedSchema, isDescribed, validate } from './schema.ts'
 
 /** The context of one run. Nothing is made before it is used, and every member works taken off the context. */
 export class HandlerContext implements Context {

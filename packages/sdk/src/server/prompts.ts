@@ -1,18 +1,22 @@
 import type { Exchange, Outcome } from '../core/exchange.ts'
-import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import type { Prompt } from '../protocol/definitions.ts'
 import { isContent } from './content.ts'
-import type { PromptEntry, Registry } from './registry.ts'
+import type { Context } from './context.ts'
 import { clipped, invalidParams, runHandler, shownToPeer } from './run.ts'
+import type { Prepared } from './schema.ts'
 
-/** Serves `prompts/get`. */
-export async function getPrompt(registry: Registry, exchange: Exchange): Promise<Outcome> {
-  const { name, arguments: args } = exchange.params
-  if (typeof name !== 'string') throw invalidParams('"name" must be a string')
-  const prompt = registry.prompts.get(name)
-  if (prompt === undefined) throw new RpcError(ErrorCode.InvalidParams, `Unknown prompt: ${clipped(name)}`)
-  const value = await argumentsFor(prompt, args ?? {})
+/** A prompt as it is served. */
+interface Served {
+  readonly listed: Prompt
+  readonly input: Prepared | undefined
+  readonly run: (args: unknown, ctx: Context) => unknown
+}
+
+/** Serves a request for a prompt. */
+export async function getPrompt(prompt: Served, exchange: Exchange): Promise<Outcome> {
+  const value = await argumentsFor(prompt, exchange.params['arguments'] ?? {})
   return runHandler(
     exchange,
     (ctx) => prompt.run(value, ctx),
@@ -20,7 +24,7 @@ export async function getPrompt(registry: Registry, exchange: Exchange): Promise
   ).catch(shownToPeer)
 }
 
-async function argumentsFor(prompt: PromptEntry, args: unknown): Promise<unknown> {
+async function argumentsFor(prompt: Served, args: unknown): Promise<unknown> {
   if (!isObject(args) || Object.values(args).some((value) => typeof value !== 'string')) {
     throw invalidParams('"arguments" must be an object of strings')
   }
@@ -28,18 +32,20 @@ async function argumentsFor(prompt: PromptEntry, args: unknown): Promise<unknown
     ({ name, required }) => required === true && !Object.hasOwn(args, name),
   )
   if (missing !== undefined)
-    throw invalidParams(`prompt "${prompt.name}" needs the argument "${missing.name}"`)
+    throw invalidParams(`prompt "${prompt.listed.name}" needs the argument "${missing.name}"`)
   if (prompt.input === undefined) {
     const [unknown] = Object.keys(args)
     if (unknown === undefined) return args
-    throw invalidParams(`prompt "${prompt.name}" takes no arguments, so leave out "${clipped(unknown)}"`)
+    throw invalidParams(
+      `prompt "${prompt.listed.name}" takes no arguments, so leave out "${clipped(unknown)}"`,
+    )
   }
   const checked = await prompt.input.check(args)
-  if (!checked.ok) throw invalidParams(`arguments of prompt "${prompt.name}": ${checked.why}`)
+  if (!checked.ok) throw invalidParams(`arguments of prompt "${prompt.listed.name}": ${checked.why}`)
   return checked.value
 }
 
-function resultOf(prompt: PromptEntry, returned: unknown): JsonObject {
+function resultOf(prompt: Served, returned: unknown): JsonObject {
   const { description } = prompt.listed
   const described = description === undefined ? {} : { description }
   if (typeof returned === 'string') {
@@ -49,7 +55,7 @@ function resultOf(prompt: PromptEntry, returned: unknown): JsonObject {
   const messages: unknown = whole?.['messages'] ?? (Array.isArray(returned) ? returned : [returned])
   if (Array.isArray(messages) && messages.every(isMessage)) return { ...described, ...whole, messages }
   throw new TypeError(
-    `Prompt "${prompt.name}" must return text, messages with a "role" and a "content", or a result with "messages"`,
+    `Prompt "${prompt.listed.name}" must return text, messages with a "role" and a "content", or a result with "messages"`,
   )
 }
 

@@ -1,19 +1,9 @@
 import { McpError } from '../jsonrpc/error.ts'
 import { keep } from '../jsonrpc/kept.ts'
 import type { Prompt, Resource, ResourceTemplate, Tool } from '../protocol/definitions.ts'
-import {
-  type PromptEntry,
-  promptEntry,
-  type ResourceEntry,
-  resourceEntry,
-  type TemplateEntry,
-  type ToolEntry,
-  templateEntry,
-  toolEntry,
-} from './entries.ts'
+import type { Complete, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from './entries.ts'
+import { entryOf } from './making.ts'
 import type { Definitions } from './server.ts'
-
-export type { PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from './entries.ts'
 
 /** A list that may change. */
 export type ListName = 'tools' | 'resources' | 'prompts'
@@ -48,13 +38,15 @@ export class Registry {
    */
   add(definitions: Definitions): ListName[] {
     const { tools = {}, resources = {}, prompts = {} } = definitions
-    const newTools = Object.entries(tools).map(([name, value]) => toolEntry(name, value))
-    const newPrompts = Object.entries(prompts).map(([name, value]) => promptEntry(name, value))
+    const newTools = Object.entries(tools).map(([name, value]): ToolEntry => entryOf('tool', name, value))
+    const newPrompts = Object.entries(prompts).map(
+      ([name, value]): PromptEntry => entryOf('prompt', name, value),
+    )
     const newResources: ResourceEntry[] = []
     const newTemplates: TemplateEntry[] = []
     for (const [name, value] of Object.entries(resources)) {
-      if (value.kind === 'resource') newResources.push(resourceEntry(name, value))
-      else newTemplates.push(templateEntry(name, value))
+      if (value.kind === 'resource') newResources.push(entryOf('resource', name, value))
+      else newTemplates.push(entryOf('template', name, value))
     }
     this.#refuseTwins(newResources, newTemplates)
 
@@ -97,10 +89,10 @@ export class Registry {
     return this.#byTemplate.get(uriTemplate)
   }
 
-  /** Whether any argument can be completed. */
-  get completes(): boolean {
+  /** What completes arguments; undefined where none can be completed. */
+  get complete(): Complete | undefined {
     const entries = [...this.prompts.values(), ...this.templates.values()]
-    return entries.some(({ completers }) => completers.size > 0)
+    return entries.find(({ completers }) => completers.size > 0)?.complete
   }
 
   /** Every scope that some definition needs. */

@@ -12,38 +12,56 @@ import type {
   TemplateDefinition,
   ToolDefinition,
 } from './definitions.ts'
+import type { PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from './entries.ts'
 import type { Extension } from './extension.ts'
+import type { Make, making } from './making.ts'
 
 /** A definition made by `tool`, `resource`, `template` or `prompt`; `kind` tells them apart. */
 export type ToolValue<
   In extends SchemaOrNone = SchemaOrNone,
   Out extends SchemaOrNone = SchemaOrNone,
-> = ToolDefinition<In, Out> & { readonly kind: 'tool' }
+> = ToolDefinition<In, Out> & { readonly kind: 'tool'; readonly [making]?: Make<AnyTool, ToolEntry> }
 
 /** A resource made by `resource`. */
-export type ResourceValue = ResourceDefinition & { readonly kind: 'resource' }
+export type ResourceValue = ResourceDefinition & {
+  readonly kind: 'resource'
+  readonly [making]?: Make<ResourceValue, ResourceEntry>
+}
 
 /** A family of resources made by `template`. */
-export type TemplateValue<T extends string = string> = TemplateDefinition<T> & { readonly kind: 'template' }
+export type TemplateValue<T extends string = string> = TemplateDefinition<T> & {
+  readonly kind: 'template'
+  readonly [making]?: Make<AnyTemplate, TemplateEntry>
+}
 
 /** A prompt made by `prompt`. */
 export type PromptValue<In extends SchemaOrNone = SchemaOrNone> = PromptDefinition<In> & {
   readonly kind: 'prompt'
+  readonly [making]?: Make<AnyPrompt, PromptEntry>
 }
 
 /** Definitions as a server holds them, whatever their schemas. */
-export type AnyTool = { readonly kind: 'tool' } & Omit<ToolDefinition, 'run'> & {
+export type AnyTool = { readonly kind: 'tool'; readonly [making]?: Make<AnyTool, ToolEntry> } & Omit<
+  ToolDefinition,
+  'run'
+> & {
     run: (args: never, ctx: never) => unknown
   }
 
 /** A template as a server holds it, whatever its variables. */
-export type AnyTemplate = { readonly kind: 'template' } & Omit<TemplateDefinition, 'read' | 'complete'> & {
+export type AnyTemplate = {
+  readonly kind: 'template'
+  readonly [making]?: Make<AnyTemplate, TemplateEntry>
+} & Omit<TemplateDefinition, 'read' | 'complete'> & {
     complete?: object
     read: (variables: never, ctx: never, uri: string) => unknown
   }
 
 /** A prompt as a server holds it, whatever its schema. */
-export type AnyPrompt = { readonly kind: 'prompt' } & Omit<PromptDefinition, 'run'> & {
+export type AnyPrompt = { readonly kind: 'prompt'; readonly [making]?: Make<AnyPrompt, PromptEntry> } & Omit<
+  PromptDefinition,
+  'run'
+> & {
     run: (args: never, ctx: never) => unknown
   }
 

@@ -6,7 +6,12 @@ import type {
   TemplateDefinition,
   ToolDefinition,
 } from './definitions.ts'
+import { making } from './making.ts'
+import { promptEntry } from './prompt-entry.ts'
+import { resourceEntry } from './resource-entry.ts'
 import type { PromptValue, ResourceValue, TemplateValue, ToolValue } from './server.ts'
+import { templateEntry } from './template-entry.ts'
+import { toolEntry } from './tool-entry.ts'
 
 /** Defines a tool: its name is the key it is given in `defineServer`. */
 export function tool<
@@ -14,22 +19,22 @@ export function tool<
   Out extends SchemaOrNone = undefined,
   L extends Literal = Literal,
 >(definition: ToolDefinition<In, Out, L>): ToolValue<In, Out> {
-  return { ...definition, kind: 'tool' }
+  return { ...definition, kind: 'tool', [making]: toolEntry }
 }
 
 /** Defines a resource at one URI; its name is the key it is given in `defineServer`. */
 export function resource(definition: ResourceDefinition): ResourceValue {
-  return { ...definition, kind: 'resource' }
+  return { ...definition, kind: 'resource', [making]: resourceEntry }
 }
 
 /** Defines a family of resources by an RFC 6570 template; its name is the key it is given in `defineServer`. */
 export function template<const T extends string>(definition: TemplateDefinition<T>): TemplateValue<T> {
-  return { ...definition, kind: 'template' }
+  return { ...definition, kind: 'template', [making]: templateEntry }
 }
 
 /** Defines a prompt: its name is the key it is given in `defineServer`. */
 export function prompt<In extends SchemaOrNone = undefined>(
   definition: PromptDefinition<In>,
 ): PromptValue<In> {
-  return { ...definition, kind: 'prompt' }
+  return { ...definition, kind: 'prompt', [making]: promptEntry }
 }

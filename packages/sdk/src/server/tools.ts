@@ -1,23 +1,22 @@
 import type { Exchange, Outcome } from '../core/exchange.ts'
-import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import { RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ContentBlock } from '../protocol/content.ts'
 import { isContent } from './content.ts'
 import { Reply, ToolError } from './definitions.ts'
-import type { Registry, ToolEntry } from './registry.ts'
+import type { Checked } from './described.ts'
+import type { ToolEntry } from './entries.ts'
 import { clipped, invalidParams, runHandler } from './run.ts'
-import type { Checked, Prepared } from './schema.ts'
+import type { Prepared } from './schema.ts'
 
 /** Reports a failure whose text the peer is not shown. */
 export type Report = (error: unknown, where: { method: string; name?: string }) => void
 
-/** Serves `tools/call`. Everything a tool does wrong is a result; only a call that cannot be made is an error. */
-export async function callTool(registry: Registry, exchange: Exchange, report: Report): Promise<Outcome> {
-  const { name, arguments: args } = exchange.params
-  if (typeof name !== 'string') throw invalidParams('"name" must be a string')
-  const tool = registry.tools.get(name)
-  if (tool === undefined) throw new RpcError(ErrorCode.InvalidParams, `Unknown tool: ${clipped(name)}`)
+/** Serves a call of a tool. Everything the tool does wrong is a result; only a call that cannot be made is an error. */
+export async function callTool(tool: ToolEntry, exchange: Exchange, report: Report): Promise<Outcome> {
+  const { name } = tool
+  const args = exchange.params['arguments']
   if (args !== undefined && !isObject(args)) throw invalidParams('"arguments" must be an object')
   try {
     const checking = checkArguments(tool, args ?? {})

@@ -8,9 +8,10 @@ import {
   unevaluated,
 } from './applicators.ts'
 import { assertions } from './assertions.ts'
+import type { Dialect } from './dialects.ts'
 import { invalid } from './invalid.ts'
-import { Patterns } from './pattern.ts'
-import type { Dialect, Place, Places } from './places.ts'
+import type { Patterns } from './pattern.ts'
+import type { Place, Places } from './places.ts'
 import type { Check, Node, Resource, Run } from './run.ts'
 
 type Builder = (keyword: Applicator) => Check | undefined
@@ -31,9 +32,9 @@ export class Compiler {
   /** Per dynamic anchor, what it stands for in each resource that has it. */
   readonly #anchored = new Map<string, ReadonlyMap<Resource, Node>>()
 
-  constructor(places: Places, trusted: boolean) {
+  constructor(places: Places, patterns: Patterns) {
     this.#places = places
-    this.#patterns = new Patterns(trusted)
+    this.#patterns = patterns
   }
 
   /** Compiles a schema with everything it reaches. @throws McpError INVALID */

@@ -1,4 +1,6 @@
+export { dialectNamed } from './dialects.ts'
 export { type LinearRegex, linearRegex } from './linear-regex.ts'
-export { dialectNamed } from './places.ts'
 export type { Issue } from './run.ts'
-export { compileSchema, type SchemaOptions, type Validator } from './schema.ts'
+export { compileSchema, type SchemaOptions } from './schema.ts'
+export { compileTrusted } from './trusted.ts'
+export type { Validator } from './validator.ts'

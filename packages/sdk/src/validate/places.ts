@@ -1,10 +1,8 @@
 import { McpError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import { type Dialect, dialectNamed } from './dialects.ts'
 import { invalid } from './invalid.ts'
 import type { Resource } from './run.ts'
-
-/** Dialects of JSON Schema this validator speaks. */
-export type Dialect = '2020-12' | 'draft-07'
 
 /** Where a subschema stands. */
 export interface Place {
@@ -17,12 +15,6 @@ export interface Place {
 const maxDepth = 32
 const maxSubschemas = 2000
 const maxIdChars = 8192
-
-const dialects: ReadonlyMap<string, Dialect> = new Map([
-  ['https://json-schema.org/draft/2020-12/schema', '2020-12'],
-  ['http://json-schema.org/draft-07/schema', 'draft-07'],
-  ['https://json-schema.org/draft-07/schema', 'draft-07'],
-])
 
 const single = [
   'additionalItems',
@@ -185,11 +177,6 @@ export class Places {
       throw invalid(from.pointer, keyword, 'must be a URI')
     }
   }
-}
-
-/** The dialect a `$schema` names, or undefined for one that is not supported. */
-export function dialectNamed(uri: unknown): Dialect | undefined {
-  return typeof uri === 'string' ? dialects.get(uri.replace(/#$/, '')) : undefined
 }
 
 function dialectOf(uri: unknown, place: Place): Dialect {

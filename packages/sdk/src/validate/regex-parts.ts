@@ -1,3 +1,5 @@
+import { nativeRegex } from './native-regex.ts'
+
 /** What a pattern is made of. */
 export type PatternPart =
   | { type: 'char'; test: (codePoint: number) => boolean }
@@ -128,14 +130,5 @@ function classTest(text: string): (codePoint: number) => boolean {
     if (codePoint >= 128) return native.test(String.fromCodePoint(codePoint))
     if (known[codePoint] === 0) known[codePoint] = native.test(String.fromCodePoint(codePoint)) ? 1 : 2
     return known[codePoint] === 1
-  }
-}
-
-/** The native expression, in the syntax of the `u` flag where that can be had. @throws SyntaxError */
-export function nativeRegex(source: string): RegExp {
-  try {
-    return new RegExp(source, 'u')
-  } catch {
-    return new RegExp(source)
   }
 }

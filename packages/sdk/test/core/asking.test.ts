@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { live, replay } from '../../src/core/asking.ts'
+import { live } from '../../src/core/asking.ts'
 import { conduct, type RoundHandle } from '../../src/core/conduct.ts'
 import { type Asking, type Exchange, InputRequired, local, type Outcome } from '../../src/core/exchange.ts'
+import { lateReplay } from '../../src/core/late-replay.ts'
 import { memoryBackplane } from '../../src/core/memory-backplane.ts'
 import { createSealer } from '../../src/core/seal.ts'
 import { RpcError } from '../../src/jsonrpc/error.ts'
@@ -50,8 +51,8 @@ function node(options?: {
   keys?: string[]
 }) {
   const refusals: string[] = []
-  const asking = replay({
-    sealer: createSealer(options?.keys ?? [key]),
+  const asking = lateReplay({
+    keys: options?.keys ?? [key],
     backplane: options?.backplane ?? memoryBackplane(),
     audience: options?.audience ?? 'shop',
     ...(options?.ttlMs === undefined ? {} : { ttlMs: options.ttlMs }),
@@ -97,6 +98,23 @@ describe('a straight-line handler on the stateless era', () => {
       Promise.all(sizes.map((size, at) => handle.get().put(form('x'.repeat(size)), `q${at}`))),
     )
     expect(Object.keys(requests)).toEqual(['q0', 'q1', 'q2', 'q3', 'q4', 'q5'])
+  })
+
+  it('is told that it was parked by a signal it took before it asked', async () => {
+    const signals: AbortSignal[] = []
+    const { asking } = node()
+    await firstRound(asking, async (handle) => {
+      const { parked } = handle.get()
+      signals.push(parked)
+      await handle.get().step('once', () => 1)
+      expect(parked.aborted).toBe(false)
+      await handle.get().put(form('Sure?'))
+    })
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true])
+  })
+
+  it('is refused a key that could be guessed before anything is asked', () => {
+    expect(() => node({ keys: ['short'] })).toThrow('at least 32 bytes')
   })
 
   it('runs again from the top with the answers so far, on any node that shares the keys and the backplane', async () => {

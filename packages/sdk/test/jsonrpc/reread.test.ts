@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseJson } from '../../src/jsonrpc/parse.ts'
-import { reread } from '../../src/jsonrpc/reread.ts'
+import { readJson, reread } from '../../src/jsonrpc/reread.ts'
 
 describe('a key that is written with an escape', () => {
   it.each([
@@ -37,5 +37,34 @@ describe('reading again', () => {
     const value = reread('{"__proto__":{"a":1}}')
     expect(Object.keys(Object(value))).toEqual(['__proto__'])
     expect(Object(value).a).toBeUndefined()
+  })
+})
+
+describe('reading text that a program wrote', () => {
+  const name = fc.string({
+    unit: fc.constantFrom('\\', '"', '\n', '\t', '\0', 'a', 'b'),
+    minLength: 1,
+    maxLength: 2,
+  })
+  const value = fc.dictionary(name, fc.dictionary(name, fc.nat(9)), { minKeys: 1, maxKeys: 3 })
+
+  it('gives the names that were written, whatever was read before', () => {
+    fc.assert(
+      fc.property(value, (one) => {
+        const text = JSON.stringify(one)
+        expect(JSON.stringify(readJson(text))).toBe(text)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it('reads whatever the language writes, however deep it nests', () => {
+    const depth = 1_000
+    const text = `${'{"\\\\":['.repeat(depth)}1${']}'.repeat(depth)}`
+    expect(JSON.stringify(readJson(text))).toBe(text)
+  })
+
+  it('throws a SyntaxError for what is no JSON', () => {
+    expect(() => readJson('{"\\\\":1')).toThrow(SyntaxError)
   })
 })

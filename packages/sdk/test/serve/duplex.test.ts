@@ -557,6 +557,27 @@ describe('what goes wrong', () => {
     expect(server.reports).toMatchObject([{ message: secret }])
   })
 
+  it('before a server gave a promise is answered all the same', async () => {
+    const { connection, request, server } = open()
+    server.handle = () => {
+      throw new Error('at once')
+    }
+    expect(await request(modernCall(1, 'echo'))).toMatchObject({ id: 1, error: { code: -32603 } })
+    expect(connection.running).toBe(0)
+    expect(server.reports).toMatchObject([{ message: 'at once' }])
+  })
+
+  it('with requests that were taken back and go on is bounded like the others', async () => {
+    const { request, receive } = open({ hung, echo }, { limits: { inFlight: 2 } })
+    for (const id of [1, 2]) {
+      receive(modernCall(id, 'hung'))
+      receive(cancel(id))
+    }
+    expect(await request(modernCall(3, 'echo'))).toMatchObject({
+      error: { message: expect.stringContaining('Too many requests in flight') },
+    })
+  })
+
   it('inside the reporter takes nothing with it', async () => {
     const { request, server } = open({
       broken: () => {

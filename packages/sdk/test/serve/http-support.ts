@@ -120,31 +120,31 @@ function answer(
 export const nodeFace: Face = async (server, options) => {
   const handler = serveHttp(server, quiet(options))
   const { port, url, close } = await handler.listen()
-  return {
-    handler,
-    url,
-    close,
-    send: (ask = {}) => {
-      const { method, path, headers, bytes } = prepare(ask)
-      return new Promise((resolve, reject) => {
-        const request = httpRequest(
-          { host: '127.0.0.1', port, method, path, headers, agent: false },
-          (response) => {
-            const body = new Collected()
-            response.on('data', (chunk) => body.push(chunk))
-            response.on('error', () => body.end())
-            response.on('close', () => body.end())
-            const get = (name: string): string | undefined => {
-              const value = response.headers[name]
-              return Array.isArray(value) ? value.join(', ') : value
-            }
-            resolve(answer(response.statusCode ?? 0, get, body, () => request.destroy()))
-          },
-        )
-        request.on('error', reject)
-        request.end(bytes)
-      })
-    },
+  return { handler, url, close, send: sendingTo(port) }
+}
+
+/** Sends to whoever listens on a port of this machine. */
+export function sendingTo(port: number): Mounted['send'] {
+  return (ask = {}) => {
+    const { method, path, headers, bytes } = prepare(ask)
+    return new Promise((resolve, reject) => {
+      const request = httpRequest(
+        { host: '127.0.0.1', port, method, path, headers, agent: false },
+        (response) => {
+          const body = new Collected()
+          response.on('data', (chunk) => body.push(chunk))
+          response.on('error', () => body.end())
+          response.on('close', () => body.end())
+          const get = (name: string): string | undefined => {
+            const value = response.headers[name]
+            return Array.isArray(value) ? value.join(', ') : value
+          }
+          resolve(answer(response.statusCode ?? 0, get, body, () => request.destroy()))
+        },
+      )
+      request.on('error', reject)
+      request.end(bytes)
+    })
   }
 }
 
@@ -222,7 +222,11 @@ export function modern(
 }
 
 /** A client of the legacy era: one session. */
-export async function session(mounted: Mounted, version = '2025-11-25', more: Ask['headers'] = {}) {
+export async function session(
+  mounted: Pick<Mounted, 'send'>,
+  version = '2025-11-25',
+  more: Ask['headers'] = {},
+) {
   const first = await mounted.send({ body: initialize(version), headers: more })
   const id = first.header('mcp-session-id') ?? ''
   const headers = { 'mcp-session-id': id, 'mcp-protocol-version': version, ...more }

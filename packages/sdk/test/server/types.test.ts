@@ -1,7 +1,7 @@
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'
 import * as v from 'valibot'
-import { describe, expectTypeOf, it } from 'vitest'
+import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import type { ToolArguments, ToolName, ToolResult } from '../../src/client/types.ts'
 import {
@@ -76,8 +76,9 @@ describe('types from a server value', () => {
   it('refuse an option there is not, and a definition in the wrong place', () => {
     // @ts-expect-error it is "instructions"
     defineServer({ name: 'x', version: '1', instuctions: 'typo' })
+    const misplaced = { t: tool({ run: () => 'x' }) }
     // @ts-expect-error a tool is no prompt
-    defineServer({ name: 'x', version: '1', prompts: { t: tool({ run: () => 'x' }) } })
+    expect(() => defineServer({ name: 'x', version: '1', prompts: misplaced })).toThrow('prompt()')
   })
 })
 

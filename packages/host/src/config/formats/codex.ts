@@ -45,8 +45,10 @@ function take(draft: Draft, key: string, value: unknown, from: Path, entry: Json
       else draft.fault([...from, index], 'must be the name of a variable')
     }
   } else if (key === 'env_http_headers' && isRecord(value)) {
-    for (const [header, variable] of Object.entries(value))
-      draft.setIn('headers', header, `\${${String(variable)}}`, [...from, header])
+    for (const [header, variable] of Object.entries(value)) {
+      if (typeof variable === 'string') draft.setIn('headers', header, `\${${variable}}`, [...from, header])
+      else draft.fault([...from, header], 'must be the name of a variable')
+    }
   } else if (key === 'bearer_token_env_var' && typeof value === 'string') {
     draft.setIn('headers', 'Authorization', `Bearer \${${value}}`, from)
   } else if (key === 'enabled' && typeof value === 'boolean') draft.set('disabled', !value, from)

@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord } from '../../json.ts'
+import { inWords, isRecord, type JsonRecord } from '../../json.ts'
 import type { ConfigInput } from '../../types/index.ts'
 import { Draft } from '../draft.ts'
 import type { Path } from '../problem.ts'
@@ -16,7 +16,7 @@ export const goose: Form = {
     const extensions = isRecord(document['extensions']) ? document['extensions'] : {}
     const inputs: ConfigInput[] = []
     const drafts = Object.entries(extensions).flatMap(([name, entry]) =>
-      isRecord(entry) && own.has(String(entry['type'])) ? [] : [draftOf(name, entry, inputs)],
+      isRecord(entry) && own.has(inWords(entry['type'])) ? [] : [draftOf(name, entry, inputs)],
     )
     return { drafts, inputs, problems: [] }
   },

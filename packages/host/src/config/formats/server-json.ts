@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord } from '../../json.ts'
+import { inWords, isRecord, type JsonRecord } from '../../json.ts'
 import type { ConfigInput } from '../../types/index.ts'
 import { Draft } from '../draft.ts'
 import type { Path } from '../problem.ts'
@@ -32,7 +32,7 @@ export const serverJson: Form = {
   fits: ({ name, packages, remotes }) =>
     typeof name === 'string' && name.includes('/') && (Array.isArray(packages) || Array.isArray(remotes)),
   read(document) {
-    const full = String(document['name'])
+    const full = inWords(document['name'])
     const name = full.split('/').at(-1) ?? full
     const inputs: ConfigInput[] = []
     const chosen = packageOf(document) ?? remoteOf(document)
@@ -75,7 +75,7 @@ function listed(document: JsonRecord, name: 'packages' | 'remotes'): Chosen[] {
 }
 
 function launcherOf(entry: JsonRecord): Launcher | undefined {
-  const kind = String(entry['registryType'])
+  const kind = inWords(entry['registryType'])
   return Object.hasOwn(launchers, kind) ? launchers[kind] : undefined
 }
 

@@ -1,4 +1,4 @@
-import type { SamplingMessage } from '@jackfield/sdk'
+import { readJson, type SamplingMessage } from '@jackfield/sdk'
 import { blocksOf, textOf } from '../messages.ts'
 
 /** One tool call of the conversation and what came of it. */
@@ -74,7 +74,7 @@ function jsonIn(texts: readonly string[]): unknown {
   for (const text of texts.toReversed()) {
     if (!/^\s*[[{]/.test(text)) continue
     try {
-      return JSON.parse(text)
+      return readJson(text)
     } catch {
       // Text that only begins like JSON.
     }

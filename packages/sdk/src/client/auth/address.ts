@@ -42,9 +42,11 @@ export function zoneOfName(name: string): Zone | undefined {
   return privateName.test(name) ? 'private' : undefined
 }
 
-/** The host of a URL without brackets and without dots at its end. */
+/** The host of a URL without brackets and without dots at its end, and an address that stood before dots as addresses are written. */
 export function hostOf(url: URL): string {
-  return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.+$/, '')
+  const named = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  const host = named.replace(/\.+$/, '')
+  return host !== named && URL.canParse(`http://${host}/`) ? new URL(`http://${host}/`).hostname : host
 }
 
 /** Whether a URL names this machine itself. */

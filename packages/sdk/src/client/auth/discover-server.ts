@@ -1,5 +1,5 @@
 import type { AuthorizationServer } from 'oauth4webapi'
-import { isObject } from '../../jsonrpc/parse.ts'
+import { inWords, isObject } from '../../jsonrpc/parse.ts'
 import { type Network, refused } from './network.ts'
 
 /** An authorization server, as its validated metadata describes it. */
@@ -46,7 +46,7 @@ export async function describe(
     if (document['issuer'] === issuer) {
       return { issuer, metadata: metadataIn(document, issuer, network), presumed: false }
     }
-    other ??= String(document['issuer'])
+    other ??= inWords(document['issuer'])
   }
   if (other === undefined) return undefined
   throw refused(

@@ -29,6 +29,14 @@ export interface NetworkOptions {
   lookup?: Lookup
 }
 
+/** How requests leave, and what else may be reached than an outsider may name. */
+export interface Reach extends Omit<NetworkOptions, 'lookup'> {
+  /** `none` has names judged by what they say. */
+  lookup?: Lookup | 'none' | undefined
+  /** Lets http lead to other machines. */
+  plainHttp?: boolean
+}
+
 const maxRedirects = 3
 const bodyBytes = 65_536
 const timeoutMs = 10_000
@@ -47,13 +55,15 @@ export class Network {
   readonly #fetch: AuthFetch
   readonly #lookup: Lookup | undefined
   readonly #server: URL
+  readonly #plainHttp: boolean
   #zone: Promise<Zone> | undefined
 
   /** @param server the URL this client was given; what lies where it lies may be reached */
-  constructor(server: URL, options: NetworkOptions) {
+  constructor(server: URL, options: Reach) {
     this.#server = server
+    this.#plainHttp = options.plainHttp ?? false
     this.#fetch = options.fetch ?? pinnedHere() ?? ((url, init) => fetch(url, init))
-    this.#lookup = options.lookup ?? systemLookup()
+    this.#lookup = options.lookup === 'none' ? undefined : (options.lookup ?? systemLookup())
   }
 
   /** The JSON document at a URL; undefined when there is none. */
@@ -83,6 +93,12 @@ export class Network {
     return new Response(status === 204 || status === 304 ? null : text, { status, headers })
   }
 
+  /** Sends one request that is checked like all others, and follows no redirect; its signal is the caller's to give. */
+  async send(url: URL, init: RequestInit): Promise<Response> {
+    const addresses = await this.check(url)
+    return this.#fetch(url, { ...init, redirect: 'manual' }, addresses)
+  }
+
   /**
    * Refuses a URL this client must not be led to, before anything is sent there.
    * @returns the addresses its name stands for, as far as they could be found out
@@ -91,7 +107,8 @@ export class Network {
     this.mayName(url)
     const { zone, addresses } = await this.#locate(url)
     const own = await this.#ownZone()
-    if (url.protocol === 'http:' && zone !== 'loopback') throw refused(`${url} is not on this machine`)
+    if (url.protocol === 'http:' && zone !== 'loopback' && !this.#plainHttp)
+      throw refused(`${url} is not on this machine`)
     if (zone === 'public' || (zone !== 'forbidden' && zone === own)) return addresses
     throw refused(
       `${url.origin} lies in a ${zone === 'forbidden' ? 'reserved' : zone} network, where ${this.#server.origin} has no business sending this client. If it is meant to be there, reach the server by an address of that network`,
@@ -100,7 +117,8 @@ export class Network {
 
   /** What can be told without a look at the network: the scheme, and hosts that are written as addresses. */
   mayName(url: URL): void {
-    const plain = url.protocol === 'http:' && isLoopback(url) && isLoopback(this.#server)
+    const isHere = isLoopback(url) && isLoopback(this.#server)
+    const plain = url.protocol === 'http:' && (isHere || this.#plainHttp)
     if (url.protocol !== 'https:' && !plain) {
       throw refused(`${url} is not an https: URL, as everything about a login must be`)
     }

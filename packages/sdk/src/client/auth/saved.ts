@@ -1,5 +1,6 @@
 import type { JWK } from 'jose'
 import { isObject } from '../../jsonrpc/parse.ts'
+import { readJson } from '../../jsonrpc/reread.ts'
 import type { CredentialStore } from './store.ts'
 
 /** Tokens for one server, as they are kept. Times are milliseconds since 1970. */
@@ -34,7 +35,7 @@ export function save(store: CredentialStore, key: string, saved: Saved): Promise
 function read(text: string | undefined): Saved | undefined {
   if (text === undefined) return undefined
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = readJson(text)
     return isSaved(value) ? value : undefined
   } catch {
     return undefined

@@ -3,6 +3,7 @@ import { emptyJournal, type Journal } from '../../core/journal.ts'
 import { answerTo } from '../../core/questions.ts'
 import type { JsonObject, JsonRpcErrorObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
+import { readJson } from '../../jsonrpc/reread.ts'
 import type { InputRequests, Question } from '../../protocol/asking.ts'
 import type { ProtocolVersion } from '../../protocol/methods.ts'
 import { revisions } from '../../protocol/revisions.ts'
@@ -193,7 +194,7 @@ export function toRow(record: TaskRecord): TaskRow {
 
 /** @throws TypeError for a row this extension did not write */
 export function fromRow({ body, ...row }: TaskRow): TaskRecord {
-  const parsed: unknown = JSON.parse(body)
+  const parsed: unknown = readJson(body)
   if (!isBody(parsed)) throw new TypeError(`The stored task ${row.id} is not one this version can read`)
   return { ...row, ...parsed }
 }

@@ -1,15 +1,18 @@
-import { replay } from '../../core/asking.ts'
+import type { Backplane } from '../../core/backplane.ts'
 import type { Asking, Caller } from '../../core/exchange.ts'
+import { lateReplay } from '../../core/late-replay.ts'
+import { Later } from '../../core/later.ts'
 import { memoryBackplane } from '../../core/memory-backplane.ts'
-import { createSealer } from '../../core/seal.ts'
 import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
 import type { Server } from '../../server/server.ts'
 import { type Bounds, bounds } from '../bounds.ts'
+import type { Relay } from '../relay.ts'
+import { report } from '../report.ts'
 import { unref } from '../timers.ts'
+import type { Legacy } from './legacy.ts'
 import type { Authenticate, HttpOptions, HttpRefusal } from './options.ts'
-import { Sessions } from './sessions.ts'
 import { Shares } from './shares.ts'
-import { SseSessions } from './sse.ts'
+import type { SseSessions } from './sse.ts'
 
 /** An answer that is still owed. */
 export interface Serving {
@@ -30,6 +33,12 @@ export interface Busy {
   readonly error: RpcError
 }
 
+/** The path of HTTP+SSE, and the sessions that begin there. */
+export interface OlderPath {
+  readonly path: string
+  readonly sessions: Later<SseSessions>
+}
+
 const graceMs = 1000
 /** The request whose answer is a stream that stays open. */
 export const listening = 'subscriptions/listen'
@@ -39,9 +48,13 @@ export class Core {
   readonly server: Server
   readonly bounds: Bounds
   readonly asking: Asking
-  readonly sessions: Sessions
-  /** Those of HTTP+SSE, where it is served. */
-  readonly sse: SseSessions | undefined
+  readonly backplane: Backplane
+  /** Serves the legacy era. Many servers never meet it. */
+  readonly legacy: Later<Legacy>
+  /** Serves HTTP+SSE, where that was wished for. */
+  readonly sse: OlderPath | undefined
+  /** What joins this node to others, where they share a backplane. */
+  readonly #relay: Later<Relay> | undefined
   readonly #authenticate: Authenticate | undefined
   readonly #serving = new Set<Serving>()
   readonly #shares: Shares
@@ -52,26 +65,37 @@ export class Core {
   #closing: Promise<void> | undefined
 
   constructor(server: Server, options: HttpOptions, warn: (message: string) => void) {
-    const backplane = options.backplane ?? memoryBackplane()
     this.server = server
+    this.backplane = options.backplane ?? memoryBackplane()
     this.#authenticate = options.authenticate
     this.bounds = bounds(options.limits)
     this.#shares = new Shares(this.bounds.inFlightPerPrincipal)
     this.#listenShares = new Shares(this.bounds.listenStreamsPerPrincipal)
-    this.asking = replay({
-      sealer: createSealer(options.keys),
-      backplane,
+    this.asking = lateReplay({
+      keys: options.keys,
+      backplane: this.backplane,
       audience: server.info.name,
       ttlMs: this.bounds.stateTtlMs,
       acceptUnasked: options.acceptUnaskedAnswers ?? false,
       onRefused: (reason) => warn(`A requestState was refused: ${reason}`),
+      onFailed: (error) => warn(`The backplane failed: ${error instanceof Error ? error.message : error}`),
     })
-    this.sessions = new Sessions({ server, bounds: this.bounds, backplane })
-    this.sse = options.sse === undefined ? undefined : new SseSessions(options.sse, server, this.bounds)
+    this.#relay = options.backplane === undefined ? undefined : relayOver(options.backplane, server)
+    this.join().catch((error) => report(server, error, 'changes of other nodes'))
+    this.legacy = new Later(async () => {
+      const { Legacy } = await import('./legacy.ts')
+      return new Legacy(this)
+    })
+    this.sse = options.sse === undefined ? undefined : olderPath(options.sse, server, this.bounds)
   }
 
   get closing(): boolean {
     return this.#closing !== undefined
+  }
+
+  /** Begins to hear what changes on other nodes; settles when it does, or when that failed and is tried again. */
+  async join(): Promise<void> {
+    if (this.#relay !== undefined) await (await this.#relay.get()).open()
   }
 
   /** How to refuse a caller who was not allowed all of this. */
@@ -140,8 +164,12 @@ export class Core {
   async #close(): Promise<void> {
     const reason = new McpError('CONNECTION_CLOSED', 'The server is shutting down')
     clearTimeout(this.#ticking)
-    this.sessions.close(reason.message)
-    const sse = this.sse?.close(reason.message)
+    this.#relay?.use(
+      (relay) => relay.close(),
+      () => {},
+    )
+    this.legacy.value?.close(reason.message)
+    const sse = this.sse?.sessions.value?.close(reason.message)
     for (const serving of this.#serving) serving.abort(reason)
     if (this.#serving.size > 0) await this.#idle()
     await sse
@@ -157,6 +185,21 @@ export class Core {
       }
     })
   }
+}
+
+function olderPath(path: string, server: Server, bounds: Bounds): OlderPath {
+  const sessions = new Later(async () => {
+    const { SseSessions } = await import('./sse.ts')
+    return new SseSessions(path, server, bounds)
+  })
+  return { path, sessions }
+}
+
+function relayOver(backplane: Backplane, server: Server): Later<Relay> {
+  return new Later(async () => {
+    const { Relay } = await import('../relay.ts')
+    return new Relay(server, backplane)
+  })
 }
 
 function busy(status: 429 | 503, why: string): Busy {

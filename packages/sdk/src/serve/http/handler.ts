@@ -70,6 +70,7 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
       } else {
         guard.allowHost(host.includes(':') ? `[${host}]` : host)
       }
+      await core.join()
       return listenOn(node, { port, host, path, bounds: core.bounds, onClose: () => core.close() })
     },
     close: () => core.close(),

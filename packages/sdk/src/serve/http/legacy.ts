@@ -6,7 +6,7 @@ import type {
   JsonRpcResponse,
   RequestId,
 } from '../../jsonrpc/message.ts'
-import { revisionOf } from '../../protocol/revisions.ts'
+import { eraOf } from '../../protocol/eras.ts'
 import type { SessionOutlet } from '../asker.ts'
 import { serveBatch } from '../batch.ts'
 import { encodeAnswer, encodeMessage, failure, refusalOf, unsupportedVersion } from '../message.ts'
@@ -17,126 +17,164 @@ import type { HttpSession } from './http-session.ts'
 import { PostStream } from './post-stream.ts'
 import { refusesScopes } from './refusal.ts'
 import { parseEventId } from './resumable.ts'
+import { Sessions } from './sessions.ts'
 
 /** One HTTP request of the legacy era, with who sent it. */
 export interface LegacyTrip {
-  readonly core: Core
   readonly request: HttpRequest
   readonly reply: HttpReply
   readonly caller: Caller
 }
 
-/** Serves a request: `initialize` begins a session, everything else belongs to one. */
-export function legacyRequest(trip: LegacyTrip, message: JsonRpcRequest): void {
-  const isFirst = message.method === 'initialize' && trip.request.header('mcp-session-id') === undefined
-  if (isFirst) {
-    if (checkVersion(trip, message.id)) begin(trip, message)
-    return
+/** Serves the legacy era: the sessions of one mounted server, and the HTTP requests that belong to them. */
+export class Legacy {
+  readonly #core: Core
+  readonly #sessions: Sessions
+
+  constructor(core: Core) {
+    const { server, bounds, backplane } = core
+    this.#core = core
+    this.#sessions = new Sessions({ server, bounds, backplane })
   }
-  const owner = findSession(trip, message.id)
-  const { core, reply } = trip
-  if (owner === undefined || refusesScopes(core, reply, trip.caller, message)) return
-  const post = new PostStream(owner, reply)
-  owner.session.request(message, post, trip.caller).then(
-    (response) => post.answer(200, response === undefined ? '' : encodeAnswer(response, core.server)),
-    (error) => {
-      const refusal = owner.session.refusal(error, message.method)
-      post.answer(refusalStatus(refusal), JSON.stringify(failure(message.id, refusal)))
-    },
-  )
-}
 
-/** Serves an array of messages, where the session's revision has such. */
-export function legacyBatch(trip: LegacyTrip, values: readonly unknown[]): void {
-  const owner = findSession(trip, undefined)
-  const { core, reply } = trip
-  if (owner === undefined || refusesScopes(core, reply, trip.caller, values)) return
-  const post = new PostStream(owner, reply)
-  serveBatch(owner.session, values, post, core.bounds.batch, trip.caller).then(
-    (responses) => {
-      if (responses.length > 0) {
-        post.answer(200, `[${responses.map((response) => encodeMessage(response, core.server)).join(',')}]`)
-      } else {
-        post.accept()
-      }
-    },
-    (error) => {
-      const refusal = refusalOf(error, 'batch', core.server)
-      post.answer(refusalStatus(refusal), JSON.stringify(failure(undefined, refusal)))
-    },
-  )
-}
+  /** Serves a request: `initialize` begins a session, everything else belongs to one. */
+  request(trip: LegacyTrip, message: JsonRpcRequest): void {
+    const isFirst = message.method === 'initialize' && trip.request.header('mcp-session-id') === undefined
+    if (isFirst) {
+      if (checkVersion(trip, message.id)) this.#begin(trip, message)
+      return
+    }
+    const owner = this.#find(trip, message.id)
+    const { reply, caller } = trip
+    if (owner === undefined || refusesScopes(this.#core, reply, caller, message)) return
+    const { server } = this.#core
+    const post = new PostStream(owner, reply)
+    owner.session.request(message, post, caller).then(
+      (response) => post.answer(200, response === undefined ? '' : encodeAnswer(response, server)),
+      (error) => {
+        const refusal = owner.session.refusal(error, message.method)
+        post.answer(refusalStatus(refusal), JSON.stringify(failure(message.id, refusal)))
+      },
+    )
+  }
 
-/** Takes a notice or the answer to a question. */
-export function legacyOther(trip: LegacyTrip, message: JsonRpcNotification | JsonRpcResponse): void {
-  const owner = findSession(trip, undefined)
-  if (owner === undefined) return
-  if ('method' in message) owner.session.notification(message)
-  else owner.session.response(message)
-  trip.reply.send(202, '')
-}
+  /** Serves an array of messages, where the session's revision has such. */
+  batch(trip: LegacyTrip, values: readonly unknown[]): void {
+    const owner = this.#find(trip, undefined)
+    const { reply, caller } = trip
+    if (owner === undefined || refusesScopes(this.#core, reply, caller, values)) return
+    const { server, bounds } = this.#core
+    const post = new PostStream(owner, reply)
+    serveBatch(owner.session, values, post, bounds.batch, caller).then(
+      (responses) => {
+        if (responses.length > 0) {
+          post.answer(200, `[${responses.map((response) => encodeMessage(response, server)).join(',')}]`)
+        } else {
+          post.accept()
+        }
+      },
+      (error) => {
+        const refusal = refusalOf(error, 'batch', server)
+        post.answer(refusalStatus(refusal), JSON.stringify(failure(undefined, refusal)))
+      },
+    )
+  }
 
-/** Opens the stream for what belongs to no request, or goes on with a stream that was lost. */
-export function legacyGet(trip: LegacyTrip): void {
-  const owner = findSession(trip, undefined)
-  if (owner === undefined) return
-  const { core, reply } = trip
-  const last = trip.request.header('last-event-id')
-  if (last !== undefined) {
-    resume(owner, reply, last).catch((error) => {
-      report(core.server, error, 'GET')
+  /** Takes a notice or the answer to a question. */
+  other(trip: LegacyTrip, message: JsonRpcNotification | JsonRpcResponse): void {
+    const owner = this.#find(trip, undefined)
+    if (owner === undefined) return
+    if ('method' in message) owner.session.notification(message)
+    else owner.session.response(message)
+    trip.reply.send(202, '')
+  }
+
+  /** Opens the stream for what belongs to no request, or goes on with a stream that was lost. */
+  get(trip: LegacyTrip): void {
+    const owner = this.#find(trip, undefined)
+    if (owner === undefined) return
+    const { reply } = trip
+    const last = trip.request.header('last-event-id')
+    if (last !== undefined) {
+      resume(owner, reply, last).catch((error) => {
+        report(this.#core.server, error, 'GET')
+        reply.send(
+          500,
+          JSON.stringify(failure(undefined, new RpcError(ErrorCode.InternalError, 'Internal error'))),
+        )
+      })
+      return
+    }
+    const { standalone } = owner
+    if (standalone.connected) {
+      refuse(reply, 409, undefined, 'this session already has an open stream')
+      return
+    }
+    const connection = owner.connect(reply, standalone)
+    connection.breathe()
+    standalone.attach(connection)
+  }
+
+  /** Ends a session at its client's wish. */
+  delete(trip: LegacyTrip): void {
+    const owner = this.#find(trip, undefined)
+    if (owner === undefined) return
+    this.#sessions.end(owner, 'The client ended the session')
+    trip.reply.send(204, '')
+  }
+
+  /** Ends every session. */
+  close(reason: string): void {
+    this.#sessions.close(reason)
+  }
+
+  #begin({ reply, caller }: LegacyTrip, message: JsonRpcRequest): void {
+    const owner = this.#sessions.begin(caller)
+    if (owner === undefined) {
       reply.send(
-        500,
-        JSON.stringify(failure(undefined, new RpcError(ErrorCode.InternalError, 'Internal error'))),
+        503,
+        JSON.stringify(
+          failure(
+            message.id,
+            new RpcError(ErrorCode.InternalError, 'Too many sessions are open: try again later'),
+          ),
+        ),
+        { 'Retry-After': '60' },
       )
-    })
-    return
+      return
+    }
+    owner.session.request(message, nowhere).then(
+      (response) => reply.send(200, JSON.stringify(response), { 'Mcp-Session-Id': owner.id }),
+      (error) => {
+        const refusal = owner.session.refusal(error, message.method)
+        reply.send(refusalStatus(refusal), JSON.stringify(failure(message.id, refusal)))
+        this.#sessions.end(owner, refusal.message)
+      },
+    )
   }
-  const { standalone } = owner
-  if (standalone.connected) {
-    refuse(reply, 409, undefined, 'this session already has an open stream')
-    return
-  }
-  const connection = owner.connect(reply, standalone)
-  connection.breathe()
-  standalone.attach(connection)
-}
 
-/** Ends a session at its client's wish. */
-export function legacyDelete(trip: LegacyTrip): void {
-  const owner = findSession(trip, undefined)
-  if (owner === undefined) return
-  trip.core.sessions.end(owner, 'The client ended the session')
-  trip.reply.send(204, '')
+  /** The session a request names, or an answer that there is none. */
+  #find(trip: LegacyTrip, id: RequestId | undefined): HttpSession | undefined {
+    if (!checkVersion(trip, id)) return undefined
+    const { request, reply, caller } = trip
+    const name = request.header('mcp-session-id')
+    if (name === undefined) {
+      refuse(
+        reply,
+        400,
+        id,
+        'send "initialize" first and its Mcp-Session-Id ever after, or put the protocol version into _meta',
+      )
+      return undefined
+    }
+    const owner = this.#sessions.find(name, caller.principal)
+    if (owner === undefined) refuse(reply, 404, id, 'this session does not exist, or no longer')
+    return owner
+  }
 }
 
 /** `initialize` has nothing to say but its answer. */
 const nowhere: SessionOutlet = { notify: () => {}, request: () => false }
-
-function begin({ core, reply, caller }: LegacyTrip, message: JsonRpcRequest): void {
-  const owner = core.sessions.begin(caller)
-  if (owner === undefined) {
-    reply.send(
-      503,
-      JSON.stringify(
-        failure(
-          message.id,
-          new RpcError(ErrorCode.InternalError, 'Too many sessions are open: try again later'),
-        ),
-      ),
-      { 'Retry-After': '60' },
-    )
-    return
-  }
-  owner.session.request(message, nowhere).then(
-    (response) => reply.send(200, JSON.stringify(response), { 'Mcp-Session-Id': owner.id }),
-    (error) => {
-      const refusal = owner.session.refusal(error, message.method)
-      reply.send(refusalStatus(refusal), JSON.stringify(failure(message.id, refusal)))
-      core.sessions.end(owner, refusal.message)
-    },
-  )
-}
 
 async function resume(owner: HttpSession, reply: HttpReply, last: string): Promise<void> {
   const event = parseEventId(last)
@@ -147,29 +185,10 @@ async function resume(owner: HttpSession, reply: HttpReply, last: string): Promi
   refuse(reply, 400, undefined, 'the event of Last-Event-ID is not known here, or no longer')
 }
 
-/** The session a request names, or an answer that there is none. */
-function findSession(trip: LegacyTrip, id: RequestId | undefined): HttpSession | undefined {
-  if (!checkVersion(trip, id)) return undefined
-  const { core, request, reply, caller } = trip
-  const name = request.header('mcp-session-id')
-  if (name === undefined) {
-    refuse(
-      reply,
-      400,
-      id,
-      'send "initialize" first and its Mcp-Session-Id ever after, or put the protocol version into _meta',
-    )
-    return undefined
-  }
-  const owner = core.sessions.find(name, caller.principal)
-  if (owner === undefined) refuse(reply, 404, id, 'this session does not exist, or no longer')
-  return owner
-}
-
 /** Any known revision with sessions will do: clients are known to name another than they agreed on. */
 function checkVersion({ request, reply }: LegacyTrip, id: RequestId | undefined): boolean {
   const version = request.header('mcp-protocol-version')
-  if (version === undefined || revisionOf(version)?.era === 'session') return true
+  if (version === undefined || eraOf(version) === 'session') return true
   reply.send(400, JSON.stringify(failure(id, unsupportedVersion(version))))
   return false
 }

@@ -35,7 +35,7 @@ export class ModernAnswer implements Outlet, Serving {
       this.#long = unref(setTimeout(() => this.#showLife(), this.#core.bounds.keepAliveMs))
     }
     this.#reply.onClose(() => this.#gone())
-    call.answer(this.#core.server).then((response) => {
+    call.serve(this.#core.server, (response) => {
       this.#core.done(this)
       this.#finish(response)
     })

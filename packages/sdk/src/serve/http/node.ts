@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ByteCollector } from '../../jsonrpc/bytes.ts'
+import { Feed } from '../feed.ts'
 import type { Body, HeaderFields, HttpReply, HttpRequest, Pipe } from './face.ts'
 import { streamHeaders } from './face.ts'
 import type { Lease } from './lease.ts'
@@ -134,42 +135,40 @@ export class NodeReply implements HttpReply {
 /** A stream that breaks tells so by its `close`. */
 function ignore(): void {}
 
-/** Characters of a stream that are collected at most before they are written. */
-const collectedChars = 64 * 1024
-
-/** Writes what one turn of the event loop gives at once. */
+/** Writes what one turn of the event loop gives at once, and no more than a slow client takes. */
 class NodePipe implements Pipe {
   readonly #response: ServerResponse
-  #collected = ''
+  readonly #feed: Feed
+  #ending = false
 
   constructor(response: ServerResponse) {
     this.#response = response
+    this.#feed = new Feed(response, (piece, done) => response.write(piece, done), {
+      onDrained: () => this.#finish(),
+    })
   }
 
   get queued(): number {
-    return this.#response.writableLength + this.#collected.length
+    return this.#feed.queued
   }
 
   write(text: string): void {
-    if (this.#collected === '') process.nextTick(() => this.#flush())
-    this.#collected += text
-    if (this.#collected.length >= collectedChars) this.#flush()
+    if (!this.#ending) this.#feed.add(text)
   }
 
   end(): void {
-    this.#flush()
-    if (!this.#response.destroyed) this.#response.end()
+    this.#ending = true
+    this.#feed.flush()
+    this.#finish()
   }
 
   cut(): void {
-    this.#collected = ''
+    this.#feed.clear()
     this.#response.destroy()
   }
 
-  #flush(): void {
-    const text = this.#collected
-    this.#collected = ''
-    if (text === '' || this.#response.destroyed || this.#response.writableEnded) return
-    this.#response.write(text)
+  #finish(): void {
+    const { destroyed, writableEnded } = this.#response
+    if (this.#ending && this.#feed.isEmpty && !destroyed && !writableEnded) this.#response.end()
   }
 }

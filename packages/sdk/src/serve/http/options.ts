@@ -21,6 +21,8 @@ export interface HttpRefusal {
   readonly headers?: HeaderFields
   /** JSON text. */
   readonly body?: string
+  /** What failed on this side, for the operator: it is reported like the error of a handler, and told to no client. */
+  readonly because?: unknown
 }
 
 /** Who sends a request. */
@@ -65,7 +67,7 @@ export interface HttpOptions {
    * Default: a random one, so that a question asked before a restart, or by another node, cannot be answered.
    */
   keys?: readonly (string | Uint8Array)[]
-  /** What state shared between requests stands on: used states, stored events. Default: memory. */
+  /** What state shared between requests stands on: used states, stored events, changes on other nodes. Default: memory. */
   backplane?: Backplane
   /** Path of the endpoint. Default `/mcp`. */
   path?: string

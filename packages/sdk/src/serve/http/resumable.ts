@@ -121,6 +121,8 @@ export class ResumableStream {
       text = this.#event(await this.#log.append(this.id, data), data, retry)
     } catch (error) {
       this.#report(error)
+      // Without an id there is nothing to resume from, so an event that only gives one has nothing to say.
+      if (data === '') return
       text = encodeEvent({ event: 'message', data })
     }
     this.#unstored -= data.length

@@ -1,20 +1,21 @@
 import { type Caller, nobody } from '../../core/exchange.ts'
+import type { Later } from '../../core/later.ts'
 import { ErrorCode, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonRpcRequest } from '../../jsonrpc/message.ts'
 import { classify, parseJson, requireDepth } from '../../jsonrpc/parse.ts'
 import { isModern } from '../../protocol/client-meta.ts'
-import { revisionOf } from '../../protocol/revisions.ts'
+import { eraOf } from '../../protocol/eras.ts'
 import { failure } from '../message.ts'
 import { report } from '../report.ts'
 import type { Core } from './core.ts'
 import type { Body, HeaderFields, HttpReply, HttpRequest } from './face.ts'
 import type { Guard } from './guard.ts'
-import { legacyBatch, legacyDelete, legacyGet, legacyOther, legacyRequest } from './legacy.ts'
+import type { Legacy, LegacyTrip } from './legacy.ts'
 import { AcceptReader, isJson } from './media.ts'
 import { serveModern } from './modern.ts'
 import type { Authenticate, Identified } from './options.ts'
+import { sessionIdIn } from './query.ts'
 import { refusesScopes, sendRefusal } from './refusal.ts'
-import { sessionIdIn } from './sse.ts'
 
 const methods = 'POST, GET, DELETE'
 const documentPreflight: HeaderFields = {
@@ -22,7 +23,8 @@ const documentPreflight: HeaderFields = {
   'Access-Control-Allow-Headers': '*',
   'Access-Control-Max-Age': '600',
 }
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+// Made when first needed: its module of the runtime takes long to load.
+let decoder: TextDecoder | undefined
 
 /** Takes HTTP requests of every runtime to where they are served. */
 export class Router {
@@ -78,6 +80,7 @@ export class Router {
   async #identify(authenticate: Authenticate, request: HttpRequest, reply: HttpReply): Promise<void> {
     const caller = await authenticate(request)
     if (!('principal' in caller)) {
+      if (caller.because !== undefined) report(this.#core.server, caller.because, request.method)
       sendRefusal(reply, caller)
       return
     }
@@ -113,9 +116,10 @@ export class Router {
     if (this.#isOlder(request)) this.#older(request, reply, caller)
     else if (request.method === 'POST') this.#post(request, reply, caller)
     else if (namesStateless(request)) this.#wrongMethod(reply, 'POST')
-    else if (request.method === 'DELETE') legacyDelete({ core: this.#core, request, reply, caller })
-    else if (this.#accepts.read(request.header('accept')).events) {
-      legacyGet({ core: this.#core, request, reply, caller })
+    else if (request.method === 'DELETE') {
+      this.#legacy({ request, reply, caller }, (legacy, trip) => legacy.delete(trip))
+    } else if (this.#accepts.read(request.header('accept')).events) {
+      this.#legacy({ request, reply, caller }, (legacy, trip) => legacy.get(trip))
     } else {
       this.#notAcceptable(reply)
     }
@@ -140,17 +144,19 @@ export class Router {
     const { sse } = this.#core
     if (sse === undefined) return
     if (request.method === 'GET') {
-      if (this.#accepts.read(request.header('accept')).events) sse.open(reply, caller)
-      else this.#notAcceptable(reply)
+      if (this.#accepts.read(request.header('accept')).events) {
+        this.#loaded(sse.sessions, request, reply, (sessions) => sessions.open(reply, caller))
+      } else this.#notAcceptable(reply)
     } else if (request.method !== 'POST' || sessionIdIn(request) === undefined) {
       this.#wrongMethod(reply, 'GET')
     } else if (!isJson(request.header('content-type'))) {
       this.#notJson(reply)
     } else {
       this.#read(request, reply, (value) => {
-        const session = sse.find(request, caller)
-        if (session !== undefined) {
-          if (!refusesScopes(this.#core, reply, caller, value)) sse.take(session, reply, value, caller)
+        const sessions = sse.sessions.value
+        const session = sessions?.find(request, caller)
+        if (sessions !== undefined && session !== undefined) {
+          if (!refusesScopes(this.#core, reply, caller, value)) sessions.take(session, reply, value, caller)
         } else refuse(reply, 404, ErrorCode.InvalidRequest, 'This session does not exist, or no longer')
       })
     }
@@ -192,9 +198,9 @@ export class Router {
   /** The era of a message: one that names its version in `_meta` is stateless, anything else is of a session. */
   #message(request: HttpRequest, reply: HttpReply, caller: Caller, value: unknown): void {
     const core = this.#core
-    const trip = { core, request, reply, caller }
+    const trip = { request, reply, caller }
     if (Array.isArray(value)) {
-      if (!namesStateless(request)) legacyBatch(trip, value)
+      if (!namesStateless(request)) this.#legacy(trip, (legacy) => legacy.batch(trip, value))
       else refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: send each message by itself')
       return
     }
@@ -207,20 +213,35 @@ export class Router {
         if (isStateless(request, classified.message)) {
           serveModern(core, request, reply, caller, classified.message)
         } else {
-          legacyRequest(trip, classified.message)
+          this.#legacy(trip, (legacy) => legacy.request(trip, classified.message))
         }
         return
       case 'notification':
         if (namesStateless(request)) reply.send(202, '')
-        else legacyOther(trip, classified.message)
+        else this.#legacy(trip, (legacy) => legacy.other(trip, classified.message))
         return
       case 'response':
         if (namesStateless(request)) {
           refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: nothing was asked of this client')
         } else {
-          legacyOther(trip, classified.message)
+          this.#legacy(trip, (legacy) => legacy.other(trip, classified.message))
         }
     }
+  }
+
+  #legacy(trip: LegacyTrip, serve: (legacy: Legacy, trip: LegacyTrip) => void): void {
+    this.#loaded(this.#core.legacy, trip.request, trip.reply, (legacy) => serve(legacy, trip))
+  }
+
+  /** Goes on with what may have to be loaded first. Whoever waited for it meets a server that closes meanwhile. */
+  #loaded<T>(later: Later<T>, request: HttpRequest, reply: HttpReply, serve: (loaded: T) => void): void {
+    later.use(
+      (loaded) => {
+        if (this.#core.closing) this.#closing(reply)
+        else serve(loaded)
+      },
+      (error) => this.#broken(error, request, reply),
+    )
   }
 
   #notJson(reply: HttpReply): void {
@@ -268,10 +289,11 @@ function isStateless(request: HttpRequest, message: JsonRpcRequest): boolean {
 
 function namesStateless(request: HttpRequest): boolean {
   const version = request.header('mcp-protocol-version')
-  return version !== undefined && revisionOf(version)?.era === 'stateless'
+  return version !== undefined && eraOf(version) === 'stateless'
 }
 
 function decode(bytes: Uint8Array): string {
+  decoder ??= new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   try {
     return decoder.decode(bytes)
   } catch {

@@ -8,6 +8,7 @@ import type { Bounds } from '../bounds.ts'
 import { type Duplex, openConnection } from '../duplex.ts'
 import { encodeMessage, failure, isDroppable } from '../message.ts'
 import type { HttpReply, HttpRequest } from './face.ts'
+import { sessionIdIn } from './query.ts'
 import { Shares } from './shares.ts'
 import { EventStream } from './stream.ts'
 
@@ -99,10 +100,4 @@ export class SseSessions {
       },
     )
   }
-}
-
-/** The session id in the query of a request; undefined where there is none. */
-export function sessionIdIn({ url }: HttpRequest): string | undefined {
-  const at = url.indexOf('?')
-  return at === -1 ? undefined : (new URLSearchParams(url.slice(at)).get('sessionId') ?? undefined)
 }

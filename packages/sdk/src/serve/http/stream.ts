@@ -1,11 +1,14 @@
 import { keepAlive } from '../../jsonrpc/sse.ts'
 import type { Bounds } from '../bounds.ts'
+import { StallWatch } from '../stall.ts'
 import { unref } from '../timers.ts'
 import type { HttpReply, Pipe } from './face.ts'
 import { type Lease, LeaseWatch } from './lease.ts'
 
 /** Milliseconds the answer to a request may be given later than what its caller showed counts. */
 export const answerPatienceMs = 60_000
+/** Over how many moments the first signs of life are spread: Node keeps a list for each duration that timers have. */
+const moments = 64
 
 /**
  * One event stream to one client. It keeps quiet streams open, leaves out what may be left out while its reader is
@@ -16,7 +19,7 @@ export class EventStream {
   readonly #lease: LeaseWatch | undefined
   readonly #bounds: Bounds
   #quiet: ReturnType<typeof setTimeout>
-  #stall: ReturnType<typeof setTimeout> | undefined
+  #stall: StallWatch | undefined
   #written = 0
   #open = true
   #expired = false
@@ -25,7 +28,9 @@ export class EventStream {
   constructor(reply: HttpReply, bounds: Bounds, patienceMs: number) {
     this.#pipe = reply.open()
     this.#bounds = bounds
-    this.#quiet = unref(setInterval(() => this.breathe(), bounds.keepAliveMs))
+    // Streams that were opened in one moment, as after a restart, must not all be written to in one moment ever after.
+    const part = Math.ceil(Math.random() * moments) / moments
+    this.#quiet = unref(setTimeout(() => this.#breatheOn(), part * bounds.keepAliveMs))
     this.#lease = reply.lease && new LeaseWatch(reply.lease, patienceMs, () => this.#expire())
   }
 
@@ -83,8 +88,13 @@ export class EventStream {
   closed(): void {
     this.#open = false
     clearInterval(this.#quiet)
-    clearTimeout(this.#stall)
+    this.#stall?.stop()
     this.#lease?.stop()
+  }
+
+  #breatheOn(): void {
+    this.#quiet = unref(setInterval(() => this.breathe(), this.#bounds.keepAliveMs))
+    this.breathe()
   }
 
   #expire(): void {
@@ -98,16 +108,15 @@ export class EventStream {
   }
 
   #watch(): void {
-    if (this.#stall !== undefined) return
-    const taken = this.#taken()
-    this.#stall = unref(
-      setTimeout(() => {
-        this.#stall = undefined
-        if (this.#open ? this.#pipe.queued <= this.#bounds.streamQueueBytes : this.#pipe.queued === 0) return
-        if (this.#taken() === taken) this.cut()
-        else this.#watch()
-      }, this.#bounds.streamStallMs),
+    this.#stall ??= new StallWatch(
+      {
+        taken: () => this.#taken(),
+        isBehind: () => this.#pipe.queued > (this.#open ? this.#bounds.streamQueueBytes : 0),
+      },
+      this.#bounds.streamStallMs,
+      () => this.cut(),
     )
+    this.#stall.start()
   }
 
   #taken(): number {

@@ -1,6 +1,6 @@
 import { McpError, RpcError } from '../../../jsonrpc/error.ts'
 import type { JsonObject } from '../../../jsonrpc/message.ts'
-import { isObject } from '../../../jsonrpc/parse.ts'
+import { inWords, isObject } from '../../../jsonrpc/parse.ts'
 import type { TaskStatus } from '../record.ts'
 
 /** A task as its server last told of it, in the same form on every revision. */
@@ -51,7 +51,7 @@ export function errorIn({ error }: JsonObject, state: TaskState): Error {
   if (!isObject(error) || !Number.isSafeInteger(error['code']) || typeof error['code'] !== 'number') {
     return protocol(`the task ${state.taskId} failed without saying how`)
   }
-  return new RpcError(error['code'], String(error['message'] ?? ''), error['data'])
+  return new RpcError(error['code'], inWords(error['message'] ?? ''), error['data'])
 }
 
 function isStatus(value: unknown): value is TaskStatus {

@@ -1,0 +1,1 @@
+export { compileSchema } from '../validate/index.ts'

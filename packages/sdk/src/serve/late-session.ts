@@ -1,0 +1,84 @@
+import type { Peer } from '../core/exchange.ts'
+import { Later } from '../core/later.ts'
+import { McpError } from '../jsonrpc/error.ts'
+import type { JsonRpcNotification, JsonRpcResponse } from '../jsonrpc/message.ts'
+import type { serveBatch } from './batch.ts'
+import { cancelCall } from './cancel.ts'
+import type { Session, SessionOptions } from './session.ts'
+
+/** A session, and what serves the batches that come to it. */
+export interface OpenSession {
+  readonly session: Session
+  readonly serveBatch: typeof serveBatch
+}
+
+/**
+ * The session a connection may come to have. What serves it is loaded with the first request that needs it; messages that
+ * come meanwhile wait in line.
+ */
+export class LateSession {
+  readonly #options: SessionOptions
+  readonly #opened: Later<OpenSession>
+  #closed = false
+
+  constructor(options: SessionOptions) {
+    this.#options = options
+    this.#opened = new Later(async () => {
+      const { serveBatch, Session } = await import('./session-room.ts')
+      return { session: new Session(options), serveBatch }
+    })
+  }
+
+  /** Who is on the other end, once `initialize` was answered. */
+  get peer(): Peer | undefined {
+    return this.#opened.value?.session.peer
+  }
+
+  /** How many messages wait in line. */
+  get waiting(): number {
+    return this.#opened.waiting
+  }
+
+  /** Settles when no message waits in line; undefined where none does. */
+  get settled(): Promise<void> | undefined {
+    return this.#opened.settled
+  }
+
+  /** Has a message wait in line, so that it overtakes none. It is forgotten where its client goes away meanwhile. */
+  line(take: () => void): void {
+    const taken = (): void => {
+      if (!this.#closed) take()
+    }
+    this.#opened.use(taken, taken)
+  }
+
+  /** Serves what needs the session: at once where it is there. */
+  use(serve: (opened: OpenSession) => void, failed: (error: unknown) => void): void {
+    const { value } = this.#opened
+    if (value !== undefined) serve(value)
+    else
+      this.#opened.use((opened) => {
+        if (!this.#closed) serve(opened)
+      }, failed)
+  }
+
+  /** Takes a notice; one that means nothing here is ignored. */
+  notification(message: JsonRpcNotification): void {
+    const { value } = this.#opened
+    if (value !== undefined) value.session.notification(message)
+    else cancelCall(this.#options.calls, message)
+  }
+
+  /** Takes the answer to a question; one that nobody waits for is ignored. */
+  response(message: JsonRpcResponse): void {
+    this.#opened.value?.session.response(message)
+  }
+
+  /** The client is gone: takes back what runs, settles what waits. */
+  close(reason: string): void {
+    this.#closed = true
+    const { value } = this.#opened
+    if (value !== undefined) value.session.close(reason)
+    else this.#options.calls.cancelAll(new McpError('CONNECTION_CLOSED', reason))
+  }
+}

@@ -1,0 +1,2 @@
+export { serveBatch } from './batch.ts'
+export { Session } from './session.ts'

@@ -1,0 +1,60 @@
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
+import { McpError } from '../jsonrpc/error.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import type { JsonSchema } from '../protocol/definitions.ts'
+
+/** A validator that can also describe itself as JSON Schema: zod 4.2 and later, arktype, valibot by its converter. */
+export type DescribedSchema<In = unknown, Out = In> = {
+  readonly '~standard': StandardSchemaV1.Props<In, Out> & StandardJSONSchemaV1.Props<In, Out>
+}
+
+/** A checked value, or what is wrong with it. */
+export type Checked =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly why: string }
+
+const maxIssues = 20
+
+/** Whether a schema validates by itself. */
+export function isDescribed(schema: object): schema is DescribedSchema {
+  return '~standard' in schema
+}
+
+/** Checks a value by the validator itself. */
+export function validate(schema: DescribedSchema, value: unknown): Checked | Promise<Checked> {
+  const result = schema['~standard'].validate(value)
+  return 'then' in result ? Promise.resolve(result).then(checkedOf) : checkedOf(result)
+}
+
+/**
+ * The JSON Schema of a validator.
+ * @throws McpError 'INVALID' when it has none, saying what to do
+ */
+export function jsonOf(schema: DescribedSchema, side: 'input' | 'output'): JsonSchema {
+  const { vendor, jsonSchema }: Partial<DescribedSchema['~standard']> = schema['~standard']
+  if (jsonSchema === undefined) {
+    throw new McpError(
+      'INVALID',
+      `a ${vendor ?? 'validator'} schema of this kind cannot describe itself as JSON Schema. Use zod 4.2, arktype 2.1.28 ` +
+        'or newer, or wrap it: toStandardJsonSchema of @valibot/to-json-schema does so for valibot',
+    )
+  }
+  try {
+    return jsonSchema[side]({ target: 'draft-2020-12' })
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new McpError('INVALID', `the schema cannot be written as JSON Schema: ${why}`, { cause: error })
+  }
+}
+
+function checkedOf(result: StandardSchemaV1.Result<unknown>): Checked {
+  if (result.issues === undefined) return { ok: true, value: result.value }
+  const shown = result.issues.slice(0, maxIssues).map(inWords).join('; ')
+  const more = result.issues.length - maxIssues
+  return { ok: false, why: more > 0 ? `${shown}; and ${more} more` : shown }
+}
+
+function inWords({ path, message }: StandardSchemaV1.Issue): string {
+  const at = (path ?? []).map((part) => String(isObject(part) ? part['key'] : part)).join('.')
+  return at === '' || message.startsWith(at) ? message : `${at}: ${message}`
+}

@@ -1,0 +1,88 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type Client, connect } from '../../src/client/index.ts'
+import { discovered, result, type Scripted, type Seen, scripted, sse, until } from './support/http.ts'
+import { listed } from './support/results.ts'
+
+const day = 86_400_000
+
+interface Shop {
+  readonly client: Client
+  readonly server: Scripted
+  /** Answers the lists of tools that are held back. */
+  release(): void
+  hold: boolean
+}
+
+/** A server whose lists stay fresh for a day, and that agrees to tell of what `honored` names. */
+async function shop(honored: object): Promise<Shop> {
+  const held: Seen[] = []
+  const answer = (one: Seen): void => {
+    const { method } = one.message
+    if (method === 'tools/list') result(one, listed({ tools: [], ttlMs: day }))
+    else if (method === 'prompts/list') result(one, listed({ prompts: [], ttlMs: day }))
+    else if (method === 'resources/read') result(one, listed({ contents: [], ttlMs: day }))
+    else if (method === 'subscriptions/listen') {
+      const _meta = { 'io.modelcontextprotocol/subscriptionId': one.message.id }
+      const params = { _meta, notifications: honored }
+      sse(one.res)({
+        data: { jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params },
+      })
+    }
+  }
+  const server = await scripted((one) => {
+    if (discovered(one)) return
+    if (shop.hold && one.message.method === 'tools/list') held.push(one)
+    else answer(one)
+  })
+  const client = await connect(server.url)
+  onTestFinished(() => client.close())
+  const shop: Shop = { client, server, hold: false, release: () => held.forEach(answer) }
+  return shop
+}
+
+describe('what was cached before a watch began', () => {
+  it('is asked for anew where the server now tells of changes, and kept where it does not', async () => {
+    const { client, server } = await shop({ toolsListChanged: true, resourceSubscriptions: ['a:b'] })
+    const readAll = async (): Promise<void> => {
+      await client.tools()
+      await client.prompts()
+      await client.read('a:b')
+      await client.read('c:d')
+    }
+    await readAll()
+    await client.watch({ toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: ['a:b'] })
+    await readAll()
+    expect(server.of('tools/list')).toHaveLength(2)
+    expect(server.of('prompts/list')).toHaveLength(1)
+    expect(server.of('resources/read').map(({ message }) => message.params['uri'])).toEqual([
+      'a:b',
+      'c:d',
+      'a:b',
+    ])
+    await readAll()
+    expect(server.of('tools/list')).toHaveLength(2)
+  })
+
+  it('is not put back by an answer that was asked for before and comes after', async () => {
+    const made = await shop({ toolsListChanged: true })
+    const { client, server } = made
+    made.hold = true
+    const early = client.tools()
+    await until(() => server.of('tools/list').length === 1)
+    await client.watch({ toolsListChanged: true })
+    made.hold = false
+    made.release()
+    await early
+    await client.tools()
+    expect(server.of('tools/list')).toHaveLength(2)
+  })
+
+  it('is dropped without anybody being told of a change', async () => {
+    const heard: unknown[] = []
+    const { client } = await shop({ toolsListChanged: true })
+    await client.tools()
+    await client.watch({ toolsListChanged: true }, (change) => heard.push(change))
+    await client.tools()
+    expect(heard).toEqual([])
+  })
+})

@@ -1,0 +1,173 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
+import type { JsonObject, JsonRpcMessage } from '../../src/jsonrpc/message.ts'
+import { type Duplex, type DuplexOptions, openConnection } from '../../src/serve/duplex.ts'
+import { serveHttp } from '../../src/serve/http/index.ts'
+import { type Ask, nodeFace, webFace } from './http-support.ts'
+import { ask, echo, hang, initialize, initialized, meta, settle, testServer, until } from './support.ts'
+
+const call = (id: number, name: string, more: JsonObject = {}): JsonObject => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params: { name, ...more },
+})
+const modern = (id: number, name: string): JsonObject => call(id, name, { _meta: meta() })
+const cancel = (requestId: number): JsonObject => ({
+  jsonrpc: '2.0',
+  method: 'notifications/cancelled',
+  params: { requestId },
+})
+const ping = (id: number): JsonObject => ({ jsonrpc: '2.0', id, method: 'ping' })
+
+/** A connection that met no session yet. */
+function open(options: DuplexOptions = {}) {
+  const server = testServer({ echo, ask, hang })
+  const sent: JsonRpcMessage[] = []
+  const connection = openConnection(server, (message) => sent.push(message), options)
+  const ids = (): unknown[] => sent.map((message) => ('id' in message ? message.id : undefined))
+  return { server, sent, connection, ids }
+}
+
+/** Has what serves sessions loaded, by a request that is refused. */
+async function warmed(connection: Duplex, sent: JsonRpcMessage[]): Promise<void> {
+  connection.receive(ping(-1))
+  await until(() => sent.length === 1)
+  sent.length = 0
+}
+
+describe('messages that come while what serves sessions is loaded', () => {
+  it('are answered in order, in both eras', async () => {
+    const { connection, ids } = open()
+    connection.receive(initialize())
+    connection.receive(initialized)
+    for (const id of [1, 2, 3]) connection.receive(id === 2 ? modern(id, 'echo') : call(id, 'echo'))
+    connection.reject(-32700, 'Parse error: not valid JSON')
+    connection.receive(ping(4))
+    await until(() => ids().length === 6)
+    expect(ids().filter((id) => id !== undefined)[0]).toBe('init')
+    expect(ids().toSorted()).toEqual([1, 2, 3, 4, 'init', undefined])
+  })
+
+  it('are answered as they are where it is there already', async () => {
+    faultyPeer('batches and messages of sessions come in any order')
+    const numbered = (make: (id: number) => unknown): fc.Arbitrary<(at: number) => unknown> =>
+      fc.constant(make)
+    const message = fc.oneof(
+      fc
+        .constantFrom(initialize('2025-03-26'), initialized, { jsonrpc: '2.0', id: 'x' })
+        .map((one) => () => one),
+      numbered((at) => ping(at)),
+      numbered((at) => call(at, 'echo')),
+      numbered((at) => modern(at, 'echo')),
+      numbered((at) => modern(100 + at, 'hang')),
+      fc.nat(11).map((other) => () => cancel(100 + other)),
+      fc.nat(11).map((other) => (at: number) => [ping(at), cancel(100 + other)]),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(message, { maxLength: 12 }), async (made) => {
+        const messages = made.map((make, at) => make(at))
+        const cold = open()
+        const warm = open()
+        await warmed(warm.connection, warm.sent)
+        for (const { connection } of [cold, warm]) for (const one of messages) connection.receive(one)
+        await cold.connection.shutdown()
+        await warm.connection.shutdown()
+        const answers = ({ sent }: typeof cold): string[] => sent.map((one) => JSON.stringify(one)).toSorted()
+        expect(answers(cold)).toEqual(answers(warm))
+        expect(cold.server.ran).toEqual(warm.server.ran)
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  it('are taken back by what cancels them', async () => {
+    const { connection, ids, server } = open()
+    connection.receive(initialize())
+    connection.receive(initialized)
+    connection.receive(call(1, 'hang'))
+    connection.receive(cancel(1))
+    connection.receive(ping(2))
+    await until(() => ids().includes(2))
+    await connection.shutdown()
+    expect(ids()).toEqual(['init', 2])
+    expect(server.ran).toEqual(['hang'])
+  })
+
+  it('are answered still where the input ends at once', async () => {
+    const { connection, ids } = open()
+    connection.receive(initialize())
+    connection.receive(initialized)
+    connection.receive(call(1, 'echo'))
+    await connection.shutdown()
+    expect(ids()).toEqual(['init', 1])
+  })
+
+  it('are forgotten where the client is gone', async () => {
+    const { connection, sent, server } = open()
+    connection.receive(initialize())
+    connection.receive(modern(1, 'echo'))
+    await connection.close()
+    await settle()
+    expect([sent, server.ran, server.reports]).toEqual([[], [], []])
+  })
+
+  it('are refused where too many wait', async () => {
+    const { connection, sent } = open({ limits: { inFlight: 3 } })
+    connection.receive(initialize())
+    for (const id of [1, 2, 3, 4]) connection.receive(ping(id))
+    expect(sent).toMatchObject([
+      { id: 3, error: { code: -32600, message: expect.stringContaining('Too many requests') } },
+      { id: 4, error: { code: -32600 } },
+    ])
+    await until(() => sent.length === 5)
+    expect(sent.slice(2)).toMatchObject([{ id: 'init' }, { id: 1, result: {} }, { id: 2, result: {} }])
+  })
+})
+
+describe.each([
+  ['node', nodeFace],
+  ['web', webFace],
+] as const)('HTTP requests that come while what serves sessions is loaded, on the %s face', (_name, face) => {
+  const begin: Ask = { body: initialize() }
+
+  it('begin a session each', async () => {
+    const { send, close } = await face(testServer({ echo }))
+    const answers = await Promise.all([send(begin), send(begin), send(begin)])
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+    const ids = answers.map((answer) => answer.header('mcp-session-id') ?? '')
+    expect(new Set(ids).size).toBe(3)
+    const listed = await send({
+      headers: { 'mcp-session-id': ids[1] },
+      body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+    })
+    expect(await listed.json()).toMatchObject({ result: { tools: [{ name: 'echo' }] } })
+    await close()
+  })
+
+  it('open an older session each, where that is served', async () => {
+    const { send, close } = await face(testServer({ echo }), { sse: '/sse' })
+    const streams = await Promise.all([1, 2].map(() => send({ method: 'GET', path: '/sse' })))
+    await until(() => streams.every(({ events }) => events.length > 0))
+    const [one, two] = streams.map(({ events }) => events[0]?.data)
+    expect(one).toMatch(/^\/sse\?sessionId=/)
+    expect(one).not.toBe(two)
+    const posted = await Promise.all(
+      [one, two].map((path) => send({ path: path ?? '', body: initialize('2024-11-05') })),
+    )
+    expect(posted.map(({ status }) => status)).toEqual([202, 202])
+    await close()
+  })
+})
+
+describe('an HTTP server that closes while what serves sessions is loaded', () => {
+  it('answers that it is closing', async () => {
+    const handler = serveHttp(testServer({ echo }), { keys: ['k'.repeat(32)] })
+    const get = new Request('http://localhost/mcp', { headers: { accept: 'text/event-stream' } })
+    const answer = handler.fetch(get)
+    await handler.close()
+    const { status } = await answer
+    expect(status).toBe(503)
+  })
+})
