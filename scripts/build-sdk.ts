@@ -1,4 +1,13 @@
-import { globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import {
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type RolldownBuild, rolldown } from 'rolldown'
 import { root } from './run.ts'
@@ -16,24 +25,41 @@ export interface Written {
 
 const sdk = join(root, 'packages', 'sdk')
 
-// Fewer, larger files: what is loaded file by file costs more in opening them than in running them.
+/** What is loaded only when it is needed: see `core/later.ts`. */
+const asking = 'core/(?:live|replay|sealed-replay|seal|state|journal|questions|asking)'
+const sessions = 'serve/(?:session|session-room|asker|batch)'
+const revisions = 'protocol/(?:session-revision|revisions|fields)'
+const legacy = 'serve/http/(?:legacy|http-session|sessions|resumable|event-log|post-stream)'
+const apart = `(?!(?:${[asking, revisions, sessions, legacy].join('|')})\\.ts$)`
+
+// Fewer, larger files: what is loaded file by file costs more in opening them than in running them. A group takes along
+// what its files import, unless a group before it has that already.
 const groups = [
-  { name: 'base', test: /\/sdk\/src\/(jsonrpc|protocol|core|validate)\// },
-  { name: 'server', test: /\/sdk\/src\/server\// },
-  { name: 'serve', test: /\/sdk\/src\/serve\/(?!line-)/ },
-  // Apart, because web runtimes have no `node:process`.
-  { name: 'lines', test: /\/sdk\/src\/serve\/line-/ },
-  { name: 'client', test: /\/sdk\/src\/(client|links)\/(?!memory\.ts$)/ },
-  { name: 'memory', test: /\/sdk\/src\/links\/memory\.ts$/ },
-  { name: 'tasks', test: /\/sdk\/src\/extensions\/tasks\// },
-  { name: 'skills', test: /\/sdk\/src\/extensions\/skills\// },
-  { name: 'shared', test: /\/sdk\/src\// },
-].map((group, at, all) => ({ ...group, minShareCount: 2, priority: all.length - at }))
+  group('base', `${apart}(?:jsonrpc|protocol/(?!shapes)|core|validate/dialects|server/described)`),
+  group('shapes', 'protocol/shapes'),
+  group('validate', 'validate/'),
+  group('server', `${apart}server/`),
+  group('serve', `${apart}serve/(?!http/sse\\.ts|duplex|late-session|line-|calls|cancel)`),
+  group('duplex', 'serve/(?:duplex|late-session|line-|calls|cancel)'),
+  group('asking', `(?:${asking})\\.ts$`),
+  group('revisions', `(?:${revisions})\\.ts$`),
+  group('sessions', `(?:${sessions})\\.ts$`),
+  group('legacy', `(?:${legacy})\\.ts$`),
+  group('client', '(?:client/(?!engine)|links/(?!memory))'),
+  group('tasks', 'extensions/tasks/'),
+  group('skills', 'extensions/skills/'),
+  group('shared', '(?!links/memory)'),
+].map((group, at, all) => ({ ...group, priority: all.length - at }))
+
+/** What at least two ways in share of the sources at a path. */
+function group(name: string, path: string): { name: string; test: RegExp; minShareCount: number } {
+  return { name, test: new RegExp(`/sdk/src/(?:${path})`), minShareCount: 2 }
+}
 
 /**
  * Writes the SDK's JavaScript: one file for each way in of its package.json, and a few that they share. Files appear
- * whole, and those of an earlier build that nothing needs any more go away, so a program that runs meanwhile keeps
- * working.
+ * whole, and those of an earlier build that nothing needs any more go away an hour later, so a program that runs meanwhile
+ * keeps working.
  * @param to the folder to write to; `dist` of the package unless given
  */
 export async function buildSdk(to: string = join(sdk, 'dist')): Promise<Written[]> {
@@ -68,8 +94,12 @@ async function write(build: RolldownBuild, folder: string): Promise<Written[]> {
     sourcemapExcludeSources: true,
     // The draft lies one folder deeper than what becomes of it.
     sourcemapPathTransform: (source) => source.replace(/^\.\.\//, ''),
-    // Names stay, because they are what a stack trace is read by.
-    minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
+    // Names of functions and classes stay, because they are what a stack trace is read by.
+    minify: {
+      compress: true,
+      mangle: { toplevel: false, keepNames: { function: true, class: true } },
+      codegen: { removeWhitespace: true },
+    },
     codeSplitting: { groups },
   })
   return output.flatMap((one) => (one.type === 'chunk' ? [{ file: one.fileName, imports: one.imports }] : []))
@@ -93,6 +123,13 @@ function move(from: string, to: string): void {
   }
   const kept = new Set(files)
   for (const file of globSync('**/*.{js,js.map}', { cwd: to })) {
-    if (!kept.has(file) && !file.startsWith('.draft-')) rmSync(join(to, file), { force: true })
+    if (!kept.has(file) && !file.startsWith('.draft-')) retire(join(to, file))
   }
+}
+
+/** Removes a file an hour after a build left it out: programs that run load some of theirs late. */
+function retire(file: string): void {
+  const { mtimeMs, ctimeMs } = statSync(file)
+  if (mtimeMs !== 0) utimesSync(file, 0, 0)
+  else if (Date.now() - ctimeMs > 3_600_000) rmSync(file, { force: true })
 }

@@ -1,14 +1,14 @@
 import type { JsonRpcRequest, JsonRpcResponse } from '../../packages/sdk/src/jsonrpc/message.ts'
 import { isObject } from '../../packages/sdk/src/jsonrpc/parse.ts'
+import { latestLegacy } from '../../packages/sdk/src/protocol/eras.ts'
 import type { ProtocolVersion } from '../../packages/sdk/src/protocol/methods.ts'
-import { latestLegacy } from '../../packages/sdk/src/protocol/revisions.ts'
 import type { SessionOutlet } from '../../packages/sdk/src/serve/asker.ts'
 import { type Duplex, openConnection } from '../../packages/sdk/src/serve/duplex.ts'
 import type { Body, HttpRequest } from '../../packages/sdk/src/serve/http/face.ts'
 import type { HttpSession } from '../../packages/sdk/src/serve/http/http-session.ts'
+import { sessionIdIn } from '../../packages/sdk/src/serve/http/query.ts'
 import { Router } from '../../packages/sdk/src/serve/http/router.ts'
 import { Sessions } from '../../packages/sdk/src/serve/http/sessions.ts'
-import { sessionIdIn } from '../../packages/sdk/src/serve/http/sse.ts'
 import { Session } from '../../packages/sdk/src/serve/session.ts'
 import { defineServer } from '../../packages/sdk/src/server/define.ts'
 import { holdReceived, mayBeOfCore, published, resultOfCore, versionIn } from './judge.ts'
@@ -38,8 +38,13 @@ function revisionOf(method: unknown, params: unknown): ProtocolVersion | undefin
 const anyServer = defineServer({ name: 'any', version: '1' })
 const connections: Duplex = Object.getPrototypeOf(openConnection(anyServer, () => {}))
 const receive = connections.receive
+/** The revision a client asked for, until its session has one: it may go on before it was answered. */
+const greeted = new WeakMap<Duplex, ProtocolVersion>()
 connections.receive = function (this: Duplex, value, caller) {
-  take(value, this.peer?.revision.version)
+  if (isObject(value) && value['method'] === 'initialize') {
+    greeted.set(this, revisionOf(value['method'], value['params']) ?? latestLegacy)
+  }
+  take(value, this.peer?.revision.version ?? greeted.get(this))
   receive.call(this, value, caller)
 }
 

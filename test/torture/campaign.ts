@@ -25,8 +25,8 @@ const seed = Number(process.env['JACKFIELD_SEED'] ?? Math.floor(Math.random() * 
  * `npm run torture` keeps what it found.
  */
 export function campaign(of: Campaign, run: (course: Course) => Promise<void> | void): void {
-  const { trials: sizes, longMinutes = 20, ...facts } = of
-  const limit = long ? longMinutes * 60_000 : 120_000
+  const { trials: sizes, changeMinutes = 2, longMinutes = 20, ...facts } = of
+  const limit = (long ? longMinutes : changeMinutes) * 60_000
   test(`${of.claim} (${of.id})`, { timeout: limit }, async () => {
     const figure: Figure = {
       ...facts,

@@ -10,6 +10,8 @@ export interface Campaign {
   trial: string
   /** How many trials a run of the tests makes, and how many the long mode makes. */
   trials: { change: number; long: number }
+  /** Minutes after which a run in the tests counts as hung. Default 2. */
+  changeMinutes?: number
   /** Minutes after which the long mode counts as hung. Default 20. */
   longMinutes?: number
 }
@@ -33,7 +35,7 @@ export const chapters = [
 export type Chapter = (typeof chapters)[number]
 
 /** What a run of a campaign found. */
-export interface Figure extends Omit<Campaign, 'trials' | 'longMinutes'> {
+export interface Figure extends Omit<Campaign, 'trials' | 'changeMinutes' | 'longMinutes'> {
   mode: 'change' | 'long'
   trials: number
   seed: number

@@ -16,13 +16,21 @@ export function waysIn(): string[] {
     .map((path) => path.replace(/^\./, name))
 }
 
-/** The files of a package that a fresh process loads for some imports, in the order they are loaded. */
-export async function filesLoaded(imports: readonly string[], folder: string): Promise<string[]> {
+/**
+ * The files of a package that a fresh process loads for some imports, in the order they are loaded.
+ * @param after what the process does then, as JavaScript
+ */
+export async function filesLoaded(
+  imports: readonly string[],
+  folder: string,
+  after: string = '',
+): Promise<string[]> {
   const program = `
     import { registerHooks } from 'node:module'
     const loaded = []
     registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context) } })
     for (const name of ${JSON.stringify(imports)}) await import(name)
+    ${after}
     process.stdout.write(JSON.stringify(loaded), () => process.exit())`
   const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', program], { cwd: root })
   const urls: string[] = JSON.parse(stdout)

@@ -6,7 +6,7 @@ import { type ProtocolVersion, protocolVersions } from '../../../packages/sdk/sr
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 import { type Arrived, channelEnd, type FarEnd, httpEnd } from './far-end.ts'
-import { everySchedule, type Step, settled, someSchedules, wholeUpTo } from './schedules.ts'
+import { everySchedule, type Step, settled, someSchedules, steps, wholeUpTo } from './schedules.ts'
 
 const idleMs = 1_000
 
@@ -200,12 +200,12 @@ campaign(
     try {
       for (const revision of protocolVersions) {
         for (const overHttp of revision === '2024-11-05' ? [false] : [false, true]) {
-          const whole = everySchedule(overHttp && !long ? 4 : wholeUpTo(revision, long))
+          const whole = everySchedule(overHttp && !long ? 4 : wholeUpTo(revision, long), steps)
           for (const schedule of whole) {
             await tryOne(schedule, revision, overHttp)
             count++
           }
-          for (const schedule of someSchedules(trials / 2, 7, random)) {
+          for (const schedule of someSchedules(trials / 2, 7, random, steps)) {
             await tryOne(schedule, revision, overHttp)
             count++
           }

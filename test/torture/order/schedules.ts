@@ -11,19 +11,30 @@ export function wholeUpTo(revision: ProtocolVersion, long: boolean): number {
   return revision >= '2025-11-25' ? 5 : 4
 }
 
+/** A request, and whatever else may happen. */
+type Steps<T extends string> = readonly ['request', ...T[]]
+
 /** Every order of so many steps and fewer that begins with a request. */
-export function* everySchedule(longest: number): Generator<Step[]> {
-  let last: Step[][] = [['request']]
+export function* everySchedule<T extends string>(
+  longest: number,
+  of: Steps<T>,
+): Generator<('request' | T)[]> {
+  let last: ('request' | T)[][] = [['request']]
   for (let length = 1; length <= longest; length++) {
     yield* last
-    last = last.flatMap((schedule) => steps.map((step) => [...schedule, step]))
+    last = last.flatMap((schedule) => of.map((step) => [...schedule, step]))
   }
 }
 
 /** So many orders of `length` steps that begin with a request, found by chance. */
-export function* someSchedules(count: number, length: number, random: Random): Generator<Step[]> {
+export function* someSchedules<T extends string>(
+  count: number,
+  length: number,
+  random: Random,
+  of: Steps<T>,
+): Generator<('request' | T)[]> {
   for (let made = 0; made < count; made++) {
-    yield ['request', ...Array.from({ length: length - 1 }, () => random.pick(steps))]
+    yield ['request', ...Array.from({ length: length - 1 }, () => random.pick<'request' | T>(of))]
   }
 }
 

@@ -6,7 +6,7 @@ import { openConnection } from '../../../packages/sdk/src/serve/duplex.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 import { callParams, handServer } from './near-end.ts'
-import { everySchedule, type Step, settled, someSchedules, wholeUpTo } from './schedules.ts'
+import { everySchedule, type Step, settled, someSchedules, steps, wholeUpTo } from './schedules.ts'
 
 /** Every call has the same id, so that whatever is meant for one that is over would hit the next. */
 const id = 1
@@ -26,6 +26,7 @@ class Run {
   readonly #connection = openConnection(this.#hand.server, (message) => this.#hear(message))
   #up = true
   #told = 0
+  #isGreeted = false
 
   constructor(revision: ProtocolVersion) {
     this.#stateless = revision === '2026-07-28'
@@ -34,6 +35,14 @@ class Run {
     const params = { protocolVersion: revision, capabilities: {}, clientInfo }
     this.#connection.receive({ jsonrpc: '2.0', id: 'hello', method: 'initialize', params })
     this.#connection.receive({ jsonrpc: '2.0', method: 'notifications/initialized' })
+  }
+
+  /** Settles when the server knows who calls: what it needs for that may have to be loaded first. */
+  async begin(): Promise<void> {
+    const isReady = (): boolean => this.#stateless || this.#isGreeted
+    for (let turns = 0; turns < 10_000 && !isReady(); turns++) await settled()
+    expect(isReady(), 'initialize is answered').toBe(true)
+    await settled()
   }
 
   async step(step: Step): Promise<void> {
@@ -125,7 +134,7 @@ class Run {
       const token = message.params?.['progressToken']
       const state = typeof token === 'string' ? this.#states[Number(token.slice(1))] : undefined
       if (!this.#up || state !== 'open') this.#stray.push(JSON.stringify(message))
-    } else if (message.id === 'hello') return
+    } else if (message.id === 'hello') this.#isGreeted = true
     else if (!this.#up) this.#stray.push(JSON.stringify(message))
     else this.#came.push('error' in message ? message.error.code : textIn(message.result['content']))
   }
@@ -156,11 +165,11 @@ campaign(
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     try {
       for (const revision of protocolVersions) {
-        const some = someSchedules(trials, 7, random)
-        for (const schedules of [everySchedule(wholeUpTo(revision, long)), some]) {
+        const some = someSchedules(trials, 7, random, steps)
+        for (const schedules of [everySchedule(wholeUpTo(revision, long), steps), some]) {
           for (const schedule of schedules) {
             const run = new Run(revision)
-            await settled()
+            await run.begin()
             for (const step of schedule) await run.step(step)
             const { came, should } = await run.finish()
             expect(came, `${schedule.join(' ')} on ${revision}`).toEqual(should)

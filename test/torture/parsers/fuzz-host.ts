@@ -1,4 +1,5 @@
 import { McpError } from '@jackfield/sdk'
+import { zipSync } from 'fflate'
 import { unpacked } from '../../../packages/host/src/bundle/archive.ts'
 import { readManifest } from '../../../packages/host/src/bundle/manifest.ts'
 import { parseConfig } from '../../../packages/host/src/config/config.ts'
@@ -18,42 +19,42 @@ const options = { env: {}, home: '/home/somebody', workspace: '/home/somebody/wo
 
 /** What the host reads: configuration in three languages, filters, documents of registries, bundles, recordings, paths. */
 export function hostTargets(): Target[] {
-  const config = (file: string, seeds: [string, ...string[]], share: number): Target => ({
+  const config = (file: string, seeds: [string, ...string[]]): Target => ({
     name: `configuration in ${file.slice(file.indexOf('.') + 1)}`,
-    share,
+    share: 2,
     seeds,
     run: (input) => void parseConfig(input.toString('utf8'), { ...options, file: `/home/somebody/${file}` }),
     allows: isHosts,
   })
   return [
-    config('jackfield.json', json, 2),
-    config('jackfield.toml', toml, 1),
-    config('jackfield.yaml', yaml, 1),
-    { name: 'filters', share: 8, seeds: filters, run: filter, allows: isHosts },
-    { name: 'registry documents', share: 3, seeds: registered, run: registry, allows: isHosts },
+    config('jackfield.json', json),
+    config('jackfield.toml', toml),
+    config('jackfield.yaml', yaml),
+    { name: 'filters', share: 4, seeds: filters, run: filter, allows: isHosts },
+    { name: 'registry documents', share: 2, seeds: registered, run: registry, allows: isHosts },
     {
       name: 'manifests',
-      share: 4,
+      share: 2,
       seeds: manifests,
       run: (input) => void readManifest(input.toString(), 'linux'),
       allows: isHosts,
     },
     {
       name: 'bundles',
-      share: 3,
-      seeds: ['PK\u0005\u0006', 'PK\u0003\u0004', 'x'],
+      share: 2,
+      seeds: bundles,
       run: bundle,
       allows: isHosts,
     },
     {
       name: 'recordings',
-      share: 3,
+      share: 2,
       seeds: recordings,
       run: (input) => void parseRecording(input.toString()),
       allows: isHosts,
     },
-    { name: 'paths', share: 6, seeds: paths, run: path, allows: isHosts },
-    { name: 'globs', share: 4, seeds: ['*', 'a*b?c', '**/*.ts', '[a-z]{b,c}'], run: glob, allows: isHosts },
+    { name: 'paths', share: 3, seeds: paths, run: path, allows: isHosts },
+    { name: 'globs', share: 3, seeds: ['*', 'a*b?c', '**/*.ts', '[a-z]{b,c}'], run: glob, allows: isHosts },
   ]
 }
 
@@ -151,8 +152,20 @@ const manifests: [string, ...string[]] = [
   }),
 ]
 
+const packed = zipSync(
+  {
+    'manifest.json': [Buffer.from(manifests[0]), { os: 3, attrs: 0o100644 << 16 }],
+    'server/index.js': [Buffer.from('// '.repeat(50)), { os: 3, attrs: 0o100755 << 16, level: 0 }],
+    'server/': new Uint8Array(),
+  },
+  { mtime: '2026-01-02' },
+)
+
+/** Bytes, as a text with one character for each. */
+const bundles: [string, ...string[]] = [Buffer.from(packed).toString('latin1'), 'PK\u0005\u0006', 'x']
+
 function bundle(input: Buffer): void {
-  const files = unpacked(input)
+  const files = unpacked(Buffer.from(input.toString('utf8'), 'latin1'))
   mustHold(
     files.every(({ path: at }) => !at.startsWith('/') && !at.split('/').includes('..')),
     'a file leads out',

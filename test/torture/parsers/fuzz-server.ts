@@ -43,7 +43,7 @@ export async function serverTargets(): Promise<Target[]> {
   return [
     {
       name: 'requests',
-      share: 4,
+      share: 2,
       seeds: [...messages, 'tools/call\nadd\n2026-07-28\napplication/json\n*/*\nlocalhost\nhttp://localhost'],
       allows: never,
       async run(input, random) {
@@ -53,7 +53,7 @@ export async function serverTargets(): Promise<Target[]> {
     },
     {
       name: 'connections',
-      share: 10,
+      share: 4,
       seeds: messages,
       allows: isTyped,
       async run(input, random) {

@@ -30,13 +30,13 @@ const maxBytes = 4_096
 /** What stands on the wire: lines, messages, events, headers, ids, URIs and schemas. */
 export function wireTargets(): Target[] {
   return [
-    { name: 'lines', share: 12, seeds: messages, run: lines, allows: never },
-    { name: 'messages', share: 24, seeds: messages, run: message, allows: never },
-    { name: 'event streams', share: 12, seeds: streams, run: events, allows: never },
-    { name: 'headers', share: 12, seeds: headers, run: header, allows: isTyped },
-    { name: 'ids and cursors', share: 6, seeds: ids, run: id, allows: isTyped },
-    { name: 'URI templates', share: 8, seeds: templates, run: template, allows: isTyped },
-    { name: 'schemas', share: 6, seeds: schemas, run: schema, allows: isTyped },
+    { name: 'lines', share: 7, seeds: messages, run: lines, allows: never },
+    { name: 'messages', share: 12, seeds: messages, run: message, allows: never },
+    { name: 'event streams', share: 7, seeds: streams, run: events, allows: never },
+    { name: 'headers', share: 8, seeds: headers, run: header, allows: isTyped },
+    { name: 'ids and cursors', share: 4, seeds: ids, run: id, allows: isTyped },
+    { name: 'URI templates', share: 5, seeds: templates, run: template, allows: isTyped },
+    { name: 'schemas', share: 3, seeds: schemas, run: schema, allows: isTyped },
   ]
 }
 
@@ -78,10 +78,8 @@ function message(input: Buffer): void {
   mustHold(isSame(read, value), 'what was read is not what was written')
   const found = classify(value)
   if (found.kind === 'invalid') return
-  mustHold(
-    isDeepStrictEqual(parseJson(JSON.stringify(found.message)), found.message),
-    'it is another message when written',
-  )
+  const written = JSON.stringify(found.message)
+  mustHold(JSON.stringify(parseJson(written)) === written, 'it is another message when written')
 }
 
 function isSame(read: Read | undefined, value: unknown): boolean {

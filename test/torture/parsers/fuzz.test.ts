@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
 import { campaign } from '../campaign.ts'
 
 const program = fileURLToPath(new URL('./fuzz-program.ts', import.meta.url))
-/** How many inputs to make, in place of the campaign's own number. */
+/** Which trials to make in place of the campaign's own, as `25000` or `5000000..100000000`. */
 const wanted = process.env['JACKFIELD_FUZZ']
+/** What one process makes: what was made before is not lost with a later one. */
+const atOnce = 5_000_000
 
 /** What the program found. */
 interface Found {
@@ -21,35 +24,52 @@ campaign(
       'No input crashes a parser, keeps it for a second, leaves a rejection to nobody, shows a secret of somebody else, or is taken for what it is not',
     trial:
       'mutant of a message, stream, header, URI, schema, login document, token, configuration, filter or bundle',
-    trials: { change: 25_000, long: 20_000_000 },
-    longMinutes: 180,
+    trials: { change: 2_000_000, long: 100_000_000 },
+    changeMinutes: 15,
+    longMinutes: 360,
   },
   async (course) => {
-    const trials = wanted === undefined ? course.trials : Number(wanted)
-    const { made, slowest, cpuSeconds } = await fuzz(course.seed, trials)
-    course.made(trials)
-    course.measured('parsers', Object.keys(made).length, '')
+    const { from, until } = rangeOf(wanted ?? String(course.trials))
+    const made = new Map<string, number>()
+    let slowest = { ms: 0, target: '' }
+    let cpuSeconds = 0
+    for (let at = from; at < until; at += atOnce) {
+      const end = Math.min(until, at + atOnce)
+      const found = await fuzz(course.seed, at, end)
+      for (const [name, count] of Object.entries(found.made)) made.set(name, (made.get(name) ?? 0) + count)
+      if (found.slowest.ms > slowest.ms) slowest = found.slowest
+      cpuSeconds += found.cpuSeconds
+      if (end < until)
+        console.log(`To go on from here: JACKFIELD_SEED=${course.seed} JACKFIELD_FUZZ=${end}..${until}`)
+    }
+    course.made(until - from)
+    course.measured('parsers', made.size, '')
+    course.measured('inputs of the parser that had the fewest', Math.min(...made.values()), '')
     course.measured(`slowest input (${slowest.target})`, slowest.ms, 'ms of CPU')
-    course.measured('CPU', cpuSeconds, 's')
+    course.measured('CPU', Math.round(cpuSeconds), 's')
   },
 )
 
-async function fuzz(seed: number, trials: number): Promise<Found> {
-  const child = spawn(process.execPath, ['--no-warnings', program, String(seed), String(trials)], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 60_000 + trials,
-    killSignal: 'SIGKILL',
-  })
+function rangeOf(text: string): { from: number; until: number } {
+  const [, from = '0', until] = /^(?:(\d+)\.\.)?(\d+)$/.exec(text) ?? []
+  if (until === undefined)
+    throw new Error(`JACKFIELD_FUZZ is "${text}". Give a count, or a range such as 5000000..100000000`)
+  return { from: Number(from), until: Number(until) }
+}
+
+async function fuzz(seed: number, from: number, until: number): Promise<Found> {
+  const args = ['--no-warnings', program, String(seed), String(until - from), String(from)]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
   let said = ''
   let failed = ''
   child.stdout.on('data', (text: Buffer) => {
     said += text
   })
   child.stderr.on('data', (text: Buffer) => {
-    failed += text
+    failed = (failed + text).slice(-8_000)
   })
   const code = await new Promise((resolve) => child.once('close', resolve))
-  // Where an input keeps a parser for ever, what was said last is how far the program came.
-  if (code !== 0) throw new Error(`The program ended with ${code}. ${failed.slice(-8_000)}`)
+  if (code !== 0) throw new Error(`The program ended with ${code}. ${failed}`)
   return JSON.parse(said)
 }

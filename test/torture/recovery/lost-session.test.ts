@@ -61,8 +61,9 @@ campaign(
       const [before, runsBefore] = [begins(), forgetful.runs]
       forgetful.fail(3)
       for (const _ of [1, 2, 3]) {
-        const failed = await list(client).catch((error: unknown) => error)
-        if (failed instanceof McpError) expect(failed.code).toBe('HTTP')
+        const failed = await client.call('pay').catch((error: unknown) => error)
+        expect(failed).toBeInstanceOf(McpError)
+        expect(failed).toMatchObject({ code: expect.stringMatching(/^(HTTP|OUTCOME_UNKNOWN)$/) })
       }
       await list(client)
       expect(begins(), `trial ${trial}: failures of a gateway end no session`).toBe(before)

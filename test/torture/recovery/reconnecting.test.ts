@@ -21,12 +21,29 @@ type Answer = () => Response
 const streamed = (text: string): Response =>
   new Response(text, { status: 200, headers: { 'content-type': 'text/event-stream' } })
 
+const news = JSON.stringify({
+  jsonrpc: '2.0',
+  method: 'notifications/message',
+  params: { level: 'info', data: 1 },
+})
+
 /** What a server can do right away with whoever asks for its stream. */
 const rude: Record<string, Answer> = {
   'ends the stream': () => streamed(''),
   'ends it and wants no wait': () => streamed('retry: 0\n\n'),
   'gives an id and ends it': () => streamed('id: 1\nretry: 0\ndata:\n\n'),
   'sends a comment and ends it': () => streamed(': hello\n\n'),
+  'brings a message and ends it': () => streamed(`retry: 0\n\ndata: ${news}\n\n`),
+  'brings a message and breaks it off': () => {
+    const bytes = new TextEncoder().encode(`retry: 0\n\ndata: ${news}\n\n`)
+    let told = false
+    const pull = (stream: ReadableStreamDefaultController<Uint8Array>): void => {
+      if (told) stream.error(new Error('broken'))
+      else stream.enqueue(bytes)
+      told = true
+    }
+    return new Response(new ReadableStream({ pull }), { headers: { 'content-type': 'text/event-stream' } })
+  },
   'breaks it off': () =>
     new Response(new ReadableStream({ start: (stream) => stream.error(new Error('broken')) }), {
       headers: { 'content-type': 'text/event-stream' },
@@ -50,7 +67,7 @@ function player(answer: Answer) {
     const { id, method: called } = JSON.parse(String(body))
     if (called !== 'initialize') return new Response(null, { status: 202 })
     const serverInfo = { name: 'rude', version: '1' }
-    const result = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo }
+    const result = { protocolVersion: '2025-11-25', capabilities: { logging: {} }, serverInfo }
     return Response.json({ jsonrpc: '2.0', id, result }, { headers: { 'mcp-session-id': 's' } })
   }
   return { seen, send }
@@ -62,7 +79,7 @@ campaign(
     chapter: 'Sessions and streams',
     claim: 'A server that ends every stream at once is asked for a new one 20 times a minute at most',
     trial: 'minute with such a server, by a clock of the test',
-    trials: { change: 80, long: 2_000 },
+    trials: { change: 100, long: 2_000 },
   },
   async ({ trials, seed, measured }) => {
     const random = new Random(seed)

@@ -1,43 +1,12 @@
-import { bearer } from '@jackfield/sdk/auth'
 import { memoryTaskStore } from '@jackfield/sdk/extensions/tasks'
 import { expect, onTestFinished } from 'vitest'
 import { memoryBackplane } from '../../../packages/sdk/src/core/memory-backplane.ts'
-import type { JsonObject } from '../../../packages/sdk/src/jsonrpc/message.ts'
-import { MetaKey } from '../../../packages/sdk/src/protocol/meta.ts'
-import {
-  type Answer,
-  type Ask,
-  type Mounted,
-  modern,
-  nodeFace,
-  session,
-} from '../../../packages/sdk/test/serve/http-support.ts'
-import { meta, until } from '../../../packages/sdk/test/serve/support.ts'
+import { nodeFace } from '../../../packages/sdk/test/serve/http-support.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
+import { attackAll, prepare } from './attacks.ts'
+import { authenticate, principalOf, wordOf } from './callers.ts'
 import { vault } from './vault.ts'
-
-const resource = 'https://vault.example.com/mcp'
-const issuer = 'https://as.example.com'
-const words: Readonly<Record<string, string>> = { alice: 'albatross-7f3a9c', mallory: 'magpie-11e0d2' }
-const watchdogMs = 60_000
-
-/** Takes the name of a subject for its token: whose token it is does not matter here, only that it is good. */
-const authenticate = bearer({
-  resource,
-  authorizationServers: [issuer],
-  verify: async (token) => (token in words ? { sub: token, aud: resource } : undefined),
-})
-const as = (who: string): { authorization: string } => ({ authorization: `Bearer ${who}` })
-const wordOf = (principal: string | null): string => words[principal?.split('|')[1] ?? ''] ?? 'nobody'
-const able = { elicitation: { form: {} }, extensions: { 'io.modelcontextprotocol/tasks': {} } }
-const speaks = (more: JsonObject): JsonObject => ({
-  _meta: meta({ [MetaKey.clientCapabilities]: able }),
-  ...more,
-})
-
-/** One attack: what Mallory sends, given whose handle stands in it. */
-type Attack = (handle: { session: string; event: string; task: string; state: string }) => Ask
 
 campaign(
   {
@@ -48,7 +17,6 @@ campaign(
     trials: { change: 400, long: 20_000 },
   },
   async (course) => {
-    const random = new Random(course.seed)
     const [backplane, store] = [memoryBackplane(), memoryTaskStore()]
     const nodes = await Promise.all(
       [1, 2, 3].map(async () => {
@@ -61,190 +29,10 @@ campaign(
     const [home] = nodes
     if (home === undefined) throw new Error('No node')
     const alice = await prepare(home.mounted)
-    const mallory = await Promise.all(
-      nodes.map(({ mounted }) => session(mounted, '2025-11-25', as('mallory'))),
-    )
-    const own = mallory.map((one) => ({ 'mcp-session-id': one.id, 'mcp-protocol-version': '2025-11-25' }))
-    const unknown = { session: 'A'.repeat(32), event: 'AAAAAAAA-0_1', task: 'nothing', state: 'v1.A.A' }
-
-    const all = attacks()
-    const handles = [alice.session, alice.event, alice.task, alice.state]
-    for (let trial = 0; trial < course.trials; trial++) {
-      const at = random.between(0, nodes.length - 1)
-      const node = nodes[at]
-      const attack = random.pick(all)
-      const event = nearby(alice.event, random)
-      const foreign = attack.ask({ ...alice, event })
-      const nobodys = attack.ask(unknown)
-      const mine = attack.inOwnSession ? own[at] : {}
-      const send = (ask: Ask): Promise<Answer> | undefined =>
-        node?.mounted.send({ ...ask, headers: { ...ask.headers, ...as('mallory'), ...mine } })
-      const [theirs, blank] = [await send(foreign), await send(nobodys)]
-      const where = `${attack.name}, node ${at + 1}, trial ${trial}`
-      const told = await (attack.streams ? heard(theirs, 1) : theirs?.text())
-      const toldBlank = await (attack.streams ? heard(blank, 1) : blank?.text())
-      expect(theirs?.status, where).toBe(attack.status)
-      expect([theirs?.status, told], where).toEqual([blank?.status, toldBlank])
-      expect(told, where).not.toContain(alice.word)
-      for (const handle of handles) expect(told, where).not.toContain(handle)
-    }
+    const faces = nodes.map(({ mounted }) => mounted)
+    await attackAll(faces, alice, new Random(course.seed), course.trials)
     expect(nodes.flatMap(({ accepted }) => accepted)).toEqual([])
     await alice.unharmed(home.open)
-    expect(home.accepted).toEqual([`${issuer}|alice`, `${issuer}|alice`])
+    expect(home.accepted).toEqual([principalOf('alice'), principalOf('alice')])
   },
 )
-
-/** Everything of Alice's that has a name: a session with a broken-off stream, a question, a task and a state. */
-async function prepare(mounted: Mounted) {
-  const mine = await session(mounted, '2025-11-25', as('alice'))
-  const slow = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
-  const lost = await mine.post({ ...slow, params: { name: 'slow', _meta: { progressToken: 7 } } })
-  await until(() => lost.messages().length === 1, watchdogMs)
-  lost.drop()
-  const asking = await mine.call(2, 'sure')
-  await until(() => asking.messages().length === 1, watchdogMs)
-  const send = (method: string, params: JsonObject): Promise<Answer> =>
-    mounted.send(modern(method, speaks(params), as('alice')))
-  const begun = await (await send('tools/call', { name: 'slow', task: {} })).json()
-  const task = String(Object(begun['result'])['taskId'])
-  const question = Object((await (await send('tools/call', { name: 'sure' })).json())['result'])
-  const state = String(question['requestState'])
-  return {
-    session: mine.id,
-    event: lost.events.at(-1)?.id ?? '',
-    task,
-    state,
-    word: words['alice'] ?? '',
-    unharmed: async (open: () => void): Promise<void> => {
-      const [key = ''] = Object.keys(question['inputRequests'])
-      const inputResponses = { [key]: { action: 'accept', content: { ok: true } } }
-      const answered = await send('tools/call', { name: 'sure', requestState: state, inputResponses })
-      expect(await answered.json()).toMatchObject({
-        result: { content: [{ text: 'accept albatross-7f3a9c' }] },
-      })
-      const put = asking.messages()[0]
-      await mine.post({
-        jsonrpc: '2.0',
-        id: put?.['id'],
-        result: { action: 'accept', content: { ok: true } },
-      })
-      await until(() => asking.over(), watchdogMs)
-      expect(asking.messages()).toHaveLength(2)
-      const ask = modern('tasks/get', speaks({ taskId: task }), { ...as('alice'), 'mcp-name': task })
-      expect(await (await mounted.send(ask)).json()).toMatchObject({ result: { status: 'working' } })
-      open()
-      const resumed = await mine.get({ 'last-event-id': lost.events.at(-1)?.id })
-      expect(await resumed.text()).toContain('albatross-7f3a9c')
-      expect(resumed.messages()).toHaveLength(1)
-    },
-  }
-}
-
-interface Named {
-  name: string
-  status: number
-  ask: Attack
-  /** Sent in a session that is Mallory's own. */
-  inOwnSession?: boolean
-  /** Answered with a stream that stays open. */
-  streams?: boolean
-}
-
-function attacks(): readonly [Named, ...Named[]] {
-  const legacy = (session: string, more: object = {}): NonNullable<Ask['headers']> => ({
-    'mcp-session-id': session,
-    'mcp-protocol-version': '2025-11-25',
-    ...more,
-  })
-  const request = (method: string, params: object): JsonObject => ({ jsonrpc: '2.0', id: 2, method, params })
-  const yes = { elicitation_1: { action: 'accept', content: { ok: true } } }
-  const posts =
-    (body: JsonObject): Attack =>
-    (of) => ({ headers: legacy(of.session), body })
-  const taskIn =
-    (method: string): Attack =>
-    ({ task }) => ({ body: request(method, { taskId: task }) })
-  const taskOf =
-    (method: string, params: object = {}): Attack =>
-    ({ task }) =>
-      modern(method, speaks({ taskId: task, ...params }), { 'mcp-name': task })
-  return [
-    { name: 'a call', status: 404, ask: posts(request('tools/call', { name: 'peek' })) },
-    { name: 'a read', status: 404, ask: posts(request('resources/read', { uri: 'vault://safe' })) },
-    {
-      name: 'a subscription',
-      status: 404,
-      ask: posts(request('resources/subscribe', { uri: 'vault://safe' })),
-    },
-    {
-      name: 'an answer to a question',
-      status: 404,
-      ask: posts({ jsonrpc: '2.0', id: 1, result: { action: 'accept', content: { ok: true } } }),
-    },
-    {
-      name: 'a cancellation',
-      status: 404,
-      ask: posts({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }),
-    },
-    { name: 'a GET', status: 404, ask: (of) => ({ method: 'GET', headers: legacy(of.session) }) },
-    {
-      name: 'a GET that resumes',
-      status: 404,
-      ask: (of) => ({ method: 'GET', headers: legacy(of.session, { 'last-event-id': of.event }) }),
-    },
-    { name: 'a DELETE', status: 404, ask: (of) => ({ method: 'DELETE', headers: legacy(of.session) }) },
-    {
-      name: 'a GET that resumes, in a session of its own',
-      status: 400,
-      inOwnSession: true,
-      ask: (of) => ({ method: 'GET', headers: { 'last-event-id': of.event } }),
-    },
-    { name: 'a look at a task, in a session', status: 200, inOwnSession: true, ask: taskIn('tasks/get') },
-    {
-      name: 'the result of a task, in a session',
-      status: 200,
-      inOwnSession: true,
-      ask: taskIn('tasks/result'),
-    },
-    { name: 'a task cancelled in a session', status: 200, inOwnSession: true, ask: taskIn('tasks/cancel') },
-    { name: 'a look at a task', status: 200, ask: taskOf('tasks/get') },
-    { name: 'answers to a task', status: 200, ask: taskOf('tasks/update', { inputResponses: yes }) },
-    { name: 'a task cancelled', status: 200, ask: taskOf('tasks/cancel') },
-    {
-      name: 'a state',
-      status: 200,
-      ask: (of) =>
-        modern('tools/call', speaks({ name: 'sure', requestState: of.state, inputResponses: yes })),
-    },
-    {
-      name: 'a subscription to a task',
-      status: 200,
-      streams: true,
-      ask: ({ task }) => modern('subscriptions/listen', speaks({ notifications: { taskIds: [task] } })),
-    },
-  ]
-}
-
-/** An event id as it is, or one that a guesser would try next. */
-function nearby(event: string, random: Random): string {
-  const [stream = '', position = '0'] = event.split('_')
-  const [tag = '', number = '0'] = stream.split(/-(?=\d+$)/)
-  const at = Number(position)
-  return random.pick([
-    event,
-    `${stream}_${at - 1}`,
-    `${stream}_${at + 1}`,
-    `${stream}_${at + 2 ** 32}`,
-    `${stream}_${at + 2 ** 48}`,
-    `${tag}-${Number(number) + 1}_${at}`,
-    `${tag}-0_${at}`,
-  ])
-}
-
-/** The first messages of a stream that stays open, which is then broken off. */
-async function heard(answer: Answer | undefined, messages: number): Promise<string> {
-  if (answer === undefined) throw new Error('No answer')
-  await until(() => answer.messages().length >= messages || answer.over(), watchdogMs)
-  answer.drop()
-  return JSON.stringify(answer.messages())
-}

@@ -3,12 +3,11 @@ import { defineServer, prompt, resource, tool } from '../../../packages/sdk/src/
 import { type ProtocolVersion, protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
 import { openConnection } from '../../../packages/sdk/src/serve/duplex.ts'
 import { checkWire } from '../../../packages/sdk/test/schema/wire.ts'
-import type { Apart } from './schema-exceptions.ts'
+import { changesOf, Differences, print } from './schema-differences.ts'
 
 // Changes every place of every request that a client may send, in every revision, and prints where our server and the
 // official schema of the revision do not agree on whether it may be sent so.
 
-const values: readonly unknown[] = [undefined, null, true, 1, 1.5, '', 'x', [], [1], {}, { a: 1 }]
 const stateless = '2026-07-28'
 const internalError = -32603
 
@@ -50,33 +49,27 @@ const requests: Readonly<Record<string, object>> = {
     argument: { name: 'name', value: '' },
   },
   'logging/setLevel': { level: 'info' },
+  'subscriptions/listen': {
+    notifications: {
+      toolsListChanged: true,
+      promptsListChanged: true,
+      resourcesListChanged: true,
+      resourceSubscriptions: ['file:///readme'],
+    },
+  },
 }
-let trials = 0
-const apart: Apart[] = []
+const sent = new Differences('request')
 for (const revision of protocolVersions) {
   for (const [method, params] of Object.entries(requests)) {
     const message = messageOf(revision, method, params)
     if (checkWire(revision, 'client', message).length > 0) continue
-    for (const place of placesIn(message)) {
-      for (const value of values) {
-        const changed = put(message, place, value)
-        const wrong = checkWire(revision, 'client', changed).length > 0
-        const refused = await isRefused(revision, changed)
-        trials++
-        if (wrong !== refused) {
-          apart.push({
-            revision,
-            method,
-            place: place.join('.'),
-            value: value === undefined ? 'absent' : JSON.stringify(value),
-            server: wrong ? 'taken' : 'refused',
-          })
-        }
-      }
+    for (const change of changesOf(message)) {
+      const wrong = checkWire(revision, 'client', change.changed).length > 0
+      sent.note(revision, method, change, { wrong, refused: await isRefused(revision, change.changed) })
     }
   }
 }
-console.log(JSON.stringify({ trials, apart }))
+print(sent)
 
 function messageOf(revision: ProtocolVersion, method: string, params: object): object {
   const own = {
@@ -87,19 +80,6 @@ function messageOf(revision: ProtocolVersion, method: string, params: object): o
   const meta = { progressToken: 'p', ...(revision === stateless ? own : {}) }
   const version = method === 'initialize' ? { protocolVersion: revision } : {}
   return { jsonrpc: '2.0', id: 'asked', method, params: { ...version, ...params, _meta: meta } }
-}
-
-function placesIn(message: object, at: readonly string[] = []): string[][] {
-  return Object.entries(message).flatMap(([key, value]) => {
-    const place = [...at, key]
-    return [place, ...(typeof value === 'object' && value !== null ? placesIn(value, place) : [])]
-  })
-}
-
-function put(message: object, [key = '', ...rest]: readonly string[], value: unknown): object {
-  const { [key]: old, ...others } = { ...message, [key]: Reflect.get(message, key) }
-  if (rest.length > 0) return { ...message, [key]: put(Object(old), rest, value) }
-  return value === undefined ? others : { ...message, [key]: value }
 }
 
 /** Whether the server answers with an error, and one that it meant. */

@@ -1,0 +1,208 @@
+import { serveHttp } from '@jackfield/sdk/http'
+import { expect, onTestFinished, vi } from 'vitest'
+import { type ProtocolVersion, protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
+import { campaign } from '../campaign.ts'
+import { Random } from '../random.ts'
+import { calm, HttpCaller, type Trip } from './http-caller.ts'
+import { handServer } from './near-end.ts'
+import { everySchedule, someSchedules, steps } from './schedules.ts'
+
+const overHttp = [...steps, 'resume'] as const
+type Step = (typeof overHttp)[number]
+
+/** A call that was taken, and what should come of it. */
+interface Taken {
+  readonly trip: Trip
+  state: 'open' | 'cancelled' | 'answered'
+  /** What its handler told while it was still listened to. */
+  readonly told: number[]
+}
+
+/** A server behind HTTP, taken through one schedule, beside what should come of it. */
+class Run {
+  readonly #hand = handServer()
+  readonly #handler = serveHttp(this.#hand.server, { onWarning: () => {} })
+  readonly #caller: HttpCaller
+  readonly #stateless: boolean
+  readonly #taken: Taken[] = []
+  readonly #refused: Trip[] = []
+  #released = 0
+  #told = 0
+
+  constructor(revision: ProtocolVersion) {
+    this.#stateless = revision === '2026-07-28'
+    this.#caller = new HttpCaller(this.#handler, revision)
+  }
+
+  async begin(): Promise<void> {
+    await this.#caller.hello()
+    await calm()
+  }
+
+  async step(step: Step): Promise<void> {
+    switch (step) {
+      case 'request':
+        this.#request()
+        break
+      case 'progress':
+        this.#progress()
+        break
+      case 'cancel':
+        // Without a session, a notice belongs to nothing: there, hanging up cancels.
+        if (!this.#stateless) this.#cancel(this.#taken.find(({ state }) => state === 'open'))
+        await this.#caller.cancel()
+        break
+      case 'response':
+        this.#release()
+        break
+      case 'disconnect':
+        this.#disconnect()
+        break
+      case 'resume':
+        this.#resume(this.#taken.at(-1))
+        break
+      case 'timeout':
+        await vi.advanceTimersByTimeAsync(600_000)
+    }
+    await calm()
+  }
+
+  async finish(): Promise<{ came: unknown; should: unknown }> {
+    while (this.#released < this.#taken.length) {
+      this.#release()
+      await calm()
+    }
+    for (const taken of this.#taken) if (taken.trip.open.size === 0) this.#resume(taken)
+    await calm()
+    for (const { context } of this.#hand.runs) context.progress(++this.#told)
+    await vi.advanceTimersByTimeAsync(600_000)
+    await calm()
+    const open = this.#taken.reduce((sum, { trip }) => sum + trip.open.size, 0)
+    await this.#handler.close()
+    await calm()
+    return {
+      came: {
+        answers: this.#taken.map(({ trip }) => trip.answers),
+        progress: this.#taken.map(({ trip }) => trip.progress),
+        refused: this.#refused.map(({ answers }) => answers),
+        stray: [...this.#taken.map(({ trip }) => trip), ...this.#refused].flatMap(({ stray }) => stray),
+        aborted: this.#hand.runs.map(({ context }) => context.signal.aborted),
+        open,
+        failures: [...this.#hand.failures, ...this.#caller.failures],
+        timers: vi.getTimerCount(),
+      },
+      should: {
+        answers: this.#taken.map((taken, nth) => (this.#isHeard(taken) ? [String(nth)] : [])),
+        progress: this.#taken.map(({ trip, told }) =>
+          goesOn(trip) ? told : trip.progress.filter(isIn(told)),
+        ),
+        refused: this.#refused.map(() => ['-32600']),
+        stray: [],
+        aborted: this.#taken.map(({ state }) => state === 'cancelled'),
+        open: 0,
+        failures: [],
+        timers: 0,
+      },
+    }
+  }
+
+  /** Whether the answer to a call must have come: it was not taken back, and its client could hear it. */
+  #isHeard({ trip, state }: Taken): boolean {
+    return state === 'answered' && goesOn(trip)
+  }
+
+  #request(): void {
+    const trip = this.#caller.call(`p${this.#taken.length}`)
+    const isFree = this.#stateless || !this.#taken.some(({ state }) => state === 'open')
+    if (isFree) this.#taken.push({ trip, state: 'open', told: [] })
+    else this.#refused.push(trip)
+  }
+
+  #progress(): void {
+    const last = this.#taken.at(-1)
+    this.#hand.runs.at(-1)?.context.progress(++this.#told)
+    if (last?.state === 'open') last.told.push(this.#told)
+  }
+
+  /** Lets the oldest run go that goes on, cancelled or not. */
+  #release(): void {
+    const taken = this.#taken[this.#released]
+    if (taken === undefined) return
+    if (taken.state === 'open') taken.state = 'answered'
+    this.#hand.runs[this.#released]?.release()
+    this.#released++
+  }
+
+  #cancel(taken: Taken | undefined): void {
+    if (taken?.state === 'open') taken.state = 'cancelled'
+  }
+
+  #disconnect(): void {
+    const last = this.#taken.findLast(({ trip }) => trip.open.size > 0)
+    if (last === undefined) return
+    if (this.#stateless) this.#cancel(last)
+    last.trip.drop()
+  }
+
+  #resume(taken: Taken | undefined): void {
+    if (taken !== undefined && !this.#stateless) this.#caller.resume(taken.trip)
+  }
+}
+
+/** Whether a client can hear all of a call: its connection never broke, or it knows where to go on. */
+function goesOn({ wasDropped, lastId }: Trip): boolean {
+  return !wasDropped || lastId !== undefined
+}
+
+function isIn(values: readonly number[]): (value: number, nth: number) => boolean {
+  return (value, nth) => values[nth] === value
+}
+
+/** How long the orders are that are all tried: on the newest revision of each era longest. */
+function wholeUpTo(revision: ProtocolVersion, long: boolean): number {
+  const newest = revision >= '2025-11-25'
+  return (newest ? 4 : 3) + (long ? 2 : 0)
+}
+
+campaign(
+  {
+    id: 'http-interleavings',
+    chapter: 'Order of events',
+    claim:
+      'Over HTTP, whatever the order of requests, progress, cancels, hang-ups, resumptions, answers and pauses, each request is answered at most once, and each whose client knows where to go on exactly once',
+    trial: 'order of up to seven events on one revision',
+    trials: { change: 60, long: 3_000 },
+    longMinutes: 120,
+  },
+  async ({ trials, long, seed, made }) => {
+    const unhandled: unknown[] = []
+    const hear = (error: unknown): void => void unhandled.push(error)
+    process.on('unhandledRejection', hear)
+    onTestFinished(() => void process.off('unhandledRejection', hear))
+    const random = new Random(seed)
+    let count = 0
+    vi.useFakeTimers({
+      toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'],
+    })
+    try {
+      for (const revision of protocolVersions) {
+        const all = everySchedule(wholeUpTo(revision, long), overHttp)
+        const some = someSchedules(trials, 7, random, overHttp)
+        for (const schedules of [all, some]) {
+          for (const schedule of schedules) {
+            const run = new Run(revision)
+            await run.begin()
+            for (const step of schedule) await run.step(step)
+            const { came, should } = await run.finish()
+            expect(came, `${schedule.join(' ')} on ${revision}`).toEqual(should)
+            count++
+          }
+        }
+      }
+    } finally {
+      vi.useRealTimers()
+    }
+    made(count)
+    expect(unhandled).toEqual([])
+  },
+)

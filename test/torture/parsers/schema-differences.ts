@@ -1,0 +1,57 @@
+import type { ProtocolVersion } from '../../../packages/sdk/src/protocol/methods.ts'
+import type { Apart, Kind } from './schema-exceptions.ts'
+import { placesIn, put, values } from './schema-places.ts'
+
+/** One change of a right message. */
+export interface Change {
+  changed: object
+  place: readonly string[]
+  value: unknown
+}
+
+/** Every change of a message: each place of it as each value. */
+export function* changesOf(message: object): Generator<Change> {
+  for (const place of placesIn(message))
+    for (const value of values) yield { changed: put(message, place, value), place, value }
+}
+
+/** Counts trials, and keeps those in which ours and the schema do not agree. */
+export class Differences {
+  readonly #kind: Kind
+  readonly #apart: Apart[] = []
+  #trials = 0
+
+  constructor(kind: Kind) {
+    this.#kind = kind
+  }
+
+  note(
+    revision: ProtocolVersion,
+    method: string,
+    { place, value }: Change,
+    said: { wrong: boolean; refused: boolean },
+  ): void {
+    this.#trials++
+    if (said.wrong === said.refused) return
+    this.#apart.push({
+      kind: this.#kind,
+      revision,
+      method,
+      place: place.join('.'),
+      value: value === undefined ? 'absent' : JSON.stringify(value),
+      ours: said.wrong ? 'taken' : 'refused',
+    })
+  }
+
+  /** What a program prints. */
+  found(): { trials: number; apart: Apart[] } {
+    return { trials: this.#trials, apart: this.#apart }
+  }
+}
+
+/** What several programs' counts are together. */
+export function print(...all: readonly Differences[]): void {
+  const found = all.map((one) => one.found())
+  const trials = found.reduce((sum, one) => sum + one.trials, 0)
+  console.log(JSON.stringify({ trials, apart: found.flatMap(({ apart }) => apart) }))
+}

@@ -1,0 +1,38 @@
+import { isObject } from '../../../packages/sdk/src/jsonrpc/parse.ts'
+import { DuplexLink } from '../../../packages/sdk/src/links/duplex.ts'
+
+/** The far end of a client: it says what it is told to say, right or wrong. */
+export interface FarEnd {
+  readonly link: DuplexLink
+  /** What it answers a request with: the members of a response besides its id. */
+  answer: (method: string, message: object) => object | undefined
+  /** Hears of notices and of answers. */
+  hear: (message: object) => void
+  /** Sends a message of its own. */
+  say(message: object): void
+}
+
+/** Makes the far end of one connection. */
+export function farEnd(answer: FarEnd['answer']): FarEnd {
+  let say: FarEnd['say'] = () => {}
+  const end: FarEnd = {
+    answer,
+    hear: () => {},
+    say: (message) => say(message),
+    link: new DuplexLink('memory', async (events) => {
+      say = (message) => events.text(JSON.stringify(message))
+      return { send: async (text) => queueMicrotask(() => take(JSON.parse(text))), close: async () => {} }
+    }),
+  }
+  const take = (message: unknown): void => {
+    if (!isObject(message)) return
+    const { id, method } = message
+    if (typeof method !== 'string' || id === undefined) {
+      end.hear(message)
+      return
+    }
+    const said = end.answer(method, message)
+    if (said !== undefined) say({ jsonrpc: '2.0', id, ...said })
+  }
+  return end
+}

@@ -1,0 +1,198 @@
+import { type Client, connect } from '../../../packages/sdk/src/client/index.ts'
+import { defineServer, tool } from '../../../packages/sdk/src/index.ts'
+import { type ProtocolVersion, protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
+import { openConnection } from '../../../packages/sdk/src/serve/duplex.ts'
+import { checkWire, type Sender } from '../../../packages/sdk/test/schema/wire.ts'
+import { changesOf, Differences, print } from './schema-differences.ts'
+import { type FarEnd, farEnd } from './schema-far-end.ts'
+import { results } from './schema-results.ts'
+
+// Changes every place of every notice that has an effect, in every revision, and prints where the effect and the official schema
+// of the revision do not agree: a notice is taken where it has its effect.
+
+const stateless = '2026-07-28'
+const told = new Differences('notice')
+let effects = 0
+const had = (): void => {
+  effects++
+}
+
+for (const revision of protocolVersions) {
+  const right = results(revision)
+  const far = farEnd((method) => ({ result: right[method] }))
+  const client = await connect(far.link, {
+    revisions: [revision],
+    elicitation: { form: true, url: true },
+    onElicit: (_, { signal }) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          had()
+          reject(signal.reason)
+        })
+      }),
+    onLog: had,
+    onChange: had,
+    onElicitationComplete: had,
+  })
+  const meta = { a: 1 }
+  const standing: Readonly<Record<string, object>> = {
+    'notifications/message': { level: 'info', logger: 'l', data: 'd', _meta: meta },
+    'notifications/tools/list_changed': { _meta: meta },
+    'notifications/prompts/list_changed': { _meta: meta },
+    'notifications/resources/list_changed': { _meta: meta },
+    'notifications/resources/updated': { uri: 'file:///readme', _meta: meta },
+  }
+  for (const [method, params] of Object.entries(standing)) {
+    await each(revision, 'server', { method, params }, async (notice) => far.say(notice))
+  }
+  await eachProgress(revision, client, far, right)
+  if (revision === stateless) await eachAcknowledgement(revision, client, far, right)
+  else {
+    const cancelled = { method: 'notifications/cancelled', params: { requestId: 'asked', reason: 'r' } }
+    if (revision >= '2025-06-18') {
+      await each(revision, 'server', cancelled, async (notice) => {
+        const params = { message: 'm', requestedSchema: { type: 'object', properties: {} } }
+        far.say({ jsonrpc: '2.0', id: 'asked', method: 'elicitation/create', params })
+        await settled()
+        far.say(notice)
+        await settled()
+        const heard = effects
+        // Where it was not taken back, it is now.
+        far.say({ jsonrpc: '2.0', ...cancelled })
+        await settled()
+        effects = heard
+      })
+    }
+  }
+  await client.close()
+  await eachCancelled(revision)
+}
+print(told)
+process.exit(0)
+
+/** Sends every change of a notice, and notes whether it had an effect. */
+async function each(
+  revision: ProtocolVersion,
+  sender: Sender,
+  notice: { method: string; params: object },
+  send: (changed: object) => Promise<void>,
+): Promise<void> {
+  if (checkWire(revision, sender, { jsonrpc: '2.0', ...notice }).length > 0) return
+  for (const change of changesOf(notice)) {
+    const changed = { jsonrpc: '2.0', ...change.changed }
+    const wrong = checkWire(revision, sender, changed).length > 0
+    effects = 0
+    await send(changed)
+    await settled()
+    told.note(revision, notice.method, change, { wrong, refused: effects === 0 })
+  }
+}
+
+/** Progress is heard of by the call it is about. */
+async function eachProgress(
+  revision: ProtocolVersion,
+  client: Client,
+  far: FarEnd,
+  right: Readonly<Record<string, object>>,
+): Promise<void> {
+  const params = {
+    progressToken: 'its own',
+    progress: 0.5,
+    total: 1,
+    ...(revision >= '2025-03-26' && { message: 'm' }),
+  }
+  await each(revision, 'server', { method: 'notifications/progress', params }, async (notice) => {
+    let asked: Record<string, unknown> = {}
+    far.answer = (_method, message) => {
+      asked = { ...message }
+      return undefined
+    }
+    const call = client.call('other', {}, { onProgress: had })
+    await settled()
+    const { _meta } = Object(asked['params'])
+    far.say(JSON.parse(JSON.stringify(notice).replace('"its own"', JSON.stringify(_meta.progressToken))))
+    await settled()
+    far.say({ jsonrpc: '2.0', id: asked['id'], result: right['tools/call'] })
+    await call
+  })
+  far.answer = (method) => ({ result: right[method] })
+}
+
+/** A watch begins when the server acknowledges it. */
+async function eachAcknowledgement(
+  revision: ProtocolVersion,
+  client: Client,
+  far: FarEnd,
+  right: Readonly<Record<string, object>>,
+): Promise<void> {
+  const notifications = { toolsListChanged: true, resourceSubscriptions: ['file:///readme'] }
+  const params = { notifications, _meta: { 'io.modelcontextprotocol/subscriptionId': 'its own' } }
+  await each(
+    revision,
+    'server',
+    { method: 'notifications/subscriptions/acknowledged', params },
+    async (notice) => {
+      let id: unknown
+      far.answer = (_method, message) => {
+        id = Reflect.get(message, 'id')
+        return undefined
+      }
+      const watch = client.watch({ toolsListChanged: true }).then(had, () => {})
+      await settled()
+      far.say(JSON.parse(JSON.stringify(notice).replace('"its own"', JSON.stringify(id))))
+      await settled()
+      const heard = effects
+      far.say({ jsonrpc: '2.0', id, result: { resultType: 'complete' } })
+      await watch
+      effects = heard
+    },
+  )
+  far.answer = (method) => ({ result: right[method] })
+}
+
+/** A client takes its call back. */
+async function eachCancelled(revision: ProtocolVersion): Promise<void> {
+  const server = defineServer({
+    name: 'waiting',
+    version: '1.0.0',
+    tools: {
+      wait: tool({
+        run: (_, ctx) =>
+          new Promise((resolve) => {
+            ctx.signal.addEventListener('abort', () => {
+              had()
+              resolve('over')
+            })
+          }),
+      }),
+    },
+  })
+  const clientInfo = { name: 'n', version: '1' }
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': stateless,
+    'io.modelcontextprotocol/clientInfo': clientInfo,
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const call = { name: 'wait', arguments: {}, ...(revision === stateless && { _meta: meta }) }
+  const notice = { method: 'notifications/cancelled', params: { requestId: 'asked', reason: 'r' } }
+  await each(revision, 'client', notice, async (changed) => {
+    const connection = openConnection(server, () => {})
+    if (revision !== stateless) {
+      const params = { protocolVersion: revision, capabilities: {}, clientInfo }
+      connection.receive({ jsonrpc: '2.0', id: 0, method: 'initialize', params })
+      await settled()
+      connection.receive({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    }
+    connection.receive({ jsonrpc: '2.0', id: 'asked', method: 'tools/call', params: call })
+    await settled()
+    connection.receive(JSON.parse(JSON.stringify(changed)))
+    await settled()
+    const heard = effects
+    await connection.close()
+    effects = heard
+  })
+}
+
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+}

@@ -1,0 +1,119 @@
+import { type Client, connect } from '../../../packages/sdk/src/client/index.ts'
+import { McpError, RpcError } from '../../../packages/sdk/src/jsonrpc/error.ts'
+import { type ProtocolVersion, protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
+import { checkWire } from '../../../packages/sdk/test/schema/wire.ts'
+import { changesOf, Differences, print } from './schema-differences.ts'
+import { type FarEnd, farEnd } from './schema-far-end.ts'
+import { results } from './schema-results.ts'
+
+// Changes every place of every result that a server may answer with, in every revision, and prints where our client and the
+// official schema of the revision do not agree on whether it can be used.
+
+/** What answers the first request of a connection. */
+const greetings: ReadonlySet<string> = new Set(['initialize', 'server/discover'])
+const params: Readonly<Record<string, object>> = {
+  'tools/call': { name: 'other', arguments: {} },
+  'resources/read': { uri: 'file:///readme' },
+  'resources/subscribe': { uri: 'file:///readme' },
+  'resources/unsubscribe': { uri: 'file:///readme' },
+  'prompts/get': { name: 'greet' },
+  'completion/complete': {
+    ref: { type: 'ref/prompt', name: 'greet' },
+    argument: { name: 'who', value: '' },
+  },
+  'logging/setLevel': { level: 'info' },
+}
+/** Errors whose data has a form of its own, and one of no particular kind. */
+const errors: readonly object[] = [
+  { code: -32602, message: 'm', data: { a: 1 } },
+  { code: -32601, message: 'm' },
+  { code: -32020, message: 'm' },
+  { code: -32021, message: 'm', data: { requiredCapabilities: { sampling: {} } } },
+  { code: -32022, message: 'm', data: { supported: ['2025-11-25'], requested: '2024-01-01' } },
+]
+const answered = new Differences('result')
+const failed = new Differences('error')
+for (const revision of protocolVersions) {
+  const right = results(revision)
+  const meetAny = (): Promise<Met> =>
+    meet(
+      revision,
+      farEnd((asked) => ({ result: right[asked] })),
+    )
+  for (const [method, result] of Object.entries(right)) {
+    if (faults(revision, method, { result }).length > 0) continue
+    const met = greetings.has(method) ? undefined : await meetAny()
+    for (const change of changesOf(result)) {
+      const answer = { result: change.changed }
+      const wrong = faults(revision, method, answer).length > 0
+      const refused =
+        met === undefined
+          ? await isGreetingRefused(revision, method, answer, right)
+          : await isRefused(met, method, answer)
+      answered.note(revision, method, change, { wrong, refused })
+    }
+    await met?.client.close()
+  }
+  for (const error of errors) {
+    if (faults(revision, 'tools/call', { error }).length > 0) continue
+    for (const change of changesOf({ error })) {
+      const wrong = faults(revision, 'tools/call', change.changed).length > 0
+      const met = await meetAny()
+      const refused = await isRefused(met, 'tools/call', change.changed)
+      await met.client.close()
+      failed.note(revision, String(Reflect.get(error, 'code')), change, { wrong, refused })
+    }
+  }
+}
+print(answered, failed)
+
+interface Met {
+  far: FarEnd
+  client: Client
+  /** What happens when the client says that it left something out. */
+  onWarning: () => void
+}
+
+async function meet(revision: ProtocolVersion, far: FarEnd, onWarning = (): void => {}): Promise<Met> {
+  const heard = { onWarning }
+  const client = await connect(far.link, { revisions: [revision], onWarning: () => heard.onWarning() })
+  return Object.assign(heard, { far, client })
+}
+
+async function isGreetingRefused(
+  revision: ProtocolVersion,
+  method: string,
+  answer: object,
+  right: Readonly<Record<string, object>>,
+): Promise<boolean> {
+  let refused = false
+  const far = farEnd((asked) => (asked === method ? answer : { result: right[asked] }))
+  const met = await meet(revision, far, () => {
+    refused = true
+  }).catch(unlessMeant)
+  await met?.client.close()
+  return refused || met === undefined
+}
+
+/** Whether the client says that an answer is none: that it is an error is what a right answer may say too. */
+async function isRefused(met: Met, method: string, answer: object): Promise<boolean> {
+  const stop = new AbortController()
+  met.onWarning = () => stop.abort()
+  met.far.answer = () => answer
+  try {
+    await met.client.request(method, { ...params[method] }, { signal: stop.signal })
+    return stop.signal.aborted
+  } catch (error) {
+    if (!stop.signal.aborted) unlessMeant(error)
+    return !(error instanceof RpcError && 'error' in answer)
+  }
+}
+
+/** @throws any error but those that the client means */
+function unlessMeant(error: unknown): undefined {
+  if (!(error instanceof McpError || error instanceof RpcError)) throw error
+}
+
+function faults(revision: ProtocolVersion, method: string, answer: object): string[] {
+  return checkWire(revision, 'server', { jsonrpc: '2.0', id: 1, ...answer }, method)
+}

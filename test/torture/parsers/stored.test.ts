@@ -1,0 +1,65 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readJson } from '@jackfield/sdk'
+import { expect, it, onTestFinished } from 'vitest'
+import { frozenCopy, isRecord, type JsonRecord } from '../../../packages/host/src/json.ts'
+import { openStore } from '../../../packages/host/src/store/index.ts'
+import { campaign } from '../campaign.ts'
+import { Random } from '../random.ts'
+
+/** Pieces of names that are written with an escape, and some that are not. */
+const letters: [string, ...string[]] = ['\\', '"', '\n', '\t', '\0', '\u001f', '\ud800', 'a', 'b', '/', 'é']
+
+campaign(
+  {
+    id: 'stored-names',
+    chapter: 'Parsers',
+    claim:
+      'What the host keeps of one server is read back as it was written, whatever names others used in what is read before it',
+    trial: 'value with names that JSON escapes, kept in a file and read again',
+    trials: { change: 2_500, long: 200_000 },
+  },
+  (course) => {
+    const folder = mkdtempSync(join(tmpdir(), 'jackfield-stored-'))
+    const { activity, close } = openStore(join(folder, 'jackfield.db'))
+    onTestFinished(() => {
+      close()
+      rmSync(folder, { recursive: true })
+    })
+    let misread = 0
+    for (let trial = 0; trial < course.trials; trial++) {
+      const random = new Random(course.seed + trial * 7919)
+      const said = { server: named(random, 2), result: [named(random, 1)] }
+      const written = JSON.stringify(said)
+      const id = activity.begin({ kind: 'call', server: 's', summary: 's: x', cause: null, detail: said })
+      const { detail } = activity.end(id, { outcome: 'ok', durationMs: 1, detail: {} })
+      if (JSON.stringify(JSON.parse(written)) !== written) misread++
+      expect(JSON.stringify(detail), `trial ${trial} is read back`).toBe(written)
+      expect(JSON.stringify(readJson(written)), `trial ${trial} is read`).toBe(written)
+      expect(JSON.stringify(frozenCopy(said)), `trial ${trial} is copied`).toBe(written)
+    }
+    course.measured('texts that JSON.parse alone reads wrong', misread, '')
+  },
+)
+
+it('reads an answer as it was given after another text had a name like it', () => {
+  const { activity } = openStore(':memory:')
+  const kept = (detail: JsonRecord): unknown => {
+    const id = activity.begin({ kind: 'call', server: 's', summary: 's: x', cause: null, detail })
+    return activity.end(id, { outcome: 'ok', durationMs: 1, detail: {} }).detail
+  }
+  for (let i = 0; i < 3; i++) kept({ pay: 1, 'to\\': 'eve' })
+  const read = kept({ pay: 1, 'to\n': 'ann' })
+  expect(isRecord(read) && Object.keys(read)).toEqual(['pay', 'to\n'])
+})
+
+/** An object with names of few letters, so that later ones begin like earlier ones. */
+function named(random: Random, depth: number): JsonRecord {
+  const members = Array.from({ length: random.between(1, 3) }, (_, at) => {
+    const name = Array.from({ length: random.between(1, 2) }, () => random.pick(letters)).join('')
+    const inner = depth > 0 && random.fraction() < 0.5
+    return [name, inner ? named(random, depth - 1) : at] as const
+  })
+  return Object.fromEntries(members)
+}
