@@ -185,12 +185,14 @@ class Watching {
       this.#heard(change)
     })
     opened(watch.honored)
-    const stopped = Promise.withResolvers<void>()
-    const stop = (): void => stopped.resolve()
+    let stop = (): void => {}
+    const stopped = new Promise<void>((resolve) => {
+      stop = resolve
+    })
     if (signal.aborted) stop()
     signal.addEventListener('abort', stop, { once: true })
     try {
-      await Promise.race([watch.closed, stopped.promise])
+      await Promise.race([watch.closed, stopped])
     } finally {
       signal.removeEventListener('abort', stop)
     }

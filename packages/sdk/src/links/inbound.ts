@@ -61,7 +61,8 @@ function accept(value: unknown, text: string, { tolerance, failed }: Reception):
   const classified = classify(value)
   if (classified.kind !== 'invalid') return [classified.message]
   const { id, error } = classified
-  if (id !== undefined && isObject(value) && !('method' in value)) {
+  // Without the version it may be a line of a log that happens to have the same members.
+  if (id !== undefined && isObject(value) && value['jsonrpc'] === '2.0' && !('method' in value)) {
     const why = new McpError(
       'PROTOCOL',
       `The server's answer is no response (${error.message}): ${shown(text)}`,
