@@ -40,19 +40,21 @@ export const echo: Target['load'] = {
   connections: 16,
 }
 
-/** Measures targets in turn, round by round, so that what slows the machine down meets all of them. */
+/**
+ * Measures targets in turn, round by round, so that what slows the machine down meets all of them. Each has a server
+ * process of its own, which has seen no other load.
+ */
 export async function measure(targets: readonly Target[], plan: Plan): Promise<Map<Target, Measure>> {
-  const servers = new Map<string, Measured>()
+  const servers = new Map<Target, Measured>()
   const generator = await start('load.ts')
   const rounds = new Map<Target, Measure[]>(targets.map((target) => [target, []]))
   try {
-    for (const { file, tools } of targets) {
-      const id = `${file} ${tools}`
-      if (!servers.has(id)) servers.set(id, await start(`servers/${file}.ts`, ['--tools', String(tools)]))
+    for (const target of targets) {
+      servers.set(target, await start(`servers/${target.file}.ts`, ['--tools', String(target.tools)]))
     }
     for (let round = 0; round <= plan.rounds; round++) {
       for (const target of round % 2 === 0 ? targets : targets.toReversed()) {
-        const server = servers.get(`${target.file} ${target.tools}`)
+        const server = servers.get(target)
         if (server === undefined) continue
         const ms = round === 0 ? plan.warmUpMs : plan.ms
         await ask(generator, { ...target.load, port: server.port, ms }, target.name, ms)

@@ -29,6 +29,7 @@ export interface FirstRow {
 // What the hello-world server of each imports; schemas are left out of all of them.
 const entries = [
   { name: 'bare node', source: '' },
+  { name: 'jackfield, @jackfield/sdk/http by itself', source: `export * from '@jackfield/sdk/http'` },
   {
     name: 'jackfield, HTTP',
     source: `export { defineServer, tool } from '@jackfield/sdk'; export { serveHttp } from '@jackfield/sdk/http'`,
