@@ -31,24 +31,31 @@ const ourSession: Kind = {
   file: 'jackfield',
   load: { wire: 'session', path: '/mcp' },
 }
-const kinds: Kind[] = [
-  ours,
-  ourSession,
+const peers: Kind[] = [
   { name: 'official v2, 2026-07-28', file: 'official-v2', load: { wire: 'modern', path: '/' } },
   { name: 'official v1, stateless', file: 'official-v1', load: { wire: 'stateless', path: '/' } },
   { name: 'mcp-lite, stateless', file: 'mcp-lite', load: { wire: 'stateless', path: '/' } },
   { name: 'tmcp, 2026-07-28', file: 'tmcp', load: { wire: 'modern', path: '/mcp' } },
   { name: 'fastmcp, session', file: 'fastmcp', load: { wire: 'session', path: '/mcp' } },
 ]
+const kinds: Kind[] = [ours, ourSession, ...peers]
 
-/** Calls of one tool among 50, and lists of all 50, of every server beside a plain one. */
+/**
+ * Calls of one tool among 50, and lists of all 50, of every server beside a plain one. Ours and those of others take
+ * turns among themselves: a server that waited for many others is slower for seconds than one under steady load.
+ */
 export async function serverTables(plan: Plan): Promise<{ calls: Row[]; lists: Row[] }> {
   const limit = targetOf(plain, 1)
-  const calls = kinds.map((kind) => targetOf(kind, 50))
-  const lists = kinds.map((kind) => targetOf(kind, 50, { method: 'tools/list' }))
-  const found = await measure([limit, ...calls, ...lists], plan)
-  const rows = (targets: readonly Target[]): Row[] => rowsOf(targets, limit, found)
-  return { calls: rows([limit, ...calls]), lists: rows([limit, ...lists]) }
+  const beside = async (targets: readonly Target[]): Promise<Row[]> =>
+    rowsOf([limit, ...targets], limit, await measure([limit, ...targets], plan))
+  const listed = (kind: Kind): Target => targetOf(kind, 50, { method: 'tools/list' })
+  const calls = await beside([ours, ourSession].map((kind) => targetOf(kind, 50)))
+  const lists = await beside([ours, ourSession].map(listed))
+  const [, ...others] = await beside([...peers.map((kind) => targetOf(kind, 50)), ...peers.map(listed)])
+  return {
+    calls: [...calls, ...others.slice(0, peers.length)],
+    lists: [...lists, ...others.slice(peers.length)],
+  }
 }
 
 /** Progress notices of a call, 100 of them each, as events of its answer. */
