@@ -46,8 +46,8 @@ function pageOf(report: Report): string[] {
   return [
     '# Measurements',
     '`npm run bench` writes this page; `npm run bench -- --quick` a rough one into `results/bench` in less than a minute. Servers ' +
-      'and clients are child processes on 127.0.0.1, load comes from another process, rounds of all of them take turns, and the ' +
-      'numbers are medians. Peers run as their own documentation mounts them, by default settings; each could be configured ' +
+      'and clients are child processes on 127.0.0.1, load comes from another process, rounds take turns, ours with the plain ones ' +
+      'and those of peers with plain ones of their own, and the numbers are medians. Peers run as their own documentation mounts them, by default settings; each could be configured ' +
       'otherwise. The plain rows are the limit: the same bytes are parsed and written with nothing in between.',
     table(
       ['', ''],
