@@ -1,11 +1,12 @@
 import { McpError } from '@jackfield/sdk'
 import { type Client, connect } from '@jackfield/sdk/client'
-import { expect, onTestFinished, vi } from 'vitest'
+import { expect, vi } from 'vitest'
 import { Wire } from '../../../packages/sdk/src/client/wire.ts'
 import { type ProtocolVersion, protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 import { type Arrived, channelEnd, type FarEnd, httpEnd } from './far-end.ts'
+import { rehearsed } from './rehearsal.ts'
 import { everySchedule, type Step, settled, someSchedules, steps, wholeUpTo } from './schedules.ts'
 
 const idleMs = 1_000
@@ -190,14 +191,9 @@ campaign(
     longMinutes: 120,
   },
   async ({ trials, long, seed, made }) => {
-    const unhandled: unknown[] = []
-    const hear = (error: unknown): void => void unhandled.push(error)
-    process.on('unhandledRejection', hear)
-    onTestFinished(() => void process.off('unhandledRejection', hear))
     const random = new Random(seed)
     let count = 0
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
-    try {
+    await rehearsed(async () => {
       for (const revision of protocolVersions) {
         for (const overHttp of revision === '2024-11-05' ? [false] : [false, true]) {
           const whole = everySchedule(overHttp && !long ? 4 : wholeUpTo(revision, long), steps)
@@ -212,10 +208,7 @@ campaign(
           vi.clearAllTimers()
         }
       }
-    } finally {
-      vi.useRealTimers()
-    }
+    })
     made(count)
-    expect(unhandled).toEqual([])
   },
 )

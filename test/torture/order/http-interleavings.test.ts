@@ -1,10 +1,11 @@
 import { serveHttp } from '@jackfield/sdk/http'
-import { expect, onTestFinished, vi } from 'vitest'
+import { expect, vi } from 'vitest'
 import { type ProtocolVersion, protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 import { calm, HttpCaller, type Trip } from './http-caller.ts'
 import { handServer } from './near-end.ts'
+import { rehearsed } from './rehearsal.ts'
 import { everySchedule, someSchedules, steps } from './schedules.ts'
 
 const overHttp = [...steps, 'resume'] as const
@@ -175,16 +176,9 @@ campaign(
     longMinutes: 120,
   },
   async ({ trials, long, seed, made }) => {
-    const unhandled: unknown[] = []
-    const hear = (error: unknown): void => void unhandled.push(error)
-    process.on('unhandledRejection', hear)
-    onTestFinished(() => void process.off('unhandledRejection', hear))
     const random = new Random(seed)
     let count = 0
-    vi.useFakeTimers({
-      toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'],
-    })
-    try {
+    await rehearsed(async () => {
       for (const revision of protocolVersions) {
         const all = everySchedule(wholeUpTo(revision, long), overHttp)
         const some = someSchedules(trials, 7, random, overHttp)
@@ -199,10 +193,7 @@ campaign(
           }
         }
       }
-    } finally {
-      vi.useRealTimers()
-    }
+    }, true)
     made(count)
-    expect(unhandled).toEqual([])
   },
 )

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, vi } from 'vitest'
+import { expect, vi } from 'vitest'
 import type { JsonRpcMessage } from '../../../packages/sdk/src/jsonrpc/message.ts'
 import { isObject } from '../../../packages/sdk/src/jsonrpc/parse.ts'
 import { type ProtocolVersion, protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
@@ -6,6 +6,7 @@ import { openConnection } from '../../../packages/sdk/src/serve/duplex.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 import { callParams, handServer } from './near-end.ts'
+import { rehearsed } from './rehearsal.ts'
 import { everySchedule, type Step, settled, someSchedules, steps, wholeUpTo } from './schedules.ts'
 
 /** Every call has the same id, so that whatever is meant for one that is over would hit the next. */
@@ -156,14 +157,9 @@ campaign(
     longMinutes: 120,
   },
   async ({ trials, long, seed, made }) => {
-    const unhandled: unknown[] = []
-    const hear = (error: unknown): void => void unhandled.push(error)
-    process.on('unhandledRejection', hear)
-    onTestFinished(() => void process.off('unhandledRejection', hear))
     const random = new Random(seed)
     let count = 0
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
-    try {
+    await rehearsed(async () => {
       for (const revision of protocolVersions) {
         const some = someSchedules(trials, 7, random, steps)
         for (const schedules of [everySchedule(wholeUpTo(revision, long), steps), some]) {
@@ -177,10 +173,7 @@ campaign(
           }
         }
       }
-    } finally {
-      vi.useRealTimers()
-    }
+    })
     made(count)
-    expect(unhandled).toEqual([])
   },
 )

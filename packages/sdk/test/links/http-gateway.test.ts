@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type Client, connect, http, sse } from '../../src/client/index.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { listed } from '../client/support/results.ts'
+import { during } from './during.ts'
 
 const revisions = ['2025-11-25', '2026-07-28'] as const
 type Revision = (typeof revisions)[number]
@@ -79,20 +80,6 @@ async function behind(answer: Gateway, revision: Revision): Promise<Way> {
   met = true
   onTestFinished(() => client.close())
   return { client, times }
-}
-
-/** Lets time pass until something is done. */
-async function during<T>(doing: Promise<T>): Promise<T> {
-  let over = false
-  const done = (): void => {
-    over = true
-  }
-  doing.then(done, done)
-  for (let tries = 0; !over; tries++) {
-    if (tries === 2_000) throw new Error('It is never done')
-    await vi.advanceTimersByTimeAsync(100)
-  }
-  return doing
 }
 
 const reads: readonly [string, (client: Client) => Promise<unknown>, (readonly Revision[])?][] = [

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type Client, connect, http } from '../../src/client/index.ts'
+import { during } from './during.ts'
 
 /** A server whose sessions are lost while `loses` says so. */
 interface Forgetful {
@@ -40,20 +41,6 @@ async function forgetful(): Promise<Forgetful> {
   const client = await connect(http('http://127.0.0.1/mcp', { fetch: send }), { revisions: ['2025-11-25'] })
   onTestFinished(() => client.close())
   return Object.assign(server, { client })
-}
-
-/** Lets time pass until something is done. */
-async function during<T>(doing: Promise<T>): Promise<T> {
-  let over = false
-  const done = (): void => {
-    over = true
-  }
-  doing.then(done, done)
-  for (let tries = 0; !over; tries++) {
-    if (tries === 10_000) throw new Error('It is never done')
-    await vi.advanceTimersByTimeAsync(100)
-  }
-  return doing
 }
 
 beforeEach(() => {

@@ -1,0 +1,19 @@
+import { expect, onTestFinished, vi } from 'vitest'
+
+const clocks = ['setTimeout', 'clearTimeout', 'performance'] as const
+const intervals = ['setInterval', 'clearInterval'] as const
+
+/** Tries orders of events by a clock of the test. Fails where a rejection is left to nobody. */
+export async function rehearsed(work: () => Promise<void>, hasIntervals = false): Promise<void> {
+  const unhandled: unknown[] = []
+  const hear = (error: unknown): void => void unhandled.push(error)
+  process.on('unhandledRejection', hear)
+  onTestFinished(() => void process.off('unhandledRejection', hear))
+  vi.useFakeTimers({ toFake: hasIntervals ? [...clocks, ...intervals] : [...clocks] })
+  try {
+    await work()
+  } finally {
+    vi.useRealTimers()
+  }
+  expect(unhandled).toEqual([])
+}
