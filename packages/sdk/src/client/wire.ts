@@ -7,6 +7,7 @@ import type {
   RequestId,
 } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import { TransientMap, TransientSet } from '../jsonrpc/transient.ts'
 import type { Link } from '../links/link.ts'
 import { isLoggingLevel } from '../protocol/client-meta.ts'
 import { MetaKey } from '../protocol/meta.ts'
@@ -65,8 +66,8 @@ type Flight = Outgoing & { lastProgress: number }
 export class Wire {
   readonly link: Link
   readonly #options: ConnectOptions
-  readonly #flights = new Map<RequestId, Flight>()
-  readonly #untilClosed = new Set<() => void>()
+  readonly #flights = new TransientMap<RequestId, Flight>()
+  readonly #untilClosed = new TransientSet<() => void>()
   #events: WireEvents | undefined
   #nextId = 1
   #open = true
@@ -76,7 +77,7 @@ export class Wire {
     this.#options = options
     link.closed.then(() => {
       this.#open = false
-      for (const hear of this.#untilClosed) hear()
+      for (const hear of this.#untilClosed.values()) hear()
       this.#untilClosed.clear()
     })
   }
@@ -94,7 +95,7 @@ export class Wire {
 
   /** The requests under way whose handlers may ask the client. */
   get asking(): RequestId[] {
-    return [...this.#flights].flatMap(([id, { method }]) => (mayAsk(method) ? [id] : []))
+    return this.#flights.entries().flatMap(([id, { method }]) => (mayAsk(method) ? [id] : []))
   }
 
   /** Has the end of the connection heard, until the returned function is called. */
@@ -193,7 +194,7 @@ export class Wire {
   /** Stops the clocks of the request that has a person asked, or of all where nobody knows which one it is. */
   pause(cause: RequestId | undefined): () => void {
     const one = cause === undefined ? undefined : this.#flights.get(cause)
-    const resume = (one === undefined ? [...this.#flights.values()] : [one]).map(({ scope }) => scope.pause())
+    const resume = (one === undefined ? this.#flights.values() : [one]).map(({ scope }) => scope.pause())
     return () => {
       for (const go of resume) go()
     }
@@ -244,7 +245,7 @@ export class Wire {
     if (!isLoggingLevel(level)) return
     const log: LogMessage = typeof logger === 'string' ? { level, logger, data } : { level, data }
     this.#events?.log(log)
-    const wanting = [...this.#flights.values()].filter(({ onLog }) => onLog !== undefined)
+    const wanting = this.#flights.values().filter(({ onLog }) => onLog !== undefined)
     const owner = flight ?? (wanting.length === 1 ? wanting[0] : undefined)
     owner?.onLog?.(log)
   }

@@ -15,42 +15,84 @@ export interface RoundHandle {
 const nothingCarried: Carried = { state: undefined, answers: {} }
 
 /**
- * Runs a handler under its exchange's way of asking until there is an outcome. The handler's return races the end
- * of its round: where a question parks or cannot be put, the round ends first and the handler is left behind.
+ * Runs a handler under its exchange's way of asking until there is an outcome, which is given at once where nothing had to
+ * be waited for. The handler's return races the end of its round: where a question parks or cannot be put, the round ends
+ * first and the handler is left behind.
  * @param finish makes the complete result from what the handler returned
  * @param over called when there is an outcome, or none can be had
  */
-export async function conduct<T>(
+export function conduct<T>(
   exchange: Exchange,
   run: (round: RoundHandle) => T | InputRequired | Promise<T | InputRequired>,
   finish: (value: T) => JsonObject | Promise<JsonObject>,
-  over?: () => void,
-): Promise<Outcome> {
+  over: () => void = () => {},
+): Outcome | Promise<Outcome> {
   const { params, asking } = exchange
-  const carries = params['requestState'] !== undefined || params['inputResponses'] !== undefined
-  try {
-    let round = carries ? await asking.resume(exchange) : undefined
-    let carried = round?.carried ?? nothingCarried
-    for (let runs = 0; runs < limits.questions; runs++) {
-      const handle = new Handle(exchange, round, carried)
-      const attempted = attempt(handle, run)
-      const end = attempted instanceof Promise ? await attempted : attempted
-      if (end instanceof Ended) return end.outcome
-      if (!(end.returned instanceof InputRequired)) {
-        const result = finish(end.returned)
-        return { type: 'complete', result: result instanceof Promise ? await result : result }
-      }
-      const next = await Promise.race([handle.get().require(end.returned), handle.get().ended])
-      if ('type' in next) return next
-      carried = next
-      round = handle.opened
-    }
-  } catch (error) {
+  const conducted = new Conducted(exchange, run, finish)
+  const fail = (error: unknown): never => {
+    over()
     throw readable(error)
-  } finally {
-    over?.()
   }
-  throw new Error(`A handler asked for input ${limits.questions} times without finishing`)
+  try {
+    const outcome =
+      params['requestState'] === undefined && params['inputResponses'] === undefined
+        ? conducted.run(undefined, nothingCarried, 1)
+        : asking.resume(exchange).then((round) => conducted.run(round, round.carried, 1))
+    if (outcome instanceof Promise) {
+      return outcome.then((settled) => {
+        over()
+        return settled
+      }, fail)
+    }
+    over()
+    return outcome
+  } catch (error) {
+    return fail(error)
+  }
+}
+
+/** A handler on its way to an outcome, over as many runs as it needs. */
+class Conducted<T> {
+  readonly #exchange: Exchange
+  readonly #run: (round: RoundHandle) => T | InputRequired | Promise<T | InputRequired>
+  readonly #finish: (value: T) => JsonObject | Promise<JsonObject>
+
+  constructor(
+    exchange: Exchange,
+    run: (round: RoundHandle) => T | InputRequired | Promise<T | InputRequired>,
+    finish: (value: T) => JsonObject | Promise<JsonObject>,
+  ) {
+    this.#exchange = exchange
+    this.#run = run
+    this.#finish = finish
+  }
+
+  /** @param nth which run this is, from 1 */
+  run(round: Round | undefined, carried: Carried, nth: number): Outcome | Promise<Outcome> {
+    const handle = new Handle(this.#exchange, round, carried)
+    const end = attempt(handle, this.#run)
+    return end instanceof Promise
+      ? end.then((later) => this.#ended(later, handle, nth))
+      : this.#ended(end, handle, nth)
+  }
+
+  #ended(end: Ended | Returned<T>, handle: Handle, nth: number): Outcome | Promise<Outcome> {
+    if (end instanceof Ended) return end.outcome
+    if (end.returned instanceof InputRequired) return this.#again(end.returned, handle, nth)
+    const result = this.#finish(end.returned)
+    return result instanceof Promise ? result.then(complete) : complete(result)
+  }
+
+  async #again(needed: InputRequired, handle: Handle, nth: number): Promise<Outcome> {
+    const next = await Promise.race([handle.get().require(needed), handle.get().ended])
+    if ('type' in next) return next
+    if (nth < limits.questions) return this.run(handle.opened, next, nth + 1)
+    throw new Error(`A handler asked for input ${limits.questions} times without finishing`)
+  }
+}
+
+function complete(result: JsonObject): Outcome {
+  return { type: 'complete', result }
 }
 
 class Ended {

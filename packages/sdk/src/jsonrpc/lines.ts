@@ -35,27 +35,28 @@ export class LineReader {
   }
 
   push(chunk: Uint8Array): void {
-    let from = 0
-    while (from < chunk.length) {
-      const at = chunk.indexOf(newline, from)
-      if (at === -1) {
-        this.#keep(chunk.subarray(from))
-        return
-      }
-      if (this.#begun.length === 0 && !this.#skipping && at - from <= this.#maxBytes) {
-        this.#deliver(chunk, from, at)
-      } else {
-        this.#keep(chunk.subarray(from, at))
-        this.#finish()
-      }
-      from = at + 1
-    }
+    const from = this.#begun.length === 0 && !this.#skipping ? 0 : this.#goOn(chunk)
+    const end = Math.max(from, chunk.lastIndexOf(newline) + 1)
+    if (end > from) this.#deliverAll(chunk.subarray(from, end))
+    if (chunk.length > end) this.#keep(chunk.subarray(end))
   }
 
   /** Delivers what stands after the last newline, if anything. */
   end(): void {
     if (this.#begun.length > 0) this.#finish()
     this.#skipping = false
+  }
+
+  /** Takes the rest of a line that began before, and gives where the next one begins. */
+  #goOn(chunk: Uint8Array): number {
+    const at = chunk.indexOf(newline)
+    if (at === -1) {
+      this.#keep(chunk)
+      return chunk.length
+    }
+    this.#keep(chunk.subarray(0, at))
+    this.#finish()
+    return at + 1
   }
 
   #keep(part: Uint8Array): void {
@@ -78,6 +79,31 @@ export class LineReader {
     this.#deliver(bytes, 0, bytes.length)
   }
 
+  /** Delivers lines that each have their end: decoded at once, unless one of them may have to be refused. */
+  #deliverAll(block: Uint8Array): void {
+    const text = block.length > this.#maxBytes ? undefined : this.#decoded(block)
+    if (text === undefined) this.#deliverEach(block)
+    else this.#cut(text)
+  }
+
+  #cut(text: string): void {
+    let from = 0
+    for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', from)) {
+      const end = at > from && text.charCodeAt(at - 1) === carriageReturn ? at - 1 : at
+      if (end > from || this.#keepEmpty) this.#onLine(text.slice(from, end))
+      from = at + 1
+    }
+  }
+
+  #deliverEach(block: Uint8Array): void {
+    let from = 0
+    for (let at = block.indexOf(newline); at !== -1; at = block.indexOf(newline, from)) {
+      if (at - from > this.#maxBytes) this.#onTooLong()
+      else this.#deliver(block, from, at)
+      from = at + 1
+    }
+  }
+
   #deliver(bytes: Uint8Array, from: number, to: number): void {
     const end = to > from && bytes[to - 1] === carriageReturn ? to - 1 : to
     if (end === from && !this.#keepEmpty) return
@@ -87,9 +113,9 @@ export class LineReader {
     else this.#onLine(text)
   }
 
-  #decoded(line: Uint8Array): string | undefined {
+  #decoded(bytes: Uint8Array): string | undefined {
     try {
-      return this.#decoder.decode(line)
+      return this.#decoder.decode(bytes)
     } catch {
       return undefined
     }

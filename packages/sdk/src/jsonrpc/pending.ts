@@ -1,4 +1,5 @@
 import type { JsonRpcResponse, RequestId } from './message.ts'
+import { TransientMap } from './transient.ts'
 
 interface Waiting {
   resolve(response: JsonRpcResponse): void
@@ -7,7 +8,7 @@ interface Waiting {
 
 /** Requests waiting for their responses. The id 1 and the id "1" are different requests. */
 export class Pending {
-  readonly #waiting = new Map<RequestId, Waiting>()
+  readonly #waiting = new TransientMap<RequestId, Waiting>()
 
   get size(): number {
     return this.#waiting.size
@@ -46,7 +47,7 @@ export class Pending {
 
   /** Rejects everything that waits. */
   fail(error: Error): void {
-    const all = [...this.#waiting.values()]
+    const all = this.#waiting.values()
     this.#waiting.clear()
     for (const waiting of all) waiting.reject(error)
   }

@@ -2,15 +2,8 @@ const quote = 34
 const comma = 44
 const backslash = 92
 
-/**
- * A key that stands twice in one object of a JSON text, or undefined. `count` is how many members it was parsed to: where
- * the text has as many colons, nothing was lost, and it is not read again.
- */
-export function repeatedKey(text: string, count: number): string | undefined {
-  return colons(text) === count ? undefined : scan(text)
-}
-
-function colons(text: string): number {
+/** How many colons stand in a text. */
+export function colons(text: string): number {
   let count = 0
   for (let at = text.indexOf(':'); at !== -1; at = text.indexOf(':', at + 1)) count++
   return count
@@ -39,8 +32,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** Reads a text that is known to be JSON: its objects' keys, and nothing else. */
-function scan(text: string): string | undefined {
+/** A key that stands twice in one object of a text that is known to be JSON, or undefined. */
+export function repeatedKey(text: string): string | undefined {
   const outer: (Set<string> | undefined)[] = []
   let keys: Set<string> | undefined
   let atKey = false

@@ -8,6 +8,7 @@ import type {
   RequestId,
 } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import { TransientMap, TransientSet } from '../jsonrpc/transient.ts'
 import { encodeHeaderValue } from '../protocol/headers.ts'
 import { MetaKey } from '../protocol/meta.ts'
 import { type ProtocolVersion, rowOf } from '../protocol/methods.ts'
@@ -66,9 +67,9 @@ class HttpLink implements Link {
   readonly closed: Promise<Error | undefined>
   readonly #endpoint: Endpoint
   readonly #maxBytes: number
-  readonly #calls = new Map<RequestId, Call>()
+  readonly #calls = new TransientMap<RequestId, Call>()
   /** What has to stop when the connection ends. */
-  readonly #running = new Set<(reason: McpError) => void>()
+  readonly #running = new TransientSet<(reason: McpError) => void>()
   #over: McpError | undefined
   #settle: (reason: Error | undefined) => void = () => {}
   #events: LinkEvents = { message: () => {}, warning: () => {}, trace: () => {} }
@@ -187,7 +188,7 @@ class HttpLink implements Link {
   async #end(): Promise<void> {
     const headers = this.#sessionHeaders(this.#session)
     this.#over = new McpError('CONNECTION_CLOSED', 'The connection was closed by this client')
-    for (const leave of this.#running) leave(this.#over)
+    for (const leave of this.#running.values()) leave(this.#over)
     if (this.#session !== undefined) {
       await this.#endpoint
         .send('DELETE', headers, undefined, AbortSignal.timeout(goodbyeMs))

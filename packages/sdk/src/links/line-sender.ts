@@ -1,12 +1,13 @@
 import type { Writable } from 'node:stream'
 import { McpError } from '../jsonrpc/error.ts'
 import { asLine } from '../jsonrpc/lines.ts'
+import { TransientSet } from '../jsonrpc/transient.ts'
 
 /** Sends lines to a server that may not be reading, and refuses more than may wait. */
 export class LineSender {
   readonly #output: Writable
   readonly #maxQueued: number
-  readonly #unsent = new Set<(error: McpError) => void>()
+  readonly #unsent = new TransientSet<(error: McpError) => void>()
   #queued = 0
   #over: McpError | undefined
 
@@ -44,7 +45,7 @@ export class LineSender {
   /** Rejects what was not handed over, and whatever comes later. */
   fail(error: McpError): void {
     this.#over ??= error
-    for (const reject of this.#unsent) reject(error)
+    for (const reject of this.#unsent.values()) reject(error)
     this.#unsent.clear()
   }
 }

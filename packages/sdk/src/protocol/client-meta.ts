@@ -51,10 +51,12 @@ export function isImplementation(value: unknown): value is Implementation {
   return isObject(value) && typeof value['name'] === 'string' && typeof value['version'] === 'string'
 }
 
+const knownCapabilities = ['roots', 'sampling', 'elicitation', 'experimental', 'extensions']
+
 /** Whether a value has the form of client capabilities: an object whose known members are objects. */
 export function isCapabilities(value: unknown): value is ClientCapabilities {
   if (!isObject(value)) return false
-  for (const name of ['roots', 'sampling', 'elicitation', 'experimental', 'extensions']) {
+  for (const name of knownCapabilities) {
     if (value[name] !== undefined && !isObject(value[name])) return false
   }
   return true

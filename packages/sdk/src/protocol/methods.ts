@@ -177,9 +177,16 @@ export function rowOf(method: string): MethodRow | undefined {
   return rows.get(method)
 }
 
+/** The rows of client requests that each revision has. */
+const clientRows: Readonly<Record<string, ReadonlyMap<string, MethodRow>>> = Object.fromEntries(
+  protocolVersions.map((version) => [version, new Map([...rows].filter(([, row]) => has(row, version)))]),
+)
+
+function has({ from, since, until }: MethodRow, version: ProtocolVersion): boolean {
+  return from === 'client' && since <= version && version <= (until ?? version)
+}
+
 /** The row of a client request in a revision, or undefined where that revision has no such method. */
 export function methodRow(method: string, version: ProtocolVersion): MethodRow | undefined {
-  const row = rows.get(method)
-  if (row === undefined || row.from !== 'client') return undefined
-  return row.since <= version && version <= (row.until ?? version) ? row : undefined
+  return clientRows[version]?.get(method)
 }

@@ -1,14 +1,15 @@
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { JsonRpcResponse, RequestId } from '../jsonrpc/message.ts'
+import { TransientMap, TransientSet } from '../jsonrpc/transient.ts'
 import type { Server } from '../server/server.ts'
 import type { Call } from './message.ts'
 
 /** The requests being served on one connection or session. */
 export class Calls {
   readonly #max: number
-  readonly #byId = new Map<RequestId, Call>()
+  readonly #byId = new TransientMap<RequestId, Call>()
   /** Those that were taken back while their handlers go on. */
-  readonly #cancelled = new Set<Call>()
+  readonly #cancelled = new TransientSet<Call>()
   #onIdle: (() => void)[] = []
 
   constructor(max: number) {
@@ -59,14 +60,14 @@ export class Calls {
 
   /** Asks every handler to stop; what they still give is their answer. */
   abort(reason: unknown): void {
-    for (const call of [...this.#byId.values(), ...this.#cancelled]) call.abort(reason)
+    for (const call of [...this.#byId.values(), ...this.#cancelled.values()]) call.abort(reason)
   }
 
   /** Takes everything back. */
   cancelAll(reason: unknown): void {
     for (const call of this.#byId.values()) this.#cancelled.add(call)
     this.#byId.clear()
-    for (const call of this.#cancelled) call.cancel(reason)
+    for (const call of this.#cancelled.values()) call.cancel(reason)
   }
 
   /** Settles when nothing runs any more and what was answered is sent, or after so many milliseconds. */

@@ -5,6 +5,7 @@ import { changesFor } from '../core/hub.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, JsonRpcNotification, JsonRpcRequest, JsonRpcResponse } from '../jsonrpc/message.ts'
 import { Pending } from '../jsonrpc/pending.ts'
+import { TransientSet } from '../jsonrpc/transient.ts'
 import type { ClientCapabilities, ServerCapabilities } from '../protocol/capabilities.ts'
 import { isCapabilities, isImplementation, isLoggingLevel } from '../protocol/client-meta.ts'
 import type { SubscriptionFilter } from '../protocol/definitions.ts'
@@ -43,7 +44,7 @@ export class Session {
   readonly #options: SessionOptions
   readonly #server: Server
   readonly #pending = new Pending()
-  readonly #askers = new Set<Asker>()
+  readonly #askers = new TransientSet<Asker>()
   /** Subscribed resources, with how to let go of each. */
   readonly #subscribed = new Map<string, () => void>()
   /** URL visits this session was asked for and not told of yet, oldest first. */
@@ -68,7 +69,7 @@ export class Session {
   /** Whether a handler runs that does not just wait for the client's answer. */
   get working(): boolean {
     let waiting = 0
-    for (const asker of this.#askers) if (asker.waiting) waiting++
+    for (const asker of this.#askers.values()) if (asker.waiting) waiting++
     return this.#options.calls.size > waiting
   }
 

@@ -19,7 +19,7 @@ export interface ToolEntry {
   readonly output: Prepared | undefined
   readonly run: (args: unknown, ctx: Context) => unknown
   /** Serves a call of it. */
-  readonly call: (exchange: Exchange, report: Report) => Promise<Outcome>
+  readonly call: (exchange: Exchange, report: Report) => Outcome | Promise<Outcome>
   /** Whether a call of it runs as a task. */
   readonly task: 'optional' | 'required' | undefined
   /** Its row in `tools/list`. */

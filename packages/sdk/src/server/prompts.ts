@@ -17,11 +17,15 @@ interface Served {
 /** Serves a request for a prompt. */
 export async function getPrompt(prompt: Served, exchange: Exchange): Promise<Outcome> {
   const value = await argumentsFor(prompt, exchange.params['arguments'] ?? {})
-  return runHandler(
-    exchange,
-    (ctx) => prompt.run(value, ctx),
-    (returned) => resultOf(prompt, returned),
-  ).catch(shownToPeer)
+  try {
+    return await runHandler(
+      exchange,
+      (ctx) => prompt.run(value, ctx),
+      (returned) => resultOf(prompt, returned),
+    )
+  } catch (error) {
+    return shownToPeer(error)
+  }
 }
 
 async function argumentsFor(prompt: Served, args: unknown): Promise<unknown> {

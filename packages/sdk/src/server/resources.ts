@@ -24,18 +24,22 @@ const uncached: CacheHints = { ttlMs: 0, cacheScope: 'private' }
 const unshared: Pick<CacheHints, 'cacheScope'> = { cacheScope: 'private' }
 
 /** Serves a read of the resource at a URI. */
-export function serveRead(exchange: Exchange, uri: string, source: Source): Promise<Outcome> {
+export async function serveRead(exchange: Exchange, uri: string, source: Source): Promise<Outcome> {
   const { requestState, inputResponses } = exchange.params
   const retried = requestState !== undefined || inputResponses !== undefined
-  return runHandler(
-    exchange,
-    (ctx) => source.read(ctx),
-    (returned) => ({
-      ...resultOf(uri, source, returned),
-      ...(source.scopes.length > 0 ? unshared : {}),
-      ...(retried ? uncached : {}),
-    }),
-  ).catch(shownToPeer)
+  try {
+    return await runHandler(
+      exchange,
+      (ctx) => source.read(ctx),
+      (returned) => ({
+        ...resultOf(uri, source, returned),
+        ...(source.scopes.length > 0 ? unshared : {}),
+        ...(retried ? uncached : {}),
+      }),
+    )
+  } catch (error) {
+    return shownToPeer(error)
+  }
 }
 
 /** Whether a path in a file's address leads out of the folder it begins in: no handler is given one. */

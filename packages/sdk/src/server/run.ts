@@ -8,14 +8,15 @@ import { HandlerContext } from './make-context.ts'
 import { Notices } from './notices.ts'
 
 /**
- * Runs a handler under its exchange's way of asking, with a context of its own for every run.
+ * Runs a handler under its exchange's way of asking, with a context of its own for every run. The outcome is given at once
+ * where nothing had to be waited for.
  * @param finish makes the complete result from what the handler returned
  */
 export function runHandler(
   exchange: Exchange,
   handler: (ctx: Context) => unknown,
   finish: (returned: unknown) => JsonObject | Promise<JsonObject>,
-): Promise<Outcome> {
+): Outcome | Promise<Outcome> {
   const notices = new Notices(exchange)
   return conduct<unknown>(
     exchange,

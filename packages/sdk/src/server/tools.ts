@@ -14,24 +14,30 @@ import type { Prepared } from './schema.ts'
 export type Report = (error: unknown, where: { method: string; name?: string }) => void
 
 /** Serves a call of a tool. Everything the tool does wrong is a result; only a call that cannot be made is an error. */
-export async function callTool(tool: ToolEntry, exchange: Exchange, report: Report): Promise<Outcome> {
+export function callTool(tool: ToolEntry, exchange: Exchange, report: Report): Outcome | Promise<Outcome> {
   const { name } = tool
   const args = exchange.params['arguments']
   if (args !== undefined && !isObject(args)) throw invalidParams('"arguments" must be an object')
-  try {
-    const checking = checkArguments(tool, args ?? {})
-    const checked = checking instanceof Promise ? await checking : checking
-    if (!checked.ok) return failed(`Invalid arguments for "${name}": ${checked.why}`)
-    return await runHandler(
-      exchange,
-      (ctx) => tool.run(checked.value, ctx),
-      (returned) => resultOf(tool, returned, report),
-    )
-  } catch (error) {
+  const run = (checked: Checked): Outcome | Promise<Outcome> =>
+    checked.ok
+      ? runHandler(
+          exchange,
+          (ctx) => tool.run(checked.value, ctx),
+          (returned) => resultOf(tool, returned, report),
+        )
+      : failed(`Invalid arguments for "${name}": ${checked.why}`)
+  const fail = (error: unknown): Outcome => {
     if (error instanceof RpcError) throw error
     if (error instanceof ToolError) return failed(error.message)
     if (!exchange.signal.aborted) report(error, { method: exchange.method, name })
     return failed(`"${name}" failed unexpectedly. What went wrong was written to the server's own log.`)
+  }
+  try {
+    const checked = checkArguments(tool, args ?? {})
+    const outcome = checked instanceof Promise ? checked.then(run) : run(checked)
+    return outcome instanceof Promise ? outcome.catch(fail) : outcome
+  } catch (error) {
+    return fail(error)
   }
 }
 

@@ -55,6 +55,36 @@ describe('newline framing', () => {
     expect(tooLong).toBe(1)
   })
 
+  it('tells of each line what it is, whatever stands beside it and however the bytes are cut', () => {
+    const kinds = fc.oneof(
+      fc.string({ unit: 'grapheme', maxLength: 4 }).map((text) => ({ bytes: encoder.encode(`"${text}"`) })),
+      fc.constant({ bytes: encoder.encode(`"${'m'.repeat(38)}"`) }),
+      fc.constant({ bytes: encoder.encode(`"${'m'.repeat(39)}"`) }),
+      fc.constant({ bytes: Uint8Array.of(0x22, 0xc3, 0x22) }),
+      fc.constant({ bytes: new Uint8Array() }),
+    )
+    const lines = fc.array(fc.tuple(kinds, fc.constantFrom('\n', '\r\n')), { maxLength: 8 })
+    fc.assert(
+      fc.property(lines, fc.array(fc.nat(), { maxLength: 6 }), (all, places) => {
+        const told: string[] = []
+        const reader = new LineReader({
+          maxBytes: 40,
+          onLine: (text) => told.push(text),
+          onTooLong: () => told.push('too long'),
+          onNotUtf8: (bytes) => told.push(`not UTF-8: ${bytes}`),
+        })
+        const sent = all.flatMap(([{ bytes }, end]) => [...bytes, ...encoder.encode(end)])
+        for (const chunk of cut(Uint8Array.from(sent), places)) reader.push(chunk)
+        const expected = all.flatMap(([{ bytes }, end]) => {
+          if (bytes.length + end.length > 41) return ['too long']
+          if (bytes[1] === 0xc3 && bytes[2] === 0x22) return [`not UTF-8: ${bytes}`]
+          return bytes.length === 0 ? [] : [new TextDecoder().decode(bytes)]
+        })
+        expect(told).toEqual(expected)
+      }),
+    )
+  })
+
   it('delivers no line that is not UTF-8, and says so in its place', () => {
     const lines: (string | Uint8Array)[] = []
     const reader = new LineReader({
@@ -156,6 +186,22 @@ describe('parsing', () => {
   ])('refuses %.20s with -32700', (text, reason) => {
     expect(() => parseJson(text)).toThrow(
       expect.objectContaining({ code: -32700, message: expect.stringMatching(reason) }),
+    )
+  })
+
+  it('takes what nests as deep as allowed and nothing deeper, in lists and objects alike', () => {
+    const levels = fc.array(fc.constantFrom('list', 'object', 'wide'), { minLength: 1, maxLength: 12 })
+    fc.assert(
+      fc.property(levels, fc.integer({ min: 1, max: 12 }), (kinds, depth) => {
+        const nested = kinds.reduceRight<unknown>((inner, kind) => {
+          if (kind === 'list') return [inner]
+          return kind === 'object' ? { in: inner } : { a: 1, b: '[{:', in: inner, c: [] }
+        }, {})
+        const deepest = kinds.length + 1
+        const text = JSON.stringify(nested)
+        if (deepest <= depth) expect(parseJson(text, { depth })).toEqual(nested)
+        else expect(() => parseJson(text, { depth })).toThrow(/nests deeper than/)
+      }),
     )
   })
 

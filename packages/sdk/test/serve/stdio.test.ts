@@ -54,8 +54,8 @@ describe('a server on streams', () => {
     await until(() => messages().length === 3)
     expect(messages()).toMatchObject([
       { id: 'init', result: { protocolVersion: '2025-11-25' } },
-      { id: 2, result: { tools: [{ name: 'echo' }, {}, {}] } },
       { id: 1, result: { content: [{ text: 'a\nb\u2028c' }], resultType: 'complete' } },
+      { id: 2, result: { tools: [{ name: 'echo' }, {}, {}] } },
     ])
   })
 

@@ -4,6 +4,7 @@ import { lateReplay } from '../../core/late-replay.ts'
 import { Later } from '../../core/later.ts'
 import { memoryBackplane } from '../../core/memory-backplane.ts'
 import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
+import { TransientSet } from '../../jsonrpc/transient.ts'
 import type { Server } from '../../server/server.ts'
 import { type Bounds, bounds } from '../bounds.ts'
 import type { Relay } from '../relay.ts'
@@ -56,7 +57,7 @@ export class Core {
   /** What joins this node to others, where they share a backplane. */
   readonly #relay: Later<Relay> | undefined
   readonly #authenticate: Authenticate | undefined
-  readonly #serving = new Set<Serving>()
+  readonly #serving = new TransientSet<Serving>()
   readonly #shares: Shares
   readonly #listenShares: Shares
   #subscriptions = 0
@@ -137,7 +138,7 @@ export class Core {
   #tickLater(): ReturnType<typeof setTimeout> {
     return unref(
       setTimeout(() => {
-        for (const serving of this.#serving) serving.tick()
+        for (const serving of this.#serving.values()) serving.tick()
         this.#ticking = this.#serving.size > 0 ? this.#tickLater() : undefined
       }, this.bounds.keepAliveMs / 2),
     )
@@ -170,10 +171,10 @@ export class Core {
     )
     this.legacy.value?.close(reason.message)
     const sse = this.sse?.sessions.value?.close(reason.message)
-    for (const serving of this.#serving) serving.abort(reason)
+    for (const serving of this.#serving.values()) serving.abort(reason)
     if (this.#serving.size > 0) await this.#idle()
     await sse
-    for (const serving of this.#serving) serving.abandon(reason)
+    for (const serving of this.#serving.values()) serving.abandon(reason)
   }
 
   #idle(): Promise<void> {

@@ -2,6 +2,7 @@ import type { Backplane } from '../../core/backplane.ts'
 import { toBase64Url } from '../../core/base64url.ts'
 import type { Caller } from '../../core/exchange.ts'
 import { ErrorCode, RpcError } from '../../jsonrpc/error.ts'
+import { TransientMap, TransientSet } from '../../jsonrpc/transient.ts'
 import type { Server } from '../../server/server.ts'
 import type { Bounds } from '../bounds.ts'
 import { Calls } from '../calls.ts'
@@ -35,10 +36,10 @@ export class HttpSession {
   /** Milliseconds since 1970 of the last request. */
   lastSeen: number = Date.now()
   /** Answers that are still owed. */
-  readonly posts: Set<PostStream> = new Set()
+  readonly posts: TransientSet<PostStream> = new TransientSet()
   readonly #bounds: Bounds
-  readonly #streams = new Map<string, ResumableStream>()
-  readonly #connections = new Set<EventStream>()
+  readonly #streams = new TransientMap<string, ResumableStream>()
+  readonly #connections = new TransientSet<EventStream>()
   readonly #tag: string = randomText(6)
   readonly #report = (error: unknown): void => report(this.server, error, 'event stream')
   #lastStream = 0
@@ -116,10 +117,10 @@ export class HttpSession {
   close(reason: string): void {
     this.session.close(reason)
     const text = JSON.stringify(failure(undefined, new RpcError(ErrorCode.InvalidRequest, reason)))
-    for (const post of [...this.posts]) post.abandon(text)
+    for (const post of this.posts.values()) post.abandon(text)
     for (const stream of this.#streams.values()) stream.end()
     this.#streams.clear()
-    for (const connection of this.#connections) connection.end()
+    for (const connection of this.#connections.values()) connection.end()
     this.log.drop().catch((error) => report(this.server, error, 'session'))
   }
 

@@ -1,4 +1,5 @@
 import type { Caller } from '../../core/exchange.ts'
+import { TransientMap } from '../../jsonrpc/transient.ts'
 import type { Bounds } from '../bounds.ts'
 import { unref } from '../timers.ts'
 import { HttpSession, type HttpSessionOptions } from './http-session.ts'
@@ -10,7 +11,7 @@ const sweepMs = 60_000
 export class Sessions {
   readonly #bounds: Bounds
   readonly #options: Omit<HttpSessionOptions, 'caller'>
-  readonly #byId = new Map<string, HttpSession>()
+  readonly #byId = new TransientMap<string, HttpSession>()
   readonly #shares: Shares
   #sweep: ReturnType<typeof setTimeout> | undefined
 
@@ -57,7 +58,7 @@ export class Sessions {
   close(reason: string): void {
     clearTimeout(this.#sweep)
     this.#sweep = undefined
-    for (const session of [...this.#byId.values()]) this.end(session, reason)
+    for (const session of this.#byId.values()) this.end(session, reason)
   }
 
   #makeRoom(among: (session: HttpSession) => boolean): boolean {
@@ -83,7 +84,7 @@ export class Sessions {
 
   #endIdle(): void {
     const oldest = Date.now() - this.#bounds.sessionIdleMs
-    for (const session of [...this.#byId.values()]) {
+    for (const session of this.#byId.values()) {
       if (session.lastSeen <= oldest && !session.busy) this.end(session, 'The session was idle for too long')
     }
   }

@@ -1,10 +1,12 @@
+import { TransientMap } from '../../jsonrpc/transient.ts'
+
 /**
  * How much of something each principal holds at once. Callers who are nobody in particular are many or one, who can
  * tell, so for them only the whole is bounded.
  */
 export class Shares {
   readonly #most: number
-  readonly #held = new Map<string, number>()
+  readonly #held = new TransientMap<string, number>()
 
   constructor(most: number) {
     this.#most = most

@@ -1,0 +1,102 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { TransientMap, TransientSet } from '../../src/jsonrpc/transient.ts'
+
+setFlagsFromString('--expose-gc')
+const gc: NodeJS.GCFunction = runInNewContext('gc')
+
+/** Bytes of heap in use once everything young that nothing points to is gone. */
+function kept(): number {
+  gc({ type: 'minor' })
+  gc({ type: 'minor' })
+  return process.memoryUsage().heapUsed
+}
+
+/** Has many values come and go, 32 of them there at a time, and gives the bytes that stay. */
+function churn(entries: {
+  set(key: number, value: string[]): unknown
+  delete(key: number): unknown
+}): number {
+  for (let key = -32; key < 0; key++) entries.set(key, [])
+  // What it stands on is old from here on.
+  gc()
+  const before = kept()
+  for (let key = 0; key < 20_000; key++) {
+    entries.set(
+      key,
+      Array.from({ length: 64 }, () => 'kept'),
+    )
+    entries.delete(key - 32)
+  }
+  return kept() - before
+}
+
+describe('entries that come and go', () => {
+  it('leave nothing behind for the collections of young objects, however long the map lives', () => {
+    expect(churn(new TransientMap<number, string[]>())).toBeLessThan(2_000_000)
+  })
+
+  it('leave nothing behind in a set either', () => {
+    const there = new Map<number, string[]>()
+    const members = new TransientSet<string[]>()
+    const stays = churn({
+      set(key, value) {
+        there.set(key & 63, value)
+        members.add(value)
+      },
+      delete(key) {
+        const value = there.get(key & 63)
+        if (value !== undefined) members.delete(value)
+      },
+    })
+    expect(stays).toBeLessThan(2_000_000)
+  })
+
+  it('are held as a map holds them', () => {
+    const key = fc.integer({ min: 0, max: 40 })
+    const action = fc.oneof(
+      { weight: 20, arbitrary: fc.record({ do: fc.constant('set' as const), key, value: fc.nat() }) },
+      { weight: 18, arbitrary: fc.record({ do: fc.constant('delete' as const), key }) },
+      { weight: 1, arbitrary: fc.record({ do: fc.constant('clear' as const) }) },
+    )
+    fc.assert(
+      fc.property(fc.array(action, { maxLength: 4_000, size: 'max' }), (actions) => {
+        const map = new Map<number, number>()
+        const mine = new TransientMap<number, number>()
+        for (const one of actions) {
+          if (one.do === 'set') {
+            map.set(one.key, one.value)
+            mine.set(one.key, one.value)
+          } else if (one.do === 'delete') {
+            expect(mine.delete(one.key)).toBe(map.delete(one.key))
+          } else {
+            map.clear()
+            mine.clear()
+          }
+          expect(mine.size).toBe(map.size)
+        }
+        expect(mine.entries()).toEqual([...map])
+        expect(mine.values()).toEqual([...map.values()])
+        for (let at = 0; at <= 40; at++) {
+          expect(mine.get(at)).toBe(map.get(at))
+          expect(mine.has(at)).toBe(map.has(at))
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('are told in the order they came, and what was told does not change', () => {
+    const set = new TransientSet<string>()
+    for (const member of ['a', 'b', 'c', 'a']) set.add(member)
+    const told = set.values()
+    expect(set.delete('b')).toBe(true)
+    expect(set.delete('b')).toBe(false)
+    expect(told).toEqual(['a', 'b', 'c'])
+    expect(set.values()).toEqual(['a', 'c'])
+    set.clear()
+    expect(set.size).toBe(0)
+  })
+})
