@@ -1,52 +1,17 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import { nobody } from '../../src/core/exchange.ts'
-import { memoryBackplane } from '../../src/core/memory-backplane.ts'
-import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import { bounds } from '../../src/serve/bounds.ts'
 import type { HttpOptions } from '../../src/serve/http/index.ts'
-import { Sessions } from '../../src/serve/http/sessions.ts'
-import { type Answer, faces, type Mounted, session, webFace } from './http-support.ts'
-import {
-  ask,
-  echo,
-  hang,
-  hung,
-  initialize,
-  initialized,
-  meta,
-  settle,
-  type TestServer,
-  type Tool,
-  testServer,
-  until,
-} from './support.ts'
-
-const progress: Tool = async (_args, { notify }) => {
-  for (const step of [1, 2, 3]) {
-    notify({ method: 'notifications/progress', params: { progressToken: 'p', progress: step } })
-    await settle(1)
-  }
-  return 'done'
-}
-const codeOf = (body: JsonObject): unknown => (body['error'] as JsonObject | undefined)?.['code']
+import { type Answer, faces, session, sessionsOver } from './http-support.ts'
+import { codeOf, initialize, initialized, meta, settle, type Tool, until } from './support.ts'
 
 describe.each(faces)('sessions over the %s face', (_, mount) => {
-  let mounted: Mounted
-  let server: TestServer
-  afterEach(() => mounted.close())
-  const start = async (options?: HttpOptions, tools: Record<string, Tool> = {}): Promise<Mounted> => {
-    server = testServer({ echo, ask, hang, hung, progress, ...tools })
-    mounted = await mount(server, options)
-    return mounted
-  }
-  const begin = async (version?: string, options?: HttpOptions, tools?: Record<string, Tool>) =>
-    session(await start(options, tools), version)
+  const place = sessionsOver(mount)
+  const { start, begin } = place
 
   describe('the session id', () => {
     it('is given with the answer to initialize: long, random, visible ASCII', async () => {
       await start()
-      const answers = await Promise.all([1, 2, 3].map(() => mounted.send({ body: initialize() })))
+      const answers = await Promise.all([1, 2, 3].map(() => place.mounted.send({ body: initialize() })))
       const ids = answers.map((answer) => answer.header('mcp-session-id') ?? '')
       expect(new Set(ids).size).toBe(3)
       for (const id of ids) expect(id).toMatch(/^[\x21-\x7e]{22,}$/)
@@ -66,15 +31,15 @@ describe.each(faces)('sessions over the %s face', (_, mount) => {
         [{ 'mcp-session-id': '__proto__' }, 404],
         [{ 'mcp-session-id': '' }, 404],
       ] as const) {
-        const answer = await mounted.send({ headers, body })
+        const answer = await place.mounted.send({ headers, body })
         expect([answer.status, await answer.json()]).toMatchObject([
           status,
           { id: 7, error: { code: -32600 } },
         ])
         for (const method of ['GET', 'DELETE']) {
-          expect((await mounted.send({ method, headers })).status).toBe(status)
+          expect((await place.mounted.send({ method, headers })).status).toBe(status)
         }
-        expect((await mounted.send({ headers, body: initialized })).status).toBe(status)
+        expect((await place.mounted.send({ headers, body: initialized })).status).toBe(status)
       }
     })
 
@@ -101,7 +66,7 @@ describe.each(faces)('sessions over the %s face', (_, mount) => {
         },
       }
       await start(options)
-      const alice = await session(mounted, '2025-11-25', { authorization: 'alice' })
+      const alice = await session(place.mounted, '2025-11-25', { authorization: 'alice' })
       const streaming = await alice.call(1, 'progress')
       await streaming.text()
       const mallory = { authorization: 'mallory' }
@@ -113,14 +78,14 @@ describe.each(faces)('sessions over the %s face', (_, mount) => {
         { method: 'DELETE' },
       ]) {
         const answer = await alice.send({ ...ask, headers: { ...ask.headers, ...mallory } })
-        const unknown = await mounted.send({
+        const unknown = await place.mounted.send({
           ...ask,
           headers: { ...ask.headers, 'mcp-session-id': 'x'.repeat(32), ...mallory },
         })
         expect([answer.status, await answer.text()]).toEqual([404, await unknown.text()])
       }
       expect((await alice.call(2, 'echo')).status).toBe(200)
-      const nobody = await mounted.send({ body: initialize() })
+      const nobody = await place.mounted.send({ body: initialize() })
       expect([nobody.status, nobody.header('www-authenticate'), await nobody.text()]).toEqual([
         401,
         'Bearer',
@@ -138,7 +103,9 @@ describe.each(faces)('sessions over the %s face', (_, mount) => {
     it('is not given where initialize is wrong', async () => {
       faultyPeer('a greeting that says nothing')
       await start()
-      const answer = await mounted.send({ body: { jsonrpc: '2.0', id: 1, method: 'initialize', params: {} } })
+      const answer = await place.mounted.send({
+        body: { jsonrpc: '2.0', id: 1, method: 'initialize', params: {} },
+      })
       expect(codeOf(await answer.json())).toBe(-32602)
       expect(answer.header('mcp-session-id')).toBeUndefined()
     })
@@ -294,322 +261,6 @@ describe.each(faces)('sessions over the %s face', (_, mount) => {
     })
   })
 
-  describe('a lost connection', () => {
-    it('cancels nothing, and the client gets the rest with GET and Last-Event-ID, once', async () => {
-      let release = (): void => {}
-      const signals: AbortSignal[] = []
-      const slow: Tool = async (_args, { notify, signal }) => {
-        signals.push(signal)
-        for (const step of [1, 2]) {
-          notify({ method: 'notifications/progress', params: { progressToken: 'p', progress: step } })
-        }
-        await new Promise<void>((resolve) => {
-          release = resolve
-        })
-        notify({ method: 'notifications/progress', params: { progressToken: 'p', progress: 3 } })
-        return 'survived'
-      }
-      const { call, get } = await begin('2025-11-25', {}, { slow })
-      const answer = await call(1, 'slow')
-      await until(() => answer.events.length === 3)
-      answer.drop()
-      await settle(20)
-      expect(signals[0]?.aborted).toBe(false)
-
-      const live = await get({ 'last-event-id': answer.events[1]?.id })
-      expect([live.status, live.header('content-type')]).toEqual([200, 'text/event-stream'])
-      await until(() => live.events.length === 1)
-      expect(live.messages()).toMatchObject([{ params: { progress: 2 } }])
-      release()
-      await live.text()
-      expect(live.messages().slice(1)).toMatchObject([
-        { params: { progress: 3 } },
-        { id: 1, result: { content: [{ text: 'survived' }] } },
-      ])
-
-      const replayed = await get({ 'last-event-id': answer.events[0]?.id })
-      await replayed.text()
-      expect(replayed.messages()).toMatchObject([
-        { params: { progress: 1 } },
-        { params: { progress: 2 } },
-        { params: { progress: 3 } },
-        { id: 1 },
-      ])
-      const last = await get({ 'last-event-id': replayed.events.at(-1)?.id })
-      await last.text()
-      expect(last.events).toEqual([])
-    })
-
-    it('at any event loses nothing and repeats nothing', async () => {
-      const many: Tool = async (_args, { notify }) => {
-        for (let step = 1; step <= 40; step++) {
-          notify({ method: 'notifications/progress', params: { progressToken: 'p', progress: step } })
-          await settle(step % 4 === 0 ? 1 : 0)
-        }
-        return 'all'
-      }
-      const { call, get } = await begin('2025-11-25', {}, { many })
-      const first = await call(1, 'many')
-      const got: JsonObject[] = []
-      let connection = first
-      let last: string | undefined
-      for (let drops = 0; drops < 100 && !got.some((message) => 'result' in message); drops++) {
-        await until(() => connection.events.length > drops % 5 || connection.over())
-        connection.drop()
-        const events = [...connection.events]
-        got.push(...events.filter(({ data }) => data !== '').map(({ data }) => JSON.parse(data)))
-        last = events.at(-1)?.id ?? last
-        connection = await get({ 'last-event-id': last })
-      }
-      connection.drop()
-      expect(got.map(({ params }) => (params as JsonObject | undefined)?.['progress'])).toEqual([
-        ...Array.from({ length: 40 }, (_, i) => i + 1),
-        undefined,
-      ])
-    })
-
-    it('that nobody noticed is replaced when the client comes back', async () => {
-      let release = (): void => {}
-      const slow: Tool = async (_args, { notify }) => {
-        notify({ method: 'notifications/progress', params: { progressToken: 'p', progress: 1 } })
-        await new Promise<void>((resolve) => {
-          release = resolve
-        })
-        return 'slow'
-      }
-      const { call, get } = await begin('2025-11-25', {}, { slow })
-      const old = await call(1, 'slow')
-      await until(() => old.events.length === 2)
-      const fresh = await get({ 'last-event-id': old.events[0]?.id })
-      await until(() => fresh.events.length === 1 && old.over())
-      await settle(10)
-      release()
-      await fresh.text()
-      expect(old.messages()).toHaveLength(1)
-      expect(fresh.messages()).toMatchObject([{ params: { progress: 1 } }, { id: 1, result: {} }])
-    })
-
-    it('of a call that asks leaves the question to be found again', async () => {
-      const { call, get, post } = await begin()
-      const answer = await call(1, 'ask')
-      await until(() => answer.events.length === 2)
-      answer.drop()
-      await settle(10)
-      const again = await get({ 'last-event-id': answer.events[0]?.id })
-      await until(() => again.messages().length === 1)
-      const [question] = again.messages()
-      await post({ jsonrpc: '2.0', id: question?.['id'], result: { action: 'decline' } })
-      await again.text()
-      expect(again.messages()[1]).toMatchObject({ id: 1, result: { content: [{ text: 'decline' }] } })
-    })
-
-    it('cannot be resumed from an event that is unknown, foreign, forged or gone', async () => {
-      const mine = await begin('2025-11-25', { limits: { storedEvents: 5 } })
-      const other = await session(mounted)
-      const [a, b] = await Promise.all([mine.call(1, 'progress'), other.call(1, 'progress')])
-      await Promise.all([a.text(), b.text()])
-      const [first = '', second = ''] = a.events.map(({ id }) => id ?? '')
-      const stream = first.slice(0, first.lastIndexOf('_'))
-      for (const id of [
-        b.events[1]?.id,
-        'garbage',
-        '',
-        `${stream}_0`,
-        `${stream}_99`,
-        `${stream}_-1`,
-        `${stream}_1e3`,
-        `${stream}x_2`,
-        `_2`,
-        `${stream}_${'9'.repeat(400)}`,
-      ]) {
-        const answer = await mine.get({ 'last-event-id': id })
-        expect([id, answer.status, codeOf(await answer.json())]).toEqual([id, 400, -32600])
-      }
-      const resumed = await mine.get({ 'last-event-id': second })
-      await resumed.text()
-      expect(resumed.events).toHaveLength(3)
-      await (await mine.call(2, 'progress')).text()
-      expect((await mine.get({ 'last-event-id': second })).status).toBe(400)
-    })
-
-    it('is never answered with events of another stream', async () => {
-      const { call, get } = await begin()
-      const [a, b] = await Promise.all([call('a', 'progress'), call('b', 'progress')])
-      await Promise.all([a.text(), b.text()])
-      const again = await get({ 'last-event-id': a.events[0]?.id })
-      await again.text()
-      expect(again.events).toEqual(a.events.slice(1))
-    })
-
-    it('is what a handler can choose, for the client to come back', async () => {
-      const polled: Tool = async (_args, exchange) => {
-        exchange.detach?.()
-        await settle(30)
-        return 'later'
-      }
-      const { call, get } = await begin('2025-11-25', {}, { polled })
-      const answer = await call(1, 'polled')
-      await answer.text()
-      expect(answer.events).toMatchObject([{ data: '', retry: 1000 }])
-      const rest = await get({ 'last-event-id': answer.events[0]?.id })
-      await rest.text()
-      expect(rest.messages()).toMatchObject([{ id: 1, result: { content: [{ text: 'later' }] } }])
-    })
-
-    it('cannot be chosen on revisions whose clients do not come back', async () => {
-      const polled: Tool = async (_args, exchange) => {
-        exchange.detach?.()
-        return 'now'
-      }
-      const { call } = await begin('2025-06-18', {}, { polled })
-      expect(await (await call(1, 'polled')).json()).toMatchObject({ result: { content: [{ text: 'now' }] } })
-    })
-  })
-
-  describe('the stream of a GET', () => {
-    it('tells changes, also those from before it was opened, and can be resumed', async () => {
-      const { get } = await begin()
-      server.changes.publish({ type: 'tools' })
-      server.changes.publish({ type: 'tools' })
-      const stream = await get()
-      await until(() => stream.events.length === 1)
-      server.changes.publish({ type: 'prompts' })
-      await until(() => stream.events.length === 2)
-      expect(stream.messages()).toMatchObject([
-        { method: 'notifications/tools/list_changed' },
-        { method: 'notifications/prompts/list_changed' },
-      ])
-      stream.drop()
-      await settle(10)
-      const resumed = await get({ 'last-event-id': stream.events[0]?.id })
-      server.changes.publish({ type: 'resources' })
-      await until(() => resumed.events.length === 2)
-      expect(resumed.messages()).toMatchObject([
-        { method: 'notifications/prompts/list_changed' },
-        { method: 'notifications/resources/list_changed' },
-      ])
-      resumed.drop()
-    })
-
-    it('is one per session, and free again when it was dropped', async () => {
-      const { get } = await begin()
-      const first = await get()
-      expect((await get()).status).toBe(409)
-      first.drop()
-      await settle(20)
-      const second = await get()
-      expect(second.status).toBe(200)
-      second.drop()
-    })
-
-    it('is opened at once and kept open with comments', async () => {
-      const { get, end } = await begin('2025-11-25', { limits: { keepAliveMs: 20 } })
-      const stream = await get()
-      await settle(60)
-      await end()
-      expect(await stream.text()).toMatch(/^(: keep-alive\n\n){2,}$/)
-    })
-
-    it('tells of resources only while they are subscribed to', async () => {
-      const { get, post } = await begin()
-      const stream = await get()
-      const params = { uri: 'file:///a' }
-      await (await post({ jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params })).text()
-      server.resourceUpdated('file:///a')
-      server.resourceUpdated('file:///b')
-      await until(() => stream.events.length === 1)
-      await (await post({ jsonrpc: '2.0', id: 2, method: 'resources/unsubscribe', params })).text()
-      server.resourceUpdated('file:///a')
-      server.changes.publish({ type: 'tools' })
-      await until(() => stream.events.length === 2)
-      expect(stream.messages()).toMatchObject([
-        { method: 'notifications/resources/updated', params },
-        { method: 'notifications/tools/list_changed' },
-      ])
-      stream.drop()
-    })
-  })
-
-  describe('batches', () => {
-    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
-    const callProgress = { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'progress' } }
-
-    it('are answered as one array on 2025-03-26', async () => {
-      const { post } = await begin('2025-03-26')
-      const answer = await post([list, { jsonrpc: '2.0', id: 3, method: 'ping' }, initialized])
-      expect(answer.status).toBe(200)
-      expect(JSON.parse(await answer.text())).toMatchObject([
-        { id: 1, result: {} },
-        { id: 3, result: {} },
-      ])
-      const notices = await post([initialized, { jsonrpc: '2.0', id: 9, result: {} }])
-      expect([notices.status, await notices.text()]).toEqual([202, ''])
-    })
-
-    it('become a stream when one of their requests has a notice', async () => {
-      const { post } = await begin('2025-03-26')
-      const answer = await post([list, callProgress])
-      expect(answer.header('content-type')).toBe('text/event-stream')
-      await answer.text()
-      expect(answer.messages().at(-1)).toMatchObject([{ id: 1 }, { id: 2 }])
-    })
-
-    it.each([
-      ['2025-06-18', [list]],
-      ['2025-11-25', [list]],
-      ['2025-03-26', []],
-      ['2025-03-26', Array.from({ length: 101 }, () => list)],
-    ])('are refused on %s (%#)', async (version, batch) => {
-      if (version !== '2025-03-26') faultyPeer('a batch, which its revision does not have')
-      const { post } = await begin(version)
-      const answer = await post(batch)
-      expect([answer.status, codeOf(await answer.json())]).toEqual([400, -32600])
-    })
-
-    it('cannot begin a session', async () => {
-      faultyPeer('a batch without a session')
-      await start()
-      expect((await mounted.send({ body: [initialize('2025-03-26')] })).status).toBe(400)
-    })
-  })
-
-  describe('limits', () => {
-    it('make room for a new session by ending the idle one used longest ago', async () => {
-      await start({ limits: { sessions: 2 } })
-      const a = await session(mounted)
-      const b = await session(mounted)
-      await (await a.call(1, 'echo')).text()
-      const c = await session(mounted)
-      expect((await b.call(1, 'echo')).status).toBe(404)
-      expect((await a.call(2, 'echo')).status).toBe(200)
-      expect((await c.call(1, 'echo')).status).toBe(200)
-    })
-
-    it('never end a session that is used, and refuse a new one instead', async () => {
-      await start({ limits: { sessions: 2 } })
-      const a = await session(mounted)
-      const b = await session(mounted)
-      const stream = await a.get()
-      const running = b.call(1, 'hung')
-      await settle(10)
-      const refused = await mounted.send({ body: initialize() })
-      expect([refused.status, refused.header('retry-after')]).toEqual([503, '60'])
-      stream.drop()
-      await settle(20)
-      expect((await mounted.send({ body: initialize() })).status).toBe(200)
-      expect((await a.call(1, 'echo')).status).toBe(404)
-      expect((await b.call(2, 'echo')).status).toBe(200)
-      ;(await running).drop()
-    })
-
-    it('bound the requests in flight', async () => {
-      const { call } = await begin('2025-11-25', { limits: { inFlight: 1 } })
-      const first = await call(1, 'hang')
-      expect((await call(2, 'echo')).status).toBe(400)
-      first.drop()
-    })
-  })
-
   it('are left alone by a stateless request with their id', async () => {
     const { send } = await begin()
     const answer = await send({
@@ -623,49 +274,8 @@ describe.each(faces)('sessions over the %s face', (_, mount) => {
     const { get, call } = await begin()
     const stream = await get()
     const pending = await call(1, 'hang')
-    await mounted.handler.close()
+    await place.mounted.handler.close()
     await Promise.all([stream.text(), pending.text()])
-    expect(server.reports).toEqual([])
-  })
-})
-
-describe('idle sessions', () => {
-  beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }))
-  afterEach(() => vi.useRealTimers())
-
-  it('end after a while, unless somebody is connected', async () => {
-    const mounted = await webFace(testServer({ echo }), { limits: { sessionIdleMs: 10_000 } })
-    const idle = await session(mounted)
-    const connected = await session(mounted)
-    const stream = await connected.get()
-    const used = await session(mounted)
-    await vi.advanceTimersByTimeAsync(8000)
-    await used.call(1, 'echo')
-    await vi.advanceTimersByTimeAsync(14_000)
-    const all = [idle, connected, used].map(async (one) => (await one.call(2, 'echo')).status)
-    expect(await Promise.all(all)).toEqual([404, 200, 404])
-    stream.drop()
-    await mounted.close()
-  })
-
-  it('leave nothing behind, nor does a call that waits for a client who went away', async () => {
-    const server = testServer({ ask, hung })
-    const sessions = new Sessions({ server, bounds: bounds(), backplane: memoryBackplane() })
-    for (let i = 0; i < 1000; i++) sessions.begin(nobody)
-    const waiting = sessions.begin(nobody)
-    const working = sessions.begin(nobody)
-    for (const [owner, name] of [
-      [waiting, 'ask'],
-      [working, 'hung'],
-    ] as const) {
-      const outlet = { notify: () => {}, request: () => true }
-      await owner?.session.request(JSON.parse(JSON.stringify(initialize())), outlet)
-      owner?.session.request({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } }, outlet)
-    }
-    expect(sessions.size).toBe(1002)
-    await vi.advanceTimersByTimeAsync(2_000_000)
-    expect(sessions.size).toBe(1)
-    sessions.close('done')
-    expect([sessions.size, vi.getTimerCount()]).toEqual([0, 0])
+    expect(place.server.reports).toEqual([])
   })
 })

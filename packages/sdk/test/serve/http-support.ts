@@ -1,10 +1,23 @@
 import { request as httpRequest } from 'node:http'
+import { afterEach } from 'vitest'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import type { ServerSentEvent } from '../../src/jsonrpc/sse.ts'
 import { EventReader } from '../../src/jsonrpc/sse.ts'
 import { type HttpOptions, serveHttp } from '../../src/serve/http/index.ts'
 import type { Server } from '../../src/server/server.ts'
-import { initialize, initialized, meta } from './support.ts'
+import {
+  ask,
+  echo,
+  hang,
+  hung,
+  initialize,
+  initialized,
+  meta,
+  settle,
+  type TestServer,
+  type Tool,
+  testServer,
+} from './support.ts'
 
 export interface Ask {
   method?: string
@@ -243,5 +256,41 @@ export async function session(
       post({ jsonrpc: '2.0', id: requestId, method: 'tools/call', params: { name, ...params } }),
     get: (extra: Ask['headers'] = {}): Promise<Answer> => send({ method: 'GET', headers: extra }),
     end: (): Promise<Answer> => send({ method: 'DELETE' }),
+  }
+}
+
+/** Says three times how far it is, and is done. */
+const progress: Tool = async (_args, { notify }) => {
+  for (const step of [1, 2, 3]) {
+    notify({ method: 'notifications/progress', params: { progressToken: 'p', progress: step } })
+    await settle(1)
+  }
+  return 'done'
+}
+
+/** A server for each test, mounted by one of the faces and closed after it, and sessions with it. */
+export function sessionsOver(mount: Face) {
+  let placed: { mounted: Mounted; server: TestServer } | undefined
+  const here = (): { mounted: Mounted; server: TestServer } => {
+    if (placed === undefined) throw new Error('nothing was started yet')
+    return placed
+  }
+  afterEach(() => here().mounted.close())
+  const start = async (options?: HttpOptions, tools: Record<string, Tool> = {}): Promise<Mounted> => {
+    const server = testServer({ echo, ask, hang, hung, progress, ...tools })
+    placed = { server, mounted: await mount(server, options) }
+    return placed.mounted
+  }
+  const begin = async (version?: string, options?: HttpOptions, tools?: Record<string, Tool>) =>
+    session(await start(options, tools), version)
+  return {
+    start,
+    begin,
+    get mounted(): Mounted {
+      return here().mounted
+    },
+    get server(): TestServer {
+      return here().server
+    },
   }
 }

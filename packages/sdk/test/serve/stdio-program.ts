@@ -5,6 +5,7 @@ const noisy: Tool = () => {
   console.log('logged')
   console.info('informed')
   process.stdout.write('written\n')
+  process.stderr.write('told\n')
   return 'quiet'
 }
 const slow: Tool = () => settle(50).then(() => 'slow')

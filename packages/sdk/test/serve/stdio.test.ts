@@ -272,6 +272,17 @@ describe('a server process', () => {
     for (const noise of ['logged', 'written', 'informed']) expect(err()).toContain(noise)
   })
 
+  it('goes on when its client stopped reading stderr, whatever is logged there', async () => {
+    const { child, far, lines, exited } = start('noisy')
+    child.stderr.destroy()
+    for (let id = 1; id <= 3; id++) {
+      child.stdin.write(far.said(line(callTool(id, 'noisy'))))
+      await until(() => lines().length === id)
+    }
+    child.stdin.end()
+    expect(await exited).toEqual({ code: 0, signal: null })
+  })
+
   it('answers a whole script that was piped in', async () => {
     const { child, far, lines, exited } = start()
     child.stdin.end(far.said(line(initialize()) + line(initialized) + line(callTool(1, 'slow'))))

@@ -149,3 +149,7 @@ export async function until(condition: () => boolean, ms = 5000): Promise<void> 
     await settle(2)
   }
 }
+
+/** The code of the error that a response carries. */
+export const codeOf = (response: JsonObject): unknown =>
+  (response['error'] as JsonObject | undefined)?.['code']

@@ -1,0 +1,134 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
+import { nobody } from '../../src/core/exchange.ts'
+import { memoryBackplane } from '../../src/core/memory-backplane.ts'
+import { bounds } from '../../src/serve/bounds.ts'
+import { Sessions } from '../../src/serve/http/sessions.ts'
+import { faces, session, sessionsOver, webFace } from './http-support.ts'
+import { ask, codeOf, echo, hung, initialize, initialized, settle, testServer } from './support.ts'
+
+describe.each(faces)('sessions over the %s face', (_, mount) => {
+  const place = sessionsOver(mount)
+  const { start, begin } = place
+
+  describe('batches', () => {
+    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+    const callProgress = { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'progress' } }
+
+    it('are answered as one array on 2025-03-26', async () => {
+      const { post } = await begin('2025-03-26')
+      const answer = await post([list, { jsonrpc: '2.0', id: 3, method: 'ping' }, initialized])
+      expect(answer.status).toBe(200)
+      expect(JSON.parse(await answer.text())).toMatchObject([
+        { id: 1, result: {} },
+        { id: 3, result: {} },
+      ])
+      const notices = await post([initialized, { jsonrpc: '2.0', id: 9, result: {} }])
+      expect([notices.status, await notices.text()]).toEqual([202, ''])
+    })
+
+    it('become a stream when one of their requests has a notice', async () => {
+      const { post } = await begin('2025-03-26')
+      const answer = await post([list, callProgress])
+      expect(answer.header('content-type')).toBe('text/event-stream')
+      await answer.text()
+      expect(answer.messages().at(-1)).toMatchObject([{ id: 1 }, { id: 2 }])
+    })
+
+    it.each([
+      ['2025-06-18', [list]],
+      ['2025-11-25', [list]],
+      ['2025-03-26', []],
+      ['2025-03-26', Array.from({ length: 101 }, () => list)],
+    ])('are refused on %s (%#)', async (version, batch) => {
+      if (version !== '2025-03-26') faultyPeer('a batch, which its revision does not have')
+      const { post } = await begin(version)
+      const answer = await post(batch)
+      expect([answer.status, codeOf(await answer.json())]).toEqual([400, -32600])
+    })
+
+    it('cannot begin a session', async () => {
+      faultyPeer('a batch without a session')
+      await start()
+      expect((await place.mounted.send({ body: [initialize('2025-03-26')] })).status).toBe(400)
+    })
+  })
+
+  describe('limits', () => {
+    it('make room for a new session by ending the idle one used longest ago', async () => {
+      await start({ limits: { sessions: 2 } })
+      const a = await session(place.mounted)
+      const b = await session(place.mounted)
+      await (await a.call(1, 'echo')).text()
+      const c = await session(place.mounted)
+      expect((await b.call(1, 'echo')).status).toBe(404)
+      expect((await a.call(2, 'echo')).status).toBe(200)
+      expect((await c.call(1, 'echo')).status).toBe(200)
+    })
+
+    it('never end a session that is used, and refuse a new one instead', async () => {
+      await start({ limits: { sessions: 2 } })
+      const a = await session(place.mounted)
+      const b = await session(place.mounted)
+      const stream = await a.get()
+      const running = b.call(1, 'hung')
+      await settle(10)
+      const refused = await place.mounted.send({ body: initialize() })
+      expect([refused.status, refused.header('retry-after')]).toEqual([503, '60'])
+      stream.drop()
+      await settle(20)
+      expect((await place.mounted.send({ body: initialize() })).status).toBe(200)
+      expect((await a.call(1, 'echo')).status).toBe(404)
+      expect((await b.call(2, 'echo')).status).toBe(200)
+      ;(await running).drop()
+    })
+
+    it('bound the requests in flight', async () => {
+      const { call } = await begin('2025-11-25', { limits: { inFlight: 1 } })
+      const first = await call(1, 'hang')
+      expect((await call(2, 'echo')).status).toBe(400)
+      first.drop()
+    })
+  })
+})
+
+describe('idle sessions', () => {
+  beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] }))
+  afterEach(() => vi.useRealTimers())
+
+  it('end after a while, unless somebody is connected', async () => {
+    const mounted = await webFace(testServer({ echo }), { limits: { sessionIdleMs: 10_000 } })
+    const idle = await session(mounted)
+    const connected = await session(mounted)
+    const stream = await connected.get()
+    const used = await session(mounted)
+    await vi.advanceTimersByTimeAsync(8000)
+    await used.call(1, 'echo')
+    await vi.advanceTimersByTimeAsync(14_000)
+    const all = [idle, connected, used].map(async (one) => (await one.call(2, 'echo')).status)
+    expect(await Promise.all(all)).toEqual([404, 200, 404])
+    stream.drop()
+    await mounted.close()
+  })
+
+  it('leave nothing behind, nor does a call that waits for a client who went away', async () => {
+    const server = testServer({ ask, hung })
+    const sessions = new Sessions({ server, bounds: bounds(), backplane: memoryBackplane() })
+    for (let i = 0; i < 1000; i++) sessions.begin(nobody)
+    const waiting = sessions.begin(nobody)
+    const working = sessions.begin(nobody)
+    for (const [owner, name] of [
+      [waiting, 'ask'],
+      [working, 'hung'],
+    ] as const) {
+      const outlet = { notify: () => {}, request: () => true }
+      await owner?.session.request(JSON.parse(JSON.stringify(initialize())), outlet)
+      owner?.session.request({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } }, outlet)
+    }
+    expect(sessions.size).toBe(1002)
+    await vi.advanceTimersByTimeAsync(2_000_000)
+    expect(sessions.size).toBe(1)
+    sessions.close('done')
+    expect([sessions.size, vi.getTimerCount()]).toEqual([0, 0])
+  })
+})

@@ -1,0 +1,129 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { z } from 'zod'
+import { defineServer, tool } from '../../src/index.ts'
+import type { JsonObject } from '../../src/jsonrpc/message.ts'
+import type { HttpOptions } from '../../src/serve/http/options.ts'
+import { modern, webFace } from './http-support.ts'
+
+interface Asked {
+  /** Answers the question; the state it came with is used up where the answer counts. */
+  answer(): Promise<JsonObject>
+  /** What came in place of a question. */
+  readonly refused: unknown
+}
+
+/** A shop that asks before it pays, and remembers as little as it is told. */
+async function shop(limits: HttpOptions['limits']) {
+  const paid: string[] = []
+  const warnings: string[] = []
+  const server = defineServer({
+    name: 'shop',
+    version: '1.0.0',
+    tools: {
+      pay: tool({
+        input: z.object({ chars: z.number() }),
+        async run({ chars }, ctx) {
+          const receipt = await ctx.step('prepare', () => 'x'.repeat(chars))
+          const { action } = await ctx.elicit({
+            message: `Sure of ${receipt.length}?`,
+            schema: z.object({ ok: z.boolean() }),
+          })
+          paid.push(action)
+          return action
+        },
+      }),
+    },
+  })
+  const mounted = await webFace(server, {
+    ...(limits && { limits }),
+    authenticate: async (request) => ({ principal: request.header('authorization') ?? null }),
+    onWarning: (text) => warnings.push(text),
+  })
+  onTestFinished(() => mounted.close())
+  const send = async (user: string, params: JsonObject): Promise<JsonObject> =>
+    (await mounted.send(modern('tools/call', { name: 'pay', ...params }, { authorization: user }))).json()
+  const ask = async (user: string, chars = 1): Promise<Asked> => {
+    const first = await send(user, { arguments: { chars } })
+    const { requestState, inputRequests = {} } = Object(first['result'])
+    const [key = ''] = Object.keys(inputRequests)
+    const inputResponses = { [key]: { action: 'accept', content: { ok: true } } }
+    const answer = (): Promise<JsonObject> =>
+      send(user, { arguments: { chars }, requestState, inputResponses })
+    return { answer, refused: first['error'] }
+  }
+  return { ask, paid, warnings }
+}
+
+const done = { result: { content: [{ text: 'accept' }] } }
+const full = {
+  error: { code: -32603, message: expect.stringMatching(/does not fit .* now\. Try again later/) },
+}
+const bad = { error: { code: -32602, message: expect.stringContaining('requestState is not valid here') } }
+
+describe('a server that remembers as many used answers as it may', () => {
+  it('takes no further answer, has no effect of it, and tells its operator why', async () => {
+    const { ask, paid, warnings } = await shop({ remembered: 10 })
+    const users = Array.from({ length: 10 }, (_, nth) => `user ${nth}`)
+    for (const user of users) expect(await (await ask(user)).answer()).toMatchObject(done)
+    const late = await ask('late')
+    expect(await late.answer()).toMatchObject(full)
+    expect(paid).toHaveLength(10)
+    expect(warnings.join()).toMatch(/remembers as much as it may \(limits\.remembered\)/)
+  })
+
+  it('takes none of the used ones a second time', async () => {
+    const { ask, paid } = await shop({ remembered: 10 })
+    const used = await Promise.all(Array.from({ length: 10 }, (_, nth) => ask(`user ${nth}`)))
+    for (const one of used) await one.answer()
+    for (const one of used) expect(await one.answer()).toMatchObject(bad)
+    expect(paid).toHaveLength(10)
+  })
+
+  it('takes the same answer when earlier ones went bad by themselves', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
+    const { ask, paid } = await shop({ remembered: 10, stateTtlMs: 60_000 })
+    for (let nth = 0; nth < 10; nth++) await (await ask(`user ${nth}`)).answer()
+    vi.setSystemTime(Date.now() + 59_000)
+    const late = await ask('late')
+    expect(await late.answer()).toMatchObject(full)
+    vi.setSystemTime(Date.now() + 3_000)
+    expect(await late.answer()).toMatchObject(done)
+    expect(await late.answer()).toMatchObject(bad)
+    expect(paid).toHaveLength(11)
+  })
+
+  it('keeps room for others where one principal uses up a fifth', async () => {
+    const { ask, paid, warnings } = await shop({ remembered: 10 })
+    for (let nth = 0; nth < 2; nth++) expect(await (await ask('greedy')).answer()).toMatchObject(done)
+    expect(await (await ask('greedy')).answer()).toMatchObject(full)
+    expect(warnings.join()).toMatch(/for "greedy" .* \(a fifth of limits\.remembered\)/)
+    expect(await (await ask('other')).answer()).toMatchObject(done)
+    expect(paid).toHaveLength(3)
+  })
+})
+
+describe('a server that remembers as much of large states as it may', () => {
+  const limits = { rememberedChars: 1_000_000 }
+
+  it('puts no question that would need more, and goes on with small ones', async () => {
+    const { ask, warnings } = await shop(limits)
+    expect((await ask('first', 80_000)).refused).toBeUndefined()
+    const second = await ask('first', 80_000)
+    expect(second.refused).toMatchObject(full.error)
+    expect(warnings.join()).toMatch(/a fifth of limits\.rememberedChars/)
+    expect(await (await ask('first')).answer()).toMatchObject(done)
+    expect((await ask('other', 80_000)).refused).toBeUndefined()
+  })
+
+  it('has the room back as soon as an answer came', async () => {
+    const { ask } = await shop(limits)
+    for (let nth = 0; nth < 5; nth++) {
+      const one = await ask('first', 80_000)
+      expect(await one.answer()).toMatchObject(done)
+      expect(await one.answer()).toMatchObject(bad)
+    }
+  })
+})
