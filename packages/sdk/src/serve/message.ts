@@ -152,6 +152,16 @@ const lazySignal: PropertyDescriptor & ThisType<ServedExchange> = {
   },
 }
 
+// A function that a constructor makes for a member of its object keeps, in V8, what was made so before it alive until the
+// constructor is optimized. These are made elsewhere.
+function notifyOf(served: Call): Exchange['notify'] {
+  return (notification) => served.notify(notification)
+}
+
+function detachOf(outlet: Outlet): () => void {
+  return () => outlet.detach?.()
+}
+
 /** What the server sees of a call: own members only, so that middleware can spread it and change some of them. */
 class ServedExchange implements Exchange {
   readonly id: RequestId
@@ -181,8 +191,8 @@ class ServedExchange implements Exchange {
     if (session !== undefined) this.session = session
     if (outlet.transport !== undefined) this.transport = outlet.transport
     this[servedCall] = served
-    this.notify = (notification) => served.notify(notification)
-    if (outlet.detach !== undefined) this.detach = () => outlet.detach?.()
+    this.notify = notifyOf(served)
+    if (outlet.detach !== undefined) this.detach = detachOf(outlet)
     Object.defineProperty(this, 'signal', lazySignal)
   }
 }
