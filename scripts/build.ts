@@ -1,3 +1,5 @@
+import { buildApp } from './build-app.ts'
+import { buildHost } from './build-host.ts'
 import { buildSdk } from './build-sdk.ts'
 import { run } from './run.ts'
 
@@ -9,3 +11,5 @@ if (types.code !== 0) {
   process.exit(types.code)
 }
 await buildSdk()
+await buildHost()
+await buildApp()

@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
@@ -35,4 +37,55 @@ export async function filesLoaded(
   const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', program], { cwd: root })
   const urls: string[] = JSON.parse(stdout)
   return urls.filter((url) => url.includes(folder))
+}
+
+/** What a command line printed, and what it loaded for it. */
+export interface CommandRun {
+  code: number
+  stdout: string
+  /** The files of this workspace's packages, each with its package first: `app/dist/main.js`. */
+  own: string[]
+  /** The names of packages of others. */
+  others: string[]
+}
+
+/**
+ * Runs the built `jackfield` command in a folder of its own.
+ * @param files what lies in that folder: texts by name
+ */
+export async function commandRun(
+  words: readonly string[],
+  files: Readonly<Record<string, string>> = {},
+): Promise<CommandRun> {
+  const folder = mkdtempSync(join(tmpdir(), 'weight-'))
+  const told = join(folder, 'loaded.json')
+  const hook = `
+    import { writeFileSync } from 'node:fs'
+    import { registerHooks } from 'node:module'
+    const loaded = []
+    registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context) } })
+    process.on('exit', () => writeFileSync(${JSON.stringify(told)}, JSON.stringify(loaded)))`
+  const flags = ['--import', `data:text/javascript,${encodeURIComponent(hook)}`]
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  try {
+    const { code, stdout } = await new Promise<{ code: number; stdout: string }>((resolve) => {
+      execFile(
+        process.execPath,
+        [...flags, `${root}packages/app/bin/jackfield.js`, ...words],
+        { cwd: folder, env: { ...process.env, HOME: folder } },
+        (error, stdout) => resolve({ code: Number(error?.code ?? 0), stdout }),
+      )
+    })
+    const urls: string[] = JSON.parse(readFileSync(told, 'utf8'))
+    const own = urls.flatMap((url) => /\/packages\/(\w+\/dist\/.*)$/.exec(url)?.[1] ?? [])
+    return { code, stdout, own, others: packagesOf(urls) }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** The names of the packages that files lie in, each once. */
+export function packagesOf(urls: readonly string[]): string[] {
+  const names = urls.flatMap((url) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1] ?? [])
+  return [...new Set(names)].sort()
 }

@@ -39,7 +39,7 @@ export const install: Scene = {
       })
       await using shell = studio.shell({ env })
       await shell.enter('jackfield install io.github.ann/weather --no-start')
-      await shell.until('Start it for the first time?')
+      await shell.until('Install it?')
       await shell.settled()
       studio.take('install', 'What would run is shown before it is agreed to', shell)
       await shell.close()

@@ -2,6 +2,7 @@ import { type Class, read, reported } from '../advisory.ts'
 
 const principals = 'packages/sdk/test/auth/principals.test.ts'
 const legacy = 'packages/sdk/test/serve/http-legacy.test.ts'
+const streams = 'packages/sdk/test/serve/http-legacy-streams.test.ts'
 
 /** Who gets whose answers. */
 export const callers: Class = {
@@ -48,7 +49,7 @@ export const callers: Class = {
         `${legacy} > belongs to who began it: for anybody else it does not exist`,
         `${legacy} > is given with the answer to initialize: long, random, visible ASCII`,
         `${legacy} > is needed for everything after, and missing is 400, unknown is 404`,
-        `${legacy} > is one per session, and free again when it was dropped`,
+        `${streams} > is one per session, and free again when it was dropped`,
         'packages/sdk/test/auth/handles.test.ts > the id of a session is worth nothing',
       ],
     },
@@ -116,8 +117,8 @@ export const callers: Class = {
       here: 'The id of an event names its stream; replay gives the rest of that stream, in that session, to its principal. An id that is unknown, foreign, forged or gone is refused.',
       proof: [
         'test/torture/sessions/resuming.test.ts > A stream that is cut at any byte goes on from the last whole event, with every event once',
-        `${legacy} > cannot be resumed from an event that is unknown, foreign, forged or gone`,
-        `${legacy} > is never answered with events of another stream`,
+        `${streams} > cannot be resumed from an event that is unknown, foreign, forged or gone`,
+        `${streams} > is never answered with events of another stream`,
         `${principals} > cannot have a stream that was lost`,
       ],
     },

@@ -118,7 +118,7 @@ export const exhaustion: Class = {
       here: 'Nothing that a peer sends throws past the edge: what is no message is answered or reported, and the next one is served.',
       proof: [
         'test/torture/parsers/fuzz.test.ts > No input crashes a parser',
-        'packages/sdk/test/serve/duplex.test.ts > never throws and never leaves a request unanswered, whatever comes',
+        'packages/sdk/test/serve/duplex-faults.test.ts > never throws and never leaves a request unanswered, whatever comes',
         'packages/sdk/test/serve/http-node.test.ts > is answered, and the server goes on',
         `${guard} > %s as a body is an invalid request`,
         'packages/sdk/test/serve/http-node.test.ts > in the middle of its body leaves nothing behind',
@@ -153,9 +153,9 @@ export const exhaustion: Class = {
       here: 'Sessions are bounded on a node and for a principal and end when they are idle; a new one takes the place of the one used longest ago, never of one in use.',
       proof: [
         'test/torture/sessions/flood.test.ts > Sessions that nobody ends give way to new ones, longest unused first, and none that is used',
-        'packages/sdk/test/serve/http-legacy.test.ts > make room for a new session by ending the idle one used longest ago',
-        'packages/sdk/test/serve/http-legacy.test.ts > never end a session that is used, and refuse a new one instead',
-        'packages/sdk/test/serve/http-legacy.test.ts > end after a while, unless somebody is connected',
+        'packages/sdk/test/serve/http-legacy-limits.test.ts > make room for a new session by ending the idle one used longest ago',
+        'packages/sdk/test/serve/http-legacy-limits.test.ts > never end a session that is used, and refuse a new one instead',
+        'packages/sdk/test/serve/http-legacy-limits.test.ts > end after a while, unless somebody is connected',
       ],
     },
   ],

@@ -74,22 +74,24 @@ export const asking: Group = {
       title: 'state is sealed by default: hidden, bound to caller and request, in time',
       since: '2026-07-28',
       ours: ours(
-        'packages/sdk/test/core/asking.test.ts > hides what it holds',
-        'packages/sdk/test/core/asking.test.ts > is refused with one and the same message whatever was changed, and the reason stays in the log',
+        'packages/sdk/test/core/sealed-state.test.ts > hides what it holds',
+        'packages/sdk/test/core/sealed-state.test.ts > is refused with one and the same message whatever was changed, and the reason stays in the log',
       ),
       peers: newest(part('signed, where asked for', source('Create an opt-in HMAC-SHA256 codec'))),
     },
     {
       title: 'state is good once',
       since: '2026-07-28',
-      ours: ours('packages/sdk/test/core/asking.test.ts > is good once: the same retry sent twice runs once'),
+      ours: ours(
+        'packages/sdk/test/core/sealed-state.test.ts > is good once: the same retry sent twice runs once',
+      ),
       peers: newest(unknown),
     },
     {
       title: 'keys are replaced without losing what is open',
       since: '2026-07-28',
       ours: ours(
-        'packages/sdk/test/core/asking.test.ts > opens under an older key of the ring, and not for another audience',
+        'packages/sdk/test/core/sealed-state.test.ts > opens under an older key of the ring, and not for another audience',
       ),
       peers: newest(unknown),
     },

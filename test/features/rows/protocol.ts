@@ -143,7 +143,7 @@ export const protocol: Group = {
       title: 'a client keeps answers as long as they are fresh',
       since: '2026-07-28',
       ours: ours(
-        'packages/sdk/test/client/client.test.ts > lists and reads are cached as long as the server says, and refreshed or bypassed on demand',
+        'packages/sdk/test/client/eras.test.ts > lists and reads are cached as long as the server says, and refreshed or bypassed on demand',
       ),
       peers: clients(yes(source('InMemoryResponseCacheStore')), no(lacks('cacheScope'))),
     },
@@ -161,8 +161,8 @@ export const protocol: Group = {
       since: '2025-03-26',
       until: '2025-03-26',
       ours: ours(
-        'packages/sdk/test/serve/duplex.test.ts > are served on 2025-03-26 and answered as one array',
-        'packages/sdk/test/serve/http-legacy.test.ts > are answered as one array on 2025-03-26',
+        'packages/sdk/test/serve/duplex-faults.test.ts > are served on 2025-03-26 and answered as one array',
+        'packages/sdk/test/serve/http-legacy-limits.test.ts > are answered as one array on 2025-03-26',
         'packages/sdk/test/client/lifecycle.test.ts > takes a batch of answers on 2025-03-26',
       ),
       peers: all(yes(probed('answers a batch of 2025-03-26'))),
@@ -170,7 +170,7 @@ export const protocol: Group = {
     {
       title: 'batches are refused where the revision has none',
       since: '2025-06-18',
-      ours: ours('packages/sdk/test/serve/duplex.test.ts > are refused on %s'),
+      ours: ours('packages/sdk/test/serve/duplex-faults.test.ts > are refused on %s'),
       peers: all(no(probed('refuses a batch of 2025-06-18')), {
         lite: yes(probed('refuses a batch of 2025-06-18')),
       }),

@@ -73,8 +73,8 @@ export const security: Group = {
     {
       title: 'sessions, streams, events and requests in flight are bounded',
       ours: ours(
-        'packages/sdk/test/serve/http-legacy.test.ts > make room for a new session by ending the idle one used longest ago',
-        'packages/sdk/test/serve/http-legacy.test.ts > bound the requests in flight',
+        'packages/sdk/test/serve/http-legacy-limits.test.ts > make room for a new session by ending the idle one used longest ago',
+        'packages/sdk/test/serve/http-legacy-limits.test.ts > bound the requests in flight',
       ),
       peers: {
         v2: part('subscriptions', source('maxSubscriptions')),
@@ -106,7 +106,7 @@ export const security: Group = {
     {
       title: 'answers to questions nobody put are not used',
       since: '2026-07-28',
-      ours: ours('packages/sdk/test/core/asking.test.ts > to questions that were never put are not used'),
+      ours: ours('packages/sdk/test/core/answers.test.ts > to questions that were never put are not used'),
       peers: newest(unknown),
     },
     {

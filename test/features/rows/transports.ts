@@ -82,7 +82,7 @@ export const transports: Group = {
       since: '2025-03-26',
       until: '2025-11-25',
       ours: ours(
-        'packages/sdk/test/links/http.test.ts > that ended is begun anew once for all who noticed, and what was refused is sent again',
+        'packages/sdk/test/links/http-sessions.test.ts > that ended is begun anew once for all who noticed, and what was refused is sent again',
       ),
       peers: clients(unknown, unknown),
     },
@@ -91,7 +91,7 @@ export const transports: Group = {
       since: '2025-11-25',
       until: '2025-11-25',
       ours: ours(
-        'packages/sdk/test/serve/http-legacy.test.ts > cancels nothing, and the client gets the rest with GET and Last-Event-ID, once',
+        'packages/sdk/test/serve/http-legacy-streams.test.ts > cancels nothing, and the client gets the rest with GET and Last-Event-ID, once',
       ),
       peers: {
         v2: part(

@@ -13,7 +13,7 @@ export const baseCancellation: readonly Requirement[] = [
     says: 'Only what the sender asked itself, and still waits for, is cancelled.',
     proof: [
       'packages/sdk/test/client/lifecycle.test.ts > are not sent for a request that was answered',
-      'packages/sdk/test/links/http.test.ts > cancels by a notice, and stops reading',
+      'packages/sdk/test/links/http-sessions.test.ts > cancels by a notice, and stops reading',
       'packages/sdk/test/serve/duplex.test.ts > are taken back when the client cancels the request that asks',
       'packages/sdk/test/serve/duplex.test.ts > are taken back when the handler ends without waiting for the answer',
     ],
@@ -133,7 +133,7 @@ export const baseCancellation: readonly Requirement[] = [
     says: 'A person sees that something is being cancelled.',
     proof: [
       'packages/host/test/broker/broker.test.ts > tells of progress, and stops at the server when it is cancelled',
-      'packages/app/test/cli/commands.test.ts > Ctrl+C ends a call under way with 130',
+      'packages/app/test/cli/exits.test.ts > Ctrl+C ends a call under way with 130',
     ],
     runs: { only: 'application' },
   },
@@ -175,9 +175,9 @@ export const baseCancellation: readonly Requirement[] = [
     of: 'server',
     says: 'A server cancels nothing but subscriptions it ends, and those it does.',
     proof: [
-      'packages/sdk/test/serve/duplex.test.ts > are taken back and answered when the server shuts down',
+      'packages/sdk/test/serve/duplex-changes.test.ts > are taken back and answered when the server shuts down',
       'packages/sdk/test/serve/duplex.test.ts > aborts the handler, sends no answer and frees the id',
-      'packages/sdk/test/serve/duplex.test.ts > are refused without being taken back',
+      'packages/sdk/test/serve/duplex-changes.test.ts > are refused without being taken back',
     ],
     runs: {
       everywhere: [
@@ -237,8 +237,8 @@ export const baseCancellation: readonly Requirement[] = [
     of: 'server',
     says: 'What a server cancels is a subscription.',
     proof: [
-      'packages/sdk/test/serve/duplex.test.ts > are taken back and answered when the server shuts down',
-      'packages/sdk/test/serve/duplex.test.ts > ask by results and never by requests',
+      'packages/sdk/test/serve/duplex-changes.test.ts > are taken back and answered when the server shuts down',
+      'packages/sdk/test/serve/duplex-changes.test.ts > ask by results and never by requests',
     ],
     runs: {
       everywhere: [

@@ -280,8 +280,8 @@ export const baseLifecycle: readonly Requirement[] = [
     of: 'client',
     says: 'initialize is not part of a batch.',
     proof: [
-      'packages/sdk/test/serve/duplex.test.ts > are refused before initialize, empty, too long, and with what may not be in them',
-      'packages/sdk/test/serve/http-legacy.test.ts > cannot begin a session',
+      'packages/sdk/test/serve/duplex-faults.test.ts > are refused before initialize, empty, too long, and with what may not be in them',
+      'packages/sdk/test/serve/http-legacy-limits.test.ts > cannot begin a session',
     ],
     runs: { everywhere: ['initialize is no part of a batch, on either side'] },
   },
@@ -295,7 +295,7 @@ export const baseLifecycle: readonly Requirement[] = [
     says: 'Over HTTP every later request names the agreed version in its header.',
     proof: [
       'packages/sdk/test/client/lifecycle.test.ts > names the agreed revision in the header of every later request',
-      'packages/sdk/test/links/http.test.ts > has its id and revision on every later request',
+      'packages/sdk/test/links/http-sessions.test.ts > has its id and revision on every later request',
     ],
     runs: { only: 'http' },
   },

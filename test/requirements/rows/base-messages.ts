@@ -254,7 +254,7 @@ export const baseMessages: readonly Requirement[] = [
     of: 'both',
     says: 'Nobody answers a notice.',
     proof: [
-      'packages/sdk/test/serve/duplex.test.ts > never answers a response, a notice or an answer nobody waits for',
+      'packages/sdk/test/serve/duplex-faults.test.ts > never answers a response, a notice or an answer nobody waits for',
       'packages/sdk/test/client/lifecycle.test.ts > of a server are never answered, whatever they say',
       'packages/sdk/test/serve/http-legacy.test.ts > that are no requests are taken with 202 and no body',
       'packages/sdk/test/serve/http-modern.test.ts > take notices with 202',
@@ -267,8 +267,8 @@ export const baseMessages: readonly Requirement[] = [
     of: 'both',
     says: 'On 2025-03-26 an array of messages is taken, whoever sends it.',
     proof: [
-      'packages/sdk/test/serve/duplex.test.ts > are served on 2025-03-26 and answered as one array',
-      'packages/sdk/test/serve/http-legacy.test.ts > are answered as one array on 2025-03-26',
+      'packages/sdk/test/serve/duplex-faults.test.ts > are served on 2025-03-26 and answered as one array',
+      'packages/sdk/test/serve/http-legacy-limits.test.ts > are answered as one array on 2025-03-26',
       'packages/sdk/test/serve/stdio.test.ts > answers a batch with one line',
       'packages/sdk/test/client/lifecycle.test.ts > takes a batch of answers on 2025-03-26',
     ],

@@ -7,7 +7,7 @@ export const baseStateless: readonly Requirement[] = [
     of: 'server',
     says: 'What an earlier request on the connection said counts for nothing in the next.',
     proof: [
-      'packages/sdk/test/serve/duplex.test.ts > are served with nothing but their own _meta, beside a session',
+      'packages/sdk/test/serve/duplex-changes.test.ts > are served with nothing but their own _meta, beside a session',
       'packages/sdk/test/serve/http-modern.test.ts > are kept apart from sessions on the same endpoint',
     ],
     runs: { everywhere: ['nothing that an earlier request said counts for the next, nor for one beside it'] },
@@ -30,7 +30,7 @@ export const baseStateless: readonly Requirement[] = [
     says: 'Related requests may come over different connections.',
     proof: [
       'packages/sdk/test/core/asking.test.ts > runs again from the top with the answers so far, on any node that shares the keys and the backplane',
-      'packages/sdk/test/serve/duplex.test.ts > ask by results and never by requests',
+      'packages/sdk/test/serve/duplex-changes.test.ts > ask by results and never by requests',
     ],
     runs: { everywhere: ['a cursor stays good, on another connection too, and one that is none is refused'] },
   },
@@ -50,8 +50,8 @@ export const baseStateless: readonly Requirement[] = [
     of: 'server',
     says: 'What spans requests is found by something the client sends along.',
     proof: [
-      'packages/sdk/test/core/asking.test.ts > carries state and answers over the rounds',
-      'packages/sdk/test/core/asking.test.ts > that are missing are asked for again',
+      'packages/sdk/test/core/answers.test.ts > carries state and answers over the rounds',
+      'packages/sdk/test/core/answers.test.ts > that are missing are asked for again',
       'packages/sdk/test/conversation/conversation.test.ts > names its subscription in every notice of one',
     ],
     runs: {
@@ -67,7 +67,7 @@ export const baseStateless: readonly Requirement[] = [
     of: 'server',
     says: 'A server of 2026-07-28 sends no requests, and nobody answers one.',
     proof: [
-      'packages/sdk/test/serve/duplex.test.ts > ask by results and never by requests',
+      'packages/sdk/test/serve/duplex-changes.test.ts > ask by results and never by requests',
       'packages/sdk/test/client/results.test.ts > gets no answer to a request of its own',
       'packages/sdk/test/conversation/conversation.test.ts > has a string or an integer as the id of a request',
     ],
@@ -98,7 +98,7 @@ export const baseStateless: readonly Requirement[] = [
       'packages/sdk/test/serve/http-modern.test.ts > no version in _meta',
       'packages/sdk/test/serve/http-modern.test.ts > no capabilities in _meta',
       'packages/sdk/test/serve/http-modern.test.ts > _meta missing',
-      'packages/sdk/test/serve/duplex.test.ts > capabilities missing',
+      'packages/sdk/test/serve/duplex-changes.test.ts > capabilities missing',
     ],
     runs: { everywhere: ['a request that does not say its version or capabilities as it must is refused'] },
   },

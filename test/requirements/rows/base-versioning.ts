@@ -8,7 +8,7 @@ export const baseVersioning: readonly Requirement[] = [
     says: 'A version the server does not speak is answered with -32022 and those it does.',
     proof: [
       'packages/sdk/test/serve/http-modern.test.ts > that name an unknown version learn which are supported',
-      'packages/sdk/test/serve/duplex.test.ts > an unknown version',
+      'packages/sdk/test/serve/duplex-changes.test.ts > an unknown version',
     ],
     runs: { everywhere: ['a version that is not spoken is answered with those that are'] },
   },

@@ -182,7 +182,7 @@ export const clientElicitation: readonly Requirement[] = [
     says: 'Both sides validate answers by the schema.',
     proof: [
       'packages/sdk/test/client/questions.test.ts > is not answered with %s',
-      'packages/sdk/test/core/asking.test.ts > that are %s are refused with the reason',
+      'packages/sdk/test/core/answers.test.ts > that are %s are refused with the reason',
     ],
     runs: {
       everywhere: [
@@ -201,7 +201,7 @@ export const clientElicitation: readonly Requirement[] = [
     says: 'A client validates answers by the schema.',
     proof: [
       'packages/sdk/test/client/questions.test.ts > is not answered with %s',
-      'packages/sdk/test/client/client.test.ts > values that do not fit the form are never sent',
+      'packages/sdk/test/client/eras.test.ts > values that do not fit the form are never sent',
     ],
     runs: { everywhere: ['a client sends no values that do not fit the form'] },
   },
@@ -214,7 +214,7 @@ export const clientElicitation: readonly Requirement[] = [
     of: 'server',
     says: 'A server validates answers by the schema.',
     proof: [
-      'packages/sdk/test/core/asking.test.ts > that are %s are refused with the reason',
+      'packages/sdk/test/core/answers.test.ts > that are %s are refused with the reason',
       'servers/travel/test/tools/book-vacation.test.ts > books nothing when the answer does not fit the form',
     ],
     runs: { everywhere: ['a server takes no answer that does not fit its question'] },

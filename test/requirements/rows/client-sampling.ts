@@ -135,7 +135,7 @@ export const clientSampling: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/client/questions.test.ts > with %s is refused as invalid',
       'packages/sdk/test/serve/questions.test.ts > is not put where it breaks the rules: %s',
-      'packages/sdk/test/core/asking.test.ts > that are %s are refused with the reason',
+      'packages/sdk/test/core/answers.test.ts > that are %s are refused with the reason',
     ],
     runs: {
       everywhere: [
@@ -185,9 +185,9 @@ export const clientSampling: readonly Requirement[] = [
     says: 'Sensitive data is handled as such.',
     proof: [
       'packages/host/test/sampling/sampling.test.ts > fails without an answer when a surface or the model fails, and tells the server nothing of why',
-      'packages/sdk/test/client/client.test.ts > a handler that fails is reported here, and its text is not sent',
-      'packages/sdk/test/serve/duplex.test.ts > inside the server is reported and answered without a word about it',
-      'packages/sdk/test/core/asking.test.ts > hides what it holds',
+      'packages/sdk/test/client/eras.test.ts > a handler that fails is reported here, and its text is not sent',
+      'packages/sdk/test/serve/duplex-faults.test.ts > inside the server is reported and answered without a word about it',
+      'packages/sdk/test/core/sealed-state.test.ts > hides what it holds',
       'packages/host/test/store/store.test.ts > is for its owner only',
     ],
     runs: {
@@ -293,7 +293,7 @@ export const clientSampling: readonly Requirement[] = [
     says: 'With `required` the model uses a tool.',
     proof: [
       'packages/host/test/sampling/sampling.test.ts > hands on tools the server offers and the calls the model makes of them',
-      'packages/host/test/models/ai-model.test.ts > are offered under names every provider accepts, and called back under their own',
+      'packages/host/test/models/ai-model-tools.test.ts > are offered under names every provider accepts, and called back under their own',
     ],
     runs: { only: 'application' },
   },
@@ -317,7 +317,7 @@ export const clientSampling: readonly Requirement[] = [
     of: 'both',
     says: 'Loops of tool use have an end.',
     proof: [
-      'packages/sdk/test/client/client.test.ts > a server that asks without end is stopped',
+      'packages/sdk/test/client/eras.test.ts > a server that asks without end is stopped',
       'packages/host/test/agent/conversation.test.ts > ends after the bound on rounds, with every call answered',
     ],
     runs: { everywhere: ['a server that asks without end is stopped'] },

@@ -74,7 +74,7 @@ export const clientUrlVisits: readonly Requirement[] = [
     of: 'client',
     says: 'The person can retry or cancel by hand.',
     proof: [
-      'packages/app/test/cli/commands.test.ts > Ctrl+C ends a call under way with 130',
+      'packages/app/test/cli/exits.test.ts > Ctrl+C ends a call under way with 130',
       'packages/app/test/chat/terminal-face.test.ts > Ctrl+C during a turn stops that turn and nothing else',
     ],
     runs: { only: 'application' },
@@ -125,8 +125,8 @@ export const clientUrlVisits: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/serve/questions.test.ts > of one client are answered by that client and by no other',
       'packages/sdk/test/serve/questions.test.ts > on a session cannot be answered through another one, nor by somebody else',
-      'packages/sdk/test/core/asking.test.ts > is refused with one and the same message whatever was changed, and the reason stays in the log',
-      'packages/sdk/test/core/asking.test.ts > hides what it holds',
+      'packages/sdk/test/core/sealed-state.test.ts > is refused with one and the same message whatever was changed, and the reason stays in the log',
+      'packages/sdk/test/core/sealed-state.test.ts > hides what it holds',
     ],
     runs: { only: 'callers' },
   },
@@ -147,9 +147,9 @@ export const clientUrlVisits: readonly Requirement[] = [
     of: 'server',
     says: 'Stored state is kept from others.',
     proof: [
-      'packages/sdk/test/core/asking.test.ts > hides what it holds',
-      'packages/sdk/test/core/asking.test.ts > does not survive a change of any single character',
-      'packages/sdk/test/core/asking.test.ts > opens under an older key of the ring, and not for another audience',
+      'packages/sdk/test/core/sealed-state.test.ts > hides what it holds',
+      'packages/sdk/test/core/sealed-state.test.ts > does not survive a change of any single character',
+      'packages/sdk/test/core/sealed-state.test.ts > opens under an older key of the ring, and not for another audience',
     ],
     runs: { only: 'callers' },
   },
@@ -160,8 +160,8 @@ export const clientUrlVisits: readonly Requirement[] = [
     says: 'Stored state is bound to users by their credentials, and kept from others.',
     proof: [
       'packages/sdk/test/serve/questions.test.ts > of one client are answered by that client and by no other',
-      'packages/sdk/test/core/asking.test.ts > is refused with one and the same message whatever was changed, and the reason stays in the log',
-      'packages/sdk/test/core/asking.test.ts > hides what it holds',
+      'packages/sdk/test/core/sealed-state.test.ts > is refused with one and the same message whatever was changed, and the reason stays in the log',
+      'packages/sdk/test/core/sealed-state.test.ts > hides what it holds',
     ],
     runs: { only: 'callers' },
   },

@@ -134,8 +134,8 @@ export const securityServers: readonly Requirement[] = only('http', [
     says: 'Handles are random or sealed, and end.',
     proof: [
       'packages/sdk/test/extensions/tasks/extension.test.ts > gives every task an id of its own that nobody can guess',
-      'packages/sdk/test/core/asking.test.ts > does not survive a change of any single character',
-      'packages/sdk/test/core/asking.test.ts > is good once: the same retry sent twice runs once',
+      'packages/sdk/test/core/sealed-state.test.ts > does not survive a change of any single character',
+      'packages/sdk/test/core/sealed-state.test.ts > is good once: the same retry sent twice runs once',
       'packages/sdk/test/extensions/tasks/access.test.ts > is so much time: then the task is gone and its handler stopped',
     ],
     runs: {

@@ -32,7 +32,7 @@ export const serverCaching: readonly Requirement[] = [
     of: 'both',
     says: 'An answer that took a round of questions is not cached.',
     proof: [
-      'packages/sdk/test/client/client.test.ts > an answer that took a round of questions is not cached',
+      'packages/sdk/test/client/eras.test.ts > an answer that took a round of questions is not cached',
       'packages/sdk/test/server/resources.test.ts > an answer made with input of its own is not to be kept',
     ],
     runs: { everywhere: ['an answer that took a round of questions is kept by nobody'] },

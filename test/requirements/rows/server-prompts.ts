@@ -29,8 +29,8 @@ export const serverPrompts: readonly Requirement[] = [
     of: 'server',
     says: 'A change of the prompts is told.',
     proof: [
-      'packages/sdk/test/serve/duplex.test.ts > are told after initialized: lists always, resources while subscribed',
-      'packages/sdk/test/serve/http-legacy.test.ts > tells changes, also those from before it was opened',
+      'packages/sdk/test/serve/duplex-changes.test.ts > are told after initialized: lists always, resources while subscribed',
+      'packages/sdk/test/serve/http-legacy-streams.test.ts > tells changes, also those from before it was opened',
       'packages/sdk/test/server/lists.test.ts > watchers hear of what changed, and of nothing else',
     ],
     runs: { everywhere: ['word of changed lists'] },
@@ -43,7 +43,7 @@ export const serverPrompts: readonly Requirement[] = [
     proof: [
       'packages/sdk/test/server/listen.test.ts > first says what it will tell, leaving out what the server does not offer',
       'packages/sdk/test/server/lists.test.ts > watchers hear of what changed, and of nothing else',
-      'packages/sdk/test/serve/duplex.test.ts > tell changes until the client cancels, and then say nothing more',
+      'packages/sdk/test/serve/duplex-changes.test.ts > tell changes until the client cancels, and then say nothing more',
     ],
     runs: { everywhere: ['word of changed lists'] },
   },
@@ -119,7 +119,7 @@ export const serverPrompts: readonly Requirement[] = [
       'packages/sdk/test/server/prompts.test.ts > an unknown prompt',
       'packages/sdk/test/server/prompts.test.ts > a missing argument',
       'packages/sdk/test/server/prompts.test.ts > failures keep what their author wants known, and nothing else',
-      'packages/sdk/test/serve/duplex.test.ts > inside the server is reported and answered without a word about it',
+      'packages/sdk/test/serve/duplex-faults.test.ts > inside the server is reported and answered without a word about it',
     ],
     runs: {
       everywhere: ['arguments are checked before a handler runs, and a failure says nothing of its reason'],

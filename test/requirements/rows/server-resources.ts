@@ -31,7 +31,7 @@ export const serverResources: readonly Requirement[] = [
     says: 'A change of the list is told.',
     proof: [
       'packages/sdk/test/serve/envelope.test.ts > tells notices of lists that changed, once it said it is ready',
-      'packages/sdk/test/serve/duplex.test.ts > are told after initialized: lists always, resources while subscribed',
+      'packages/sdk/test/serve/duplex-changes.test.ts > are told after initialized: lists always, resources while subscribed',
       'packages/sdk/test/server/lists.test.ts > watchers hear of what changed, and of nothing else',
     ],
     runs: { everywhere: ['word of changed lists'] },
@@ -144,7 +144,7 @@ export const serverResources: readonly Requirement[] = [
       'packages/sdk/test/server/resources.test.ts > a long URI',
       'packages/sdk/test/server/resources.test.ts > no URI',
       'packages/sdk/test/serve/envelope.test.ts > for a resource that does not exist is an error, and one without contents is told apart',
-      'packages/sdk/test/serve/duplex.test.ts > cannot be subscribed to without a usable URI',
+      'packages/sdk/test/serve/duplex-changes.test.ts > cannot be subscribed to without a usable URI',
     ],
     runs: { everywhere: ['a resource that does not exist is an error, and never an empty answer'] },
   },

@@ -7,7 +7,7 @@ export const serverRounds: readonly Requirement[] = [
     of: 'server',
     says: 'On 2026-07-28 a server asks by its results.',
     proof: [
-      'packages/sdk/test/serve/duplex.test.ts > ask by results and never by requests',
+      'packages/sdk/test/serve/duplex-changes.test.ts > ask by results and never by requests',
       'packages/sdk/test/serve/http-modern.test.ts > ask by results, and the retry carries the answer',
     ],
     runs: {
@@ -100,8 +100,8 @@ export const serverRounds: readonly Requirement[] = [
     of: 'server',
     says: 'The state is taken for what an attacker may have made: it is sealed, and refused when it was changed.',
     proof: [
-      'packages/sdk/test/core/asking.test.ts > does not survive a change of any single character',
-      'packages/sdk/test/core/asking.test.ts > is refused with one and the same message whatever was changed',
+      'packages/sdk/test/core/sealed-state.test.ts > does not survive a change of any single character',
+      'packages/sdk/test/core/sealed-state.test.ts > is refused with one and the same message whatever was changed',
     ],
     runs: {
       everywhere: ['state that was changed, or belongs to another request, is refused, and tells nothing'],
@@ -113,8 +113,8 @@ export const serverRounds: readonly Requirement[] = [
     of: 'server',
     says: 'The state is bound to who asked, to the request and to a time.',
     proof: [
-      'packages/sdk/test/core/asking.test.ts > is refused with one and the same message whatever was changed, and the reason stays in the log',
-      'packages/sdk/test/core/asking.test.ts > expires',
+      'packages/sdk/test/core/sealed-state.test.ts > is refused with one and the same message whatever was changed, and the reason stays in the log',
+      'packages/sdk/test/core/sealed-state.test.ts > expires',
     ],
     runs: {
       everywhere: ['state that was changed, or belongs to another request, is refused, and tells nothing'],
@@ -126,7 +126,7 @@ export const serverRounds: readonly Requirement[] = [
     of: 'server',
     says: 'What may happen once is held to that by the server.',
     proof: [
-      'packages/sdk/test/core/asking.test.ts > is good once: the same retry sent twice runs once',
+      'packages/sdk/test/core/sealed-state.test.ts > is good once: the same retry sent twice runs once',
       'packages/sdk/test/core/asking.test.ts > runs a step once in the life of a request',
     ],
     runs: {
@@ -139,8 +139,8 @@ export const serverRounds: readonly Requirement[] = [
     of: 'server',
     says: 'A round asks or carries something.',
     proof: [
-      'packages/sdk/test/core/asking.test.ts > must ask or carry something',
-      'packages/sdk/test/core/asking.test.ts > may carry state alone',
+      'packages/sdk/test/core/answers.test.ts > must ask or carry something',
+      'packages/sdk/test/core/answers.test.ts > may carry state alone',
       'packages/sdk/test/conversation/conversation.test.ts > keeps to the official schema, whoever says it',
     ],
     runs: {
@@ -165,9 +165,9 @@ export const serverRounds: readonly Requirement[] = [
     of: 'server',
     says: 'Nobody counts on an answer or a retry.',
     proof: [
-      'packages/sdk/test/core/asking.test.ts > that are missing are asked for again',
+      'packages/sdk/test/core/answers.test.ts > that are missing are asked for again',
       'packages/sdk/test/core/asking.test.ts > parks an unanswered question instead of throwing, so that no catch falls through',
-      'packages/sdk/test/core/asking.test.ts > expires',
+      'packages/sdk/test/core/sealed-state.test.ts > expires',
     ],
     runs: {
       everywhere: ['answers that are missing are asked for again, and what nobody asked for is ignored'],
@@ -213,7 +213,7 @@ export const serverRounds: readonly Requirement[] = [
     says: 'A retry has an id of its own.',
     proof: [
       'packages/sdk/test/client/rounds.test.ts > is retried under a new id, with the state byte for byte',
-      'packages/sdk/test/client/client.test.ts > a retry has a new id, the state as it came, and answers on that retry alone',
+      'packages/sdk/test/client/eras.test.ts > a retry has a new id, the state as it came, and answers on that retry alone',
     ],
     runs: {
       everywhere: [
@@ -228,7 +228,7 @@ export const serverRounds: readonly Requirement[] = [
     says: 'Questions and state belong to one request and no other.',
     proof: [
       'packages/sdk/test/client/rounds.test.ts > does not lend its state to a request beside it',
-      'packages/sdk/test/client/client.test.ts > a retry has a new id, the state as it came, and answers on that retry alone',
+      'packages/sdk/test/client/eras.test.ts > a retry has a new id, the state as it came, and answers on that retry alone',
     ],
     runs: {
       everywhere: [
@@ -241,7 +241,7 @@ export const serverRounds: readonly Requirement[] = [
     level: 'SHOULD',
     of: 'server',
     says: 'Answers are checked, and bad ones are errors.',
-    proof: ['packages/sdk/test/core/asking.test.ts > that are %s are refused with the reason'],
+    proof: ['packages/sdk/test/core/answers.test.ts > that are %s are refused with the reason'],
     runs: { everywhere: ['a server takes no answer that does not fit its question'] },
   },
   {
@@ -250,8 +250,8 @@ export const serverRounds: readonly Requirement[] = [
     of: 'server',
     says: 'What nobody asked for is ignored.',
     proof: [
-      'packages/sdk/test/core/asking.test.ts > lose the values nobody asked for',
-      'packages/sdk/test/core/asking.test.ts > to questions that were never put are not used',
+      'packages/sdk/test/core/answers.test.ts > lose the values nobody asked for',
+      'packages/sdk/test/core/answers.test.ts > to questions that were never put are not used',
     ],
     runs: {
       everywhere: ['answers that are missing are asked for again, and what nobody asked for is ignored'],
@@ -262,7 +262,7 @@ export const serverRounds: readonly Requirement[] = [
     level: 'SHOULD',
     of: 'server',
     says: 'What is missing is asked for again.',
-    proof: ['packages/sdk/test/core/asking.test.ts > that are missing are asked for again'],
+    proof: ['packages/sdk/test/core/answers.test.ts > that are missing are asked for again'],
     runs: {
       everywhere: ['answers that are missing are asked for again, and what nobody asked for is ignored'],
     },

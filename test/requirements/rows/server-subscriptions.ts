@@ -63,7 +63,7 @@ export const serverSubscriptions: readonly Requirement[] = [
     of: 'server',
     says: 'A subscription the server ends has a result.',
     proof: [
-      'packages/sdk/test/serve/duplex.test.ts > are taken back and answered when the server shuts down',
+      'packages/sdk/test/serve/duplex-changes.test.ts > are taken back and answered when the server shuts down',
       'packages/sdk/test/serve/http-modern.test.ts > listen: end with their result when the server closes',
       'packages/sdk/test/serve/stdio.test.ts > tells subscriptions that they are over when it closes',
     ],

@@ -66,7 +66,7 @@ export const serverTools: readonly Requirement[] = [
     says: 'A change of the tools is told.',
     proof: [
       'packages/sdk/test/serve/envelope.test.ts > tells notices of lists that changed, once it said it is ready',
-      'packages/sdk/test/serve/duplex.test.ts > are told after initialized: lists always, resources while subscribed',
+      'packages/sdk/test/serve/duplex-changes.test.ts > are told after initialized: lists always, resources while subscribed',
     ],
     runs: { everywhere: ['word of changed lists'] },
   },
@@ -287,7 +287,7 @@ export const serverTools: readonly Requirement[] = [
     proof: [
       'packages/host/test/broker/broker.test.ts > passes a failed tool on as it is',
       'packages/host/test/agent/conversation.test.ts > runs the tools a model asks for, in order, and gives it their results',
-      'packages/host/test/models/ai-model.test.ts > give failures that the model can tell from results',
+      'packages/host/test/models/ai-model-tools.test.ts > give failures that the model can tell from results',
     ],
     runs: { only: 'application' },
   },

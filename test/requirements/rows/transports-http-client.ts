@@ -59,7 +59,7 @@ export const transportsHttpClient: readonly Requirement[] = only('http', [
     says: 'A client of a session cancels by a notification.',
     proof: [
       'packages/sdk/test/links/http-revisions.test.ts > sends each message in a POST of its own, with its session and both content types',
-      'packages/sdk/test/links/http.test.ts > cancels by a notice, and stops reading',
+      'packages/sdk/test/links/http-sessions.test.ts > cancels by a notice, and stops reading',
     ],
   },
   {
@@ -86,7 +86,7 @@ export const transportsHttpClient: readonly Requirement[] = only('http', [
     says: 'A broken stream is resumed by a GET with the id of the last event.',
     proof: [
       'packages/sdk/test/links/http-revisions.test.ts > is resumed by a GET with the last event it has',
-      'packages/sdk/test/links/http.test.ts > takes up a stream that broke off in the middle',
+      'packages/sdk/test/links/http-sessions.test.ts > takes up a stream that broke off in the middle',
     ],
   },
   {

@@ -98,8 +98,8 @@ export const transportsHttpServer: readonly Requirement[] = only('http', [
     of: 'both',
     says: 'A POST of 2025-03-26 holds one message or a batch; what wants no answer gets 202, requests get JSON or a stream with every response.',
     proof: [
-      'packages/sdk/test/serve/http-legacy.test.ts > are answered as one array on 2025-03-26',
-      'packages/sdk/test/serve/http-legacy.test.ts > become a stream when one of their requests has a notice',
+      'packages/sdk/test/serve/http-legacy-limits.test.ts > are answered as one array on 2025-03-26',
+      'packages/sdk/test/serve/http-legacy-limits.test.ts > become a stream when one of their requests has a notice',
       'packages/sdk/test/serve/http-revisions.test.ts > takes notices and answers with 202 and no body',
       'packages/sdk/test/serve/http-revisions.test.ts > answers a request with JSON, or with a stream of valid messages that ends with the response',
       'packages/sdk/test/links/http-revisions.test.ts > takes answers that come as an array, as JSON and on a stream',
@@ -156,7 +156,7 @@ export const transportsHttpServer: readonly Requirement[] = only('http', [
     says: 'The stream brings the response of every request in the POST.',
     proof: [
       'packages/sdk/test/serve/http-revisions.test.ts > answers a request with JSON, or with a stream of valid messages that ends with the response',
-      'packages/sdk/test/serve/http-legacy.test.ts > become a stream when one of their requests has a notice',
+      'packages/sdk/test/serve/http-legacy-limits.test.ts > become a stream when one of their requests has a notice',
     ],
   },
   {
@@ -181,7 +181,7 @@ export const transportsHttpServer: readonly Requirement[] = only('http', [
     of: 'server',
     says: 'The stream is not closed before the response, unless the session ends.',
     proof: [
-      'packages/sdk/test/serve/http-legacy.test.ts > cannot be chosen on revisions whose clients do not come back',
+      'packages/sdk/test/serve/http-legacy-streams.test.ts > cannot be chosen on revisions whose clients do not come back',
       'packages/sdk/test/serve/http-legacy.test.ts > is not primed on %s',
     ],
   },
@@ -209,7 +209,7 @@ export const transportsHttpServer: readonly Requirement[] = only('http', [
     says: 'A lost connection does not cancel the request of a session.',
     proof: [
       'packages/sdk/test/serve/http-revisions.test.ts > does not take a lost connection for a wish to cancel',
-      'packages/sdk/test/serve/http-legacy.test.ts > cancels nothing, and the client gets the rest with GET and Last-Event-ID, once',
+      'packages/sdk/test/serve/http-legacy-streams.test.ts > cancels nothing, and the client gets the rest with GET and Last-Event-ID, once',
     ],
   },
   {
@@ -250,7 +250,7 @@ export const transportsHttpServer: readonly Requirement[] = only('http', [
     says: 'No response comes on the stream of a GET, unless it resumes the stream of a request.',
     proof: [
       'packages/sdk/test/serve/http-revisions.test.ts > sends each message on one stream, the one of its request',
-      'packages/sdk/test/serve/http-legacy.test.ts > cancels nothing, and the client gets the rest with GET and Last-Event-ID, once',
+      'packages/sdk/test/serve/http-legacy-streams.test.ts > cancels nothing, and the client gets the rest with GET and Last-Event-ID, once',
     ],
   },
   {
@@ -264,7 +264,7 @@ export const transportsHttpServer: readonly Requirement[] = only('http', [
     says: 'A message goes out on one stream only.',
     proof: [
       'packages/sdk/test/serve/http-revisions.test.ts > sends each message on one stream, the one of its request',
-      'packages/sdk/test/serve/http-legacy.test.ts > is one per session, and free again when it was dropped',
+      'packages/sdk/test/serve/http-legacy-streams.test.ts > is one per session, and free again when it was dropped',
     ],
   },
   {
@@ -291,7 +291,7 @@ export const transportsHttpServer: readonly Requirement[] = only('http', [
     says: 'Resuming replays nothing of another stream.',
     proof: [
       'packages/sdk/test/serve/http-revisions.test.ts > resumes a stream with what is left of it, and never with another',
-      'packages/sdk/test/serve/http-legacy.test.ts > is never answered with events of another stream',
+      'packages/sdk/test/serve/http-legacy-streams.test.ts > is never answered with events of another stream',
     ],
   },
   {
@@ -344,7 +344,7 @@ export const transportsHttpServer: readonly Requirement[] = only('http', [
     says: 'The id of a session that ended gets 404.',
     proof: [
       'packages/sdk/test/serve/http-revisions.test.ts > that is over is answered with 404, whoever ended it',
-      'packages/sdk/test/serve/http-legacy.test.ts > end after a while, unless somebody is connected',
+      'packages/sdk/test/serve/http-legacy-limits.test.ts > end after a while, unless somebody is connected',
     ],
   },
   {
@@ -385,7 +385,7 @@ export const transportsHttpServer: readonly Requirement[] = only('http', [
     of: 'client',
     says: 'A client polls a stream whose connection the server closed.',
     proof: [
-      'packages/sdk/test/links/http.test.ts > takes up a stream the server closed after the wait it asked for, and promptly then',
+      'packages/sdk/test/links/http-sessions.test.ts > takes up a stream the server closed after the wait it asked for, and promptly then',
     ],
   },
   {
@@ -394,8 +394,8 @@ export const transportsHttpServer: readonly Requirement[] = only('http', [
     of: 'both',
     says: 'A server that closes a connection says how long to wait, and a client waits that long.',
     proof: [
-      'packages/sdk/test/serve/http-legacy.test.ts > is what a handler can choose, for the client to come back',
-      'packages/sdk/test/links/http.test.ts > takes up a stream the server closed after the wait it asked for, and promptly then',
+      'packages/sdk/test/serve/http-legacy-streams.test.ts > is what a handler can choose, for the client to come back',
+      'packages/sdk/test/links/http-sessions.test.ts > takes up a stream the server closed after the wait it asked for, and promptly then',
     ],
   },
   {
@@ -412,7 +412,7 @@ export const transportsHttpServer: readonly Requirement[] = only('http', [
     of: 'server',
     says: 'An event id names its stream.',
     proof: [
-      'packages/sdk/test/serve/http-legacy.test.ts > cannot be resumed from an event that is unknown, foreign, forged or gone',
+      'packages/sdk/test/serve/http-legacy-streams.test.ts > cannot be resumed from an event that is unknown, foreign, forged or gone',
       'packages/sdk/test/serve/http-revisions.test.ts > resumes a stream with what is left of it, and never with another',
     ],
   },

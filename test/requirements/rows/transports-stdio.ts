@@ -126,7 +126,7 @@ export const transportsStdio: readonly Requirement[] = [
     says: 'No requests go to stdout in the stateless era; questions travel in results.',
     proof: [
       'packages/sdk/test/serve/stdio-messages.test.ts > is one valid message a line, in UTF-8, whatever its handlers say',
-      'packages/sdk/test/serve/duplex.test.ts > ask by results and never by requests',
+      'packages/sdk/test/serve/duplex-changes.test.ts > ask by results and never by requests',
     ],
     runs: {
       everywhere: [
@@ -272,7 +272,7 @@ export const transportsStdio: readonly Requirement[] = [
       'packages/sdk/test/client/client.test.ts > reports progress and logs of a call',
       'packages/sdk/test/client/client.test.ts > watches for changes, and its cache hears of them first',
       'packages/sdk/test/client/results.test.ts > gets no answer to a request of its own',
-      'packages/sdk/test/serve/duplex.test.ts > ask by results and never by requests',
+      'packages/sdk/test/serve/duplex-changes.test.ts > ask by results and never by requests',
     ],
     runs: {
       everywhere: [

@@ -2,6 +2,9 @@ import { expect } from 'vitest'
 import { campaign } from '../campaign.ts'
 import { figure, measuredBy } from './child.ts'
 
+/** Four times the longest that an event loop may be held up: what else a machine does must not fail a run. */
+const mostMs = 400
+
 campaign(
   {
     id: 'hostile-schemas',
@@ -22,9 +25,9 @@ campaign(
     course.measured('longest check, of the schemas made to last', Math.round(worst), 'ms of CPU')
     course.measured('longest check, of the schemas of chance', Math.round(worstOfChance), 'ms of CPU')
     for (const [name, spent] of Object.entries(found)) {
-      if (name.startsWith('of ')) expect(spent, name).toBeLessThan(2000)
+      if (name.startsWith('of ')) expect(spent, name).toBeLessThan(mostMs)
     }
-    expect(worstOfChance).toBeLessThan(2000)
+    expect(worstOfChance).toBeLessThan(mostMs)
     expect(figure(found, 'right')).toBeGreaterThan(course.trials / 20)
     expect(figure(found, 'wrong')).toBeGreaterThan(course.trials / 20)
   },

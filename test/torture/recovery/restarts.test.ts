@@ -78,7 +78,8 @@ campaign(
     claim:
       'Killing one node of three after the other costs no call that may be repeated, and no order is paid twice',
     trial: 'node killed and started anew under 50 clients',
-    trials: { change: 6, long: 60 },
+    trials: { change: 6, long: 300 },
+    longMinutes: 120,
   },
   async ({ trials, seed, measured }) => {
     const folder = mkdtempSync(join(tmpdir(), 'restarts-'))

@@ -28,13 +28,14 @@ campaign(
     const mounted = await nodeFace(counting(random), { limits: { storedEvents: 2 * notices } })
     onTestFinished(() => mounted.close())
     let withoutId = 0
+    const sweepAt = random.between(sweepFrom, wholeBytes - 1000)
     for (let trial = 0; trial < course.trials; trial++) {
       const revision = revisions[trial % revisions.length] ?? '2025-11-25'
       const own = await session(mounted, revision)
       const headers = { 'mcp-session-id': own.id, 'mcp-protocol-version': revision }
       const params = { name: 'count', _meta: { progressToken: 1 } }
       const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
-      const at = course.long ? Math.floor(trial / revisions.length) : sweepFrom + trial
+      const at = course.long ? Math.floor(trial / revisions.length) : sweepAt + trial
       const where = `trial ${trial}: ${revision}, cut after ${at} bytes`
 
       const first = await read(mounted.url, { method: 'POST', headers, body: JSON.stringify(call) }, at)

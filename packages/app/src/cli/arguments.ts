@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type JsonObject, type JsonSchema, readJson } from '@jackfield/sdk'
 import { usageError } from './exit.ts'
+import { whyUnreadable } from './unreadable.ts'
 
 type Type = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'null'
 
@@ -24,6 +25,15 @@ export function argumentsFrom(words: readonly string[], schema: JsonSchema): Jso
       return [key, readValue(key, values, property, schema)]
     }),
   )
+}
+
+/** The arguments that a tool's schema names nowhere; none where it may name some in another way than by its properties. */
+export function unnamedArguments(args: JsonObject, schema: JsonSchema): string[] {
+  const otherwise = ['patternProperties', '$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'dependentSchemas']
+  const { properties, additionalProperties } = schema
+  if (!isObject(properties) || isObject(additionalProperties) || additionalProperties === true) return []
+  if (otherwise.some((keyword) => keyword in schema)) return []
+  return Object.keys(args).filter((key) => !Object.hasOwn(properties, key))
 }
 
 /** Reads `key=value` words where every value is a text, as arguments of prompts are. */
@@ -174,9 +184,8 @@ function fromFile(key: string, text: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
     throw usageError(
-      `${key}: the file "${file}" cannot be read (${reason}). A text that begins with @ is written @@.`,
+      `${key}: the file "${file}" cannot be read (${whyUnreadable(error)}). A text that begins with @ is written @@.`,
     )
   }
 }

@@ -3,6 +3,7 @@ import type { ConfigCommandOptions } from '../commands/config.ts'
 import type { ExitCode } from './exit.ts'
 import type { Io, Output } from './io.ts'
 import { jsonOption, storeOption, withConfigOptions } from './options.ts'
+import { refuseUnknownWords } from './unknown-word.ts'
 
 /** Where one run of a command writes, and how it says that it is done. */
 interface Run {
@@ -28,11 +29,9 @@ export function addConfigCommands(program: Command, io: Io, begin: (json: boolea
   const config = program
     .command('config')
     .description('what is configured, where it is written, what it waits for')
-  ofConfig(
-    config.command('list', { isDefault: true }).usage('[options]'),
-    'every server, what it is, and where it is written',
-    async () => (await load()).listConfig,
-  )
+  const listed = config.command('list', { isDefault: true }).usage('[options]')
+  refuseUnknownWords(config, listed)
+  ofConfig(listed, 'every server, what it is, and where it is written', async () => (await load()).listConfig)
   ofConfig(
     config.command('explain').usage('[options] [server...]'),
     'file and line of every field, and what is overridden',
@@ -68,11 +67,9 @@ export function addConfigCommands(program: Command, io: Io, begin: (json: boolea
   const secret = program
     .command('secret')
     .description('keep values that configs refer to by name, out of sight')
-  ofSecrets(
-    secret.command('list', { isDefault: true }).usage('[options]'),
-    'their names, never their values',
-    async () => (await secrets()).listSecrets,
-  )
+  const kept = secret.command('list', { isDefault: true }).usage('[options]')
+  refuseUnknownWords(secret, kept)
+  ofSecrets(kept, 'their names, never their values', async () => (await secrets()).listSecrets)
   ofSecrets(
     secret.command('set').usage('[options] <name>'),
     'keep a value; it is typed unseen, or piped in',

@@ -1,4 +1,3 @@
-import { McpError } from '@jackfield/sdk'
 import { type Command, InvalidArgumentError } from 'commander'
 import type { InstallOptions } from '../commands/install.ts'
 import type { RegistryCommandOptions } from '../commands/registry.ts'
@@ -94,6 +93,7 @@ async function usable(work: () => Promise<ExitCode>): Promise<ExitCode> {
   try {
     return await work()
   } catch (error) {
+    const { McpError } = await import('@jackfield/sdk')
     if (error instanceof McpError && (error.code === 'INVALID' || error.code === 'LIMIT')) {
       throw usageError(error.message)
     }

@@ -5,6 +5,7 @@ import type { ExplainOptions, PolicyOptions, PreviewOptions } from '../commands/
 import type { ExitCode } from './exit.ts'
 import type { Io, Output } from './io.ts'
 import { jsonOption, storeOption, withConfigOptions } from './options.ts'
+import { refuseUnknownWords } from './unknown-word.ts'
 
 /** Where one run of a command writes, and how it says that it is done. */
 interface Run {
@@ -34,7 +35,9 @@ function addPolicy(program: Command, { io, command, begin, withServerOptions }: 
   const policy = program
     .command('policy')
     .description('what may be called, by which rule, and what is remembered')
-  withConfigOptions(policy.command('rules', { isDefault: true }))
+  const rules = policy.command('rules', { isDefault: true })
+  refuseUnknownWords(policy, rules)
+  withConfigOptions(rules)
     .description('every rule, what it says and where it stands')
     .addOption(jsonOption())
     .action(async (options: PolicyOptions) => {

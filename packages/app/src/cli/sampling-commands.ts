@@ -3,6 +3,7 @@ import type { RankOptions, SamplingOptions } from '../commands/sampling.ts'
 import type { ExitCode } from './exit.ts'
 import type { Io, Output } from './io.ts'
 import { jsonOption, storeOption, withConfigOptions } from './options.ts'
+import { refuseUnknownWords } from './unknown-word.ts'
 
 /** Adds `sampling` and what stands below it. `begin` says whether the result is JSON, and gives where it goes. */
 export function addSamplingCommands(
@@ -22,6 +23,7 @@ export function addSamplingCommands(
       const { output, end } = begin(options.json === true)
       end(await (await load()).sampling(options, io, output))
     })
+  refuseUnknownWords(sampling)
   sampling
     .command('revoke <id>')
     .description('ask again about what passes without asking')

@@ -1,6 +1,6 @@
 import type { Decision } from '@jackfield/host'
 import type { JsonObject, Tool } from '@jackfield/sdk'
-import { argumentsFrom, jsonArguments, requireAll } from '../cli/arguments.ts'
+import { argumentsFrom, jsonArguments, requireAll, unnamedArguments } from '../cli/arguments.ts'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { progressLine } from '../cli/progress.ts'
 import { errorOf } from '../cli/session.ts'
@@ -31,6 +31,10 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
   if (!host.tools().some(({ tool }) => tool.name === name)) refuseHeldBack(session, { what: 'tool', name })
   const entry = found(host.tools(), ({ tool }) => tool.name, name, 'tool')
   const args = argumentsOf(entry.tool, words, options)
+  if (options.args === undefined) {
+    for (const key of unnamedArguments(args, entry.tool.inputSchema))
+      output.note(`! ${oneLine(name)} names no argument "${oneLine(key)}". It is sent all the same.`)
+  }
   const line = progressLine(io.stderr)
   host.on((event) => {
     if (event.type === 'progress') line.report(event)

@@ -10,6 +10,7 @@ import { modelsFor, personAt } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { hostWithStore, storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readConfig } from '../cli/target.ts'
+import { whyUnreadable } from '../cli/unreadable.ts'
 import { version } from '../cli/version.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { parkedSurface } from '../surface/parked.ts'
@@ -45,6 +46,10 @@ async function overStdio(
 ): Promise<ExitCode> {
   const opened = await open({ config, options, io, output, surface: parkedSurface(output, options) })
   try {
+    if (isInteractive(io))
+      output.note(
+        'It speaks MCP here, to an application that starts it: see --http for others. Ctrl+C ends it.',
+      )
     const served = serveStdio(opened.server, { input: io.stdin, output: io.stdout })
     const stop = (): void => void served.close()
     io.signal.addEventListener('abort', stop, { once: true })
@@ -122,7 +127,9 @@ async function open({ config, options, io, output, surface, user }: Opening): Pr
       ...(options.only !== undefined && { only: options.only }),
       onWarning: (message) => output.note(`! ${oneLine(message)}`),
     })
-    await host.start()
+    const started = host.start()
+    started.catch(() => {})
+    await Promise.race([started, standing(host, io.signal)])
     tell(host, output)
     return {
       server: opened.server,
@@ -135,6 +142,24 @@ async function open({ config, options, io, output, surface, user }: Opening): Pr
     await host.close()
     throw error
   }
+}
+
+/** Resolves once no server is on its way: one that waits for the person's word holds up neither the others nor a client. */
+function standing(host: Host, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      const coming = [...host.connections.values()].some(({ state }) => state === 'connecting')
+      if (coming && !signal.aborted) return
+      stop()
+      signal.removeEventListener('abort', look)
+      resolve()
+    }
+    const stop = host.on((event) => {
+      if (event.type === 'connection') look()
+    })
+    signal.addEventListener('abort', look)
+    look()
+  })
 }
 
 function storesOf(user: string | undefined, options: GatewayCommandOptions, io: Io) {
@@ -172,7 +197,7 @@ async function tokensIn(file: string): Promise<Record<string, string>> {
   try {
     users = JSON.parse(await readFile(file, 'utf8'))
   } catch (error) {
-    throw fault(`cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw fault(`cannot be read: ${whyUnreadable(error)}`)
   }
   if (typeof users !== 'object' || users === null || Array.isArray(users)) throw fault('holds no object')
   const tokens: Record<string, string> = {}

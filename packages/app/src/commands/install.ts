@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
@@ -28,8 +27,9 @@ import { personAt } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { hostWithStore, storeFile } from '../cli/store.ts'
 import { nameOfProgram } from '../cli/target.ts'
+import { whyUnreadable } from '../cli/unreadable.ts'
 import { version } from '../cli/version.ts'
-import { findingLines } from '../output/definitions.ts'
+import { installationLines } from '../output/installation.ts'
 import { oneLine } from '../output/sanitize.ts'
 
 export interface InstallOptions {
@@ -66,8 +66,7 @@ export async function install(
       `${file} has a server "${oneLine(plan.name)}" already. Choose another name with --name, or: jackfield uninstall ${oneLine(plan.name)}`,
     )
   }
-  show(plan, output)
-  if (!(await agreed(plan, options, io, output))) {
+  if (!(await agreed(plan, file, options, io, output))) {
     output.note('Nothing was installed.')
     return ExitCode.toolError
   }
@@ -189,50 +188,22 @@ export function registryOptions({ registry }: { registry?: string }, io: Pick<Io
   return url === undefined ? {} : { url }
 }
 
-function show(plan: InstallPlan, output: Output): void {
-  const { palette } = output
-  const line = (label: string, text: string): string => `${palette.dim(label.padEnd(10))} ${oneLine(text)}`
-  output.note(
-    [
-      line('server', plan.name),
-      ...(plan.publisher === undefined ? [] : [line('publisher', plan.publisher)]),
-      ...(plan.version === undefined ? [] : [line('version', plan.version)]),
-      line('runs', plan.command),
-      ...(plan.names.length === 0 ? [] : [line('is given', plan.names.join(', '))]),
-      ...(plan.needs.length === 0 ? [] : [line('asks for', plan.needs.map(inWords).join(', '))]),
-      ...findingLines(plan.findings, palette),
-    ].join('\n'),
-  )
-}
-
-function inWords({ id, secret, required }: NeededValue): string {
-  const kind = [...(secret === undefined ? [] : ['secret']), ...(required ? [] : ['optional'])]
-  return kind.length === 0 ? id : `${id} (${kind.join(', ')})`
-}
-
 /** Asks the person, or takes `--yes` for their answer; either way a row says so. */
-async function agreed(plan: InstallPlan, options: InstallOptions, io: Io, output: Output): Promise<boolean> {
-  const person = personAt(io)
-  const ask = person?.show.install
-  if (options.yes !== true && ask === undefined) {
+async function agreed(
+  plan: InstallPlan,
+  file: string,
+  options: InstallOptions,
+  io: Io,
+  output: Output,
+): Promise<boolean> {
+  const person = options.yes === true ? undefined : personAt(io)
+  const lines = installationLines(plan, file, output.palette)
+  if (person === undefined) output.note(lines.join('\n'))
+  if (person === undefined && options.yes !== true) {
     throw usageError('Nobody is there to ask. Look at what would run, and add --yes to install it.')
   }
-  const config: ServerConfig = planned(plan)
-  const answer =
-    options.yes === true || ask === undefined
-      ? { verdict: 'allow' as const }
-      : await ask(
-          {
-            kind: 'install',
-            id: randomUUID(),
-            cause: { server: plan.name },
-            config,
-            command: plan.command,
-            findings: plan.findings,
-          },
-          io.signal,
-        )
-  const allowed = answer?.verdict === 'allow'
+  const allowed =
+    person === undefined || (await person.askInstallation({ lines, starts: options.start }, io.signal))
   await using host = hostWithStore({ servers: {}, models: [], store: storeFile(options.store, io) }, (text) =>
     output.note(text),
   )
@@ -252,12 +223,6 @@ async function agreed(plan: InstallPlan, options: InstallOptions, io: Io, output
     },
   })
   return allowed
-}
-
-/** A server with the names and the kind of the plan's, for showing alone. */
-function planned({ command, names }: InstallPlan): ServerConfig {
-  const given = Object.fromEntries(names.map((name) => [name, '']))
-  return /^https?:/.test(command) ? { url: command, headers: given } : { command, env: given }
 }
 
 async function valuesFor(
@@ -369,7 +334,7 @@ async function bytesOf(file: string): Promise<Buffer> {
   try {
     return await readFile(file)
   } catch (error) {
-    throw usageError(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw usageError(`${file} cannot be read: ${whyUnreadable(error)}`)
   }
 }
 

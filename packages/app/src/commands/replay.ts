@@ -10,7 +10,6 @@ import { cancelled } from '../forms/prompter.ts'
 import { changeLines } from '../output/changes.ts'
 import { promptResult, readResult, toolResult } from '../output/content.ts'
 import { oneLine } from '../output/sanitize.ts'
-import { clackPrompter } from '../surface/clack.ts'
 import { editJson } from '../surface/edit.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
 import { opened } from './policy.ts'
@@ -80,6 +79,7 @@ async function changed(
   const args = { ...request.arguments, ...typed }
   if (options.edit !== true) return { ...request, arguments: args }
   if (!isInteractive(io)) throw usageError('--edit needs a terminal. Give what is to change as key=value.')
+  const { clackPrompter } = await import('../surface/clack.ts')
   const prompter = clackPrompter({ input: io.stdin, output: io.stderr, signal: io.signal })
   const edited = await editJson<Record<string, unknown>>(args, {
     prompter,

@@ -162,7 +162,12 @@ function overview(
       from,
       rootFindingLines(findings, palette).join('\n'),
     ])
-    parts.push(palette.dim(`${folders.length} open`), table(['FOLDER', 'FROM', 'MIND'], rows, output))
+    const cautious = folders.some(({ findings }) => findings.length > 0)
+    const shown = cautious ? rows : rows.map((row) => row.slice(0, 2))
+    parts.push(
+      palette.dim(`${folders.length} open`),
+      table(['FOLDER', 'FROM', ...(cautious ? ['LOOK OUT FOR'] : [])], shown, output),
+    )
   }
   if (excluded.length > 0)
     parts.push('', `${palette.dim('left out:')} ${excluded.map((each) => oneLine(each)).join('  ')}`)

@@ -5,6 +5,7 @@ import type { CodeRun } from '@jackfield/host'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { personAt } from '../cli/session.ts'
+import { whyUnreadable } from '../cli/unreadable.ts'
 import { block, pretty } from '../output/content.ts'
 import { plain } from '../output/sanitize.ts'
 import type { CommandContext, ServerOptions } from './context.ts'
@@ -67,6 +68,6 @@ async function programIn(file: string, io: Io): Promise<string> {
   try {
     return readFileSync(resolve(io.cwd, file), 'utf8')
   } catch (error) {
-    throw usageError(`Cannot read ${file}: ${error instanceof Error ? error.message : String(error)}`)
+    throw usageError(`Cannot read ${file}: ${whyUnreadable(error)}`)
   }
 }

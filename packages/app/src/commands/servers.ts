@@ -9,6 +9,11 @@ import { type ConfigChoice, readConfig } from '../cli/target.ts'
 import { standing, whyStanding } from '../output/connection.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
+import { wrap } from '../output/width.ts'
+
+/** Columns of a terminal that has room for reasons beside the rest. Below, they stand under the table. */
+const roomForReasons = 100
+const indent = '  '
 
 export interface ServersOptions extends ConfigChoice {
   store?: string
@@ -53,11 +58,20 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
       `${entry.tools}`,
       `${entry.resources}+${entry.templates}`,
       `${entry.prompts}`,
-      whyStanding(entry),
     ])
+    const reasons = list.map(whyStanding)
+    const headings = ['SERVER', 'STATE', 'REVISION', 'TOOLS', 'RESOURCES', 'PROMPTS']
     const heading = palette.dim(file)
     if (rows.length === 0) return `${heading}\nIt names no servers.`
-    return `${heading}\n${table(['SERVER', 'STATE', 'REVISION', 'TOOLS', 'RESOURCES', 'PROMPTS', 'REASON'], rows, output)}`
+    if ((output.columns ?? roomForReasons) >= roomForReasons) {
+      const whole = rows.map((row, n) => [...row, reasons[n] ?? ''])
+      return `${heading}\n${table([...headings, 'REASON'], whole, output)}`
+    }
+    const below = list.flatMap(({ name }, n) => {
+      const lines = wrap(reasons[n] ?? '', (output.columns ?? roomForReasons) - indent.length)
+      return reasons[n] === '' ? [] : ['', palette.bold(oneLine(name)), ...lines.map((line) => indent + line)]
+    })
+    return [heading, table(headings, rows, output), ...below].join('\n')
   })
   if (stop === undefined) return failed ? ExitCode.cannotConnect : ExitCode.done
   await new Promise<void>((resolve) => io.signal.addEventListener('abort', () => resolve(), { once: true }))

@@ -8,6 +8,7 @@ import {
   type SamplingMessage,
 } from '@jackfield/sdk'
 import { usageError } from '../cli/exit.ts'
+import { whyUnreadable } from '../cli/unreadable.ts'
 import { oneLine } from '../output/sanitize.ts'
 
 /** Answers written down before, for when no person is there. The first entry that matches is used. */
@@ -36,9 +37,7 @@ export function readAnswers(file: string): Answers {
   try {
     value = readJson(readFileSync(file, 'utf8'))
   } catch (error) {
-    throw usageError(
-      `The answers file "${file}" cannot be read: ${error instanceof Error ? error.message : error}`,
-    )
+    throw usageError(`The answers file "${file}" cannot be read: ${whyUnreadable(error)}`)
   }
   const problem = problemWithAnswers(value)
   if (problem !== undefined) throw usageError(`The answers file "${file}" is wrong: ${problem}`)

@@ -5,8 +5,7 @@ import { answerWith } from '../forms/later.ts'
 import type { Prompter } from '../forms/prompter.ts'
 import { paletteFor } from '../output/palette.ts'
 import { askApproval } from './approval.ts'
-import { clackPrompter } from './clack.ts'
-import { askForInput } from './input.ts'
+import { askInstallation, type Installation } from './installation.ts'
 import { askLogin } from './login.ts'
 import { askResult } from './result.ts'
 import { askRoots } from './roots.ts'
@@ -23,9 +22,10 @@ export interface TerminalOptions {
   onAsking?: (asking: boolean) => void
 }
 
-/** A terminal also takes the values that configurations want. */
+/** A terminal also takes the values that configurations want, and a person's word for an installation. */
 export interface TerminalSurface extends Surface {
   readonly askInput: AskInput
+  readonly askInstallation: (installation: Installation, signal: AbortSignal) => Promise<boolean>
   /** Resolves when the questions that were put so far are off the screen. */
   idle(): Promise<unknown>
 }
@@ -40,6 +40,8 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
       signal.throwIfAborted()
       options.onAsking?.(true)
       try {
+        // Most commands ask nothing, and what draws questions is much to load.
+        const { clackPrompter } = await import('./clack.ts')
         const answer = await ask(
           clackPrompter({ input: options.input, output: options.output, env: options.env, signal }),
         )
@@ -74,7 +76,12 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
   return {
     name: 'terminal',
     askInput: (server, input) =>
-      inTurn(new AbortController().signal, () => askForInput(server, input, options)),
+      inTurn(new AbortController().signal, async () => {
+        const { askForInput } = await import('./input.ts')
+        return askForInput(server, input, options)
+      }),
+    askInstallation: (installation, signal) =>
+      inTurn(signal, (prompter) => askInstallation(installation, prompter)),
     idle: () => last,
     urlElicitation: true,
     show: {

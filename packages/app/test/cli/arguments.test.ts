@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { argumentsFrom, jsonArguments, requireAll, textArguments } from '../../src/cli/arguments.ts'
+import {
+  argumentsFrom,
+  jsonArguments,
+  requireAll,
+  textArguments,
+  unnamedArguments,
+} from '../../src/cli/arguments.ts'
 
 const schema = {
   type: 'object',
@@ -130,6 +136,22 @@ test('missing arguments are named with what they are', () => {
   expect(() => requireAll({}, schema)).toThrow('Missing arguments:\n  city: Where to\n  days')
   expect(() => requireAll({ city: 'x' }, schema)).toThrow('Missing argument:\n  days')
   requireAll({ city: 'x', days: 1 }, schema)
+})
+
+test('arguments that the schema names nowhere are known, unless it may name them in another way', () => {
+  const properties = { city: { type: 'string' } }
+  const given = { city: 'Oslo', ctiy: 'Oslo' }
+  expect(unnamedArguments(given, { type: 'object', properties })).toEqual(['ctiy'])
+  expect(unnamedArguments({ toString: 1 }, { type: 'object', properties })).toEqual(['toString'])
+  for (const more of [
+    { additionalProperties: true },
+    { additionalProperties: { type: 'string' } },
+    { patternProperties: { '^c': {} } },
+    { anyOf: [{ properties: { ctiy: {} } }] },
+  ]) {
+    expect(unnamedArguments(given, { type: 'object', properties, ...more })).toEqual([])
+  }
+  expect(unnamedArguments(given, { type: 'object' })).toEqual([])
 })
 
 test("a prompt's arguments are texts", () => {

@@ -1,19 +1,7 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import {
-  begin,
-  closedShop,
-  everything,
-  filesystem,
-  jsonFile,
-  recorded,
-  run,
-  tempFolder,
-  travel,
-} from './jackfield.ts'
-
-const onEverything = (...words: string[]): string[] => [...words, '--', ...everything]
+import { begin, everything, filesystem, onEverything, run, tempFolder, travel } from './jackfield.ts'
 
 describe.concurrent('listing', () => {
   test('tools are an aligned table, and one of them is shown with its arguments', async () => {
@@ -168,104 +156,24 @@ describe.concurrent('reading, prompts and completion', () => {
   })
 })
 
-describe.concurrent('exit codes', () => {
+describe.concurrent('what was typed wrong', () => {
   test.each([
-    ['no command', [], 'Usage: jackfield'],
-    ['an unknown command', ['nonsense'], "unknown command 'nonsense'"],
-    ['an unknown option', ['tools', '--nonsense'], "unknown option '--nonsense'"],
-    ['no target', ['call'], 'Which server?'],
-    ['no target and no config', ['tools'], 'There is no config file'],
-    ['a name without a config', ['tools', 'shop'], 'no config file'],
-    ['nothing after --', ['tools', '--'], 'Nothing follows --'],
-    ['a missing argument', onEverything('call', 'get-sum', 'a=1'), 'Missing argument:\n  b'],
-    ['an argument of the wrong type', onEverything('call', 'get-sum', 'a=1', 'b=x'), 'b must be a number'],
-    ['a bad era', onEverything('tools', '--era', 'old'), '--era is auto, modern or legacy'],
-    ['a bad timeout', onEverything('tools', '--timeout', 'x'), 'must be a number of seconds'],
-    ['a bad answers file', onEverything('tools', '--answers', '/nowhere'), 'answers file'],
-    ['a bad header', ['tools', 'http://127.0.0.1:9/mcp', '--header', 'x'], 'is no header'],
-  ])('%s is 2', async (_, args, words) => {
-    const { code, stdout, stderr } = await run(args)
+    ['config nosuch', '"nosuch" is unknown. Usage: jackfield config [explain|allow|forbid|import]'],
+    ['secret get', '"get" is unknown. Usage: jackfield secret [set|remove]'],
+    ['policy nosuch', '"nosuch" is unknown. Usage: jackfield policy [explain|preview|grants|revoke]'],
+    ['sampling nosuch', '"nosuch" is unknown. Usage: jackfield sampling [revoke|rank]'],
+    ['run nowhere.ts', 'Cannot read nowhere.ts: there is no such file'],
+    ['install nowhere.json', 'nowhere.json cannot be read: there is no such file'],
+  ])('%s is refused with what there is instead', async (words, says) => {
+    const { code, stdout, stderr } = await run(words.split(' '), { cwd: tempFolder() })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toContain(words)
+    expect(stderr).toContain(says)
   })
 
-  test('a server that cannot be reached or started is 3, with why', async () => {
-    expect(await run(['tools', 'http://127.0.0.1:1024/mcp'])).toMatchObject({
-      code: 3,
-      stderr: expect.stringMatching(/Cannot connect to 127\.0\.0\.1:1024: .*ECONNREFUSED/),
-    })
-    expect(await run(['tools', '--', 'no-such-program'])).toMatchObject({
-      code: 3,
-      stderr: expect.stringContaining('no such program'),
-    })
-    const dies = await run([
-      'tools',
-      '--',
-      process.execPath,
-      '-e',
-      'console.error("no key set"); process.exit(7)',
-    ])
-    expect(dies).toMatchObject({ code: 3, stdout: '' })
-    expect(dies.stderr).toContain('exited with code 7')
-    expect(dies.stderr).toContain('no key set')
-  })
-
-  test('a protocol error is 4, and with --json one line of JSON on stderr', async () => {
-    const plain = await run(onEverything('read', 'nope://x'))
-    expect(plain).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('error -32602') })
-    const json = await run(onEverything('read', 'nope://x', '--json'))
-    expect(json).toMatchObject({ code: 4, stdout: '' })
-    expect(JSON.parse(json.stderr)).toEqual({ error: { code: -32602, message: expect.any(String) } })
-  })
-
-  test('a call that the server answers with a protocol error is 4 too, not a tool that failed', async () => {
-    const { code, stdout, stderr } = await run(['call', 'sell', '--json', '--', ...closedShop])
-    expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
-    expect(JSON.parse(stderr)).toEqual({
-      error: { code: -32050, message: expect.stringContaining('the shop is closed'), data: { opens: 9 } },
-    })
-  })
-
-  test('a tool that the server does not have is 4, with those it has', async () => {
-    expect(await run(onEverything('call', 'nope'))).toMatchObject({
-      code: 4,
-      stdout: '',
-      stderr: expect.stringContaining('has no tool "nope". It has: echo'),
-    })
-  })
-
-  test('a list that the server cannot give is 4', async () => {
-    expect(await run(['prompts', '--', ...closedShop])).toMatchObject({
-      code: 4,
-      stdout: '',
-      stderr: expect.stringContaining('error -32601'),
-    })
-  })
-
-  test('Ctrl+C ends a call under way with 130', async () => {
-    const store = ['--store', join(tempFolder(), 'log.db')]
-    const running = begin(
-      onEverything('call', 'trigger-long-running-operation', 'duration=60', '-v', ...store),
-    )
-    await running.says('"tools/call"')
-    const started = performance.now()
-    running.child.kill('SIGINT')
-    expect(await running.ended).toMatchObject({ code: 130, stdout: '' })
-    expect(performance.now() - started).toBeLessThan(30_000)
-    const { rows } = await recorded(store, tempFolder())
-    expect(rows.at(-1)).toMatchObject({ kind: 'call', outcome: 'cancelled' })
-  })
-
-  test('--help and --version are 0', async () => {
-    expect(await run(['--help'])).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('Usage: jackfield'),
-    })
-    expect(await run(['call', '--help'])).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('--args <json>'),
-    })
-    expect((await run(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+  test('an argument that a tool does not name is sent, and told of', async () => {
+    const { code, stdout, stderr } = await run(onEverything('call', 'echo', 'message=hi', 'mesage=ho'))
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Echo: hi\n' })
+    expect(stderr).toContain('! echo names no argument "mesage". It is sent all the same.')
   })
 })
 
@@ -289,202 +197,6 @@ describe.concurrent('eras', () => {
     expect(code).toBe(3)
     expect(stderr).toContain('it does not speak what --era modern asks for. Leave --era out')
     expect(stderr).not.toContain('option "revisions"')
-  })
-})
-
-describe.concurrent('questions of a server', () => {
-  test('are not even possible where nobody can answer: no capability is advertised', async () => {
-    const { stderr } = await run(onEverything('tools', '-v', '--era', 'legacy'))
-    expect(stderr).toContain('"capabilities":{}')
-  })
-
-  test('are answered from a file, which is all that is advertised', async () => {
-    const answers = jsonFile({
-      elicitation: [{ match: 'inputs', action: 'accept', content: { name: 'Ada', check: true } }],
-    })
-    const { stdout, stderr, code } = await run(
-      onEverything('call', 'trigger-elicitation-request', '--answers', answers, '-v', '--era', 'legacy'),
-    )
-    expect(stderr).toContain('"capabilities":{"elicitation":{"form":{},"url":{}}}')
-    expect(code).toBe(0)
-    expect(stdout).toContain('- Name: Ada')
-  })
-
-  test.each([
-    ['decline', 'declined'],
-    ['cancel', 'cancelled'],
-  ])('%s reaches the server as that', async (action, words) => {
-    const answers = jsonFile({ elicitation: [{ action }] })
-    const { stdout } = await run(onEverything('call', 'trigger-elicitation-request', '--answers', answers))
-    expect(stdout).toContain(words)
-  })
-
-  test('of a model are answered by a text or by the offline planner', async () => {
-    const answers = jsonFile({ sampling: [{ match: '2+2', text: 'Four.' }, { model: 'offline' }] })
-    const text = await run(
-      onEverything('call', 'trigger-sampling-request', 'prompt=2+2?', '--answers', answers),
-    )
-    expect(text.stdout).toContain('"text": "Four."')
-    const model = await run(
-      onEverything('call', 'trigger-sampling-request', 'prompt=Why?', '--answers', answers),
-    )
-    expect(model.stdout).toContain('not a language model')
-  })
-
-  test('without a matching answer fail, and the reason is said', async () => {
-    const answers = jsonFile({ sampling: [{ match: 'never', text: 'x' }] })
-    const { code, stderr } = await run(
-      onEverything('call', 'trigger-sampling-request', 'prompt=x', '--answers', answers),
-    )
-    expect(code).toBe(1)
-    expect(stderr).toContain('the answers file has no matching entry')
-  })
-
-  test('book a trip in the modern era, in rounds', async () => {
-    const answers = jsonFile({
-      elicitation: [
-        {
-          match: '/confirm/i',
-          action: 'accept',
-          content: {
-            confirmBooking: true,
-            seatPreference: 'window',
-            roomType: 'sea view',
-            travelInsurance: false,
-          },
-        },
-      ],
-    })
-    const words = [
-      'call',
-      'bookVacation',
-      'destination=Barcelona',
-      'departure=2027-06-15',
-      'returnDate=2027-06-22',
-      '--answers',
-      answers,
-      '--json',
-    ]
-    const { code, stdout } = await run([...words, '--', ...travel()])
-    expect(code).toBe(0)
-    expect(JSON.parse(stdout).structuredContent).toMatchObject({
-      status: 'booked',
-      booking: { choices: { seatPreference: 'window' } },
-    })
-  })
-})
-
-describe.concurrent('configured servers', () => {
-  function folder(config: unknown, name = '.mcp.json'): string {
-    const cwd = tempFolder()
-    writeFileSync(join(cwd, name), JSON.stringify(config))
-    return cwd
-  }
-  const [command, ...args] = everything
-  const mcpServers = { demo: { command, args } }
-  const agreed = '--start-what-this-folder-names'
-
-  test.each(['.mcp.json', 'jackfield.json'])('are found in %s', async (name) => {
-    const { code, stdout } = await run(['call', 'demo', 'echo', 'message=hi', agreed], {
-      cwd: folder({ mcpServers }, name),
-    })
-    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Echo: hi\n' })
-  })
-
-  test('are found in the file that --config names', async () => {
-    const file = jsonFile({ mcpServers })
-    expect(await run(['call', 'demo', 'echo', 'message=hi', '--config', file])).toMatchObject({ code: 0 })
-  })
-
-  test('that are not there are told with those that are', async () => {
-    const cwd = folder({ mcpServers })
-    expect(await run(['tools', 'nope'], { cwd })).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('It names: demo.'),
-    })
-  })
-
-  test('keep the rules of the config: what is denied is not called', async () => {
-    const cwd = folder({
-      mcpServers,
-      jackfield: { rules: [{ id: 'no sums', verdict: 'deny', tool: 'get-s*' }] },
-    })
-    const store = ['--store', 'log.db']
-    const start = [...store, agreed]
-    const denied = await run(['call', 'demo', 'get-sum', 'a=1', 'b=2', ...start], { cwd })
-    expect(denied).toMatchObject({
-      code: 1,
-      stdout: '',
-      stderr: expect.stringContaining('rule "no sums" forbids it ('),
-    })
-    expect(await run(['call', 'demo', 'echo', 'message=hi', ...start], { cwd })).toMatchObject({ code: 0 })
-    const { rows } = await recorded(['--server', 'demo', ...store], cwd)
-    expect(rows.filter((row) => row.kind === 'call')).toMatchObject([
-      { outcome: 'denied', detail: { decision: { verdict: 'deny', rule: 'no sums' } } },
-      { outcome: 'ok', detail: { decision: { verdict: 'allow', rule: 'typed' }, caller: 'cli' } },
-    ])
-  })
-
-  test('get the same verdict from the command line as in a conversation', async () => {
-    const [program, ...words] = travel()
-    const cwd = folder({
-      mcpServers: { travel: { command: program, args: words } },
-      jackfield: { rules: [{ id: 'no flights', verdict: 'deny', tool: 'searchFlights' }] },
-    })
-    const flight = ['origin=New York', 'destination=Barcelona', 'date=2027-06-15']
-    const store = ['--store', 'log.db']
-    const typed = await run(['call', 'travel', 'searchFlights', ...flight, ...store, agreed], { cwd })
-    expect(typed).toMatchObject({ code: 1, stderr: expect.stringContaining('"no flights"') })
-    const talk = await run(['chat', '--model', 'offline', ...store, agreed], {
-      cwd,
-      stdin: 'Plan a trip from New York to Barcelona on 2027-06-15 for 7 days\n',
-    })
-    expect(talk.stdout).toContain('rule "no flights" forbids it')
-    const { rows } = await recorded(store, cwd)
-    const flights = rows.filter((row) => row.detail.tool === 'searchFlights')
-    expect(flights.map(({ outcome, detail }) => [detail.caller, outcome, detail.decision])).toMatchObject([
-      ['cli', 'denied', { verdict: 'deny', rule: 'no flights' }],
-      ['chat', 'denied', { verdict: 'deny', rule: 'no flights' }],
-    ])
-  })
-
-  test('are all listed with how they stand', async () => {
-    const cwd = folder({ mcpServers: { ...mcpServers, broken: { command: 'no-such-program' } } })
-    const { code, stdout } = await run(['servers', agreed], { cwd })
-    expect(code).toBe(3)
-    expect(stdout).toMatch(/demo +● ready +2025-11-25/)
-    expect(stdout).toMatch(/broken +✗ failed/)
-    const json = await run(['servers', '--json', agreed], { cwd })
-    expect(JSON.parse(json.stdout).servers).toHaveLength(2)
-  })
-})
-
-describe.concurrent('activity', () => {
-  test('is a table of what was done, in the data folder of the person', async () => {
-    const data = tempFolder()
-    const env = { XDG_DATA_HOME: data }
-    const empty = await run(['activity'], { env })
-    expect(empty).toMatchObject({ code: 0, stdout: expect.stringContaining('Nothing is recorded') })
-    expect(existsSync(join(data, 'jackfield'))).toBe(false)
-    const server = ['--', ...travel()]
-    await run(['read', 'calendar://events/2027', ...server], { env })
-    await run(['call', 'searchFlights', 'origin=Oslo', 'destination=Rome', 'date=2027-06-15', ...server], {
-      env,
-    })
-    const { stdout } = await run(['activity', '--limit', '3'], { env })
-    expect(stdout).toMatch(/^\/.*activity\.db\nROW +TIME +KIND +OUTCOME +RULE +TOOK +WHAT\n/)
-    expect(stdout).toMatch(/#4 +\S+ \S+ +call +ok +typed +\d+ ms +searchFlights of /)
-    expect(stdout).toMatch(/#2 +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +read +ok +\d+ ms +calendar:/)
-    expect(stdout).not.toContain('#1 ')
-  })
-
-  test('is not kept where the store cannot be opened, which is said once', async () => {
-    const folder = tempFolder()
-    const { code, stdout, stderr } = await run(['tools', '--store', folder, '--', ...travel()])
-    expect(code).toBe(0)
-    expect(stdout).toContain('searchFlights')
-    expect(stderr).toMatch(/^! Cannot use \S+ as the store: .* What happens now is not recorded\.\n$/)
-    expect(await run(['activity', '--store', folder])).toMatchObject({ code: 2, stdout: '' })
   })
 })
 
@@ -524,17 +236,4 @@ test('an HTTP server is reached by its URL, and watched for changes', async () =
 test('what a server says reaches the terminal without its escape sequences', async () => {
   const { stdout } = await run(onEverything('call', 'echo', 'message=a\u001b[31mred\u001b]0;title\u0007b'))
   expect(stdout).toBe('Echo: aredb\n')
-})
-
-test('a Node that is too old is told so in one line', async () => {
-  const old = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.20.0'})"
-  const { code, stdout, stderr } = await run(['--version'], { node: ['--import', old] })
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toBe('jackfield needs Node 22.13 or later; this is Node 20.20.0. See https://nodejs.org/.\n')
-})
-
-test('a reader that leaves early does not make an error', async () => {
-  const running = begin(onEverything('tools', '--json'))
-  running.child.stdout?.destroy()
-  expect((await running.ended).stderr).toBe('')
 })

@@ -16,6 +16,7 @@ function program(name: string): string {
 
 /** Commands that start the official reference servers, and our travel server. */
 export const everything = [process.execPath, program('@modelcontextprotocol/server-everything'), 'stdio']
+export const onEverything = (...words: string[]): string[] => [...words, '--', ...everything]
 export const filesystem = (folder: string): string[] => [
   process.execPath,
   program('@modelcontextprotocol/server-filesystem'),

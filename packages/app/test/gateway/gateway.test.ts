@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { connect, http } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
@@ -30,6 +32,27 @@ it('shows the configured servers on stdin and stdout, under the policy', async (
   const names = (await client.tools()).map(({ name }) => name)
   expect(names).toContain('trips__searchFlights')
   expect(names.some((name) => name.startsWith('trips__book'))).toBe(false)
+})
+
+it('serves at once what there is, though a server waits for the person, and ends when it is told to', async () => {
+  const folder = tempFolder()
+  const [command, ...args] = travel()
+  const own = join(folder, '.config', 'jackfield')
+  mkdirSync(own, { recursive: true })
+  writeFileSync(join(own, 'config.json'), JSON.stringify({ mcpServers: { trips: { command, args } } }))
+  writeFileSync(join(folder, '.mcp.json'), JSON.stringify({ mcpServers: { gone: { command: 'nobody' } } }))
+  const { PATH = '' } = process.env
+  const env = { PATH, HOME: folder, XDG_DATA_HOME: folder }
+  const client = await connect(stdio({ command: process.execPath, args: [bin, 'gateway'], env, cwd: folder }))
+  onTestFinished(() => client.close())
+  expect((await client.tools()).map(({ name }) => name)).toContain('trips__searchFlights')
+  await client.close()
+
+  const running = begin(['gateway'], { cwd: folder, env })
+  onTestFinished(() => void running.child.kill('SIGKILL'))
+  await running.says('gone asks')
+  running.child.kill('SIGINT')
+  expect((await running.ended).code).toBe(0)
 })
 
 it('lets the users of a file in over HTTP, and nobody else', async () => {

@@ -68,6 +68,10 @@ describe('a server of the registry', () => {
     expect(gone.stdout).toContain('weather.WEATHER_TOKEN')
     expect(at.written().mcpServers).toEqual({})
     expect((await at.jackfield(['secret', 'list'])).stdout).not.toContain('weather.WEATHER_TOKEN')
+    expect(await at.jackfield(['uninstall', 'weather'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('has no server "weather". It names none.'),
+    })
   })
 
   it('is not installed where nobody agrees, and no other file is written', async () => {

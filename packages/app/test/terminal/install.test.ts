@@ -19,9 +19,14 @@ describe.skipIf(missing !== undefined)('installing in a terminal', { timeout: 60
     const { url } = await registry([weather])
     const ann = withLauncher()
     const terminal = ann.terminal(['install', 'io.github.ann/weather', '--registry', url])
-    await terminal.until('Start it for the first time?')
-    expect(terminal.history()).toMatch(new RegExp(`would run on this machine, as you:\\s+│\\s+${command}\n`))
-    expect(terminal.history()).toContain('WEATHER_TOKEN (secret)')
+    await terminal.until('Install it and start it?')
+    const shown = terminal.history()
+    expect(shown).toMatch(new RegExp(`would run on this machine, as you:\\s+│\\s+${command}\n`))
+    for (const fact of ['io.github.ann', command, 'WEATHER_TOKEN', 'REGION', config]) {
+      expect({ fact, times: shown.split(fact).length - 1 }).toEqual({ fact, times: 1 })
+    }
+    expect(shown).toContain('WEATHER_TOKEN (secret)')
+    expect(shown).not.toContain('Later')
     expect({ noted: ann.noted(), written: ann.has(config) }).toEqual({ noted: '', written: false })
 
     await choose(terminal, 'Yes')
@@ -43,7 +48,7 @@ describe.skipIf(missing !== undefined)('installing in a terminal', { timeout: 60
     const ann = withLauncher()
     for (const key of ['enter', 'escape'] as const) {
       const terminal = ann.terminal(['install', 'io.github.ann/weather', '--registry', url])
-      await terminal.until('Start it for the first time?')
+      await terminal.until('Install it and start it?')
       terminal.press(key)
       await terminal.until('Nothing was installed.')
       expect(await terminal.exited).toBe(1)

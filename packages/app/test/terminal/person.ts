@@ -22,8 +22,8 @@ export interface Person {
   program(name: string, then?: string): void
   /** What the programs were started with, a line each; empty where none was. */
   noted(): string
-  /** Runs `jackfield` in a terminal. */
-  terminal(words: readonly string[], env?: Record<string, string>): Terminal
+  /** Runs `jackfield` in a terminal of 100 columns, or as many as `cols` says. */
+  terminal(words: readonly string[], env?: Record<string, string>, cols?: number): Terminal
   /** Runs `jackfield` without a terminal. */
   quietly(...words: string[]): Promise<Ended>
 }
@@ -57,11 +57,12 @@ export function person(): Person {
       chmodSync(file, 0o700)
     },
     noted: () => (self.has('noted') ? self.read('noted').trim() : ''),
-    terminal(words, more = {}) {
+    terminal(words, more = {}, cols = 100) {
       const terminal = openTerminal([process.execPath, bin, ...words], {
         cwd: home,
         env: { ...env, ...more },
         rows: 50,
+        cols,
       })
       onTestFinished(() => terminal.close())
       return terminal

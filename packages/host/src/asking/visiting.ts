@@ -1,5 +1,4 @@
 import type { ElicitParams } from '@jackfield/sdk'
-import { openBrowser } from '@jackfield/sdk/client/auth/node'
 import { inspectUrl, type Visits } from '../forms/index.ts'
 import { reasonOf } from '../text.ts'
 import type { HostAnswers, Visit } from '../types/index.ts'
@@ -21,7 +20,7 @@ export interface VisitingDeps {
  * Asks, and where the person agrees to a visit and wants to say when it is over, opens the page and asks about that
  * too, until they finished, gave it up, or the server says that the visit is over.
  */
-export function visiting({ put, visits, open = openBrowser }: VisitingDeps) {
+export function visiting({ put, visits, open = openInBrowser }: VisitingDeps) {
   return async (params: ElicitParams, signal: AbortSignal): Promise<Answer & { opened: number }> => {
     if (params.mode !== 'url') return { ...(await put(undefined, signal)), opened: 0 }
     const { over, end } = visits.begin(params.elicitationId)
@@ -58,4 +57,9 @@ async function problemOpening(url: string, open: (url: URL) => Promise<void>): P
   } catch (error) {
     return reasonOf(error)
   }
+}
+
+async function openInBrowser(url: URL): Promise<void> {
+  const { openBrowser } = await import('@jackfield/sdk/client/auth/node')
+  await openBrowser(url)
 }

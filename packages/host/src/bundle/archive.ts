@@ -1,5 +1,5 @@
 import { McpError } from '@jackfield/sdk'
-import { unzipSync } from 'fflate'
+import { libraries } from '../libraries.ts'
 import { oneLine } from '../text.ts'
 
 /** What a bundle may hold. */
@@ -81,7 +81,7 @@ export function unpacked(bytes: Uint8Array, limits: ArchiveLimits = archiveLimit
   }
   let contents: Record<string, Uint8Array>
   try {
-    contents = unzipSync(bytes, {
+    contents = libraries.fflate.unzipSync(bytes, {
       filter: ({ name, originalSize }) => files.get(name)?.size === originalSize,
     })
   } catch (error) {

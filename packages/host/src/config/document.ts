@@ -1,7 +1,6 @@
-import * as jsonc from 'jsonc-parser'
-import { parse as parseToml, TomlError } from 'smol-toml'
-import { isMap, isScalar, isSeq, LineCounter, parseDocument as parseYaml } from 'yaml'
+import type { Node, ParseError } from 'jsonc-parser'
 import { isRecord, type JsonRecord } from '../json.ts'
+import { libraries } from '../libraries.ts'
 import { ConfigError, type Path } from './problem.ts'
 import { kindOf } from './reader.ts'
 import { tomlLines } from './toml-lines.ts'
@@ -37,8 +36,9 @@ export function readDocument(text: string, file: string): ConfigDocument {
 type Read = { value: unknown; lineOf: ConfigDocument['lineOf'] }
 
 function readJson(text: string, file: string): Read {
-  const errors: jsonc.ParseError[] = []
-  const tree = jsonc.parseTree(text, errors, { allowTrailingComma: true })
+  const { findNodeAtLocation, parseTree } = libraries.jsonc
+  const errors: ParseError[] = []
+  const tree = parseTree(text, errors, { allowTrailingComma: true })
   const [first] = errors
   if (first !== undefined || tree === undefined) {
     throw new ConfigError(file, `is not valid JSON ${place(text, first?.offset ?? 0)}`)
@@ -47,7 +47,7 @@ function readJson(text: string, file: string): Read {
     value: jsonValue(tree),
     lineOf: (path) => {
       for (let length = path.length; length >= 0; length--) {
-        const node = jsonc.findNodeAtLocation(tree, path.slice(0, length))
+        const node = findNodeAtLocation(tree, path.slice(0, length))
         if (node !== undefined)
           return lineAt(text, (node.parent?.type === 'property' ? node.parent : node).offset)
       }
@@ -57,7 +57,7 @@ function readJson(text: string, file: string): Read {
 }
 
 /** The value of a node, with members called `__proto__` as members. */
-function jsonValue(node: jsonc.Node): unknown {
+function jsonValue(node: Node): unknown {
   if (node.type === 'array') return (node.children ?? []).map(jsonValue)
   if (node.type !== 'object') return node.value
   return Object.fromEntries(
@@ -68,8 +68,9 @@ function jsonValue(node: jsonc.Node): unknown {
 }
 
 function readToml(text: string, file: string): Read {
+  const { parse, TomlError } = libraries.toml
   try {
-    const value = parseToml(text)
+    const value = parse(text)
     const lines = tomlLines(text)
     return {
       value,
@@ -88,8 +89,9 @@ function readToml(text: string, file: string): Read {
 }
 
 function readYaml(text: string, file: string): Read {
+  const { isMap, isScalar, isSeq, LineCounter, parseDocument } = libraries.yaml
   const counter = new LineCounter()
-  const document = parseYaml(text, { lineCounter: counter, uniqueKeys: false, logLevel: 'silent' })
+  const document = parseDocument(text, { lineCounter: counter, uniqueKeys: false, logLevel: 'silent' })
   const [first] = document.errors
   if (first !== undefined) throw new ConfigError(file, `is not valid YAML ${place(text, first.pos[0])}`)
   let value: unknown

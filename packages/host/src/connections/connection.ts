@@ -12,15 +12,24 @@ import { KeptLists } from './manifest.ts'
 import { Opener } from './opener.ts'
 import type { ConnectionOptions } from './options.ts'
 import { pause } from './pause.ts'
-import { Pulse } from './pulse.ts'
 import { Sleep } from './sleep.ts'
-import { describe, fixFor, isComing, isFinal, isUp, keepsLists, type Standing } from './states.ts'
+import {
+  describe,
+  givenUp,
+  howToSignIn,
+  isComing,
+  isFinal,
+  isUp,
+  keepsLists,
+  type Standing,
+} from './states.ts'
 import { Traffic } from './traffic.ts'
+import { Vigil } from './vigil.ts'
 
-const pingTimeoutMs = 5_000
 const coolDownMs = 60_000
 const sleepAfterMs = 600_000
 const longestTimerMs = 2 ** 31 - 1
+
 /**
  * One client of one server, kept alive: a server that goes away is brought back with growing pauses, a program only
  * until it failed too often. Lists outlive an absence, so that names do not come and go with every hiccup.
@@ -37,6 +46,7 @@ export class ServerConnection {
   readonly #closing = new Set<Promise<void>>()
   readonly #board: Board
   readonly #opener: Opener
+  readonly #vigil: Vigil | undefined
   #client: Client | undefined
   #traffic: Traffic
   #attempt: Promise<void> | undefined
@@ -45,8 +55,6 @@ export class ServerConnection {
   #lostBecause: unknown
   #coolDown: NodeJS.Timeout | undefined
   #bedtime: NodeJS.Timeout | undefined
-  #pulse: Pulse | undefined
-  #checking: Promise<void> | undefined
 
   constructor(options: ConnectionOptions) {
     const { name, config, lists: kinds = everyKind, follow = true, onWarning } = options
@@ -73,6 +81,14 @@ export class ServerConnection {
         if (change.type !== 'resource') this.#keeper.changed(change.type)
       },
     })
+    if ('url' in config) {
+      this.#vigil = new Vigil({
+        idlePingMs: options.idlePingMs,
+        quietly: (work) => this.#opener.quietly(work),
+        onLost: (client, error) => this.#lost(client, error),
+        onJump: () => this.#awake(),
+      })
+    }
     const first: Standing = config.disabled
       ? { state: 'disabled', reason: 'switched off in its configuration' }
       : { state: 'connecting', reason: 'not started yet' }
@@ -150,7 +166,7 @@ export class ServerConnection {
     if (client === undefined) return revocation
     this.#drop(client)
     this.#keeper.lists = noLists
-    this.#become({ state: 'needs-sign-in', reason: 'you signed out', fix: this.#howToSignIn() })
+    this.#become({ state: 'needs-sign-in', reason: 'you signed out', fix: howToSignIn(this.name) })
     this.#options.onLists()
     return revocation
   }
@@ -184,18 +200,7 @@ export class ServerConnection {
    * needs no such check, since its end is noticed.
    */
   async suspect(client: Client): Promise<void> {
-    if (!('url' in this.config)) return
-    const { idlePingMs } = this.#options
-    const timeoutMs = Math.min(pingTimeoutMs, idlePingMs === 0 ? pingTimeoutMs : idlePingMs)
-    this.#checking ??= this.#opener
-      .quietly(() => client.ping({ timeoutMs }))
-      .catch((error: unknown) => {
-        if (error instanceof McpError) this.#lost(client, error)
-      })
-      .finally(() => {
-        this.#checking = undefined
-      })
-    await this.#checking
+    await this.#vigil?.suspect(client)
   }
 
   async close(): Promise<void> {
@@ -206,7 +211,7 @@ export class ServerConnection {
     clearTimeout(this.#coolDown)
     const client = this.#client
     this.#keeper.leave()
-    this.#pulse?.end()
+    this.#vigil?.end()
     clearTimeout(this.#bedtime)
     if (client !== undefined) this.#end(client)
     await Promise.all([this.#attempt, ...this.#closing])
@@ -287,23 +292,18 @@ export class ServerConnection {
   #watchOver(client: Client): void {
     this.#sleep.use(undefined)
     this.#lieDown()
-    const { idlePingMs } = this.#options
-    this.#pulse?.end()
-    this.#pulse = undefined
-    if (!('url' in this.config) || idlePingMs === 0) return
-    this.#pulse = new Pulse({
-      everyMs: idlePingMs,
-      quietMs: () => (this.#client === client ? performance.now() - this.#traffic.lastMs : undefined),
-      onSilence: () => this.suspect(client),
-      onJump: () => {
-        this.#hurry.abort()
-        this.#hurry = new AbortController()
-        if (this.#client !== undefined) {
-          this.suspect(this.#client)
-          this.#keeper.refreshAll()
-        }
-      },
-    })
+    this.#vigil?.begin(client, () =>
+      this.#client === client ? performance.now() - this.#traffic.lastMs : undefined,
+    )
+  }
+
+  /** The machine slept: what was waited for is tried at once, and what was known may be old. */
+  #awake(): void {
+    this.#hurry.abort()
+    this.#hurry = new AbortController()
+    if (this.#client === undefined) return
+    this.suspect(this.#client)
+    this.#keeper.refreshAll()
   }
 
   /** A lazy server that nobody needs any more is ended. */
@@ -370,29 +370,23 @@ export class ServerConnection {
   /** Gives up. What is reached over the network often heals by itself, so that is tried again now and then. */
   async #fail(error: unknown, reason = reasonOf(error)): Promise<void> {
     const failure = failureFrom(error)
-    const why = { reason, ...(failure !== undefined && { error: failure }) }
     this.#keeper.lists = noLists
-    this.#pulse?.end()
-    if (failure?.code === 'INVALID' && (await this.#options.needsApproval())) {
-      this.#become({
-        state: 'needs-approval',
-        ...why,
-        fix: `Agree to it with: jackfield config allow ${this.name}`,
-      })
-    } else if (failure?.code === 'UNAUTHORIZED' && this.#opener.signsIn) {
-      this.#become({ state: 'needs-sign-in', ...why, fix: this.#howToSignIn() })
-    } else {
-      this.#become({ state: 'failed', ...why, fix: fixFor(this.name, this.config, failure) })
-    }
+    this.#vigil?.end()
+    this.#become(
+      givenUp({
+        name: this.name,
+        config: this.config,
+        reason,
+        failure,
+        unapproved: failure?.code === 'INVALID' && (await this.#options.needsApproval()),
+        signsIn: this.#opener.signsIn,
+      }),
+    )
     this.#options.onLists()
     if (error instanceof SignInNeeded) this.#options.onSignIn(error)
     // What is refused or missing does not come by itself; a sign-in may, in another program.
     if (!('url' in this.config) || failure?.code === 'INVALID' || this.#over.signal.aborted) return
     this.#coolDown = setTimeout(() => this.start(), coolDownMs).unref()
-  }
-
-  #howToSignIn(): string {
-    return `Sign in with: jackfield login ${this.name}`
   }
 
   #become(state: Standing): void {

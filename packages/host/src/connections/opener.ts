@@ -52,7 +52,7 @@ export class Opener {
     const { identity, eras, revisions, agreedRoots, login, connectTimeoutMs } = this.#options
     const { onStderr, onWarning } = this.#options
     const sinceMs = performance.now()
-    this.#login = 'url' in config ? login(config) : undefined
+    this.#login = 'url' in config ? await login(config) : undefined
     const said = new Quiet(onStderr, onWarning)
     const traffic = new Traffic(() => performance.now())
     const tap = this.#options.tap()
@@ -81,7 +81,7 @@ export class Opener {
   /** Forgets the tokens and has them revoked. @throws McpError 'INVALID' where they are none of this host's */
   async forget(): Promise<Revocation> {
     const config = await this.prepare()
-    const login = 'url' in config ? this.#options.login(config) : undefined
+    const login = 'url' in config ? await this.#options.login(config) : undefined
     if (login === undefined) {
       throw new McpError(
         'INVALID',

@@ -24,7 +24,7 @@ export interface ConnectionOptions {
   /** What can be answered at the moment; asked for with every new connection. */
   answers: () => AnswerOptions
   /** How to sign in there; undefined where that is not wanted. */
-  login: (config: HttpServerConfig) => Login | undefined
+  login: (config: HttpServerConfig) => Promise<Login | undefined>
   /** Folders that it may read in a sandbox, since the person agreed to tell it of them. */
   agreedRoots: () => Promise<readonly string[]>
   /** Makes what sees one connection. */

@@ -34,8 +34,36 @@ export function isFinal(error: unknown): boolean {
   return error instanceof McpError && ['INVALID', 'UNAUTHORIZED', 'VERSION_MISMATCH'].includes(error.code)
 }
 
+/** Why a server was given up. */
+interface GivenUp {
+  readonly name: string
+  readonly config: ServerConfig
+  readonly reason: string
+  readonly failure: Failure | undefined
+  /** Whether it waits for the person's consent. */
+  readonly unapproved: boolean
+  /** Whether one can sign in there. */
+  readonly signsIn: boolean
+}
+
+/** The state of a server that was given up, with what its person can do about it. */
+export function givenUp({ name, config, reason, failure, unapproved, signsIn }: GivenUp): Standing {
+  const why = { reason, ...(failure !== undefined && { error: failure }) }
+  if (unapproved) {
+    return { state: 'needs-approval', ...why, fix: `Agree to it with: jackfield config allow ${name}` }
+  }
+  if (failure?.code === 'UNAUTHORIZED' && signsIn) {
+    return { state: 'needs-sign-in', ...why, fix: howToSignIn(name) }
+  }
+  return { state: 'failed', ...why, fix: fixFor(name, config, failure) }
+}
+
+export function howToSignIn(name: string): string {
+  return `Sign in with: jackfield login ${name}`
+}
+
 /** What a person can do about a server that cannot be reached. */
-export function fixFor(name: string, config: ServerConfig, error: Failure | undefined): string {
+function fixFor(name: string, config: ServerConfig, error: Failure | undefined): string {
   const look = `Look it over with: jackfield doctor ${name}`
   const remote = 'url' in config
   switch (error?.code) {

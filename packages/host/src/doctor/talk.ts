@@ -81,7 +81,12 @@ export async function judgeLists(
   if (problem !== undefined)
     throw new Fault(problem.reason, 'It says that it has this list, but does not give it. Tell its author.')
   const { tools, prompts, resources, templates } = lists
-  const message = `${tools.length} tools, ${prompts.length} prompts, ${resources.length} resources, ${templates.length} templates`
+  const message = [
+    counted(tools.length, 'tool'),
+    counted(prompts.length, 'prompt'),
+    counted(resources.length, 'resource'),
+    counted(templates.length, 'template'),
+  ].join(', ')
   const nothing = tools.length + prompts.length + resources.length + templates.length === 0
   return {
     finding: {
@@ -93,4 +98,8 @@ export async function judgeLists(
     },
     found: true,
   }
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
 }

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { McpError } from '@jackfield/sdk'
-import { type HttpHandler, type Identified, serveHttp } from '@jackfield/sdk/http'
+import type { HttpHandler, Identified } from '@jackfield/sdk/http'
 import { reasonOf } from '../text.ts'
 import type { GatewayFront, GatewayFrontOptions, UserGateway } from '../types/index.ts'
 
@@ -20,6 +20,10 @@ const keepAliveTimeoutMs = 75_000
 export async function serveGateways(options: GatewayFrontOptions): Promise<GatewayFront> {
   const { host = '127.0.0.1', port = 0, path = '/mcp', onWarning } = options
   const users = usersOf(options.tokens)
+  const [{ createServer }, { serveHttp }] = await Promise.all([
+    import('node:http'),
+    import('@jackfield/sdk/http'),
+  ])
   const keys = [randomBytes(32)]
   const desks = new Map<string, Promise<Desk>>()
 
@@ -55,7 +59,6 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
       refuse(response, 503, 'The gateway cannot be opened now. Try again later')
     }
   }
-  const { createServer } = await import('node:http')
   const server = createServer({ keepAliveTimeout: keepAliveTimeoutMs }, (request, response) => {
     serve(request, response)
   })

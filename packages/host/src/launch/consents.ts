@@ -145,7 +145,7 @@ export class Consents implements ConsentDesk {
         row.close('ok', { by })
         return
       }
-      const refusal = `${server} was not started, because you refused it. Agree to it with: jackfield config allow ${server}`
+      const refusal = `It was not started, because you refused it. Agree to it with: jackfield config allow ${server}`
       this.#refused.set(wanted.identity, refusal)
       row.close('denied', { by, ...(answer.reason !== undefined && { reason: answer.reason }) })
       throw new McpError('INVALID', refusal)
@@ -154,7 +154,7 @@ export class Consents implements ConsentDesk {
       if (!(error instanceof Nobody)) throw error
       throw new McpError(
         'INVALID',
-        `${server} was not started: you have not agreed yet to what ${file} names. It would run: ${command} — Agree to it with: jackfield config allow ${server}, or start all that this folder names with: --start-what-this-folder-names`,
+        `It was not started: you have not agreed yet to what ${file} names. It would run: ${command} — Agree to it with: jackfield config allow ${server}, or start all that this folder names with: --start-what-this-folder-names`,
       )
     }
   }

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { McpError, readJson } from '@jackfield/sdk'
-import { type CredentialStore, memoryStore, type Revocation } from '@jackfield/sdk/client/auth'
+import type { CredentialStore, Revocation } from '@jackfield/sdk/client/auth'
 import { type Asker, Nobody } from '../inbox/asker.ts'
 import { canonical, isRecord } from '../json.ts'
 import type { Redactor } from '../secrets/index.ts'
 import type { Recorder } from '../store/index.ts'
 import { reasonOf } from '../text.ts'
 import type { HostEvent, HttpServerConfig, LoginDesk } from '../types/index.ts'
-import { createLogin, type Login } from './login.ts'
+import type { Login } from './login.ts'
 import type { LoginPage, SignInNeeded } from './sign-in-needed.ts'
 
 /** A connection, as far as signing in goes. */
@@ -32,7 +32,7 @@ export interface LoginRoomDeps {
 /** Signs the person in at servers that want it, once they agreed. */
 export class LoginRoom implements LoginDesk {
   readonly #deps: LoginRoomDeps
-  readonly #store: CredentialStore
+  #store: CredentialStore | undefined
   readonly #logins = new Map<string, { login: Login; config: string }>()
   /** Servers whose question was put in this run, so that it is not put with every attempt to connect. */
   readonly #asked = new Set<string>()
@@ -41,17 +41,22 @@ export class LoginRoom implements LoginDesk {
 
   constructor(deps: LoginRoomDeps) {
     this.#deps = deps
-    this.#store = withoutLeaks(deps.store ?? memoryStore(), deps.redactor)
   }
 
   /** The credentials for a server; undefined where its configuration brings some along, or wants none. */
-  of(server: string, config: HttpServerConfig): Login | undefined {
+  async of(server: string, config: HttpServerConfig): Promise<Login | undefined> {
     const given = Object.keys(config.headers ?? {}).some((name) => name.toLowerCase() === 'authorization')
     if (config.auth === false || given) return undefined
+    // Few servers want it, and what signs in is much to load.
+    const [{ createLogin }, { memoryStore }] = await Promise.all([
+      import('./login.ts'),
+      import('@jackfield/sdk/client/auth'),
+    ])
     const key = canonical({ url: config.url, auth: config.auth })
     const known = this.#logins.get(server)
     if (known?.config === key) return known.login
-    const { open, emit } = this.#deps
+    const { open, emit, redactor, store = memoryStore() } = this.#deps
+    this.#store ??= withoutLeaks(store, redactor)
     const login = createLogin({
       server,
       config,

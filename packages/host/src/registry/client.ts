@@ -46,7 +46,7 @@ export function createRegistry({
       signal?.throwIfAborted()
       throw new McpError(
         'CONNECT_FAILED',
-        `The registry ${base.host} cannot be reached: ${reasonOf(error)}. Look at your connection, or choose another with --registry.`,
+        `The registry ${base.host} cannot be reached: ${reasonBelow(error)}. Look at your connection, or choose another with --registry.`,
         { cause: error },
       )
     }
@@ -142,4 +142,10 @@ function kindsIn(list: unknown, key: string): string[] {
   if (!Array.isArray(list)) return []
   const kinds = list.flatMap((item) => (isRecord(item) && typeof item[key] === 'string' ? [item[key]] : []))
   return [...new Set(kinds)]
+}
+
+/** What fetch() says of a failure is that it failed; what came before says why. */
+function reasonBelow(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined
+  return reasonOf(cause instanceof Error && cause.message !== '' ? cause : error)
 }

@@ -1,8 +1,8 @@
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { McpError } from '@jackfield/sdk'
-import { applyEdits, modify } from 'jsonc-parser'
 import { parseConfig, withServers } from '../config/index.ts'
+import { libraries } from '../libraries.ts'
 import { oneLine } from '../text.ts'
 import type { ServerConfig } from '../types/index.ts'
 
@@ -31,11 +31,15 @@ export async function addServer(file: string, name: string, config: ServerConfig
  * @throws McpError 'INVALID' where it has none of that name
  */
 export async function removeServer(file: string, name: string): Promise<ServerConfig> {
-  const config = (await ownServers(file))[name]
+  const servers = await ownServers(file)
+  const config = servers[name]
   if (config === undefined) {
-    throw new McpError('INVALID', `${file} has no server "${oneLine(name)}"`)
+    const names = Object.keys(servers).map((one) => oneLine(one))
+    const others = names.length === 0 ? 'It names none' : `It names: ${names.join(', ')}`
+    throw new McpError('INVALID', `${file} has no server "${oneLine(name)}". ${others}.`)
   }
   const text = await textOf(file)
+  const { applyEdits, modify } = libraries.jsonc
   const formattingOptions = { insertSpaces: true, tabSize: 2 }
   await replace(file, applyEdits(text, modify(text, ['mcpServers', name], undefined, { formattingOptions })))
   return config

@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { McpError } from '@jackfield/sdk'
-import { type CredentialStore, memoryStore } from '@jackfield/sdk/client/auth'
-import { encryptedFiles, keychain, keyFile, passphrase, type StoreKey } from '@jackfield/sdk/client/auth/node'
+import type { CredentialStore } from '@jackfield/sdk/client/auth'
 import type { SecretStore } from '../types/index.ts'
 
 /** Where the key that seals the secrets comes from. */
@@ -20,8 +19,8 @@ const maxChars = 65_536
 
 /** Secrets in memory, for as long as the process lives. */
 export function memorySecrets(): SecretStore {
-  const store = memoryStore()
-  return secretStore(() => store, 'memory, until this program ends')
+  const store = onFirstUse(async () => (await import('@jackfield/sdk/client/auth')).memoryStore())
+  return secretStore(store.get, 'memory, until this program ends')
 }
 
 /**
@@ -29,13 +28,9 @@ export function memorySecrets(): SecretStore {
  * opened before it is needed.
  */
 export function sealedSecrets(folder: string, key: SecretKey): SecretStore {
-  const directory = join(folder, key.kind.replace(' ', '-'))
-  let store: CredentialStore | undefined
-  const open = (): CredentialStore => {
-    store ??= encryptedFiles({ directory, key: sealedWith(key) })
-    return store
-  }
-  return secretStore(open, kinds[key.kind])
+  const directory = folderOf(folder, key)
+  const store = onFirstUse(() => sealedFiles(directory, key))
+  return secretStore(store.get, kinds[key.kind])
 }
 
 /**
@@ -43,19 +38,16 @@ export function sealedSecrets(folder: string, key: SecretKey): SecretStore {
  * no key is looked for.
  */
 export function sealedCredentials(folder: string, key: SecretKey): CredentialStore {
-  const directory = join(folder, key.kind.replace(' ', '-'))
-  let store: CredentialStore | undefined
-  const open = (): CredentialStore => {
-    store ??= encryptedFiles({ directory, key: sealedWith(key) })
-    return store
-  }
+  const directory = folderOf(folder, key)
+  const store = onFirstUse(() => sealedFiles(directory, key))
+  const isThere = (): boolean => store.isUsed() || existsSync(directory)
   return {
-    get: async (name) => (store !== undefined || existsSync(directory) ? open().get(name) : undefined),
-    set: (name, value) => open().set(name, value),
+    get: async (name) => (isThere() ? (await store.get()).get(name) : undefined),
+    set: async (name, value) => (await store.get()).set(name, value),
     delete: async (name) => {
-      if (store !== undefined || existsSync(directory)) await open().delete(name)
+      if (isThere()) await (await store.get()).delete(name)
     },
-    exclusive: (name, work, signal) => open().exclusive(name, work, signal),
+    exclusive: async (name, work, signal) => (await store.get()).exclusive(name, work, signal),
   }
 }
 
@@ -65,43 +57,71 @@ const kinds: Readonly<Record<SecretKey['kind'], string>> = {
   'key file': 'files sealed with a key file',
 }
 
-function sealedWith(key: SecretKey): StoreKey {
+/** Each kind of key has a folder of its own. */
+function folderOf(folder: string, key: SecretKey): string {
+  return join(folder, key.kind.replace(' ', '-'))
+}
+
+async function sealedFiles(directory: string, key: SecretKey): Promise<CredentialStore> {
+  const { encryptedFiles, keychain, keyFile, passphrase } = await import('@jackfield/sdk/client/auth/node')
   switch (key.kind) {
     case 'keychain':
-      return keychain({ account: 'secrets' })
+      return encryptedFiles({ directory, key: keychain({ account: 'secrets' }) })
     case 'passphrase':
-      return passphrase(key.text)
+      return encryptedFiles({ directory, key: passphrase(key.text) })
     case 'key file':
-      return keyFile(key.file)
+      return encryptedFiles({ directory, key: keyFile(key.file) })
   }
 }
 
-function secretStore(open: () => CredentialStore, kind: string): SecretStore {
+/** A store that is made when it is first wanted; where that fails, it is tried again with the next wish. */
+function onFirstUse(make: () => Promise<CredentialStore>): {
+  isUsed: () => boolean
+  get: () => Promise<CredentialStore>
+} {
+  let store: Promise<CredentialStore> | undefined
+  return {
+    isUsed: () => store !== undefined,
+    get: () => {
+      store ??= make().catch((error: unknown) => {
+        store = undefined
+        throw error
+      })
+      return store
+    },
+  }
+}
+
+function secretStore(open: () => Promise<CredentialStore>, kind: string): SecretStore {
   const names = async (): Promise<string[]> => {
-    const kept: unknown = JSON.parse((await open().get(listName)) ?? '[]')
+    const kept: unknown = JSON.parse((await (await open()).get(listName)) ?? '[]')
     return Array.isArray(kept) ? kept.filter((name) => typeof name === 'string') : []
   }
   return {
     kind,
     names,
-    get: async (name) => open().get(keyOf(name)),
-    set: async (name, value) =>
-      open().exclusive(listName, async () => {
+    get: async (name) => (await open()).get(keyOf(name)),
+    set: async (name, value) => {
+      const store = await open()
+      await store.exclusive(listName, async () => {
         refuseUnfit(name, value)
         const known = await names()
         if (!known.includes(name) && known.length >= maxNames)
           throw new McpError('LIMIT', `There are ${maxNames} secrets already. Remove some first`)
-        await open().set(keyOf(name), value)
-        await open().set(listName, JSON.stringify([...new Set([...known, name])].sort()))
-      }),
-    remove: async (name) =>
-      open().exclusive(listName, async () => {
+        await store.set(keyOf(name), value)
+        await store.set(listName, JSON.stringify([...new Set([...known, name])].sort()))
+      })
+    },
+    remove: async (name) => {
+      const store = await open()
+      return store.exclusive(listName, async () => {
         const known = await names()
         if (!known.includes(name)) return false
-        await open().set(listName, JSON.stringify(known.filter((other) => other !== name)))
-        await open().delete(keyOf(name))
+        await store.set(listName, JSON.stringify(known.filter((other) => other !== name)))
+        await store.delete(keyOf(name))
         return true
-      }),
+      })
+    },
   }
 }
 

@@ -69,6 +69,9 @@ describe('a client of the registry', () => {
     await expect(createRegistry({ url: 'http://127.0.0.1:9' }).search('x')).rejects.toThrow(
       'cannot be reached',
     )
+    await expect(createRegistry({ url: 'https://nobody.invalid' }).search('x')).rejects.toThrow(
+      'nobody.invalid cannot be reached: getaddrinfo',
+    )
   })
 })
 

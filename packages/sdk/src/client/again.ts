@@ -46,17 +46,32 @@ export async function sendAgain(
  * Delivers an answer to a question of the server, again where a gateway did not pass it on: one that comes twice is used
  * once. Rejects with the last failure.
  */
-export async function deliver(answer: JsonRpcResponse, wire: Wire): Promise<void> {
+export function deliver(answer: JsonRpcResponse, wire: Wire): Promise<void> {
+  const { signal } = new AbortController()
+  return pastGateway(() => wire.link.respond(answer), { wire, signal, leftMs: () => longestDeliveryMs })
+}
+
+/** What bounds the attempts of one message that gateways do not pass on. */
+export interface Patience {
+  readonly wire: Wire
+  /** Ends the waiting for another attempt. */
+  readonly signal: AbortSignal
+  /** Milliseconds that may still pass before another attempt. */
+  leftMs(): number
+}
+
+/** Tries until no gateway answers in place of the server. Rejects with the last failure, at once with any other one. */
+export async function pastGateway<T>(attempt: () => Promise<T>, patience: Patience): Promise<T> {
+  const { wire, signal, leftMs } = patience
   const pace = new Pace()
-  const unlimited = new AbortController()
   for (let again = 0; ; again++) {
     try {
-      return await wire.link.respond(answer)
+      return await attempt()
     } catch (error) {
       if (!isGatewayFailure(error) || again >= maxAfterGateway || !wire.isOpen) throw error
       const waitMs = pace.afterFailure(wishOf(error))
-      if (waitMs > longestDeliveryMs) throw error
-      await pause(waitMs, wire, error, unlimited.signal)
+      if (waitMs > leftMs()) throw error
+      await pause(waitMs, wire, error, signal)
     }
   }
 }

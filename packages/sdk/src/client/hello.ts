@@ -8,13 +8,14 @@ import { latest } from '../protocol/eras.ts'
 import { withSafeIcons } from '../protocol/icons.ts'
 import { MetaKey } from '../protocol/meta.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
+import { pastGateway } from './again.ts'
 import { isGatewayFailure } from './gateway.ts'
 import { begin, initialize, isCapabilitySet, newestOf, offer } from './initialize.ts'
 import { envelope } from './modern.ts'
 import { type Branch, branch, orAborted, Scope } from './scope.ts'
 import { tidyGreeting } from './shapes.ts'
 import type { ServerFacts } from './types.ts'
-import type { Wire } from './wire.ts'
+import type { Outgoing, Wire } from './wire.ts'
 
 /** How this client introduces itself. */
 export interface Greeting {
@@ -58,7 +59,7 @@ export async function hello(open: () => Promise<Wire>, greeting: Greeting, scope
 
   const asking = branch(scope.signal)
   const { probeTimeoutMs: ms } = greeting
-  const patience = new Scope({ what: 'server/discover', idleMs: ms, totalMs: ms })
+  const patience = new Scope({ what: 'server/discover', idleMs: ms, totalMs: Number.POSITIVE_INFINITY })
   const probe = discover(wire, greeting, preferred, [scope, patience], asking.signal).finally(() => {
     asking.release()
     patience.close()
@@ -167,9 +168,8 @@ async function discover(
   for (let attempt = 0; ; attempt++) {
     const meta = envelope(version, greeting.info, greeting.capabilities('stateless'), undefined)
     try {
-      const params = { _meta: meta }
-      const { result } = await wire.exchange({ method: 'server/discover', params, scope, signal, pause })
-      return read(result, greeting)
+      const out = { method: 'server/discover', params: { _meta: meta }, scope, signal, pause }
+      return read(await answerTo(out, wire, patience), greeting)
     } catch (error) {
       if (!(error instanceof RpcError)) return afterFailure(error, wire)
       const named = supportedIn(error)
@@ -184,6 +184,28 @@ async function discover(
       if (attempt > 0) throw refused(error)
     }
   }
+}
+
+/**
+ * The answer of the server itself: what a gateway says in its place tells nothing of what the server speaks. The clock
+ * of silence stands still until the question is put again, and then begins anew.
+ */
+async function answerTo(
+  out: Outgoing & { readonly signal: AbortSignal },
+  wire: Wire,
+  patience: Scope,
+): Promise<JsonObject> {
+  let resume = (): void => {}
+  const attempt = async (): Promise<JsonObject> => {
+    resume()
+    try {
+      return (await wire.exchange(out)).result
+    } catch (error) {
+      if (isGatewayFailure(error)) resume = patience.pause()
+      throw error
+    }
+  }
+  return pastGateway(attempt, { wire, signal: out.signal, leftMs: () => out.scope.leftMs })
 }
 
 function refused(error: RpcError): McpError {
@@ -205,13 +227,13 @@ function supportedIn({ code, data }: RpcError): string[] | undefined {
 
 /** What a failed question says about the server. Rethrows where the server cannot be reached at all. */
 function afterFailure(error: unknown, wire: Wire): Probed {
-  if (!(error instanceof McpError)) throw error
+  if (isGatewayFailure(error) || !(error instanceof McpError)) throw error
   switch (error.code) {
     case 'CONNECTION_CLOSED':
       return wire.isOpen ? { kind: 'legacy', why: error.message, lost: error } : { kind: 'gone', error }
     case 'HTTP':
     case 'PROTOCOL':
-      return { kind: 'legacy', why: error.message, ...(isGatewayFailure(error) && { lost: error }) }
+      return { kind: 'legacy', why: error.message }
     default:
       throw error
   }

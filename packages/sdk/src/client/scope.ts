@@ -46,10 +46,11 @@ export class Scope {
 
   /** Stops both clocks until the returned function is called. */
   pause(): () => void {
-    if (this.#pauses++ === 0) {
+    if (this.#pauses === 0) {
       this.#spentMs = this.#spent()
       clearTimeout(this.#timer)
     }
+    this.#pauses++
     let paused = true
     return () => {
       if (!paused) return

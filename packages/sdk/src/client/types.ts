@@ -166,7 +166,10 @@ export interface ConnectOptions extends AnswerOptions {
   }
   /** Milliseconds until the server must be ready. Default 30 000. */
   connectTimeoutMs?: number
-  /** Milliseconds to wait for `server/discover` before taking the server for legacy. Default 5 000. */
+  /**
+   * Milliseconds to wait for the answer to `server/discover` before taking the server for legacy. Default 5 000. Where a
+   * gateway answers 502, 503 or 504 in the server's place, the question is put again, as long as `connectTimeoutMs` allows.
+   */
   probeTimeoutMs?: number
   timeoutMs?: number
   maxTotalMs?: number

@@ -5,10 +5,13 @@
  */
 export interface Backplane {
   get(key: string): Promise<string | undefined>
-  /** Stores a value for so many milliseconds. */
-  set(key: string, value: string, ttlMs: number): Promise<void>
-  /** Stores only where nothing stands; true when it did. */
-  add(key: string, value: string, ttlMs: number): Promise<boolean>
+  /**
+   * Stores a value for so many milliseconds. `owner` is the principal it is kept for, if any, for a store that bounds
+   * what each may fill. Rejects where no more fits; nothing that still counts is ever dropped to make room.
+   */
+  set(key: string, value: string, ttlMs: number, owner?: string): Promise<void>
+  /** Stores only where nothing stands; true when it did. Likewise. */
+  add(key: string, value: string, ttlMs: number, owner?: string): Promise<boolean>
   /** Replaces `expected` by `value`; false when something else stands there. */
   swap(key: string, expected: string, value: string, ttlMs: number): Promise<boolean>
   delete(key: string): Promise<void>

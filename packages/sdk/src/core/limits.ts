@@ -16,6 +16,13 @@ export const limits = {
   stateChars: 65_536,
   /** Milliseconds a `requestState` stays good. */
   stateTtlMs: 1_800_000,
+  /**
+   * Values that a backplane in memory keeps: one for each `requestState` that was used, until it goes bad, and the large
+   * ones. One principal's are a fifth of them at most. Where no more fit, questions and answers that need one are refused.
+   */
+  remembered: 100_000,
+  /** Characters of those values in all; one principal's are a fifth of them at most. */
+  rememberedChars: 268_435_456,
   /** Requests being served at once on one session or connection. */
   inFlight: 256,
   /** Stateless HTTP requests of one principal being served at once; `subscriptions/listen` has a limit of its own. */
@@ -42,6 +49,8 @@ export const limits = {
   streamStallMs: 30_000,
   /** Events kept per session for resumption. */
   storedEvents: 1000,
+  /** Characters of stored events that a backplane in memory keeps of all sessions; those quiet for longest go first. */
+  storedEventChars: 268_435_456,
   /** Milliseconds stored events are kept. */
   storedEventsMs: 3_600_000,
   /** Milliseconds the headers of a request may take to come, where a handler listens on a port of its own. */

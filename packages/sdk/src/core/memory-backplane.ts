@@ -1,53 +1,55 @@
 import type { Backplane } from './backplane.ts'
-
-interface Kept {
-  value: string
-  expires: number
-}
-
-interface Log {
-  entries: { position: number; entry: string }[]
-  last: number
-  expires: number
-}
+import { limits } from './limits.ts'
+import { MemoryLogs } from './memory-logs.ts'
+import { MemoryValues } from './memory-values.ts'
 
 const sweepEveryMs = 30_000
 
-/** A backplane for one process. Expired entries are dropped when met, and swept every 30 s of use. */
-export function memoryBackplane(): Backplane {
-  const values = new Map<string, Kept>()
-  const logs = new Map<string, Log>()
+/** How much a backplane in memory keeps. */
+export type MemoryBounds = Pick<
+  { readonly [Name in keyof typeof limits]: number },
+  'remembered' | 'rememberedChars' | 'storedEventChars'
+>
+
+/**
+ * A backplane for one process. Expired entries are dropped when met, and swept every 30 s of use. A value
+ * that does not fit is refused with McpError 'LIMIT'; for an entry, the logs go that nobody appended to for longest.
+ */
+export function memoryBackplane(bounds: MemoryBounds = limits): Backplane {
+  const values = new MemoryValues(bounds.remembered, bounds.rememberedChars)
+  const logs = new MemoryLogs(bounds.storedEventChars)
   const topics = new Map<string, Set<(message: string) => void>>()
   let nextSweep = 0
 
   const sweep = (now: number): void => {
     if (now < nextSweep) return
     nextSweep = now + sweepEveryMs
-    for (const [name, kept] of values) if (kept.expires <= now) values.delete(name)
-    for (const [name, log] of logs) if (log.expires <= now) logs.delete(name)
+    values.sweep(now)
+    logs.sweep(now)
   }
-  const live = (key: string): Kept | undefined => {
-    const now = Date.now()
+  const live = (key: string): string | undefined => {
+    const now = performance.now()
     sweep(now)
-    const kept = values.get(key)
-    return kept !== undefined && kept.expires > now ? kept : undefined
+    return values.get(key, now)
   }
 
   return {
-    get: async (key) => live(key)?.value,
-    set: async (key, value, ttlMs) => {
-      const now = Date.now()
+    get: async (key) => live(key),
+    set: async (key, value, ttlMs, owner) => {
+      const now = performance.now()
       sweep(now)
-      values.set(key, { value, expires: now + ttlMs })
+      values.set(key, { value, expires: now + ttlMs, owner }, now)
     },
-    add: async (key, value, ttlMs) => {
+    add: async (key, value, ttlMs, owner) => {
       if (live(key) !== undefined) return false
-      values.set(key, { value, expires: Date.now() + ttlMs })
+      const now = performance.now()
+      values.set(key, { value, expires: now + ttlMs, owner }, now)
       return true
     },
     swap: async (key, expected, value, ttlMs) => {
-      if (live(key)?.value !== expected) return false
-      values.set(key, { value, expires: Date.now() + ttlMs })
+      if (live(key) !== expected) return false
+      const now = performance.now()
+      values.set(key, { value, expires: now + ttlMs, owner: values.ownerOf(key) }, now)
       return true
     },
     delete: async (key) => {
@@ -55,24 +57,11 @@ export function memoryBackplane(): Backplane {
       logs.delete(key)
     },
     append: async (name, entry, keep, ttlMs) => {
-      const now = Date.now()
+      const now = performance.now()
       sweep(now)
-      const known = logs.get(name)
-      const log = known !== undefined && known.expires > now ? known : { entries: [], last: 0, expires: 0 }
-      log.last++
-      log.expires = now + ttlMs
-      log.entries.push({ position: log.last, entry })
-      if (log.entries.length > keep) log.entries.splice(0, log.entries.length - keep)
-      logs.set(name, log)
-      return log.last
+      return logs.append(name, entry, keep, now + ttlMs, now)
     },
-    after: async (name, position) => {
-      const log = logs.get(name)
-      if (log === undefined || log.expires <= Date.now()) return undefined
-      const oldest = log.last - log.entries.length
-      if (position < oldest || position > log.last) return undefined
-      return log.entries.slice(position - oldest)
-    },
+    after: async (name, position) => logs.after(name, position, performance.now()),
     publish: async (topic, message) => {
       for (const listener of topics.get(topic) ?? []) listener(message)
     },

@@ -1,4 +1,4 @@
-import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { Backplane } from './backplane.ts'
 import { canonical, digest } from './canonical.ts'
 import type { Exchange } from './exchange.ts'
@@ -52,12 +52,16 @@ export function createStateKeeper(options: {
       return await work
     } catch (error) {
       options.onFailed?.(error)
+      const why = isFull(error) ? 'does not fit in what is kept for all' : 'cannot be reached'
       throw new RpcError(
         ErrorCode.InternalError,
-        'What this request needs to remember cannot be reached now. Try again later; if the requestState is refused then, start the request over.',
+        `What this request needs to remember ${why} now. Try again later; if the requestState is refused then, start the request over.`,
       )
     }
   }
+
+  const forget = (key: string): Promise<void> =>
+    backplane.delete(key).catch((error) => options.onFailed?.(error))
 
   const unseal = async (state: unknown): Promise<unknown> => {
     if (typeof state !== 'string') throw refuse('not a string')
@@ -80,7 +84,7 @@ export function createStateKeeper(options: {
       const sealed = await sealer.seal(claims)
       if (sealed.length <= limits.stateChars) return sealed
       const handle = crypto.randomUUID()
-      await shared(backplane.set(`state:${handle}`, sealed, ttlMs))
+      await shared(backplane.set(storedAt(handle), sealed, ttlMs, exchange.peer.principal ?? undefined))
       return sealer.seal({ handle })
     },
 
@@ -92,19 +96,30 @@ export function createStateKeeper(options: {
       if (claims.aud !== audience) throw refuse('sealed for another audience')
       if (claims.sub !== (exchange.peer.principal ?? '')) throw refuse('sealed for another principal')
       if (claims.req !== (await digestOf(exchange))) throw refuse('sealed for another request')
-      const firstUse = await shared(backplane.add(`used:${claims.jti}`, '1', claims.exp - Date.now() + 1000))
+      const { principal } = exchange.peer
+      const goodMs = claims.exp - Date.now() + 1000
+      const firstUse = await shared(backplane.add(`used:${claims.jti}`, '1', goodMs, principal ?? undefined))
       if (!firstUse) throw refuse('used before')
+      if (isStored(outer)) await forget(storedAt(outer.handle))
       return claims.journal
     },
   }
 
   async function fetchStored(handle: string): Promise<unknown> {
-    const sealed = await shared(backplane.get(`state:${handle}`))
+    const sealed = await shared(backplane.get(storedAt(handle)))
     if (sealed === undefined) throw refuse('no longer stored')
     const opened = await sealer.open(sealed)
     if (opened === undefined) throw refuse('not sealed by a key of this server')
     return opened.value
   }
+}
+
+function storedAt(handle: string): string {
+  return `state:${handle}`
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof McpError && error.code === 'LIMIT'
 }
 
 function isStored(value: unknown): value is { handle: string } {

@@ -2,7 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
 
-/** Reads "+group" and "-group". When its input ends, the groups left have a second, then another after SIGTERM. */
+/**
+ * Reads "+group" and "-group". When its input ends, the groups left have a second, then most of another after SIGTERM: a
+ * whole one where `sleep` knows no fractions.
+ */
 const script = `
 groups=' '
 while read -r change; do
@@ -13,7 +16,10 @@ while read -r change; do
   esac
 done
 for signal in TERM KILL; do
-  case $groups in *[0-9]*) sleep 1 ;; esac
+  case $signal$groups in
+    TERM*[0-9]*) sleep 1 ;;
+    KILL*[0-9]*) sleep 0.8 2>/dev/null || sleep 1 ;;
+  esac
   for group in $groups; do kill -s $signal -- "-$group" 2>/dev/null; done
 done
 `

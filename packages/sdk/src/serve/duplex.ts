@@ -19,6 +19,7 @@ import { Calls } from './calls.ts'
 import type { Connection, ConnectionOptions } from './connection.ts'
 import { LateSession } from './late-session.ts'
 import { failure, openCall, refusalOf, unsupportedVersion, wantsAnswer } from './message.ts'
+import { report } from './report.ts'
 
 export interface DuplexOptions extends ConnectionOptions {
   /** Secrets of at least 32 bytes that seal `requestState`. Default: a random one for this connection. */
@@ -50,7 +51,7 @@ export interface Duplex extends Connection {
 }
 
 /** Milliseconds handlers get to finish. A process must be gone 1 s after its input ended. */
-const graceMs = 950
+const graceMs = 900
 
 /** Serves one ordered two-way channel (stdio, memory, a socket) in both eras at once. */
 export function openConnection(
@@ -83,9 +84,10 @@ class DuplexConnection implements Duplex, SessionOutlet {
     this.transport = options.transport
     this.#asking = lateReplay({
       keys: options.keys,
-      backplane: options.backplane ?? memoryBackplane(),
+      backplane: options.backplane ?? memoryBackplane(this.#bounds),
       audience: server.info.name,
       ttlMs: this.#bounds.stateTtlMs,
+      onFailed: (error) => report(server, error, 'what questions remember'),
     })
     this.#calls = new Calls(this.#bounds.inFlight)
     this.#session = new LateSession({

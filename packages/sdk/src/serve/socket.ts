@@ -96,7 +96,7 @@ class ListeningServer implements SocketServer {
     this.#options = options
     this.#limits = bounds(options.limits)
     this.#keys = options.keys ?? [crypto.getRandomValues(new Uint8Array(32))]
-    this.#backplane = options.backplane ?? memoryBackplane()
+    this.#backplane = options.backplane ?? memoryBackplane(this.#limits)
     const shared = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs }
     this.#net = createServer(shared, (socket) => this.#accept(socket))
   }

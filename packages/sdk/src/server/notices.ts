@@ -80,7 +80,7 @@ export class Notices {
   }
 
   #mayTell(): boolean {
-    const now = Date.now()
+    const now = performance.now()
     this.#tokens = Math.min(burst, this.#tokens + ((now - this.#refilled) * perSecond) / 1000)
     this.#refilled = now
     if (this.#tokens < 1) return false

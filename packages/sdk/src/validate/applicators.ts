@@ -31,7 +31,7 @@ export const applicators: Readonly<Record<string, Builder>> = {
       let ok = true
       for (const { name, child } of children) {
         if (!has(value, name)) continue
-        run.seen?.names.add(name)
+        run.saw(name)
         if (!run.inside(child, value[name], name)) ok = false
         if (!ok && !run.wantsMore) return false
       }
@@ -47,7 +47,7 @@ export const applicators: Readonly<Record<string, Builder>> = {
         for (const { pattern, child } of children) {
           const found = pattern.test(name, run.spend)
           if (found === false) continue
-          run.seen?.names.add(name)
+          run.saw(name)
           if (found !== true) {
             ok = run.fail(`has names that cannot be checked against the pattern ${pattern.source}: ${found}`)
           } else if (!run.inside(child, value[name], name)) ok = false
@@ -69,7 +69,7 @@ export const applicators: Readonly<Record<string, Builder>> = {
       let ok = true
       for (const name of run.namesOf(value)) {
         if (known.has(name) || patterns.some((pattern) => pattern.test(name, run.spend) === true)) continue
-        run.seen?.names.add(name)
+        run.saw(name)
         if (keyword.value === false) ok = run.fail(`must not have the property ${shown(name)}`)
         else if (!run.inside(child, value[name], name)) ok = false
         if (!ok && !run.wantsMore) return false
@@ -261,7 +261,7 @@ function contains(keyword: Applicator, least: number, most: number): Check {
     for (const [index, item] of value.entries()) {
       if (!holdsApart(child, item, run)) continue
       found++
-      run.seen?.items.add(index)
+      run.saw(index)
     }
     if (found < least) return run.fail(`must have at least ${plural(least, 'item')} of a certain form`)
     return found <= most || run.fail(`must have at most ${plural(most, 'item')} of a certain form`)

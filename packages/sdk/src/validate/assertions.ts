@@ -124,7 +124,7 @@ export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> =
     const names = strings(keyword, keyword.value)
     return (value, run) => {
       if (!isObject(value)) return true
-      run.look(names.length)
+      run.spend(names.length >> 1)
       let ok = true
       for (const name of names) {
         if (has(value, name)) continue
@@ -140,7 +140,7 @@ export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> =
       dependentOn(name, strings(keyword, needs)),
     )
     return (value, run) => {
-      run.look(all.length)
+      run.spend(all.length >> 1)
       return all.reduce((ok, check) => check(value, run) && ok, true)
     }
   },
@@ -150,7 +150,7 @@ export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> =
 export function dependentOn(name: string, needs: string[]): Check {
   return (value, run) => {
     if (!isObject(value) || !has(value, name)) return true
-    run.look(needs.length)
+    run.spend(needs.length >> 1)
     const missing = needs.find((need) => !has(value, need))
     return (
       missing === undefined || run.fail(`must have the property ${shown(missing)} when it has ${shown(name)}`)
@@ -222,7 +222,7 @@ function numeric(test: (value: number, bound: number) => boolean, words: string)
 /** Counts code points, but no further than needed. */
 function charactersUpTo(text: string, enough: number, spend: (steps: number) => void): number {
   if (text.length >= enough * 2) return enough
-  spend(text.length >> 4)
+  spend(text.length >> 3)
   let characters = 0
   for (const _ of text) {
     if (++characters >= enough) break
@@ -233,10 +233,10 @@ function charactersUpTo(text: string, enough: number, spend: (steps: number) => 
 function isMultiple(value: number, factor: number, spend: (steps: number) => void): boolean {
   if (Number.isSafeInteger(value) && Number.isSafeInteger(factor)) return value % factor === 0
   if (!Number.isFinite(value)) return false
-  spend(32)
   const [digits, exponent] = decimal(value)
   const [factorDigits, factorExponent] = decimal(factor)
   const shift = exponent - factorExponent
+  spend(32 + (Math.abs(shift) >> 3))
   return shift >= 0
     ? (digits * 10n ** BigInt(shift)) % factorDigits === 0n
     : digits % (factorDigits * 10n ** BigInt(-shift)) === 0n

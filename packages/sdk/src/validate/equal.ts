@@ -8,7 +8,7 @@ export function equal(a: unknown, b: unknown, spend: (steps: number) => void): b
   }
   if (Array.isArray(b)) return false
   const names = Object.keys(a)
-  spend(names.length)
+  spend(2 * names.length)
   if (names.length !== Object.keys(b).length) return false
   const [left, right]: [Record<string, unknown>, Record<string, unknown>] = [{ ...a }, { ...b }]
   return names.every((name) => Object.hasOwn(right, name) && equal(left[name], right[name], spend))
@@ -16,7 +16,7 @@ export function equal(a: unknown, b: unknown, spend: (steps: number) => void): b
 
 /** One text for equal JSON values. */
 export function keyOf(value: unknown, spend: (steps: number) => void): string {
-  spend(1)
+  spend(2)
   if (Array.isArray(value)) {
     spend(2)
     return `[${value.map((item) => keyOf(item, spend)).join(',')}]`

@@ -34,13 +34,13 @@ export class Evaluated {
   /** Items before this index. */
   itemsTo = 0
 
-  /** Takes over what another saw. Gives how much that was. */
+  /** Takes over what another saw. Gives the steps that took. */
   merge(other: Evaluated): number {
     for (const name of other.names) this.names.add(name)
     for (const item of other.items) this.items.add(item)
     this.allNames ||= other.allNames
     this.itemsTo = Math.max(this.itemsTo, other.itemsTo)
-    return other.names.size + other.items.size
+    return 2 * (other.names.size + other.items.size)
   }
 }
 
@@ -83,6 +83,11 @@ export class Run {
     return this.issues !== undefined && this.issues.length < maxIssues
   }
 
+  /** Steps that may still be taken. */
+  get left(): number {
+    return this.#steps
+  }
+
   /** Makes a run that came to its end ready for another value. */
   again(steps: number): this {
     this.#steps = steps
@@ -93,6 +98,14 @@ export class Run {
   readonly spend = (steps: number): void => {
     this.#steps -= steps
     if (this.#steps < 0) throw tooMuch()
+  }
+
+  /** Notes a member or an item that was looked at, where somebody needs to know. */
+  saw(key: string | number): void {
+    if (this.seen === undefined) return
+    this.spend(2)
+    if (typeof key === 'string') this.seen.names.add(key)
+    else this.seen.items.add(key)
   }
 
   /** Pays for a look at so many members, items or words of a schema: several cost what one subschema does. */

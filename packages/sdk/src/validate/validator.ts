@@ -34,7 +34,7 @@ export function validatorOf(schema: unknown, patterns: Patterns, budget: number)
       if (error instanceof TooExpensive) return [{ path: '', message: error.message }]
       throw error
     }
-    return explain(new Run(budget, true), root, value)
+    return explain(new Run(run.left, true), root, value)
   }
   return {
     issues,
@@ -52,7 +52,7 @@ function explain(run: Run, root: Node, value: unknown): readonly Issue[] {
     if (!(error instanceof TooExpensive)) throw error
   }
   return run.issues === undefined || run.issues.length === 0
-    ? [{ path: '', message: 'does not match the schema' }]
+    ? [{ path: '', message: 'does not match the schema, and is too expensive to say where' }]
     : run.issues
 }
 

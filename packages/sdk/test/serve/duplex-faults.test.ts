@@ -202,7 +202,7 @@ describe('closing', () => {
     await settle()
     const began = Date.now()
     await connection.close()
-    expect(Date.now() - began).toBeGreaterThan(900)
+    expect(Date.now() - began).toBeGreaterThan(850)
     expect(connection.running).toBe(1)
   })
 })

@@ -239,8 +239,9 @@ export async function session(
   mounted: Pick<Mounted, 'send'>,
   version = '2025-11-25',
   more: Ask['headers'] = {},
+  capabilities?: JsonObject,
 ) {
-  const first = await mounted.send({ body: initialize(version), headers: more })
+  const first = await mounted.send({ body: initialize(version, 'init', capabilities), headers: more })
   const id = first.header('mcp-session-id') ?? ''
   const headers = { 'mcp-session-id': id, 'mcp-protocol-version': version, ...more }
   const send = (ask: Ask): Promise<Answer> =>

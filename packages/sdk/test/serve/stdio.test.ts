@@ -138,10 +138,10 @@ describe('a server on streams', () => {
     const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
     input.end()
     await turn()
-    await vi.advanceTimersByTimeAsync(900)
+    await vi.advanceTimersByTimeAsync(850)
     await turn()
     expect(closed).toBe(false)
-    await vi.advanceTimersByTimeAsync(100)
+    await vi.advanceTimersByTimeAsync(50)
     await connection.closed
   })
 

@@ -125,13 +125,17 @@ export function meta(more: JsonObject = {}): JsonObject {
   }
 }
 
-export const initialize = (version = '2025-11-25', id: string | number = 'init'): JsonObject => ({
+export const initialize = (
+  version = '2025-11-25',
+  id: string | number = 'init',
+  capabilities: JsonObject = { elicitation: {} },
+): JsonObject => ({
   jsonrpc: '2.0',
   id,
   method: 'initialize',
   params: {
     protocolVersion: version,
-    capabilities: { elicitation: {} },
+    capabilities,
     clientInfo: { name: 'tester', version: '1' },
   },
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, expectTypeOf, test } from 'vitest'
+import { cpuMsOf } from '../../../../test/setup/cpu.ts'
 import { McpError } from '../../src/index.ts'
 import { parseTemplate, type TemplateVariables } from '../../src/server/uri-template.ts'
 
@@ -183,20 +184,19 @@ describe('matching', () => {
     ['x://{/a*}{/b*}{/c*}end', '/a'],
     ['x://{a:500}{b:500}{c:500}/end', '%20'],
     ['x://{?a,b,c}{&d,e}', '&a=1'],
-  ])('%s takes time that grows with the URI alone', (source, unit) => {
+  ])('%s takes time that grows with the URI alone', async (source, unit) => {
     const template = parseTemplate(source)
-    const quickest = (length: number): number => {
+    const least = async (length: number, times: number): Promise<number> => {
       const uri = `x://${unit.repeat(length / unit.length)}!`
-      const once = (): number => {
-        const started = performance.now()
-        template.match(uri)
-        return performance.now() - started
+      const matched = (): void => {
+        for (let time = 0; time < times; time++) template.match(uri)
       }
-      return Math.min(...Array.from({ length: 7 }, once))
+      matched()
+      const took = [await cpuMsOf(matched), await cpuMsOf(matched), await cpuMsOf(matched)]
+      return Math.max(1, Math.min(...took))
     }
-    quickest(8192)
-    // Eight times the length takes 8 times as long where time is linear, 64 times where it is quadratic.
-    expect(quickest(65_536) / quickest(8192)).toBeLessThan(32)
+    // As many characters either way: as much work where time is linear, 8 times as much where it is quadratic.
+    expect((await least(65_536, 10)) / (await least(8192, 80))).toBeLessThan(4)
   })
 })
 

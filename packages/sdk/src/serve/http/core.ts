@@ -67,9 +67,9 @@ export class Core {
 
   constructor(server: Server, options: HttpOptions, warn: (message: string) => void) {
     this.server = server
-    this.backplane = options.backplane ?? memoryBackplane()
-    this.#authenticate = options.authenticate
     this.bounds = bounds(options.limits)
+    this.backplane = options.backplane ?? memoryBackplane(this.bounds)
+    this.#authenticate = options.authenticate
     this.#shares = new Shares(this.bounds.inFlightPerPrincipal)
     this.#listenShares = new Shares(this.bounds.listenStreamsPerPrincipal)
     this.asking = lateReplay({

@@ -33,8 +33,8 @@ export class HttpSession {
   readonly log: EventLog
   /** Carries what belongs to no request, on the connection a GET opened. */
   readonly standalone: ResumableStream
-  /** Milliseconds since 1970 of the last request. */
-  lastSeen: number = Date.now()
+  /** When the last request came, by the clock that nobody sets. */
+  lastSeen: number = performance.now()
   /** Answers that are still owed. */
   readonly posts: TransientSet<PostStream> = new TransientSet()
   readonly #bounds: Bounds
@@ -90,7 +90,7 @@ export class HttpSession {
     reply.onClose(() => {
       connection.closed()
       this.#connections.delete(connection)
-      this.lastSeen = Date.now()
+      this.lastSeen = performance.now()
       stream.lost(connection)
     })
     return connection

@@ -43,7 +43,7 @@ export class Sessions {
   find(id: string, principal: string | null): HttpSession | undefined {
     const session = this.#byId.get(id)
     if (session === undefined || session.principal !== principal) return undefined
-    session.lastSeen = Date.now()
+    session.lastSeen = performance.now()
     this.#byId.delete(id)
     this.#byId.set(id, session)
     return session
@@ -83,7 +83,7 @@ export class Sessions {
   }
 
   #endIdle(): void {
-    const oldest = Date.now() - this.#bounds.sessionIdleMs
+    const oldest = performance.now() - this.#bounds.sessionIdleMs
     for (const session of this.#byId.values()) {
       if (session.lastSeen <= oldest && !session.busy) this.end(session, 'The session was idle for too long')
     }

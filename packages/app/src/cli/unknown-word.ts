@@ -1,0 +1,13 @@
+import type { Command } from 'commander'
+import { usageError } from './exit.ts'
+
+/** Has a group of commands refuse a word that is none of them, where what it does without one takes no words. */
+export function refuseUnknownWords(group: Command, byDefault: Command = group): void {
+  byDefault.allowExcessArguments(true).hook('preAction', async (_, made) => {
+    const [word] = made.args
+    if (made !== byDefault || word === undefined) return
+    const names = group.commands.map((one) => one.name()).filter((name) => name !== byDefault.name())
+    const { oneLine } = await import('../output/sanitize.ts')
+    throw usageError(`"${oneLine(word)}" is unknown. Usage: jackfield ${group.name()} [${names.join('|')}]`)
+  })
+}

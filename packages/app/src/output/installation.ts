@@ -1,0 +1,42 @@
+import { type InstallPlan, makeVisible, type NeededValue } from '@jackfield/host'
+import { findingLines } from './definitions.ts'
+import type { Palette } from './palette.ts'
+import { oneLine } from './sanitize.ts'
+
+/** What installing a server means, in the order one decides by: whose it is, what would run, what it gets, what to look out for. */
+export function installationLines(plan: InstallPlan, file: string, palette: Palette): string[] {
+  const { name, publisher, version, command, needs } = plan
+  const isAddress = /^https?:/i.test(command)
+  const who = [
+    palette.bold(oneLine(name)),
+    ...(version === undefined ? [] : [oneLine(version)]),
+    ...(publisher === undefined ? [] : [`by ${oneLine(publisher)}`]),
+  ].join(' ')
+  const line = (label: string, texts: readonly string[]): string[] =>
+    texts.length === 0 ? [] : [`${palette.dim(label)} ${texts.map((text) => oneLine(text)).join(', ')}`]
+  const asked = new Set(needs.map(({ id }) => id))
+  const secrets = new Set(needs.flatMap(({ id, secret }) => (secret === undefined ? [] : [`env.${id}`])))
+  return [
+    `${who} ${isAddress ? 'would be spoken to at' : 'would run on this machine, as you:'}`,
+    ...makeVisible(command)
+      .split('\n')
+      .map((text) => `  ${text}`),
+    ...line(
+      isAddress ? 'with the headers' : 'with the variables',
+      plan.names.filter((one) => !asked.has(one)),
+    ),
+    ...line('with your values for', needs.map(inWords)),
+    ...findingLines(
+      plan.findings.filter(
+        ({ code, severity, at }) => !(severity === 'notice' && code === 'gets-a-secret' && secrets.has(at)),
+      ),
+      palette,
+    ),
+    ...line('written to', [file]),
+  ]
+}
+
+function inWords({ id, secret, required }: NeededValue): string {
+  const kind = [...(secret === undefined ? [] : ['secret']), ...(required ? [] : ['optional'])]
+  return kind.length === 0 ? id : `${id} (${kind.join(', ')})`
+}

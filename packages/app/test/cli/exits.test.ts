@@ -1,0 +1,117 @@
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { begin, closedShop, onEverything, recorded, run, tempFolder } from './jackfield.ts'
+
+describe.concurrent('exit codes', () => {
+  test.each([
+    ['no command', [], 'Usage: jackfield'],
+    ['an unknown command', ['nonsense'], "unknown command 'nonsense'"],
+    ['an unknown option', ['tools', '--nonsense'], "unknown option '--nonsense'"],
+    ['no target', ['call'], 'Which server?'],
+    ['no target and no config', ['tools'], 'There is no config file'],
+    ['a name without a config', ['tools', 'shop'], 'no config file'],
+    ['nothing after --', ['tools', '--'], 'Nothing follows --'],
+    ['a missing argument', onEverything('call', 'get-sum', 'a=1'), 'Missing argument:\n  b'],
+    ['an argument of the wrong type', onEverything('call', 'get-sum', 'a=1', 'b=x'), 'b must be a number'],
+    ['a bad era', onEverything('tools', '--era', 'old'), '--era is auto, modern or legacy'],
+    ['a bad timeout', onEverything('tools', '--timeout', 'x'), 'must be a number of seconds'],
+    ['a bad answers file', onEverything('tools', '--answers', '/nowhere'), 'answers file'],
+    ['a bad header', ['tools', 'http://127.0.0.1:9/mcp', '--header', 'x'], 'is no header'],
+  ])('%s is 2', async (_, args, words) => {
+    const { code, stdout, stderr } = await run(args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(words)
+  })
+
+  test('a server that cannot be reached or started is 3, with why', async () => {
+    expect(await run(['tools', 'http://127.0.0.1:1024/mcp'])).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/Cannot connect to 127\.0\.0\.1:1024: .*ECONNREFUSED/),
+    })
+    expect(await run(['tools', '--', 'no-such-program'])).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('no such program'),
+    })
+    const dies = await run([
+      'tools',
+      '--',
+      process.execPath,
+      '-e',
+      'console.error("no key set"); process.exit(7)',
+    ])
+    expect(dies).toMatchObject({ code: 3, stdout: '' })
+    expect(dies.stderr).toContain('exited with code 7')
+    expect(dies.stderr).toContain('no key set')
+  })
+
+  test('a protocol error is 4, and with --json one line of JSON on stderr', async () => {
+    const plain = await run(onEverything('read', 'nope://x'))
+    expect(plain).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('error -32602') })
+    const json = await run(onEverything('read', 'nope://x', '--json'))
+    expect(json).toMatchObject({ code: 4, stdout: '' })
+    expect(JSON.parse(json.stderr)).toEqual({ error: { code: -32602, message: expect.any(String) } })
+  })
+
+  test('a call that the server answers with a protocol error is 4 too, not a tool that failed', async () => {
+    const { code, stdout, stderr } = await run(['call', 'sell', '--json', '--', ...closedShop])
+    expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
+    expect(JSON.parse(stderr)).toEqual({
+      error: { code: -32050, message: expect.stringContaining('the shop is closed'), data: { opens: 9 } },
+    })
+  })
+
+  test('a tool that the server does not have is 4, with those it has', async () => {
+    expect(await run(onEverything('call', 'nope'))).toMatchObject({
+      code: 4,
+      stdout: '',
+      stderr: expect.stringContaining('has no tool "nope". It has: echo'),
+    })
+  })
+
+  test('a list that the server cannot give is 4', async () => {
+    expect(await run(['prompts', '--', ...closedShop])).toMatchObject({
+      code: 4,
+      stdout: '',
+      stderr: expect.stringContaining('error -32601'),
+    })
+  })
+
+  test('Ctrl+C ends a call under way with 130', async () => {
+    const store = ['--store', join(tempFolder(), 'log.db')]
+    const running = begin(
+      onEverything('call', 'trigger-long-running-operation', 'duration=60', '-v', ...store),
+    )
+    await running.says('"tools/call"')
+    const started = performance.now()
+    running.child.kill('SIGINT')
+    expect(await running.ended).toMatchObject({ code: 130, stdout: '' })
+    expect(performance.now() - started).toBeLessThan(30_000)
+    const { rows } = await recorded(store, tempFolder())
+    expect(rows.at(-1)).toMatchObject({ kind: 'call', outcome: 'cancelled' })
+  })
+
+  test('--help and --version are 0', async () => {
+    expect(await run(['--help'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Usage: jackfield'),
+    })
+    expect(await run(['call', '--help'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('--args <json>'),
+    })
+    expect((await run(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+  })
+})
+
+test('a Node that is too old is told so in one line', async () => {
+  const old = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.20.0'})"
+  const { code, stdout, stderr } = await run(['--version'], { node: ['--import', old] })
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toBe('jackfield needs Node 22.13 or later; this is Node 20.20.0. See https://nodejs.org/.\n')
+})
+
+test('a reader that leaves early does not make an error', async () => {
+  const running = begin(onEverything('tools', '--json'))
+  running.child.stdout?.destroy()
+  expect((await running.ended).stderr).toBe('')
+})

@@ -1,0 +1,84 @@
+import { planForServer, planFrom } from '@jackfield/host'
+import picocolors from 'picocolors'
+import { describe, expect, test } from 'vitest'
+import { cancelled } from '../../src/forms/prompter.ts'
+import { installationLines } from '../../src/output/installation.ts'
+import { askInstallation } from '../../src/surface/installation.ts'
+import { scripted } from '../forms/prompter.ts'
+
+const palette = picocolors.createColors(false)
+const file = '/home/ann/.config/jackfield/config.json'
+
+describe('what installing a server means', () => {
+  test('is told once, in the order one decides by', () => {
+    const plan = planFrom({
+      name: 'io.github.ann/weather',
+      version: '1.4.0',
+      packages: [
+        {
+          registryType: 'npm',
+          identifier: '@ann/weather',
+          version: '1.4.0',
+          transport: { type: 'stdio' },
+          environmentVariables: [
+            { name: 'UNITS', value: 'metric' },
+            { name: 'WEATHER_TOKEN', isRequired: true, isSecret: true },
+            { name: 'NODE_OPTIONS', value: '--require ./a.js' },
+          ],
+        },
+      ],
+    })
+    expect(installationLines(plan, file, palette)).toEqual([
+      'weather 1.4.0 by io.github.ann would run on this machine, as you:',
+      '  npx -y @ann/weather@1.4.0',
+      'with the variables UNITS, NODE_OPTIONS',
+      'with your values for WEATHER_TOKEN (secret)',
+      expect.stringMatching(/^✗ danger {2}env\.NODE_OPTIONS {2}/),
+      `written to ${file}`,
+    ])
+  })
+
+  test('shows hidden characters, and still warns of a secret that is given without being asked for', () => {
+    const plan = planForServer('sh\u202eop', { command: 'ru\u200bn', env: { API_TOKEN: 'hunter2' } })
+    const lines = installationLines(plan, file, palette)
+    expect(lines.slice(0, 3)).toEqual([
+      'sh⟦U+202E⟧op would run on this machine, as you:',
+      "  'ru⟦U+200B⟧n'",
+      'with the variables API_TOKEN',
+    ])
+    expect(lines.join()).toContain('looks like a secret')
+    expect(lines.join()).not.toContain('hunter2')
+  })
+
+  test('of an address is the address and the names of its headers', () => {
+    const plan = planForServer('shop', {
+      url: 'https://shop.example/mcp',
+      headers: { Authorization: 'Bearer x' },
+    })
+    expect(installationLines(plan, file, palette).slice(0, 3)).toEqual([
+      'shop would be spoken to at',
+      '  https://shop.example/mcp',
+      'with the headers Authorization',
+    ])
+  })
+})
+
+describe('the question', () => {
+  test.each<['yes' | 'no' | typeof cancelled, boolean]>([
+    ['yes', true],
+    ['no', false],
+    [cancelled, false],
+  ])('starts at no, and takes nothing but yes for a yes (%s)', async (answer, agreed) => {
+    const person = scripted(answer)
+    expect(await askInstallation({ lines: ['a', 'b'], starts: true }, person)).toBe(agreed)
+    expect(person.said).toEqual(['a', 'b'])
+    expect(person.initials).toEqual(['no'])
+    expect(person.asked).toEqual(['Install it and start it?'])
+  })
+
+  test('does not speak of a start where there is none', async () => {
+    const person = scripted('no')
+    await askInstallation({ lines: [], starts: false }, person)
+    expect(person.asked).toEqual(['Install it?'])
+  })
+})

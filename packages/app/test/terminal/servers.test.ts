@@ -1,0 +1,19 @@
+import { describe, expect, test } from 'vitest'
+import { missing, person } from './person.ts'
+
+describe.skipIf(missing !== undefined)('how servers stand, in a terminal', { timeout: 60_000 }, () => {
+  test('is a table, and why one does not stand is told whole where there is room for it', async () => {
+    const ann = person()
+    ann.write('.config/jackfield/config.json', { mcpServers: { gone: { command: 'no-such-program' } } })
+    const said = async (cols: number): Promise<string> => {
+      const terminal = ann.terminal(['servers'], {}, cols)
+      expect(await terminal.exited).toBe(3)
+      return terminal.history()
+    }
+    const wide = await said(120)
+    expect(wide).toMatch(/PROMPTS +REASON/)
+    const narrow = await said(80)
+    expect(narrow).not.toContain('REASON')
+    expect(narrow).toMatch(/\ngone\n {2}Could not start "no-such-program": no such program\./)
+  })
+})

@@ -1,0 +1,42 @@
+import type { SamplingMessage } from '@jackfield/sdk'
+import { modelsFromEnvironment } from '../../src/models/index.ts'
+import type { Model, ModelRequest } from '../../src/types/index.ts'
+import type { Provider } from './provider.ts'
+
+export const hello: SamplingMessage[] = [{ role: 'user', content: { type: 'text', text: 'Hello' } }]
+
+export const weather = {
+  name: 'weather__get.forecast/v2',
+  description: 'Forecast for a city',
+  inputSchema: { type: 'object' as const, properties: { city: { type: 'string' } }, required: ['city'] },
+}
+
+export function claude(server: Provider): Model {
+  return first({
+    ANTHROPIC_API_KEY: 'key-a',
+    ANTHROPIC_BASE_URL: server.url,
+    JACKFIELD_MODEL: 'anthropic/claude-haiku-4-5',
+  })
+}
+
+export function gpt(server: Provider): Model {
+  return first({
+    OPENAI_API_KEY: 'key-o',
+    OPENAI_BASE_URL: `${server.url}/v1`,
+    JACKFIELD_MODEL: 'openai/gpt-test-1',
+  })
+}
+
+export function local(server: Provider): Model {
+  return first({ OPENAI_COMPATIBLE_BASE_URL: `${server.url}/v1`, OPENAI_COMPATIBLE_MODEL: 'local-test-1' })
+}
+
+export function first(env: Record<string, string>): Model {
+  const [model] = modelsFromEnvironment(env)
+  if (model === undefined) throw new Error('no model')
+  return model
+}
+
+export function request(more: Partial<ModelRequest> = {}): ModelRequest {
+  return { messages: hello, maxTokens: 100, ...more }
+}

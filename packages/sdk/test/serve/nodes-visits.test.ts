@@ -1,0 +1,61 @@
+import { defineServer, type Server, tool } from '@jackfield/sdk'
+import { expect, it, onTestFinished } from 'vitest'
+import { memoryBackplane } from '../../src/core/memory-backplane.ts'
+import { faces } from './http-support.ts'
+import { settle, until } from './support.ts'
+import { visitor } from './visiting.ts'
+
+const complete = 'notifications/elicitation/complete'
+
+function shop(): Server {
+  return defineServer({
+    name: 'shop',
+    version: '1.0.0',
+    tools: {
+      pay: tool({
+        async run(_args, ctx) {
+          const id = await ctx.step('id', () => crypto.randomUUID())
+          const went = await ctx.elicitUrl({
+            message: 'Pay there',
+            url: 'https://pay.example/7',
+            id,
+          })
+          return went.action
+        },
+      }),
+    },
+  })
+}
+
+it.each(faces)(
+  'a visit that another node hears the end of is told to the session that asked, once (%s)',
+  async (_, face) => {
+    const plane = memoryBackplane()
+    const servers = [shop(), shop(), shop()]
+    const nodes = await Promise.all(servers.map((server) => face(server, { backplane: plane })))
+    onTestFinished(async () => {
+      for (const node of nodes) await node.close()
+    })
+    const [home, , far] = nodes
+    if (home === undefined || far === undefined) throw new Error('No nodes')
+    const asked = await visitor(home)
+    const others = [await visitor(home), await visitor(far)]
+    const first = await asked.visit('pay')
+    const second = await asked.visit('pay')
+    for (const one of others) await one.visit('pay')
+    servers[2]?.elicitationComplete('of nobody')
+    servers[2]?.elicitationComplete(String(first))
+    await until(() => asked.stream.messages().length === 1)
+    servers[1]?.elicitationComplete(String(second))
+    servers[1]?.elicitationComplete(String(first))
+    await until(() => asked.stream.messages().length === 2)
+    await settle(20)
+    const told = [first, second].map((elicitationId) => ({
+      jsonrpc: '2.0',
+      method: complete,
+      params: { elicitationId },
+    }))
+    expect(asked.stream.messages()).toEqual(told)
+    for (const one of others) expect(one.stream.messages()).toEqual([])
+  },
+)

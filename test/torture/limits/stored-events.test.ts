@@ -1,0 +1,112 @@
+import { limits } from '@jackfield/sdk'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { type Answer, session, webFace } from '../../../packages/sdk/test/serve/http-support.ts'
+import { type Tool, testServer, until } from '../../../packages/sdk/test/serve/support.ts'
+import { campaign } from '../campaign.ts'
+import { Random } from '../random.ts'
+
+const watchdogMs = 60_000
+
+/** Says as many things as it is asked for, of so many characters each. */
+const speak: Tool = async ({ times, chars }, exchange) => {
+  for (let progress = 1; progress <= Number(times); progress++) {
+    const params = { progressToken: 'p', progress, message: 'x'.repeat(Number(chars)) }
+    exchange.notify({ method: 'notifications/progress', params })
+  }
+  return 'answer'
+}
+
+type Session = Awaited<ReturnType<typeof session>>
+
+/** A call that is heard to its end. */
+async function heard(own: Session, id: string | number, times: number, chars: number): Promise<Answer> {
+  const params = { name: 'speak', arguments: { times, chars }, _meta: { progressToken: 'p' } }
+  const answer = await own.post({ jsonrpc: '2.0', id, method: 'tools/call', params })
+  await until(() => answer.over(), watchdogMs)
+  return answer
+}
+
+campaign(
+  {
+    id: 'stored-events',
+    chapter: 'Bytes and limits',
+    claim:
+      'What all sessions together have stored for clients that are away is bounded, those quiet for longest lose theirs first, and are told',
+    trial: 'session with a stream that its client may want again',
+    trials: { change: 100, long: 2_000 },
+  },
+  async ({ trials, seed, measured }) => {
+    const random = new Random(seed)
+    const storedEventChars = 1_000_000
+    const mounted = await webFace(testServer({ speak }), {
+      limits: { storedEventChars, sessions: trials + 1 },
+    })
+    onTestFinished(() => mounted.close())
+    const all: { own: Session; first: string | undefined; chars: number }[] = []
+    const used = await session(mounted)
+    const oldest = await heard(used, 'oldest', 3, 10)
+    for (let trial = 0; trial < trials; trial++) {
+      if (trial % 5 === 0) await heard(used, trial, 1, 10)
+      const own = await session(mounted)
+      const answer = await heard(own, 1, random.between(1, 9), random.between(1, 20_000))
+      const chars = answer.events.reduce((sum, { data }) => sum + data.length, 0)
+      all.push({ own, first: answer.events[0]?.id, chars })
+    }
+    let [kept, keptChars, isLost] = [0, 0, false]
+    for (const [nth, { own, first, chars }] of all.toReversed().entries()) {
+      const again = await own.get({ 'last-event-id': first })
+      const where = `session ${trials - nth} of ${trials}`
+      if (again.status === 200) {
+        await until(() => again.over(), watchdogMs)
+        expect(isLost, `${where} is newer than one that was lost`).toBe(false)
+        expect(
+          again.events.reduce((sum, { data }) => sum + data.length, 0),
+          where,
+        ).toBe(chars)
+        kept++
+        keptChars += chars
+      } else {
+        expect(again.status, where).toBe(400)
+        expect(await again.text(), where).toContain('not known here, or no longer')
+        isLost = true
+      }
+    }
+    expect(isLost).toBe(true)
+    const stillThere = await used.get({ 'last-event-id': oldest.events[0]?.id })
+    expect(stillThere.status, 'the oldest events of a session that speaks again and again').toBe(200)
+    expect(kept).toBeGreaterThan(1)
+    expect(keptChars).toBeLessThanOrEqual(storedEventChars)
+    expect(keptChars).toBeGreaterThan(storedEventChars / 2)
+    measured('sessions that could go on', kept, 'sessions')
+    measured('stored in all, of 1,000,000 characters', keptChars, 'characters')
+  },
+)
+
+const position = (id: string | undefined): number => Number(id?.split('_').at(-1))
+
+test('an event id is given once, also where the stored events expired or had to go', async () => {
+  const mounted = await webFace(testServer({ speak }), {
+    limits: { storedEventChars: 10_000 },
+  })
+  onTestFinished(() => mounted.close())
+  vi.useFakeTimers({ toFake: ['Date'] })
+  onTestFinished(() => {
+    vi.useRealTimers()
+  })
+  const one = await session(mounted)
+  const other = await session(mounted)
+  const before = await heard(one, 1, 5, 10)
+  vi.setSystemTime(Date.now() + limits.storedEventsMs + 1)
+  const expired = await heard(one, 2, 5, 10)
+  await heard(other, 1, 5, 5_000)
+  const gone = await heard(one, 3, 5, 10)
+  const places = [before, expired, gone].flatMap(({ events }) => events.map(({ id }) => position(id)))
+  expect(places).toEqual([...places].sort((a, b) => a - b))
+  expect(new Set(places).size).toBe(places.length)
+  for (const { events } of [before, expired]) {
+    expect((await one.get({ 'last-event-id': events[0]?.id })).status).toBe(400)
+  }
+  const again = await one.get({ 'last-event-id': gone.events[0]?.id })
+  await until(() => again.over(), watchdogMs)
+  expect(again.events).toEqual(gone.events.slice(1))
+})

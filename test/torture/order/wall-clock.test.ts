@@ -1,0 +1,86 @@
+import { defineServer, tool } from '@jackfield/sdk'
+import { connect } from '@jackfield/sdk/client'
+import { afterEach, expect, test, vi } from 'vitest'
+import { session, webFace } from '../../../packages/sdk/test/serve/http-support.ts'
+import { echo, testServer } from '../../../packages/sdk/test/serve/support.ts'
+import { campaign } from '../campaign.ts'
+import { Random } from '../random.ts'
+
+const minuteMs = 60_000
+const dayMs = 86_400_000
+/** Minutes a session is kept that nobody uses, and how much later it may be looked for. */
+const [keptFor, lateBy] = [30, 1]
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** Sets the wall clock to another time; how long something took stays as it is. */
+function setClock(random: Random): void {
+  vi.setSystemTime(Date.now() + random.between(-dayMs, dayMs))
+}
+
+campaign(
+  {
+    id: 'idle-clocks',
+    chapter: 'Order of events',
+    claim:
+      'A session that nobody uses ends after half an hour, by default, and not before, wherever the wall clock is set meanwhile',
+    trial: 'session left alone for up to an hour, with changes of the clock at random times',
+    trials: { change: 60, long: 10_000 },
+  },
+  async ({ trials, seed, measured }) => {
+    const random = new Random(seed)
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
+    const mounted = await webFace(testServer({ echo }))
+    let kept = 0
+    for (let trial = 0; trial < trials; trial++) {
+      const one = await session(mounted)
+      let idleMs = 0
+      const leave = random.pick([
+        () => random.between(1, keptFor * minuteMs - 1),
+        () => random.between((keptFor + lateBy) * minuteMs, 2 * keptFor * minuteMs),
+      ] as const)()
+      while (idleMs < leave) {
+        const part = Math.min(leave - idleMs, random.between(1, 10 * minuteMs))
+        await vi.advanceTimersByTimeAsync(part)
+        idleMs += part
+        if (random.fraction() < 0.5) setClock(random)
+      }
+      const { status } = await one.call(1, 'echo')
+      const isDue = leave < keptFor * minuteMs
+      expect(status, `trial ${trial}: left alone for ${leave} ms`).toBe(isDue ? 200 : 404)
+      if (isDue) kept++
+    }
+    measured('of them kept', kept, 'sessions')
+    await mounted.close()
+  },
+)
+
+test('log messages of a call go on when the wall clock is set back', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
+  const heard: unknown[] = []
+  const burst = 100
+  const server = defineServer({
+    name: 'chatty',
+    version: '1.0.0',
+    tools: {
+      chat: tool({
+        run: async (_, ctx) => {
+          for (let said = 0; said < burst; said++) ctx.log('info', said)
+          vi.setSystemTime(Date.now() - dayMs)
+          await new Promise((resolve) => setTimeout(resolve, 2_000))
+          ctx.log('info', 'the last')
+          return 'done'
+        },
+      }),
+    },
+  })
+  const client = await connect(server, { onLog: ({ data }) => heard.push(data) })
+  const called = client.call('chat', {}, { logLevel: 'info' })
+  await vi.advanceTimersByTimeAsync(3_000)
+  await called
+  expect(heard).toHaveLength(burst + 1)
+  expect(heard.at(-1)).toBe('the last')
+  await client.close()
+})
