@@ -2,24 +2,35 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 
-const program = fileURLToPath(new URL('programs/young.ts', import.meta.url))
 const info = { name: 'weight', version: '1.0.0' }
-const calls = 1500
+const calls = 1000
+const fewBytes = 300
 
 type Era = 'modern' | 'session'
-type Say = (message: object) => Promise<Record<string, string | string[] | undefined>>
+type Asked = 'echo' | 'prompt' | 'resource'
+type Say = (message: object) => Promise<unknown>
 
 let child: ChildProcess | undefined
 afterEach(() => child?.kill())
 
-async function start(transport: 'http' | 'stdio'): Promise<{ process: ChildProcess; say: Say }> {
-  const started = fork(program, [transport], { stdio: ['pipe', 'pipe', 'inherit', 'ipc'] })
-  child = started
-  const [url] = await once(started, 'message')
-  return { process: started, say: transport === 'http' ? overHttp(String(url)) : onPipes(started) }
+async function start(name: string, args: string[]): Promise<{ process: ChildProcess; said: unknown }> {
+  const program = fileURLToPath(new URL(`programs/${name}.ts`, import.meta.url))
+  const process = fork(program, args, { stdio: ['pipe', 'pipe', 'inherit', 'ipc'] })
+  child = process
+  return { process, said: await heard(process) }
+}
+
+/** The next thing a child says; an error where it ends before. */
+async function heard(process: ChildProcess): Promise<unknown> {
+  const ended = once(process, 'exit').then(([code]) => {
+    throw new Error(`The program ended with ${code}`)
+  })
+  const [said] = await Promise.race([once(process, 'message'), ended])
+  return said
 }
 
 function overHttp(url: string): Say {
@@ -27,22 +38,23 @@ function overHttp(url: string): Say {
   let session: string | undefined
   return (message) =>
     new Promise((resolve, reject) => {
-      const isModern = JSON.stringify(message).includes('_meta')
+      const { method, params } = Object(message)
+      const name = params?.name ?? params?.uri
       const headers = {
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
-        ...(isModern
-          ? { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'echo' }
-          : {}),
+        ...(params?._meta === undefined
+          ? {}
+          : { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, 'mcp-name': name }),
         ...(session === undefined ? {} : { 'mcp-session-id': session }),
       }
-      const sent = request(url, { method: 'POST', agent, headers }, (response) => {
+      const sent = request(url, { method: 'POST', agent, headers }, async (response) => {
         const id = response.headers['mcp-session-id']
         if (typeof id === 'string') session = id
-        response.resume().on('end', () => {
-          if (response.statusCode === 200 || response.statusCode === 202) resolve(response.headers)
-          else reject(new Error(`status ${response.statusCode}`))
-        })
+        const body = await text(response)
+        if (response.statusCode === 202) resolve(undefined)
+        else if (response.statusCode === 200) resolve(JSON.parse(body))
+        else reject(new Error(`status ${response.statusCode}: ${body}`))
       })
       sent.on('error', reject)
       sent.end(JSON.stringify(message))
@@ -51,62 +63,97 @@ function overHttp(url: string): Say {
 
 function onPipes({ stdin, stdout }: ChildProcess): Say {
   if (stdin === null || stdout === null) throw new Error('the child has no pipes')
-  const waiting: (() => void)[] = []
-  createInterface({ input: stdout }).on('line', () => waiting.shift()?.())
+  const waiting = new Map<unknown, (answer: unknown) => void>()
+  createInterface({ input: stdout }).on('line', (line) => {
+    const answer = JSON.parse(line)
+    waiting.get(answer.id)?.(answer)
+    waiting.delete(answer.id)
+  })
   return (message) => {
     stdin.write(`${JSON.stringify(message)}\n`)
-    if (!('id' in message)) return Promise.resolve({})
-    return new Promise((resolve) => waiting.push(() => resolve({})))
+    if (!('id' in message)) return Promise.resolve(undefined)
+    return new Promise((resolve) => waiting.set(message.id, resolve))
   }
 }
 
-async function inUse(server: ChildProcess, which: 'old' | 'young'): Promise<number> {
-  server.send(which)
-  const [bytes] = await once(server, 'message')
-  return Number(bytes)
+const requests: Readonly<Record<Asked, { method: string; params: object }>> = {
+  echo: { method: 'tools/call', params: { name: 'echo', arguments: { text: 'again' } } },
+  prompt: { method: 'prompts/get', params: { name: 'greet', arguments: { who: 'Ada' } } },
+  resource: { method: 'resources/read', params: { uri: 'note://one' } },
+}
+const meta = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': info,
+  'io.modelcontextprotocol/clientCapabilities': {},
+}
+
+function asking(say: Say, era: Era, asked: Asked): () => Promise<void> {
+  const { method, params } = requests[asked]
+  const whole = { ...params, ...(era === 'modern' ? { _meta: meta } : {}) }
+  let id = 0
+  return async () => {
+    const answer = Object(await say({ jsonrpc: '2.0', id: ++id, method, params: whole }))
+    if (answer.result === undefined || answer.result.isError) throw new Error(JSON.stringify(answer))
+  }
+}
+
+async function inUse(process: ChildProcess, which: 'old' | 'young'): Promise<number> {
+  process.send(which)
+  return Number(await heard(process))
 }
 
 /** Bytes for each call that collections of young objects leave behind, though nothing of it is needed any more. */
-async function left(transport: 'http' | 'stdio', era: Era): Promise<number> {
-  const { process, say } = await start(transport)
-  const meta = {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientInfo': info,
-    'io.modelcontextprotocol/clientCapabilities': {},
-  }
-  if (era === 'session') {
-    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: info }
-    await say({ jsonrpc: '2.0', id: 'first', method: 'initialize', params })
-    await say({ jsonrpc: '2.0', method: 'notifications/initialized' })
-  }
-  const call = async (id: number): Promise<void> => {
-    const params = {
-      name: 'echo',
-      arguments: { text: 'again' },
-      ...(era === 'modern' ? { _meta: meta } : {}),
-    }
-    await say({ jsonrpc: '2.0', id, method: 'tools/call', params })
-  }
-  let id = 0
-  const callOften = async (): Promise<void> => {
-    for (const last = id + calls; id < last; ) await call(++id)
-  }
-  await callOften()
+async function left(process: ChildProcess, often: (calls: number) => Promise<void>): Promise<number> {
+  await often(calls)
   await inUse(process, 'old')
   // What a program loads and learns with its first calls is not counted.
-  await callOften()
+  await often(calls)
   const before = await inUse(process, 'young')
-  await callOften()
+  await often(calls)
   return ((await inUse(process, 'young')) - before) / calls
 }
 
 describe('an answered request', () => {
   it.each([
-    ['http', 'modern'],
-    ['http', 'session'],
-    ['stdio', 'modern'],
-    ['stdio', 'session'],
-  ] as const)('is gone with the next collection of young objects: %s, %s', async (transport, era) => {
-    expect(await left(transport, era)).toBeLessThan(300)
-  })
+    ['http', 'modern', 'echo'],
+    ['http', 'session', 'echo'],
+    ['stdio', 'modern', 'echo'],
+    ['stdio', 'session', 'echo'],
+    ['stdio', 'modern', 'prompt'],
+    ['stdio', 'modern', 'resource'],
+  ] as const)(
+    'is gone with the next collection of young objects: %s, %s, %s',
+    async (transport, era, asked) => {
+      const { process, said } = await start('young', [transport])
+      const say = transport === 'http' ? overHttp(String(said)) : onPipes(process)
+      if (era === 'session') {
+        const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: info }
+        await say({ jsonrpc: '2.0', id: 'first', method: 'initialize', params })
+        await say({ jsonrpc: '2.0', method: 'notifications/initialized' })
+      }
+      const once = asking(say, era, asked)
+      const bytes = await left(process, async (calls) => {
+        for (let call = 0; call < calls; call++) await once()
+      })
+      expect(bytes).toBeLessThan(fewBytes)
+    },
+  )
+})
+
+describe('an answer that was taken', () => {
+  it.each([
+    ['2026-07-28', 'echo'],
+    ['2025-11-25', 'echo'],
+    ['2026-07-28', 'resource'],
+  ] as const)(
+    'is gone from a client with the next collection of young objects: %s, %s',
+    async (revision, asked) => {
+      const { process } = await start('young-client', [revision, asked])
+      const bytes = await left(process, async (calls) => {
+        process.send(calls)
+        await heard(process)
+      })
+      expect(bytes).toBeLessThan(fewBytes)
+    },
+  )
 })

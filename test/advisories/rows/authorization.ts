@@ -30,6 +30,7 @@ export const authorization: Class = {
         'test/torture/authorization/reach.test.ts > No server on the Internet leads a client to an address that is not on the Internet',
         `${reach} > a name that stands for %s address`,
         `${reach} > is followed over three redirects and no more`,
+        `${reach} > is not followed to %s, and nothing is asked for there`,
         `${reach} > connects to the checked address whatever the name stands for by then`,
         `${reach} > a server at a reserved address cannot make the client ask for anything`,
         'packages/sdk/test/links/http.test.ts > to another origin are refused, and nothing reaches it',

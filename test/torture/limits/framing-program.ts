@@ -1,7 +1,7 @@
 import { LineReader } from '../../../packages/sdk/src/jsonrpc/lines.ts'
 import { EventReader } from '../../../packages/sdk/src/jsonrpc/sse.ts'
 import { Random } from '../random.ts'
-import { cpuMs, heldBytes, input, median, numberIn, report } from './meter.ts'
+import { cpuMs, heldBytes, input, median, numberIn, perDoubling, report } from './meter.ts'
 
 const MiB = 1024 * 1024
 const heldLimit = MiB / 4
@@ -134,11 +134,11 @@ if (what === 'cuts') {
     found[`${framing} 9 MB`] = median(3, () => timeOf(framing, 9_000_000, 1024))
     for (const [piece, bytes] of [
       [1, MiB / 4],
-      [64, 2 * MiB],
+      [64, MiB],
     ] as const) {
-      const one = median(size, () => timeOf(framing, bytes, piece))
-      const four = median(size, () => timeOf(framing, 4 * bytes, piece))
-      found[`${framing} ratio ${piece}`] = four / Math.max(one, 1)
+      found[`${framing} ratio ${piece}`] = perDoubling(size, 2.2, (scale) =>
+        timeOf(framing, scale * bytes, piece),
+      )
     }
     found[`${framing} held`] = heldFor(framing, heldLimit - 64, 'x')
   }

@@ -24,6 +24,23 @@ export function median(times: number, measure: () => number): number {
   return found[Math.floor(times / 2)] ?? Number.NaN
 }
 
+/**
+ * How much more time something takes for twice its size: measured at three sizes, each twice the one before, the least of
+ * some measures of each, since whatever else the machine does only adds to them. What looks dearer than `enough` is
+ * measured on, up to three times as often.
+ */
+export function perDoubling(times: number, enough: number, timeOf: (scale: number) => number): number {
+  const scales = [1, 2, 4]
+  const least = scales.map(() => Number.POSITIVE_INFINITY)
+  let ratio = Number.POSITIVE_INFINITY
+  for (let round = 0; round < times || (round < 3 * times && ratio > enough); round++) {
+    for (const [at, scale] of scales.entries()) least[at] = Math.min(least[at] ?? 0, timeOf(scale))
+    const [first = Number.NaN, , last = Number.NaN] = least
+    ratio = Math.sqrt(last / Math.max(first, 0.1))
+  }
+  return ratio
+}
+
 /** Bytes that are still in use after everything that can go is gone. */
 export function heldBytes(): number {
   for (let i = 0; i < 3; i++) globalThis.gc?.()

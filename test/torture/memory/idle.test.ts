@@ -46,7 +46,7 @@ campaign(
     claim:
       'A session that waits on its open stream takes less than 20 kB of heap, hears of a change once, and leaves nothing behind',
     trial: 'session with an open stream',
-    trials: { change: 500, long: 10_000 },
+    trials: { change: 1_000, long: 10_000 },
   },
   async (course) => {
     const found = await idle(course, 'streams')
@@ -65,7 +65,7 @@ campaign(
     claim:
       'A session without a stream takes less than 20 kB of heap, hears of a change once it opens one, and leaves nothing behind',
     trial: 'session that nobody uses',
-    trials: { change: 500, long: 10_000 },
+    trials: { change: 1_000, long: 10_000 },
   },
   async (course) => check(course, await idle(course, 'sessions'), 'session'),
 )
@@ -77,7 +77,7 @@ campaign(
     claim:
       'A subscription without a session takes less than 20 kB of heap, hears of a change once, and leaves nothing behind',
     trial: 'open subscription',
-    trials: { change: 500, long: 10_000 },
+    trials: { change: 1_000, long: 10_000 },
   },
   async (course) => {
     const found = await idle(course, 'listen')

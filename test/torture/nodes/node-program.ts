@@ -20,7 +20,7 @@ interface Input {
   redisTimeoutMs: number
 }
 
-type Order = { open: true } | { keys: string[] } | { changed: string }
+type Order = { open: true } | { keys: string[] } | { changed: string } | { visited: string }
 
 const { redis, folder, keys, redisTimeoutMs }: Input = JSON.parse(process.argv[2] ?? '{}')
 const backplane = await redisBackplane({ url: redis, timeoutMs: redisTimeoutMs, onWarning: () => {} })
@@ -40,7 +40,13 @@ const paying = (preparation: number) =>
       return `${action} ${order}`
     },
   })
-server.add({ tools: { pay: paying(10), payMuch: paying(80_000) } })
+const visit = tool({
+  async run(_args, ctx) {
+    const id = await ctx.step('id', () => crypto.randomUUID())
+    return (await ctx.elicitUrl({ message: 'Pay there', url: 'https://pay.example/7', id })).action
+  },
+})
+server.add({ tools: { pay: paying(10), payMuch: paying(80_000), visit } })
 
 const { push } = accepted
 accepted.push = (...who) => {
@@ -75,6 +81,7 @@ for await (const line of createInterface(process.stdin)) {
   const order: Order = JSON.parse(line)
   if ('open' in order) open()
   else if ('keys' in order) handler = mount(order.keys)
+  else if ('visited' in order) server.elicitationComplete(order.visited)
   else server.resourceUpdated(order.changed)
   process.stdout.write('done\n')
 }

@@ -14,7 +14,8 @@ describe.skipIf(!isThere)(`what is whose, on three nodes over Redis${left}`, () 
       claim:
         'What belongs to one principal does not exist for another, on any of three processes over one Redis',
       trial: 'request of another principal that names it',
-      trials: { change: 300, long: 20_000 },
+      trials: { change: 500, long: 1_000_000 },
+      longMinutes: 120,
     },
     async (course) => {
       const { nodes, ledger } = await service(['k'.repeat(32)])

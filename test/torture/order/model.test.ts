@@ -268,8 +268,8 @@ campaign(
     chapter: 'Order of events',
     claim:
       'Client and server stay as a model of calls, questions, cancels, changes, watches, reconnects and restarts has them',
-    trial: 'run of up to 30 random commands',
-    trials: { change: 120, long: 20_000 },
+    trial: 'run of up to 30 random commands, or 50 with --long',
+    trials: { change: 200, long: 100_000 },
     longMinutes: 120,
   },
   async ({ trials, long, seed }) => {

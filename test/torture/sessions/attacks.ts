@@ -12,7 +12,8 @@ import { meta, until } from '../../../packages/sdk/test/serve/support.ts'
 import type { Random } from '../random.ts'
 import { words } from './callers.ts'
 
-const watchdogMs = 60_000
+/** Far longer than any of these waits takes, and short enough to hear which one has no end. */
+const watchdogMs = 10_000
 
 /** Where requests are sent. */
 export type Sending = Pick<Mounted, 'send'>
@@ -23,6 +24,22 @@ const speaks = (more: JsonObject): JsonObject => ({
   _meta: meta({ [MetaKey.clientCapabilities]: able }),
   ...more,
 })
+
+/**
+ * What is waited for, unless it does not come in time.
+ * @throws Error that says what did not come
+ */
+async function within<T>(what: string, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what}: nothing within ${watchdogMs} ms`)), watchdogMs)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
 
 /** One attack: what Mallory sends, given whose handle stands in it. */
 type Attack = (handle: { session: string; event: string; task: string; state: string }) => Ask
@@ -36,11 +53,16 @@ export async function prepare(mounted: Sending) {
   lost.drop()
   const asking = await mine.call(2, 'sure')
   await until(() => asking.messages().length === 1, watchdogMs)
-  const send = (method: string, params: JsonObject): Promise<Answer> =>
-    mounted.send(modern(method, speaks(params), as('alice')))
-  const begun = await (await send('tools/call', { name: 'slow', task: {} })).json()
+  const ask = (method: string, params: JsonObject, headers: Ask['headers'] = {}): Promise<JsonObject> => {
+    const answer = mounted.send(modern(method, speaks(params), { ...as('alice'), ...headers }))
+    return within(
+      `${method} of Alice's`,
+      answer.then((came) => came.json()),
+    )
+  }
+  const begun = await ask('tools/call', { name: 'slow', task: {} })
   const task = String(Object(begun['result'])['taskId'])
-  const question = Object((await (await send('tools/call', { name: 'sure' })).json())['result'])
+  const question = Object((await ask('tools/call', { name: 'sure' }))['result'])
   const state = String(question['requestState'])
   return {
     session: mine.id,
@@ -51,8 +73,7 @@ export async function prepare(mounted: Sending) {
     unharmed: async (open: () => unknown): Promise<void> => {
       const [key = ''] = Object.keys(question['inputRequests'])
       const inputResponses = { [key]: { action: 'accept', content: { ok: true } } }
-      const answered = await send('tools/call', { name: 'sure', requestState: state, inputResponses })
-      expect(await answered.json()).toMatchObject({
+      expect(await ask('tools/call', { name: 'sure', requestState: state, inputResponses })).toMatchObject({
         result: { content: [{ text: 'accept albatross-7f3a9c' }] },
       })
       const put = asking.messages()[0]
@@ -63,11 +84,12 @@ export async function prepare(mounted: Sending) {
       })
       await until(() => asking.over(), watchdogMs)
       expect(asking.messages()).toHaveLength(2)
-      const ask = modern('tasks/get', speaks({ taskId: task }), { ...as('alice'), 'mcp-name': task })
-      expect(await (await mounted.send(ask)).json()).toMatchObject({ result: { status: 'working' } })
+      expect(await ask('tasks/get', { taskId: task }, { 'mcp-name': task })).toMatchObject({
+        result: { status: 'working' },
+      })
       await open()
       const resumed = await mine.get({ 'last-event-id': lost.events.at(-1)?.id })
-      expect(await resumed.text()).toContain('albatross-7f3a9c')
+      expect(await within('the stream that Alice resumes', resumed.text())).toContain('albatross-7f3a9c')
       expect(resumed.messages()).toHaveLength(1)
     },
   }
@@ -94,11 +116,14 @@ export async function attackAll(
     const mine = attack.inOwnSession ? own[at] : {}
     const send = (ask: Ask): Promise<Answer> | undefined =>
       nodes[at]?.send({ ...ask, headers: { ...ask.headers, ...as('mallory'), ...mine } })
-    const [theirs, blank] = [await send(foreign), await send(nobodys)]
     const where = `${attack.name}, node ${at + 1}, trial ${trial}`
-    const told = await (attack.streams ? heard(theirs, 1) : theirs?.text())
-    const toldBlank = await (attack.streams ? heard(blank, 1) : blank?.text())
+    const toldBy = (answer: Answer | undefined): Promise<string | undefined> =>
+      attack.streams ? heard(answer, 1, where) : within(where, Promise.resolve(answer?.text()))
+    const theirs = await within(where, Promise.resolve(send(foreign)))
+    // An answer that ought not to be may be a stream without an end, so its status is judged before it is read.
     expect(theirs?.status, where).toBe(attack.status)
+    const blank = await within(where, Promise.resolve(send(nobodys)))
+    const [told, toldBlank] = [await toldBy(theirs), await toldBy(blank)]
     expect([theirs?.status, told], where).toEqual([blank?.status, toldBlank])
     expect(told, where).not.toContain(alice.word)
     for (const handle of handles) expect(told, where).not.toContain(handle)
@@ -207,9 +232,14 @@ function nearby(event: string, random: Random): string {
 }
 
 /** The first messages of a stream that stays open, which is then broken off. */
-async function heard(answer: Answer | undefined, messages: number): Promise<string> {
+async function heard(answer: Answer | undefined, messages: number, where: string): Promise<string> {
   if (answer === undefined) throw new Error('No answer')
-  await until(() => answer.messages().length >= messages || answer.over(), watchdogMs)
-  answer.drop()
+  try {
+    await until(() => answer.messages().length >= messages || answer.over(), watchdogMs)
+  } catch (cause) {
+    throw new Error(`${where}: nothing within ${watchdogMs} ms`, { cause })
+  } finally {
+    answer.drop()
+  }
   return JSON.stringify(answer.messages())
 }

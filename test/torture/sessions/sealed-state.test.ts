@@ -1,4 +1,4 @@
-import { defineServer, type Server, tool } from '@jackfield/sdk'
+import { type Context, defineServer, prompt, resource, type Server, tool } from '@jackfield/sdk'
 import type { Authenticate } from '@jackfield/sdk/http'
 import { afterEach, expect, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
@@ -66,6 +66,11 @@ campaign(
     await refused(node, { ...small, user: 'mallory' }, 'another user')
     await refused(node, { ...small, user: '' }, 'no user')
     await refused(node, { ...small, name: 'cancel' }, 'another tool')
+    await refused(node, { ...small, method: 'prompts/get' }, 'a prompt of the same name')
+    const shown = await ask(node, { name: 'refund', method: 'prompts/get' })
+    await refused(node, { ...shown, method: 'tools/call' }, 'a tool of the same name')
+    const seen = await ask(node, { name: 'shop://one', method: 'resources/read' })
+    await refused(node, { ...seen, name: 'shop://other' }, 'another resource')
     await refused(node, { ...small, args: { order: '8' } }, 'other arguments')
     await refused(node, { ...small, args: {} }, 'no arguments')
     await refused(node, { ...small, state: large.state }, 'the state of another call')
@@ -88,7 +93,9 @@ campaign(
 )
 
 interface Retry {
+  /** Of a tool or a prompt, or the URI of a resource. */
   name: string
+  method?: string | undefined
   user: string
   args: JsonObject
   state: unknown
@@ -99,16 +106,17 @@ function shop(name: string, effects: string[]): Server {
   const paying = (what: string, size: number) =>
     tool({
       input: z.object({ order: z.string().optional() }),
-      async run(_args, ctx) {
-        const receipt = await ctx.step('prepare', () => 'x'.repeat(size))
-        const { action } = await ctx.elicit({
-          message: `Sure of ${receipt.length}?`,
-          schema: z.object({ ok: z.boolean() }),
-        })
-        if (action === 'accept') effects.push(what)
-        return action
-      },
+      run: (_args, ctx) => paid(ctx, what, size),
     })
+  const paid = async (ctx: Context, what: string, size: number): Promise<string> => {
+    const receipt = await ctx.step('prepare', () => 'x'.repeat(size))
+    const { action } = await ctx.elicit({
+      message: `Sure of ${receipt.length}?`,
+      schema: z.object({ ok: z.boolean() }),
+    })
+    if (action === 'accept') effects.push(what)
+    return action
+  }
   const tools = {
     refund: paying('refund', 10),
     longer: paying('longer', 11),
@@ -116,7 +124,17 @@ function shop(name: string, effects: string[]): Server {
     cancel: paying('cancel', 10),
     large: paying('large', 80_000),
   }
-  return defineServer({ name, version: '1.0.0', tools })
+  const prompts = {
+    refund: prompt({
+      input: z.object({ order: z.string() }),
+      run: (_args, ctx) => paid(ctx, 'prompt', 10),
+    }),
+  }
+  const resources = {
+    one: resource({ uri: 'shop://one', read: (ctx) => paid(ctx, 'one', 10) }),
+    other: resource({ uri: 'shop://other', read: (ctx) => paid(ctx, 'other', 10) }),
+  }
+  return defineServer({ name, version: '1.0.0', tools, prompts, resources })
 }
 
 async function mount(server: Server, keys: string[]): Promise<Mounted> {
@@ -125,20 +143,26 @@ async function mount(server: Server, keys: string[]): Promise<Mounted> {
   return mounted
 }
 
-/** Begins a call and says yes to what it asks; the retry that would have its effect. */
-async function ask(node: Mounted, { name }: { name: string }): Promise<Retry & { state: string }> {
+type Begun = Pick<Retry, 'name' | 'method'>
+
+const naming = ({ name, method }: Begun, args: JsonObject): JsonObject =>
+  method === 'resources/read' ? { uri: name } : { name, arguments: args }
+
+/** Begins a request and says yes to what it asks; the retry that would have its effect. */
+async function ask(node: Mounted, begun: Begun): Promise<Retry & { state: string }> {
+  const { name, method = 'tools/call' } = begun
   const args = { order: '7' }
-  const sent = modern('tools/call', { name, arguments: args }, { authorization: 'alice' })
+  const sent = modern(method, naming(begun, args), { authorization: 'alice' })
   const { requestState, inputRequests } = Object((await (await node.send(sent)).json())['result'])
   const [key = ''] = Object.keys(inputRequests)
   const inputResponses = { [key]: { action: 'accept', content: { ok: true } } }
-  return { name, user: 'alice', args, state: String(requestState), inputResponses }
+  return { name, method, user: 'alice', args, state: String(requestState), inputResponses }
 }
 
 async function answer(node: Mounted, retry: Retry): Promise<JsonObject> {
-  const { name, args, state, inputResponses, user } = retry
-  const params = { name, arguments: args, requestState: state, inputResponses }
-  return (await node.send(modern('tools/call', params, { authorization: user }))).json()
+  const { args, state, inputResponses, user, method = 'tools/call' } = retry
+  const params = { ...naming(retry, args), requestState: state, inputResponses }
+  return (await node.send(modern(method, params, { authorization: user }))).json()
 }
 
 /** A good retry, sent to several nodes at once, has its effect on one of them and is refused on all others. */

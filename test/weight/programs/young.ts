@@ -1,28 +1,25 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
-import { defineServer, tool } from '@jackfield/sdk'
+import { defineServer, prompt, resource, tool } from '@jackfield/sdk'
 import { serveHttp } from '@jackfield/sdk/http'
 import { serveStdio } from '@jackfield/sdk/stdio'
+import { z } from 'zod'
+import { inUse } from './heap.ts'
 
-// Serves an echo over HTTP or on stdio, and tells its parent how many bytes of heap are in use: after a full collection,
-// which makes all there is old, and later after collections of what is young.
-
-setFlagsFromString('--expose-gc')
-const gc: NodeJS.GCFunction = runInNewContext('gc')
+// Serves what can be asked for over HTTP or on stdio, and tells its parent how many bytes of heap are in use.
 
 const echo = tool({
   description: 'Says it again',
   input: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
   run: ({ text }) => String(text),
 })
-const server = defineServer({ name: 'young', version: '1.0.0', tools: { echo } })
-
-process.on('message', (which) => {
-  if (which === 'old') gc()
-  gc({ type: 'minor' })
-  gc({ type: 'minor' })
-  process.send?.(process.memoryUsage().heapUsed)
+const server = defineServer({
+  name: 'young',
+  version: '1.0.0',
+  tools: { echo },
+  prompts: { greet: prompt({ input: z.object({ who: z.string() }), run: ({ who }) => `Greet ${who}` }) },
+  resources: { note: resource({ uri: 'note://one', read: () => 'one' }) },
 })
+
+process.on('message', (which) => process.send?.(inUse(which)))
 process.on('disconnect', () => process.exit())
 
 if (process.argv[2] === 'http') {

@@ -41,34 +41,36 @@ export function addLogCommands(
     .description('events as JSON lines, as an HTTP archive, or as traces of OpenTelemetry')
     .option('--output <file>', 'write them there')
     .addOption(storeOption())
-    .action(async ([format = '', ...words]: string[], options: ExportOptions) => {
+    .action(async ([format, ...words]: string[], options: ExportOptions) => {
       const { output, end } = begin(false)
       end(await (await load()).exportLog(format, words, options, io, output))
     })
   log
     .command('diff')
+    .usage('[options] <a> <b>')
     .description('what two recordings have different, whatever the order')
-    .argument('<a>', 'a file that jackfield record wrote')
-    .argument('<b>', 'another one')
+    .argument('[a]', 'a file that jackfield record wrote')
+    .argument('[b]', 'another one')
     .addOption(jsonOption())
-    .action(async (a: string, b: string, options: { json?: boolean }) => {
+    .action(async (a: string | undefined, b: string | undefined, options: { json?: boolean }) => {
       const { output, end } = begin(options.json === true)
       end(await (await load()).diff(a, b, io, output))
     })
-  filtered(program.command('record').usage('[options] <file> [filter...]').argument('<file>'))
+  filtered(program.command('record').usage('[options] <file> [filter...]').argument('[file]'))
     .description('write down what servers answered, to be served again without them')
     .addOption(storeOption())
     .addOption(jsonOption())
-    .action(async (file: string, words: string[], options: RecordOptions) => {
+    .action(async (file: string | undefined, words: string[], options: RecordOptions) => {
       const { output, end } = begin(options.json === true)
       end(await (await load()).record(file, words, options, io, output))
     })
   program
     .command('serve-recording')
+    .usage('[options] <file> [server]')
     .description('be the server of a recording, over stdio')
-    .argument('<file>', 'a file that jackfield record wrote')
+    .argument('[file]', 'a file that jackfield record wrote')
     .argument('[server]', 'which of its servers, where there are several')
-    .action(async (file: string, server: string | undefined) => {
+    .action(async (file: string | undefined, server: string | undefined) => {
       const { output, end } = begin(false)
       end(await (await import('../commands/serve-recording.ts')).serveRecording(file, server, io, output))
     })

@@ -56,12 +56,13 @@ function addPolicy(program: Command, { io, command, begin, withServerOptions }: 
     })
   policy
     .command('preview')
+    .usage('[options] <rule>')
     .description('which calls of the activity log a rule would have matched')
-    .argument('<rule>', `a rule as in the config: '{"verdict":"deny","tool":"delete_*"}'`)
+    .argument('[rule]', `a rule as in the config: '{"verdict":"deny","tool":"delete_*"}'`)
     .option('--days <count>', 'how far back', positive, 30)
     .addOption(storeOption())
     .addOption(jsonOption())
-    .action(async (rule: string, options: PreviewOptions) => {
+    .action(async (rule: string | undefined, options: PreviewOptions) => {
       const { output, end } = begin(options.json === true)
       end(await (await load()).preview(rule, options, io, output))
     })
@@ -76,11 +77,12 @@ function addPolicy(program: Command, { io, command, begin, withServerOptions }: 
     })
   policy
     .command('revoke')
+    .usage('[options] <id>')
     .description('take a remembered answer back')
-    .argument('<id>', 'its id, or the beginning of it')
+    .argument('[id]', 'its id, or the beginning of it')
     .addOption(storeOption())
     .addOption(jsonOption())
-    .action(async (id: string, options: PolicyOptions) => {
+    .action(async (id: string | undefined, options: PolicyOptions) => {
       const { output, end } = begin(options.json === true)
       end(await (await load()).revoke(id, options, io, output))
     })

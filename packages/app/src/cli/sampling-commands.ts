@@ -25,9 +25,11 @@ export function addSamplingCommands(
     })
   refuseUnknownWords(sampling)
   sampling
-    .command('revoke <id>')
+    .command('revoke')
+    .usage('[options] <id>')
+    .argument('[id]', 'the beginning of it')
     .description('ask again about what passes without asking')
-    .action(async (id: string, _options: unknown, made: Command) => {
+    .action(async (id: string | undefined, _options: unknown, made: Command) => {
       const options = made.optsWithGlobals<SamplingOptions>()
       const { output, end } = begin(options.json === true)
       end(await (await load()).revokeSampling(id, options, io, output))

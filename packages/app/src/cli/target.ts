@@ -42,6 +42,11 @@ export interface TargetOptions extends ConfigChoice {
   header?: string[]
 }
 
+/** What a person does who has no server yet. */
+export const waysToServers = `Try the servers that come along:  jackfield start
+Add one:                          jackfield install <name or URL>, or: jackfield install -- <command>
+Take those of other applications: jackfield config import`
+
 /** Takes the target off the front of the words; after `--` it is the command there and none is in front. */
 export async function takeTarget(
   { words, command }: CommandWords,
@@ -97,7 +102,7 @@ export async function readConfig(
   const config = await readLayers(options, io)
   if (config.files.length === 0) {
     throw usageError(
-      'There is no config file. Write .mcp.json here with "mcpServers" in it, or name one with --config FILE.',
+      `There is no config file yet, so no server is known.\n${waysToServers}\nOr write .mcp.json here with "mcpServers" in it, or name a file with --config FILE.`,
     )
   }
   for (const problem of config.problems) note(problemLine(problem))
@@ -114,7 +119,7 @@ async function configured(name: string, options: TargetOptions, io: Io): Promise
   const config = await readLayers(options, io)
   if (config.files.length === 0) {
     throw usageError(
-      `"${name}" is not a URL, and there is no config file that could name a server. Write .mcp.json, use --config FILE, or give a command after --.`,
+      `"${name}" is not a URL, and there is no config file that could name a server. Write .mcp.json, use --config FILE, or give a command after --.\n${waysToServers}`,
     )
   }
   const server = Object.hasOwn(config.servers, name) ? config.servers[name] : undefined

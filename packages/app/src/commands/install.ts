@@ -20,6 +20,7 @@ import {
   type ServerConfig,
   userConfigFile,
 } from '@jackfield/host'
+import { McpError } from '@jackfield/sdk'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { secretStore } from '../cli/secrets.ts'
@@ -31,6 +32,7 @@ import { whyUnreadable } from '../cli/unreadable.ts'
 import { version } from '../cli/version.ts'
 import { installationLines } from '../output/installation.ts'
 import { oneLine } from '../output/sanitize.ts'
+import type { TerminalSurface } from '../surface/terminal.ts'
 
 export interface InstallOptions {
   name?: string
@@ -66,11 +68,18 @@ export async function install(
       `${file} has a server "${oneLine(plan.name)}" already. Choose another name with --name, or: jackfield uninstall ${oneLine(plan.name)}`,
     )
   }
-  if (!(await agreed(plan, file, options, io, output))) {
+  const set = valuesSet(plan, options)
+  const lines = installationLines(plan, file, output.palette)
+  const person = whoAgrees(lines, options, io, output)
+  const given = { set, known: await secretsFor(plan, io) }
+  // Where no values can be asked for later, what is missing is known now.
+  const early = personAt(io) === undefined ? await valuesFor(plan, given, io, output) : undefined
+  if (early !== undefined) plan.config(early)
+  if (!(await agreed(plan, { person, lines }, options, io, output))) {
     output.note('Nothing was installed.')
     return ExitCode.toolError
   }
-  const values = await valuesFor(plan, options, io, output)
+  const values = early ?? (await valuesFor(plan, given, io, output))
   const config = plan.config(values)
   await bundle?.unpack()
   await addServer(file, plan.name, config)
@@ -188,20 +197,29 @@ export function registryOptions({ registry }: { registry?: string }, io: Pick<Io
   return url === undefined ? {} : { url }
 }
 
-/** Asks the person, or takes `--yes` for their answer; either way a row says so. */
-async function agreed(
-  plan: InstallPlan,
-  file: string,
+/** The person to be asked, or nobody where `--yes` was their answer; what would run is then only shown. */
+function whoAgrees(
+  lines: readonly string[],
   options: InstallOptions,
   io: Io,
   output: Output,
-): Promise<boolean> {
+): TerminalSurface | undefined {
   const person = options.yes === true ? undefined : personAt(io)
-  const lines = installationLines(plan, file, output.palette)
   if (person === undefined) output.note(lines.join('\n'))
   if (person === undefined && options.yes !== true) {
     throw usageError('Nobody is there to ask. Look at what would run, and add --yes to install it.')
   }
+  return person
+}
+
+/** Asks the person, or takes `--yes` for their answer; either way a row says so. */
+async function agreed(
+  plan: InstallPlan,
+  { person, lines }: { person: TerminalSurface | undefined; lines: string[] },
+  options: InstallOptions,
+  io: Io,
+  output: Output,
+): Promise<boolean> {
   const allowed =
     person === undefined || (await person.askInstallation({ lines, starts: options.start }, io.signal))
   await using host = hostWithStore({ servers: {}, models: [], store: storeFile(options.store, io) }, (text) =>
@@ -225,12 +243,8 @@ async function agreed(
   return allowed
 }
 
-async function valuesFor(
-  plan: InstallPlan,
-  options: InstallOptions,
-  io: Io,
-  output: Output,
-): Promise<Record<string, string[]>> {
+/** What the command line sets of what the plan needs. */
+function valuesSet(plan: InstallPlan, options: InstallOptions): Record<string, string[]> {
   const values: Record<string, string[]> = {}
   for (const word of options.set ?? []) {
     const [, id, value] = /^([^=]+)=(.*)$/s.exec(word) ?? []
@@ -243,9 +257,33 @@ async function valuesFor(
       )
     values[id] = [...(values[id] ?? []), value]
   }
+  return values
+}
+
+/** The secrets that are kept already. Throws where the plan has secrets and there is no place to keep them. */
+async function secretsFor({ name, needs }: InstallPlan, io: Io): Promise<ReadonlySet<string>> {
+  const wanted = needs.flatMap(({ id, secret }) => (secret === undefined ? [] : [oneLine(id)]))
+  if (wanted.length === 0) return new Set()
+  try {
+    return new Set(await secretStore(io).names())
+  } catch (error) {
+    if (!(error instanceof McpError)) throw error
+    throw new CliError(
+      ExitCode.toolError,
+      `Nothing was installed: ${oneLine(name)} takes secrets (${wanted.join(', ')}), and there is no place to keep them. ${error.message}`,
+      { cause: error, code: error.code },
+    )
+  }
+}
+
+async function valuesFor(
+  plan: InstallPlan,
+  { set, known }: { set: Record<string, string[]>; known: ReadonlySet<string> },
+  io: Io,
+  output: Output,
+): Promise<Record<string, string[]>> {
+  const values = { ...set }
   const ask = personAt(io)?.askInput
-  const secrets = plan.needs.some(({ secret }) => secret !== undefined) ? secretStore(io) : undefined
-  const known = new Set(await secrets?.names())
   for (const need of plan.needs) {
     const { id, secret } = need
     if (values[id] !== undefined) continue
@@ -261,7 +299,7 @@ async function valuesFor(
       }
       continue
     }
-    if (secret !== undefined) await secrets?.set(secret, typed)
+    if (secret !== undefined) await secretStore(io).set(secret, typed)
     values[id] = [secret === undefined ? typed : '']
   }
   return values

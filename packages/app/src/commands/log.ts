@@ -168,12 +168,14 @@ const formats: readonly TraceFormat[] = ['jsonl', 'har', 'otlp']
 
 /** `jackfield log export <format> [filter…]` */
 export async function exportLog(
-  format: string,
+  format: string | undefined,
   words: readonly string[],
   options: ExportOptions,
   io: Io,
   output: Output,
 ): Promise<ExitCode> {
+  if (format === undefined)
+    throw usageError(`Which format? Usage: jackfield log export <${formats.join('|')}> [filter...]`)
   const wanted = formats.find((known) => known === format)
   if (wanted === undefined) throw usageError(`"${format}" is no format. There are ${formats.join(', ')}.`)
   await using host = opened(storeFile(options.store, io))
@@ -196,12 +198,13 @@ export interface RecordOptions {
 
 /** `jackfield record <file> [filter…]`: what servers answered, to be played back. */
 export async function record(
-  file: string,
+  file: string | undefined,
   words: readonly string[],
   options: RecordOptions,
   io: Io,
   output: Output,
 ): Promise<ExitCode> {
+  if (file === undefined) throw usageError('Which file? Usage: jackfield record <file> [filter...]')
   await using host = opened(storeFile(options.store, io))
   return await readable(() => {
     const recording = host.trace.recording({ filter: filterOf(words) })
@@ -226,7 +229,14 @@ export async function record(
 }
 
 /** `jackfield log diff <a> <b>`: what two recordings have different. Exit code 1 where there is something. */
-export async function diff(a: string, b: string, io: Io, output: Output): Promise<ExitCode> {
+export async function diff(
+  a: string | undefined,
+  b: string | undefined,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  if (a === undefined || b === undefined)
+    throw usageError('Which recordings? Usage: jackfield log diff <a> <b>')
   const changes = recordingChanges(recordingIn(a, io), recordingIn(b, io))
   output.result(changes, () => {
     if (changes.length === 0)

@@ -3,7 +3,7 @@ import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { modelsFor, onlookerAt, startQuestions } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { hostWithStore, storeFile } from '../cli/store.ts'
-import { readConfig } from '../cli/target.ts'
+import { readConfig, waysToServers } from '../cli/target.ts'
 import { version } from '../cli/version.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { answersSurface, readAnswers } from '../surface/answers-file.ts'
@@ -33,6 +33,8 @@ export async function openServers(
     return { host, ready: [server], [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() }
   }
   const { file, config } = await readConfig(options, io, (text) => output.note(text))
+  if (Object.keys(config.servers).length === 0)
+    throw new CliError(ExitCode.cannotConnect, `${file} names no servers.\n${waysToServers}`)
   const answers = options.answers === undefined ? undefined : readAnswers(options.answers)
   const person = who(io)
   const surface = answers === undefined ? person : answersSurface(answers, (message) => output.note(message))

@@ -111,11 +111,15 @@ export interface PreviewOptions extends PolicyOptions {
 
 /** `jackfield policy preview '<rule>'`: which calls of the activity log a rule would have matched. */
 export async function preview(
-  text: string,
+  text: string | undefined,
   options: PreviewOptions,
   io: Io,
   output: Output,
 ): Promise<ExitCode> {
+  if (text === undefined)
+    throw usageError(
+      `Which rule? Usage: jackfield policy preview <rule>, for example '{"verdict":"deny","tool":"delete_*"}'`,
+    )
   const rule = ruleFrom(text, io)
   const store = storeFile(options.store, io)
   await using host = opened(store)
@@ -197,7 +201,14 @@ export async function grants(options: PolicyOptions, io: Io, output: Output): Pr
 }
 
 /** `jackfield policy revoke <id>`: takes a remembered answer back. */
-export async function revoke(id: string, options: PolicyOptions, io: Io, output: Output): Promise<ExitCode> {
+export async function revoke(
+  id: string | undefined,
+  options: PolicyOptions,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  if (id === undefined)
+    throw usageError('Which answer? Usage: jackfield policy revoke <id>; jackfield policy grants lists them.')
   const store = storeFile(options.store, io)
   await using host = opened(store)
   const fitting = host.policy.grants().filter((grant) => grant.id.startsWith(id))

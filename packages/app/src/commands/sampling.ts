@@ -63,11 +63,13 @@ export async function sampling(options: SamplingOptions, io: Io, output: Output)
 
 /** `jackfield sampling revoke <id>`: asks again about what passed. */
 export async function revokeSampling(
-  id: string,
+  id: string | undefined,
   options: SamplingOptions,
   io: Io,
   output: Output,
 ): Promise<ExitCode> {
+  if (id === undefined)
+    throw usageError('Which one? Usage: jackfield sampling revoke <id>; jackfield sampling lists them.')
   const store = storeFile(options.store, io)
   await using host = opened(await configOf(options, io, output), store, [])
   const known = host.sampling.grants().flatMap((grant) => (grant.id?.startsWith(id) ? [grant.id] : []))

@@ -6,11 +6,13 @@ import { recordingIn } from './log.ts'
 
 /** `jackfield serve-recording <file> [server]`: answers over stdio as the recorded server did, until the input ends. */
 export async function serveRecording(
-  file: string,
+  file: string | undefined,
   name: string | undefined,
   io: Io,
   output: Output,
 ): Promise<ExitCode> {
+  if (file === undefined)
+    throw usageError('Which recording? Usage: jackfield serve-recording <file> [server]')
   const { servers } = recordingIn(file, io)
   const names = Object.keys(servers)
   const chosen = name ?? (names.length === 1 ? names[0] : undefined)

@@ -5,7 +5,7 @@ import type { Io, Output } from '../cli/io.ts'
 import { onlookerAt, startQuestions } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { hostWithStore, storeFile } from '../cli/store.ts'
-import { type ConfigChoice, readConfig } from '../cli/target.ts'
+import { type ConfigChoice, readConfig, waysToServers } from '../cli/target.ts'
 import { standing, whyStanding } from '../output/connection.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
@@ -62,7 +62,8 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
     const reasons = list.map(whyStanding)
     const headings = ['SERVER', 'STATE', 'REVISION', 'TOOLS', 'RESOURCES', 'PROMPTS']
     const heading = palette.dim(file)
-    if (rows.length === 0) return `${heading}\nIt names no servers.`
+    if (rows.length === 0) return `${heading}\nIt names no servers.\n${waysToServers}`
+    if (reasons.every((reason) => reason === '')) return `${heading}\n${table(headings, rows, output)}`
     if ((output.columns ?? roomForReasons) >= roomForReasons) {
       const whole = rows.map((row, n) => [...row, reasons[n] ?? ''])
       return `${heading}\n${table([...headings, 'REASON'], whole, output)}`

@@ -2,6 +2,9 @@ import type { Activity } from '@jackfield/host'
 import { oneLine } from './sanitize.ts'
 import { type TableOptions, table } from './table.ts'
 
+/** Columns of a terminal that has room for the date in each row. Below, it stands in the first row of each day. */
+const roomForDates = 100
+
 /**
  * Rows of the activity log, oldest first, each under what caused it. Times are UTC. `long` adds the date, and the rule
  * that decided about a call.
@@ -13,12 +16,18 @@ export function activityTable(
 ): string {
   const sorted = rows.toSorted((a, b) => a.id - b.id)
   const depth = new Map<number, number>()
-  const cells = sorted.map((row) => {
+  const time = (row: Activity, before: Activity | undefined): string => {
+    const [day, clock] = [row.at.slice(0, 10), row.at.slice(11, 19)]
+    if (!long) return clock
+    if ((look.columns ?? roomForDates) >= roomForDates) return `${day} ${clock}`
+    return before?.at.slice(0, 10) === day ? clock : `${day}\n${clock}`
+  }
+  const cells = sorted.map((row, n) => {
     const level = row.cause === null ? 0 : (depth.get(row.cause) ?? -1) + 1
     depth.set(row.id, level)
     return [
       `#${row.id}`,
-      row.at.slice(long ? 0 : 11, 19).replace('T', ' '),
+      time(row, sorted[n - 1]),
       row.kind,
       row.outcome,
       ...(long ? [oneLine(ruleOf(row), 40)] : []),

@@ -13,14 +13,25 @@ const leastLast = 20
 const least = 10
 
 /**
- * Rows aligned under their headings. Where the terminal is too narrow the last column wraps, then the widest ones do;
- * where that would leave columns of a few letters, each row is set as a list of its cells. Cells must be safe to print
+ * Rows aligned under their headings. Where the terminal is too narrow, columns without any content are left out, then the
+ * last column wraps, then the widest ones do; where that would leave columns of a few letters, each row is set as a list
+ * of its cells. Cells must be safe to print
  * (see `plain`); line feeds in them break lines.
  */
 export function table(headings: string[], rows: string[][], { palette, columns }: TableOptions): string {
   const natural = headings.map((heading, n) =>
     Math.max(widthOf(heading), ...rows.map((row) => widestLine(row[n] ?? ''))),
   )
+  const filled = headings.flatMap((_, n) => (rows.some((row) => (row[n] ?? '') !== '') ? [n] : []))
+  if (
+    columns !== undefined &&
+    !fits(natural, columns) &&
+    filled.length > 0 &&
+    filled.length < headings.length
+  ) {
+    const only = (cells: string[]): string[] => filled.map((n) => cells[n] ?? '')
+    return table(only(headings), rows.map(only), { palette, columns })
+  }
   const widths = columns === undefined ? natural : fitted(natural, columns)
   if (widths === undefined) return listed(headings, rows, palette, columns ?? 0)
   const lines = [palette.dim(join(headings, widths))]
@@ -37,15 +48,26 @@ export function table(headings: string[], rows: string[][], { palette, columns }
 
 /** Widths that fit into a line, or undefined where some column would be left with next to nothing. */
 function fitted(natural: number[], columns: number): number[] | undefined {
-  const room = columns - gap * (natural.length - 1)
-  const sum = (widths: number[]): number => widths.reduce((all, width) => all + width, 0)
-  if (sum(natural) <= room) return natural
+  if (fits(natural, columns)) return natural
+  const room = roomFor(natural, columns)
   const last = room - sum(natural.slice(0, -1))
   if (last >= leastLast) return [...natural.slice(0, -1), last]
   let cap = Math.max(...natural)
   const capped = (): number[] => natural.map((width) => Math.min(width, cap))
   while (cap > least && sum(capped()) > room) cap -= 1
   return sum(capped()) <= room ? capped() : undefined
+}
+
+function fits(natural: number[], columns: number): boolean {
+  return sum(natural) <= roomFor(natural, columns)
+}
+
+function roomFor(widths: number[], columns: number): number {
+  return columns - gap * (widths.length - 1)
+}
+
+function sum(widths: number[]): number {
+  return widths.reduce((all, width) => all + width, 0)
 }
 
 /** Each row as lines of a heading and its cell, and a line between rows. */

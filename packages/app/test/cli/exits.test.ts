@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { begin, closedShop, onEverything, recorded, run, tempFolder } from './jackfield.ts'
@@ -10,6 +11,14 @@ describe.concurrent('exit codes', () => {
     ['no target', ['call'], 'Which server?'],
     ['no target and no config', ['tools'], 'There is no config file'],
     ['a name without a config', ['tools', 'shop'], 'no config file'],
+    ['no servers to look at', ['servers'], 'jackfield start'],
+    ['record without a file', ['record'], 'Which file? Usage: jackfield record <file>'],
+    ['serve-recording without one', ['serve-recording'], 'Usage: jackfield serve-recording <file> [server]'],
+    ['one recording to compare', ['log', 'diff', 'a.json'], 'Usage: jackfield log diff <a> <b>'],
+    ['an export without a format', ['log', 'export'], 'Usage: jackfield log export <jsonl|har|otlp>'],
+    ['nothing to ask about again', ['sampling', 'revoke'], 'Usage: jackfield sampling revoke <id>'],
+    ['no answer to take back', ['policy', 'revoke'], 'Usage: jackfield policy revoke <id>'],
+    ['no rule to preview', ['policy', 'preview'], 'Usage: jackfield policy preview <rule>'],
     ['nothing after --', ['tools', '--'], 'Nothing follows --'],
     ['a missing argument', onEverything('call', 'get-sum', 'a=1'), 'Missing argument:\n  b'],
     ['an argument of the wrong type', onEverything('call', 'get-sum', 'a=1', 'b=x'), 'b must be a number'],
@@ -21,6 +30,23 @@ describe.concurrent('exit codes', () => {
     const { code, stdout, stderr } = await run(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(words)
+  })
+
+  test('without a config, says where servers come from: those that come along, new ones, other applications', async () => {
+    const empty = tempFolder()
+    writeFileSync(join(empty, '.mcp.json'), '{"mcpServers":{}}')
+    const seen = await Promise.all([
+      run(['tools']),
+      run(['servers']),
+      run(['tools', 'shop']),
+      run(['tools'], { cwd: empty }),
+      run(['servers'], { cwd: empty }),
+    ])
+    expect(seen.map(({ code }) => code)).toEqual([2, 2, 2, 3, 0])
+    for (const { stdout, stderr } of seen) {
+      const said = stdout + stderr
+      for (const way of ['start', 'install', 'config import']) expect(said).toContain(`jackfield ${way}`)
+    }
   })
 
   test('a server that cannot be reached or started is 3, with why', async () => {

@@ -98,6 +98,34 @@ describe('a server of the registry', () => {
     expect(existsSync(at.config)).toBe(false)
     expect(readFileSync(foreign, 'utf8')).toBe('{ "mcpServers": {} }')
   })
+
+  it('is not agreed to where its secrets could not be kept, which is said before anybody is asked', async () => {
+    const { url } = await registry([weather])
+    const at = home()
+    writeFileSync(join(at.cwd, 'key'), 'a key that everybody may read')
+    chmodSync(join(at.cwd, 'key'), 0o644)
+    const words = ['install', 'io.github.ann/weather', '--yes', '--set', 'REGION=eu', '--registry', url]
+    const refused = await at.jackfield(words)
+    expect(refused).toMatchObject({ code: 1, stdout: '' })
+    expect(refused.stderr).toContain('Nothing was installed: weather takes secrets (WEATHER_TOKEN)')
+    expect(refused.stderr).toContain('chmod 600')
+    expect({ written: existsSync(at.config), started: existsSync(join(at.cwd, 'noted')) }).toEqual({
+      written: false,
+      started: false,
+    })
+    expect(await installs(at)).toEqual([])
+  })
+
+  it('is not agreed to with a value for something it does not need', async () => {
+    const { url } = await registry([weather])
+    const at = home()
+    const words = ['install', 'io.github.ann/weather', '--yes', '--set', 'COLOUR=red', '--registry', url]
+    expect(await at.jackfield(words)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--set COLOUR=red is none of: '),
+    })
+    expect(await installs(at)).toEqual([])
+  })
 })
 
 describe('install', () => {
@@ -137,6 +165,7 @@ describe('install', () => {
     writeFileSync(file, bundle())
     const missing = await at.jackfield(['install', file, '--yes'])
     expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('"folders" is needed') })
+    expect(await installs(at)).toEqual([])
     await at.jackfield(['secret', 'set', 'packed.token'], 'very-secret-token')
     const installed = await at.jackfield([
       ...['install', file, '--yes', '--set', 'folders=/one', 'folders=/two words', 'depth=7'],

@@ -57,6 +57,19 @@ describe('a table', () => {
     )
   })
 
+  test('leaves out columns without content where the terminal is narrow, and only there', () => {
+    const rows = [
+      ['a', '', 'one two three'],
+      ['b', '', 'four'],
+    ]
+    const heads = ['NAME', 'RULE', 'WHAT']
+    expect(table(heads, rows, { palette, columns: 20 })).toBe(
+      ['NAME  WHAT', 'a     one two three', 'b     four'].join('\n'),
+    )
+    expect(table(heads, rows, { palette, columns: 40 })).toContain('NAME  RULE  WHAT')
+    expect(table(heads, rows, { palette })).toContain('NAME  RULE  WHAT')
+  })
+
   test('keeps to the terminal, whatever stands in it, and loses nothing but spaces', () => {
     const cell = fc.string({ maxLength: 60 }).map((text) => text.replaceAll(/\s/g, ' '))
     const rows = fc.array(fc.array(cell, { minLength: 4, maxLength: 4 }), { minLength: 1, maxLength: 4 })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { travel } from '../cli/jackfield.ts'
 import { missing, person } from './person.ts'
 
 describe.skipIf(missing !== undefined)('how servers stand, in a terminal', { timeout: 60_000 }, () => {
@@ -15,5 +16,15 @@ describe.skipIf(missing !== undefined)('how servers stand, in a terminal', { tim
     const narrow = await said(80)
     expect(narrow).not.toContain('REASON')
     expect(narrow).toMatch(/\ngone\n {2}Could not start "no-such-program": no such program\./)
+  })
+
+  test('has no room set aside for reasons where every server stands', async () => {
+    const ann = person()
+    const [command, ...args] = travel()
+    ann.write('.config/jackfield/config.json', { mcpServers: { trip: { command, args } } })
+    const terminal = ann.terminal(['servers'], {}, 120)
+    expect(await terminal.exited).toBe(0)
+    expect(terminal.history()).toMatch(/trip +● ready/)
+    expect(terminal.history()).not.toContain('REASON')
   })
 })

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { consentMigration } from './consent-table.ts'
@@ -161,7 +161,8 @@ export class StoreError extends Error {
 }
 
 /**
- * Opens the SQLite file, or memory for `:memory:`, and brings its schema up to date. Only its owner may read a new file.
+ * Opens the SQLite file, or memory for `:memory:`, and brings its schema up to date. Only its owner may read it, also where
+ * it was there before and others could.
  * @throws StoreError
  */
 export function openDatabase(file: string): DatabaseSync {
@@ -175,6 +176,7 @@ export function openDatabase(file: string): DatabaseSync {
     if (file !== ':memory:') {
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
       closeSync(openSync(file, 'a', 0o600))
+      keepFromOthers(file)
     }
     const database = new sqlite.DatabaseSync(file)
     try {
@@ -190,6 +192,15 @@ export function openDatabase(file: string): DatabaseSync {
       `Cannot use ${file} as the store: ${error instanceof Error ? error.message : String(error)}. Name another file, or move this one away.`,
       { cause: error },
     )
+  }
+}
+
+/** Those that SQLite keeps beside the file, and makes like it, were made before too. */
+function keepFromOthers(file: string): void {
+  if (process.platform === 'win32') return
+  for (const path of [file, `${file}-wal`, `${file}-shm`]) {
+    const found = statSync(path, { throwIfNoEntry: false })
+    if (found !== undefined && (found.mode & 0o077) !== 0) chmodSync(path, 0o600)
   }
 }
 

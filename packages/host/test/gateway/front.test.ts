@@ -1,5 +1,10 @@
+import { type Context, defineServer, type Server, tool } from '@jackfield/sdk'
 import { connect, http } from '@jackfield/sdk/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { z } from 'zod'
+import { MetaKey } from '../../../sdk/src/protocol/meta.ts'
+import { modern } from '../../../sdk/test/serve/http-support.ts'
+import { meta } from '../../../sdk/test/serve/support.ts'
 import { serveGateways } from '../../src/gateway/index.ts'
 import { hostOf, session, type Watched } from '../fixtures/hosts.ts'
 import { text } from './clients.ts'
@@ -34,6 +39,18 @@ async function clientOf(url: string, token: string) {
   return client
 }
 
+const able = meta({ [MetaKey.clientCapabilities]: { elicitation: { form: {} } } })
+
+/** A server with one tool, which pays if it may. */
+function asking(pay: () => void): Server {
+  const run = async (_args: unknown, ctx: Context): Promise<string> => {
+    const { action } = await ctx.elicit({ message: 'Pay?', schema: z.object({}) })
+    if (action === 'accept') pay()
+    return action
+  }
+  return defineServer({ name: 'shop', version: '1.0.0', tools: { pay: tool({ run }) } })
+}
+
 describe('a gateway over HTTP', () => {
   it('keeps connections and activity of its users apart', async () => {
     const { front: open, hosts } = await front()
@@ -47,6 +64,33 @@ describe('a gateway over HTTP', () => {
     expect(third).toBe(first)
     expect(hosts.get('ann')?.activity({ kind: 'call' })).toHaveLength(2)
     expect(hosts.get('bob')?.activity({ kind: 'call' })).toHaveLength(1)
+  })
+
+  it('takes from nobody what another user was asked', async () => {
+    const paid: string[] = []
+    const served = await serveGateways({
+      tokens,
+      open: async (user) => ({ server: asking(() => paid.push(user)), close: async () => {} }),
+    })
+    onTestFinished(() => served.close())
+    const send = async (token: string, more: object = {}): Promise<Record<string, unknown>> => {
+      const ask = modern('tools/call', { name: 'pay', _meta: able, ...more })
+      const headers = {
+        ...ask.headers,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        authorization: `Bearer ${token}`,
+      }
+      const answer = await fetch(served.url, { method: 'POST', headers, body: JSON.stringify(ask.body) })
+      return answer.json()
+    }
+    const { requestState, inputRequests } = Object((await send(tokens.ann))['result'])
+    const [key = ''] = Object.keys(inputRequests)
+    const retry = { requestState, inputResponses: { [key]: { action: 'accept', content: {} } } }
+    expect(await send(tokens.bob, retry)).toMatchObject({ error: { code: -32602 } })
+    expect(paid).toEqual([])
+    expect(await send(tokens.ann, retry)).toMatchObject({ result: { content: [{ text: 'accept' }] } })
+    expect(paid).toEqual(['ann'])
   })
 
   it('lets nobody in without the token of a user', async () => {

@@ -21,6 +21,27 @@ describe('a redactor', () => {
     expect(redactor.text(text)).not.toContain('hunter2')
   })
 
+  it.each(['base64', 'base64url'] as const)(
+    'finds any secret in %s, wherever in a text it begins',
+    (encoding) => {
+      expect(Buffer.from('key>>>???~~~').toString('base64')).toMatch(/\+.*\//)
+      fc.assert(
+        fc.property(
+          fc.string({ minLength: 12, maxLength: 40, unit: fc.constantFrom(...'ab>?~ÿ') }),
+          fc.string({ maxLength: 4 }),
+          fc.string({ maxLength: 4 }),
+          (value, before, after) => {
+            const redactor = createRedactor()
+            redactor.add(value, 'K')
+            const text = Buffer.from(`${before}${value}${after}`).toString(encoding)
+            expect(redactor.text(text)).toContain('[K]')
+          },
+        ),
+        { examples: [['key>>>???~~~', '', '']] },
+      )
+    },
+  )
+
   it('redacts values and names in any structure, and leaves others as they are', () => {
     const redactor = createRedactor()
     redactor.add('abcdef-secret', 'K')

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -136,6 +136,20 @@ describe('the file', () => {
     const file = join(folder, 'store.db')
     openStore(file).close()
     expect((await stat(file)).mode & 0o777).toBe(0o600)
+  })
+
+  it.runIf(process.platform !== 'win32')('keeps others from a file that they could read before', async () => {
+    const file = join(folder, 'store.db')
+    const first = openStore(file)
+    first.activity.begin(start)
+    const all = (await readdir(folder)).map((name) => join(folder, name))
+    expect(all).toEqual(expect.arrayContaining([file, `${file}-wal`]))
+    for (const path of all) await chmod(path, 0o644)
+    const second = openStore(file)
+    second.activity.begin(start)
+    for (const path of all) expect([path, (await stat(path)).mode & 0o777]).toEqual([path, 0o600])
+    second.close()
+    first.close()
   })
 
   it('is shared by two programs', () => {

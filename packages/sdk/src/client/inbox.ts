@@ -8,6 +8,7 @@ import type {
   RequestId,
 } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import { TransientMap } from '../jsonrpc/transient.ts'
 import type { QuestionMethod } from '../protocol/asking.ts'
 import { MetaKey } from '../protocol/meta.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
@@ -25,7 +26,7 @@ interface Open {
 export class Inbox {
   readonly #wire: Wire
   readonly #answers: AnswerBook
-  readonly #open = new Map<RequestId, Open>()
+  readonly #open = new TransientMap<RequestId, Open>()
 
   constructor(wire: Wire, answers: AnswerBook) {
     this.#wire = wire
@@ -93,7 +94,7 @@ export class Inbox {
 
   /** A request of this client is over, and with it every question that can be about nothing else. */
   over(cause: RequestId, error?: unknown): void {
-    for (const [id, { stop, causes }] of this.#open) {
+    for (const [id, { stop, causes }] of this.#open.entries()) {
       if (!causes.delete(cause) || causes.size > 0) continue
       const why = error instanceof McpError ? `: ${error.message}` : ''
       stop.abort(new McpError('CANCELLED', `The request that asked is over${why}`, { cause: error }))

@@ -22,14 +22,18 @@ export class Scope {
   #idleSince = 0
   #pauses = 0
   #timer: ReturnType<typeof setTimeout> | undefined
-  readonly #abort = (): void => this.#end(asError(this.#options.signal?.reason))
 
   constructor(options: ScopeOptions) {
     this.#options = options
     this.signal = this.#stop.signal
-    if (options.signal?.aborted) this.#abort()
-    else options.signal?.addEventListener('abort', this.#abort, { once: true })
+    if (options.signal?.aborted) this.handleEvent()
+    else options.signal?.addEventListener('abort', this, { once: true })
     this.#schedule()
+  }
+
+  /** Its caller gave up. */
+  handleEvent(): void {
+    this.#end(asError(this.#options.signal?.reason))
   }
 
   /** Milliseconds until one of the clocks runs out, if there is no sign of life before. */
@@ -65,7 +69,7 @@ export class Scope {
   close(): void {
     clearTimeout(this.#timer)
     this.#pauses = Number.POSITIVE_INFINITY
-    this.#options.signal?.removeEventListener('abort', this.#abort)
+    this.#options.signal?.removeEventListener('abort', this)
   }
 
   #spent(): number {

@@ -202,9 +202,15 @@ export function lostBy(error: unknown, signal: AbortSignal, url: URL): unknown {
       })
     : new McpError(
         'CONNECTION_CLOSED',
-        `The connection to ${url.origin} failed before the answer came (${code ?? rootOf(error)})`,
+        `The connection to ${url.origin} failed before the answer came (${code ?? rootOf(error)})${portHint(error, url)}`,
         { cause: error, details: code === undefined ? {} : { code } },
       )
+}
+
+/** What to do where `fetch` connects to no server on the port, whoever listens there. */
+function portHint(error: unknown, { port }: URL): string {
+  if (rootOf(error) !== 'bad port') return ''
+  return `. Browsers and fetch never connect to port ${port}, which belongs to another protocol. Let the server listen on another port`
 }
 
 function codeOf(error: unknown): string | undefined {

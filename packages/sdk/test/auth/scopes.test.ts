@@ -71,6 +71,19 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     })
   })
 
+  test.each(eras)('nobody hears of a resource by asking for completions on %s', async (_era, request) => {
+    const { server } = shop()
+    const { send } = await mounted(mount, server, { authenticate: authenticated() })
+    const ref = { type: 'ref/resource', uri: 'shop://ledger' }
+    const params = { ref, argument: { name: 'id', value: '' } }
+    const ask = async (scope: string) =>
+      request(send, as(await tokenOf({ scope })), 'completion/complete', params)
+    const refused = await ask('orders:write')
+    expect(refused.status).toBe(403)
+    expect(challengeOf(refused).params['scope']).toBe(read)
+    expect(await (await ask(read)).json()).toMatchObject({ error: { code: -32602 } })
+  })
+
   test('every message of a batch is looked at before any of them runs', async () => {
     const { server, ran } = shop()
     const mountedServer = await mounted(mount, server, { authenticate: authenticated() })

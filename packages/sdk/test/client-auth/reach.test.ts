@@ -193,6 +193,22 @@ describe('what a server publishes', () => {
     expect(four.asked).not.toContain(asPlace)
   })
 
+  it.each([
+    ['another host', 'https://as.example/moved'],
+    ['a host of the same name below', 'https://www.mcp.example/moved'],
+    ['another port', 'https://mcp.example:8443/moved'],
+  ])('is not followed to %s, and nothing is asked for there', async (_where, moved) => {
+    const { asked, error, opened } = await visit({
+      pages: { ...sound, [prm]: '/1', 'https://mcp.example/1': moved, [moved]: sound[prm] ?? '' },
+    })
+    expect(error).toMatchObject({
+      code: 'UNAUTHORIZED',
+      message: expect.stringContaining(`redirects to another origin, ${new URL(moved).origin}`),
+    })
+    expect(asked).toEqual([prm, 'https://mcp.example/1'])
+    expect(opened).toEqual([])
+  })
+
   it('is not read beyond 64 kB', async () => {
     const one = await world()
     one.resource = { ...one.resource, more: 'x'.repeat(70_000) }

@@ -124,6 +124,21 @@ describe('a server met through a gateway that fails', () => {
     expect(methods()).toEqual(['server/discover'])
   })
 
+  it('is not asked again what it speaks once it began a session, and nothing waits for that', async () => {
+    const late = async (nth: number, method: string): Promise<Response | undefined> => {
+      if (method === 'notifications/initialized') return undefined
+      await new Promise((resolve) => setTimeout(resolve, 1_500))
+      return method === 'server/discover' ? failing(1, 503, { 'retry-after': '5' })(nth) : undefined
+    }
+    const { meet, methods } = through(late, '2025-11-25')
+    const client = await during(meet({ probeTimeoutMs: 1_000 }))
+    onTestFinished(() => client.close())
+    expect(client.server.era).toBe('session')
+    expect(vi.getTimerCount()).toBe(0)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(methods()).toEqual(['server/discover', 'initialize', 'notifications/initialized'])
+  })
+
   it('that says itself why it cannot answer is not asked again', async () => {
     const refusing = (): Response =>
       Response.json({ jsonrpc: '2.0', id: null, error: { code: -32603, message: 'full' } }, { status: 503 })

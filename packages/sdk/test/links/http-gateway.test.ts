@@ -219,6 +219,20 @@ describe.each(revisions)('behind a gateway that fails, on %s,', (revision) => {
     expect(times('tools/list')).toHaveLength(1)
   })
 
+  it('a caller who gives up is told at once, and nothing waits', async () => {
+    const { client } = await behind(gateway(503, { 'retry-after': '20' }), revision)
+    const stop = new AbortController()
+    const list = client.tools({ signal: stop.signal })
+    list.catch(() => {})
+    await vi.advanceTimersByTimeAsync(50)
+    const before = performance.now()
+    const waiting = vi.getTimerCount()
+    stop.abort()
+    await expect(during(list)).rejects.toMatchObject({ code: 'CANCELLED' })
+    expect(performance.now() - before).toBeLessThan(1_000)
+    expect(vi.getTimerCount()).toBeLessThan(waiting)
+  })
+
   it('nothing is sent again once the client is closed, and nothing waits', async () => {
     const { client, times } = await behind(gateway(503, { 'retry-after': '20' }), revision)
     const list = client.tools()

@@ -20,7 +20,11 @@ describe('a server that cannot be reached', () => {
   it.each([
     ['nobody listens', 'http://127.0.0.1:1024/mcp', 'Could not reach http://127.0.0.1:1024 (ECONNREFUSED)'],
     ['nobody has the name', 'http://nobody.invalid/mcp', /Could not reach http:\/\/nobody\.invalid \(E/],
-    ['fetch refuses the port', 'http://127.0.0.1:9/mcp', 'failed before the answer came (bad port)'],
+    [
+      'fetch refuses the port',
+      'http://127.0.0.1:9/mcp',
+      'failed before the answer came (bad port). Browsers and fetch never connect to port 9, ',
+    ],
   ])('says why: %s', async (_, url, words) => {
     await expect(connect(url)).rejects.toMatchObject({
       code: 'CONNECT_FAILED',

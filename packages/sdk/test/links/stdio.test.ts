@@ -1,6 +1,6 @@
 import { type ConnectOptions, connect, type LinkFactory } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { childEnvironment } from '../../src/links/stdio-environment.ts'
 import { windowsEnd, windowsLaunch } from '../../src/links/stdio-windows.ts'
 import { child, isAlive } from '../client/support/child.ts'
@@ -286,11 +286,18 @@ describe('closing', () => {
 
 describe('the environment of a server process', () => {
   it('holds no secret of the parent, only what programs need and what was configured', async () => {
-    process.env['JACKFIELD_CANARY'] = 'secret'
-    process.env['JACKFIELD_WANTED'] = 'wanted'
+    const secrets = [
+      'JACKFIELD_CANARY',
+      'AWS_SECRET_ACCESS_KEY',
+      'NODE_AUTH_TOKEN',
+      'PATH_TOKEN',
+      'SSH_AUTH_SOCK',
+      'npm_config__auth',
+    ]
+    for (const name of secrets) vi.stubEnv(name, 'secret')
+    vi.stubEnv('JACKFIELD_WANTED', 'wanted')
     onTestFinished(() => {
-      delete process.env['JACKFIELD_CANARY']
-      delete process.env['JACKFIELD_WANTED']
+      vi.unstubAllEnvs()
     })
     const client = await open(
       child(
@@ -302,8 +309,23 @@ describe('the environment of a server process', () => {
     const { structuredContent } = await client.call('env')
     expect(structuredContent).toMatchObject({ TOKEN: 'configured', JACKFIELD_WANTED: 'wanted' })
     expect(structuredContent).toHaveProperty('PATH')
-    expect(structuredContent).not.toHaveProperty('JACKFIELD_CANARY')
+    for (const name of secrets) expect(structuredContent).not.toHaveProperty(name)
     expect(structuredContent).not.toHaveProperty('HOME')
+    const ofThePerson = [
+      'LANG',
+      'LC_ALL',
+      'LC_CTYPE',
+      'LOGNAME',
+      'PATH',
+      'SHELL',
+      'TERM',
+      'TMPDIR',
+      'TZ',
+      'USER',
+    ]
+    const known = [...ofThePerson, 'TOKEN', 'JACKFIELD_WANTED']
+    if (linux)
+      expect(Object.keys(structuredContent ?? {}).filter((name) => !known.includes(name))).toEqual([])
   })
 
   it('never holds exported shell functions, and folds case on Windows', () => {

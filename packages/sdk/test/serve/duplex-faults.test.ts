@@ -96,7 +96,8 @@ describe('what goes wrong', () => {
     server.handle = () => {
       throw new Error('at once')
     }
-    expect(await request(modernCall(1, 'echo'))).toMatchObject({ id: 1, error: { code: -32603 } })
+    const error = { code: -32603, message: 'Internal error' }
+    expect(await request(modernCall(1, 'echo'))).toEqual({ jsonrpc: '2.0', id: 1, error })
     expect(connection.running).toBe(0)
     expect(server.reports).toMatchObject([{ message: 'at once' }])
   })

@@ -66,7 +66,7 @@ export class Network {
     this.#lookup = options.lookup === 'none' ? undefined : (options.lookup ?? systemLookup())
   }
 
-  /** The JSON document at a URL; undefined when there is none. */
+  /** The JSON document at a URL, also after three redirects within its origin; undefined when there is none. */
   async document(url: URL, signal: AbortSignal): Promise<unknown> {
     for (let at = url, hop = 0; ; hop++) {
       const sent = await this.#send(at, { headers: { accept: 'application/json' } }, signal)
@@ -81,7 +81,13 @@ export class Network {
       if (hop === maxRedirects || !URL.canParse(location, at)) {
         throw refused(`${url} redirects ${hop === maxRedirects ? 'too often' : 'to what is no URL'}`)
       }
-      at = new URL(location, at)
+      const next = new URL(location, at)
+      if (next.origin !== url.origin) {
+        throw refused(
+          `${url} redirects to another origin, ${next.origin}, which is not followed. The server has to name the address itself`,
+        )
+      }
+      at = next
     }
   }
 

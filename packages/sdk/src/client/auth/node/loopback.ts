@@ -26,8 +26,11 @@ export interface LoopbackOptions {
   timeoutMs?: number
 }
 
+/** Readable on a telephone and in the dark, without any style that the policy would have to let in. */
 const page = (text: string): string =>
-  `<!doctype html><html lang="en"><meta charset="utf-8"><title>Login</title><p>${text}</p></html>`
+  '<!doctype html><html lang="en"><meta charset="utf-8"><title>Login</title>' +
+  '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">' +
+  `<h1>Login</h1><p>${text}</p></html>`
 const done = page('That is all. You can close this window and go back to the application.')
 const stray = page('This page only takes the answer to a login that is going on.')
 

@@ -1,0 +1,62 @@
+import { describe, expect } from 'vitest'
+import { isThere, left } from '../../../packages/redis/test/support/redis-server.ts'
+import { until } from '../../../packages/sdk/test/serve/support.ts'
+import { visitor } from '../../../packages/sdk/test/serve/visiting.ts'
+import { campaign } from '../campaign.ts'
+import { Random } from '../random.ts'
+import { as } from '../sessions/attacks.ts'
+import { service } from './nodes.ts'
+
+const watchdogMs = 30_000
+
+describe.skipIf(!isThere)(`visits on three nodes over Redis${left}`, () => {
+  campaign(
+    {
+      id: 'visits-on-redis',
+      chapter: 'Sessions and streams',
+      claim:
+        'That a visit is over, which any of three processes hears, is told once to the session that began it and to no other',
+      trial: 'visit that ends on a node by chance, and is said to end again on another',
+      trials: { change: 30, long: 3000 },
+    },
+    async ({ seed, trials }) => {
+      const random = new Random(seed)
+      const { nodes } = await service(['k'.repeat(32)])
+      const visitors = []
+      for (const node of nodes) {
+        for (const who of ['alice', 'alice', 'mallory']) {
+          visitors.push({ ...(await visitor(node, as(who), watchdogMs)), due: [] as string[] })
+        }
+      }
+      for (let trial = 0; trial < trials; trial++) {
+        const mine = visitors[random.between(0, visitors.length - 1)]
+        if (mine === undefined) throw new Error('Nobody visits')
+        const id = String(await mine.visit('visit'))
+        mine.due.push(id)
+        await random.pick(nodes).order({ visited: id })
+        await until(() => mine.stream.messages().length >= mine.due.length, watchdogMs)
+        await random.pick(nodes).order({ visited: id })
+        await random.pick(nodes).order({ visited: `${id} of nobody` })
+      }
+      // What each node says last comes after whatever it said before.
+      for (const node of nodes) {
+        for (const one of visitors) {
+          const id = String(await one.visit('visit'))
+          one.due.push(id)
+          await node.order({ visited: id })
+          await until(() => one.stream.messages().length >= one.due.length, watchdogMs)
+        }
+      }
+      for (const [nth, { stream, due }] of visitors.entries()) {
+        expect(stream.messages(), `session ${nth}`).toEqual(
+          due.map((elicitationId) => ({
+            jsonrpc: '2.0',
+            method: 'notifications/elicitation/complete',
+            params: { elicitationId },
+          })),
+        )
+        stream.drop()
+      }
+    },
+  )
+})
