@@ -45,6 +45,13 @@ export class Legacy implements Era {
   constructor(options: LegacyOptions) {
     this.#options = options
     this.#facts = options.facts
+    const { wire } = options
+    wire.onSessionEnded(() => {
+      if (this.#renewing !== undefined) return
+      this.#renew(this.#session).catch((error) =>
+        wire.warn(`The server ended the session, and no other could be begun yet: ${error}`),
+      )
+    })
   }
 
   get facts(): ServerFacts {

@@ -69,6 +69,7 @@ export class Wire {
   readonly #flights = new TransientMap<RequestId, Flight>()
   readonly #untilClosed = new TransientSet<() => void>()
   #events: WireEvents | undefined
+  #sessionEnded = (): void => {}
   #nextId = 1
   #open = true
 
@@ -107,11 +108,17 @@ export class Wire {
     }
   }
 
+  /** Has it heard that the session was over, where no request found out. */
+  onSessionEnded(hear: () => void): void {
+    this.#sessionEnded = hear
+  }
+
   async start(events: WireEvents): Promise<void> {
     this.#events = events
     await this.link.start({
       message: (message, cause) => this.#take(message, cause),
       warning: (text) => this.warn(text),
+      sessionEnded: () => this.#sessionEnded(),
       trace: (direction, message) => this.#options.onMessage?.(direction, message),
     })
   }

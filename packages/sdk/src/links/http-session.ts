@@ -89,7 +89,8 @@ async function resume(
 
 /**
  * Keeps a session's own stream open until the signal aborts. A server may have none, so no answer to the request for
- * it is a failure. `opened` is called when the first attempt is over.
+ * it is a failure. `opened` is called when the first attempt is over. Rejects with SessionEnded where there was one and the
+ * session is not known any more.
  */
 export async function keepListening(
   source: StreamSource,
@@ -98,15 +99,18 @@ export async function keepListening(
 ): Promise<void> {
   const place: Place = { id: undefined, retryMs: undefined }
   const pace = new Pace()
+  let wasOpen = false
   while (!signal.aborted) {
     const response = await source.get(place, signal).catch(() => undefined)
     opened()
     let how: Reading
     if (response !== undefined && isStream(response)) {
+      wasOpen = true
       how = await read(source, response, place, pace, signal)
     } else if (response !== undefined) {
       discard(response)
       const stale = place.id !== undefined && response.status !== 405
+      if (response.status === 404 && wasOpen && !stale) throw new SessionEnded(false)
       if (!isPassing(response) && !stale) return
       if (stale) place.id = undefined
       place.retryMs = retryAfter(response) ?? place.retryMs

@@ -171,7 +171,9 @@ class HttpLink implements Link {
       }
       keepListening(this.#source(undefined, this.#session), opened, stop.signal)
         .catch((error) => {
-          if (!stop.signal.aborted) this.#tolerance.report(`The server's own stream was given up: ${error}`)
+          if (stop.signal.aborted) return
+          if (error instanceof SessionEnded) this.#events.sessionEnded?.()
+          else this.#tolerance.report(`The server's own stream was given up: ${error}`)
         })
         .finally(() => {
           this.#running.delete(leave)

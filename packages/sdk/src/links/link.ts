@@ -16,6 +16,8 @@ export interface LinkEvents {
   message(message: JsonRpcRequest | JsonRpcNotification, cause: RequestId | undefined): void
   /** Something was tolerated that should not have come. */
   warning(text: string): void
+  /** The session turned out to be over while nothing was asked. Requests find that out by themselves. */
+  sessionEnded?(): void
   /** A message crosses the wire. */
   trace(direction: 'sent' | 'received', message: JsonRpcMessage): void
 }

@@ -182,6 +182,36 @@ describe('a session', () => {
     expect(server.of('initialize')).toHaveLength(2)
   })
 
+  it.each([
+    ['whose stream has no places', { retry: 0 }],
+    ['whose stream was taken up in vain', { id: '1', retry: 0 }],
+  ])(
+    '%s is begun anew when it ended while nothing was asked, and what is watched is told',
+    async (_, said) => {
+      let current = 's1'
+      let stream: Seen['res'] | undefined
+      const server = await scripted((one) => {
+        if (begun(one, current)) return
+        if (one.headers['mcp-session-id'] !== current) one.res.writeHead(404).end()
+        else if (one.method === 'GET') {
+          stream = one.res
+          sse(one.res)(said)
+        } else result(one, {})
+      })
+      const client = await open(server.url)
+      const told: unknown[] = []
+      await client.watch({ toolsListChanged: true }, (change) => told.push(change))
+      current = 's2'
+      stream?.end()
+      await until(() => told.length === 1)
+      expect(told).toEqual([{ type: 'tools' }])
+      expect(server.of('initialize')[1]?.headers['mcp-session-id']).toBeUndefined()
+      await client.ping()
+      expect(server.of('ping')[0]?.headers['mcp-session-id']).toBe('s2')
+      expect(server.of('initialize')).toHaveLength(2)
+    },
+  )
+
   it('that ends every time is an error, not a loop', async () => {
     const server = await scripted((one) => {
       if (begun(one, `s${server.of('initialize').length}`)) return
