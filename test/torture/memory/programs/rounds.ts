@@ -4,7 +4,7 @@ import { modernHeaders, post, served } from './served.ts'
 import { planIn, soak } from './soak.ts'
 
 // Calls that ask back, with more remembered than a request may carry, and clients that never come again. The
-// clock is moved on until nothing of them counts any more.
+// clocks are moved on until nothing of them counts any more.
 
 const plan = planIn(process.argv[2])
 const lanes = 8
@@ -13,6 +13,8 @@ const stateTtlMs = 600_000
 let ahead = 0
 const { now } = Date
 Date.now = () => now() + ahead
+const passed = performance.now.bind(performance)
+performance.now = () => passed() + ahead
 
 const server = defineServer({
   name: 'rounds',
