@@ -139,7 +139,7 @@ const uploads: Readonly<Record<string, (served: Served) => Promise<string>>> = {
     const said = heard(socket)
     socket.write(`${opening[0]}\n`)
     await said.until('"serverInfo"')
-    for (let sent = 0; sent < 128 * MiB; sent += 0x40000) await written(socket, 'x'.repeat(0x40000))
+    for (let sent = 0; sent < 256 * MiB; sent += 0x40000) await written(socket, 'x'.repeat(0x40000))
     socket.write(`\n${JSON.stringify({ jsonrpc: '2.0', id: 'next', method: 'ping' })}\n`)
     await said.until('"next"')
     return said.text()
@@ -180,7 +180,8 @@ campaign(
     const after = await served.end()
     const grown = (after.mostBytes - before.rss) / MiB
     course.measured('memory at most', Math.max(0, Math.round(grown)), 'MiB')
-    expect(grown).toBeLessThan(96)
+    // Much less than what was sent, with room for what is not collected yet.
+    expect(grown).toBeLessThan(160)
     expect(after.held - held).toBeLessThan(4 * MiB)
   },
 )
