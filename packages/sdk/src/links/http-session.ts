@@ -1,3 +1,4 @@
+import { limits } from '../core/limits.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import { discard, failureOf, mediaType, retryAfter } from './http-answer.ts'
 import { SessionEnded } from './link.ts'
@@ -7,6 +8,17 @@ import { Pace, wait } from './pace.ts'
 export interface Place {
   id: string | undefined
   retryMs: number | undefined
+}
+
+/** Moves a place along with an event. */
+export function move(place: Place, event: { id?: string; retry?: number }): void {
+  if (event.id !== undefined) place.id = isHeaderSafe(event.id) ? event.id : undefined
+  if (event.retry !== undefined) place.retryMs = event.retry
+}
+
+/** Whether an event id can be sent back as a header; an empty one stands for none. */
+function isHeaderSafe(id: string): boolean {
+  return id.length <= limits.eventIdChars && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(id)
 }
 
 /** One way of reading a session's event streams. */

@@ -15,7 +15,7 @@ import { type ProtocolVersion, rowOf } from '../protocol/methods.ts'
 import { Advance } from './http-advance.ts'
 import { bodyText, discard, eachEvent, failureOf, mediaType } from './http-answer.ts'
 import { Endpoint, type HttpOptions } from './http-request.ts'
-import { followAnswer, keepListening, type Place, type StreamSource } from './http-session.ts'
+import { followAnswer, keepListening, move, type StreamSource } from './http-session.ts'
 import { messagesIn, notUtf8, Tolerance } from './inbound.ts'
 import {
   type Link,
@@ -375,16 +375,6 @@ class HttpLink implements Link {
     call.settle(answer)
     return true
   }
-}
-
-function move(place: Place, event: { id?: string; retry?: number }): void {
-  if (event.id !== undefined) place.id = isHeaderSafe(event.id) ? event.id : undefined
-  if (event.retry !== undefined) place.retryMs = event.retry
-}
-
-/** Whether an event id can be sent back as a header; an empty one stands for none. */
-function isHeaderSafe(id: string): boolean {
-  return id.length <= limits.eventIdChars && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(id)
 }
 
 /** The protocol version a request of the stateless era carries itself. */

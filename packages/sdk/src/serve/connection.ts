@@ -8,7 +8,7 @@ export interface Connection {
   receive(value: unknown): void
   /** Answers bytes that were not JSON, or not acceptable, with a protocol error. */
   reject(code: number, message: string): void
-  /** The peer is gone: aborts what runs, settles what waits. Resolves when every handler let go or 1 s passed. */
+  /** The peer is gone: aborts what runs, settles what waits. Resolves when every handler let go or 0.9 s passed. */
   close(reason?: string): Promise<void>
   /** The legacy session's peer once `initialize` was answered. */
   readonly peer: Peer | undefined

@@ -42,7 +42,7 @@ export interface Duplex extends Connection {
   /** Takes one parsed value, from a sender who may be allowed something else by now. Never throws. */
   receive(value: unknown, caller?: Caller): void
   /**
-   * Ends the connection from this side: handlers are asked to stop, what they still answer within 1 s is sent, and
+   * Ends the connection from this side: handlers are asked to stop, what they still answer within 0.9 s is sent, and
    * open subscriptions are told that they are over.
    */
   shutdown(reason?: string): Promise<void>

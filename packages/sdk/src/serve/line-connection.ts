@@ -25,7 +25,7 @@ export interface LineConnectionOptions {
   strict?: boolean
   onError?: (error: Error) => void
   /**
-   * Called once, when every handler let go or 1 s passed, before `closed` settles. `stuck` is whether one did not, and
+   * Called once, when every handler let go or 0.9 s passed, before `closed` settles. `stuck` is whether one did not, and
    * `left` whether it was the client that ended the connection.
    */
   onOver(how: { stuck: boolean; left: boolean }): void
@@ -33,7 +33,7 @@ export interface LineConnectionOptions {
 
 /** One client that sends and is sent messages as lines. */
 export class LineConnection {
-  /** Settles when the connection is over and every handler let go, or 1 s passed. */
+  /** Settles when the connection is over and every handler let go, or 0.9 s passed. */
   readonly closed: Promise<void>
   readonly #server: Server
   readonly #options: LineConnectionOptions
@@ -93,7 +93,7 @@ export class LineConnection {
     this.#listen()
   }
 
-  /** Ends the connection: tells open subscriptions, sends what handlers still answer within 1 s. */
+  /** Ends the connection: tells open subscriptions, sends what handlers still answer within 0.9 s. */
   close(): Promise<void> {
     if (this.#ending === undefined) this.#left = false
     return this.#end(() => this.#connection.shutdown('The server is shutting down'))

@@ -45,7 +45,7 @@ export interface SocketServer {
   readonly address: { readonly path: string } | { readonly port: number; readonly host: string }
   /** How many clients are connected. */
   readonly connections: number
-  /** Stops listening and ends every connection: what handlers still answer within 1 s is sent. */
+  /** Stops listening and ends every connection: what handlers still answer within 0.9 s is sent. */
   close(): Promise<void>
 }
 

@@ -32,9 +32,9 @@ export interface StdioOptions {
 
 /** A server on stdin and stdout. */
 export interface StdioServer {
-  /** Settles when the connection is over and every handler let go, or 1 s passed. */
+  /** Settles when the connection is over and every handler let go, or 0.9 s passed. */
   readonly closed: Promise<void>
-  /** Ends the connection: tells open subscriptions, sends what handlers still answer within 1 s. */
+  /** Ends the connection: tells open subscriptions, sends what handlers still answer within 0.9 s. */
   close(): Promise<void>
 }
 

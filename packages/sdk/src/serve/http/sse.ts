@@ -73,7 +73,7 @@ export class SseSessions {
     session.connection.receive(value, caller)
   }
 
-  /** Ends every session: what handlers still answer within 1 s is sent. */
+  /** Ends every session: what handlers still answer within 0.9 s is sent. */
   async close(reason: string): Promise<void> {
     const ending = [...this.#byId.values()].map(async ({ connection, stream }) => {
       await connection.shutdown(reason)
