@@ -211,7 +211,7 @@ const schemas: [string, ...string[]] = [
   '{"patternProperties":{"^(a|b)*$":{"type":"integer"}},"dependentRequired":{"a":["b"]},"propertyNames":{"maxLength":3}}',
   '{"prefixItems":[{"type":"string"}],"items":false,"$schema":"http://json-schema.org/draft-07/schema#"}',
 ]
-const samples = [null, 1, 'aa', [1, 'a', null], { a: 'aaaa', b: 2 }, { a: { a: { a: [] } } }]
+const samples = [null, 1, 0.3, Number.POSITIVE_INFINITY, 'aa', [1, 'a', null], { a: 'aaaa', b: 2 }, { a: { a: { a: [] } } }]
 
 function schema(input: Buffer): void {
   let value: unknown

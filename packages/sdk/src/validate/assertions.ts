@@ -232,7 +232,8 @@ function charactersUpTo(text: string, enough: number, spend: (steps: number) => 
 
 function isMultiple(value: number, factor: number, spend: (steps: number) => void): boolean {
   if (Number.isSafeInteger(value) && Number.isSafeInteger(factor)) return value % factor === 0
-  if (!Number.isFinite(value)) return false
+  // A number beyond a double's range was read as infinite: of such a factor only 0 is a multiple.
+  if (!Number.isFinite(value) || !Number.isFinite(factor)) return value === 0
   const [digits, exponent] = decimal(value)
   const [factorDigits, factorExponent] = decimal(factor)
   const shift = exponent - factorExponent

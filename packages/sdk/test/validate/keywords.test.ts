@@ -54,6 +54,14 @@ const rows: Record<string, Row> = {
     good: [0.07, 1.15, 19.99, 1e308, -4.35],
     bad: [[0.075, 'must be a multiple of 0.01']],
   },
+  'multipleOf a number that no double holds is true of 0 alone': {
+    schema: JSON.parse('{ "multipleOf": 1e400 }'),
+    good: [0],
+    bad: [
+      [0.5, 'must be a multiple of Infinity'],
+      [JSON.parse('1e400'), 'must be a multiple of Infinity'],
+    ],
+  },
   'lengths count characters, not code units': {
     schema: { minLength: 2, maxLength: 2 },
     good: ['ab', '💩💩'],
