@@ -1,13 +1,6 @@
 import type { Plan } from './http.ts'
-import { median, start } from './process.ts'
-
-/** What one client cost over all rounds. */
-export interface ClientRow {
-  name: string
-  /** CPU microseconds of the client process for each call. */
-  cpu: number
-  perSecond: number
-}
+import { type PairRow, pairRows } from './pair.ts'
+import { start } from './process.ts'
 
 const kinds = [
   { name: 'plain fetch', kind: 'fetch' },
@@ -16,7 +9,7 @@ const kinds = [
 ]
 
 /** Eight calls on their way at once, from each client to the same server. */
-export async function measureClients(plan: Plan): Promise<ClientRow[]> {
+export async function measureClients(plan: Plan): Promise<PairRow[]> {
   const server = await start('servers/jackfield.ts', ['--tools', '1'])
   const started = [server]
   const cpu = new Map<string, number[]>()
@@ -42,9 +35,5 @@ export async function measureClients(plan: Plan): Promise<ClientRow[]> {
   } finally {
     await Promise.all(started.map((one) => one.close()))
   }
-  return kinds.map(({ name }) => ({
-    name,
-    cpu: median(cpu.get(name) ?? []),
-    perSecond: median(rates.get(name) ?? []),
-  }))
+  return pairRows(kinds, cpu, rates)
 }

@@ -1,5 +1,5 @@
 import type { Load, Loaded } from './load.ts'
-import { answerOf, type Measured, median, start } from './process.ts'
+import { answerOf, type Measured, median, medianTimes, start } from './process.ts'
 
 /** A server and how it is asked. */
 export interface Target {
@@ -18,7 +18,7 @@ export interface Plan {
   warmUpMs: number
 }
 
-/** What a server did under one load: medians of the rounds. */
+/** What a server did under one load. */
 export interface Measure {
   /** CPU microseconds of the server process for each request. */
   cpu: number
@@ -44,7 +44,7 @@ export const echo: Target['load'] = {
  * Measures targets in turn, round by round, so that what slows the machine down meets all of them. Each has a server
  * process of its own, which has seen no other load.
  */
-export async function measure(targets: readonly Target[], plan: Plan): Promise<Map<Target, Measure>> {
+export async function measure(targets: readonly Target[], plan: Plan): Promise<Map<Target, Measure[]>> {
   const servers = new Map<Target, Measured>()
   const generator = await start('load.ts')
   const rounds = new Map<Target, Measure[]>(targets.map((target) => [target, []]))
@@ -67,7 +67,7 @@ export async function measure(targets: readonly Target[], plan: Plan): Promise<M
   } finally {
     await Promise.all([generator, ...servers.values()].map((one) => one.close()))
   }
-  return new Map(targets.map((target) => [target, medians(rounds.get(target) ?? [])]))
+  return rounds
 }
 
 async function ask(
@@ -97,8 +97,22 @@ function measured({ requests, ms, p50, p99, counted }: Loaded, cpu: number): Mea
   return { cpu, perSecond: (requests / ms) * 1000, p50, p99, countedPerSecond: (counted / ms) * 1000 }
 }
 
-function medians(rounds: readonly Measure[]): Measure {
-  const of = (member: keyof Measure): number => median(rounds.map((round) => round[member]))
+/** The medians of what several rounds gave. */
+export function medians(rounds: readonly Measure[]): Measure {
+  return ofEach((member) => median(rounds.map((round) => round[member])))
+}
+
+/** How many times what a limit did, as the median of what single rounds gave: a machine that slows down slows both down. */
+export function timesOf(rounds: readonly Measure[], limit: readonly Measure[]): Measure {
+  return ofEach((member) =>
+    medianTimes(
+      rounds.map((round) => round[member]),
+      limit.map((round) => round[member]),
+    ),
+  )
+}
+
+function ofEach(of: (member: keyof Measure) => number): Measure {
   return {
     cpu: of('cpu'),
     perSecond: of('perSecond'),

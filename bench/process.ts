@@ -64,6 +64,11 @@ export function answerOf(
   })
 }
 
+/** The median of how many times its limit each value is; the limit of the same round stands at the same place. */
+export function medianTimes(values: readonly number[], limits: readonly number[]): number {
+  return median(values.map((value, round) => value / (limits[round] ?? Number.NaN)))
+}
+
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = Math.floor(sorted.length / 2)

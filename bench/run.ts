@@ -32,7 +32,7 @@ if (values.help) {
 
 const plan = values.quick
   ? { rounds: 3, ms: 120, warmUpMs: 400, window: 32, runs: 3 }
-  : { rounds: 9, ms: 1000, warmUpMs: 2000, window: 32, runs: 9 }
+  : { rounds: 15, ms: 600, warmUpMs: 2000, window: 32, runs: 15 }
 const growthPlan = values.quick
   ? { rounds: 1, ms: 100, warmUpMs: 150 }
   : { rounds: 5, ms: 600, warmUpMs: 1000 }

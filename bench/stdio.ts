@@ -1,12 +1,5 @@
-import { type Measured, median, start } from './process.ts'
-
-/** What one stdio server cost over all rounds. */
-export interface StdioRow {
-  name: string
-  /** CPU microseconds of the server process for each call. */
-  cpu: number
-  perSecond: number
-}
+import { type PairRow, pairRows } from './pair.ts'
+import { type Measured, start } from './process.ts'
 
 export interface StdioPlan {
   rounds: number
@@ -30,7 +23,7 @@ const meta = {
   'io.modelcontextprotocol/clientCapabilities': {},
 }
 
-export async function measureStdio(plan: StdioPlan): Promise<StdioRow[]> {
+export async function measureStdio(plan: StdioPlan): Promise<PairRow[]> {
   const pipes = new Map<string, Pipe>()
   const cpu = new Map<string, number[]>()
   const rates = new Map<string, number[]>()
@@ -53,11 +46,7 @@ export async function measureStdio(plan: StdioPlan): Promise<StdioRow[]> {
   } finally {
     await Promise.all([...pipes.values()].map(({ server }) => server.close()))
   }
-  return targets.map(({ name }) => ({
-    name,
-    cpu: median(cpu.get(name) ?? []),
-    perSecond: median(rates.get(name) ?? []),
-  }))
+  return pairRows(targets, cpu, rates)
 }
 
 /** A stdio server kept busy with a bounded number of calls. */

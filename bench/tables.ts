@@ -1,10 +1,10 @@
-import { echo, type Measure, measure, type Plan, type Target } from './http.ts'
+import { echo, type Measure, measure, medians, type Plan, type Target, timesOf } from './http.ts'
 
 /** One row of a table: a target and what was measured. */
 export interface Row extends Measure {
   name: string
-  /** What it is measured in multiples of. */
-  limit: Measure
+  /** The same in multiples of what the plain server did. */
+  times: Measure
 }
 
 /** How one figure grows with something, for several servers. */
@@ -141,7 +141,7 @@ async function growth(
     points,
     lines: all.map(({ name, targets }) => ({
       name,
-      values: targets.map((one) => found.get(one)?.[member] ?? Number.NaN),
+      values: targets.map((one) => medians(found.get(one) ?? [])[member]),
     })),
   }
 }
@@ -150,12 +150,12 @@ function targetOf({ name, file, load }: Kind, tools: number, more: Partial<Targe
   return { name, file, tools, load: { ...echo, ...load, ...more } }
 }
 
-function rowsOf(targets: readonly Target[], limit: Target, found: Map<Target, Measure>): Row[] {
+function rowsOf(targets: readonly Target[], limit: Target, found: Map<Target, Measure[]>): Row[] {
   const plainly = found.get(limit)
   return targets.flatMap((target) => {
-    const measured = found.get(target)
-    return measured === undefined || plainly === undefined
+    const rounds = found.get(target)
+    return rounds === undefined || plainly === undefined
       ? []
-      : [{ ...measured, name: target.name, limit: plainly }]
+      : [{ ...medians(rounds), name: target.name, times: timesOf(rounds, plainly) }]
   })
 }

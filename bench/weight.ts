@@ -24,6 +24,8 @@ export interface FirstRow {
   name: string
   /** Milliseconds from the start of the process to its first answer, median. */
   ms: number
+  /** The same over what bare node took in the same run, median. */
+  over: number
 }
 
 // What the hello-world server of each imports; schemas are left out of all of them.
@@ -91,7 +93,7 @@ export async function measureWeight(runs: number): Promise<WeightRow[]> {
   return rows
 }
 
-/** A server with one tool, started anew each time and asked once. */
+/** A server with one tool, started anew each time and asked once, when the one before it is gone. */
 export async function measureFirst(runs: number): Promise<FirstRow[]> {
   const servers = [
     { name: 'bare node', file: 'first/bare.mjs' },
@@ -104,7 +106,11 @@ export async function measureFirst(runs: number): Promise<FirstRow[]> {
     for (const { name, file } of servers)
       times.set(name, [...(times.get(name) ?? []), await firstAnswer(file)])
   }
-  return servers.map(({ name }) => ({ name, ms: median(times.get(name) ?? []) }))
+  const bare = times.get('bare node') ?? []
+  return servers.map(({ name }) => {
+    const taken = times.get(name) ?? []
+    return { name, ms: median(taken), over: median(taken.map((ms, run) => ms - (bare[run] ?? Number.NaN))) }
+  })
 }
 
 function firstAnswer(file: string): Promise<number> {
@@ -124,13 +130,17 @@ function firstAnswer(file: string): Promise<number> {
     const started = performance.now()
     const child = spawn(process.execPath, [file], { cwd: here, stdio: ['pipe', 'pipe', 'inherit'] })
     const late = setTimeout(() => child.kill(), 30_000)
+    let answered: { ms: number; text: string } | undefined
     child.stdout.setEncoding('utf8').once('data', (text: string) => {
-      clearTimeout(late)
+      answered = { ms: performance.now() - started, text }
       child.kill()
-      if (text.includes('"result"')) resolve(performance.now() - started)
-      else reject(new Error(`${file} answered ${text.slice(0, 300)}`))
     })
-    child.once('exit', (code) => reject(new Error(`${file} ended with code ${code} and no answer`)))
+    child.once('exit', (code) => {
+      clearTimeout(late)
+      if (answered === undefined) reject(new Error(`${file} ended with code ${code} and no answer`))
+      else if (answered.text.includes('"result"')) resolve(answered.ms)
+      else reject(new Error(`${file} answered ${answered.text.slice(0, 300)}`))
+    })
     child.stdin.write(`${JSON.stringify(discover)}\n`)
   })
 }

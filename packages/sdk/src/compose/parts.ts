@@ -5,11 +5,8 @@ import type { Middleware, Server } from '../server/server.ts'
 export function through(
   layers: readonly Middleware[],
   serve: (exchange: Exchange) => Promise<Outcome>,
-): Server['handle'] {
-  return layers.reduceRight<Server['handle']>(
-    (next, layer) => async (exchange) => layer(exchange, next),
-    serve,
-  )
+): (exchange: Exchange) => Promise<Outcome> {
+  return layers.reduceRight<typeof serve>((next, layer) => async (exchange) => layer(exchange, next), serve)
 }
 
 /** Reports to whoever runs a server, whose own failure to hear must not become another one. */

@@ -1,6 +1,7 @@
-import type { LiveRequest } from '../core/live.ts'
+import type { Asking, Exchange, Round } from '../core/exchange.ts'
+import { type LiveRequest, live } from '../core/live.ts'
 import { McpError, RpcError } from '../jsonrpc/error.ts'
-import type { JsonRpcNotification, JsonRpcRequest, RequestId } from '../jsonrpc/message.ts'
+import type { JsonObject, JsonRpcNotification, JsonRpcRequest, RequestId } from '../jsonrpc/message.ts'
 import type { Pending } from '../jsonrpc/pending.ts'
 import type { Outlet } from './message.ts'
 
@@ -10,38 +11,59 @@ export interface SessionOutlet extends Outlet {
   request(message: JsonRpcRequest): boolean
 }
 
-/** Gives every question of one session its own id. */
-export interface QuestionIds {
-  next(): RequestId
+/** What the questions of one session share. */
+export interface Inquiry {
+  readonly pending: Pending
+  /** Hears of a question before it is put, and gives it an id of its own. */
+  next(asker: Asker, method: string, params: JsonObject): RequestId
 }
 
 const requestOver = 'The request that asked is over'
 
-/** The questions one request of a session has open. */
-export class Asker {
-  readonly #pending: Pending
-  readonly #ids: QuestionIds
+/** How one request of a session asks, and what it has open. Nearly all of it is made with the first question. */
+export class Asker implements Asking {
+  readonly #inquiry: Inquiry
   readonly #outlet: SessionOutlet
-  readonly #open = new Map<RequestId, (error: Error) => void>()
+  #asking: Asking | undefined
+  #open: Map<RequestId, (error: Error) => void> | undefined
   #over = false
 
-  constructor(pending: Pending, ids: QuestionIds, outlet: SessionOutlet) {
-    this.#pending = pending
-    this.#ids = ids
+  constructor(inquiry: Inquiry, outlet: SessionOutlet) {
+    this.#inquiry = inquiry
     this.#outlet = outlet
+  }
+
+  begin(exchange: Exchange): Round {
+    return this.#live().begin(exchange)
+  }
+
+  resume(exchange: Exchange): Promise<Round> {
+    return this.#live().resume(exchange)
+  }
+
+  get relay(): LiveRequest {
+    return (...question) => this.#ask(...question)
   }
 
   /** Whether an answer is being waited for. */
   get waiting(): boolean {
-    return this.#open.size > 0
+    return this.#open !== undefined && this.#open.size > 0
   }
 
-  readonly ask: LiveRequest = async (method, params, { signal }) => {
+  #live(): Asking {
+    this.#asking ??= live(this.relay)
+    return this.#asking
+  }
+
+  async #ask(...[method, params, { signal }]: Parameters<LiveRequest>): Promise<unknown> {
     signal.throwIfAborted()
     if (this.#over) throw new McpError('CANCELLED', requestOver)
-    const id = this.#ids.next()
-    const answered = this.#pending.open(id)
-    const withdrawn = new Promise<never>((_, reject) => this.#open.set(id, reject))
+    const { pending } = this.#inquiry
+    const id = this.#inquiry.next(this, method, params)
+    const answered = pending.open(id)
+    this.#open ??= new Map()
+    const open = this.#open
+    const withdrawn = new Promise<never>((_, reject) => open.set(id, reject))
     const onAbort = (): void => this.#withdraw(id, 'The request that asked was cancelled')
     signal.addEventListener('abort', onAbort, { once: true })
     try {
@@ -53,8 +75,8 @@ export class Asker {
       throw new RpcError(response.error.code, response.error.message, response.error.data)
     } finally {
       signal.removeEventListener('abort', onAbort)
-      this.#pending.delete(id)
-      this.#open.delete(id)
+      pending.delete(id)
+      open.delete(id)
       answered.catch(() => {})
     }
   }
@@ -62,14 +84,15 @@ export class Asker {
   /** Takes back every question that is still open, and puts no more: nobody waits for the answer. */
   close(): void {
     this.#over = true
+    if (this.#open === undefined) return
     for (const id of [...this.#open.keys()]) this.#withdraw(id, requestOver)
   }
 
   #withdraw(id: RequestId, reason: string): void {
-    const reject = this.#open.get(id)
+    const reject = this.#open?.get(id)
     if (reject === undefined) return
-    this.#open.delete(id)
-    this.#pending.delete(id)
+    this.#open?.delete(id)
+    this.#inquiry.pending.delete(id)
     const message: JsonRpcNotification = {
       jsonrpc: '2.0',
       method: 'notifications/cancelled',

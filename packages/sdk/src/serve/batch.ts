@@ -54,9 +54,11 @@ async function serveOne(
       if (message.method === 'initialize' || isModern(message.params)) {
         return failure(message.id, refused('this request may not be part of a batch'))
       }
-      return session
-        .request(message, outlet, caller)
-        .catch((error) => failure(message.id, session.refusal(error, message.method)))
+      try {
+        return await session.request(message, outlet, caller)
+      } catch (error) {
+        return failure(message.id, session.refusal(error, message.method))
+      }
     }
   }
 }

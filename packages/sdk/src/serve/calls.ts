@@ -1,8 +1,8 @@
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
-import type { JsonRpcResponse, RequestId } from '../jsonrpc/message.ts'
+import type { RequestId } from '../jsonrpc/message.ts'
 import { TransientMap, TransientSet } from '../jsonrpc/transient.ts'
 import type { Server } from '../server/server.ts'
-import type { Call } from './message.ts'
+import type { Answered, Call } from './message.ts'
 
 /** The requests being served on one connection or session. */
 export class Calls {
@@ -36,10 +36,10 @@ export class Calls {
     }
   }
 
-  /** Serves a request that was admitted, and gives its response, or undefined once it was cancelled. */
-  run(call: Call, server: Server, deliver: (response: JsonRpcResponse | undefined) => void): void {
+  /** Serves a request that was admitted, as `Call.serve` does. */
+  run(call: Call, server: Server): Answered | Promise<Answered> {
     this.#byId.set(call.id, call)
-    call.serve(server, deliver, this.#forget)
+    return call.serve(server, this.#forget)
   }
 
   readonly #forget = (call: Call): void => {

@@ -17,8 +17,9 @@ import type { SessionOutlet } from './asker.ts'
 import { type Bounds, bounds } from './bounds.ts'
 import { Calls } from './calls.ts'
 import type { Connection, ConnectionOptions } from './connection.ts'
+import { goOn } from './go-on.ts'
 import { LateSession } from './late-session.ts'
-import { failure, openCall, refusalOf, unsupportedVersion, wantsAnswer } from './message.ts'
+import { type Answered, failure, openCall, refusalOf, unsupportedVersion, wantsAnswer } from './message.ts'
 import { report } from './report.ts'
 
 export interface DuplexOptions extends ConnectionOptions {
@@ -194,9 +195,10 @@ class DuplexConnection implements Duplex, SessionOutlet {
   #request(message: JsonRpcRequest, caller: Caller | undefined): void {
     if (!isModern(message.params)) {
       const refuse = (error: unknown): void => this.#refuse(message, error)
-      this.#session.use(({ session }) => {
-        session.request(message, this, caller).then(this.#answered, refuse)
-      }, refuse)
+      this.#session.use(
+        ({ session }) => goOn(() => session.request(message, this, caller), this.#answered, refuse),
+        refuse,
+      )
       return
     }
     try {
@@ -206,7 +208,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
     }
   }
 
-  readonly #answered = (response: JsonRpcResponse | undefined): void => {
+  readonly #answered = (response: Answered): void => {
     if (response !== undefined) this.#out(response)
   }
 
@@ -224,12 +226,14 @@ class DuplexConnection implements Duplex, SessionOutlet {
     }
     this.#calls.admit(message.id)
     const call = openCall(this.#server, message, this.#caller, this.#asking, this)
-    const isListen = call.method === 'subscriptions/listen'
-    this.#calls.run(call, this.#server, isListen ? this.#listened(call.id) : this.#answered)
+    const done = call.method === 'subscriptions/listen' ? this.#listened(call.id) : this.#answered
+    const response = this.#calls.run(call, this.#server)
+    if (response instanceof Promise) response.then(done)
+    else done(response)
   }
 
   /** A subscription that ends on this side is taken back before its result is sent. */
-  #listened(requestId: RequestId): (response: JsonRpcResponse | undefined) => void {
+  #listened(requestId: RequestId): (response: Answered) => void {
     return (response) => {
       if (response !== undefined && 'result' in response) {
         this.#out({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } })

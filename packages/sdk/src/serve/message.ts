@@ -26,6 +26,9 @@ export interface Outlet {
   detach?(): void
 }
 
+/** What a request comes to: its response, or nothing once it was cancelled. */
+export type Answered = JsonRpcResponse | undefined
+
 /** One request on its way from the wire through the server and back. */
 export class Call {
   readonly id: RequestId
@@ -80,32 +83,29 @@ export class Call {
   }
 
   /**
-   * Has the request served, and gives its response, or undefined once it was cancelled.
+   * Has the request served, and gives its response, or undefined once it was cancelled: at once where nothing had to be
+   * waited for. Never fails.
    * @param onAnswered called before the response is given, cancelled or not
    */
-  serve(
-    server: Server,
-    deliver: (response: JsonRpcResponse | undefined) => void,
-    onAnswered?: (call: Call) => void,
-  ): void {
-    const settle = (response: JsonRpcResponse): void => {
-      onAnswered?.(this)
-      const wanted = this.#over ? undefined : response
-      this.#over = true
-      deliver(wanted)
+  serve(server: Server, onAnswered?: (call: Call) => void): Answered | Promise<Answered> {
+    let outcome: Outcome | Promise<Outcome>
+    try {
+      outcome = server.handle(this.exchange)
+    } catch (error) {
+      return this.#answer(this.#failure(error, server), onAnswered)
     }
-    this.#handled(server).then(
-      (outcome) => settle(this.#response(outcome, server)),
-      (error) => settle(this.#failure(error, server)),
+    if (!(outcome instanceof Promise)) return this.#answer(this.#response(outcome, server), onAnswered)
+    return outcome.then(
+      (later) => this.#answer(this.#response(later, server), onAnswered),
+      (error) => this.#answer(this.#failure(error, server), onAnswered),
     )
   }
 
-  #handled(server: Server): Promise<Outcome> {
-    try {
-      return Promise.resolve(server.handle(this.exchange))
-    } catch (error) {
-      return Promise.reject(error)
-    }
+  #answer(response: JsonRpcResponse, onAnswered: ((call: Call) => void) | undefined): Answered {
+    onAnswered?.(this)
+    const wanted = this.#over ? undefined : response
+    this.#over = true
+    return wanted
   }
 
   #response(outcome: Outcome, server: Server): JsonRpcResponse {

@@ -1,9 +1,14 @@
-import { type LiveRequest, live } from '../core/asking.ts'
 import type { Change, Listener } from '../core/changes.ts'
 import type { Caller, ClientSession, Peer } from '../core/exchange.ts'
 import { changesFor } from '../core/hub.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
-import type { JsonObject, JsonRpcNotification, JsonRpcRequest, JsonRpcResponse } from '../jsonrpc/message.ts'
+import type {
+  JsonObject,
+  JsonRpcNotification,
+  JsonRpcRequest,
+  JsonRpcResponse,
+  RequestId,
+} from '../jsonrpc/message.ts'
 import { Pending } from '../jsonrpc/pending.ts'
 import { TransientSet } from '../jsonrpc/transient.ts'
 import type { ClientCapabilities, ServerCapabilities } from '../protocol/capabilities.ts'
@@ -16,11 +21,11 @@ import type { Revision } from '../protocol/revision.ts'
 import { revisionOf, revisions } from '../protocol/revisions.ts'
 import { lacking } from '../server/scopes.ts'
 import type { Server } from '../server/server.ts'
-import { Asker, type SessionOutlet } from './asker.ts'
+import { Asker, type Inquiry, type SessionOutlet } from './asker.ts'
 import type { Bounds } from './bounds.ts'
 import type { Calls } from './calls.ts'
 import { cancelCall } from './cancel.ts'
-import { Call, refusalOf, requireMethod } from './message.ts'
+import { type Answered, Call, refusalOf, requireMethod } from './message.ts'
 import { report } from './report.ts'
 
 export interface SessionOptions {
@@ -44,7 +49,9 @@ export class Session {
   readonly #options: SessionOptions
   readonly #server: Server
   readonly #pending = new Pending()
+  /** Those that asked something. */
   readonly #askers = new TransientSet<Asker>()
+  readonly #inquiry: Inquiry
   /** Subscribed resources, with how to let go of each. */
   readonly #subscribed = new Map<string, () => void>()
   /** URL visits this session was asked for and not told of yet, oldest first. */
@@ -52,12 +59,15 @@ export class Session {
   readonly #over = new AbortController()
   readonly #shown: ClientSession
   #peer: Peer | undefined
+  /** The peer of the last request, for the next one of the same caller. */
+  #caller: { readonly caller: Caller; readonly session: Peer; readonly peer: Peer } | undefined
   #watching = false
   #lastQuestion = 0
 
   constructor(options: SessionOptions) {
     this.#options = options
     this.#server = options.server
+    this.#inquiry = { pending: this.#pending, next: (...question) => this.#next(...question) }
     this.#shown = { ended: this.#over.signal, ...(options.id === undefined ? {} : { id: options.id }) }
   }
 
@@ -74,49 +84,50 @@ export class Session {
   }
 
   /**
-   * Serves one request. Gives its response, or undefined once it was cancelled.
-   * @throws RpcError for a request that was refused before it began
+   * Serves one request. Gives its response, or undefined once it was cancelled: at once where nothing had to be waited for.
+   * @throws RpcError for a request that was refused before it began; a promise rejects with it
    */
-  async request(
+  request(
     message: JsonRpcRequest,
     outlet: SessionOutlet,
     caller: Caller = this.#options.caller,
-  ): Promise<JsonRpcResponse | undefined> {
+  ): Answered | Promise<Answered> {
     const { calls } = this.#options
     calls.admit(message.id)
     if (message.method === 'initialize') return this.#result(message, this.#initialize(message.params))
     if (message.method === 'ping') return this.#result(message, {})
-    const peer = { ...this.#requirePeer(), ...caller }
+    const peer = this.#peerOf(caller)
     requireMethod(this.#server, peer.revision, message.method)
     const refused = lacking(this.#server.scopesFor(message.method, message.params), peer)
     if (refused !== undefined) throw refused
     const own = this.#own(message, peer)
-    if (own !== undefined) return this.#result(message, await own)
+    if (own instanceof Promise) return own.then((result) => this.#result(message, result))
+    if (own !== undefined) return this.#result(message, own)
 
-    const asker = new Asker(this.#pending, { next: () => ++this.#lastQuestion }, outlet)
-    this.#askers.add(asker)
-    const call = new Call(message, peer, live(this.#remembering(asker)), outlet, this.#shown)
-    return new Promise((resolve) => {
-      calls.run(call, this.#server, (response) => {
-        asker.close()
-        this.#askers.delete(asker)
-        resolve(response)
-      })
-    })
+    const asker = new Asker(this.#inquiry, outlet)
+    const call = new Call(message, peer, asker, outlet, this.#shown)
+    const response = calls.run(call, this.#server)
+    if (!(response instanceof Promise)) return this.#answered(asker, response)
+    return response.then((later) => this.#answered(asker, later))
   }
 
-  /** Asks as usual, and remembers URL visits so that their completion can be told. */
-  #remembering(asker: Asker): LiveRequest {
-    return (method, params, options) => {
-      const id = method === 'elicitation/create' ? params['elicitationId'] : undefined
-      if (typeof id === 'string') {
-        const [oldest] = this.#visits
-        if (oldest !== undefined && this.#visits.size >= this.#options.bounds.subscribedUris)
-          this.#visits.delete(oldest)
-        this.#visits.add(id)
-      }
-      return asker.ask(method, params, options)
+  #answered(asker: Asker, response: Answered): Answered {
+    asker.close()
+    this.#askers.delete(asker)
+    return response
+  }
+
+  /** Gives a question its id, and remembers URL visits so that their completion can be told. */
+  #next(asker: Asker, method: string, params: JsonObject): RequestId {
+    this.#askers.add(asker)
+    const id = method === 'elicitation/create' ? params['elicitationId'] : undefined
+    if (typeof id === 'string') {
+      const [oldest] = this.#visits
+      if (oldest !== undefined && this.#visits.size >= this.#options.bounds.subscribedUris)
+        this.#visits.delete(oldest)
+      this.#visits.add(id)
     }
+    return ++this.#lastQuestion
   }
 
   /** Takes a notice; one that means nothing here is ignored. */
@@ -149,14 +160,19 @@ export class Session {
     return { jsonrpc: '2.0', id: message.id, result }
   }
 
-  #requirePeer(): Peer {
-    if (this.#peer === undefined) {
+  /** The session's peer as one caller. */
+  #peerOf(caller: Caller): Peer {
+    const session = this.#peer
+    if (session === undefined) {
       throw new RpcError(
         ErrorCode.InvalidRequest,
         'Invalid request: send "initialize" first, or put the protocol version into the request\'s _meta',
       )
     }
-    return this.#peer
+    if (this.#caller?.caller !== caller || this.#caller.session !== session) {
+      this.#caller = { caller, session, peer: { ...session, ...caller } }
+    }
+    return this.#caller.peer
   }
 
   #initialize(params: JsonObject | undefined): JsonObject {

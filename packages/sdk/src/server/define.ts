@@ -1,3 +1,4 @@
+import type { Exchange, Outcome } from '../core/exchange.ts'
 import { createChanges } from '../core/hub.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
@@ -71,14 +72,19 @@ export function defineServer<
     hints: { ttlMs: cache?.ttlMs ?? 0, cacheScope: cache?.cacheScope ?? 'private' },
   })
   const layers = [...(options.use ?? []), ...extensions.flatMap(({ use }) => use ?? [])]
-  const serve = layers.reduceRight<Server['handle']>(
-    (next, layer) => async (exchange) => layer(exchange, next),
-    handlers,
-  )
+  const innermost = async (exchange: Exchange): Promise<Outcome> => handlers(exchange)
+  const serve =
+    layers.length === 0
+      ? handlers
+      : layers.reduceRight<typeof innermost>(
+          (next, layer) => async (exchange) => layer(exchange, next),
+          innermost,
+        )
   const handle: Server['handle'] = (exchange) => {
     const { method, params, peer } = exchange
     const refused = lacking(scopesFor(registry, method, params), peer)
-    return refused === undefined ? serve(exchange) : Promise.reject(refused)
+    if (refused !== undefined) throw refused
+    return serve(exchange)
   }
 
   const server: Server<{ tools: T; resources: R; prompts: P }> = Object.freeze({
@@ -104,7 +110,7 @@ export function defineServer<
     headerPlan: (tool: string) => registry.tools.get(tool)?.headers,
     taskSupport: (tool: string) => registry.tools.get(tool)?.task,
   })
-  for (const extension of extensions) extension.attach?.(server, handlers)
+  for (const extension of extensions) extension.attach?.(server, innermost)
   return server
 }
 

@@ -33,8 +33,11 @@ export interface Parts {
 
 type Handler = (exchange: Exchange) => Promise<Outcome> | Outcome
 
-/** Serves every request method by its handler. A method behind a capability the server lacks is not found. */
-export function handlersOf(parts: Parts): (exchange: Exchange) => Promise<Outcome> {
+/**
+ * Serves every request method by its handler: gives the outcome at once where nothing had to be waited for, and throws where
+ * that is how it fails. A method behind a capability the server lacks is not found.
+ */
+export function handlersOf(parts: Parts): Handler {
   const { registry, changes, capabilities, capabilitiesOn, added, instructions, report, pageSize, hints } =
     parts
   /** A list that is not the same for everybody is nothing that others may keep. */
@@ -81,7 +84,7 @@ export function handlersOf(parts: Parts): (exchange: Exchange) => Promise<Outcom
       { handler, capability: rows.get(method)?.capability },
     ]),
   )
-  const serve: Handler = (exchange) => {
+  return (exchange) => {
     const found = exchange.peer.revision.method(exchange.method) && handlers.get(exchange.method)
     if (found === undefined) {
       const served = added.handle(exchange)
@@ -92,14 +95,6 @@ export function handlersOf(parts: Parts): (exchange: Exchange) => Promise<Outcom
       throw notFound(exchange.method)
     }
     return found.handler(exchange)
-  }
-  return (exchange) => {
-    try {
-      const outcome = serve(exchange)
-      return outcome instanceof Promise ? outcome : Promise.resolve(outcome)
-    } catch (error) {
-      return Promise.reject(error)
-    }
   }
 }
 

@@ -113,8 +113,11 @@ export interface Server<D extends Definitions = Definitions> {
   /** The row of a client's request method on a revision, an extension's among them; undefined where there is none. */
   method(name: string, version: ProtocolVersion): MethodRow | undefined
   readonly changes: Changes
-  /** Serves one request. Rejects with an RpcError where the protocol wants an error response. */
-  handle(exchange: Exchange): Promise<Outcome>
+  /**
+   * Serves one request, and gives its outcome: at once where nothing had to be waited for.
+   * @throws RpcError where the protocol wants an error response; a promise rejects with it
+   */
+  handle(exchange: Exchange): Outcome | Promise<Outcome>
   /** Adds or replaces definitions and tells watchers. */
   add(definitions: Definitions): void
   /** Removes definitions by name and tells watchers. */

@@ -50,6 +50,7 @@ describe('a server on streams', () => {
   it('answers one line with one line, in both eras', async () => {
     const { input, messages } = streams()
     input.write(line(initialize()) + line(initialized) + line(callTool(1, 'echo', { text: 'a\nb\u2028c' })))
+    await until(() => messages().length === 2)
     input.write(line({ jsonrpc: '2.0', id: 2, method: 'tools/list' }))
     await until(() => messages().length === 3)
     expect(messages()).toMatchObject([

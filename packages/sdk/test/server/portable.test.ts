@@ -24,8 +24,8 @@ const program = `
     },
     prompts: { p: prompt({ run: () => 'hi' }) },
   })
-  const request = (method, params) =>
-    server.handle({
+  const request = async (method, params) => {
+    const { result } = await server.handle({
       id: 1,
       method,
       params,
@@ -33,7 +33,9 @@ const program = `
       signal: new AbortController().signal,
       asking: none,
       notify() {},
-    }).then(({ result }) => result)
+    })
+    return result
+  }
   globalThis.answers = async () => [
     await request('tools/call', { name: 'add', arguments: { a: 1 } }),
     (await request('tools/list', {})).nextCursor,

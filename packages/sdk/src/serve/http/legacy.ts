@@ -9,6 +9,7 @@ import type {
 import { eraOf } from '../../protocol/eras.ts'
 import type { SessionOutlet } from '../asker.ts'
 import { serveBatch } from '../batch.ts'
+import { goOn } from '../go-on.ts'
 import { encodeAnswer, encodeMessage, failure, refusalOf, unsupportedVersion } from '../message.ts'
 import { report } from '../report.ts'
 import type { Core } from './core.ts'
@@ -49,7 +50,8 @@ export class Legacy {
     if (owner === undefined || refusesScopes(this.#core, reply, caller, message)) return
     const { server } = this.#core
     const post = new PostStream(owner, reply)
-    owner.session.request(message, post, caller).then(
+    goOn(
+      () => post.awaited(owner.session.request(message, post, caller)),
       (response) => post.answer(200, response === undefined ? '' : encodeAnswer(response, server)),
       (error) => {
         const refusal = owner.session.refusal(error, message.method)
@@ -65,7 +67,7 @@ export class Legacy {
     if (owner === undefined || refusesScopes(this.#core, reply, caller, values)) return
     const { server, bounds } = this.#core
     const post = new PostStream(owner, reply)
-    serveBatch(owner.session, values, post, bounds.batch, caller).then(
+    post.awaited(serveBatch(owner.session, values, post, bounds.batch, caller)).then(
       (responses) => {
         if (responses.length > 0) {
           post.answer(200, `[${responses.map((response) => encodeMessage(response, server)).join(',')}]`)
@@ -143,7 +145,8 @@ export class Legacy {
       )
       return
     }
-    owner.session.request(message, nowhere).then(
+    goOn(
+      () => owner.session.request(message, nowhere),
       (response) => reply.send(200, JSON.stringify(response), { 'Mcp-Session-Id': owner.id }),
       (error) => {
         const refusal = owner.session.refusal(error, message.method)

@@ -1,7 +1,15 @@
 import { ErrorCode, McpError } from '../../jsonrpc/error.ts'
-import type { JsonRpcNotification, JsonRpcResponse } from '../../jsonrpc/message.ts'
+import type { JsonRpcNotification } from '../../jsonrpc/message.ts'
 import { encodeEvent } from '../../jsonrpc/sse.ts'
-import { type Call, encodeAnswer, encodeMessage, failure, isDroppable, type Outlet } from '../message.ts'
+import {
+  type Answered,
+  type Call,
+  encodeAnswer,
+  encodeMessage,
+  failure,
+  isDroppable,
+  type Outlet,
+} from '../message.ts'
 import { unref } from '../timers.ts'
 import { type Core, listening, type Serving } from './core.ts'
 import type { HttpReply } from './face.ts'
@@ -31,14 +39,16 @@ export class ModernAnswer implements Outlet, Serving {
       this.#reply.send(busy.status, JSON.stringify(failure(call.id, busy.error)), { 'Retry-After': '10' })
       return
     }
+    const response = call.serve(this.#core.server)
+    if (!(response instanceof Promise)) {
+      this.#answered(response)
+      return
+    }
     if (!sharesTimers) {
       this.#long = unref(setTimeout(() => this.#showLife(), this.#core.bounds.keepAliveMs))
     }
     this.#reply.onClose(() => this.#gone())
-    call.serve(this.#core.server, (response) => {
-      this.#core.done(this)
-      this.#finish(response)
-    })
+    response.then((later) => this.#answered(later))
   }
 
   get principal(): string | null {
@@ -85,7 +95,8 @@ export class ModernAnswer implements Outlet, Serving {
     return this.#stream
   }
 
-  #finish(response: JsonRpcResponse | undefined): void {
+  #answered(response: Answered): void {
+    this.#core.done(this)
     if (this.#over) return
     this.#end()
     if (response === undefined) {

@@ -14,16 +14,23 @@ export class PostStream implements SessionOutlet {
   readonly transport = 'tcp'
   readonly #owner: HttpSession
   readonly #reply: HttpReply
-  readonly #wait: ReturnType<typeof setTimeout>
+  #wait: ReturnType<typeof setTimeout> | undefined
   #stream: ResumableStream | undefined
   #over = false
 
   constructor(owner: HttpSession, reply: HttpReply) {
     this.#owner = owner
     this.#reply = reply
-    this.#wait = unref(setTimeout(() => this.#open(), wholeAnswerMs))
-    reply.onClose(() => this.#lost())
     owner.posts.add(this)
+  }
+
+  /** Prepares for an answer that is not there yet. */
+  awaited<A>(answer: A): A {
+    if (answer instanceof Promise && this.#stream === undefined && !this.#over) {
+      this.#wait = unref(setTimeout(() => this.#open(), wholeAnswerMs))
+      this.#reply.onClose(() => this.#lost())
+    }
+    return answer
   }
 
   notify(message: JsonRpcNotification): void {
