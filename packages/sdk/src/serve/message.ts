@@ -94,8 +94,8 @@ export class Call {
     } catch (error) {
       return this.#answer(this.#failure(error, server), onAnswered)
     }
-    if (!(outcome instanceof Promise)) return this.#answer(this.#response(outcome, server), onAnswered)
-    return outcome.then(
+    if ('type' in outcome) return this.#answer(this.#response(outcome, server), onAnswered)
+    return Promise.resolve(outcome).then(
       (later) => this.#answer(this.#response(later, server), onAnswered),
       (error) => this.#answer(this.#failure(error, server), onAnswered),
     )

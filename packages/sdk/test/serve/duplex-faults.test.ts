@@ -1,6 +1,8 @@
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
+import type { Outcome } from '../../src/core/exchange.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { call, cancel, modernCall, open } from './duplex-support.ts'
 import { codeOf, echo, hung, initialize, initialized, settle, type Tool, until } from './support.ts'
@@ -100,6 +102,13 @@ describe('what goes wrong', () => {
     expect(await request(modernCall(1, 'echo'))).toEqual({ jsonrpc: '2.0', id: 1, error })
     expect(connection.running).toBe(0)
     expect(server.reports).toMatchObject([{ message: 'at once' }])
+  })
+
+  it('is none where a server gives the promise of another realm', async () => {
+    const { request, server } = open()
+    const outcome: Outcome = { type: 'complete', result: { content: [] } }
+    server.handle = () => runInNewContext('Promise.resolve(outcome)', { outcome })
+    expect(await request(modernCall(1, 'echo'))).toMatchObject({ id: 1, result: { content: [] } })
   })
 
   it('with requests that were taken back and go on is bounded like the others', async () => {
