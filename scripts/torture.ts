@@ -6,7 +6,12 @@ import { keep, tables } from '../test/torture/page.ts'
 import { root, run } from './run.ts'
 
 const { values } = parseArgs({
-  options: { long: { type: 'boolean', default: false }, only: { type: 'string' }, seed: { type: 'string' } },
+  options: {
+    long: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    seed: { type: 'string' },
+    trials: { type: 'string' },
+  },
 })
 const into = mkdtempSync(join(tmpdir(), 'jackfield-torture-'))
 const { code } = await run(
@@ -18,6 +23,7 @@ const { code } = await run(
       JACKFIELD_FIGURES: into,
       ...(values.long ? { JACKFIELD_LONG: '1' } : {}),
       ...(values.seed === undefined ? {} : { JACKFIELD_SEED: values.seed }),
+      ...(values.trials === undefined ? {} : { JACKFIELD_TRIALS: values.trials }),
     },
   },
 )

@@ -6,16 +6,8 @@ import { onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { type Answer, modern, nodeFace, session } from '../../../packages/sdk/test/serve/http-support.ts'
 import { hang, testServer, until } from '../../../packages/sdk/test/serve/support.ts'
-
-/** What came of an attempt of one size: undefined where it was taken, else the words it was refused with. */
-type Attempt = (size: number) => Promise<string | undefined>
-
-/** A limit, an attempt under it, and what is said beyond it. */
-interface Row {
-  readonly limit: number
-  readonly attempt: Attempt
-  readonly refusal: RegExp
-}
+import { rememberedRows } from './remembered-rows.ts'
+import type { Attempt, Row } from './row.ts'
 
 export const someone = (principal: string): HttpOptions => ({ authenticate: async () => ({ principal }) })
 
@@ -167,6 +159,7 @@ function answerOf(id: unknown, size: number): string {
 }
 
 export const rows: Readonly<Record<string, Row>> = {
+  ...rememberedRows,
   'bytes of a request': {
     limit: 4096,
     attempt: posted({ limits: { messageBytes: 4096 } }, padded),

@@ -19,10 +19,15 @@ export interface State {
   readonly held: number
 }
 
+/** Where a server listens. */
+export type Place = { readonly port: number } | { readonly path: string }
+
 /** A server in a process of its own, over HTTP, HTTP+SSE, a Unix socket and, where asked for, its standard streams. */
 export interface Served {
   readonly port: number
   readonly path: string
+  /** Another Unix socket, for HTTP. */
+  readonly webPath: string
   readonly stdin: Writable
   readonly stdout: Readable
   /** Begins to measure. */
@@ -43,8 +48,10 @@ export async function serveMeasured(given: object): Promise<Served> {
   })
   const { stdin, stdout } = child
   if (stdin === null || stdout === null) throw new Error('The server has no streams')
-  const places: { port: number; path: string } = await told(child)
-  onTestFinished(() => rmSync(places.path, { force: true }))
+  const places: { port: number; path: string; webPath: string } = await told(child)
+  onTestFinished(() => {
+    for (const path of [places.path, places.webPath]) rmSync(path, { force: true })
+  })
   const ask = (what: string): Promise<State> => {
     const answer = told<State>(child)
     if (child.connected) child.send(what, () => {})
@@ -73,7 +80,7 @@ function told<T>(child: ChildProcess): Promise<T> {
 }
 
 /** A connection of this process to a measured server. */
-export function dial(to: { port: number } | { path: string }): Promise<Socket> {
+export function dial(to: Place): Promise<Socket> {
   const socket = 'path' in to ? connect(to.path) : connect(to.port, '127.0.0.1')
   socket.on('error', () => {})
   onTestFinished(() => {

@@ -1,3 +1,4 @@
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -63,7 +64,9 @@ async function ports() {
   const { port } = await handler.listen()
   const path = join(tmpdir(), `jackfield-limits-${process.pid}.sock`)
   await serveSocket(server, { path }, { limits: changed })
-  return { port, path }
+  const webPath = join(tmpdir(), `jackfield-limits-${process.pid}-web.sock`)
+  await new Promise<void>((resolve) => createServer(handler.node).listen(webPath, resolve))
+  return { port, path, webPath }
 }
 
 /** Connections that clients have to this process. */

@@ -93,7 +93,7 @@ for (const revision of protocolVersions) {
   }
   await hand.close()
 }
-print(given)
+await print(given)
 process.exit(0)
 
 function faults(revision: ProtocolVersion, method: string, result: object): string[] {

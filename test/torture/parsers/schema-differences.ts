@@ -49,9 +49,10 @@ export class Differences {
   }
 }
 
-/** What several programs' counts are together. */
-export function print(...all: readonly Differences[]): void {
+/** Prints what several counts are together, and settles when that was written whole. */
+export function print(...all: readonly Differences[]): Promise<void> {
   const found = all.map((one) => one.found())
   const trials = found.reduce((sum, one) => sum + one.trials, 0)
-  console.log(JSON.stringify({ trials, apart: found.flatMap(({ apart }) => apart) }))
+  const text = JSON.stringify({ trials, apart: found.flatMap(({ apart }) => apart) })
+  return new Promise((resolve) => process.stdout.write(text, () => resolve()))
 }

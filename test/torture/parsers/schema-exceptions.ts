@@ -1,5 +1,5 @@
 /** What was changed: a request, a result, an error, a question to the client or its answer, a notice. */
-export type Kind = 'request' | 'result' | 'error' | 'question' | 'answer' | 'notice'
+export type Kind = 'request' | 'result' | 'error' | 'question' | 'answer' | 'notice' | 'quiet notice'
 
 /** One change of a message about which ours and the official schema of its revision do not agree. */
 export interface Apart {
@@ -196,6 +196,12 @@ const results: readonly Omit<Exception, 'kind'>[] = [
     reason:
       'The newest revision allows any value, and a tool without a schema for it may give any in the others too',
   },
+  {
+    place: /^(?:resultType|_meta(?:$|\.))/,
+    ours: 'taken',
+    methods: ['subscriptions/listen'],
+    reason: 'The end of a subscription is its end, whatever is said with it: nothing of it is used',
+  },
 ]
 
 const errors: readonly Omit<Exception, 'kind'>[] = [
@@ -308,6 +314,12 @@ const notices: readonly Omit<Exception, 'kind'>[] = [
     reason: 'The schema allows any id and sometimes none; only a request under way can be taken back',
   },
   {
+    place: /^params\.elicitationId$/,
+    ours: 'refused',
+    values: ['""', '"x"'],
+    reason: 'The schema allows any id; only a visit that was asked for can be over',
+  },
+  {
     place: /^params\.progressToken$/,
     ours: 'refused',
     values: ['""', '"x"', '-1', '1'],
@@ -346,6 +358,15 @@ const notices: readonly Omit<Exception, 'kind'>[] = [
   },
 ]
 
+const quietNotices: readonly Omit<Exception, 'kind'>[] = [
+  {
+    place: /^(?:method|params(?:\..+)?)$/,
+    ours: 'taken',
+    reason:
+      'A notice is never answered, not even with an error, and of one without an effect nothing is used',
+  },
+]
+
 /** Everything ours and the official schemas do not agree on. */
 export const exceptions: readonly Exception[] = [
   ...requests.map((one) => ({ kind: 'request' as const, ...one })),
@@ -354,4 +375,5 @@ export const exceptions: readonly Exception[] = [
   ...[...questions, ...rounds].map((one) => ({ kind: 'question' as const, ...one })),
   ...answers.map((one) => ({ kind: 'answer' as const, ...one })),
   ...notices.map((one) => ({ kind: 'notice' as const, ...one })),
+  ...quietNotices.map((one) => ({ kind: 'quiet notice' as const, ...one })),
 ]

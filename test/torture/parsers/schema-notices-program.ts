@@ -23,8 +23,9 @@ for (const revision of protocolVersions) {
   const client = await connect(far.link, {
     revisions: [revision],
     elicitation: { form: true, url: true },
-    onElicit: (_, { signal }) =>
-      new Promise((_resolve, reject) => {
+    onElicit: ({ mode }, { signal }) =>
+      new Promise((resolve, reject) => {
+        if (mode === 'url') resolve({ action: 'accept' })
         signal.addEventListener('abort', () => {
           had()
           reject(signal.reason)
@@ -64,10 +65,12 @@ for (const revision of protocolVersions) {
       })
     }
   }
+  await eachVisit(revision, far)
   await client.close()
   await eachCancelled(revision)
+  await eachInitialized(revision)
 }
-print(told)
+await print(told)
 process.exit(0)
 
 /** Sends every change of a notice, and notes whether it had an effect. */
@@ -148,6 +151,45 @@ async function eachAcknowledgement(
     },
   )
   far.answer = (method) => ({ result: right[method] })
+}
+
+/** A visit of a page that the server asked for is over. */
+async function eachVisit(revision: ProtocolVersion, far: FarEnd): Promise<void> {
+  const over = { method: 'notifications/elicitation/complete', params: { elicitationId: 'visit' } }
+  await each(revision, 'server', over, async (notice) => {
+    const params = { mode: 'url', message: 'm', url: 'https://a.example/', elicitationId: 'visit' }
+    far.say({ jsonrpc: '2.0', id: 'asked', method: 'elicitation/create', params })
+    await settled()
+    far.say(notice)
+    await settled()
+    const heard = effects
+    // Where it was not over, it is now.
+    far.say({ jsonrpc: '2.0', ...over })
+    await settled()
+    effects = heard
+  })
+}
+
+/** A client whose session began is told what changes. */
+async function eachInitialized(revision: ProtocolVersion): Promise<void> {
+  const notice = { method: 'notifications/initialized', params: { _meta: { a: 1 } } }
+  await each(revision, 'client', notice, async (changed) => {
+    const server = defineServer({ name: 'changing', version: '1.0.0', tools: {} })
+    const connection = openConnection(server, (message) => {
+      if ('method' in message && message.method === 'notifications/tools/list_changed') had()
+    })
+    const clientInfo = { name: 'n', version: '1' }
+    const params = { protocolVersion: revision, capabilities: {}, clientInfo }
+    connection.receive({ jsonrpc: '2.0', id: 0, method: 'initialize', params })
+    await settled()
+    connection.receive(JSON.parse(JSON.stringify(changed)))
+    await settled()
+    server.add({ tools: { added: tool({ run: () => 'new' }) } })
+    await settled()
+    const heard = effects
+    await connection.close()
+    effects = heard
+  })
 }
 
 /** A client takes its call back. */

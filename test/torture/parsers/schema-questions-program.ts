@@ -47,7 +47,7 @@ for (const revision of protocolVersions) {
   }
   await client.close()
 }
-print(asked)
+await print(asked)
 
 /** A question as it is sent: a request of its own in a session, otherwise one of those in a result. */
 function faults(revision: ProtocolVersion, question: object): string[] {

@@ -69,7 +69,7 @@ for (const revision of protocolVersions) {
     }
   }
 }
-print(sent)
+await print(sent)
 
 function messageOf(revision: ProtocolVersion, method: string, params: object): object {
   const own = {

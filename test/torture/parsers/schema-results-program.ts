@@ -49,7 +49,9 @@ for (const revision of protocolVersions) {
       const refused =
         met === undefined
           ? await isGreetingRefused(revision, method, answer, right)
-          : await isRefused(met, method, answer)
+          : method === 'subscriptions/listen'
+            ? await isNoEnd(met, change.changed)
+            : await isRefused(met, method, answer)
       answered.note(revision, method, change, { wrong, refused })
     }
     await met?.client.close()
@@ -65,7 +67,7 @@ for (const revision of protocolVersions) {
     }
   }
 }
-print(answered, failed)
+await print(answered, failed)
 
 interface Met {
   far: FarEnd
@@ -107,6 +109,35 @@ async function isRefused(met: Met, method: string, answer: object): Promise<bool
     if (!stop.signal.aborted) unlessMeant(error)
     return !(error instanceof RpcError && 'error' in answer)
   }
+}
+
+/** Whether a subscription that ends so counts as broken off, and not as ended by the server. */
+async function isNoEnd({ client, far }: Met, result: object): Promise<boolean> {
+  let id: unknown
+  far.answer = (_method, message) => {
+    id = Reflect.get(message, 'id')
+    return undefined
+  }
+  const watching = client.watch({ toolsListChanged: true })
+  await settled()
+  const meta = { 'io.modelcontextprotocol/subscriptionId': id }
+  const params = { notifications: { toolsListChanged: true }, _meta: meta }
+  far.say({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params })
+  const watch = await watching
+  let isOver = false
+  watch.closed.then(() => {
+    isOver = true
+  })
+  const named = JSON.parse(JSON.stringify({ result }).replace('"its own"', JSON.stringify(id)))
+  far.say({ jsonrpc: '2.0', id, ...named })
+  await settled()
+  const isBroken = !isOver
+  await watch.close()
+  return isBroken
+}
+
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
 }
 
 /** @throws any error but those that the client means */

@@ -115,6 +115,7 @@ export function results(revision: ProtocolVersion): Readonly<Record<string, obje
       _meta: { a: 1 },
     },
     'logging/setLevel': { _meta: { a: 1 } },
+    'subscriptions/listen': { ...whole, _meta: { 'io.modelcontextprotocol/subscriptionId': 'its own' } },
   }
 }
 

@@ -11,7 +11,8 @@ const timeoutMs = 5000
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Fetches a JSON object from an authorization server: bounded in time and size, and never redirected.
+ * Fetches a JSON object from an authorization server: bounded in size, and in time by 5 s or the signal that is given,
+ * and never redirected.
  * @throws McpError CONNECT_FAILED, HTTP or PROTOCOL
  */
 export async function fetchJson(fetch: AuthFetch, url: string, init: RequestInit = {}): Promise<JsonObject> {
@@ -41,7 +42,7 @@ async function send(fetch: AuthFetch, url: string, init: RequestInit): Promise<R
     return await fetch(url, {
       ...init,
       redirect: 'manual',
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: init.signal ?? AbortSignal.timeout(timeoutMs),
     })
   } catch (cause) {
     if (cause instanceof McpError) throw cause

@@ -1,3 +1,4 @@
+import { inTurn } from '../client/auth/in-turn.ts'
 import type { Lookup, Network } from '../client/auth/network.ts'
 import { Later } from '../core/later.ts'
 import { McpError } from '../jsonrpc/error.ts'
@@ -80,14 +81,16 @@ export class IssuerKeys {
 
   async #metadata(): Promise<JsonObject> {
     let failure: unknown
-    for (const url of metadataUrls(this.#issuer)) {
-      try {
-        const metadata = await fetchJson(this.#fetch, url)
-        if (metadata['issuer'] === this.#issuer) return metadata
-        failure = new McpError('PROTOCOL', `${url} holds the metadata of another issuer`)
-      } catch (error) {
-        failure = error
-      }
+    const ask = (url: string, signal: AbortSignal): Promise<JsonObject> =>
+      fetchJson(this.#fetch, url, { signal })
+    for await (const { place, ...came } of inTurn(metadataUrls(this.#issuer), ask)) {
+      if ('answer' in came && came.answer['issuer'] === this.#issuer) return came.answer
+      failure =
+        'answer' in came
+          ? new McpError('PROTOCOL', `${place} holds the metadata of another issuer`)
+          : came.late
+            ? new McpError('CONNECT_FAILED', `${place} gave no answer`, { cause: came.error })
+            : came.error
     }
     throw failure
   }

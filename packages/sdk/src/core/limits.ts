@@ -45,7 +45,10 @@ export const limits = {
   subscribedUris: 1024,
   /** Bytes waiting to be read on one stream. */
   streamQueueBytes: 1_048_576,
-  /** Milliseconds a stream's reader may stall before it is cut. */
+  /**
+   * Milliseconds a stream's reader may stall before it is cut. Over TCP the system shows what a reader took in steps of up
+   * to megabytes, so one that takes less than such a step in this time may look stalled.
+   */
   streamStallMs: 30_000,
   /** Events kept per session for resumption. */
   storedEvents: 1000,

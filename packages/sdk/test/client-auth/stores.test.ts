@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type CredentialStore, memoryStore } from '@jackfield/sdk/client/auth'
 import { encryptedFiles, keychain, keyFile, passphrase, type StoreKey } from '@jackfield/sdk/client/auth/node'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { open, person, world } from './support/world.ts'
 
 const secret = 'correct horse battery'
@@ -145,7 +145,22 @@ describe('encrypted files', () => {
     })
     expect((await readdir(directory)).some((name) => name.endsWith('.lock'))).toBe(true)
     const other = encryptedFiles({ directory, key: passphrase(secret) })
-    expect(await other.exclusive('a', async () => 'mine')).toBe('mine')
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
+    let taken: string | undefined
+    const taking = other
+      .exclusive('a', async () => 'mine')
+      .then((value) => {
+        taken = value
+      })
+    while (taken === undefined) {
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      vi.advanceTimersByTime(100)
+    }
+    await taking
+    expect(taken).toBe('mine')
     expect((await readdir(directory)).some((name) => name.endsWith('.lock'))).toBe(false)
   }, 20_000)
 })

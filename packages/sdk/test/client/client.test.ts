@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { tick, until } from './support/http.ts'
 import { place, text } from './support/place.ts'
+import { inTurns, withOwnTime } from './support/turns.ts'
 
 const places = [
   place('memory', '2026-07-28'),
@@ -118,26 +119,55 @@ describe.each(places)('a client over $name', ({ open, era }) => {
   })
 
   it('waits as long as there is progress, but not for ever', async () => {
-    const { client } = await open({ timeoutMs: 800 })
-    await expect(client.call('work', { steps: 8, ms: 150 })).resolves.toMatchObject({ content: text('done') })
-    await expect(client.call('work', { steps: 50, ms: 150 }, { maxTotalMs: 1000 })).rejects.toMatchObject({
-      code: 'TIMEOUT',
-      message: expect.stringContaining('1000 ms in all'),
+    let reports = 0
+    const { client } = await open({
+      timeoutMs: 800,
+      onMessage: (_, message) => {
+        if ('method' in message && message.method === 'notifications/progress') reports++
+      },
     })
-    await expect(client.call('work', { steps: 1, ms: 3000 })).rejects.toMatchObject({ code: 'TIMEOUT' })
+    /** Lets so many reports come, each after a time. */
+    const reported = async (count: number, ms: number): Promise<void> => {
+      const before = reports
+      for (let nth = 1; nth <= count; nth++) {
+        await inTurns(() => reports === before + nth)
+        await vi.advanceTimersByTimeAsync(ms)
+      }
+    }
+    await withOwnTime(async () => {
+      const done = client.call('work', { steps: 8, ms: 150 })
+      await reported(8, 150)
+      await expect(done).resolves.toMatchObject({ content: text('done') })
+      const endless = expect(
+        client.call('work', { steps: 50, ms: 150 }, { maxTotalMs: 1000 }),
+      ).rejects.toMatchObject({ code: 'TIMEOUT', message: expect.stringContaining('1000 ms in all') })
+      await reported(7, 150)
+      await endless
+      const silent = expect(client.call('work', { steps: 1, ms: 3000 })).rejects.toMatchObject({
+        code: 'TIMEOUT',
+        message: expect.stringContaining('for 800 ms'),
+      })
+      await reported(1, 800)
+      await silent
+    })
   })
 
   it('does not count the time a person takes', async () => {
+    let asked = false
     const { client } = await open({
       timeoutMs: 800,
       maxTotalMs: 1000,
       onElicit: async () => {
+        asked = true
         await tick(1500)
         return { action: 'accept', content: { ok: true } }
       },
     })
-    await expect(client.call('buy', { item: 'tea' })).resolves.toMatchObject({
-      content: text('ok=true note=none'),
+    await withOwnTime(async () => {
+      const bought = client.call('buy', { item: 'tea' })
+      await inTurns(() => asked)
+      await vi.advanceTimersByTimeAsync(1500)
+      await expect(bought).resolves.toMatchObject({ content: text('ok=true note=none') })
     })
   })
 

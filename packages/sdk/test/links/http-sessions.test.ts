@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { begun, discovered, result, type Seen, scripted, sse, tick, until } from '../client/support/http.ts'
+import { begun, discovered, result, type Seen, scripted, sse, until } from '../client/support/http.ts'
+import { passing, withOwnTime } from '../client/support/turns.ts'
 import { never, open, text } from './opened.ts'
 
 describe('a session', () => {
@@ -55,31 +56,34 @@ describe('a session', () => {
     expect(cancelled?.message.params.requestId).toBe(server.of('tools/call')[0]?.message.id)
   })
 
-  it('takes up a stream the server closed after the wait it asked for, and promptly then', async () => {
-    let closedAt = 0
-    const server = await scripted((one) => {
-      if (begun(one, 's')) return
-      if (one.method === 'GET') {
-        if (one.headers['last-event-id'] === undefined) return void one.res.writeHead(405).end()
-        const [call] = server.of('tools/call')
-        sse(one.res)({ id: '2', data: { jsonrpc: '2.0', id: call?.message.id, result: text('later') } })
-        one.res.end()
-        return
-      }
-      sse(one.res)({ id: 'first', retry: 500 })
-      setTimeout(() => {
-        closedAt = performance.now()
-        one.res.end()
-      }, 50)
-    })
-    const client = await open(server.url)
-    await expect(client.call('test_reconnection')).resolves.toMatchObject(text('later'))
-    const resumed = server.seen.find((one) => one.headers['last-event-id'] !== undefined)
-    expect(resumed?.headers['last-event-id']).toBe('first')
-    const waited = performance.now() - closedAt
-    expect(waited).toBeGreaterThanOrEqual(495)
-    expect(waited).toBeLessThan(700)
-  })
+  it('takes up a stream the server closed after the wait it asked for, and promptly then', () =>
+    withOwnTime(async () => {
+      let closedAt = 0
+      const server = await scripted((one) => {
+        if (begun(one, 's')) return
+        if (one.method === 'GET') {
+          if (one.headers['last-event-id'] === undefined) return void one.res.writeHead(405).end()
+          const [call] = server.of('tools/call')
+          sse(one.res)({ id: '2', data: { jsonrpc: '2.0', id: call?.message.id, result: text('later') } })
+          one.res.end()
+          return
+        }
+        sse(one.res)({ id: 'first', retry: 500 })
+        setTimeout(() => {
+          closedAt = performance.now()
+          one.res.end()
+        }, 50)
+      })
+      const client = await open(server.url)
+      const call = client.call('test_reconnection')
+      await passing(() => server.seen.some((one) => one.headers['last-event-id'] !== undefined))
+      const waited = performance.now() - closedAt
+      await expect(call).resolves.toMatchObject(text('later'))
+      const resumed = server.seen.find((one) => one.headers['last-event-id'] !== undefined)
+      expect(resumed?.headers['last-event-id']).toBe('first')
+      expect(waited).toBeGreaterThanOrEqual(495)
+      expect(waited).toBeLessThan(700)
+    }))
 
   it('takes up a stream that broke off in the middle', async () => {
     const progress: number[] = []
@@ -113,17 +117,19 @@ describe('a session', () => {
     expect(progress).toEqual([1, 2])
   })
 
-  it('does not storm a server that closes the GET stream at once and says retry: 0', async () => {
-    const server = await scripted((one) => {
-      if (begun(one, 's')) return
-      if (one.method !== 'GET') return
-      sse(one.res)({ retry: 0 })
-      one.res.end()
-    })
-    await open(server.url)
-    await tick(3_000)
-    expect(server.seen.filter((one) => one.method === 'GET').length).toBeLessThanOrEqual(12)
-  })
+  it('does not storm a server that closes the GET stream at once and says retry: 0', () =>
+    withOwnTime(async () => {
+      const server = await scripted((one) => {
+        if (begun(one, 's')) return
+        if (one.method !== 'GET') return
+        sse(one.res)({ retry: 0 })
+        one.res.end()
+      })
+      await open(server.url)
+      const end = performance.now() + 3_000
+      await passing(() => performance.now() >= end)
+      expect(server.seen.filter((one) => one.method === 'GET').length).toBeLessThanOrEqual(12)
+    }))
 
   it('that ended is begun anew once for all who noticed, and what was refused is sent again', async () => {
     let current = 's1'
@@ -251,23 +257,24 @@ describe('a session', () => {
 })
 
 describe('a watch', () => {
-  it('that is refused for a while waits as long as the server asks', async () => {
-    const listens = (): Seen[] => server.of('subscriptions/listen')
-    const server = await scripted((one) => {
-      if (discovered(one)) return
-      if (listens().length === 2) one.res.writeHead(503, { 'retry-after': '1' }).end()
-      else {
-        const meta = { 'io.modelcontextprotocol/subscriptionId': one.message.id }
-        const method = 'notifications/subscriptions/acknowledged'
-        const params = { notifications: { toolsListChanged: true }, _meta: meta }
-        sse(one.res)({ data: { jsonrpc: '2.0', method, params } })
-        if (listens().length === 1) setImmediate(() => one.res.destroy())
-      }
-    })
-    const client = await open(server.url)
-    await client.watch({ toolsListChanged: true })
-    await until(() => listens().length === 3, 10_000)
-    const [, second, third] = listens()
-    expect((third?.at ?? 0) - (second?.at ?? 0)).toBeGreaterThanOrEqual(1_000)
-  })
+  it('that is refused for a while waits as long as the server asks', () =>
+    withOwnTime(async () => {
+      const listens = (): Seen[] => server.of('subscriptions/listen')
+      const server = await scripted((one) => {
+        if (discovered(one)) return
+        if (listens().length === 2) one.res.writeHead(503, { 'retry-after': '1' }).end()
+        else {
+          const meta = { 'io.modelcontextprotocol/subscriptionId': one.message.id }
+          const method = 'notifications/subscriptions/acknowledged'
+          const params = { notifications: { toolsListChanged: true }, _meta: meta }
+          sse(one.res)({ data: { jsonrpc: '2.0', method, params } })
+          if (listens().length === 1) setImmediate(() => one.res.destroy())
+        }
+      })
+      const client = await open(server.url)
+      await client.watch({ toolsListChanged: true })
+      await passing(() => listens().length === 3)
+      const [, second, third] = listens()
+      expect((third?.at ?? 0) - (second?.at ?? 0)).toBeGreaterThanOrEqual(1_000)
+    }))
 })

@@ -39,9 +39,7 @@ export async function describe(
   const url = issuerUrl(issuer)
   network.mayName(url)
   let other: string | undefined
-  for (const place of metadataPlaces(url)) {
-    const document = await network.document(place, signal)
-    if (document === undefined) continue
+  for await (const { place, document } of network.documents(metadataPlaces(url), signal)) {
     if (!isObject(document)) throw refused(`${place} does not hold an object. Tell whoever runs it`)
     if (document['issuer'] === issuer) {
       return { issuer, metadata: metadataIn(document, issuer, network), presumed: false }

@@ -75,16 +75,13 @@ async function resourceOf(
       )
     }
     const place = new URL(resourceMetadata)
-    const document = await network.document(place, signal)
-    if (document === undefined) throw refused(`${place} should describe the login and does not exist`)
-    return resourceIn(document, server)
+    for await (const { document } of network.documents([place], signal)) return resourceIn(document, server)
+    throw refused(`${place} should describe the login and does not exist`)
   }
   const path = server.pathname === '/' ? '' : server.pathname
-  const places = path === '' ? [wellKnown] : [`${wellKnown}${path}`, wellKnown]
-  for (const place of places) {
-    const document = await network.document(new URL(place, server.origin), signal)
-    if (document !== undefined) return resourceIn(document, server)
-  }
+  const names = path === '' ? [wellKnown] : [`${wellKnown}${path}`, wellKnown]
+  const places = names.map((name) => new URL(name, server.origin))
+  for await (const { document } of network.documents(places, signal)) return resourceIn(document, server)
   return undefined
 }
 

@@ -3,6 +3,7 @@ import { parseJson } from '../../jsonrpc/parse.ts'
 import { bodyText, discard } from '../../links/http-answer.ts'
 import { lostBy } from '../../links/http-request.ts'
 import { hostOf, isLoopback, type Zone, zoneOfAddress, zoneOfName } from './address.ts'
+import { inTurn, withinMs } from './in-turn.ts'
 import { pinnedHere } from './pinned.ts'
 
 /**
@@ -66,8 +67,30 @@ export class Network {
     this.#lookup = options.lookup === 'none' ? undefined : (options.lookup ?? systemLookup())
   }
 
+  /**
+   * The JSON documents at the places where one may be, in their order, within 5 s in all. A place is asked when those
+   * before it hold nothing or have been silent for a while.
+   */
+  async *documents(
+    places: readonly URL[],
+    signal: AbortSignal,
+  ): AsyncGenerator<{ place: URL; document: unknown }> {
+    let silent: URL | undefined
+    for await (const { place, ...came } of inTurn(
+      places,
+      (url, limited) => this.#document(url, limited),
+      signal,
+    )) {
+      if ('answer' in came) {
+        if (came.answer !== undefined) yield { place, document: came.answer }
+      } else if (came.late) silent ??= place
+      else throw came.error
+    }
+    if (silent !== undefined) throw unanswered(silent, withinMs)
+  }
+
   /** The JSON document at a URL, also after three redirects within its origin; undefined when there is none. */
-  async document(url: URL, signal: AbortSignal): Promise<unknown> {
+  async #document(url: URL, signal: AbortSignal): Promise<unknown> {
     for (let at = url, hop = 0; ; hop++) {
       const sent = await this.#send(at, { headers: { accept: 'application/json' } }, signal)
       const { status, headers } = sent.response
@@ -192,13 +215,17 @@ export function refused(message: string, cause?: unknown, details?: Record<strin
   return new McpError('UNAUTHORIZED', message, { cause, ...(details && { details }) })
 }
 
+function unanswered({ origin }: URL, ms: number): McpError {
+  return refused(`${origin} did not answer within ${ms} ms. Try again later`)
+}
+
 function absent(status: number): boolean {
   return status >= 400 && status < 500 && status !== 408 && status !== 429
 }
 
 function failed(error: unknown, { url, signal, limited }: Omit<Sent, 'response'>): unknown {
   if (signal.aborted) return signal.reason
-  if (limited.aborted) return refused(`${url.origin} did not answer within ${timeoutMs} ms. Try again later`)
+  if (limited.aborted) return unanswered(url, timeoutMs)
   const lost = lostBy(error, signal, url)
   return lost instanceof McpError ? refused(`${lost.message}. Try again later`, lost) : lost
 }

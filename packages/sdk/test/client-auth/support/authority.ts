@@ -25,6 +25,8 @@ export interface Authority extends Hand {
   callback: Params
   /** What its token endpoint answers that differs from the usual. */
   token: Record<string, unknown>
+  /** Takes over every well-known place where it returns true. */
+  onMetadata: (seen: Seen) => boolean
   /** Takes over the token endpoint where it returns true. */
   onToken: (seen: Seen) => boolean
   /** Takes over the registration endpoint where it returns true. */
@@ -44,6 +46,7 @@ export async function authority(path = ''): Promise<Authority> {
 
   const hand = await listen((seen) => {
     const { pathname } = seen.url
+    if (pathname.includes('/.well-known/') && self.onMetadata(seen)) return
     if (pathname === (self.metadataPath ?? `/.well-known/oauth-authorization-server${path}`))
       return describe(seen)
     if (pathname === `${path}/register`) return self.onRegister(seen) || registered(seen)
@@ -133,6 +136,7 @@ export async function authority(path = ''): Promise<Authority> {
     metadataPath: undefined,
     callback: {},
     token: {},
+    onMetadata: () => false,
     onToken: () => false,
     onRegister: () => false,
     onRevoke: () => false,

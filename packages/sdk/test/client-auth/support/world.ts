@@ -13,6 +13,8 @@ export interface World extends Hand {
   resource: Record<string, unknown> | undefined
   /** Where that is. */
   resourcePath: string
+  /** Takes over every well-known place where it returns true. */
+  onResource: (seen: Seen) => boolean
   /** The `WWW-Authenticate` of a 401; undefined for none. */
   challenge: string | string[] | undefined
   /** Whether a token is good for a message; a text is the `WWW-Authenticate` of a 403. */
@@ -24,6 +26,7 @@ export interface World extends Hand {
 export async function world(as?: Authority): Promise<World> {
   const own = as ?? (await authority())
   const hand = await listen((seen) => {
+    if (seen.url.pathname.startsWith('/.well-known/') && self.onResource(seen)) return
     if (seen.url.pathname === self.resourcePath && self.resource !== undefined) {
       return json(seen.res, self.resource)
     }
@@ -60,6 +63,7 @@ export async function world(as?: Authority): Promise<World> {
     as: own,
     resource: { resource: url, authorization_servers: [own.issuer] },
     resourcePath: '/.well-known/oauth-protected-resource/mcp',
+    onResource: () => false,
     challenge: 'Bearer',
     allows: (token) => own.good.has(token),
     calls,
