@@ -1,8 +1,20 @@
+import { KeyObject, sign } from 'node:crypto'
+import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
 import { describe, expect, it } from 'vitest'
+import { readManifest } from '../../../packages/host/src/bundle/manifest.ts'
+import type { FromThread } from '../../../packages/host/src/code/messages.ts'
+import { runInSandbox } from '../../../packages/host/src/code/sandbox.ts'
 import { parseConfig } from '../../../packages/host/src/config/config.ts'
+import { entryFrom, entryText } from '../../../packages/host/src/conversations/entry.ts'
+import { planForm } from '../../../packages/host/src/forms/plan.ts'
 import { bundleIn } from '../../../packages/host/src/registry/download.ts'
 import { planFrom } from '../../../packages/host/src/registry/plan.ts'
+import { fit as shortened } from '../../../packages/host/src/results/fit.ts'
+import { ProofChecker } from '../../../packages/sdk/src/auth/dpop.ts'
 import { hostOf, zoneOfAddress } from '../../../packages/sdk/src/client/auth/address.ts'
+import { digest } from '../../../packages/sdk/src/core/canonical.ts'
+import { classify } from '../../../packages/sdk/src/jsonrpc/parse.ts'
+import { checkElicitSchema } from '../../../packages/sdk/src/protocol/elicit.ts'
 
 /** What the language calls where an object should be a text, and what is no function. */
 const named = { a: 1, toString: 'a' }
@@ -15,6 +27,36 @@ describe('an object in the place of a name', () => {
     expect(() =>
       planFrom({ name: named, packages: [{ registryType: 'npm', identifier: '-x', version: '1.0.0' }] }),
     ).toThrow('an object has a package with a identifier that cannot be one')
+  })
+
+  it('of a platform is refused in words', () => {
+    const server = { type: 'node', entry_point: 'a.js' }
+    const compatibility = { platforms: [named, ['win32']] }
+    const manifest = { manifest_version: '0.3', name: 'a', version: '1.0.0', server, compatibility }
+    expect(() => readManifest(JSON.stringify(manifest), 'linux')).toThrow(
+      'is made for an object, a list, and this is linux',
+    )
+  })
+
+  it('of a kind of media does not keep a conversation from being kept', () => {
+    const odd = { type: 'image', data: 'x'.repeat(9_000_000), mimeType: named }
+    const text = entryText({
+      kind: 'message',
+      by: 'host',
+      message: {
+        role: 'user',
+        content: { type: 'tool_result', toolUseId: 't', content: [], structuredContent: { odd } },
+      },
+    })
+    expect(JSON.stringify(entryFrom(text))).toContain('[image of an object: too large to be kept]')
+  })
+
+  it('of an error that a program throws is told as it is', async () => {
+    const told: FromThread[] = []
+    const job = { servers: [], memoryBytes: 32_000_000, cpuMs: 10_000, outputCharacters: 1_000, calls: 1 }
+    const program = 'Promise.prototype.then = () => { throw { message: { toString: 1 } } }'
+    await runInSandbox({ ...job, program }, (message) => told.push(message))
+    expect(told).toEqual([{ type: 'end', outcome: 'error', error: '{"toString":1}' }])
   })
 
   it('of a variable is a problem of that setting and of no other', () => {
@@ -34,5 +76,94 @@ describe('an object in the place of a name', () => {
 describe('an address before dots', () => {
   it.each(['127.0127.0.0..', '0x7f.1..', '2130706433...'])('%s is loopback', (host) => {
     expect(zoneOfAddress(hostOf(new URL(`https://${host}/`)))).toBe('loopback')
+  })
+})
+
+describe('a long name before texts that are too long', () => {
+  it('leaves no room for them, and the result is shortened all the same', () => {
+    const resource = { uri: `x:${'a'.repeat(9_000)}`, text: 'b'.repeat(9_000) }
+    const content = [
+      { type: 'resource' as const, resource },
+      { type: 'text' as const, text: 'c' },
+    ]
+    const [last] = shortened({ content }, 5_000, () => 'kept')
+    expect(last).toMatchObject({ type: 'text', text: expect.stringContaining('[cut: 0 of 9001') })
+  })
+})
+
+describe('a list or an object in place of a name in YAML', () => {
+  it.each(['? '.repeat(18), 'a: &x {b: 1}\n*x : ', '? [a]\n: '])('is refused: %s', (text) => {
+    const read = (): unknown =>
+      parseConfig(`${text}c`, { file: 'c.yaml', env: {}, home: '/', workspace: '/' })
+    expect(read).toThrow('has a list or an object in place of a name')
+  })
+
+  it('is not a name that an alias stands for', () => {
+    const text = 'a: &x mcpServers\n*x : {files: {command: a}}\n'
+    const { servers } = parseConfig(text, { file: 'c.yaml', env: {}, home: '/', workspace: '/' })
+    expect(Object.keys(servers)).toEqual(['files'])
+  })
+})
+
+describe('a field of a form that says how it is chosen in two ways', () => {
+  it.each([{ enum: {} }, { enum: [1] }, { oneOf: 'a' }])(
+    'is a number where it is of numbers: %j',
+    (beside) => {
+      const form: unknown = { type: 'object', properties: { a: { type: 'integer', ...beside } } }
+      expect(checkElicitSchema(form)).toBeUndefined()
+      expect(planForm(JSON.parse(JSON.stringify(form)))).toMatchObject({ fields: [{ kind: 'integer' }] })
+    },
+  )
+
+  it('is refused where the way that counts is none', () => {
+    const items = { type: 'string', enum: ['x'], anyOf: {} }
+    expect(checkElicitSchema({ type: 'object', properties: { a: { type: 'array', items } } })).toBe(
+      'field "a" may only be a choice among strings',
+    )
+  })
+})
+
+describe('an error whose code not every reader can hold', () => {
+  it.each([2 ** 53, -(2 ** 53), 1e300])('is no answer: %d', (code) => {
+    const { kind } = classify({ jsonrpc: '2.0', id: 1, error: { code, message: 'm' } })
+    expect(kind).toBe('invalid')
+  })
+})
+
+describe('a proof with a key whose coordinate stands in a list', () => {
+  it('is of no key', async () => {
+    const server = new URL('https://mcp.example/mcp')
+    const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
+    const jwk = await exportJWK(publicKey)
+    const proof = async (key: object): Promise<string> => {
+      const header = { typ: 'dpop+jwt', alg: 'ES256', jwk: key }
+      const payload = {
+        htm: 'POST',
+        htu: server.href,
+        iat: Date.now() / 1_000,
+        jti: 'j',
+        ath: await digest('t'),
+      }
+      const said = [header, payload]
+        .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+        .join('.')
+      const signature = sign('sha256', Buffer.from(said), {
+        key: KeyObject.from(privateKey),
+        dsaEncoding: 'ieee-p1363',
+      })
+      return `${said}.${signature.toString('base64url')}`
+    }
+    const check = async (key: object): Promise<unknown> => {
+      const text = await proof(key)
+      const request = {
+        method: 'POST',
+        url: '/mcp',
+        header: (name: string) => (name === 'dpop' ? text : undefined),
+        repeats: () => false,
+      }
+      return new ProofChecker(server, {}, 1_000).check(request, 't', await calculateJwkThumbprint(jwk))
+    }
+    expect(await check(jwk)).toMatchObject({ ok: true })
+    expect(await check({ ...jwk, x: [jwk.x] })).toMatchObject({ ok: false, error: 'invalid_dpop_proof' })
   })
 })

@@ -1,3 +1,4 @@
+import { KeyObject, sign, verify as verifySignature } from 'node:crypto'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { credentialsOf } from '../../../packages/sdk/src/auth/credentials.ts'
 import { ProofChecker } from '../../../packages/sdk/src/auth/dpop.ts'
@@ -9,11 +10,15 @@ import { Network } from '../../../packages/sdk/src/client/auth/network.ts'
 import { objectIn } from '../../../packages/sdk/src/client/auth/tokens.ts'
 import { digest } from '../../../packages/sdk/src/core/canonical.ts'
 import { isTyped, mustHold, type Target } from './fuzz-target.ts'
+import type { Form } from './mutate.ts'
+import { finished } from './odd.ts'
 
 const server = new URL('https://mcp.example/mcp')
 const issuer = 'https://login.example'
 const never = new AbortController().signal
 const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
+const signer = KeyObject.from(privateKey)
+const verifier = KeyObject.from(publicKey)
 const jwk = { ...(await exportJWK(publicKey)), kid: 'k', alg: 'ES256', use: 'sig' }
 const access = await signed(
   { typ: 'at+jwt', kid: 'k' },
@@ -30,13 +35,30 @@ function signed(header: object, payload: Record<string, unknown>): Promise<strin
   return new SignJWT(payload).setProtectedHeader({ alg: 'ES256', ...header }).sign(privateKey)
 }
 
+/** A token as what is in it, signed again by who signs them. */
+const signedAnew: Form = {
+  read: (text) => {
+    const [header = '', payload = ''] = text.split('.')
+    return [header, payload].map((part) => JSON.parse(Buffer.from(part, 'base64url').toString()))
+  },
+  write: (value) => {
+    const parts: unknown[] = Array.isArray(value) ? value : [value]
+    const said = parts
+      .slice(0, 2)
+      .map((part) => Buffer.from(finished(JSON.stringify(part))).toString('base64url'))
+      .join('.')
+    const signature = sign('sha256', Buffer.from(said), { key: signer, dsaEncoding: 'ieee-p1363' })
+    return `${said}.${signature.toString('base64url')}`
+  },
+}
+
 /** What logins are made of: challenges, credentials, documents and tokens. */
 export function authTargets(): Target[] {
   return [
     { name: 'challenges', share: 5, seeds: challenges, run: challenge, allows: isTyped },
     {
       name: 'Authorization',
-      share: 4,
+      share: 2,
       seeds: [`Bearer ${access}`, 'DPoP abc==', 'Basic eA=='],
       run: authorization,
       allows: isTyped,
@@ -44,14 +66,14 @@ export function authTargets(): Target[] {
     { name: 'login documents', share: 3, seeds: documents, run: document, allows: isTyped },
     {
       name: 'token answers',
-      share: 4,
+      share: 3,
       seeds: answers,
       run: (input) => void objectIn(input.toString()),
       allows: isTyped,
     },
-    { name: 'tokens', share: 2, seeds: [access, proof], run: token, allows: isTyped },
-    { name: 'proofs', share: 2, seeds: [proof, access], run: proved, allows: isTyped },
-    { name: 'addresses', share: 4, seeds: addresses, run: address, allows: isTyped },
+    { name: 'tokens', share: 1, seeds: [access, proof], form: signedAnew, run: token, allows: isTyped },
+    { name: 'proofs', share: 1, seeds: [proof, access], form: signedAnew, run: proved, allows: isTyped },
+    { name: 'addresses', share: 2, seeds: addresses, run: address, allows: isTyped },
   ]
 }
 
@@ -135,11 +157,20 @@ const answers: [string, ...string[]] = [
   }),
 ]
 
-/** Only the token that was signed is taken, however it is written. */
+/** Only what was signed for this server is taken, and only as it was written. */
 async function token(input: Buffer): Promise<void> {
   const text = input.toString('latin1')
   const claims = await verify(text)
-  mustHold(claims === undefined || text === access, 'a token that was changed is taken')
+  if (claims === undefined) return
+  const [header = '', payload = '', signature = ''] = text.split('.')
+  const isSigned = verifySignature(
+    'sha256',
+    Buffer.from(`${header}.${payload}`),
+    { key: verifier, dsaEncoding: 'ieee-p1363' },
+    Buffer.from(signature, 'base64url'),
+  )
+  mustHold(isSigned, 'a token that was changed is taken')
+  mustHold(claims['iss'] === issuer, 'a token of another issuer is taken')
 }
 
 async function proved(input: Buffer): Promise<void> {

@@ -1,42 +1,49 @@
 import { McpError } from '@jackfield/sdk'
 import { zipSync } from 'fflate'
+import { parse as parseJsonc } from 'jsonc-parser'
+import { parse as parseToml, stringify as toToml } from 'smol-toml'
+import { parse as parseYaml, stringify as toYaml } from 'yaml'
 import { unpacked } from '../../../packages/host/src/bundle/archive.ts'
-import { readManifest } from '../../../packages/host/src/bundle/manifest.ts'
+import { readBundle } from '../../../packages/host/src/bundle/bundle.ts'
 import { parseConfig } from '../../../packages/host/src/config/config.ts'
 import { ConfigError } from '../../../packages/host/src/config/problem.ts'
 import { isRecord } from '../../../packages/host/src/json.ts'
 import { matchesGlob } from '../../../packages/host/src/policy/glob.ts'
+import { createRegistry } from '../../../packages/host/src/registry/client.ts'
 import { bundleIn } from '../../../packages/host/src/registry/download.ts'
 import { planFrom } from '../../../packages/host/src/registry/plan.ts'
 import { valuesAt } from '../../../packages/host/src/results/path.ts'
+import { recordingChanges } from '../../../packages/host/src/trace/compare.ts'
 import { parseFilter } from '../../../packages/host/src/trace/filter.ts'
 import { TraceFilterError } from '../../../packages/host/src/trace/filter-error.ts'
 import { sqlOf } from '../../../packages/host/src/trace/filter-sql.ts'
 import { parseRecording } from '../../../packages/host/src/trace/recording.ts'
 import { mustHold, type Target } from './fuzz-target.ts'
+import { type Form, inJson } from './mutate.ts'
 
 const options = { env: {}, home: '/home/somebody', workspace: '/home/somebody/work' }
 
 /** What the host reads: configuration in three languages, filters, documents of registries, bundles, recordings, paths. */
 export function hostTargets(): Target[] {
-  const config = (file: string, seeds: [string, ...string[]]): Target => ({
+  const config = (file: string, share: number, seeds: [string, ...string[]], form: Form): Target => ({
     name: `configuration in ${file.slice(file.indexOf('.') + 1)}`,
-    share: 2,
+    share,
     seeds,
+    form,
     run: (input) => void parseConfig(input.toString('utf8'), { ...options, file: `/home/somebody/${file}` }),
     allows: isHosts,
   })
   return [
-    config('jackfield.json', json),
-    config('jackfield.toml', toml),
-    config('jackfield.yaml', yaml),
-    { name: 'filters', share: 4, seeds: filters, run: filter, allows: isHosts },
+    config('jackfield.json', 2, json, inJsonc),
+    config('jackfield.toml', 2, toml, inToml),
+    config('jackfield.yaml', 1, yaml, inYaml),
+    { name: 'filters', share: 3, seeds: filters, run: filter, allows: isHosts },
     { name: 'registry documents', share: 2, seeds: registered, run: registry, allows: isHosts },
     {
       name: 'manifests',
-      share: 2,
+      share: 4,
       seeds: manifests,
-      run: (input) => void readManifest(input.toString(), 'linux'),
+      run: manifest,
       allows: isHosts,
     },
     {
@@ -48,13 +55,13 @@ export function hostTargets(): Target[] {
     },
     {
       name: 'recordings',
-      share: 2,
+      share: 4,
       seeds: recordings,
-      run: (input) => void parseRecording(input.toString()),
+      run: recording,
       allows: isHosts,
     },
     { name: 'paths', share: 3, seeds: paths, run: path, allows: isHosts },
-    { name: 'globs', share: 3, seeds: ['*', 'a*b?c', '**/*.ts', '[a-z]{b,c}'], run: glob, allows: isHosts },
+    { name: 'globs', share: 2, seeds: ['*', 'a*b?c', '**/*.ts', '[a-z]{b,c}'], run: glob, allows: isHosts },
   ]
 }
 
@@ -64,10 +71,35 @@ function isHosts(error: unknown): boolean {
   return isMcp || error instanceof ConfigError || error instanceof TraceFilterError
 }
 
+const inJsonc: Form = { ...inJson, read: (text) => parseJsonc(text, [], { allowTrailingComma: true }) }
+const inToml: Form = { read: (text) => parseToml(text), write: (value) => toToml(value) }
+const inYaml: Form = { read: (text) => parseYaml(text), write: (value) => toYaml(value) }
 const json: [string, ...string[]] = [
   `{\n  // one\n  "mcpServers": {"files": {"command": "npx", "args": ["-y", "x@1.2.3"], "env": {"A": "\${env:B}"}},},\n}`,
   `{"servers": {"web": {"type": "http", "url": "https://a.example/mcp", "headers": {"X": "\${input:key}"}}}, "inputs": [{"id": "key", "type": "promptString", "password": true}]}`,
   '{"mcpServers": {}, "jackfield": {"policy": [{"verdict": "ask", "tool": "*"}], "roots": ["."], "log": {"keep": "7d"}}}',
+  JSON.stringify({
+    mcpServers: {
+      a: {
+        command: 'a',
+        args: ['b'],
+        env: { A: 'b' },
+        cwd: '/c',
+        envFile: '.env',
+        disabled: false,
+        timeout: 9,
+        alwaysAllow: ['x'],
+        tools: { only: ['y'], without: ['z'], always: ['y'] },
+      },
+      b: {
+        httpUrl: 'https://a.example/',
+        headers: { X: 'y' },
+        auth: { clientId: 'i', scopes: ['s'] },
+        oauth: { scope: 'a b' },
+      },
+    },
+    mcp: { servers: { c: { type: 'sse', url: 'https://a.example/sse' } } },
+  }),
 ]
 const toml: [string, ...string[]] = [
   '[mcp_servers.files]\ncommand = "npx"\nargs = ["-y", "x@1.2.3"]\n[mcp_servers.files.env]\nA = "b"\n',
@@ -119,16 +151,32 @@ const registered: [string, ...string[]] = [
   }),
 ]
 
-function registry(input: Buffer): void {
-  let value: unknown
-  try {
-    value = JSON.parse(input.toString('utf8'))
-  } catch {
-    return
+/** The answer of a registry, and what would be installed of it. */
+async function registry(input: Buffer): Promise<void> {
+  const answer = new Uint8Array(input)
+  const { servers } = await createRegistry({ fetch: async () => new Response(answer) }).search('')
+  const value = parsed(input)
+  for (const document of [...servers.map((one) => one.document), value]) {
+    if (!isRecord(document)) continue
+    bundleIn(document)
+    const plan = planFrom(document)
+    plan.config(Object.fromEntries(plan.needs.map(({ id }) => [id, ['given']])))
   }
-  if (!isRecord(value)) return
-  bundleIn(value)
-  planFrom(value)
+}
+
+function parsed(input: Buffer): unknown {
+  try {
+    return JSON.parse(input.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/** What a bundle with the manifest would be installed as. */
+function manifest(input: Buffer): void {
+  const bytes = zipSync({ 'manifest.json': new Uint8Array(input) }, { level: 0, mtime: '2026-01-02' })
+  const { plan } = readBundle(bytes, { folder: '/bundles', home: '/home/somebody', platform: 'linux' })
+  plan.config(Object.fromEntries(plan.needs.map(({ id }) => [id, ['given']])))
 }
 
 const manifests: [string, ...string[]] = [
@@ -149,6 +197,21 @@ const manifests: [string, ...string[]] = [
     },
     user_config: { key: { type: 'string', title: 'Key', sensitive: true, required: true } },
     compatibility: { platforms: ['linux'] },
+  }),
+  JSON.stringify({
+    dxt_version: '0.1',
+    name: 'files',
+    version: '1.0.0',
+    author: 'A',
+    server: {
+      type: 'python',
+      entry_point: 'main.py',
+      mcp_config: { command: 'python3', platform_overrides: { linux: { command: 'p', env: { B: 'c' } } } },
+    },
+    user_config: {
+      n: { type: 'number', min: 1, max: 9, default: 2, description: 'd' },
+      d: { type: 'directory', multiple: true, default: ['a'] },
+    },
   }),
 ]
 
@@ -172,12 +235,33 @@ function bundle(input: Buffer): void {
   )
 }
 
+/** A recording is no other than itself. */
+function recording(input: Buffer): void {
+  const read = parseRecording(input.toString())
+  mustHold(recordingChanges(read, read).length === 0, 'a recording differs from itself')
+}
+
 const recordings: [string, ...string[]] = [
   JSON.stringify({
     format: 'jackfield-recording',
     version: 1,
     at: '2026-01-01T00:00:00Z',
-    servers: { files: { events: [] } },
+    servers: {
+      files: {
+        revision: '2025-11-25',
+        exchanges: [
+          {
+            method: 'tools/call',
+            params: { name: 'read', arguments: { path: 'a' } },
+            before: [
+              { message: { method: 'notifications/progress', params: { progressToken: 1, progress: 1 } } },
+              { message: { method: 'roots/list' }, answer: { result: { roots: [] } } },
+            ],
+            answer: { result: { content: [] } },
+          },
+        ],
+      },
+    },
   }),
 ]
 const paths: [string, ...string[]] = [

@@ -1,20 +1,22 @@
 import { Worker } from 'node:worker_threads'
 import { Random } from '../random.ts'
 import { authTargets } from './fuzz-auth.ts'
+import { clientTargets } from './fuzz-client.ts'
 import { hostTargets } from './fuzz-host.ts'
 import { serverTargets } from './fuzz-server.ts'
 import type { Target } from './fuzz-target.ts'
 import { wireTargets } from './fuzz-wire.ts'
-import { mutant } from './mutate.ts'
+import { mutants } from './mutate.ts'
 
 // Gives mutants of seeds to every parser. It takes the seed, how many to make, and optionally the one to begin with; it
 // prints what it found as one line of JSON, and exits with 1 at the first input that fails.
 
-const slowMs = 1_000
+/** Some four times the slowest seen. */
+const slowMs = 250
 const stackLines = 20
 /** Trials in a row for one parser: code that has just run runs faster. */
 const atOnce = 250
-const leastShare = 0.02
+const leastShare = 0.01
 /** Trials between two turns of the event loop, in which rejections that were left to nobody are told. */
 const turnEvery = 64
 const [seedText, trialsText, fromText] = process.argv.slice(2)
@@ -25,9 +27,11 @@ const targets: readonly Target[] = [
   ...wireTargets(),
   ...authTargets(),
   ...hostTargets(),
+  ...clientTargets(),
   ...(await serverTargets()),
 ]
 const shares = targets.flatMap((target, at) => Array.from({ length: target.share }, () => at))
+const makers = targets.map(({ seeds, form }) => mutants(seeds, form))
 const made = targets.map(() => 0)
 const watched = new Int32Array(new SharedArrayBuffer(4))
 const slowest = { ms: 0, target: '' }
@@ -70,8 +74,9 @@ function trialOf(number: number): { at: number; target: Target; input: Buffer; r
   const random = new Random(seed + number * 7919)
   const at = shares[Math.floor(number / atOnce) % shares.length] ?? 0
   const target = targets[at]
-  if (target === undefined) throw new Error('There are no targets')
-  return { at, target, input: mutant(random.pick(target.seeds), target.seeds, random), random }
+  const make = makers[at]
+  if (target === undefined || make === undefined) throw new Error('There are no targets')
+  return { at, target, input: make(random), random }
 }
 
 /** Makes one trial; a promise where the parser takes its time. */

@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import { objectIn } from '../../../packages/sdk/src/client/auth/tokens.ts'
 import { defineServer, resource, type Server, template, tool } from '../../../packages/sdk/src/index.ts'
-import { parseJson } from '../../../packages/sdk/src/jsonrpc/parse.ts'
+import { isObject, parseJson } from '../../../packages/sdk/src/jsonrpc/parse.ts'
+import { encodeHeaderValue } from '../../../packages/sdk/src/protocol/headers.ts'
 import { type Duplex, openConnection } from '../../../packages/sdk/src/serve/duplex.ts'
 import { type HttpHandler, serveHttp } from '../../../packages/sdk/src/serve/http/index.ts'
 import type { Random } from '../random.ts'
@@ -43,7 +45,7 @@ export async function serverTargets(): Promise<Target[]> {
   return [
     {
       name: 'requests',
-      share: 2,
+      share: 3,
       seeds: [...messages, 'tools/call\nadd\n2026-07-28\napplication/json\n*/*\nlocalhost\nhttp://localhost'],
       allows: never,
       async run(input, random) {
@@ -108,6 +110,7 @@ async function request(
     'last-event-id',
   ]
   for (const [at, name] of names.entries()) if (words[at] !== undefined) set(headers, name, words[at])
+  if (asJson && random.fraction() < 0.6) sayAgain(input, headers)
   const foreign = random.fraction() < 0.2
   if (random.fraction() < 0.7) headers.set('mcp-session-id', sessions[foreign ? 1 - me : me] ?? '')
   const method = asJson || random.fraction() < 0.6 ? 'POST' : random.pick(['GET', 'DELETE', 'OPTIONS', 'PUT'])
@@ -126,6 +129,21 @@ async function request(
   )
   mustHold(response.status < 500, `status ${response.status}: ${text}`)
   mustHold(isAnswer(text), `an answer is neither JSON nor events: ${text}`)
+}
+
+/** Has headers say what stands in the message, as they must. */
+function sayAgain(input: Buffer, headers: Headers): void {
+  const message = objectIn(input.toString('utf8'))
+  const params = isObject(message['params']) ? message['params'] : {}
+  const meta = isObject(params['_meta']) ? params['_meta'] : {}
+  const words = {
+    'mcp-method': message['method'],
+    'mcp-name': params['name'] ?? params['uri'],
+    'mcp-protocol-version': meta['io.modelcontextprotocol/protocolVersion'],
+  }
+  for (const [name, word] of Object.entries(words)) {
+    if (typeof word === 'string') set(headers, name, encodeHeaderValue(word))
+  }
 }
 
 function set(headers: Headers, name: string, value: string): void {

@@ -1,5 +1,6 @@
 import { McpError, RpcError } from '../../../packages/sdk/src/jsonrpc/error.ts'
 import type { Random } from '../random.ts'
+import type { Form } from './mutate.ts'
 
 /** One parser and what it is fed. */
 export interface Target {
@@ -7,6 +8,8 @@ export interface Target {
   /** How many of all inputs are for it, compared with the others. */
   share: number
   seeds: readonly [string, ...string[]]
+  /** What the seeds are written in. Default: JSON, where they are. */
+  form?: Form
   /** Gives it one input, and throws where what it makes of that is wrong. */
   run(input: Buffer, random: Random): Promise<void> | void
   /** Whether it may throw this: its own kind of error, which says what is wrong. */

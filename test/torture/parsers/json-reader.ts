@@ -4,7 +4,7 @@ export type Read =
   | { kind: 'array'; items: Read[] }
   | { kind: 'plain'; value: string | number | boolean | null }
 
-/** A second reader of JSON, written from its grammar and sharing nothing with ours; undefined for what is not JSON. */
+/** A second reader of JSON, written from its grammar and sharing nothing with ours; undefined for what is not JSON or nests too deep. */
 export function readJson(text: string): Read | undefined {
   const reader = new Reader(text)
   try {
@@ -25,6 +25,9 @@ export function repeats(read: Read): boolean {
 
 class NotJson extends Error {}
 
+/** Far more than ours reads, and less than what fills the stack. */
+const maxDepth = 600
+
 const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 const blank = /[ \t\n\r]*/y
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON strings hold none of these.
@@ -41,6 +44,7 @@ const words = new Map<string, boolean | null>([
 class Reader {
   readonly #text: string
   #at = 0
+  #depth = 0
 
   constructor(text: string) {
     this.#text = text
@@ -100,10 +104,12 @@ class Reader {
       this.#at++
       return
     }
+    if (++this.#depth > maxDepth) throw new NotJson()
     for (;;) {
       one()
       if (this.#text[this.#at] === end) {
         this.#at++
+        this.#depth--
         return
       }
       this.#take(',')

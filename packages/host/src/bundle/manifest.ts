@@ -50,7 +50,7 @@ export function readManifest(text: string, platform: NodeJS.Platform): Manifest 
   }
   const { platforms } = isRecord(manifest['compatibility']) ? manifest['compatibility'] : {}
   if (Array.isArray(platforms) && !platforms.includes(platform)) {
-    throw invalid(`is made for ${oneLine(platforms.map(String).join(', '))}, and this is ${platform}`)
+    throw invalid(`is made for ${oneLine(platforms.map(inWords).join(', '))}, and this is ${platform}`)
   }
   const { author, user_config: asked = {} } = manifest
   const by = isRecord(author) ? author['name'] : author

@@ -88,8 +88,8 @@ export async function runInSandbox(
     const value: unknown = error.consume((handle) => context.dump(handle))
     fail(
       typeof value === 'object' && value !== null && 'message' in value
-        ? String(value.message)
-        : String(value),
+        ? inWords(value.message)
+        : inWords(value),
     )
   }
 
@@ -186,8 +186,13 @@ function withoutTypes(text: string): string | undefined {
   }
 }
 
+/** What a program threw, as a text. `String` would call what the program put into an object. */
+function inWords(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
 function said(error: unknown): string {
-  if (typeof error !== 'object' || error === null) return String(error)
+  if (typeof error !== 'object' || error === null) return inWords(error)
   const { name, message, stack } = Object.fromEntries(Object.entries(error))
-  return `${name ?? 'Error'}: ${message ?? ''}${typeof stack === 'string' ? `\n${stack.trim()}` : ''}`
+  return `${inWords(name ?? 'Error')}: ${inWords(message ?? '')}${typeof stack === 'string' ? `\n${stack.trim()}` : ''}`
 }

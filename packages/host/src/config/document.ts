@@ -1,4 +1,5 @@
-import type { Node, ParseError } from 'jsonc-parser'
+import type { Node as JsonNode, ParseError } from 'jsonc-parser'
+import type { Document, Node } from 'yaml'
 import { isRecord, type JsonRecord } from '../json.ts'
 import { libraries } from '../libraries.ts'
 import { ConfigError, type Path } from './problem.ts'
@@ -57,7 +58,7 @@ function readJson(text: string, file: string): Read {
 }
 
 /** The value of a node, with members called `__proto__` as members. */
-function jsonValue(node: Node): unknown {
+function jsonValue(node: JsonNode): unknown {
   if (node.type === 'array') return (node.children ?? []).map(jsonValue)
   if (node.type !== 'object') return node.value
   return Object.fromEntries(
@@ -94,6 +95,10 @@ function readYaml(text: string, file: string): Read {
   const document = parseDocument(text, { lineCounter: counter, uniqueKeys: false, logLevel: 'silent' })
   const [first] = document.errors
   if (first !== undefined) throw new ConfigError(file, `is not valid YAML ${place(text, first.pos[0])}`)
+  const odd = oddKey(document)
+  if (odd !== undefined) {
+    throw new ConfigError(file, `has a list or an object in place of a name ${place(text, odd)}`)
+  }
   let value: unknown
   try {
     value = document.toJS({ maxAliasCount: 100 })
@@ -119,6 +124,25 @@ function readYaml(text: string, file: string): Read {
       return counter.linePos(offset).line
     },
   }
+}
+
+/**
+ * Where the name of a member is a list or an object, which YAML allows: each would be written out as a text, with what it
+ * holds written out twice.
+ */
+function oddKey(document: Document): number | undefined {
+  const { isAlias, isNode, isPair, isScalar, visit } = libraries.yaml
+  const anchors = new Map<string, Node>()
+  let odd: number | undefined
+  visit(document, (_, node) => {
+    if (isNode(node) && !isAlias(node) && node.anchor !== undefined) anchors.set(node.anchor, node)
+    if (!isPair(node) || !isNode(node.key)) return undefined
+    const key = isAlias(node.key) ? anchors.get(node.key.source) : node.key
+    if (key === undefined || isScalar(key)) return undefined
+    odd = node.key.range?.[0] ?? 0
+    return visit.BREAK
+  })
+  return odd
 }
 
 function lineAt(text: string, offset: number): number {

@@ -1,5 +1,5 @@
 import { readJson, type SamplingMessage } from '@jackfield/sdk'
-import { isRecord, type JsonRecord } from '../json.ts'
+import { inWords, isRecord, type JsonRecord } from '../json.ts'
 import type { ConversationEntry } from '../types/index.ts'
 
 /** Characters of one entry's JSON that are kept. */
@@ -12,7 +12,7 @@ export function entryText(entry: ConversationEntry): string {
   if (whole.length <= most) return whole
   const cut = JSON.stringify(entry, (_name, value: unknown) => {
     if (isLarge(value))
-      return { type: 'text', text: `[${value.type} of ${value.mimeType}: too large to be kept]` }
+      return { type: 'text', text: `[${value.type} of ${inWords(value.mimeType)}: too large to be kept]` }
     if (typeof value !== 'string' || value.length <= longestText) return value
     return `${value.slice(0, longestText)}… [${value.length - longestText} more characters were not kept]`
   })

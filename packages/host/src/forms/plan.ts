@@ -54,8 +54,8 @@ function canBeEmpty(field: FormField): boolean {
 
 function kindOf(property: ElicitField): FieldKind {
   if (property.type === 'array') return 'choices'
-  if ('oneOf' in property || 'enum' in property) return 'choice'
   if (property.type !== 'string') return property.type
+  if ('oneOf' in property || 'enum' in property) return 'choice'
   const { format } = property
   return format === 'email' || format === 'uri' || format === 'date' || format === 'date-time'
     ? format

@@ -96,7 +96,9 @@ function describe(value: unknown): string {
 
 /** The longest beginning of so many UTF-8 bytes that splits no surrogate pair. */
 function beginning(text: string, bytes: number): string {
-  let kept = text.slice(0, Math.max(0, bytes))
+  // Names of what came before may have taken more than there was.
+  if (bytes <= 0) return ''
+  let kept = text.slice(0, bytes)
   for (let size = Buffer.byteLength(kept); size > bytes; size = Buffer.byteLength(kept)) {
     kept = kept.slice(0, Math.floor((kept.length * bytes) / size))
   }

@@ -1,4 +1,4 @@
-import { calculateJwkThumbprint, EmbeddedJWK, type JWTVerifyResult, jwtVerify } from 'jose'
+import { calculateJwkThumbprint, EmbeddedJWK, type JWK, type JWTVerifyResult, jwtVerify } from 'jose'
 import type { Backplane } from '../core/backplane.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import type { HttpCaller } from '../serve/http/options.ts'
@@ -86,8 +86,7 @@ export class ProofChecker {
       return bad('The DPoP proof is for another request')
     }
     if (ath !== (await digest(token))) return bad('The DPoP proof is for another access token')
-    const jwk = verified.protectedHeader.jwk
-    if (jwk === undefined || (await calculateJwkThumbprint(jwk)) !== thumbprint) {
+    if ((await thumbprintOf(verified.protectedHeader.jwk)) !== thumbprint) {
       return bad('The access token is bound to another key')
     }
     if (!this.#isRecent(iat)) return bad('The DPoP proof is too old, or its clock is wrong')
@@ -138,6 +137,15 @@ export class ProofChecker {
   async #isFirst(thumbprint: string, jti: string): Promise<boolean> {
     const key = `dpop:${await digest(`${thumbprint} ${jti}`)}`
     return this.#seen.add(key, '', this.#ageMs + 2 * this.#toleranceMs + 1000)
+  }
+}
+
+/** The thumbprint of the key in a proof; undefined for one that could be used and still has members of other types. */
+async function thumbprintOf(jwk: JWK | undefined): Promise<string | undefined> {
+  try {
+    return jwk && (await calculateJwkThumbprint(jwk))
+  } catch {
+    return undefined
   }
 }
 

@@ -141,7 +141,7 @@ function classifyResponse(value: Record<string, unknown>, id: RequestId | undefi
     return invalid(id, 'a response must have exactly one of "result" and "error"')
   }
   if (error !== undefined) {
-    if (!isObject(error) || !Number.isInteger(error['code']) || typeof error['message'] !== 'string') {
+    if (!isObject(error) || !Number.isSafeInteger(error['code']) || typeof error['message'] !== 'string') {
       return invalid(id, '"error" must have an integer "code" and a string "message"')
     }
     const body = { code: Number(error['code']), message: error['message'] }

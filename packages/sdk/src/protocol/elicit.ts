@@ -85,9 +85,8 @@ function faultOfField(field: unknown): string | undefined {
     case 'array': {
       const { items } = field
       if (!isObject(items)) return 'must say what may be chosen in "items"'
-      return isStrings(items['enum']) || isTitled(items['anyOf'])
-        ? undefined
-        : 'may only be a choice among strings'
+      const isChoice = items['anyOf'] === undefined ? isStrings(items['enum']) : isTitled(items['anyOf'])
+      return isChoice ? undefined : 'may only be a choice among strings'
     }
     default:
       return 'must be a string, number, integer, boolean or a choice'
@@ -126,6 +125,8 @@ export function choicesOf(field: ElicitField): { value: string; title: string }[
       ? field.items.anyOf.map(({ const: value, title }) => ({ value, title }))
       : field.items.enum.map((value) => ({ value, title: value }))
   }
+  // A number that names choices is a number: only strings can be chosen.
+  if (field.type !== 'string') return undefined
   if ('oneOf' in field) return field.oneOf.map(({ const: value, title }) => ({ value, title }))
   if ('enum' in field) return field.enum.map((value, i) => ({ value, title: field.enumNames?.[i] ?? value }))
   return undefined
@@ -162,7 +163,6 @@ export function checkElicitValue(field: ElicitField, value: unknown): string | u
   }
   if (choices !== undefined)
     return choices.some((choice) => choice.value === value) ? undefined : notAmong(choices)
-  if ('enum' in field || 'oneOf' in field) return undefined
   switch (field.type) {
     case 'boolean':
       return typeof value === 'boolean' ? undefined : 'must be true or false'

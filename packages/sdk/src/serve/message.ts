@@ -36,8 +36,7 @@ export class Call {
   readonly peer: Peer
   readonly exchange: Exchange
   readonly #outlet: Outlet
-  #controller: AbortController | undefined
-  #stopped: { readonly reason: unknown } | undefined
+  readonly #controller = new AbortController()
   #over = false
 
   constructor(
@@ -54,12 +53,7 @@ export class Call {
     this.exchange = new ServedExchange(this, request.params ?? {}, asking, outlet, session)
   }
 
-  /** Made when first looked at: most handlers never do. */
   get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController()
-      if (this.#stopped !== undefined) this.#controller.abort(this.#stopped.reason)
-    }
     return this.#controller.signal
   }
 
@@ -71,9 +65,7 @@ export class Call {
 
   /** Asks the handler to stop. What it still gives is its answer. */
   abort(reason: unknown): void {
-    if (this.#stopped !== undefined) return
-    this.#stopped = { reason }
-    this.#controller?.abort(reason)
+    this.#controller.abort(reason)
   }
 
   /** The peer no longer waits: asks the handler to stop and sends nothing more about this request. */
@@ -133,23 +125,13 @@ export class Call {
     if (error instanceof RpcError) {
       return { jsonrpc: '2.0', id: this.id, error: this.peer.revision.error(error) }
     }
-    if (this.#stopped === undefined) {
+    if (!this.signal.aborted) {
       const { name, uri } = this.exchange.params
       const what = typeof name === 'string' ? name : uri
       report(server, error, this.method, typeof what === 'string' ? what : undefined)
     }
     return failure(this.id, internalError())
   }
-}
-
-const servedCall = Symbol('call')
-
-/** Shared by all, because a getter written into each exchange is far dearer than the rest of it. */
-const lazySignal: PropertyDescriptor & ThisType<ServedExchange> = {
-  enumerable: true,
-  get() {
-    return this[servedCall].signal
-  },
 }
 
 // A function that a constructor makes for a member of its object keeps, in V8, what was made so before it alive until the
@@ -171,8 +153,7 @@ class ServedExchange implements Exchange {
   readonly asking: Asking
   readonly session?: ClientSession
   readonly transport?: Transport
-  readonly [servedCall]: Call
-  declare readonly signal: AbortSignal
+  readonly signal: AbortSignal
   readonly notify: (notification: ServerNotification) => void
   readonly detach?: () => void
 
@@ -190,10 +171,9 @@ class ServedExchange implements Exchange {
     this.asking = asking
     if (session !== undefined) this.session = session
     if (outlet.transport !== undefined) this.transport = outlet.transport
-    this[servedCall] = served
+    this.signal = served.signal
     this.notify = notifyOf(served)
     if (outlet.detach !== undefined) this.detach = detachOf(outlet)
-    Object.defineProperty(this, 'signal', lazySignal)
   }
 }
 
