@@ -42,7 +42,9 @@ async function serveOne(
   const classified = classify(value)
   switch (classified.kind) {
     case 'invalid':
-      return wantsAnswer(value) ? failure(classified.id, classified.error) : undefined
+      if (wantsAnswer(value)) return failure(classified.id, classified.error)
+      session.unusable(classified)
+      return undefined
     case 'notification':
       session.notification(classified.message)
       return undefined

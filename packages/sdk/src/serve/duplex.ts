@@ -145,6 +145,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
     switch (classified.kind) {
       case 'invalid':
         if (wantsAnswer(value)) this.#out(failure(classified.id, classified.error))
+        else this.#session.unusable(classified)
         return
       case 'notification':
         this.#session.notification(classified.message)

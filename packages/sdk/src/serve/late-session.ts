@@ -4,7 +4,8 @@ import { McpError } from '../jsonrpc/error.ts'
 import type { JsonRpcNotification, JsonRpcResponse } from '../jsonrpc/message.ts'
 import type { serveBatch } from './batch.ts'
 import { cancelCall } from './cancel.ts'
-import type { Session, SessionOptions } from './session.ts'
+import { report } from './report.ts'
+import type { Session, SessionOptions, Unusable } from './session.ts'
 
 /** A session, and what serves the batches that come to it. */
 export interface OpenSession {
@@ -72,6 +73,13 @@ export class LateSession {
   /** Takes the answer to a question; one that nobody waits for is ignored. */
   response(message: JsonRpcResponse): void {
     this.#opened.value?.session.response(message)
+  }
+
+  /** Takes what wants no answer and cannot be used. */
+  unusable(invalid: Unusable): void {
+    const { value } = this.#opened
+    if (value !== undefined) value.session.unusable(invalid)
+    else report(this.#options.server, invalid.error, 'a message')
   }
 
   /** The client is gone: takes back what runs, settles what waits. */

@@ -41,6 +41,12 @@ export interface SessionOptions {
   send(message: JsonRpcNotification): void | Promise<void>
 }
 
+/** What is no valid message. */
+export interface Unusable {
+  readonly id: RequestId | undefined
+  readonly error: RpcError
+}
+
 /** Level of log messages for a client of a session that did not ask for one. */
 const defaultLogLevel = 'info'
 
@@ -139,6 +145,12 @@ export class Session {
   /** Takes the answer to a question; one that nobody waits for is ignored. */
   response(message: JsonRpcResponse): void {
     this.#pending.settle(message)
+  }
+
+  /** Takes what wants no answer and cannot be used. Whoever waits for it is told, or else the server's author. */
+  unusable({ id, error }: Unusable): void {
+    const why = new McpError('PROTOCOL', `the client's answer is no response (${error.message})`)
+    if (id === undefined || !this.#pending.refuse(id, why)) report(this.#server, error, 'a message')
   }
 
   /** The client is gone: takes back what runs, settles what waits. */

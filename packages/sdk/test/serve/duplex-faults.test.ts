@@ -104,6 +104,41 @@ describe('what goes wrong', () => {
     expect(server.reports).toMatchObject([{ message: 'at once' }])
   })
 
+  it.each([
+    ['both a result and an error', { result: {}, error: { code: 1, message: 'm' } }],
+    ['an error without words', { error: { code: 1 } }],
+    ['a result that is none', { result: 'yes' }],
+  ])('in the answer to a question, as %s, is told to the handler that waits', async (_, answer) => {
+    const { begin, receive, sent, answerTo } = open()
+    await begin('2025-11-25')
+    receive(call(1, 'ask'))
+    await until(() => sent.some((message) => 'method' in message))
+    const question = sent.find((message) => 'method' in message)
+    const id = question !== undefined && 'id' in question ? question.id : undefined
+    receive({ jsonrpc: '2.0', id, ...answer })
+    expect(await answerTo(1)).toMatchObject({
+      result: {
+        isError: true,
+        content: [{ text: expect.stringContaining("the client's answer is no response") }],
+      },
+    })
+  })
+
+  it.each([
+    ['a notice', { method: 'notifications/initialized', params: 7 }],
+    ['an answer that nobody waits for', { id: 'nobody', result: 7 }],
+  ])('in %s is reported, and not answered', async (_, message) => {
+    if ('method' in message) faultyPeer('params that are a number')
+    const { begin, receive, sent, server } = open()
+    receive({ jsonrpc: '2.0', ...message })
+    await begin('2025-03-26')
+    receive({ jsonrpc: '2.0', ...message })
+    receive([{ jsonrpc: '2.0', ...message }])
+    await settle()
+    expect(server.reports).toMatchObject(Array.from({ length: 3 }, () => ({ code: -32600 })))
+    expect(sent).toHaveLength(1)
+  })
+
   it('is none where a server gives the promise of another realm', async () => {
     const { request, server } = open()
     const outcome: Outcome = { type: 'complete', result: { content: [] } }
