@@ -182,7 +182,8 @@ campaign(
     course.measured('memory at most', Math.max(0, Math.round(grown)), 'MiB')
     // Much less than what was sent, with room for what is not collected yet.
     expect(grown).toBeLessThan(160)
-    expect(after.held - held).toBeLessThan(4 * MiB)
+    // Modules that were loaded meanwhile, and what loads them, take a few megabytes.
+    expect(after.held - held).toBeLessThan(16 * MiB)
   },
 )
 

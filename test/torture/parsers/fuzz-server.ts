@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { objectIn } from '../../../packages/sdk/src/client/auth/tokens.ts'
 import { defineServer, resource, type Server, template, tool } from '../../../packages/sdk/src/index.ts'
+import { RpcError } from '../../../packages/sdk/src/jsonrpc/error.ts'
 import { isObject, parseJson } from '../../../packages/sdk/src/jsonrpc/parse.ts'
 import { encodeHeaderValue } from '../../../packages/sdk/src/protocol/headers.ts'
 import { type Duplex, openConnection } from '../../../packages/sdk/src/serve/duplex.ts'
@@ -18,7 +19,10 @@ export async function serverTargets(): Promise<Target[]> {
   const server = defineServer({
     name: 'fuzzed',
     version: '1.0.0',
-    onError: (error) => faults.push(error),
+    onError: (error) => {
+      // What a message that nobody may answer was refused with is no fault of the server.
+      if (!(error instanceof RpcError)) faults.push(error)
+    },
     tools: {
       echo: tool({
         description: 'Says it again',
