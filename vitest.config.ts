@@ -64,6 +64,7 @@ export default defineConfig({
         find: /^@jackfield\/sdk\/extensions\/ui$/,
         replacement: source('packages/sdk/src/extensions/ui/index.ts'),
       },
+      { find: /^@jackfield\/sdk\/schema$/, replacement: source('packages/sdk/src/validate/index.ts') },
       {
         find: /^@jackfield\/sdk\/telemetry$/,
         replacement: source('packages/sdk/src/telemetry/index.ts'),

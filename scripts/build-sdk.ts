@@ -10,16 +10,19 @@ const asking = 'core/(?:live|replay|sealed-replay|seal|state|journal|questions|a
 const sessions = 'serve/(?:session|session-room|asker|batch)'
 const revisions = 'protocol/(?:session-revision|revisions|fields)'
 const legacy = 'serve/http/(?:legacy|http-session|sessions|resumable|event-log|post-stream)'
+const lines = 'duplex|late-session|line-|calls|cancel'
 const apart = `(?!(?:${[asking, revisions, sessions, legacy].join('|')})\\.ts$)`
 
-// Fewer, larger files: what is loaded file by file costs more in opening them than in running them.
+// Fewer, larger files: what is loaded file by file costs more in opening them than in running them. `base` is all that
+// `@jackfield/sdk/http` needs at once, `server` what a server of any transport, or one on stdin and stdout, needs besides.
 const groups = [
-  group('base', `${apart}(?:jsonrpc|protocol/(?!shapes)|core|validate/dialects|server/described)`),
+  group(
+    'base',
+    `${apart}(?:jsonrpc|protocol/(?!shapes)|core|validate/dialects|server/described|serve/(?!http/sse\\.ts|${lines}))`,
+  ),
   group('shapes', 'protocol/shapes'),
-  group('validate', 'validate/'),
-  group('server', `${apart}server/`),
-  group('serve', `${apart}serve/(?!http/sse\\.ts|duplex|late-session|line-|calls|cancel)`),
-  group('duplex', 'serve/(?:duplex|late-session|line-|calls|cancel)'),
+  group('server', `${apart}(?:server/|validate/(?!schema\\.ts|linear-|regex-parts)|serve/(?:${lines}))`),
+  group('schema', 'validate/'),
   group('asking', `(?:${asking})\\.ts$`),
   group('revisions', `(?:${revisions})\\.ts$`),
   group('sessions', `(?:${sessions})\\.ts$`),

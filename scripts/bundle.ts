@@ -79,6 +79,8 @@ async function write(build: RolldownBuild, draft: string, { groups, chunks }: Bu
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: `${chunks}[name]-[hash].js`,
+    // One character beyond Latin 1 would have V8 keep the whole file in two bytes a character.
+    charset: 'ascii',
     sourcemap: true,
     sourcemapExcludeSources: true,
     // The draft lies one folder deeper than what becomes of it.

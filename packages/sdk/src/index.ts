@@ -30,10 +30,3 @@ export type { AnySchema, InputOf, OutputOf } from './server/schema.ts'
 export type * from './server/server.ts'
 export { prompt, resource, template, tool } from './server/tool.ts'
 export { parseTemplate, type TemplateVariables, type UriTemplate } from './server/uri-template.ts'
-export {
-  compileSchema,
-  type LinearRegex,
-  linearRegex,
-  type SchemaOptions,
-  type Validator,
-} from './validate/index.ts'

@@ -1,5 +1,5 @@
 import type { HostAnswers, HostQuestion, Remember } from '@jackfield/host'
-import { compileSchema } from '@jackfield/sdk'
+import { compileSchema } from '@jackfield/sdk/schema'
 import { later } from '../forms/later.ts'
 import { type Cancelled, cancelled, type Choice as Option, type Prompter } from '../forms/prompter.ts'
 import { exactJson } from '../output/exact.ts'

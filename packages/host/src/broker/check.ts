@@ -1,4 +1,4 @@
-import { compileSchema, type Validator } from '@jackfield/sdk'
+import { compileSchema, type Validator } from '@jackfield/sdk/schema'
 import type { CatalogTool } from '../types/index.ts'
 
 const maxWords = 1_000

@@ -1,4 +1,5 @@
-import { type CreateMessageParams, linearRegex, McpError, type SamplingContent } from '@jackfield/sdk'
+import { type CreateMessageParams, McpError, type SamplingContent } from '@jackfield/sdk'
+import { linearRegex } from '@jackfield/sdk/schema'
 import type { Redaction, RedactionRule } from '../types/index.ts'
 import { type Finder, scanners } from './scanners.ts'
 

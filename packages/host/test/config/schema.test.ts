@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables are written so in configurations.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { compileSchema } from '@jackfield/sdk'
+import { compileSchema } from '@jackfield/sdk/schema'
 import { describe, expect, it } from 'vitest'
 import { ConfigError, parseConfig } from '../../src/config/index.ts'
 import { isRecord } from '../../src/json.ts'

@@ -1,1 +1,1 @@
-export { compileSchema } from '../validate/index.ts'
+export { compileSchema } from '../validate/schema.ts'

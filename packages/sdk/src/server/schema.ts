@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { JsonSchema } from '../protocol/definitions.ts'
-import { compileTrusted } from '../validate/index.ts'
+import { compileTrusted } from '../validate/trusted.ts'
 import { type Checked, type DescribedSchema, isDescribed, jsonOf, validate } from './described.ts'
 
 /** What a definition accepts as a schema: a described validator, or a plain JSON Schema object (whose values are `unknown`). */

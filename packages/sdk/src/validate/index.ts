@@ -1,6 +1,4 @@
-export { dialectNamed } from './dialects.ts'
 export { type LinearRegex, linearRegex } from './linear-regex.ts'
 export type { Issue } from './run.ts'
 export { compileSchema, type SchemaOptions } from './schema.ts'
-export { compileTrusted } from './trusted.ts'
 export type { Validator } from './validator.ts'
