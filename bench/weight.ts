@@ -19,6 +19,13 @@ export interface WeightRow {
   allGzipKb: number | undefined
 }
 
+/** What one import took and left. */
+interface Import {
+  ms: number
+  cpu: number
+  mb: number
+}
+
 /** How soon a stdio server answers after its process was started. */
 export interface FirstRow {
   name: string
@@ -63,20 +70,16 @@ const entries: { name: string; source: string; unsized?: true }[] = [
 const here = fileURLToPath(new URL('.', import.meta.url))
 
 export async function measureWeight(runs: number): Promise<WeightRow[]> {
-  const measured = new Map(entries.map(({ name }) => [name, { ms: [0], cpu: [0], mb: [0] }]))
+  const measured = new Map<string, Import[]>(entries.map(({ name }) => [name, []]))
   for (let run = 0; run < runs; run++) {
-    for (const { name, source } of entries) {
-      const once = importOnce(source)
-      const all = measured.get(name)
-      all?.ms.push(once.ms)
-      all?.cpu.push(once.cpu)
-      all?.mb.push(once.mb)
-    }
+    for (const { name, source } of entries) measured.get(name)?.push(importOnce(source))
   }
-  const middle = (name: string, member: 'ms' | 'cpu' | 'mb'): number =>
-    median(measured.get(name)?.[member].slice(1) ?? [])
-  const over = (name: string, member: 'ms' | 'cpu' | 'mb'): number =>
-    middle(name, member) - middle('bare node', member)
+  const bare = measured.get('bare node') ?? []
+  const over = (name: string, member: keyof Import): number =>
+    medianOver(
+      (measured.get(name) ?? []).map((once) => once[member]),
+      bare.map((once) => once[member]),
+    )
   const rows: WeightRow[] = []
   for (const { name, source, unsized } of entries) {
     const size = unsized === true ? undefined : await sizeOf(source, here)
@@ -109,8 +112,13 @@ export async function measureFirst(runs: number): Promise<FirstRow[]> {
   const bare = times.get('bare node') ?? []
   return servers.map(({ name }) => {
     const taken = times.get(name) ?? []
-    return { name, ms: median(taken), over: median(taken.map((ms, run) => ms - (bare[run] ?? Number.NaN))) }
+    return { name, ms: median(taken), over: medianOver(taken, bare) }
   })
+}
+
+/** The median of how much more each value is than that of the same round. */
+function medianOver(values: readonly number[], than: readonly number[]): number {
+  return median(values.map((value, round) => value - (than[round] ?? Number.NaN)))
 }
 
 function firstAnswer(file: string): Promise<number> {
@@ -145,7 +153,7 @@ function firstAnswer(file: string): Promise<number> {
   })
 }
 
-function importOnce(source: string): { ms: number; cpu: number; mb: number } {
+function importOnce(source: string): Import {
   const tell =
     'const { user, system } = process.cpuUsage(); process.stdout.write(JSON.stringify({ cpu: (user + system) / 1000, mb: process.memoryUsage.rss() / 1e6 }), () => process.exit())'
   const started = performance.now()
