@@ -17,6 +17,12 @@ export function inWords(value: unknown): string {
   return Array.isArray(value) ? 'a list' : 'an object'
 }
 
+/** Whether a value nests deeper than so many levels; what goes through one level by level would not come to its end. */
+export function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((one) => isDeeper(one, levels - 1))
+}
+
 /** One text for equal JSON values, whatever the order of their members. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item ?? null)).join(',')}]`

@@ -112,7 +112,8 @@ export async function uninstall(
   const file = userConfigFile(io.env, io.env.HOME ?? homedir())
   const config = await removeServer(file, name)
   const bundles = bundleFolder(io)
-  const folder = 'cwd' in config && config.cwd?.startsWith(`${bundles}/`) === true ? config.cwd : undefined
+  const place = 'cwd' in config && config.cwd !== undefined ? resolve(config.cwd) : ''
+  const folder = place.startsWith(`${bundles}/`) ? place : undefined
   if (folder !== undefined) await removeBundle(folder)
   const secrets = await removeSecrets(config, io)
   output.result({ name, file, ...(folder !== undefined && { folder }), secrets }, () =>

@@ -182,4 +182,15 @@ describe('install', () => {
     await at.jackfield(['uninstall', 'packed'])
     expect(existsSync(folder)).toBe(false)
   })
+
+  it('takes nothing with it that lies elsewhere, wherever it says its folder is', async () => {
+    const at = home()
+    const kept = join(at.cwd, 'kept')
+    const bundles = join(at.cwd, 'data', 'jackfield', 'bundles')
+    const cwd = `${bundles}/../../../kept`
+    for (const folder of [kept, bundles, dirname(at.config)]) mkdirSync(folder, { recursive: true })
+    writeFileSync(at.config, JSON.stringify({ mcpServers: { odd: { command: 'odd', cwd } } }))
+    expect(await at.jackfield(['uninstall', 'odd'])).toMatchObject({ code: 0 })
+    expect(existsSync(kept)).toBe(true)
+  })
 })

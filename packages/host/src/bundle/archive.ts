@@ -32,7 +32,9 @@ export const archiveLimits: ArchiveLimits = { bytes: 500_000_000, files: 50_000,
 
 const endSignature = 0x06054b50
 const entrySignature = 0x02014b50
+const locatorSignature = 0x07064b50
 const endSize = 22
+const locatorSize = 20
 const entrySize = 46
 const longestComment = 65_535
 /** Below this, how well something is packed says nothing. */
@@ -49,6 +51,7 @@ export function unpacked(bytes: Uint8Array, limits: ArchiveLimits = archiveLimit
   const entries = directory(bytes, limits)
   const files = new Map<string, Entry>()
   const folded = new Set<string>()
+  let packed = 0
   let total = 0
   for (const entry of entries) {
     if (entry.name.endsWith('/')) {
@@ -65,7 +68,9 @@ export function unpacked(bytes: Uint8Array, limits: ArchiveLimits = archiveLimit
     if (entry.encrypted || (entry.method !== 0 && entry.method !== 8)) {
       throw invalid(`holds "${oneLine(path)}" packed in a way that is not known here`)
     }
-    if (entry.packed > bytes.length) throw invalid(`is damaged: "${oneLine(path)}" is larger than all of it`)
+    packed += entry.packed
+    if (packed > bytes.length)
+      throw invalid(`is damaged: "${oneLine(path)}" stands where something else does`)
     total += entry.size
     if (total > limits.bytes) throw tooLarge(`unpacks to more than ${limits.bytes} bytes`)
     if (entry.size > smallFile && entry.size > entry.packed * limits.ratio) {
@@ -102,7 +107,12 @@ function directory(bytes: Uint8Array, limits: ArchiveLimits): Entry[] {
   if (end < last || end < 0) throw invalid('is no bundle: bundles are zip archives')
   const count = view.getUint16(end + 10, true)
   let at = view.getUint32(end + 16, true)
-  if (count === 0xffff || at === 0xffffffff) throw tooLarge('is too large an archive (zip64)')
+  const isLocated = end >= locatorSize && view.getUint32(end - locatorSize, true) === locatorSignature
+  if (count === 0xffff || at === 0xffffffff || isLocated) {
+    throw tooLarge('is too large an archive (zip64)')
+  }
+  // What unpacks it may count by either number, and must see no other directory than the one that is looked over here.
+  if (view.getUint16(end + 8, true) !== count) throw invalid('is damaged: its directory has two lengths')
   if (count > limits.files) throw tooLarge(`holds more than ${limits.files} files`)
   const entries: Entry[] = []
   for (let n = 0; n < count; n++) {
@@ -126,12 +136,16 @@ function directory(bytes: Uint8Array, limits: ArchiveLimits): Entry[] {
   return entries
 }
 
-/** A path that stays where it is put, on every system. */
+/** Whether a file or folder of this name is that on every system, and nothing else. */
+export function isPlainName(name: string): boolean {
+  const isDevice = /^(?:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])\s*(?:\.|$)/i.test(name)
+  const isStrange = [...name].some((char) => char < ' ' || '\\:*?"<>|'.includes(char))
+  return name !== '' && !isDevice && !isStrange && !/[. ]$/.test(name)
+}
+
+/** A path that stays where it is put. */
 function plainPath(name: string): string {
-  const parts = name.split('/')
-  const bad = (part: string): boolean => part === '' || part === '.' || part === '..' || /[. ]$/.test(part)
-  const strange = [...name].some((char) => char < ' ' || '\\:*?"<>|'.includes(char))
-  if (name.length > 1_000 || strange || parts.some(bad)) {
+  if (name.length > 1_000 || !name.split('/').every(isPlainName)) {
     throw invalid(`holds "${oneLine(name)}", which is no plain path inside of it`)
   }
   return name

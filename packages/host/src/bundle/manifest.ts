@@ -2,6 +2,7 @@ import { McpError, readJson } from '@jackfield/sdk'
 import { inWords, isRecord, type JsonRecord } from '../json.ts'
 import { oneLine } from '../text.ts'
 import type { NeededValue } from '../types/index.ts'
+import { isPlainName } from './archive.ts'
 
 /** How the server of a bundle is started, with its variables as they stand. */
 export interface BundleCommand {
@@ -45,7 +46,8 @@ export function readManifest(text: string, platform: NodeJS.Platform): Manifest 
   }
   const name = string(manifest['name'], 'name')
   const version = string(manifest['version'], 'version')
-  if (!plainName.test(name) || !plainVersion.test(version)) {
+  const isFolder = plainName.test(name) && plainVersion.test(version)
+  if (!isFolder || ![name, version].every(isPlainName)) {
     throw invalid('has a name or a version that cannot be the name of a folder')
   }
   const { platforms } = isRecord(manifest['compatibility']) ? manifest['compatibility'] : {}

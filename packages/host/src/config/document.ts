@@ -14,15 +14,17 @@ export interface ConfigDocument {
 }
 
 const maxChars = 16_777_216
+/** Its reader takes far longer for a text than those of the others. */
+const maxYamlChars = 262_144
 
 /**
  * Reads JSON (comments and trailing commas are fine), or TOML or YAML where the name of the file ends so. Throws a
  * ConfigError that says where it is wrong and quotes nothing, since what stands there may be a secret.
  */
 export function readDocument(text: string, file: string): ConfigDocument {
-  if (text.length > maxChars)
-    throw new ConfigError(file, `is too long: at most ${maxChars} characters are read`)
   const read = /\.toml$/i.test(file) ? readToml : /\.ya?ml$/i.test(file) ? readYaml : readJson
+  const most = read === readYaml ? maxYamlChars : maxChars
+  if (text.length > most) throw new ConfigError(file, `is too long: at most ${most} characters are read`)
   let found: { value: unknown; lineOf: ConfigDocument['lineOf'] }
   try {
     found = read(text.replace(/^\uFEFF/, ''), file)
@@ -37,24 +39,45 @@ export function readDocument(text: string, file: string): ConfigDocument {
 type Read = { value: unknown; lineOf: ConfigDocument['lineOf'] }
 
 function readJson(text: string, file: string): Read {
-  const { findNodeAtLocation, parseTree } = libraries.jsonc
+  const { parseTree } = libraries.jsonc
   const errors: ParseError[] = []
   const tree = parseTree(text, errors, { allowTrailingComma: true })
   const [first] = errors
   if (first !== undefined || tree === undefined) {
     throw new ConfigError(file, `is not valid JSON ${place(text, first?.offset ?? 0)}`)
   }
+  const lines = lineStarts(text)
+  const members = new Map<JsonNode, Map<unknown, JsonNode>>()
   return {
     value: jsonValue(tree),
     lineOf: (path) => {
-      for (let length = path.length; length >= 0; length--) {
-        const node = findNodeAtLocation(tree, path.slice(0, length))
-        if (node !== undefined)
-          return lineAt(text, (node.parent?.type === 'property' ? node.parent : node).offset)
+      let nearest = tree
+      for (const step of path) {
+        const next = childOf(nearest, step, members)
+        if (next === undefined) break
+        nearest = next
       }
-      return undefined
+      return lineAt(lines, (nearest.parent?.type === 'property' ? nearest.parent : nearest).offset)
     },
   }
+}
+
+/** A file may hold very many members with something to say about each, so they are looked through once. */
+function childOf(
+  node: JsonNode,
+  step: string | number,
+  members: Map<JsonNode, Map<unknown, JsonNode>>,
+): JsonNode | undefined {
+  if (node.type === 'array') return typeof step === 'number' ? node.children?.[step] : undefined
+  if (node.type !== 'object') return undefined
+  const known = members.get(node) ?? new Map<unknown, JsonNode>()
+  if (!members.has(node)) {
+    members.set(node, known)
+    for (const { children: [key, value] = [] } of node.children ?? []) {
+      if (key !== undefined && value !== undefined && !known.has(key.value)) known.set(key.value, value)
+    }
+  }
+  return known.get(step)
 }
 
 /** The value of a node, with members called `__proto__` as members. */
@@ -145,13 +168,24 @@ function oddKey(document: Document): number | undefined {
   return odd
 }
 
-function lineAt(text: string, offset: number): number {
-  let line = 1
-  for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) line++
-  return line
+/** Where each line begins. */
+function lineStarts(text: string): number[] {
+  const starts = [0]
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
+  return starts
+}
+
+function lineAt(starts: readonly number[], offset: number): number {
+  let [low, high] = [0, starts.length]
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    if ((starts[middle] ?? 0) <= offset) low = middle
+    else high = middle
+  }
+  return low + 1
 }
 
 function place(text: string, offset: number): string {
   const column = offset - text.lastIndexOf('\n', offset - 1)
-  return `(line ${lineAt(text, offset)} column ${column})`
+  return `(line ${lineAt(lineStarts(text), offset)} column ${column})`
 }

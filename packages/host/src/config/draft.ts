@@ -30,7 +30,7 @@ export class Draft {
     return Object.fromEntries([
       ...this.#values,
       ...[...this.#groups].map(([name, members]) => [name, Object.fromEntries(members)] as const),
-      ...this.#lists,
+      ...[...this.#lists].map(([name, list]) => [name, [...list]] as const),
     ])
   }
 
@@ -67,8 +67,9 @@ export class Draft {
   /** Adds one item to a list, such as `args`. */
   add(name: string, value: unknown, from: Path): this {
     const list = this.#lists.get(name) ?? []
-    this.#lists.set(name, [...list, value])
     this.#from.set(JSON.stringify([name, list.length]), from)
+    list.push(value)
+    this.#lists.set(name, list)
     return this
   }
 

@@ -168,6 +168,9 @@ function shortened(page: LoginPage): LoginPage {
   return { ...page, url: url.href }
 }
 
+/** What tokens and registrations are kept with, and what stands in the place of each. */
+const keptSecrets = { accessToken: 'accessToken', refreshToken: 'refreshToken', secret: 'clientSecret' }
+
 /** The store, where every token that passes is made known as a secret. */
 function withoutLeaks(store: CredentialStore, redactor: Redactor): CredentialStore {
   const learn = (text: string | undefined): void => {
@@ -178,8 +181,8 @@ function withoutLeaks(store: CredentialStore, redactor: Redactor): CredentialSto
       return
     }
     if (!isRecord(value)) return
-    for (const name of ['accessToken', 'refreshToken', 'clientSecret']) {
-      const secret = value[name]
+    for (const [member, name] of Object.entries(keptSecrets)) {
+      const secret = value[member]
       if (typeof secret === 'string') redactor.add(secret, name)
     }
   }

@@ -1,6 +1,8 @@
 import type { SamplingContent } from '@jackfield/sdk'
 import type { GenerateTextResult, LanguageModel, ToolSet } from 'ai'
+import { isRecord } from '../json.ts'
 import { keepWithin } from '../keep-within.ts'
+import { oneLine } from '../text.ts'
 import type { Model, ModelReply, ModelRequest } from '../types/index.ts'
 import { blocksOf, type KeptParts, toModelMessages } from './messages.ts'
 import { ModelError, toModelError } from './model-error.ts'
@@ -23,6 +25,8 @@ export interface AiModelOptions {
   id: string
   /** Imports the provider at the first request, so that starting costs nothing. */
   load: () => Promise<LanguageModel>
+  /** The key of the provider, which no failure shows, also where the provider repeats it. */
+  apiKey?: string | undefined
   /** Options for the provider by its name. */
   providerOptions?: Record<string, Record<string, string | number | boolean>>
   /** Waits before the provider is asked again. Default a timer. */
@@ -47,7 +51,7 @@ export function aiModel(options: AiModelOptions): Model {
       return toReply(options.id, answer, request, names, kept)
     }
     const retries = options.sleep === undefined ? {} : { sleep: options.sleep }
-    return withRetries(request, work, (error) => toModelError(options.id, error), retries)
+    return withRetries(request, work, (error) => toModelError(options.id, error, options.apiKey), retries)
   }
 
   return { id: options.id, isLanguageModel: true, generate }
@@ -131,12 +135,14 @@ function toReply(
     } else if (part.type === 'tool-call') {
       remember(kept, part.toolCallId, { before, options: part.providerMetadata })
       before = []
-      content.push({
-        type: 'tool_use',
-        id: part.toolCallId,
-        name: names.fromWire(part.toolName),
-        input: objectOf(part.input),
-      })
+      const name = names.fromWire(part.toolName)
+      // What is cut off at the limit is not run.
+      const input = argumentsIn(part.input) ?? (answer.finishReason === 'length' ? {} : undefined)
+      if (input === undefined) {
+        const why = `${id} called "${oneLine(name)}" with arguments that are no JSON object, so nothing was called`
+        throw new ModelError('unavailable', id, `${why}. Try again.`)
+      }
+      content.push({ type: 'tool_use', id: part.toolCallId, name, input })
     }
   }
   const asksForTools = content.some((block) => block.type === 'tool_use')
@@ -146,7 +152,7 @@ function toReply(
     content,
     stopReason,
     model: answer.response.modelId,
-    ...(inputTokens !== undefined && outputTokens !== undefined && { usage: { inputTokens, outputTokens } }),
+    ...(isCount(inputTokens) && isCount(outputTokens) && { usage: { inputTokens, outputTokens } }),
   }
   // Some compatible servers take no notice of the limit.
   return keepWithin(reply, request.maxTokens, reply.usage?.outputTokens ?? 0)
@@ -185,6 +191,13 @@ function stopReasonOf(
   }
 }
 
-function objectOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
+/** Compatible servers may count in ways that no budget can add up. */
+function isCount(tokens: number | undefined): tokens is number {
+  return Number.isSafeInteger(tokens) && (tokens ?? -1) >= 0
+}
+
+/** Undefined for what was no JSON, or no object; nothing at all stands for no arguments. */
+function argumentsIn(input: unknown): Record<string, unknown> | undefined {
+  if (isRecord(input)) return { ...input }
+  return input === undefined || input === null || input === '' ? {} : undefined
 }

@@ -2,6 +2,7 @@ import type { Model } from '../types/index.ts'
 import { aiModel } from './ai-model.ts'
 import { offlineModel } from './offline/model.ts'
 import { ollamaUrl } from './ollama.ts'
+import { providerFetch } from './provider-fetch.ts'
 import { scriptModel } from './script.ts'
 
 /** Environment variables that say which models there are. */
@@ -91,9 +92,12 @@ function anthropic(env: ModelEnvironment): Provider | undefined {
     make: (model) =>
       aiModel({
         id: `anthropic/${model}`,
+        apiKey,
         load: async () => {
           const { createAnthropic } = await import('@ai-sdk/anthropic')
-          return createAnthropic({ apiKey, ...(baseURL !== undefined && { baseURL }) })(model)
+          return createAnthropic({ apiKey, fetch: providerFetch, ...(baseURL !== undefined && { baseURL }) })(
+            model,
+          )
         },
       }),
   }
@@ -108,9 +112,12 @@ function openai(env: ModelEnvironment): Provider | undefined {
     make: (model) =>
       aiModel({
         id: `openai/${model}`,
+        apiKey,
         load: async () => {
           const { createOpenAI } = await import('@ai-sdk/openai')
-          return createOpenAI({ apiKey, ...(baseURL !== undefined && { baseURL }) })(model)
+          return createOpenAI({ apiKey, fetch: providerFetch, ...(baseURL !== undefined && { baseURL }) })(
+            model,
+          )
         },
         // Conversations are not kept at the provider.
         providerOptions: { openai: { store: false } },
@@ -127,9 +134,15 @@ function google(env: ModelEnvironment): Provider | undefined {
     make: (model) =>
       aiModel({
         id: `google/${model}`,
+        apiKey,
         load: async () => {
           const { createGoogleGenerativeAI } = await import('@ai-sdk/google')
-          return createGoogleGenerativeAI({ apiKey, ...(baseURL !== undefined && { baseURL }) })(model)
+          const create = createGoogleGenerativeAI({
+            apiKey,
+            fetch: providerFetch,
+            ...(baseURL !== undefined && { baseURL }),
+          })
+          return create(model)
         },
       }),
   }
@@ -165,12 +178,14 @@ function compatibleModel(
 ): Model {
   return aiModel({
     id: `${provider}/${model}`,
+    apiKey,
     load: async () => {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
       const create = createOpenAICompatible({
         name: provider,
         baseURL,
         includeUsage: true,
+        fetch: providerFetch,
         ...(apiKey !== undefined && { apiKey }),
       })
       return create(model)

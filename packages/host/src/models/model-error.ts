@@ -1,4 +1,5 @@
 import { isRecord } from '../json.ts'
+import { TooLarge } from './provider-fetch.ts'
 
 /** Why a model gave no answer. */
 export type ModelErrorKind =
@@ -49,13 +50,22 @@ interface Failure {
   retryAfterMs: number | undefined
 }
 
+/** So many causes are looked at below an error. */
+const deepest = 5
 /** Nobody is there at all, so asking again soon is of no use. */
 const absent: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'])
 
-/** Turns whatever a provider threw into a `ModelError`. */
-export function toModelError(id: string, error: unknown): ModelError {
+/** Turns whatever a provider threw into a `ModelError`, whose message does not hold the key. */
+export function toModelError(id: string, error: unknown, key?: string): ModelError {
   if (error instanceof ModelError) return error
-  const failure = read(innermost(error))
+  const large = errorsIn(error).find((one) => one instanceof TooLarge)
+  if (large !== undefined) {
+    const message = `${id} gave an answer that was cut off: ${large.message}. Check the base URL, or ask for less.`
+    return new ModelError('other', id, message, { cause: error })
+  }
+  const failure = read(innermost(error), (text) =>
+    key === undefined ? text : text.replaceAll(key, '[API key]'),
+  )
   const said = failure.text === '' ? '' : ` The provider says: ${failure.text}`
   const { retryAfterMs } = failure
   const make = (kind: ModelErrorKind, message: string, passes?: boolean): ModelError =>
@@ -78,6 +88,15 @@ export function toModelError(id: string, error: unknown): ModelError {
     return make('other', `${id} gave no answer.${said}`)
   }
   const status = failure.status
+  if (status < 300) {
+    return make('other', `${id} gave an answer that cannot be read. Check the base URL.${said}`)
+  }
+  if (status < 400) {
+    return make(
+      'other',
+      `${id} is not where it was asked: its provider sends on to another address (HTTP ${status}), which is not followed. Correct the base URL.${said}`,
+    )
+  }
   if (status === 401 || status === 403) {
     return make(
       'key',
@@ -106,29 +125,32 @@ export function toModelError(id: string, error: unknown): ModelError {
   return make('request', `${id} rejected the request (HTTP ${status}).${said}`)
 }
 
-/** The last error of a series of retries, and below it the one with a status or a system code. */
+/** The one with a status or a system code: of a series of retries in the last one, else as far below as causes go. */
 function innermost(error: unknown): unknown {
-  let current = error
-  for (let depth = 0; depth < 5; depth += 1) {
-    if (!(current instanceof Error)) return current
-    if ('statusCode' in current && typeof current.statusCode === 'number') return current
-    const below = 'lastError' in current ? current.lastError : current.cause
-    if (!(below instanceof Error)) return current
-    current = below
-  }
-  return current
+  const all = errorsIn(error)
+  return all.find((one) => 'statusCode' in one && typeof one.statusCode === 'number') ?? all.at(-1) ?? error
 }
 
-function read(error: unknown): Failure {
+/** An error and those it comes from. */
+function errorsIn(error: unknown): Error[] {
+  const all: Error[] = []
+  for (let at = error; at instanceof Error && all.length <= deepest; ) {
+    all.push(at)
+    at = 'lastError' in at ? at.lastError : at.cause
+  }
+  return all
+}
+
+function read(error: unknown, clean: (text: string) => string): Failure {
   if (!(error instanceof Error)) {
-    const text = oneLine([typeOf(error), messageOf(error)].filter((part) => part !== '').join(': '))
+    const text = oneLine(clean([typeOf(error), messageOf(error)].filter((part) => part !== '').join(': ')))
     return { status: undefined, text, host: undefined, code: undefined, retryAfterMs: undefined }
   }
   const status = 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : undefined
   const url = 'url' in error && typeof error.url === 'string' ? error.url : undefined
   return {
     status,
-    text: oneLine(error.message),
+    text: oneLine(clean(error.message)),
     host: url === undefined ? undefined : (URL.parse(url)?.host ?? undefined),
     code: 'code' in error && typeof error.code === 'string' ? error.code : undefined,
     retryAfterMs: 'responseHeaders' in error ? retryAfter(error.responseHeaders) : undefined,

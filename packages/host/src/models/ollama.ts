@@ -1,5 +1,6 @@
 import { isRecord } from '../json.ts'
 import type { ModelEnvironment } from './environment.ts'
+import { providerFetch } from './provider-fetch.ts'
 
 const patienceMs = 300
 const most = 200
@@ -22,7 +23,7 @@ export async function findOllama(env: ModelEnvironment): Promise<FoundOllama | u
   const url = ollamaUrl(host)
   if (url === undefined) return undefined
   try {
-    const answer = await fetch(new URL('/api/tags', url), { signal: AbortSignal.timeout(patienceMs) })
+    const answer = await providerFetch(new URL('/api/tags', url), { signal: AbortSignal.timeout(patienceMs) })
     const json: unknown = answer.ok ? await answer.json() : undefined
     const listed = isRecord(json) && Array.isArray(json.models) ? json.models.slice(0, most) : []
     const models = listed

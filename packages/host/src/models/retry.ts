@@ -48,6 +48,7 @@ export async function withRetries<T>(
 
 function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
+    signal?.throwIfAborted()
     const stop = (): void => {
       clearTimeout(timer)
       reject(signal?.reason)

@@ -1,5 +1,5 @@
 import { McpError, readJson } from '@jackfield/sdk'
-import { isRecord, type JsonRecord } from '../json.ts'
+import { isDeeper, isRecord, type JsonRecord } from '../json.ts'
 import { oneLine, reasonOf } from '../text.ts'
 import type { Registry, RegistryServer } from '../types/index.ts'
 
@@ -17,6 +17,7 @@ const official = 'https://registry.modelcontextprotocol.io'
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 const maxBytes = 4_000_000
 const mostServers = 100
+const maxLevels = 64
 
 /**
  * A client of an MCP registry (API v0.1).
@@ -36,14 +37,17 @@ export function createRegistry({
   const ask = async (path: string, signal: AbortSignal | undefined): Promise<JsonRecord> => {
     const until = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])])
     let response: Response
+    let text: string
     try {
       response = await get(`${root}${path}`, {
         headers: { accept: 'application/json' },
         redirect: 'error',
         signal: until,
       })
+      text = await bounded(response)
     } catch (error) {
       signal?.throwIfAborted()
+      if (error instanceof McpError) throw error
       throw new McpError(
         'CONNECT_FAILED',
         `The registry ${base.host} cannot be reached: ${reasonBelow(error)}. Look at your connection, or choose another with --registry.`,
@@ -51,17 +55,18 @@ export function createRegistry({
       )
     }
     if (response.status === 404) {
-      await response.body?.cancel()
       throw new McpError(
         'INVALID',
         'The registry has no such server. Look for it with: jackfield registry search',
       )
     }
-    const text = await bounded(response)
     if (!response.ok) {
       throw new McpError('HTTP', `The registry ${base.host} answered with status ${response.status}`)
     }
     const value = parsed(text)
+    if (isDeeper(value, maxLevels)) {
+      throw new McpError('PROTOCOL', `The registry ${base.host} answered with something nested too deeply`)
+    }
     if (isRecord(value)) return value
     throw new McpError('PROTOCOL', `The registry ${base.host} answered with something that is no JSON object`)
   }

@@ -11,6 +11,8 @@ export interface PublishedBundle {
 }
 
 const maxBytes = 200_000_000
+const withinMs = 900_000
+const maxRedirects = 5
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
 /**
@@ -39,20 +41,65 @@ export async function fetchBundle(
   { url, hash }: PublishedBundle,
   { fetch: get = fetch, signal }: { fetch?: typeof fetch; signal?: AbortSignal } = {},
 ): Promise<Uint8Array> {
-  const place = URL.parse(url)
-  if (place === null || (place.protocol !== 'https:' && !loopback.test(place.hostname))) {
-    throw new McpError('INVALID', `${oneLine(url)} is no address of a bundle: it must begin with https`)
-  }
-  let response: Response
+  const place = placeIn(url)
+  const soon = AbortSignal.timeout(withinMs)
+  const until = signal === undefined ? soon : AbortSignal.any([signal, soon])
+  let bytes: Buffer
   try {
-    response = await get(place, signal === undefined ? {} : { signal })
+    bytes = await whole(await reached(place, get, until), place)
   } catch (error) {
     signal?.throwIfAborted()
+    if (error instanceof McpError) throw error
     throw new McpError('CONNECT_FAILED', `${place.host} cannot be reached: ${reasonOf(error)}`, {
       cause: error,
     })
   }
-  if (!response.ok) throw new McpError('HTTP', `${place.host} answered with status ${response.status}`)
+  if (createHash('sha256').update(bytes).digest('hex') === hash) return bytes
+  throw new McpError(
+    'INVALID',
+    `${oneLine(url)} is another bundle than the one that was published. It was not used.`,
+  )
+}
+
+function placeIn(url: string): URL {
+  const place = URL.parse(url)
+  if (place !== null && (place.protocol === 'https:' || isHere(place))) return place
+  throw new McpError('INVALID', `${oneLine(url)} is no address of a bundle: it must begin with https`)
+}
+
+function isHere({ protocol, hostname }: URL): boolean {
+  return protocol === 'http:' && loopback.test(hostname)
+}
+
+/** What a place answers, after a few redirects; none of them leads out of encryption or into this machine. */
+async function reached(place: URL, get: typeof fetch, signal: AbortSignal): Promise<Response> {
+  let at = place
+  for (let hop = 0; ; hop++) {
+    const response = await get(at, { redirect: 'manual', signal })
+    const { status, headers } = response
+    const location = headers.get('location')
+    if (status < 300 || status > 399 || location === null) return response
+    await response.body?.cancel()
+    const next = URL.parse(location, at)
+    if (
+      hop === maxRedirects ||
+      next === null ||
+      !(next.protocol === 'https:' || (isHere(next) && isHere(at)))
+    ) {
+      throw new McpError(
+        'INVALID',
+        `${place.host} sends on to ${oneLine(location)}, which is no address of a bundle`,
+      )
+    }
+    at = next
+  }
+}
+
+async function whole(response: Response, { host }: URL): Promise<Buffer> {
+  if (!response.ok) {
+    await response.body?.cancel()
+    throw new McpError('HTTP', `${host} answered with status ${response.status}`)
+  }
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of response.body ?? []) {
@@ -60,10 +107,5 @@ export async function fetchBundle(
     if (size > maxBytes) throw new McpError('LIMIT', `The bundle has more than ${maxBytes} bytes`)
     chunks.push(chunk)
   }
-  const bytes = Buffer.concat(chunks)
-  if (createHash('sha256').update(bytes).digest('hex') === hash) return bytes
-  throw new McpError(
-    'INVALID',
-    `${oneLine(url)} is another bundle than the one that was published. It was not used.`,
-  )
+  return Buffer.concat(chunks)
 }

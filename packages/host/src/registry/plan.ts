@@ -1,12 +1,13 @@
 import { McpError } from '@jackfield/sdk'
 import { parseConfig, partsOf, textsOf } from '../config/index.ts'
-import { inWords, isRecord, type JsonRecord } from '../json.ts'
+import { inWords, isDeeper, isRecord, type JsonRecord } from '../json.ts'
 import { oneLine } from '../text.ts'
 import { scanCommand } from '../trust/index.ts'
 import type { ConfigInput, InstallPlan, NeededValue, ServerConfig } from '../types/index.ts'
 import { commandOf, given, mapTexts, namesIn, standIn } from './values.ts'
 
 const maxTexts = 500
+const maxLevels = 64
 
 /**
  * What installing a published server would put into the person's configuration. `name`: what it is called there;
@@ -15,8 +16,14 @@ const maxTexts = 500
  */
 export function planFrom(document: Readonly<JsonRecord>, name?: string): InstallPlan {
   const full = inWords(document['name'])
+  if (isDeeper(document, maxLevels)) {
+    throw new McpError('INVALID', `${oneLine(full)} cannot be installed: it is nested too deeply`)
+  }
+  if (![document['packages'], document['remotes']].some(Array.isArray)) {
+    throw new McpError('INVALID', `${oneLine(full)} cannot be installed: it names nothing to start`)
+  }
   refuseOptions(document)
-  const { servers, problems } = parseConfig(JSON.stringify(document), { file: 'server.json', env: {} })
+  const { servers, problems } = parseConfig(published(document), { file: 'server.json', env: {} })
   const [entry] = Object.entries(servers)
   if (entry === undefined) {
     const why = problems.find(({ severity }) => severity === 'error')?.message ?? 'names nothing to start'
@@ -26,7 +33,7 @@ export function planFrom(document: Readonly<JsonRecord>, name?: string): Install
   const called = name ?? own
   const inputs = from?.inputs ?? []
   refuseVariables(full, config, inputs)
-  refuseUnpinned(full, config)
+  refuseUnpinned(full, config, document)
   const { version } = document
   return {
     ...planOf(called, config, inputs),
@@ -76,6 +83,11 @@ function planOf(name: string, config: ServerConfig, inputs: readonly ConfigInput
   }
 }
 
+/** What a document says of a published server. Whatever else stands in it is no part of what was agreed to. */
+function published({ name, version, packages, remotes }: Readonly<JsonRecord>): string {
+  return JSON.stringify({ name, version, packages, remotes })
+}
+
 /** Whoever published it must not read variables and files of this machine through its texts. */
 function refuseVariables(name: string, config: ServerConfig, inputs: readonly ConfigInput[]): void {
   const texts = textsOf(config)
@@ -97,10 +109,17 @@ function refuseVariables(name: string, config: ServerConfig, inputs: readonly Co
 }
 
 /** A package must be named in exactly one version, so that what runs tomorrow is what was agreed to today. */
-function refuseUnpinned(name: string, config: ServerConfig): void {
+function refuseUnpinned(name: string, config: ServerConfig, { packages }: Readonly<JsonRecord>): void {
   if ('url' in config) return
   const exact = pins[config.command]
-  if (exact === undefined || (config.args ?? []).some((word) => exact.test(word))) return
+  const named = (Array.isArray(packages) ? packages : []).flatMap((entry) =>
+    isRecord(entry) && typeof entry['identifier'] === 'string' ? [entry['identifier']] : [],
+  )
+  // An argument of the server may look like a package in one version too.
+  const words = (config.args ?? []).filter((word) =>
+    named.some((one) => word.startsWith(one) && /^(?:$|[@=:])/.test(word.slice(one.length))),
+  )
+  if (exact !== undefined && words.length > 0 && words.every((word) => exact.test(word))) return
   throw new McpError(
     'INVALID',
     `${oneLine(name)} does not name its package in one exact version. Ask its publisher, or add it by hand: ${oneLine(commandOf(config))}`,

@@ -54,7 +54,7 @@ export function readHosts(written: readonly string[]): ListedHost[] {
     const [, star, bare, port] = parts ?? []
     const url = bare === undefined ? null : URL.parse(`http://${bare}`)
     const number = port === undefined || port === '*' ? undefined : Number(port)
-    if (url === null || url.hostname === '' || number === 0 || (number ?? 1) > 65_535) {
+    if (url === null || bareName(url.hostname) === '' || number === 0 || (number ?? 1) > 65_535) {
       throw new McpError(
         'INVALID',
         `The sandbox lists "${text}" under "network", which is no host. Write example.org, *.example.org, or example.org:8080`,

@@ -121,16 +121,26 @@ function passOn(
     headers: { ...Object.fromEntries(headers), host: url.host },
     createConnection: way,
   })
+  const fail = (why: string): void => {
+    if (answer.headersSent) answer.destroy()
+    else answer.writeHead(502, { 'content-type': 'text/plain' }).end(`${why}\n`)
+  }
+  forward.once('upgrade', (_given, socket: Duplex) => {
+    socket.destroy()
+    fail('it answers in another protocol than HTTP')
+  })
   forward.once('response', (given) => {
+    const { statusCode = 0 } = given
+    if (statusCode < 200 || statusCode > 999) {
+      given.destroy()
+      return fail(`it answers with ${statusCode}, which is no status`)
+    }
     const back = Object.entries(given.headers).filter(([name]) => !ofTheWay.has(name))
-    answer.writeHead(given.statusCode ?? 502, Object.fromEntries(back))
+    answer.writeHead(statusCode, Object.fromEntries(back))
     given.pipe(answer)
     given.once('error', () => answer.destroy())
   })
-  forward.once('error', (error) => {
-    if (answer.headersSent) answer.destroy()
-    else answer.writeHead(502, { 'content-type': 'text/plain' }).end(`${error.message}\n`)
-  })
+  forward.once('error', (error) => fail(error.message))
   answer.once('close', () => forward.destroy())
   asked.pipe(forward)
 }

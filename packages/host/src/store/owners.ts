@@ -17,6 +17,8 @@ export interface Owners {
 }
 
 const own = /^[0-9a-f-]{36}$/
+/** Milliseconds to wait for programs that make, look at or take away a lock at this moment. */
+const patienceMs = 5000
 
 /**
  * A program that runs holds a lock on a file of its own beside the store. The system lets go of the lock when the
@@ -29,9 +31,20 @@ export function createOwners(store: string): Owners {
   const fileOf = (owner: string): string => join(folder, `${owner}.lock`)
   let held: DatabaseSync | undefined
 
-  const isGone = (owner: string): boolean => {
+  /** One program at a time: a lock that is just being made looks like one that was left. Undefined where that is not to be had. */
+  const alone = <T>(work: () => T): T | undefined => {
+    const gate = lockOn(join(folder, 'gate'), patienceMs)
+    try {
+      return gate && work()
+    } finally {
+      gate?.close()
+    }
+  }
+
+  /** Whether that program has ended; its file is taken away then. */
+  const clearOf = (owner: string): boolean => {
     if (owner === me) return false
-    if (!shared || !own.test(owner) || !existsSync(fileOf(owner))) return true
+    if (!own.test(owner) || !existsSync(fileOf(owner))) return true
     const lock = lockOn(fileOf(owner))
     if (lock === undefined) return false
     lock.close()
@@ -42,29 +55,37 @@ export function createOwners(store: string): Owners {
   return {
     me,
     shared,
-    isGone,
+    isGone(owner) {
+      if (owner === me) return false
+      if (!shared || !own.test(owner) || !existsSync(fileOf(owner))) return true
+      return alone(() => clearOf(owner)) ?? false
+    },
     hold() {
       if (!shared || held !== undefined) return
       mkdirSync(folder, { recursive: true, mode: 0o700 })
-      for (const name of readdirSync(folder)) isGone(name.replace(/\.lock$/, ''))
-      held = lockOn(fileOf(me))
-      if (held === undefined) throw new Error(`The lock ${fileOf(me)} is held by another program`)
+      held = alone(() => {
+        for (const name of readdirSync(folder)) clearOf(name.replace(/\.lock$/, ''))
+        return lockOn(fileOf(me))
+      })
+      if (held === undefined) {
+        throw new Error(`Other programs kept ${folder} locked for ${patienceMs / 1000} s: try again`)
+      }
     },
     close() {
       if (held === undefined) return
       held.close()
       held = undefined
-      rmSync(fileOf(me), { force: true })
+      alone(() => rmSync(fileOf(me), { force: true }))
     },
   }
 }
 
-/** Locks a file for as long as it stays open; undefined where another program holds it. */
-function lockOn(file: string): DatabaseSync | undefined {
+/** Locks a file for as long as it stays open; undefined where another program holds it for longer than one waits. */
+function lockOn(file: string, waitMs = 0): DatabaseSync | undefined {
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
   const lock = new DatabaseSync(file)
   try {
-    lock.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE')
+    lock.exec(`PRAGMA busy_timeout = ${waitMs}; BEGIN EXCLUSIVE`)
     return lock
   } catch {
     lock.close()

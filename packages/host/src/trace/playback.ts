@@ -1,7 +1,6 @@
-import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
-import { readJson } from '@jackfield/sdk'
-import { canonical, inWords, isRecord, type JsonRecord } from '../json.ts'
+import { limits, McpError, readJson } from '@jackfield/sdk'
+import { canonical, inWords, isDeeper, isRecord, type JsonRecord } from '../json.ts'
 import { oneLine } from '../text.ts'
 import type { RecordedExchange, RecordedServer } from '../types/index.ts'
 import { changesBetween, requestKey, withoutMeta } from './compare.ts'
@@ -18,10 +17,12 @@ export interface PlaybackOptions {
 const methodNotFound = -32601
 const invalidParams = -32602
 const internalError = -32603
+const maxLevels = 64
 
 /**
  * Answers over standard streams as the recorded server did, in its revision, until the input ends. A request is known
  * by its method and params; one that was made several times gets its answers in turn, the last one for good.
+ * @throws McpError 'LIMIT' for a message without an end
  */
 export async function playBack(
   server: RecordedServer,
@@ -82,15 +83,15 @@ export async function playBack(
         return send({ id, error: { code: internalError, message: problem } })
       }
     }
-    if (exchange.answer !== undefined) send({ id, ...exchange.answer })
+    if (exchange.answer !== undefined) send({ ...exchange.answer, id })
   }
 
-  for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+  for await (const line of linesOf(input)) {
     const message = messageIn(line)
     if (message === undefined) continue
     const { id, method, params } = message
     if (typeof method === 'string') {
-      if (id === undefined) continue
+      if (typeof id !== 'string' && !Number.isSafeInteger(id)) continue
       serve(id, method, isRecord(params) ? params : {})
     } else {
       questions.get(inWords(id))?.(message)
@@ -99,10 +100,33 @@ export async function playBack(
   }
 }
 
+/** What ends with a line feed and nothing else: other ends of lines may stand inside a message. */
+async function* linesOf(input: Readable): AsyncGenerator<string> {
+  input.setEncoding('utf8')
+  let pieces: string[] = []
+  let length = 0
+  for await (const chunk of input) {
+    const [more = '', ...others] = String(chunk).split('\n')
+    pieces.push(more)
+    length += more.length
+    const last = others.pop()
+    if (last !== undefined) {
+      yield pieces.join('')
+      yield* others
+      pieces = [last]
+      length = last.length
+    }
+    if (length > limits.messageBytes) {
+      throw new McpError('LIMIT', `The client sent a message of more than ${limits.messageBytes} characters`)
+    }
+  }
+  yield pieces.join('')
+}
+
 function messageIn(line: string): JsonRecord | undefined {
   try {
     const value: unknown = readJson(line)
-    return isRecord(value) ? value : undefined
+    return isRecord(value) && !isDeeper(value, maxLevels) ? value : undefined
   } catch {
     return undefined
   }

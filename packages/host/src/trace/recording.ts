@@ -1,5 +1,6 @@
 import { McpError, readJson } from '@jackfield/sdk'
-import { isRecord, type JsonRecord } from '../json.ts'
+import { inWords, isDeeper, isRecord, type JsonRecord } from '../json.ts'
+import { oneLine } from '../text.ts'
 import type {
   RecordedExchange,
   RecordedServer,
@@ -13,6 +14,9 @@ type Open = { -readonly [K in keyof RecordedExchange]: RecordedExchange[K] } & {
   before: { message: JsonRecord; answer?: JsonRecord }[]
   token: unknown
 }
+
+/** Those of one message, and what stands around it here. */
+const maxLevels = 64 + 8
 
 /**
  * What servers answered, in the order in which they were asked.
@@ -128,16 +132,18 @@ export function parseRecording(text: string): Recording {
       `It is no recording of Jackfield: ${what}. Make one with: jackfield record FILE`,
     )
   }
+  if (isDeeper(value, maxLevels)) return wrong('it is nested too deeply')
   if (!isRecord(value) || value['format'] !== 'jackfield-recording')
     return wrong('"format" says something else')
   const { version, at, servers } = value
-  if (version !== 1) return wrong(`its version is ${JSON.stringify(version)}, and this Jackfield reads 1`)
+  if (version !== 1) return wrong(`its version is ${oneLine(inWords(version))}, and this Jackfield reads 1`)
   if (!isRecord(servers)) return wrong('"servers" is missing')
   const read = Object.entries(servers).map(([name, server]) => {
-    if (!isRecord(server) || !Array.isArray(server['exchanges'])) return wrong(`${name} has no "exchanges"`)
+    if (!isRecord(server) || !Array.isArray(server['exchanges']))
+      return wrong(`${oneLine(name)} has no "exchanges"`)
     const { revision, exchanges } = server
     const own = exchanges.map(
-      (exchange, n) => exchangeOf(exchange) ?? wrong(`exchange ${n} of ${name} is none`),
+      (exchange, n) => exchangeOf(exchange) ?? wrong(`exchange ${n} of ${oneLine(name)} is none`),
     )
     return [name, { revision: typeof revision === 'string' ? revision : null, exchanges: own }] as const
   })
@@ -153,10 +159,29 @@ function exchangeOf(value: unknown): RecordedExchange | undefined {
   if (!isRecord(value)) return undefined
   const { method, params, before, answer } = value
   if (typeof method !== 'string' || !isRecord(params) || !Array.isArray(before)) return undefined
-  const told = before.flatMap((one) => {
-    if (!isRecord(one) || !isRecord(one['message'])) return []
-    return [{ message: one['message'], ...(isRecord(one['answer']) && { answer: one['answer'] }) }]
-  })
+  const told = before.flatMap((one) => (isRecord(one) ? (toldOf(one) ?? []) : []))
   if (told.length !== before.length) return undefined
-  return { method, params, before: told, ...(isRecord(answer) && { answer }) }
+  if (answer === undefined) return { method, params, before: told }
+  const said = answerOf(answer)
+  return said && { method, params, before: told, answer: said }
+}
+
+/** A notice, or a question with its answer; nothing else of a message is played back. */
+function toldOf({ message, answer }: JsonRecord): RecordedExchange['before'][number] | undefined {
+  if (!isRecord(message)) return undefined
+  const { method, params } = message
+  if (typeof method !== 'string' || method === '' || !method.isWellFormed()) return undefined
+  if (params !== undefined && !isRecord(params)) return undefined
+  const said = answer === undefined ? undefined : answerOf(answer)
+  if (said === undefined && answer !== undefined) return undefined
+  return { message: { method, ...(params !== undefined && { params }) }, ...(said && { answer: said }) }
+}
+
+function answerOf(answer: unknown): JsonRecord | undefined {
+  if (!isRecord(answer)) return undefined
+  const { result, error } = answer
+  if (isRecord(result)) return { result }
+  const isError =
+    isRecord(error) && Number.isSafeInteger(error['code']) && typeof error['message'] === 'string'
+  return isError ? { error } : undefined
 }

@@ -109,12 +109,22 @@ describe('a bundle', () => {
 describe('a bundle that cannot be trusted', () => {
   const read = (bytes: Uint8Array) => () => readBundle(bytes, { folder: folder(), home })
 
-  it.each(['../out.js', '/etc/passwd', 'a/../../b', 'a\\..\\b', 'C:evil', 'a//b', './a', 'nul\u0000l', 'a.'])(
-    'holds no %j',
-    (path) => {
-      expect(read(bundle(manifest, { [path]: Buffer.from('x') }))).toThrow('no plain path')
-    },
-  )
+  it.each([
+    '../out.js',
+    '/etc/passwd',
+    'a/../../b',
+    'a\\..\\b',
+    'C:evil',
+    'a//b',
+    './a',
+    'nul\u0000l',
+    'a.',
+    'CON',
+    'a/nul.txt',
+    'b/Com1 .js',
+  ])('holds no %j', (path) => {
+    expect(read(bundle(manifest, { [path]: Buffer.from('x') }))).toThrow('no plain path')
+  })
 
   it('holds no links', () => {
     const link: [Uint8Array, { os: number; attrs: number }] = [
@@ -133,6 +143,41 @@ describe('a bundle that cannot be trusted', () => {
     expect(read(bundle(manifest, { zeros: new Uint8Array(20_000_000) }))).toThrow('far more')
   })
 
+  it('is unpacked as the directory says that was looked over, and as no other', () => {
+    const bytes = Buffer.from(bundle())
+    const end = bytes.length - 22
+    const directory = bytes.readUInt32LE(end + 16)
+    const first = bytes.subarray(directory, directory + 46 + bytes.readUInt16LE(directory + 28))
+    const changed = (before: Buffer, change: (last: Buffer) => void): Buffer => {
+      const last = Buffer.from(bytes.subarray(end))
+      change(last)
+      return Buffer.concat([before, last])
+    }
+    const again = Buffer.concat([bytes.subarray(0, end), ...Array.from({ length: 100 }, () => first)])
+    expect(read(changed(again, (last) => last.writeUInt16LE(102, 8)))).toThrow('two lengths')
+    const record = Buffer.alloc(76)
+    record.writeUInt32LE(0x06064b50, 0)
+    record.writeUInt32LE(0xffffffff, 32)
+    record.writeUInt32LE(directory, 48)
+    record.writeUInt32LE(0x07064b50, 56)
+    record.writeUInt32LE(end, 64)
+    expect(read(changed(Buffer.concat([bytes.subarray(0, end), record]), () => {}))).toThrow('zip64')
+  })
+
+  it('holds no files that share what they are packed in', () => {
+    const bytes = Buffer.from(bundle(manifest, { a: Buffer.alloc(900_000) }))
+    const end = bytes.length - 22
+    const entry = bytes.subarray(bytes.lastIndexOf('PK\u0001\u0002'), end)
+    const same = Array.from('bcdefghijklmnop', (name) =>
+      Buffer.concat([entry.subarray(0, 46), Buffer.from(name), entry.subarray(47)]),
+    )
+    const last = Buffer.from(bytes.subarray(end))
+    last.writeUInt16LE(3 + same.length, 8)
+    last.writeUInt16LE(3 + same.length, 10)
+    const packed = Buffer.concat([bytes.subarray(0, end), ...same, last])
+    expect(read(packed)).toThrow('stands where something else does')
+  })
+
   it('is whole', () => {
     const bytes = bundle()
     expect(read(bytes.slice(0, 300))).toThrow('no bundle')
@@ -147,6 +192,8 @@ describe('a bundle that cannot be trusted', () => {
     [{ manifest_version: '9.0' }, 'manifest version 9.0'],
     [{ name: '../up' }, 'cannot be the name of a folder'],
     [{ version: '..' }, 'cannot be the name of a folder'],
+    [{ name: 'aux' }, 'cannot be the name of a folder'],
+    [{ version: '1.' }, 'cannot be the name of a folder'],
     [{ compatibility: { platforms: ['other'] } }, 'is made for other'],
     [{ server: { type: 'strange', entry_point: 'x' } }, 'of the type strange'],
     [{ user_config: { x: { type: 'strange' } } }, 'unknown type strange'],

@@ -187,6 +187,33 @@ describe('signing out', () => {
     expect(JSON.stringify([rows, failed, host.events])).not.toMatch(/(access|refresh)-\d+-secret/)
   })
 
+  it('shows no secret that this client was registered with, whoever says it', async () => {
+    const one = await world()
+    const secret = 'registered-with-this-one'
+    one.as.metadata = {
+      revocation_endpoint: `${one.as.issuer}/revoke`,
+      token_endpoint_auth_methods_supported: ['client_secret_post'],
+    }
+    one.as.onRegister = ({ res }) => {
+      res.writeHead(201, { 'content-type': 'application/json' })
+      res.end(JSON.stringify({ client_id: 'registered', client_secret: secret }))
+      return true
+    }
+    one.as.onRevoke = ({ res, params }) => {
+      res.writeHead(400, { 'content-type': 'application/json' })
+      res.end(
+        JSON.stringify({ error: 'invalid_client', error_description: `not ${params.get('client_secret')}` }),
+      )
+      return true
+    }
+    const host = await signedIn(one)
+    expect(await host.logins.signOut('s')).toMatchObject({
+      outcome: 'failed',
+      reason: expect.stringContaining('invalid_client (not [clientSecret])'),
+    })
+    expect(JSON.stringify([host.activity(), host.events])).not.toContain(secret)
+  })
+
   it('is refused where there is nobody to sign out', async () => {
     const host = hostOf({ servers: { s: { command: 'x' }, h: { url: 'http://127.0.0.1:9', auth: false } } })
     await expect(host.logins.signOut('s')).rejects.toThrow('is a program')

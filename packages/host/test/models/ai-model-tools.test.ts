@@ -1,7 +1,8 @@
 import type { SamplingMessage } from '@jackfield/sdk'
 import { describe, expect, test } from 'vitest'
-import { claude, first, gpt, hello, request, weather } from './asked-models.ts'
-import { anthropic, openai, provider } from './provider.ts'
+import type { ModelWait } from '../../src/types/index.ts'
+import { claude, first, gpt, hello, local, request, weather } from './asked-models.ts'
+import { anthropic, chat, openai, provider } from './provider.ts'
 
 describe('tools', () => {
   test('are offered under names every provider accepts, and called back under their own', async () => {
@@ -70,6 +71,26 @@ describe('tools', () => {
       ],
     },
   ]
+
+  test.each(['{"city":', '[1]', '"Oslo"'])(
+    'are none where their arguments cannot be read: %s',
+    async (written) => {
+      const call = { id: 'a', type: 'function', function: { name: 'weather', arguments: written } }
+      await using server = await provider(chat.completion({ tool_calls: [call] }, 'tool_calls'))
+      const tools = [{ ...weather, name: 'weather' }]
+      const stop = new AbortController()
+      const waits: string[] = []
+      const onWait = ({ why }: ModelWait): void => {
+        waits.push(why)
+        stop.abort(new Error('not asked again'))
+      }
+      const asked = local(server).generate(request({ tools, signal: stop.signal, onWait }))
+      await expect(asked).rejects.toThrow('not asked again')
+      expect(waits).toEqual([
+        expect.stringContaining('called "weather" with arguments that are no JSON object'),
+      ])
+    },
+  )
 
   test('give results that Anthropic gets with their images', async () => {
     await using server = await provider(anthropic.message([{ type: 'text', text: 'ok' }]))

@@ -1,4 +1,6 @@
-import { describe, expect, test } from 'vitest'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { ModelError } from '../../src/models/index.ts'
 import { claude, first, gpt, local, request } from './asked-models.ts'
 import { anthropic, chat, openai, provider } from './provider.ts'
@@ -179,4 +181,77 @@ describe('failures say what happened and what to do', () => {
       message: expect.stringMatching(/cannot be reached.*ECONNREFUSED/),
     })
   }, 20_000)
+
+  test('an answer that cannot be read is not taken for a refusal', async () => {
+    await using server = await provider({ json: { type: 'message', content: 'Hi.' } })
+    await expect(claude(server).generate(request())).rejects.toMatchObject({
+      kind: 'other',
+      message: expect.stringContaining('gave an answer that cannot be read'),
+    })
+  })
+
+  test.each([false, true])('an answer without an end is cut off (streamed: %s)', async (streams) => {
+    const piece = Buffer.alloc(1_000_000, ' ')
+    const type = streams ? 'text/event-stream' : 'application/json'
+    let sent = 0
+    const server = createServer((_, response) => {
+      const more = (): void => {
+        while (!response.destroyed) {
+          sent += piece.length
+          if (!response.write(piece)) break
+        }
+      }
+      response.writeHead(200, { 'content-type': type }).on('drain', more)
+      more()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    const model = first({
+      OPENAI_COMPATIBLE_BASE_URL: `http://127.0.0.1:${port}/v1`,
+      OPENAI_COMPATIBLE_MODEL: 'x',
+    })
+    const asked = model.generate(request(streams ? { onText: () => {} } : {}))
+    await expect(asked).rejects.toMatchObject({
+      kind: 'other',
+      message: expect.stringContaining('more than 64000000 bytes'),
+    })
+    expect(sent).toBeLessThan(90_000_000)
+  })
+
+  test.each([
+    ['Anthropic', claude, 'key-a', anthropic.error(401, 'authentication_error', 'Incorrect API key: key-a')],
+    [
+      'OpenAI',
+      gpt,
+      'key-o',
+      { status: 401, json: { error: { message: 'Incorrect API key: key-o', type: 't' } } },
+    ],
+  ] as const)('the key of %s is in no failure, also where it is repeated', async (_, model, key, answer) => {
+    await using server = await provider(answer)
+    const failure = await model(server).generate(request()).catch(String)
+    expect(failure).toContain('Incorrect API key: [API key]')
+    expect(failure).not.toContain(key)
+  })
+
+  test('no other place is told the key, wherever the provider sends on to', async () => {
+    await using other = await provider(anthropic.message([{ type: 'text', text: 'Hi.' }]))
+    await using server = await provider({
+      status: 307,
+      headers: { location: `${other.url}/v1/messages` },
+      json: {},
+    })
+    await expect(claude(server).generate(request())).rejects.toMatchObject({
+      kind: 'other',
+      message: expect.stringMatching(/sends on to another address.*307.*Correct the base URL/),
+    })
+    expect(other.received).toEqual([])
+  })
+
+  test.each([-1, 1.5, 1e300])('%d tokens are none that a budget can count', async (tokens) => {
+    await using server = await provider(chat.completion({ content: 'Hi.' }, 'stop', tokens))
+    const reply = await local(server).generate(request({ maxTokens: 100 }))
+    expect(reply).toMatchObject({ content: [{ type: 'text', text: 'Hi.' }] })
+    expect(reply.usage).toBeUndefined()
+  })
 })

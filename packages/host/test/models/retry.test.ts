@@ -1,5 +1,5 @@
 import type { SamplingMessage } from '@jackfield/sdk'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { findOllama, ModelError, modelsFromEnvironment } from '../../src/models/index.ts'
 import { withRetries } from '../../src/models/retry.ts'
 import type { Model, ModelRequest, ModelWait } from '../../src/types/index.ts'
@@ -180,6 +180,8 @@ describe('asking again', () => {
   })
 
   test('ends at once when the person stops it', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
     const stop = new AbortController()
     const onWait = (): void => stop.abort(new Error('stopped'))
     const work = async (): Promise<never> => {

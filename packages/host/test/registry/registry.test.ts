@@ -54,6 +54,7 @@ describe('a client of the registry', () => {
     ['{}', 500, 'status 500'],
     ['{"server":{"name":"io.github.eve/other","version":"1.0.0"}}', 200, 'another server'],
     ['x'.repeat(4_100_000), 200, 'more than'],
+    [`{"server":${'['.repeat(9_000)}${']'.repeat(9_000)}}`, 200, 'nested too deeply'],
   ])('does not take anything for an answer (%#)', async (body, status, why) => {
     const server = createServer((_request, response) => response.writeHead(status).end(body))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -62,6 +63,15 @@ describe('a client of the registry', () => {
     const port = typeof address === 'object' && address !== null ? address.port : 0
     const client = createRegistry({ url: `http://127.0.0.1:${port}` })
     await expect(client.show(weather.name)).rejects.toThrow(why)
+  })
+
+  it('says so where an answer breaks off', async () => {
+    const body = new ReadableStream({ pull: (controller) => controller.error(new TypeError('terminated')) })
+    const client = createRegistry({ fetch: async () => new Response(body) })
+    await expect(client.search('x')).rejects.toMatchObject({
+      code: 'CONNECT_FAILED',
+      message: expect.stringContaining('terminated'),
+    })
   })
 
   it('speaks to nobody without encryption, and says whom it cannot reach', async () => {
@@ -127,6 +137,38 @@ describe('what would be installed', () => {
     expect(() => planFrom(packed('npm', identifier, '1.0.0'))).toThrow('cannot be one')
   })
 
+  it('is one exact version also where an argument reads like one', () => {
+    const [entry] = packed('npm', 'weather', 'latest').packages
+    const packageArguments = [{ type: 'positional', value: 'other@1.0.0' }]
+    const published = { ...packed('npm', 'weather'), packages: [{ ...entry, packageArguments }] }
+    expect(() => planFrom(published)).toThrow('one exact version')
+  })
+
+  it.each(['mcpServers', 'servers', 'mcp_servers', 'context_servers'])(
+    'is what its packages say, and nothing that stands under "%s"',
+    (member) => {
+      const servers = {
+        files: {
+          command: 'bash',
+          args: ['-c', 'x'],
+          envFile: '/home/ann/.env',
+          roots: ['/'],
+          sandbox: false,
+        },
+      }
+      const { config } = planFrom({ ...packed('npm', 'weather', '1.2.3'), [member]: servers })
+      expect(config({})).toEqual({ command: 'npx', args: ['-y', 'weather@1.2.3'] })
+      expect(() => planFrom({ name: 'io.github.eve/one', version: '1.0.0', [member]: servers })).toThrow(
+        'names nothing to start',
+      )
+    },
+  )
+
+  it('is nothing that is nested so deeply that it could not be written down', () => {
+    const deep = JSON.parse('['.repeat(5_000) + ']'.repeat(5_000))
+    expect(() => planFrom({ ...packed('npm', 'weather', '1.2.3'), deep })).toThrow('nested too deeply')
+  })
+
   it.each([`\${env:AWS_SECRET}`, `\${file:/etc/passwd}`, `\${secret:other}`, `\${PATH}`, `\${odd:thing}`])(
     'takes nothing of this machine by itself: %s',
     (text) => {
@@ -157,6 +199,48 @@ describe('a server that is packed in a bundle', () => {
     await expect(fetchBundle(other ?? { url: '', hash: '' })).rejects.toThrow('another bundle')
     await expect(published(undefined)).rejects.toThrow('hash is missing')
     await expect(fetchBundle({ url: 'http://example.org/x.mcpb', hash })).rejects.toThrow('https')
+  })
+
+  it('is fetched over a few redirects, none of which leads out of encryption or into this machine', async () => {
+    const asked: string[] = []
+    const from = (places: Readonly<Record<string, string>>) =>
+      fetchBundle(
+        { url: 'https://a.example/one.mcpb', hash },
+        {
+          fetch: async (...[url]) => {
+            asked.push(String(url))
+            const location = places[String(url)]
+            return location === undefined
+              ? new Response(bytes)
+              : new Response('elsewhere', { status: 302, headers: { location } })
+          },
+        },
+      )
+    const good = { 'https://a.example/one.mcpb': '//b.example/x', 'https://b.example/x': '/y' }
+    expect(Buffer.from(await from(good))).toEqual(bytes)
+    expect(asked.splice(0)).toEqual([
+      'https://a.example/one.mcpb',
+      'https://b.example/x',
+      'https://b.example/y',
+    ])
+    for (const location of ['http://a.example/', 'http://127.0.0.1/', 'file:///etc/passwd', 'https://:x/']) {
+      const leads = from({ 'https://a.example/one.mcpb': location })
+      await expect(leads).rejects.toThrow('no address of a bundle')
+      expect(asked.splice(0)).toEqual(['https://a.example/one.mcpb'])
+    }
+    await expect(from({ 'https://a.example/one.mcpb': '/one.mcpb' })).rejects.toThrow(
+      'no address of a bundle',
+    )
+    expect(asked).toHaveLength(6)
+  })
+
+  it('says so where it breaks off', async () => {
+    const body = new ReadableStream({ pull: (controller) => controller.error(new TypeError('terminated')) })
+    const fetching = fetchBundle(
+      { url: 'https://a.example/x', hash },
+      { fetch: async () => new Response(body) },
+    )
+    await expect(fetching).rejects.toMatchObject({ code: 'CONNECT_FAILED' })
   })
 
   it.each(['__proto__', 'constructor', 'toString'])('cannot be of the kind %s', (kind) => {

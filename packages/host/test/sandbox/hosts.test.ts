@@ -38,6 +38,8 @@ describe('a list of hosts', () => {
   it.each([
     'http://example.org',
     'example.org/path',
+    '.',
+    '*..:443',
     '*',
     '*.',
     'a*.example.org',

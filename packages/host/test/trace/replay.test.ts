@@ -199,3 +199,55 @@ test('notices come under the names of the requests of this time', async () => {
     { jsonrpc: '2.0', ...told, params: { notifications: {}, _meta: { [subscription]: 43 } } },
   ])
 })
+
+const deep = `${'['.repeat(5_000)}${']'.repeat(5_000)}`
+
+test.each([
+  ['is nested deeper than messages are', `{"id":2,"method":"tools/call","params":{"name":${deep}}}`],
+  ['has an id that is none', '{"id":{},"method":"tools/call","params":{"name":"a"}}'],
+])('a message to a recording that %s is left alone', async (_, message) => {
+  const answer = { id: 'another', result: { content: [] } }
+  const exchanges = [{ method: 'tools/call', params: { name: 'a' }, before: [], answer }]
+  const [input, output] = [new PassThrough(), new PassThrough()]
+  const done = playBack({ revision: '2026-07-28', exchanges }, { input, output })
+  input.end(`${message}\n{"id":1,"method":"tools/call","params":{"name":"a"}}\n`)
+  await done
+  expect(JSON.parse(String(output.read()))).toEqual({ jsonrpc: '2.0', id: 1, result: { content: [] } })
+})
+
+test.each([
+  ['is nested too deeply', `"version":${deep},"servers":{}`],
+  ['its version is a list', '"version":[1],"servers":{}'],
+  ...[
+    '"before":[],"answer":{"id":1}',
+    '"before":[],"answer":"x"',
+    '"before":[],"answer":{"error":{"code":"1","message":"m"}}',
+    '"before":[{"message":{}}]',
+    '"before":[{"message":{"method":""}}]',
+    '"before":[{"message":{"method":"roots/list","params":[]}}]',
+    '"before":[{"message":{"method":"roots/list"},"answer":{}}]',
+  ].map((part): [string, string] => [
+    'exchange 0 of a is none',
+    `"version":1,"servers":{"a":{"exchanges":[{"method":"tools/call","params":{},${part}}]}}`,
+  ]),
+])('what is no recording is refused: %s (%#)', (why, members) => {
+  expect(() => parseRecording(`{"format":"jackfield-recording",${members}}`)).toThrow(why)
+})
+
+test('a message to a recording ends with its line, whatever stands in it, and has an end', async () => {
+  const text = 'a\u2028b\u2029c\u0085d'
+  const exchanges = [{ method: 'tools/call', params: { text }, before: [], answer: { result: {} } }]
+  const play = (said: readonly string[]) => {
+    const [input, output] = [new PassThrough(), new PassThrough()]
+    const done = playBack({ revision: null, exchanges }, { input, output })
+    for (const one of said) input.write(one)
+    input.end()
+    return { done, output }
+  }
+  const request = `${JSON.stringify({ id: 1, method: 'tools/call', params: { text } })}\r\n`
+  const { done, output } = play([...request])
+  await done
+  expect(JSON.parse(String(output.read()))).toEqual({ jsonrpc: '2.0', id: 1, result: {} })
+  const endless = play(Array.from({ length: 5 }, () => 'x'.repeat(1_000_000)))
+  await expect(endless.done).rejects.toMatchObject({ code: 'LIMIT' })
+})

@@ -56,7 +56,7 @@ describe('batches', () => {
     faultyPeer('a batch without a revision, and one of numbers')
     const { begin, receive, batches, sent } = open(undefined, { limits: { batch: 3 } })
     receive(batch)
-    await settle()
+    await until(() => sent.length > 0)
     expect(sent).toMatchObject([{ error: { code: -32600 } }])
     await begin('2025-03-26')
     receive([])

@@ -26,6 +26,8 @@ export interface RegistrationRequest {
 
 const methods: readonly ClientAuthMethod[] = ['none', 'client_secret_basic', 'client_secret_post']
 const goodForMs = 60_000
+/** The last time that there is a date for: what no number can hold could not be kept. */
+const latest = 8_640_000_000_000_000
 
 /** The registration kept for an issuer, if it can still be used. */
 export async function registered(issuer: string, store: CredentialStore): Promise<Registration | undefined> {
@@ -121,7 +123,7 @@ function read(
     redirectUri,
     method: hasSecret ? given : 'none',
     ...(hasSecret && { secret }),
-    ...(hasSecret && typeof end === 'number' && end > 0 && { secretEndsAt: end * 1_000 }),
+    ...(hasSecret && typeof end === 'number' && end > 0 && { secretEndsAt: Math.min(end * 1_000, latest) }),
   }
 }
 

@@ -39,6 +39,8 @@ export interface Authorization extends HttpAuth {
 
 const revokeWithinMs = 15_000
 const renewEarlyMs = 15_000
+/** A hundred years: what no number can hold could not be kept. */
+const longestMs = 3_155_760_000_000
 const renewAgainMs = 5_000
 const spent = new Set(['invalid_grant', 'invalid_client', 'unauthorized_client'])
 const noWants: Wanted = { resourceMetadata: undefined, scopes: undefined, error: undefined, dpop: false }
@@ -370,7 +372,7 @@ function aboutResource({ resource }: Saved): Pick<Target, 'resource' | 'scopes' 
 
 /** Renewal comes a little before the end, but late in the life of a short one. */
 function lifetime(seconds: number): { expiresAt: number; renewAt: number } {
-  const ms = seconds * 1_000
+  const ms = Math.min(seconds * 1_000, longestMs)
   const now = Date.now()
   return { expiresAt: now + ms, renewAt: now + ms - Math.min(renewEarlyMs, ms / 4) }
 }

@@ -5,7 +5,7 @@ import { isObject } from '../../jsonrpc/parse.ts'
 import { isSkillName, type SkillFrontmatter } from './entry.ts'
 
 /** Characters of the frontmatter, its two lines of dashes among them. */
-const maxChars = 65_536
+const maxChars = 16_384
 const maxDepth = 32
 const reserved = 'io.modelcontextprotocol/'
 const block = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/
@@ -25,7 +25,8 @@ export function parseFrontmatter(text: string): JsonObject {
 
 function read(yaml: string): unknown {
   try {
-    return parse(yaml, { schema: 'core', logLevel: 'error' })
+    // Names that are lists or objects would be written out as texts, which takes for ever where they stand in each other.
+    return parse(yaml, { schema: 'core', logLevel: 'error', stringKeys: true })
   } catch (error) {
     throw new McpError('INVALID', 'its frontmatter is not YAML', { cause: error })
   }

@@ -262,6 +262,12 @@ describe('a definition that breaks the rules is refused, by name', () => {
     ['a value JSON has not', { text: textOf('good', 'n: .nan\n') }, /JSON cannot write/],
     ['a key twice', { text: textOf('good', 'name: good\n') }, /not YAML/],
     ['too many aliases', { text: textOf('good', `a: &a [x,x,x,x,x,x,x,x,x]\n${bomb()}`) }, /not YAML|JSON/],
+    ['lists in place of names', { text: textOf('good', `${'? '.repeat(600)}x\n`) }, /not YAML/],
+    [
+      'frontmatter without an end in sight',
+      { text: textOf('good', `${'# x\n'.repeat(5_000)}`) },
+      /frontmatter/,
+    ],
     ['no description', { text: '---\nname: good\n---\n' }, /description/],
     [
       'a long description',

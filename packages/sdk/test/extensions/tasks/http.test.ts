@@ -42,8 +42,8 @@ async function served() {
     extensions: [tasks({ pollIntervalMs: 50 })],
   })
   const handler = serveHttp(server, { keys: ['k'.repeat(32)] })
-  const { url } = await handler.listen({ port: 0 })
-  closing.push(() => handler.close())
+  const { url, close } = await handler.listen({ port: 0 })
+  closing.push(close)
   return { url, go }
 }
 
