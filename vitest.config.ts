@@ -77,7 +77,7 @@ export default defineConfig({
   },
   test: {
     globalSetup: [source('test/setup/run-folder.ts')],
-    setupFiles: [source('test/setup/wire.ts')],
+    setupFiles: ['wire', 'endings', 'properties'].map((name) => source(`test/setup/${name}.ts`)),
     testTimeout: 30_000,
     hookTimeout: 30_000,
     maxWorkers: 2,

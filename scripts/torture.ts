@@ -22,7 +22,7 @@ const { code } = await run(
     env: {
       JACKFIELD_FIGURES: into,
       ...(values.long ? { JACKFIELD_LONG: '1' } : {}),
-      ...(values.seed === undefined ? {} : { JACKFIELD_SEED: values.seed }),
+      JACKFIELD_SEED: values.seed ?? process.env['JACKFIELD_SEED'] ?? 'random',
       ...(values.trials === undefined ? {} : { JACKFIELD_TRIALS: values.trials }),
     },
   },

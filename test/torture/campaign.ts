@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'vitest'
+import { seed } from '../setup/seed.ts'
 import type { Campaign, Figure } from './figure.ts'
 
 /** One run of a campaign. */
@@ -20,7 +21,6 @@ const long = process.env['JACKFIELD_LONG'] === '1'
 const into = process.env['JACKFIELD_FIGURES']
 /** Makes a campaign in part, where the whole long mode would take too long. */
 const part = process.env['JACKFIELD_TRIALS']
-const seed = Number(process.env['JACKFIELD_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
 /**
  * Declares a campaign as a test. `run` makes the trials and throws on the first that fails, naming the seed and the trial.

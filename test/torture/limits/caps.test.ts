@@ -182,7 +182,7 @@ campaign(
     const grown = figure(found, 'grown')
     course.measured('memory of the process, all in all', Math.round(grown * 10) / 10, 'times the limit')
     course.measured('sent at most', Math.round(Math.max(...server.sent.values()) / MiB), 'MiB')
-    expect(grown).toBeLessThan(40)
+    expect(grown).toBeLessThan(25)
     // What the system keeps on the way is no more than this.
     for (const [kind, bytes] of server.sent) expect(bytes, kind).toBeLessThan(64 * MiB)
   },

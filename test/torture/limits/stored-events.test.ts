@@ -39,7 +39,7 @@ campaign(
     const random = new Random(seed)
     const storedEventChars = 1_000_000
     const mounted = await webFace(testServer({ speak }), {
-      limits: { storedEventChars, sessions: trials + 1 },
+      limits: { storedEventChars, storedEvents: 10 * trials, sessions: trials + 1 },
     })
     onTestFinished(() => mounted.close())
     const all: { own: Session; first: string | undefined; chars: number }[] = []

@@ -2,14 +2,14 @@ import { appendFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createInterface } from 'node:readline'
 import { redisBackplane } from '@jackfield/redis'
-import { tool } from '@jackfield/sdk'
+import { type Backplane, tool } from '@jackfield/sdk'
 import { sqliteTaskStore } from '@jackfield/sdk/extensions/tasks/sqlite'
 import { type HttpHandler, serveHttp } from '@jackfield/sdk/http'
 import { z } from 'zod'
 import { authenticate, wordOf } from '../sessions/callers.ts'
 import { vault } from '../sessions/vault.ts'
 
-// One node of a vault on Redis. It says its port, takes orders a line at a time, and says each when it is done. What
+// One node of a vault on Redis. It says its port once it hears the others, takes orders a line at a time, and says each when it is done. What
 // its handlers did for good stands in the ledger.
 
 interface Input {
@@ -23,7 +23,18 @@ interface Input {
 type Order = { open: true } | { keys: string[] } | { changed: string } | { visited: string }
 
 const { redis, folder, keys, redisTimeoutMs }: Input = JSON.parse(process.argv[2] ?? '{}')
-const backplane = await redisBackplane({ url: redis, timeoutMs: redisTimeoutMs, onWarning: () => {} })
+const plane = await redisBackplane({ url: redis, timeoutMs: redisTimeoutMs, onWarning: () => {} })
+/** Each of the two mounts hears the other nodes by a subscription, and says then that something may have changed. */
+const hears = Promise.withResolvers<void>()
+let subscriptions = 0
+const backplane: Backplane = {
+  ...plane,
+  subscribe: async (...topic) => {
+    const leave = await plane.subscribe(...topic)
+    if (++subscriptions === 2) hears.resolve()
+    return leave
+  },
+}
 const { server, accepted, open } = vault(sqliteTaskStore(`${folder}/tasks.db`), wordOf)
 const enter = (line: string): void => appendFileSync(`${folder}/ledger`, `${line}\n`)
 
@@ -71,7 +82,8 @@ const web = createServer((request, response) => {
   if (request.url === '/brief') brief.node(request, response)
   else handler.node(request, response)
 })
-web.listen(0, '127.0.0.1', () => {
+web.listen(0, '127.0.0.1', async () => {
+  await hears.promise
   const address = web.address()
   const port = typeof address === 'object' ? address?.port : undefined
   process.stdout.write(`${port}\n`)

@@ -10,6 +10,7 @@ import { everySchedule, someSchedules, steps } from './schedules.ts'
 
 const overHttp = [...steps, 'resume'] as const
 type Step = (typeof overHttp)[number]
+const dayMs = 86_400_000
 
 /** A call that was taken, and what should come of it. */
 interface Taken {
@@ -22,7 +23,8 @@ interface Taken {
 /** A server behind HTTP, taken through one schedule, beside what should come of it. */
 class Run {
   readonly #hand = handServer()
-  readonly #handler = serveHttp(this.#hand.server, { onWarning: () => {} })
+  // No order of pauses is long enough to end the session for want of use.
+  readonly #handler = serveHttp(this.#hand.server, { limits: { sessionIdleMs: dayMs }, onWarning: () => {} })
   readonly #caller: HttpCaller
   readonly #stateless: boolean
   readonly #taken: Taken[] = []

@@ -12,6 +12,7 @@ import { planFrom } from '../../../packages/host/src/registry/plan.ts'
 import { fit as shortened } from '../../../packages/host/src/results/fit.ts'
 import { ProofChecker } from '../../../packages/sdk/src/auth/dpop.ts'
 import { hostOf, zoneOfAddress } from '../../../packages/sdk/src/client/auth/address.ts'
+import { memoryStore, oauth } from '../../../packages/sdk/src/client/auth/index.ts'
 import { digest } from '../../../packages/sdk/src/core/canonical.ts'
 import { classify } from '../../../packages/sdk/src/jsonrpc/parse.ts'
 import { checkElicitSchema } from '../../../packages/sdk/src/protocol/elicit.ts'
@@ -91,6 +92,24 @@ describe('a long name before texts that are too long', () => {
   })
 })
 
+describe('a file of YAML', () => {
+  it('is refused where its reader would not come to its end', () => {
+    const read = (): unknown =>
+      parseConfig('['.repeat(1_000_000), { file: 'c.yaml', env: {}, home: '/', workspace: '/' })
+    expect(read).toThrow('is too long: at most 262144 characters are read')
+  })
+})
+
+describe('a file with something wrong in each of very many lines', () => {
+  it('is read to its end, and each is told where it stands', () => {
+    const args = Array.from({ length: 60_000 }, () => '"$' + '{env:NONE}"')
+    const text = `{"mcpServers":{"a":{"command":"x","args":[\n${args.join(',\n')}]}}}`
+    const { problems } = parseConfig(text, { file: '.mcp.json', env: {}, home: '/', workspace: '/' })
+    expect(problems.length).toBe(args.length)
+    expect(problems.at(-1)).toMatchObject({ line: args.length + 1 })
+  })
+})
+
 describe('a list or an object in place of a name in YAML', () => {
   it.each(['? '.repeat(18), 'a: &x {b: 1}\n*x : ', '? [a]\n: '])('is refused: %s', (text) => {
     const read = (): unknown =>
@@ -165,5 +184,55 @@ describe('a proof with a key whose coordinate stands in a list', () => {
     }
     expect(await check(jwk)).toMatchObject({ ok: true })
     expect(await check({ ...jwk, x: [jwk.x] })).toMatchObject({ ok: false, error: 'invalid_dpop_proof' })
+  })
+})
+
+describe('times that no number can hold', () => {
+  it('lose neither the login nor the registration that they are said of', async () => {
+    const server = new URL('https://mcp.example/mcp')
+    const issuer = 'https://login.example'
+    const metadata = {
+      ...{
+        issuer,
+        authorization_endpoint: `${issuer}/authorize`,
+        code_challenge_methods_supported: ['S256'],
+      },
+      ...{ registration_endpoint: `${issuer}/register`, token_endpoint: `${issuer}/token` },
+    }
+    const answers: Readonly<Record<string, object>> = {
+      '/.well-known/oauth-protected-resource/mcp': { resource: server.href, authorization_servers: [issuer] },
+      '/.well-known/oauth-authorization-server': metadata,
+      '/register': { client_id: 'c', client_secret: 's', client_secret_expires_at: 1e308 },
+      '/token': { access_token: 't', token_type: 'Bearer', expires_in: 1e308 },
+    }
+    const asked: string[] = []
+    const uri = 'http://127.0.0.1:9/callback'
+    const options = {
+      client: { name: 'found' },
+      store: memoryStore(),
+      lookup: async () => ['93.184.216.34'],
+      fetch: async ({ pathname }: URL) => {
+        asked.push(pathname)
+        return Response.json(answers[pathname], { status: pathname === '/register' ? 201 : 200 })
+      },
+      redirect: {
+        begin: async () => ({
+          uri,
+          open: async (url: URL) => new URL(`${uri}?code=c&state=${url.searchParams.get('state')}`),
+          close: async () => {},
+        }),
+      },
+    }
+    const logIn = (): Promise<boolean> =>
+      oauth(options).refused(
+        { status: 401, headers: new Headers(), method: 'POST', url: server, sent: {}, background: false },
+        new AbortController().signal,
+      )
+    expect(await logIn()).toBe(true)
+    const kept = await oauth(options).authorize({ method: 'POST', url: server })
+    expect(kept).toEqual({ authorization: 'Bearer t' })
+    await oauth(options).forget(server)
+    expect(await logIn()).toBe(true)
+    expect(asked.filter((path) => path === '/register')).toHaveLength(1)
   })
 })

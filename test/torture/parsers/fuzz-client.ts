@@ -1,12 +1,17 @@
+import type { CreateMessageParams } from '@jackfield/sdk'
 import pc from 'picocolors'
 import { FormModel } from '../../../packages/app/src/forms/form-model.ts'
 import { drawForm } from '../../../packages/app/src/forms/form-view.ts'
 import { promptResult, readResult, toolResult } from '../../../packages/app/src/output/content.ts'
+import { requestText } from '../../../packages/app/src/surface/sampling-card.ts'
 import { planForm } from '../../../packages/host/src/forms/plan.ts'
 import { fingerprint } from '../../../packages/host/src/json.ts'
 import { previewOf } from '../../../packages/host/src/library/preview.ts'
 import { fit as shortened } from '../../../packages/host/src/results/fit.ts'
 import { documentOf, wholeText } from '../../../packages/host/src/results/text.ts'
+import { chooseModel } from '../../../packages/host/src/sampling/choose.ts'
+import { estimateOf, requestTokens } from '../../../packages/host/src/sampling/estimate.ts'
+import { createRedactor as createSamplingRedactor } from '../../../packages/host/src/sampling/redact.ts'
 import { modelTool } from '../../../packages/host/src/scale/model-tool.ts'
 import { ToolIndex } from '../../../packages/host/src/scale/tool-index.ts'
 import { createRedactor } from '../../../packages/host/src/secrets/redactor.ts'
@@ -19,7 +24,7 @@ import { isObject, parseJson } from '../../../packages/sdk/src/jsonrpc/parse.ts'
 import { isElicitSchema, oddInForm } from '../../../packages/sdk/src/protocol/elicit.ts'
 import type { ProtocolVersion } from '../../../packages/sdk/src/protocol/methods.ts'
 import type { Random } from '../random.ts'
-import { isTyped, type Target } from './fuzz-target.ts'
+import { isTyped, mustHold, type Target } from './fuzz-target.ts'
 import { messages } from './fuzz-wire.ts'
 import { type FarEnd, farEnd } from './schema-far-end.ts'
 import { results } from './schema-results.ts'
@@ -27,6 +32,11 @@ import { results } from './schema-results.ts'
 const revisions = ['2026-07-28', '2025-11-25'] as const
 const right = { '2026-07-28': results('2026-07-28'), '2025-11-25': results('2025-11-25') }
 const palette = pc.createColors(false)
+const blanker = createSamplingRedactor()
+const models = [
+  { id: 'a/large', isLanguageModel: true, contextTokens: 100_000 },
+  { id: 'b/mini', isLanguageModel: true },
+] as const
 const redactor = createRedactor()
 redactor.add('hunter2-hunter2', 'password')
 
@@ -94,11 +104,41 @@ interface Met {
 
 const handlers: ConnectOptions = {
   onWarning: () => {},
+  sampling: { tools: true, context: true },
   onElicit: (question) => {
-    if ('requestedSchema' in question) show(question.requestedSchema, question.message)
+    noted(() => {
+      if ('requestedSchema' in question) show(question.requestedSchema, question.message)
+    })
     return { action: 'cancel' }
   },
-  onSample: () => ({ model: 'm', role: 'assistant', content: { type: 'text', text: 't' } }),
+  onSample: (params) => {
+    noted(() => weighed(params))
+    return { model: 'm', role: 'assistant', content: { type: 'text', text: 't' } }
+  },
+}
+/** What failed in a handler, which its server would hear of and nobody else. */
+const faults: unknown[] = []
+
+function noted(work: () => void): void {
+  try {
+    work()
+  } catch (error) {
+    faults.push(error)
+  }
+}
+
+/** A request to a model as a host blanks it, weighs it and shows it. */
+function weighed(params: CreateMessageParams): void {
+  const { params: sent } = blanker.redact(params)
+  mustHold(blanker.redact(sent).redactions.length === 0, 'something that was to be blanked is left')
+  const tokens = requestTokens(sent) + sent.maxTokens
+  const { model } = chooseModel(models, sent.modelPreferences, { facts: [], tokens })
+  mustHold(
+    models.some(({ id }) => id === model),
+    'a model is chosen that there is not',
+  )
+  estimateOf(sent, undefined)
+  requestText(sent, palette)
 }
 
 async function meeting(clients: Map<ProtocolVersion, Met>, random: Random): Promise<Met> {
@@ -134,6 +174,8 @@ async function heard(input: Buffer, random: Random, clients: Map<ProtocolVersion
   far.answer = () => ({ result: {} })
   far.say(value)
   await turns(2)
+  const [fault] = faults.splice(0)
+  if (fault !== undefined) throw fault
 }
 
 async function turns(count: number): Promise<void> {

@@ -19,6 +19,7 @@ import { TraceFilterError } from '../../../packages/host/src/trace/filter-error.
 import { sqlOf } from '../../../packages/host/src/trace/filter-sql.ts'
 import { parseRecording } from '../../../packages/host/src/trace/recording.ts'
 import { mustHold, type Target } from './fuzz-target.ts'
+import { inZip } from './fuzz-zip.ts'
 import { type Form, inJson } from './mutate.ts'
 
 const options = { env: {}, home: '/home/somebody', workspace: '/home/somebody/work' }
@@ -50,6 +51,7 @@ export function hostTargets(): Target[] {
       name: 'bundles',
       share: 2,
       seeds: bundles,
+      form: inZip,
       run: bundle,
       allows: isHosts,
     },
@@ -65,7 +67,8 @@ export function hostTargets(): Target[] {
   ]
 }
 
-function isHosts(error: unknown): boolean {
+/** The errors of the host. */
+export function isHosts(error: unknown): boolean {
   // The two copies of the SDK's class are one to whoever reads its name.
   const isMcp = error instanceof McpError || (error instanceof Error && error.name === 'McpError')
   return isMcp || error instanceof ConfigError || error instanceof TraceFilterError
@@ -149,6 +152,12 @@ const registered: [string, ...string[]] = [
     version: '1.0.0',
     packages: [{ registryType: 'mcpb', identifier: 'https://a.example/x.mcpb', fileSha256: 'a'.repeat(64) }],
   }),
+  JSON.stringify({
+    name: 'io.example/odd',
+    version: '1.0.0',
+    mcpServers: { a: { command: 'b', envFile: '.env', cwd: '/c', roots: ['/'], sandbox: false } },
+    remotes: [{ type: 'sse', url: 'https://a.example/sse' }],
+  }),
 ]
 
 /** The answer of a registry, and what would be installed of it. */
@@ -160,7 +169,12 @@ async function registry(input: Buffer): Promise<void> {
     if (!isRecord(document)) continue
     bundleIn(document)
     const plan = planFrom(document)
-    plan.config(Object.fromEntries(plan.needs.map(({ id }) => [id, ['given']])))
+    const config = plan.config(Object.fromEntries(plan.needs.map(({ id }) => [id, ['given']])))
+    const shown = ['command', 'args', 'env', 'type', 'url', 'headers']
+    mustHold(
+      Object.keys(config).every((key) => shown.includes(key)),
+      `more would be installed than is shown: ${Object.keys(config).join()}`,
+    )
   }
 }
 
@@ -228,10 +242,15 @@ const packed = zipSync(
 const bundles: [string, ...string[]] = [Buffer.from(packed).toString('latin1'), 'PK\u0005\u0006', 'x']
 
 function bundle(input: Buffer): void {
-  const files = unpacked(Buffer.from(input.toString('utf8'), 'latin1'))
+  const bytes = Buffer.from(input.toString('utf8'), 'latin1')
+  const files = unpacked(bytes)
   mustHold(
     files.every(({ path: at }) => !at.startsWith('/') && !at.split('/').includes('..')),
     'a file leads out',
+  )
+  mustHold(
+    files.every((file) => file.bytes.length <= Math.max(1_000_000, 200 * bytes.length)),
+    'a file is far larger than what it is packed in',
   )
 }
 

@@ -2,7 +2,12 @@ import { Worker } from 'node:worker_threads'
 import { Random } from '../random.ts'
 import { authTargets } from './fuzz-auth.ts'
 import { clientTargets } from './fuzz-client.ts'
+import { extensionTargets } from './fuzz-extensions.ts'
 import { hostTargets } from './fuzz-host.ts'
+import { loginTargets } from './fuzz-logins.ts'
+import { modelTargets } from './fuzz-models.ts'
+import { placeTargets } from './fuzz-places.ts'
+import { playbackTargets } from './fuzz-playback.ts'
 import { serverTargets } from './fuzz-server.ts'
 import type { Target } from './fuzz-target.ts'
 import { wireTargets } from './fuzz-wire.ts'
@@ -16,7 +21,7 @@ const slowMs = 250
 const stackLines = 20
 /** Trials in a row for one parser: code that has just run runs faster. */
 const atOnce = 250
-const leastShare = 0.01
+const leastShare = 0.007
 /** Trials between two turns of the event loop, in which rejections that were left to nobody are told. */
 const turnEvery = 64
 const [seedText, trialsText, fromText] = process.argv.slice(2)
@@ -28,6 +33,11 @@ const targets: readonly Target[] = [
   ...authTargets(),
   ...hostTargets(),
   ...clientTargets(),
+  ...loginTargets(),
+  ...modelTargets(),
+  ...playbackTargets(),
+  ...placeTargets(),
+  ...extensionTargets(),
   ...(await serverTargets()),
 ]
 const shares = targets.flatMap((target, at) => Array.from({ length: target.share }, () => at))
