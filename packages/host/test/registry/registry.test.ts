@@ -145,7 +145,7 @@ describe('what would be installed', () => {
   })
 
   it.each(['mcpServers', 'servers', 'mcp_servers', 'context_servers'])(
-    'is what its packages say, and nothing that stands under "%s"',
+    'is what its packages say, and nothing that stands under %s',
     (member) => {
       const servers = {
         files: {
