@@ -3,7 +3,7 @@ import { posix, win32 } from 'node:path'
 import type { HttpServerConfig, ServerConfig, StdioServerConfig, TrustFinding } from '../types/index.ts'
 import { unseenIn } from '../visible.ts'
 import { containerFindings } from './container.ts'
-import { packageFinding } from './package-runner.ts'
+import { packageFindings } from './package-runner.ts'
 import { sensitivePath } from './sensitive.ts'
 
 const raisers = new Set(['sudo', 'doas', 'pkexec', 'su', 'runas', 'gsudo'])
@@ -93,8 +93,7 @@ function scanProgram(config: StdioServerConfig): TrustFinding[] {
       'It runs a program that is written into the command line; read it whole.',
     )
   }
-  const unpinned = packageFinding(program, args)
-  if (unpinned !== undefined) found.push(unpinned)
+  found.push(...packageFindings(program, args))
   if (containers.has(program)) found.push(...containerFindings(args))
   if (/^(?:\/tmp\/|\/var\/tmp\/|\/dev\/shm\/)|[\\/](?:Downloads|Temp)[\\/]/i.test(command)) {
     add(

@@ -1,17 +1,33 @@
 import type { TrustFinding } from '../types/index.ts'
 
 /** Options of the runners that take the next word along. */
-const withValue =
-  /^(?:-p|--package|--from|--with|--python|--index|--index-url|--extra-index-url|--spec|--registry|-C|--cache|--call)$/
-const naming = /^(?:-p|--package|--from|--spec)(?:=|$)/
+const withValue = /^(?:--python|--index|--index-url|--extra-index-url|--registry|-C|--cache)$/
+/** Those that name a package, which is fetched and may run whatever it likes while it is installed. */
+const naming = /^(?:-p|--package|--from|--spec|--with)(?:=|$)/
+/** Those of npm and pnpm that have a shell run what follows. */
+const script = /^(?:-c|--call|--shell-mode)(?:=|$)/
+const runsScripts = new Set(['npx', 'pnpx', 'npm', 'pnpm'])
 
-/** Says so where a runner such as `npx` or `uvx` fetches whatever version of a package is the newest. */
-export function packageFinding(program: string, args: readonly string[]): TrustFinding | undefined {
+/** What a runner such as `npx` or `uvx` is asked to fetch and run. */
+interface Wanted {
+  packages: { name: string; at: number }[]
+  runsScript: boolean
+}
+
+/** Says so where a runner fetches whatever version of a package is the newest, or has a shell run a script. */
+export function packageFindings(program: string, args: readonly string[]): TrustFinding[] {
   const start = firstWord(program, args)
-  if (start === undefined) return undefined
-  const found = packageAt(args, start)
-  if (found === undefined || isPinned(found.name)) return undefined
-  const { name, at } = found
+  if (start === undefined) return []
+  const { packages, runsScript } = wantedAt(program, args, start)
+  const message = 'It runs a shell script from its command line; read the script whole.'
+  const shell: TrustFinding[] = runsScript
+    ? [{ severity: 'warning', code: 'shell', at: 'command', message }]
+    : []
+  const unpinned = packages.find(({ name }) => !isPinned(name))
+  return unpinned === undefined ? shell : [...shell, unpinnedFinding(unpinned)]
+}
+
+function unpinnedFinding({ name, at }: { name: string; at: number }): TrustFinding {
   const message = isElsewhere(name)
     ? `${name} is fetched from outside the package registry, and nothing fixes its contents.`
     : `${name} names no exact version, so each start may run another program. Write the version behind it.`
@@ -35,17 +51,25 @@ function firstWord(program: string, args: readonly string[]): number | undefined
   return undefined
 }
 
-function packageAt(args: readonly string[], start: number): { name: string; at: number } | undefined {
+function wantedAt(program: string, args: readonly string[], start: number): Wanted {
+  const scripts = runsScripts.has(program)
+  const ofPython = program === 'uvx' || program === 'uv'
+  const packages: Wanted['packages'] = []
+  let runsScript = false
   for (let n = start; n < args.length; n++) {
     const arg = args[n] ?? ''
-    if (naming.test(arg)) {
-      const equals = arg.indexOf('=')
-      return equals === -1 ? { name: args[n + 1] ?? '', at: n + 1 } : { name: arg.slice(equals + 1), at: n }
+    const equals = arg.indexOf('=')
+    if (withValue.test(arg) || (ofPython && arg === '-p')) {
+      n++
+    } else if (naming.test(arg)) {
+      packages.push(equals === -1 ? { name: args[++n] ?? '', at: n } : { name: arg.slice(equals + 1), at: n })
+    } else if (scripts && script.test(arg)) {
+      runsScript = true
+    } else if (!runsScript && arg !== '--' && !arg.startsWith('-')) {
+      return { packages: packages.length > 0 ? packages : [{ name: arg, at: n }], runsScript }
     }
-    if (withValue.test(arg)) n++
-    else if (arg !== '--' && !arg.startsWith('-')) return { name: arg, at: n }
   }
-  return undefined
+  return { packages, runsScript }
 }
 
 function isElsewhere(name: string): boolean {

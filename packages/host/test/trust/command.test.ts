@@ -59,6 +59,21 @@ describe('a command line', () => {
       run('server /Users/me/Library/Keychains/login.keychain-db'),
       ['danger sensitive-path args[0]'],
     ],
+    ['with a script for the shell of npx', run('npx -y -c id'), ['warning shell command']],
+    [
+      'with a script for the shell of npm',
+      run('npm exec --package=a@1.0.0 --call=id'),
+      ['warning shell command'],
+    ],
+    [
+      'with a script and a package',
+      run('npx -c id -p b'),
+      ['warning shell command', 'warning unpinned-package args[3]'],
+    ],
+    ['with a version of Python', run('uvx -p 3.12 server==1.0.0'), []],
+    ['with an option of its own that looks like it', run('npx server@1.0.0 -c settings.json'), []],
+    ['with a second package', run('npx -p a@1.0.0 -p b@latest a'), ['warning unpinned-package args[3]']],
+    ['with a package beside it', run('uvx --with b server==1.0.0'), ['warning unpinned-package args[1]']],
     ['about the whole disk', run('npx server@1.0.0 /'), ['warning wide-path args[1]']],
     [
       'with walls that are open',
