@@ -180,7 +180,7 @@ describe('a proof with a key whose coordinate stands in a list', () => {
         header: (name: string) => (name === 'dpop' ? text : undefined),
         repeats: () => false,
       }
-      return new ProofChecker(server, {}, 1_000).check(request, 't', await calculateJwkThumbprint(jwk))
+      return new ProofChecker(server, {}, 1_000).check(request, 't', await calculateJwkThumbprint(jwk), null)
     }
     expect(await check(jwk)).toMatchObject({ ok: true })
     expect(await check({ ...jwk, x: [jwk.x] })).toMatchObject({ ok: false, error: 'invalid_dpop_proof' })

@@ -181,7 +181,7 @@ async function proved(input: Buffer): Promise<void> {
     header: (name: string) => (name === 'dpop' ? text : name === 'host' ? 'mcp.example' : undefined),
     repeats: () => false,
   }
-  const { ok } = await checker.check(request, access, 'thumbprint of another key')
+  const { ok } = await checker.check(request, access, 'thumbprint of another key', null)
   mustHold(!ok, 'a proof that was changed is taken')
 }
 

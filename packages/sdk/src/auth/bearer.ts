@@ -185,7 +185,7 @@ class Resource {
     }
     if (this.#proofs === undefined) return not('DPoP is not taken here')
     if (binding.type === 'none') return not('The access token is not bound to a key')
-    return this.#proofs.check(request, token, binding.jkt)
+    return this.#proofs.check(request, token, binding.jkt, this.#principal(claims))
   }
 
   #principal(claims: Claims): string {

@@ -2,6 +2,7 @@ import { calculateJwkThumbprint, EmbeddedJWK, type JWK, type JWTVerifyResult, jw
 import type { Backplane } from '../core/backplane.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import type { HttpCaller } from '../serve/http/options.ts'
+import { Shares } from '../serve/http/shares.ts'
 import { digest } from './digest.ts'
 import { Nonces } from './dpop-nonces.ts'
 
@@ -18,7 +19,7 @@ export interface DpopOptions {
    * the same on every node. Default false.
    */
   nonces?: boolean | string | Uint8Array
-  /** Proofs remembered in memory; where so many are used at once, further ones are refused. Default 100,000. */
+  /** Proofs remembered in memory, a fifth of them for one principal; where more are used at once, they are refused. Default 100,000. */
   maxRemembered?: number
   /** Where used proofs are remembered, for nodes that take each other's tokens. Default: memory. */
   backplane?: Pick<Backplane, 'add'>
@@ -39,6 +40,8 @@ const defaultAlgorithms: readonly string[] = ['ES256', 'ES384', 'EdDSA', 'Ed2551
 const maxProofChars = 8192
 const maxJtiChars = 256
 const minSecretBytes = 32
+/** The part of what is remembered that one principal may take. */
+const owners = 5
 
 /** Checks proofs of possession (RFC 9449) for one resource. */
 export class ProofChecker {
@@ -70,8 +73,13 @@ export class ProofChecker {
     return this.#nonces?.current()
   }
 
-  /** Whether a request proves that its sender holds the key with this thumbprint. */
-  async check(request: HttpCaller, token: string, thumbprint: string): Promise<Proved> {
+  /** Whether a request of a principal, if it is one, proves that its sender holds the key with this thumbprint. */
+  async check(
+    request: HttpCaller,
+    token: string,
+    thumbprint: string,
+    principal: string | null,
+  ): Promise<Proved> {
     const next = await this.#nonces?.current()
     const fresh = next === undefined ? {} : { nonce: next }
     const bad = (why: string): Proved => ({ ok: false, error: 'invalid_dpop_proof', why, ...fresh })
@@ -100,7 +108,7 @@ export class ProofChecker {
     }
     if (typeof jti !== 'string' || jti === '' || jti.length > maxJtiChars)
       return bad('The DPoP proof has no "jti"')
-    if (!(await this.#isFirst(thumbprint, jti))) return bad('The DPoP proof was used before')
+    if (!(await this.#isFirst(thumbprint, jti, principal))) return bad('The DPoP proof was used before')
     return { ok: true, ...(next === nonce ? {} : fresh) }
   }
 
@@ -134,9 +142,10 @@ export class ProofChecker {
     )
   }
 
-  async #isFirst(thumbprint: string, jti: string): Promise<boolean> {
+  async #isFirst(thumbprint: string, jti: string, principal: string | null): Promise<boolean> {
     const key = `dpop:${await digest(`${thumbprint} ${jti}`)}`
-    return this.#seen.add(key, '', this.#ageMs + 2 * this.#toleranceMs + 1000)
+    const ttlMs = this.#ageMs + 2 * this.#toleranceMs + 1000
+    return this.#seen.add(key, '', ttlMs, principal ?? undefined)
   }
 }
 
@@ -158,19 +167,22 @@ function noncesOf(nonces: boolean | string | Uint8Array): Nonces | undefined {
   return new Nonces(nonces)
 }
 
-/** Remembers keys until they expire. When it is full and nothing has expired, a key counts as seen: none passes twice. */
+/** Remembers keys until they expire. Where they do not fit, a key counts as seen: none passes twice. */
 function boundedMemory(max: number): Pick<Backplane, 'add'> {
-  const until = new Map<string, number>()
+  const kept = new Map<string, { readonly until: number; readonly owner: string | null }>()
+  const shares = new Shares(Math.ceil(max / owners))
   return {
-    add: async (key, _value, ttlMs) => {
+    add: async (key, _value, ttlMs, principal) => {
       const now = Date.now()
+      const owner = principal ?? null
       // All live equally long, so the oldest come first.
-      for (const [old, expires] of until) {
-        if (expires > now) break
-        until.delete(old)
+      for (const [old, { until, owner: whose }] of kept) {
+        if (until > now) break
+        kept.delete(old)
+        shares.give(whose)
       }
-      if (until.has(key) || until.size >= max) return false
-      until.set(key, now + ttlMs)
+      if (kept.has(key) || kept.size >= max || !shares.take(owner)) return false
+      kept.set(key, { until: now + ttlMs, owner })
       return true
     },
   }

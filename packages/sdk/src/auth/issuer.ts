@@ -6,8 +6,8 @@ import type { JsonObject } from '../jsonrpc/message.ts'
 import { type AuthFetch, fetchJson } from './fetch-json.ts'
 import { requireUrl } from './metadata.ts'
 
-/** Milliseconds before metadata that could not be had is asked for again. */
-const retryMs = 5000
+/** Milliseconds before what could not be had is asked for again. */
+export const retryMs = 5000
 
 /** How an issuer is asked for its keys. */
 export interface IssuerOptions {

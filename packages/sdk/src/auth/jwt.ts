@@ -14,7 +14,7 @@ import { McpError } from '../jsonrpc/error.ts'
 import { parseJson } from '../jsonrpc/parse.ts'
 import { type Claims, principalOf, type VerifyToken } from './claims.ts'
 import { type AuthFetch, fetchJson } from './fetch-json.ts'
-import { IssuerKeys, requireKeysUrl } from './issuer.ts'
+import { IssuerKeys, requireKeysUrl, retryMs } from './issuer.ts'
 import { requireUrl } from './metadata.ts'
 
 /** Whose signed tokens are verified (RFC 9068), and by which keys and algorithms. */
@@ -67,7 +67,7 @@ const tokenFaults: ReadonlySet<string> = new Set([
 
 /**
  * Verifies signed access tokens (RFC 9068) of one authorization server. Its keys are fetched when needed, and again at
- * most every 30 s when a token names one that is not known.
+ * most every 30 s when a token names one that is not known, or 5 s after they could not be had.
  * @throws McpError INVALID for options that are no use
  */
 export function jwt(options: JwtOptions): VerifyToken {
@@ -176,7 +176,17 @@ function keyFinder(options: JwtOptions): JWTVerifyGetKey {
 }
 
 function remoteKeys(url: URL, load: AuthFetch): JWTVerifyGetKey {
+  let failed: { readonly error: unknown; readonly until: number } | undefined
   return createRemoteJWKSet(url, {
-    [customFetch]: async (address, { headers }) => Response.json(await fetchJson(load, address, { headers })),
+    [customFetch]: async (address, { headers }) => {
+      // Anybody can send tokens that need a key, so a failure counts for all of them for a while.
+      if (failed !== undefined && Date.now() < failed.until) throw failed.error
+      try {
+        return Response.json(await fetchJson(load, address, { headers }))
+      } catch (error) {
+        failed = { error, until: Date.now() + retryMs }
+        throw error
+      }
+    },
   })
 }

@@ -57,7 +57,7 @@ export class Catalogue {
       if (!this.#templates.has(uriTemplate)) this.#templates.set(uriTemplate, parsed(uriTemplate))
       this.#schemes.add(schemeOf(uriTemplate))
     }
-    for (const kept of [this.#uris, this.#templates]) {
+    for (const kept of [this.#uris, this.#templates, this.#schemes]) {
       for (const oldest of kept.keys()) {
         if (kept.size <= maxEntries) break
         kept.delete(oldest)
@@ -87,8 +87,10 @@ export class Catalogue {
 
   async #read({ peer: caller, session }: Listener): Promise<void> {
     if (this.#member.server.capabilities.resources === undefined) return
-    // Nobody is shown what is read here, so it is read as somebody who may see all of it.
-    const peer: Peer = { ...caller, scopes: 'any' }
+    // Nobody is shown what is read here, so it is read as somebody who may see all of it, and is no more than that.
+    const { scopes: own } = caller
+    const scopes = own === 'any' ? own : new Set([...own, ...this.#member.server.scopes])
+    const peer: Peer = { ...caller, scopes }
     const signal = AbortSignal.timeout(readMs)
     for (const method of ['resources/list', 'resources/templates/list']) {
       const exchange = { id: 0, method, params: {}, peer, signal, asking: none, notify: () => {} }
@@ -109,9 +111,11 @@ export class Catalogue {
   }
 }
 
+/** One member of all rows, without those that nobody could ask for. */
 function column(rows: unknown, name: string): string[] {
   if (!Array.isArray(rows)) return []
-  return rows.flatMap((row) => (isObject(row) && typeof row[name] === 'string' ? [row[name]] : []))
+  const texts: unknown[] = rows.map((row) => (isObject(row) ? row[name] : undefined))
+  return texts.filter((text) => typeof text === 'string').filter(({ length }) => length <= limits.uriChars)
 }
 
 function parsed(uriTemplate: string): UriTemplate | undefined {

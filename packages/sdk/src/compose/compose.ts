@@ -12,6 +12,7 @@ import { listen } from '../server/listen.ts'
 import { clipped } from '../server/run.ts'
 import type { Server } from '../server/server.ts'
 import type { Composition, CompositionOptions } from './composition.ts'
+import { Made } from './made.ts'
 import { Member } from './members.ts'
 import { MergedChanges } from './merged-changes.ts'
 import { type MergedList, mergedPage } from './merged-lists.ts'
@@ -42,6 +43,7 @@ class ComposedServer implements Composition {
   readonly #prefixes: Prefixes
   readonly #merged: MergedChanges
   readonly #owners: Owners
+  readonly #made = new Made()
   readonly #reported = new Set<string>()
   readonly #members = new Map<string, Member>()
 
@@ -103,17 +105,15 @@ class ComposedServer implements Composition {
 
   scopesFor(method: string, params: Readonly<JsonObject> | undefined): readonly string[] {
     const { name, ref } = params ?? {}
-    const reference = isObject(ref) ? ref['name'] : undefined
-    const named = [name, reference].find((value) => typeof value === 'string')
+    // A request may hold more params than its method has: only those count that say where it goes.
+    const reference = method === 'completion/complete' && isObject(ref) ? ref : undefined
+    const isPlaced = method.startsWith('resources/') || reference?.['type'] === 'ref/resource'
+    const named = isPlaced ? undefined : reference === undefined ? name : reference['name']
     if (typeof named === 'string') {
       const found = this.#named(named)
       if (found === undefined) return []
-      const own = {
-        ...params,
-        name: found.name,
-        ...(isObject(ref) ? { ref: { ...ref, name: found.name } } : {}),
-      }
-      return found.member.server.scopesFor(method, own)
+      const own = reference === undefined ? { name: found.name } : { ref: { ...reference, name: found.name } }
+      return found.member.server.scopesFor(method, { ...params, ...own })
     }
     // Whose a URI is takes asking; what any of them needs for it is needed.
     return [...new Set(this.#list().flatMap(({ server }) => server.scopesFor(method, params)))]
@@ -246,6 +246,12 @@ class ComposedServer implements Composition {
       show: (entry, { prefix }) => {
         if (typeof entry['name'] !== 'string') return undefined
         const name = this.#prefixes.join(prefix, entry['name'])
+        const { inputSchema } = entry
+        if (capability === 'tools' && (!isObject(inputSchema) || inputSchema['type'] !== 'object')) {
+          const why = `"${clipped(entry['name'])}" of "${prefix}" cannot be offered: its "inputSchema" is none of the type "object", and clients may refuse a whole list for it.`
+          this.#tell(why, method, name)
+          return undefined
+        }
         if (name.length <= maxNameChars) return { ...entry, name }
         const why = `"${clipped(entry['name'])}" of "${prefix}" cannot be offered: with its prefix it has more than ${maxNameChars} characters. Mount it under a shorter prefix.`
         this.#tell(why, method, name)
@@ -284,7 +290,10 @@ class ComposedServer implements Composition {
     const found = this.#named(name)
     if (found === undefined) throw new RpcError(ErrorCode.InvalidParams, `Unknown ${what}: ${clipped(name)}`)
     const { member } = found
-    return member.server.handle(member.exchange(exchange, { ...exchange.params, name: found.name }, name))
+    const own = member.exchange(exchange, { ...exchange.params, name: found.name }, name)
+    const outcome = await member.server.handle(own)
+    this.#made.learn(member, outcome)
+    return outcome
   }
 
   async #complete(exchange: Exchange): Promise<Outcome> {
@@ -305,12 +314,14 @@ class ComposedServer implements Composition {
     return member.server.handle(member.exchange(exchange, exchange.params))
   }
 
-  /** Where several members serve a method, each is asked until one knows what is meant. */
+  /** Where several members serve a method, whoever made what is meant is asked, or else each until one knows it. */
   async #extension(exchange: Exchange, members: readonly Member[]): Promise<Outcome> {
-    let unknown: unknown = notFound(exchange.method)
-    for (const member of members) {
+    const { method, params, peer } = exchange
+    const maker = this.#made.makerOf(params, this.method(method, peer.revision.version)?.named)
+    let unknown: unknown = notFound(method)
+    for (const member of maker !== undefined && members.includes(maker) ? [maker] : members) {
       try {
-        return await member.server.handle(member.exchange(exchange, exchange.params))
+        return await member.server.handle(member.exchange(exchange, params))
       } catch (error) {
         if (!(error instanceof RpcError) || error.code !== ErrorCode.InvalidParams) throw error
         unknown = error

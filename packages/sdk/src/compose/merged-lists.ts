@@ -1,6 +1,6 @@
 import type { Exchange, Outcome } from '../core/exchange.ts'
 import { limits } from '../core/limits.ts'
-import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Member } from './members.ts'
@@ -30,8 +30,8 @@ export interface MergeOptions {
 const maxCalls = 100
 
 /**
- * One page over all members. The cursor is the prefix of a member and that member's own cursor, empty at its beginning,
- * so nothing is kept between pages.
+ * One page over all members. The cursor is the prefix of a member, how many pages it gave, and its own cursor, empty at
+ * its beginning, so nothing is kept between pages.
  */
 export async function mergedPage(
   exchange: Exchange,
@@ -44,7 +44,7 @@ export async function mergedPage(
   let at = placeOf(exchange.params['cursor'], offering)
   for (let calls = 0; at !== undefined; calls++) {
     if (entries.length >= pageSize || calls === maxCalls) break
-    const { member, cursor } = at
+    const { member, pages, cursor } = at
     await list.before?.(member)
     const page = await pageOf(exchange, member, cursor).catch((error: unknown) => {
       if (exchange.signal.aborted || (cursor !== '' && isInvalid(error))) throw error
@@ -59,46 +59,59 @@ export async function mergedPage(
         if (shown !== undefined) entries.push(shown)
       }
     }
-    at = after(at, page, offering)
+    const next = after(at, page)
+    if (next !== undefined && pages >= limits.pages) onFailure(member, endless())
+    at = next === undefined || pages >= limits.pages ? atFirst(following(member, offering)) : next
   }
   const result: JsonObject = { [list.column]: entries, ...hints.common }
-  if (at !== undefined) result['nextCursor'] = `${at.member.prefix}:${at.cursor}`
+  if (at !== undefined) result['nextCursor'] = cursorOf(at)
   return { type: 'complete', result }
 }
 
 /** Where a page begins. */
 interface Place {
   readonly member: Member
+  /** Which page of that member it is, counted from 1, so that one whose list has no end keeps nobody from the others. */
+  readonly pages: number
   readonly cursor: string
 }
 
+const cursorForm = /^([^:+]*)(?:\+(\d{1,6}))?:(.*)$/s
+
 function placeOf(cursor: unknown, members: readonly Member[]): Place | undefined {
-  if (cursor === undefined) {
-    const [first] = members
-    return first && { member: first, cursor: '' }
-  }
-  const colon = typeof cursor === 'string' && cursor.length <= limits.cursorChars ? cursor.indexOf(':') : -1
-  if (typeof cursor === 'string' && colon !== -1) {
-    const member = members.find(({ prefix }) => prefix === cursor.slice(0, colon))
-    if (member !== undefined) return { member, cursor: cursor.slice(colon + 1) }
-  }
+  if (cursor === undefined) return atFirst(members[0])
+  const fits = typeof cursor === 'string' && cursor.length <= limits.cursorChars
+  const [, name, pages = '1', own = ''] = (fits && cursorForm.exec(cursor)) || []
+  const member = members.find(({ prefix }) => prefix === name)
+  if (member !== undefined) return { member, pages: Number(pages), cursor: own }
   throw new RpcError(
     ErrorCode.InvalidParams,
     'Invalid params: the cursor is not one of this list. Start without one.',
   )
 }
 
-/** The place after a page: further in the same member, or at the beginning of the next. */
-function after(
-  { member }: Place,
-  page: JsonObject | undefined,
-  members: readonly Member[],
-): Place | undefined {
-  const next = page?.['nextCursor']
-  const fits = typeof next === 'string' && next !== ''
-  if (fits && member.prefix.length + 1 + next.length <= limits.cursorChars) return { member, cursor: next }
-  const following = members[members.indexOf(member) + 1]
-  return following && { member: following, cursor: '' }
+function cursorOf({ member, pages, cursor }: Place): string {
+  return `${member.prefix}${pages === 1 ? '' : `+${pages}`}:${cursor}`
+}
+
+function atFirst(member: Member | undefined): Place | undefined {
+  return member && { member, pages: 1, cursor: '' }
+}
+
+/** The place after a page in the same member; undefined where that was its last. */
+function after({ member, pages }: Place, page: JsonObject | undefined): Place | undefined {
+  const cursor = page?.['nextCursor']
+  if (typeof cursor !== 'string' || cursor === '') return undefined
+  const next = { member, pages: pages + 1, cursor }
+  return cursorOf(next).length <= limits.cursorChars ? next : undefined
+}
+
+function following(member: Member, members: readonly Member[]): Member | undefined {
+  return members[members.indexOf(member) + 1]
+}
+
+function endless(): McpError {
+  return new McpError('LIMIT', `It gave more than ${limits.pages} pages of a list: the rest is left out`)
 }
 
 async function pageOf(exchange: Exchange, member: Member, cursor: string): Promise<JsonObject> {
@@ -115,7 +128,7 @@ class Hints {
   #isPublic = true
 
   add({ ttlMs, cacheScope }: JsonObject): void {
-    this.#ttlMs = Math.min(this.#ttlMs, typeof ttlMs === 'number' ? ttlMs : 0)
+    this.#ttlMs = Math.min(this.#ttlMs, Number.isSafeInteger(ttlMs) ? Math.max(0, Number(ttlMs)) : 0)
     this.#isPublic &&= cacheScope === 'public'
   }
 

@@ -20,6 +20,8 @@ export interface RelayedExtension {
 export interface ProxyLimits extends HeldBounds {
   /** Connections upstream besides the proxy's own. Over stdio each is a process. */
   readonly connections: number
+  /** Connections of one principal among them. */
+  readonly connectionsOfOne: number
   /** Resources watched upstream at once. */
   readonly watchedUris: number
   /** Milliseconds one request may take upstream in all. */
@@ -47,8 +49,9 @@ export interface ProxyOptions {
   >
   /**
    * The upstream server as one principal reaches it, with credentials that are theirs there. Each principal then has
-   * connections of its own. What a client sent to authenticate itself here never goes upstream, and is not given to
-   * this function. Default: everybody is served with the proxy's own credentials.
+   * connections of its own, and others for requests with other scopes or through another OAuth client. What a client
+   * sent to authenticate itself here never goes upstream, and is not given to this function. Default: everybody is
+   * served with the proxy's own credentials.
    */
   targetFor?: (caller: Caller) => Target | Promise<Target>
   /**
@@ -75,6 +78,7 @@ export interface ProxiedServer extends Server {
 
 export const proxyLimits: ProxyLimits = {
   connections: 100,
+  connectionsOfOne: 50,
   watchedUris: 1024,
   totalMs: 3_600_000,
   held: 256,

@@ -86,6 +86,7 @@ class ProxyServer implements ProxiedServer {
         this.#open(await this.#targetOf(target, caller), capabilities, events, this.#revisions()),
       seat: (open, shared) => this.#seat(open, shared),
       max: this.#limits.connections,
+      maxOfOne: this.#limits.connectionsOfOne,
     })
     this.#extensions = options.extensions?.map(({ id }) => id) ?? []
     this.#meta = new Set(options.extensions?.flatMap(({ meta = [] }) => meta))

@@ -20,6 +20,8 @@ export interface SeatsOptions {
   seat(open: (events: SeatEvents) => Promise<Client>, shared: boolean): Seat
   /** Connections besides the proxy's own. */
   max: number
+  /** Those of one principal among them. */
+  maxOfOne: number
 }
 
 /** A seat for one request. */
@@ -36,7 +38,7 @@ const idleMs = 60_000
  * Who travels on which connection upstream, where the server keeps sessions. What a connection declares it declares
  * once, and a question on it may not say which request it is about, so nobody may share one who must not be asked in
  * another's place:
- * - a session downstream has one of its own, for as long as it lasts;
+ * - a session downstream has one of its own, for as long as it lasts, and another where its caller has other rights;
  * - requests that stand alone share one where they are known to be of one person who can answer the same;
  * - where nobody knows who sends them, each that may be asked something has one to itself while it runs, and all others
  *   share the proxy's own.
@@ -44,10 +46,10 @@ const idleMs = 60_000
  */
 export class Seats {
   readonly #options: SeatsOptions
-  readonly #ofSession = new WeakMap<ClientSession, Seat>()
+  readonly #ofSession = new WeakMap<ClientSession, Map<string, Seat>>()
   readonly #ofPerson = new Map<string, Seat>()
   readonly #free = new Map<Seat, { readonly key: string; readonly timer: ReturnType<typeof setTimeout> }>()
-  readonly #all = new Set<Seat>()
+  readonly #all = new Map<Seat, string | null>()
 
   constructor(options: SeatsOptions) {
     this.#options = options
@@ -55,7 +57,7 @@ export class Seats {
 
   /** Every connection there is besides the proxy's own. */
   get all(): Iterable<Seat> {
-    return this.#all
+    return this.#all.keys()
   }
 
   /**
@@ -81,14 +83,16 @@ export class Seats {
   }
 
   async close(): Promise<void> {
-    await Promise.all(Array.from(this.#all, (seat) => this.#end(seat)))
+    await Promise.all(Array.from(this.#all.keys(), (seat) => this.#end(seat)))
   }
 
   #dedicated(session: ClientSession, caller: Caller, capabilities: ClientCapabilities): Seat {
-    const known = this.#ofSession.get(session)
+    const key = canonical(this.#rights(caller))
+    const seats = this.#ofSession.get(session) ?? new Map<string, Seat>()
+    const known = seats.get(key)
     if (known !== undefined) return known
     const seat = this.#new(caller, capabilities, false)
-    this.#ofSession.set(session, seat)
+    this.#ofSession.set(session, seats.set(key, seat))
     const end = (): void => void this.#end(seat)
     if (session.ended.aborted) end()
     else session.ended.addEventListener('abort', end, { once: true })
@@ -96,11 +100,16 @@ export class Seats {
   }
 
   #person(caller: Caller, capabilities: ClientCapabilities, shared: boolean): Seat {
-    const key = canonical([caller.principal, capabilities])
+    const key = canonical([caller.principal, capabilities, this.#rights(caller)])
     const seat = this.#ofPerson.get(key) ?? this.#new(caller, capabilities, shared)
     this.#ofPerson.delete(key)
     this.#ofPerson.set(key, seat)
     return seat
+  }
+
+  /** What a connection with credentials of a caller's own may depend on, besides who they are. */
+  #rights({ scopes, clientId }: Caller): readonly unknown[] {
+    return this.#options.separate ? [clientId, scopes === 'any' ? scopes : [...scopes].toSorted()] : []
   }
 
   #alone(caller: Caller, capabilities: ClientCapabilities): Lease {
@@ -120,24 +129,31 @@ export class Seats {
   }
 
   #new(caller: Caller, capabilities: ClientCapabilities, shared: boolean): Seat {
-    if (this.#all.size >= this.#options.max && !this.#makeRoom()) {
+    const { principal, scopes, clientId, claims } = caller
+    const { max, maxOfOne } = this.#options
+    const isFull = this.#all.size >= max && !this.#makeRoom([...this.#all.keys()])
+    const own = principal === null ? [] : this.#of(principal)
+    if (isFull || (own.length >= maxOfOne && !this.#makeRoom(own))) {
       throw new RpcError(
         ErrorCode.InternalError,
         'Too many connections to the upstream server are in use: try again later',
       )
     }
     const { open, seat: make } = this.#options
-    const { principal, scopes, clientId, claims } = caller
     const who: Caller = { principal, scopes, claims, ...(clientId === undefined ? {} : { clientId }) }
     const seat = make((events) => open(who, capabilities, events), shared)
-    this.#all.add(seat)
+    this.#all.set(seat, principal)
     return seat
   }
 
-  /** Ends a connection that is not in use and stands for nobody's session, the longest unused first. */
-  #makeRoom(): boolean {
-    const [free] = this.#free.keys()
-    const unused = free ?? [...this.#ofPerson.values()].find(({ idle }) => idle)
+  #of(principal: string): Seat[] {
+    return [...this.#all].filter(([, whose]) => whose === principal).map(([seat]) => seat)
+  }
+
+  /** Ends one of these that is not in use and stands for nobody's session, the longest unused first. */
+  #makeRoom(among: readonly Seat[]): boolean {
+    const free = [...this.#free.keys()].find((seat) => among.includes(seat))
+    const unused = free ?? [...this.#ofPerson.values()].find((seat) => seat.idle && among.includes(seat))
     if (unused === undefined) return false
     void this.#end(unused)
     return true

@@ -25,8 +25,11 @@ export class Notices {
   }
 
   progress(report: Progress): void {
-    if (this.#closed || this.#token === undefined || !(report.progress > this.#last)) return
-    this.#last = report.progress
+    const { progress } = report
+    if (this.#closed || this.#token === undefined || !(progress > this.#last)) return
+    // What JSON has no number for would be no progress to its reader.
+    if (!Number.isFinite(progress)) return
+    this.#last = progress
     if (this.#timer === undefined && this.#mayTell()) {
       this.#tell(report)
       return
@@ -68,7 +71,9 @@ export class Notices {
     this.#held = undefined
     const progressToken = this.#token
     if (progressToken === undefined) return
-    this.#exchange.notify({ method: 'notifications/progress', params: { progressToken, ...report } })
+    const { total, ...rest } = report
+    const known = total !== undefined && Number.isFinite(total) ? { total } : {}
+    this.#exchange.notify({ method: 'notifications/progress', params: { progressToken, ...rest, ...known } })
   }
 
   get #token(): ProgressToken | undefined {

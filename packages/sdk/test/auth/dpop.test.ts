@@ -177,6 +177,15 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     expect((await other.send(await list(token, proof))).status).toBe(200)
   })
 
+  test('one principal uses up a fifth of the proofs that are remembered, and no more', async () => {
+    const all = await start({ dpop: { maxRemembered: 10 } })
+    const statusFor = async (token: string): Promise<number> =>
+      (await all.send(await list(token, await key.prove({ ...post, token })))).status
+    const [alice, bob] = [await bound(), await tokenOf({ sub: 'bob', cnf: { jkt: key.jkt } })]
+    expect([await statusFor(alice), await statusFor(alice), await statusFor(alice)]).toEqual([200, 200, 401])
+    expect(await statusFor(bob)).toBe(200)
+  })
+
   test('a lack of scopes is told in the scheme that was used', async () => {
     const all = await start()
     const token = await tokenOf({ cnf: { jkt: key.jkt } })
@@ -203,6 +212,7 @@ test('used proofs are remembered in bounded number, and none is forgotten before
       },
       'token',
       key.jkt,
+      null,
     )
   const proofs = await Promise.all([1, 2, 3, 4].map(() => key.prove({ ...post, token: 'token' })))
   const results = []

@@ -108,6 +108,20 @@ describe('jwt', () => {
     expect(asked).toHaveLength(2)
   })
 
+  test('does not ask for keys again with every token while they cannot be had', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const { jwk, sign } = await signer('a')
+    let status = 503
+    const { origin, asked } = await web(() => ({ status, body: { keys: [jwk] } }))
+    const verify = jwt({ issuer, jwksUri: `${origin}/keys` })
+    const token = await sign(issuer)
+    for (let n = 0; n < 5; n++) await expect(verify(token)).rejects.toMatchObject({ code: 'HTTP' })
+    expect(asked).toHaveLength(1)
+    status = 200
+    vi.setSystemTime(Date.now() + 5000)
+    expect(await verify(token)).toMatchObject({ sub: 'alice' })
+  })
+
   test('fetches nothing for tokens of others', async () => {
     const { sign } = await signer('a')
     const { origin, asked } = await web(() => ({ body: { keys: [] } }))

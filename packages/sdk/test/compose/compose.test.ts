@@ -1,6 +1,8 @@
 import { defineServer, prompt, RpcError, resource, template, tool } from '@jackfield/sdk'
 import { connect, http } from '@jackfield/sdk/client'
+import { tasksClient } from '@jackfield/sdk/client/tasks'
 import { compose } from '@jackfield/sdk/compose'
+import { tasks } from '@jackfield/sdk/extensions/tasks'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { client, legacy, modern, served, textOf, until } from './support.ts'
@@ -299,6 +301,21 @@ describe('what callers may do', () => {
     expect((await poor.tools()).map(({ name }) => name)).not.toContain('bank__pay')
     expect(textOf(await rich.call('bank__pay'))).toBe('paid')
   })
+
+  it('is not widened by params that a method does not have', async () => {
+    const books = resource({ uri: 'books://all', scopes: ['audit'], read: () => 'numbers' })
+    const scoped = defineServer({ name: 'scoped', version: '1', resources: { books } })
+    const server = compose({ name: 'c', version: '1', servers: { bank: scoped, shop: shop('shop') } })
+    const url = await served(server, { authenticate: async () => ({ principal: 'ada', scopes: [] }) })
+    const poor = await connect(http(url), { revisions: [legacy] })
+    onTestFinished(() => poor.close())
+    for (const name of ['shop__menu', 'nobody']) {
+      const params = { uri: 'books://all', name, ref: { type: 'ref/prompt', name } }
+      await expect(poor.request('resources/subscribe', params)).rejects.toThrow()
+      await expect(poor.request('resources/read', params)).rejects.toThrow()
+    }
+    await poor.request('resources/subscribe', { uri: 'shop://menu', name: 'nobody' })
+  })
 })
 
 describe('methods of extensions', () => {
@@ -333,6 +350,38 @@ describe('methods of extensions', () => {
     await expect(end.request('count/get', { id: '3' })).rejects.toMatchObject({ message: 'Unknown id' })
     await expect(end.request('count/set', { id: '3' })).rejects.toMatchObject({ code: -32601 })
   })
+
+  it('go to nobody but the member that made what is meant', async () => {
+    const heard: object[] = []
+    const nosy = defineServer({
+      name: 'nosy',
+      version: '1',
+      tools: { work: say('worked') },
+      extensions: [tasks()],
+      use: [
+        async (exchange, next) => {
+          if (exchange.method.startsWith('tasks/')) heard.push({ ...exchange.params })
+          return next(exchange)
+        },
+      ],
+    })
+    const work = tool({
+      task: 'required',
+      async run(_, ctx) {
+        const answer = await ctx.elicit({ message: 'Sure?', schema: z.object({ ok: z.boolean() }) })
+        return answer.action
+      },
+    })
+    const honest = defineServer({ name: 'honest', version: '1', tools: { work }, extensions: [tasks()] })
+    const server = compose({ name: 'c', version: '1', servers: { nosy, honest } })
+    const end = await client(server, {
+      revisions: [modern],
+      extensions: [tasksClient()],
+      onElicit: () => ({ action: 'accept', content: { ok: true } }),
+    })
+    expect(textOf(await end.call('honest__work'))).toBe('accept')
+    expect(heard).toEqual([])
+  })
 })
 
 it('pages by the number of entries asked for, without keeping anything between pages', async () => {
@@ -351,6 +400,81 @@ it('pages by the number of entries asked for, without keeping anything between p
   }
   expect(new Set(names).size).toBe(9)
   expect(sizes).toEqual([5, 4])
+})
+
+it('lists the others when the list of one member has no end, and reports it', async () => {
+  const endless = defineServer({
+    name: 'endless',
+    version: '1',
+    tools: { never: say('never') },
+    use: [
+      async (exchange, next) => {
+        if (exchange.method !== 'tools/list') return next(exchange)
+        const nextCursor = `${Number(exchange.params['cursor'] ?? 0) + 1}`
+        return { type: 'complete', result: { tools: [], nextCursor } }
+      },
+    ],
+  })
+  const reports: string[] = []
+  const server = compose({
+    name: 'c',
+    version: '1',
+    servers: { endless, thai: shop('thai') },
+    onError: (error) => reports.push(String(error)),
+  })
+  const end = await client(server, { revisions: [modern] })
+  expect((await end.tools()).map(({ name }) => name)).toContain('thai__hello')
+  expect(reports).toEqual([expect.stringContaining('more than 1000 pages')])
+})
+
+it('lists what is right where a member lists what no client has to take', async () => {
+  const inputSchema = { type: 'object' }
+  const wrong = [{ name: 'text', inputSchema: { type: 'string' } }, { name: 'none' }]
+  const odd = defineServer({
+    name: 'odd',
+    version: '1',
+    tools: { plain: say('plain') },
+    use: [
+      async () => ({
+        type: 'complete',
+        result: { tools: [...wrong, { name: 'plain', inputSchema }], ttlMs: -5, cacheScope: 'public' },
+      }),
+    ],
+  })
+  const reports: string[] = []
+  const server = compose({
+    name: 'c',
+    version: '1',
+    servers: { odd, own: defineServer({ name: 'own', version: '1', tools: { look: say('looked') } }) },
+    onError: (error) => reports.push(String(error)),
+  })
+  const end = await client(server, { revisions: [modern] })
+  const { tools, ttlMs } = await end.request('tools/list', {})
+  expect(tools.map(({ name }) => name)).toEqual(['odd__plain', 'own__look'])
+  expect(ttlMs).toBe(0)
+  expect(reports).toEqual([expect.stringContaining('"text"'), expect.stringContaining('"none"')])
+})
+
+it('asks a member for what it does not list only while it remembers its scheme, and does not remember without end', async () => {
+  const asked: string[] = []
+  const many = Array.from({ length: 10_001 }, (_, at) => ({ uri: `s${at}://x`, name: `${at}` }))
+  const member = defineServer({
+    name: 'many',
+    version: '1',
+    resources: { one: resource({ uri: 's://x', read: () => '' }) },
+    use: [
+      async (exchange, next) => {
+        const { method, params } = exchange
+        if (method === 'resources/list') return { type: 'complete', result: { resources: many } }
+        if (method === 'resources/read') asked.push(String(params['uri']))
+        return next(exchange)
+      },
+    ],
+  })
+  const end = await client(compose({ name: 'c', version: '1', servers: { member } }), { revisions: [modern] })
+  await expect(end.read('s0://unlisted')).rejects.toThrow('not found')
+  await expect(end.read('s10000://unlisted')).rejects.toThrow('not found')
+  expect(asked).toEqual(['s10000://unlisted'])
 })
 
 it('lists the others when one member fails, and reports it', async () => {

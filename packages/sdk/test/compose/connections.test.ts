@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { defineServer, type Extension, type JsonRpcMessage, RpcError, tool } from '@jackfield/sdk'
-import { type ConnectOptions, connect } from '@jackfield/sdk/client'
+import { type ConnectOptions, connect, http } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import type { ProxyOptions } from '@jackfield/sdk/compose'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -188,6 +188,26 @@ describe('a server with sessions', () => {
     })
     await first.close()
     expect(JSON.parse(textOf(await second.call('can')))).toMatchObject({ kinds: [] })
+  })
+
+  it('is reached over no more connections for one principal than allowed, which leaves the rest to others', async () => {
+    const { through } = await watched({ revisions: [legacy] }, { limits: { connectionsOfOne: 1 } })
+    const url = await served(through, {
+      authenticate: async (request) => ({ principal: request.header('x-who') ?? '' }),
+    })
+    const as = async (who: string) => {
+      const end = await connect(http(url, { headers: { 'x-who': who } }), { revisions: [legacy] })
+      onTestFinished(() => end.close())
+      return end
+    }
+    const [first, second, bob] = [await as('ada'), await as('ada'), await as('bob')]
+    await first.call('can')
+    await expect(second.call('can')).rejects.toMatchObject({
+      message: expect.stringContaining('Too many connections'),
+    })
+    await bob.call('can')
+    await first.close()
+    await second.call('can')
   })
 
   it('may be served over one connection for everybody, and then asks nobody', async () => {

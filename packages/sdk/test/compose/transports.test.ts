@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { defineServer } from '@jackfield/sdk'
+import { defineServer, resource } from '@jackfield/sdk'
 import { type Client, type ConnectOptions, connect, http } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { compose } from '@jackfield/sdk/compose'
@@ -143,6 +143,65 @@ describe('credentials', () => {
         expect(JSON.parse(textOf(await end.call('can')))).toMatchObject({ principal: `key of ${who}` })
       }
       expect(asked.flat()).not.toContain('token')
+    }
+  })
+
+  it('are found for what the caller of each request was allowed, in a composition too', async () => {
+    const upstream = await served(createUpstream().server, {
+      authenticate: async (request) => ({ principal: request.header('authorization') ?? 'nobody' }),
+    })
+    const books = resource({ uri: 'books://all', scopes: ['audit'], read: () => 'numbers' })
+    const asked = new Set<string>()
+    for (const { up, down } of combinations) {
+      const through = await proxied(upstream, {
+        connect: { revisions: [up] },
+        targetFor: ({ scopes }) => {
+          const authorization = scopes === 'any' ? scopes : [...scopes].join()
+          asked.add(authorization)
+          return http(upstream, { headers: { authorization } })
+        },
+      })
+      const own = defineServer({ name: 'own', version: '1', resources: { books } })
+      const url = await served(compose({ name: 'c', version: '1', servers: { up: through, own } }), {
+        authenticate: async (request) => ({
+          principal: 'ada',
+          scopes: [request.header('authorization') ?? ''],
+        }),
+      })
+      for (const scope of ['write', 'read', 'write']) {
+        const end = await connect(http(url, { headers: { authorization: scope } }), {
+          revisions: [down],
+          ...person,
+        })
+        onTestFinished(() => end.close())
+        await end.read('shop://stock')
+        expect(JSON.parse(textOf(await end.call('up__can')))).toMatchObject({ principal: scope })
+      }
+    }
+    expect([...asked]).toEqual(['write', 'read'])
+  })
+
+  it('of a session are found anew when it shows a token that allows something else', async () => {
+    const upstream = await served(createUpstream().server, {
+      authenticate: async (request) => ({ principal: request.header('authorization') ?? 'nobody' }),
+    })
+    const through = await proxied(upstream, {
+      connect: { revisions: [legacy] },
+      targetFor: ({ scopes }) =>
+        http(upstream, { headers: { authorization: scopes === 'any' ? scopes : [...scopes].join() } }),
+    })
+    const url = await served(through, {
+      authenticate: async (request) => ({
+        principal: 'ada',
+        scopes: [request.header('authorization') ?? ''],
+      }),
+    })
+    let authorization = 'write'
+    const end = await connect(http(url, { headers: () => ({ authorization }) }), { revisions: [legacy] })
+    onTestFinished(() => end.close())
+    for (const scope of ['write', 'read', 'write']) {
+      authorization = scope
+      expect(JSON.parse(textOf(await end.call('can')))).toMatchObject({ principal: scope })
     }
   })
 })

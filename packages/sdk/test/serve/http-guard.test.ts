@@ -323,6 +323,27 @@ describe.each(faces)('who may reach the server over the %s face', (face, mount) 
   })
 })
 
+describe('a web request whose body breaks off', () => {
+  it('is answered, and runs nothing', async () => {
+    const server = testServer({ echo })
+    const handler = serveHttp(server)
+    const beginning = new TextEncoder().encode('{"jsonrpc":"2.0","id":1,')
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(beginning),
+      pull: (controller) => controller.error(new Error('the client is gone')),
+    })
+    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+    const init = { method: 'POST', headers, body, duplex: 'half' } as const
+    const answer = await handler.fetch(new Request('http://localhost/mcp', init))
+    expect([answer.status, await answer.json()]).toMatchObject([
+      400,
+      { error: { code: -32600, message: 'Invalid request: its body broke off before its end' } },
+    ])
+    expect(server.reports).toEqual([])
+    await handler.close()
+  })
+})
+
 describe('a raw socket', () => {
   /** Sends bytes and gives everything that came back until the server closed or fell silent. */
   const raw = (port: number, text: string): Promise<string> =>

@@ -82,6 +82,20 @@ describe('progress', () => {
     expect(values(sent)).toEqual([1, 3, 4])
   })
 
+  test('what is no number in JSON is left out, and hides nothing that follows', async () => {
+    const sent = await told((ctx) => {
+      ctx.progress(1, Number.NaN)
+      ctx.progress(Number.POSITIVE_INFINITY)
+      ctx.progress(2, Number.POSITIVE_INFINITY)
+      ctx.progress(3, 4)
+    })
+    expect(sent.map(({ params }) => params)).toEqual([
+      { progressToken: 'p1', progress: 1 },
+      { progressToken: 'p1', progress: 2 },
+      { progressToken: 'p1', progress: 3, total: 4 },
+    ])
+  })
+
   test('a flood is thinned out, and its last value is sent before the answer', async () => {
     const sent = await told((ctx) => {
       for (let i = 1; i <= 10_000; i++) ctx.progress(i)

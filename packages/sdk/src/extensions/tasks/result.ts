@@ -55,12 +55,13 @@ function forward(notification: ServerNotification, exchange: Exchange, id: strin
 
 /** The questions of one task that are put to one client. */
 class Putting {
-  /** What is being asked in this process, so that two who wait for one task do not both ask. */
-  static readonly #claimed = new Set<string>()
+  /** What is being asked in this process, so that two who wait for one task do not both ask, and who would ask it next. */
+  static readonly #claimed = new Map<string, Set<Putting>>()
   readonly #engine: TaskEngine
   readonly #exchange: Exchange
   readonly #id: string
   readonly #open = new Map<string, AbortController>()
+  #closed = false
 
   constructor(engine: TaskEngine, exchange: Exchange, id: string) {
     this.#engine = engine
@@ -73,19 +74,36 @@ class Putting {
     for (const [key, stop] of this.#open) if (!Object.hasOwn(questions, key)) stop.abort()
     for (const [key, { question }] of Object.entries(questions)) {
       const claim = `${this.#id} ${key}`
-      if (Putting.#claimed.has(claim)) continue
-      Putting.#claimed.add(claim)
+      const others = Putting.#claimed.get(claim)
+      others?.add(this)
+      if (others !== undefined) continue
+      const next = new Set<Putting>()
+      Putting.#claimed.set(claim, next)
       this.#put(key, question)
         .catch((error) => this.#engine.server.report(error, { method: 'tasks/result' }))
         .finally(() => {
           Putting.#claimed.delete(claim)
           this.#open.delete(key)
+          for (const other of next) other.#lookAgain()
         })
     }
   }
 
   close(): void {
+    this.#closed = true
+    for (const others of Putting.#claimed.values()) others.delete(this)
     for (const stop of this.#open.values()) stop.abort()
+  }
+
+  /** Whoever asked is done, and may have got no answer. */
+  #lookAgain(): void {
+    if (this.#closed) return
+    this.#engine.find(this.#exchange.peer, this.#id).then(
+      (record) => {
+        if (!this.#closed) this.update(record)
+      },
+      () => {},
+    )
   }
 
   async #put(key: string, question: OpenQuestion['question']): Promise<void> {

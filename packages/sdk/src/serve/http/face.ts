@@ -5,6 +5,7 @@ export type Body =
   | { readonly type: 'bytes'; readonly bytes: Uint8Array }
   | { readonly type: 'value'; readonly value: unknown }
   | { readonly type: 'too large' }
+  | { readonly type: 'cut off' }
   | { readonly type: 'consumed' }
 
 export type HeaderFields = Readonly<Record<string, string>>

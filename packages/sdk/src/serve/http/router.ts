@@ -171,6 +171,8 @@ export class Router {
           this.#closing(reply)
         } else if (body.type === 'too large') {
           refuse(reply, 413, ErrorCode.InvalidRequest, `A message may have at most ${messageBytes} bytes`)
+        } else if (body.type === 'cut off') {
+          refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: its body broke off before its end')
         } else {
           take(this.#parse(body))
         }
@@ -180,7 +182,7 @@ export class Router {
     })
   }
 
-  #parse(body: Exclude<Body, { type: 'too large' }>): unknown {
+  #parse(body: Exclude<Body, { type: 'too large' | 'cut off' }>): unknown {
     switch (body.type) {
       case 'bytes':
         return parseJson(decode(body.bytes), { depth: this.#core.bounds.jsonDepth })

@@ -42,7 +42,10 @@ export class WebRequest implements HttpRequest {
     const request = this.#request
     if (request.bodyUsed) onBody({ type: 'consumed' })
     else if (Number(request.headers.get('content-length') ?? 0) > maxBytes) onBody({ type: 'too large' })
-    else readAll(request, maxBytes).then(onBody, () => {})
+    else
+      readAll(request, maxBytes)
+        .catch((): Body => ({ type: 'cut off' }))
+        .then(onBody)
   }
 }
 

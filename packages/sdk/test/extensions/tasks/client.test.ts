@@ -17,6 +17,7 @@ import { gate, textIn } from './support.ts'
 
 const open: Client[] = []
 afterEach(async () => {
+  vi.useRealTimers()
   for (const client of open.splice(0)) await client.close()
 })
 
@@ -268,6 +269,48 @@ describe('a client that speaks tasks, on 2026-07-28', () => {
       message: expect.stringContaining('visits no URLs'),
     })
     expect(onElicit).not.toHaveBeenCalled()
+  })
+
+  it('gives up a task that asks without end, and cancels it', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const task = { taskId: 'x', createdAt: '', lastUpdatedAt: '', ttlMs: null, pollIntervalMs: 50 }
+    let asked = 0
+    const greedy = defineServer({
+      name: 'greedy',
+      version: '1',
+      tools: { any: tool({ run: () => 'never' }) },
+      extensions: [tasks()],
+      use: [
+        async (exchange, next) => {
+          switch (exchange.method) {
+            case 'tools/call':
+              return { type: 'extension', resultType: 'task', result: { ...task, status: 'working' } }
+            case 'tasks/get': {
+              const params = { message: 'And?', requestedSchema: { type: 'object', properties: {} } }
+              const inputRequests = { [`q${++asked}`]: { method: 'elicitation/create', params } }
+              return { type: 'complete', result: { ...task, status: 'input_required', inputRequests } }
+            }
+            case 'tasks/update':
+              return { type: 'complete', result: {} }
+            default:
+              return next(exchange)
+          }
+        },
+      ],
+    })
+    const onElicit = vi.fn(() => ({ action: 'accept' as const, content: {} }))
+    const { client, sent } = await connected(greedy, '2026-07-28', { onElicit })
+    let ended: unknown
+    client.call('any').catch((error) => {
+      ended = error
+    })
+    for (let n = 0; n < 200 && ended === undefined; n++) {
+      await vi.advanceTimersByTimeAsync(50)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(ended).toMatchObject({ code: 'TOO_MANY_ROUNDS' })
+    expect(onElicit).toHaveBeenCalledTimes(64)
+    expect(sent).toContain('tasks/cancel')
   })
 
   it('cancels a task whose question its handler refuses', async () => {

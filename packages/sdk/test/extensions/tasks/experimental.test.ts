@@ -343,6 +343,21 @@ describe('tasks of 2025-11-25', () => {
     expect(textIn(await peer.ask('tasks/result', { taskId }))).toBe('first false')
   })
 
+  it('put their question to whoever else waits when the client that was asked is gone', async () => {
+    const lost = await session(server)
+    const taskId = await begin(lost, 'asking')
+    const first = lost.open('tasks/result', { taskId })
+    await expect.poll(() => lost.received.some(({ method }) => method === 'elicitation/create')).toBe(true)
+    const peer = await peerOf({
+      onRequest: () => ({ result: { action: 'accept', content: { ok: false } } }),
+    })
+    const waiting = peer.ask('tasks/result', { taskId })
+    await reached(peer, taskId, 'input_required')
+    lost.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: first.id } })
+    await lost.close()
+    expect(textIn(await waiting)).toBe('first false')
+  })
+
   it('are cancelled before that is answered, once', async () => {
     const peer = await peerOf()
     const taskId = await begin(peer, 'forever')

@@ -1,4 +1,5 @@
 import type { ExtensionCall } from '../../../client/extension.ts'
+import { limits } from '../../../core/limits.ts'
 import { McpError, RpcError } from '../../../jsonrpc/error.ts'
 import type { JsonObject } from '../../../jsonrpc/message.ts'
 import { isObject } from '../../../jsonrpc/parse.ts'
@@ -147,15 +148,22 @@ class Looking {
   }
 }
 
-/** Answers each question of a task once, however often it is shown. */
+/** Answers each question of a task once, however often it is shown, and asks no more often than any server may. */
 class Answered {
   readonly #keys = new Set<string>()
+  #rounds = 0
   #undelivered: JsonObject = {}
 
   async give({ taskId, status, inputRequests = {} }: TaskState, call: ExtensionCall): Promise<void> {
     if (status !== 'input_required') return
     const fresh = Object.entries(inputRequests).filter(([key]) => !this.#keys.has(key))
     if (fresh.length > 0) {
+      if (++this.#rounds > limits.questions) {
+        throw new McpError(
+          'TOO_MANY_ROUNDS',
+          `The task ${taskId} asked back more than ${limits.questions} times`,
+        )
+      }
       const answers = await call.answer(Object.fromEntries(fresh))
       for (const [key] of fresh) this.#keys.add(key)
       this.#undelivered = { ...this.#undelivered, ...answers }
