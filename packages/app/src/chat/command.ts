@@ -17,6 +17,7 @@ import { hostSettings } from '../cli/settings.ts'
 import { hostWithStore, storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readConfig } from '../cli/target.ts'
 import { version } from '../cli/version.ts'
+import { oneLine, plain } from '../output/sanitize.ts'
 import { answersSurface, readAnswers } from '../surface/answers-file.ts'
 import { terminalSurface } from '../surface/terminal.ts'
 import { converse } from './chat.ts'
@@ -63,9 +64,9 @@ export async function chat(options: ChatOptions, io: Io, output: Output): Promis
     io,
     (host) =>
       followConfig(host, options, io, (event) => {
-        if ('problem' in event) return output.note(event.problem)
+        if ('problem' in event) return output.note(plain(event.problem))
         for (const [what, names] of Object.entries(event.done))
-          if (names.length > 0) output.note(`${what} by the configuration: ${names.join(', ')}`)
+          if (names.length > 0) output.note(`${what} by the configuration: ${oneLine(names.join(', '))}`)
         if (event.policy) output.note(`the configuration has other rules now: ${event.config.rules.length}`)
       }),
     {

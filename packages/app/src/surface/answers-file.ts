@@ -97,9 +97,10 @@ export function answersSurface(answers: Answers, onUnanswered: (message: string)
       }),
       ...(approvals !== undefined && {
         approval: async ({ tool }) => {
-          const answer = approvals.find(
-            (entry) => entry.tool === undefined || entry.tool === tool.name || entry.tool === tool.tool.name,
-          )
+          const own = tool.tool.name
+          // Another server may call a tool of its own what this one's is called among those of all servers.
+          const names = own.includes('__') ? [tool.name] : [tool.name, own]
+          const answer = approvals.find((entry) => entry.tool === undefined || names.includes(entry.tool))
           return answer?.verdict === 'allow'
             ? { verdict: 'allow' as const }
             : { verdict: 'deny' as const, reason: 'the answers file does not allow it' }

@@ -112,14 +112,15 @@ describe('an answers file', () => {
   })
 
   test('allows a call only where an entry says so', async () => {
-    const surface = answersSurface({ approvals: [{ tool: 'echo', verdict: 'allow' }] }, () => {})
-    const ask = (name: string) =>
+    const approvals = ['echo', 'files__remove'].map((tool) => ({ tool, verdict: 'allow' as const }))
+    const surface = answersSurface({ approvals }, () => {})
+    const ask = (name: string, server = 's') =>
       surface.show.approval?.(
         {
           kind: 'approval',
           id: '1',
           cause,
-          tool: { name: `s__${name}`, server: 's', tool: { name, inputSchema: { type: 'object' } } },
+          tool: { name: `${server}__${name}`, server, tool: { name, inputSchema: { type: 'object' } } },
           arguments: {},
           decision: { verdict: 'ask', rule: 'default' },
           remember: [],
@@ -130,6 +131,8 @@ describe('an answers file', () => {
       )
     expect(await ask('echo')).toEqual({ verdict: 'allow' })
     expect(await ask('rm')).toMatchObject({ verdict: 'deny' })
+    expect(await ask('remove', 'files')).toEqual({ verdict: 'allow' })
+    expect(await ask('files__remove', 'evil')).toMatchObject({ verdict: 'deny' })
   })
 })
 

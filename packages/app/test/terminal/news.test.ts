@@ -27,7 +27,7 @@ function home() {
   }
   const mcpServers = { notes: { command: process.execPath, args: [notes], roots: false } }
   const config = write('config.json', { mcpServers, jackfield: { defaultVerdict: 'allow' } })
-  return (...turns: Turn[]): Terminal => {
+  const open = (...turns: Turn[]): Terminal => {
     const model = `script:${write('script.json', { turns })}`
     const words = [bin, 'chat', '--config', config, '--model', model]
     const env = { HOME: folder, XDG_DATA_HOME: folder, NO_COLOR: '1' }
@@ -35,6 +35,7 @@ function home() {
     onTestFinished(() => terminal.close())
     return terminal
   }
+  return Object.assign(open, { config, mcpServers })
 }
 
 const prompt = /you › *$/m
@@ -45,6 +46,16 @@ async function say(terminal: Terminal, words: string): Promise<void> {
 }
 
 describe.skipIf(missing !== undefined)('what happens beside a conversation', () => {
+  test('tells of servers that a file names meanwhile without what plays the terminal', async () => {
+    const open = home()
+    const { config, mcpServers } = open
+    const terminal = open()
+    await terminal.until(prompt)
+    const added = { ...mcpServers, 'a\u001b[2Jb': mcpServers.notes }
+    writeFileSync(config, JSON.stringify({ mcpServers: added }))
+    await terminal.until('added by the configuration: ab')
+  })
+
   test('is told once: what was attached and changed, with how to see it and take it anew', async () => {
     const terminal = home()()
     await say(terminal, '/attach notes note://today')

@@ -127,8 +127,9 @@ export class Broker {
       if ('result' in answer) return finish('answered', answer.result, { answeredBy: answer.by })
       sent = answer.arguments
       if (answer.edited) edited = { edited: sent }
-      // The rules may have changed while the person thought.
-      const now = policy.rules === rules ? undefined : policy.decide({ ...subject, arguments: sent }, typed)
+      // The rules may have changed while the person thought, and may forbid what the person wrote.
+      const isSame = policy.rules === rules && !answer.edited
+      const now = isSame ? undefined : policy.decide({ ...subject, arguments: sent }, typed)
       if (now?.decision.verdict === 'deny') {
         return finish('denied', denial(entry, because(now.decision)), { denied: true })
       }

@@ -84,7 +84,8 @@ export function parseConfig(text: string, options: ConfigOptions = {}): HostConf
   const problems: ConfigProblem[] = []
   const folder = options.file === undefined ? process.cwd() : dirname(resolve(options.file))
   const workspace = options.workspace ?? workspaceOf(folder)
-  const now = { env, folders: { workspace, home: options.home ?? homedir() } }
+  const folders = { workspace, home: options.home ?? homedir() }
+  const now = { env, folders, foreign: options.layer === 'project' }
   const reading: ServerReading = { file, folder, problems, now }
   const source = {
     file: options.file === undefined ? file : resolve(options.file),

@@ -135,6 +135,10 @@ function tightened(config: HostConfig, file: string): HostConfig {
   if (Object.keys(log).length > 0)
     refuse('jackfield.log', `what says how the log is kept (${Object.keys(log).join(', ')})`)
   for (const what of withoutEffect(config.sampling)) refuse('jackfield.sampling', what)
+  // A script says whatever its author wants, so it would speak as the model in the person's conversation.
+  const isScript = (id: string): boolean => id.trim().startsWith('script:')
+  if (models.some(isScript)) refuse('jackfield.models', 'a script in place of a model')
+  const { models: facts, ...sampling } = config.sampling
   return {
     ...nothing(),
     servers,
@@ -143,8 +147,8 @@ function tightened(config: HostConfig, file: string): HostConfig {
     additions,
     rules: kept,
     roots,
-    models,
-    sampling: config.sampling,
+    models: models.filter((id) => !isScript(id)),
+    sampling: { ...sampling, ...(facts && { models: facts.filter(({ id }) => !isScript(id)) }) },
     limits,
     settings: config.settings.filter(({ field }) => !/^log\.(?!maskedHeaders)/.test(field)),
     log: maskedHeaders === undefined ? {} : { maskedHeaders },
@@ -175,6 +179,12 @@ function together(
       origins.set(name, origin)
     }
   }
+  for (const [name, { layer, overridden }] of origins) {
+    const own = layer === 'project' ? overridden.find((other) => other.layer === 'user') : undefined
+    const server = servers.get(name)
+    if (own !== undefined && server?.from !== undefined)
+      servers.set(name, { ...server, from: { ...server.from, replaces: own.file } })
+  }
   for (const { from, config } of read.toReversed()) {
     for (const [name, addition] of Object.entries(config.additions)) {
       const server = servers.get(name)
@@ -186,6 +196,7 @@ function together(
   const verdicts = read.map(({ config }) => config.defaultVerdict)
   const defaultVerdict = strictness.find((verdict) => verdicts.includes(verdict))
   const lowestFirst = read.toReversed().map(({ config }) => config)
+  const foreign = new Set(read.filter(({ from }) => from.layer === 'project').map(({ config }) => config))
   let merged = nothing()
   for (const config of lowestFirst)
     merged = { ...merged, ...config, limits: { ...merged.limits, ...config.limits } }
@@ -204,7 +215,12 @@ function together(
         strict: from.layer === 'project' || from.layer === 'discovered',
       })),
     ),
-    profiles: joined(lowestFirst.map(({ profiles }) => profiles)),
+    // What the person chose by a name is not for a file of the working folder to choose anew.
+    profiles: joined(
+      lowestFirst
+        .toSorted((a, b) => Number(foreign.has(b)) - Number(foreign.has(a)))
+        .map(({ profiles }) => profiles),
+    ),
     additions: joined(lowestFirst.map(({ additions }) => additions)),
     ...(defaultVerdict !== undefined && { defaultVerdict }),
     problems: [...problems, ...read.flatMap(({ config }) => config.problems)],

@@ -1,6 +1,14 @@
 import { isRecord, type JsonRecord } from '../json.ts'
 import { type ConfigProblem, member } from './problem.ts'
-import { type ConfigEnvironment, type ConfigFolders, expand, partsOf } from './variables.ts'
+import { type ConfigEnvironment, type ConfigFolders, expand, partsOf, soundsSecret } from './variables.ts'
+
+/** What variables are replaced by while a file is read. */
+export interface Lookup {
+  env: ConfigEnvironment
+  folders: ConfigFolders
+  /** Whether somebody else may have written the file, so that it is told no variable that sounds like a secret. */
+  foreign: boolean
+}
 
 /**
  * Takes values out of a parsed file and notes what is wrong. Each method returns undefined where the value is absent or
@@ -24,7 +32,7 @@ export function createReader(options: {
   file: string
   problems: ConfigProblem[]
   /** Variables of texts are replaced at once; left out, they stay as they stand and are only looked over. */
-  now?: { env: ConfigEnvironment; folders: ConfigFolders }
+  now?: Lookup
 }): Reader {
   const { file, now, problems } = options
   let failed = false
@@ -42,6 +50,12 @@ export function createReader(options: {
       const read = partsOf(value)
       return 'problem' in read ? problem(path, read.problem) : value
     }
+    const secret = now.foreign ? secretIn(value) : undefined
+    if (secret !== undefined)
+      return problem(
+        path,
+        `wants ${secret} of your environment, which a file of the working folder is not told here`,
+      )
     const expanded = expand(value, now.env, now.folders)
     return 'problem' in expanded ? problem(path, expanded.problem) : expanded.text
   }
@@ -81,6 +95,14 @@ export function createReader(options: {
       return problem(path, `must be a whole number of milliseconds, 1 or more, not ${JSON.stringify(value)}`)
     },
   }
+}
+
+/** The first variable in a text that sounds like a secret. */
+function secretIn(text: string): string | undefined {
+  const read = partsOf(text)
+  const parts = 'parts' in read ? read.parts : []
+  for (const part of parts) if (part.kind === 'env' && soundsSecret(part.name)) return part.written
+  return undefined
 }
 
 export function kindOf(value: unknown): string {

@@ -11,9 +11,8 @@ import type {
 import type { Draft } from './draft.ts'
 import { readRoot } from './jackfield-section.ts'
 import { pathText } from './problem.ts'
-import { createReader, type Reader } from './reader.ts'
+import { createReader, type Lookup, type Reader } from './reader.ts'
 import { serverProblems } from './server-problems.ts'
-import type { ConfigEnvironment, ConfigFolders } from './variables.ts'
 
 const stdioFields = ['command', 'args', 'env', 'envFile', 'cwd', 'sandbox']
 const httpFields = ['url', 'headers', 'auth']
@@ -41,7 +40,7 @@ export interface ServerReading {
   folder: string
   problems: ConfigProblem[]
   /** For folders, which are looked up when the file is read. */
-  now: { env: ConfigEnvironment; folders: ConfigFolders }
+  now: Lookup
 }
 
 /** What one file adds to a server that another one names. */

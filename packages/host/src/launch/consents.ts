@@ -8,7 +8,7 @@ import type { ConsentTable, Recorder } from '../store/index.ts'
 import { reasonOf } from '../text.ts'
 import { scanCommand } from '../trust/index.ts'
 import type { ConsentDesk, ConsentNeeded, ServerConfig } from '../types/index.ts'
-import { described, handedOver } from './described.ts'
+import { described, handedOver, takenName } from './described.ts'
 
 export interface ConsentDeps {
   table: ConsentTable
@@ -114,7 +114,7 @@ export class Consents implements ConsentDesk {
       file,
       command: redactor.text(command),
       given: Object.keys(('url' in config ? config.headers : config.env) ?? {}),
-      findings: [...scanCommand(config), ...handedOver(config)],
+      findings: [...takenName(config), ...scanCommand(config), ...handedOver(config)],
       ...(before !== undefined && { before }),
     }
   }

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { partsOf, soundsSecret, textsOf } from '../config/index.ts'
 import { fingerprint } from '../json.ts'
+import { maxVariablesBytes } from '../secrets/index.ts'
+import { readSmallFile } from '../small-file.ts'
 import type { ServerConfig, TrustFinding } from '../types/index.ts'
 import { type Surroundings, spelled } from './spelled.ts'
 
@@ -21,6 +22,7 @@ export async function described(config: ServerConfig, around: Surroundings): Pro
   if ('url' in config) {
     const identity = fingerprint({
       file: from?.file,
+      replaces: from?.replaces,
       url: text(config.url),
       headers: config.headers,
       auth: config.auth,
@@ -32,6 +34,7 @@ export async function described(config: ServerConfig, around: Surroundings): Pro
   const envFile = config.envFile === undefined ? undefined : text(config.envFile)
   const identity = fingerprint({
     file: from?.file,
+    replaces: from?.replaces,
     words,
     cwd,
     env: config.env,
@@ -41,6 +44,13 @@ export async function described(config: ServerConfig, around: Surroundings): Pro
   })
   const folder = cwd === undefined ? '' : `cd ${quoted(cwd)} && `
   return { command: `${folder}${words.map(quoted).join(' ')}`, identity }
+}
+
+/** Whether what is allowed by name holds for another server than the person wrote it for. */
+export function takenName({ from }: ServerConfig): TrustFinding[] {
+  if (from?.replaces === undefined) return []
+  const message = `It takes the place of your own server of this name in ${from.replaces}, and your rules for that name hold for it.`
+  return [{ severity: 'warning', code: 'takes-a-name', at: 'name', message }]
 }
 
 /** What a configuration hands over of the person's own. */
@@ -81,7 +91,7 @@ function quoted(word: string): string {
 async function hashOf(file: string): Promise<string | null> {
   try {
     return createHash('sha256')
-      .update(await readFile(file))
+      .update(await readSmallFile(file, maxVariablesBytes))
       .digest('hex')
   } catch {
     return null

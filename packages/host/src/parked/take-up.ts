@@ -120,6 +120,8 @@ async function goOn(parked: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall>
     if (connection === undefined) throw new McpError('INVALID', `${server} is not among the servers here`)
     const client = await connection.ready(signal)
     if (connection.identity !== parked.identity) throw new McpError('INVALID', notTheSame(server))
+    const outOfUse = deps.usable(server, tool)
+    if (outOfUse !== undefined) throw new McpError('INVALID', `${oneLine(tool)} is out of use: ${outOfUse}`)
     const result = await client.call(tool, args, {
       signal,
       timeoutMs: deps.callTimeoutMs,

@@ -1,4 +1,4 @@
-import { readFile, realpath } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { McpError } from '@jackfield/sdk'
@@ -11,6 +11,8 @@ import {
   serverProblems,
   soundsSecret,
 } from '../config/index.ts'
+import { readSmallFile } from '../small-file.ts'
+import { reasonOf } from '../text.ts'
 import type { ConfigInput, MissingInput, SecretStore, ServerConfig } from '../types/index.ts'
 import type { Redactor } from './redactor.ts'
 
@@ -23,7 +25,9 @@ export interface ResolveDeps {
   input: (secret: string, server: string, input: ConfigInput) => Promise<string | undefined>
 }
 
-const maxFileChars = 65_536
+const maxFileBytes = 65_536
+/** Bytes of a file of variables. */
+export const maxVariablesBytes = 1_048_576
 
 /** The name that the answer to `${input:id}` of a file is kept under. Another file's input of that id is another one. */
 export function inputSecret(id: string, file: string): string {
@@ -201,8 +205,10 @@ async function fileText(path: string, config: string, { redactor }: ResolveDeps)
   const inside = relative(folder, real)
   if (inside.startsWith('..') || isAbsolute(inside))
     throw new Error(`the file ${path} is not inside the folder of the configuration, so it is not read`)
-  const text = await readFile(real, 'utf8')
-  if (text.length > maxFileChars) throw new Error(`the file ${path} is too long to be a value`)
+  const read = await readSmallFile(real, maxFileBytes).catch((error: unknown) => {
+    throw new Error(`the file ${path} cannot be a value: ${reasonOf(error)}`)
+  })
+  const text = read.toString('utf8')
   const value = text.replace(/\r?\n$/, '')
   redactor.add(value, path)
   return value
@@ -210,7 +216,7 @@ async function fileText(path: string, config: string, { redactor }: ResolveDeps)
 
 async function fileVariables(file: string): Promise<Record<string, string>> {
   try {
-    const variables = parseEnv(await readFile(file, 'utf8'))
+    const variables = parseEnv((await readSmallFile(file, maxVariablesBytes)).toString('utf8'))
     return Object.fromEntries(
       Object.entries(variables).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
     )
@@ -240,7 +246,19 @@ function secretTexts(config: ServerConfig): { name: string; text: string }[] {
             : []),
         ]
       : [...Object.entries(config.env ?? {}), ...flagsOf(config.args ?? [])]
-  return named.filter(([name]) => soundsSecret(name)).map(([name, text]) => ({ name, text }))
+  const inAddresses =
+    'url' in config ? [] : [...(config.args ?? []), ...Object.values(config.env ?? {})].flatMap(passwordsOf)
+  return [
+    ...named.filter(([name]) => soundsSecret(name)).map(([name, text]) => ({ name, text })),
+    ...inAddresses.map((text) => ({ name: 'password', text })),
+  ]
+}
+
+/** `postgres://user:password@host`, wherever it stands in a text; one that is the user's name again hides nothing. */
+function passwordsOf(text: string): string[] {
+  return Array.from(text.matchAll(/:\/\/([^\s/?#@:]*):([^\s/?#@]+)@/g)).flatMap(([, user, password = '']) =>
+    password === user ? [] : [password],
+  )
 }
 
 function queryOf(url: string): [string, string][] {

@@ -1,8 +1,11 @@
 import { McpError } from '@jackfield/sdk'
-import { inWords, isRecord, type JsonRecord } from '../json.ts'
+import { inWords, isDeeper, isRecord, type JsonRecord } from '../json.ts'
 import type { Host, Replay, ReplayRequest, WholeTraceEvent } from '../types/index.ts'
 import { changesBetween, withoutMeta } from './compare.ts'
 import type { Events } from './events.ts'
+
+/** Levels of what may be done again; what goes deeper cannot be compared to its end. */
+const maxLevels = 256
 
 const methods: readonly ReplayRequest['method'][] = ['tools/call', 'resources/read', 'prompts/get']
 
@@ -79,6 +82,8 @@ export async function replayed(
   request: ReplayRequest,
   { signal }: { signal?: AbortSignal } = {},
 ): Promise<Replay> {
+  if (isDeeper([request.arguments, request.result], maxLevels))
+    throw new McpError('INVALID', 'The request is nested too deeply to be done again, so it was not done')
   const until = signal === undefined ? {} : { signal }
   const { result, denied } = await done(host, request, until)
   const { result: before } = request

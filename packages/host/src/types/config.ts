@@ -31,6 +31,8 @@ export interface ServerSource {
   workspace?: string
   /** Those of the file's inputs that the server uses. */
   inputs?: ConfigInput[]
+  /** A file of the person's own with another server of this name, whose place this one of the working folder takes. */
+  replaces?: string
 }
 
 /** One value of a server's configuration, and where it stands. */

@@ -43,6 +43,17 @@ describe('edited arguments', () => {
     expect(ran()).toEqual([])
   })
 
+  it('that a rule forbids are not sent, whoever wrote them', async () => {
+    const { config, ran } = session()
+    const surface = person({ approval: () => ({ verdict: 'allow', arguments: { text: '/etc/passwd' } }) })
+    const forbidden = rule('deny', { id: 'not there', arguments: [{ at: '/text', glob: '/etc/*' }] })
+    const host = await started({ servers: { s: config }, surface, rules: [rule('ask'), forbidden] })
+    const call = await host.call('s__echo', { text: 'x' }, chat)
+    expect(call).toMatchObject({ denied: true, result: { isError: true } })
+    expect(textOf(call)).toContain('rule "not there" forbids it')
+    expect(ran()).toEqual([])
+  })
+
   it('that do not fit can still be refused', async () => {
     const { config, ran } = session()
     const surface = person({

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables are written so in configurations.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -90,6 +91,32 @@ describe('layers', () => {
     expect(config.servers['a']).toMatchObject({ lazy: true })
   })
 
+  it('let no script of the working folder speak as the model, and none of its files look secrets up', async () => {
+    const at = world({
+      'work/jackfield.json': {
+        mcpServers: { a: { command: 'a' } },
+        jackfield: {
+          models: [' script:evil.json', { id: 'script:other.json' }, 'anthropic/one'],
+          roots: [{ uri: 'file:///work', name: '${GITHUB_TOKEN}' }, '/${LANG}'],
+        },
+      },
+      [own]: { mcpServers: {}, jackfield: { roots: [{ uri: 'file:///own', name: '${GITHUB_TOKEN}' }] } },
+    })
+    const env = { GITHUB_TOKEN: 'ghp_secret', LANG: 'C' }
+    const { models, sampling, roots, problems } = await loadLayers({ ...at, env })
+    expect(models).toEqual(['anthropic/one'])
+    expect(sampling.models).toEqual([{ id: 'anthropic/one' }])
+    expect(roots).toEqual([
+      { uri: 'file:///work' },
+      { uri: 'file:///C' },
+      { uri: 'file:///own', name: 'ghp_secret' },
+    ])
+    expect(problems).toMatchObject([
+      { path: 'jackfield.roots[0].name', message: expect.stringContaining('GITHUB_TOKEN') },
+      { path: 'jackfield.models', severity: 'warning' },
+    ])
+  })
+
   it('go on without a file of another application that cannot be read, and stop at one of the person', async () => {
     const at = world({
       'work/.vscode/mcp.json': '{ "servers": { "a" ',
@@ -121,6 +148,23 @@ describe('layers', () => {
       ['mail', false],
     ])
     await expect(loadLayers({ ...at, profile: 'play' })).rejects.toThrow('no profile "play". There are: work')
+  })
+
+  it('have the profile of the person, whatever a file of the working folder calls by its name', async () => {
+    const profiles = { work: { servers: ['git'] } }
+    const at = world({
+      'work/jackfield.json': {
+        mcpServers: {},
+        jackfield: { profiles: { work: { servers: ['shell'] }, mine: { servers: ['git'] } } },
+      },
+      [own]: {
+        mcpServers: { git: { command: 'a' }, shell: { command: 'b', disabled: true } },
+        jackfield: { profiles },
+      },
+    })
+    const { servers, profiles: known } = await loadLayers({ ...at, profile: 'work' })
+    expect(servers).toMatchObject({ git: { disabled: false }, shell: { disabled: true } })
+    expect(Object.keys(known).toSorted()).toEqual(['mine', 'work'])
   })
 
   it('name every file that could turn up', () => {

@@ -4,7 +4,7 @@ import type { HostOptions } from '../../src/types/index.ts'
 import { hostOf, returned, scripted, started, textOf, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 import { form, program, seat, storeFile } from './programs.ts'
-import { asksBack, roundsServer, type Script, text } from './rounds-server.ts'
+import { asksBack, roundsServer, type Says, type Script, text } from './rounds-server.ts'
 
 const cli = { caller: 'cli' } as const
 const rules = [{ id: 'all', verdict: 'allow' as const }]
@@ -13,9 +13,9 @@ const shelf = () =>
   person({ elicitation: () => undefined, approval: () => ({ verdict: 'allow' }), roots: () => undefined })
 
 /** A server, and hosts of it on one store. */
-async function world(script: Script) {
+async function world(script: Script, says: Says = {}) {
   const store = storeFile()
-  const server = await roundsServer(script)
+  const server = await roundsServer(script, says)
   const host = (options: Partial<HostOptions> = {}): Promise<Watched> =>
     started({ servers: { s: { url: server.url } }, rules, store, surface: shelf(), ...options })
   return { store, server, host }
@@ -255,6 +255,21 @@ describe('a call whose program ended while the person thought', () => {
     const other = hostOf({ store, servers: { s: { command: 'something-else', disabled: true } } })
     expect(() => other.inbox.answer(id, seat('1A'), 'x')).toThrow(/s is not the server that asked/)
     expect(without.inbox.get(id)?.state).toBe('open')
+  })
+
+  it('is not taken up by a tool that changed meanwhile, and its answer is not told', async () => {
+    const says = { description: 'Books a seat' }
+    const { host, server } = await world(asksOnce, says)
+    const lazy = { servers: { s: { url: server.url, lazy: true } } }
+    const first = await host(lazy)
+    first.call('s__book', {}, cli)
+    const [id = ''] = await open(first)
+    await first.close()
+    says.description = 'Books every seat'
+    const second = await host(lazy)
+    second.inbox.answer(id, seat('1A'), 'me')
+    expect(textOf(await resumed(second, id))).toContain('its description changed since the person agreed')
+    expect(server.calls).toHaveLength(1)
   })
 
   it('is taken up by one host only, however many are told the answer', async () => {

@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the placeholders are what is tested.
-import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { parseConfig } from '../../src/config/index.ts'
+import { loadLayers, parseConfig } from '../../src/config/index.ts'
 import { memorySecrets } from '../../src/secrets/index.ts'
 import type { ConfigLayer, HostOptions, HostQuestion, ServerConfig } from '../../src/types/index.ts'
 import { folder, hostOf, session, started, states, textOf, until, type Watched } from '../fixtures/hosts.ts'
@@ -118,6 +118,41 @@ describe('a server of the working folder', () => {
     writeFileSync(join(at, '.env'), 'NODE_OPTIONS=--require ./evil.cjs\n')
     await run()
     expect(face.asked).toHaveLength(2)
+  })
+
+  it.each([
+    ['a device without an end', '/dev/zero'],
+    ['a folder', '.'],
+    ['a file larger than variables are', 'large'],
+  ])('whose file of variables is %s is asked about like any other, and not started', async (_, envFile) => {
+    const at = folder()
+    writeFileSync(join(at, 'large'), 'A=1\n'.repeat(300_000))
+    const face = person({ install: () => ({ verdict: 'allow' }) })
+    const servers = from(join(at, '.mcp.json'), { s: { ...telling({}), envFile } })
+    const host = await started({ servers, surface: face })
+    expect(face.asked).toHaveLength(1)
+    expect(host.connections.get('s')).toMatchObject({ reason: expect.stringContaining('cannot be read') })
+  })
+
+  it('under the name of one of the person’s own is shown to take its place, also where it was agreed to before', async () => {
+    const at = folder()
+    const [store, own] = [join(at, 'store.db'), join(at, 'jackfield', 'config.json')]
+    writeFileSync(join(at, '.mcp.json'), JSON.stringify({ mcpServers: { files: telling({}) } }))
+    const face = person({ install: () => ({ verdict: 'allow' }) })
+    const run = async (): Promise<void> => {
+      const { servers } = await loadLayers({ cwd: at, home: at, env: { XDG_CONFIG_HOME: at } })
+      const host = await started({ servers, surface: face, store })
+      await host.close()
+    }
+    await run()
+    mkdirSync(join(at, 'jackfield'))
+    writeFileSync(own, JSON.stringify({ mcpServers: { files: telling({}) } }))
+    await run()
+    await run()
+    expect(face.asked).toMatchObject([
+      { findings: [] },
+      { findings: [{ code: 'takes-a-name', message: expect.stringContaining(own) }] },
+    ])
   })
 
   it('stays refused until the person asks for it', async () => {
@@ -237,6 +272,19 @@ describe('variables', () => {
     expect(elsewhere.reason).toContain('the input "pin" is not given yet')
     expect(await elsewhere.host.secrets.missing()).toMatchObject([{ server: 's', input: { id: 'pin' } }])
   })
+})
+
+it('a password in an address among the arguments is a secret', async () => {
+  const { command, args } = stdioOf(session().config)
+  const asked = person({ approval: () => ({ verdict: 'deny' }) })
+  const addresses = ['postgres://me:canary-5f2c1e@h/db', 'postgres://postgres:postgres@h/db']
+  const host = await started({ servers: { s: { command, args: [...args, ...addresses] } }, surface: asked })
+  await host.call('s__echo', { text: 'canary-5f2c1e' }, { caller: 'chat' })
+  const [question] = asked.asked
+  expect(question).toMatchObject({
+    origin: expect.stringContaining('postgres://me:[password]@h/db postgres://postgres:postgres@h/db'),
+  })
+  expect(JSON.stringify([asked.asked, host.activity()])).not.toContain('canary-5f2c1e')
 })
 
 it('a secret is in nothing that leaves the host', async () => {

@@ -56,6 +56,16 @@ test('a call is done again and its result is compared', async () => {
   expect(() => host.trace.request(1)).toThrow('is no call, read or prompt')
 })
 
+test('what nests too deeply to be compared is not done again', async () => {
+  const host = await started({ servers: { shop }, defaultVerdict: 'allow' })
+  const deep: unknown = JSON.parse(`${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`)
+  const request = { method: 'tools/call', server: 'shop', target: 'next', arguments: {} } as const
+  await expect(host.trace.replay({ ...request, result: deep })).rejects.toThrow(
+    'nested too deeply to be done again, so it was not done',
+  )
+  expect(host.trace.list({ filter: 'kind:wire tool:next' })).toEqual([])
+})
+
 test('policy holds for what is done again', async () => {
   const rules = [{ id: 'never', verdict: 'deny' as const, tool: 'echo' }]
   const host = await started({ servers: { shop }, rules, defaultVerdict: 'allow' })
