@@ -2,13 +2,13 @@ import { McpError } from '../../../packages/sdk/src/jsonrpc/error.ts'
 import { compileSchema } from '../../../packages/sdk/src/validate/index.ts'
 import { Random } from '../random.ts'
 import { hostile, type Pair, pairOf } from './hostile-schemas.ts'
-import { cpuMs, input, numberIn, report } from './meter.ts'
+import { input, loopMs, numberIn, report } from './meter.ts'
 
 const outcomes = { right: 0, wrong: 0, refused: 0 }
 
 /** Checks one pair as a client checks the result of a peer's tool. Gives the milliseconds that took. */
 function check({ schema, value }: Pair): number {
-  return cpuMs(() => {
+  return loopMs(() => {
     try {
       const why = compileSchema(schema).check(value)
       outcomes[why === undefined ? 'right' : 'wrong']++
