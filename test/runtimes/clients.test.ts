@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { promisify } from 'node:util'
 import { chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { nowhere } from '../setup/ports.ts'
 import { bundle } from './bundle.ts'
 import { here, installed, missing, type Place, start } from './place.ts'
 import { lockedPath, nodeApp, openPath, ssePath } from './programs/app.ts'
@@ -71,14 +72,12 @@ beforeAll(async () => {
     if (request.url === '/elsewhere') leadAway(request, response)
     else app(request, response)
   })
-  const closed = await listen(() => {})
-  open.pop()?.close()
   targets = {
     url: server + openPath,
     locked: server + lockedPath,
     sse: server + ssePath,
     elsewhere: `${server}/elsewhere`,
-    nobody: closed + openPath,
+    nobody: `http://${nowhere}${openPath}`,
   }
 })
 

@@ -2,8 +2,8 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { pathToFileURL } from 'node:url'
+import { freePort } from '../../setup/ports.ts'
 import { announce, later } from './contract.ts'
-import { freePort } from './free-port.ts'
 
 /** `@modelcontextprotocol/server-everything` over HTTP: `everything.ts streamableHttp|sse`. */
 const [how = 'streamableHttp'] = process.argv.slice(2)

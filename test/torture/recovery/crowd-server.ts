@@ -1,17 +1,17 @@
 import { defineServer, tool } from '@jackfield/sdk'
 import { serveHttp } from '@jackfield/sdk/http'
 
-// A server of very many sessions on a port that it is given, or on any: it says its port, and how much it holds each time
-// it is asked. Run with --expose-gc and a channel.
+// A server of very many sessions on a port that it is given: it says when it is there, and how much it holds each time it is
+// asked. Run with --expose-gc and a channel.
 
-const [, , port = '0', room = '100'] = process.argv
+const [, , port, room = '100'] = process.argv
 const server = defineServer({ name: 'crowded', version: '1', tools: { noop: tool({ run: () => '' }) } })
 const limits = { sessions: 2 * Number(room), listenStreams: 2 * Number(room) }
-const listening = await serveHttp(server, { limits, onWarning: () => {} }).listen({ port: Number(port) })
+await serveHttp(server, { limits, onWarning: () => {} }).listen({ port: Number(port) })
 
 process.on('message', () => {
   globalThis.gc?.()
   process.send?.(process.memoryUsage().heapUsed)
 })
 process.on('disconnect', () => process.exit(0))
-process.send?.(listening.port)
+process.send?.('there')

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
+import { freePort } from '../../setup/ports.ts'
 import { campaign } from '../campaign.ts'
 import type { Returned } from './crowd-clients.ts'
 
@@ -50,8 +51,9 @@ campaign(
   },
   async ({ trials, long, measured }) => {
     const outageMs = long ? 60_000 : 1_000
-    const first = start('crowd-server.ts', [0, trials])
-    const port = await told<number>(first)
+    const port = await freePort()
+    const first = start('crowd-server.ts', [port, trials])
+    await told(first)
     const clients = Array.from({ length: processes }, () =>
       start('crowd-clients.ts', [`http://127.0.0.1:${port}/mcp`, trials / processes]),
     )
@@ -63,7 +65,7 @@ campaign(
     first.kill('SIGKILL')
     await pause(outageMs)
     const second = start('crowd-server.ts', [port, trials])
-    await told<number>(second)
+    await told(second)
     const thereAt = Date.now()
     const all = await Promise.all(returned)
     const attempts = all.flatMap((one) => one.attempts)

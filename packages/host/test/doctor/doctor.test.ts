@@ -5,6 +5,7 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, Server } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { nowhere } from '../../../../test/setup/ports.ts'
 import type { ServerConfig } from '../../src/types/index.ts'
 import { everything, folder, hostOf, rough } from '../fixtures/hosts.ts'
 import { statelessServer } from '../fixtures/stateless-server.ts'
@@ -99,12 +100,7 @@ describe('the doctor', () => {
       'Do what it says',
     ],
     ['an unknown host', () => ({ url: 'https://no-such-host.invalid/mcp' }), 'dns', 'address'],
-    [
-      'a port where nobody listens',
-      async () => ({ url: `http://127.0.0.1:${await freePort()}/mcp` }),
-      'tcp',
-      'Start the server',
-    ],
+    ['a port where nobody listens', () => ({ url: `http://${nowhere}/mcp` }), 'tcp', 'Start the server'],
     ['a certificate that signed itself', selfSigned, 'tls', 'NODE_EXTRA_CA_CERTS'],
     [
       'a login',
@@ -193,14 +189,6 @@ describe('the doctor', () => {
     })
   })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise<void>((resolve) => server.close(() => resolve()))
-  return isAddress(address) ? address.port : 0
-}
 
 async function selfSigned(): Promise<ServerConfig> {
   const server = createTlsServer({ key, cert: certificate }, (_, to) => to.end())

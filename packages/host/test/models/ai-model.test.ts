@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { nowhere } from '../../../../test/setup/ports.ts'
 import { ModelError } from '../../src/models/index.ts'
 import { claude, first, gpt, local, request } from './asked-models.ts'
 import { anthropic, chat, openai, provider } from './provider.ts'
@@ -173,9 +174,7 @@ describe('failures say what happened and what to do', () => {
   })
 
   test('nobody listening at the address is said', async () => {
-    const server = await provider()
-    await server[Symbol.asyncDispose]()
-    const model = first({ OPENAI_COMPATIBLE_BASE_URL: server.url, OPENAI_COMPATIBLE_MODEL: 'x' })
+    const model = first({ OPENAI_COMPATIBLE_BASE_URL: `http://${nowhere}`, OPENAI_COMPATIBLE_MODEL: 'x' })
     await expect(model.generate(request())).rejects.toMatchObject({
       kind: 'unavailable',
       message: expect.stringMatching(/cannot be reached.*ECONNREFUSED/),

@@ -1,5 +1,6 @@
 import type { SamplingMessage } from '@jackfield/sdk'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { nowhere } from '../../../../test/setup/ports.ts'
 import { findOllama, ModelError, modelsFromEnvironment } from '../../src/models/index.ts'
 import { withRetries } from '../../src/models/retry.ts'
 import type { Model, ModelRequest, ModelWait } from '../../src/types/index.ts'
@@ -238,9 +239,7 @@ describe('an Ollama', () => {
   )
 
   test('where nobody listens, or at no address, is none', async () => {
-    const server = await provider()
-    await server[Symbol.asyncDispose]()
-    expect(await findOllama({ OLLAMA_HOST: server.url })).toBeUndefined()
+    expect(await findOllama({ OLLAMA_HOST: `http://${nowhere}` })).toBeUndefined()
     expect(await findOllama({ OLLAMA_HOST: 'http://' })).toBeUndefined()
   })
 })

@@ -1,9 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { freePort } from '../../../../test/setup/ports.ts'
 import { folder, session, started, until } from '../fixtures/hosts.ts'
 
 const program = 'otelcol'
@@ -12,16 +11,6 @@ const found = long && spawnSync(program, ['--version']).status === 0
 const without = long
   ? `needs the OpenTelemetry Collector (${program}) on the path, with its otlp receiver and debug exporter`
   : 'belongs to the long run (JACKFIELD_LONG=1)'
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('The server has no port')
-  return address.port
-}
 
 /** A collector that writes down every span it takes. */
 async function collector(): Promise<{ url: string; said: () => string }> {

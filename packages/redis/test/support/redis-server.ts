@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '@redis/client'
 import { onTestFinished } from 'vitest'
+import { freePort } from '../../../../test/setup/ports.ts'
 
 /** Whether tests with a real Redis can run, and what their titles end with where they cannot. */
 export const isThere: boolean = spawnSync('redis-server', ['--version']).status === 0
@@ -88,13 +88,4 @@ export class RedisServer {
       client.destroy()
     }
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (typeof address !== 'object' || address === null) throw new Error('no port')
-  return address.port
 }

@@ -1,11 +1,7 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { gc } from '../../../../test/setup/memory.ts'
 import { TransientMap, TransientSet } from '../../src/jsonrpc/transient.ts'
-
-setFlagsFromString('--expose-gc')
-const gc: NodeJS.GCFunction = runInNewContext('gc')
 
 /** Bytes of heap in use once everything young that nothing points to is gone. */
 function kept(): number {

@@ -1,5 +1,5 @@
+import { freePort } from '../../../setup/ports.ts'
 import { announce } from '../contract.ts'
-import { freePort } from '../free-port.ts'
 import { createFixture } from './definition.ts'
 
 /** The fixture on fastmcp: `main.ts stdio|http`. */
