@@ -124,7 +124,7 @@ describe('the built host', () => {
     expect(stack).toMatch(/^ConfigError .*\n.*at readJson.*\n.*at readDocument.*\n.*at parseConfig/s)
   })
 
-  it.each(['index', 'thread', 'forward'])('has a map of %s.js to sources that are there', (name) => {
+  it.each(['index', 'program-process', 'forward'])('has a map of %s.js to sources that are there', (name) => {
     const { sources }: { sources: string[] } = JSON.parse(readFileSync(`${dist}${name}.js.map`, 'utf8'))
     expect(sources.length).toBeGreaterThan(0)
     expect(sources.filter((source) => !existsSync(dist + source))).toEqual([])

@@ -2,7 +2,7 @@ import { KeyObject, sign } from 'node:crypto'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { readManifest } from '../../../packages/host/src/bundle/manifest.ts'
-import type { FromThread } from '../../../packages/host/src/code/messages.ts'
+import type { FromProgram } from '../../../packages/host/src/code/messages.ts'
 import { runInSandbox } from '../../../packages/host/src/code/sandbox.ts'
 import { parseConfig } from '../../../packages/host/src/config/config.ts'
 import { entryFrom, entryText } from '../../../packages/host/src/conversations/entry.ts'
@@ -53,7 +53,7 @@ describe('an object in the place of a name', () => {
   })
 
   it('of an error that a program throws is told as it is', async () => {
-    const told: FromThread[] = []
+    const told: FromProgram[] = []
     const job = { servers: [], memoryBytes: 32_000_000, cpuMs: 10_000, outputCharacters: 1_000, calls: 1 }
     const program = 'Promise.prototype.then = () => { throw { message: { toString: 1 } } }'
     await runInSandbox({ ...job, program }, (message) => told.push(message))

@@ -1,4 +1,4 @@
-/** What a program's thread is started with. */
+/** What a program's process is to run. */
 export interface Job {
   program: string
   /** Servers with the tools they have, by their own names. */
@@ -9,16 +9,16 @@ export interface Job {
   calls: number
 }
 
-/** What the thread tells. */
-export type FromThread =
+/** What the process tells. */
+export type FromProgram =
   | { type: 'call'; id: number; server: string; tool: string; arguments: string }
   | { type: 'log'; text: string }
   | { type: 'show'; handle: number }
   | { type: 'show'; text: string }
   | { type: 'end'; outcome: 'ok' | 'error' | 'limit'; value?: string; error?: string }
 
-/** The answer to one call, as JSON text that the program reads: `{ result }` or `{ error, denied }`. */
-export interface ToThread {
-  id: number
-  answer: string
-}
+/** What the process is told: first its job, then answers to calls, as JSON text that the program reads. */
+export type ToProgram =
+  | { type: 'job'; job: Job }
+  /** `answer` is `{ result }` or `{ error, denied }`. */
+  | { type: 'answer'; id: number; answer: string }

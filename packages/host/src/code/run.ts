@@ -1,5 +1,3 @@
-import { extname } from 'node:path'
-import { Worker } from 'node:worker_threads'
 import { type ContentBlock, McpError, readJson } from '@jackfield/sdk'
 import { forModel } from '../audience.ts'
 import { isRecord } from '../json.ts'
@@ -7,7 +5,8 @@ import { reasonOf } from '../text.ts'
 import type { BrokeredCall, CatalogTool, CodeCall, CodeOptions, CodeRun, Host } from '../types/index.ts'
 import { createClock } from './clock.ts'
 import { KeptContent, textOf } from './content.ts'
-import type { FromThread, Job, ToThread } from './messages.ts'
+import type { FromProgram, Job } from './messages.ts'
+import { type ProgramProcess, startProgram } from './process.ts'
 import { report } from './report.ts'
 import { Watched } from './watched.ts'
 
@@ -26,7 +25,7 @@ const defaults = {
   calls: 200,
 }
 
-type Ended = Pick<Extract<FromThread, { type: 'end' }>, 'value' | 'error'> & Pick<CodeRun, 'outcome'>
+type Ended = Pick<Extract<FromProgram, { type: 'end' }>, 'value' | 'error'> & Pick<CodeRun, 'outcome'>
 
 /** Runs one program to its end. `row` is its activity, the cause of its calls. */
 export async function runProgram(
@@ -59,7 +58,7 @@ export async function runProgram(
   options.signal?.addEventListener('abort', cancelled)
   if (options.signal?.aborted) cancelled()
 
-  async function call(wanted: Extract<FromThread, { type: 'call' }>): Promise<void> {
+  async function call(wanted: Extract<FromProgram, { type: 'call' }>): Promise<void> {
     const { id, server, tool } = wanted
     const entry = deps.tools.find((candidate) => candidate.server === server && candidate.tool.name === tool)
     const at = told.calls.length
@@ -86,12 +85,10 @@ export async function runProgram(
       answer = { error: reasonOf(error), denied: false }
     }
     over()
-    const message: ToThread = { id, answer: JSON.stringify(answer) }
-    thread.postMessage(message)
+    process?.answer(id, JSON.stringify(answer))
   }
 
-  const thread = startThread({ program, servers: names(deps.tools), ...limits })
-  thread.on('message', (message: FromThread) => {
+  const hear = (message: FromProgram): void => {
     if (message.type === 'end') ending.resolve(message)
     else if (message.type === 'log') told.logs.push(message.text)
     else if (message.type === 'show') {
@@ -102,46 +99,27 @@ export async function runProgram(
       const going = call(message).finally(() => running.delete(going))
       running.add(going)
     }
-  })
-  thread.on('error', (error) => giveUp(crash(error)))
-  thread.on('exit', () => ending.resolve({ outcome: 'error', error: 'Its thread ended.' }))
-
-  const ended = await ending.promise
-  if (ended.outcome !== 'ok' && ended.outcome !== 'error') abort()
-  await thread.terminate()
-  // A call that the program did not wait for is an effect all the same.
-  await Promise.all(running)
-  clock.clear()
-  off()
-  options.signal?.removeEventListener('abort', cancelled)
-  return conclude(ended, told, limits.outputCharacters)
-}
-
-function startThread(job: Job): Worker {
-  const thread = new Worker(new URL(`./thread${extname(import.meta.url)}`, import.meta.url), {
-    name: 'jackfield code',
-    workerData: job,
-    env: {},
-    execArgv: [],
-    stdout: true,
-    stderr: true,
-    resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 },
-  })
-  thread.stdout.resume()
-  thread.stderr.resume()
-  return thread
+  }
+  const job: Job = { program, servers: names(deps.tools), ...limits }
+  let process: ProgramProcess | undefined
+  try {
+    process = startProgram(job, hear, (why) => giveUp({ outcome: 'error', error: why }))
+    const ended = await ending.promise
+    if (ended.outcome !== 'ok' && ended.outcome !== 'error') abort()
+    await process.end()
+    // A call that the program did not wait for is an effect all the same.
+    await Promise.all(running)
+    return conclude(ended, told, limits.outputCharacters)
+  } finally {
+    clock.clear()
+    off()
+    options.signal?.removeEventListener('abort', cancelled)
+  }
 }
 
 function names(tools: readonly CatalogTool[]): Job['servers'] {
   const servers = Map.groupBy(tools, ({ server }) => server)
   return [...servers].map(([server, own]) => [server, own.map(({ tool }) => tool.name)] as const)
-}
-
-function crash(error: unknown): Ended {
-  if (error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') {
-    return { outcome: 'limit', error: 'It used more memory than it may.' }
-  }
-  return { outcome: 'error', error: reasonOf(error) }
 }
 
 function outcomeOf(done: BrokeredCall, watched: Watched): CodeCall['outcome'] {

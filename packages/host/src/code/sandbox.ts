@@ -7,7 +7,7 @@ import {
   type QuickJSDeferredPromise,
   type QuickJSHandle,
 } from 'quickjs-emscripten-core'
-import type { FromThread, Job } from './messages.ts'
+import type { FromProgram, Job } from './messages.ts'
 import { prelude } from './prelude.ts'
 
 // The package declares its CommonJS form, where the engine is one step deeper.
@@ -22,7 +22,7 @@ const maxShown = 100
 /** Starts the program; gives the function that hands it the answers to its calls. */
 export async function runInSandbox(
   job: Job,
-  tell: (message: FromThread) => void,
+  tell: (message: FromProgram) => void,
 ): Promise<(id: number, answer: string) => void> {
   // The engine does not count what it allocates in WebAssembly, so the memory itself ends where the program's does.
   const pages = Math.max(leastPages, Math.ceil(job.memoryBytes / pageBytes))

@@ -62,7 +62,7 @@ export interface CodeRun {
 
 /**
  * Programs over tools: JavaScript, or TypeScript whose types can be taken off, that calls tools of the servers and
- * nothing else. It runs in WebAssembly in a thread of its own, without network, files, processes or modules; every
+ * nothing else. It runs in WebAssembly in a process of its own, without network, files, processes or modules; every
  * call goes through policy as caller `code`.
  */
 export interface Code {
