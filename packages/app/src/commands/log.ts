@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
@@ -13,6 +13,7 @@ import {
 import { McpError } from '@jackfield/sdk'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
+import { writePrivateFile } from '../cli/private-file.ts'
 import { storeFile } from '../cli/store.ts'
 import { changeLines } from '../output/changes.ts'
 import { exactText } from '../output/exact.ts'
@@ -184,7 +185,7 @@ export async function exportLog(
     if (options.output === undefined) io.stdout.write(exactText(text))
     else {
       const file = resolve(io.cwd, options.output)
-      writeFileSync(file, text, { mode: 0o600 })
+      writePrivateFile(file, text)
       output.note(`Written to ${file}`)
     }
     return ExitCode.done
@@ -209,7 +210,7 @@ export async function record(
   return await readable(() => {
     const recording = host.trace.recording({ filter: filterOf(words) })
     const path = resolve(io.cwd, file)
-    writeFileSync(path, `${JSON.stringify(recording, null, 1)}\n`, { mode: 0o600 })
+    writePrivateFile(path, `${JSON.stringify(recording, null, 1)}\n`)
     const servers = Object.entries(recording.servers).map(([server, { revision, exchanges }]) => ({
       server,
       revision,

@@ -1,10 +1,11 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Host, Replay, ReplayRequest } from '@jackfield/host'
 import { McpError, readJson } from '@jackfield/sdk'
 import { argumentsFrom, textArguments } from '../cli/arguments.ts'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { type Io, isInteractive } from '../cli/io.ts'
+import { writePrivateFile } from '../cli/private-file.ts'
 import { storeFile } from '../cli/store.ts'
 import { cancelled } from '../forms/prompter.ts'
 import { changeLines } from '../output/changes.ts'
@@ -121,7 +122,7 @@ function resultText(result: Replay['result'], { palette }: CommandContext['outpu
 function save(file: string, { request, result }: Replay, io: Io): void {
   const { method, server, target, arguments: args } = request
   const test = { format: 'jackfield-replay', version: 1, method, server, target, arguments: args, result }
-  writeFileSync(resolve(io.cwd, file), `${JSON.stringify(test, null, 2)}\n`, { mode: 0o600 })
+  writePrivateFile(resolve(io.cwd, file), `${JSON.stringify(test, null, 2)}\n`)
 }
 
 function readSaved(file: string, io: Io): ReplayRequest {

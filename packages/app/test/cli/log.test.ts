@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { begin, jsonFile, run, tempFolder, travel } from './jackfield.ts'
@@ -143,9 +143,18 @@ test('the log is written out in the formats of others', async () => {
   const { stdout } = await run(['log', 'export', 'jsonl', '--store', store, 'kind:call'])
   for (const line of stdout.trim().split('\n')) expect(JSON.parse(line)).toMatchObject({ kind: 'call' })
   const file = join(folder, 'traces.json')
+  writeFileSync(file, 'what was there before, and longer than nothing', { mode: 0o666 })
+  chmodSync(file, 0o666)
   const written = await run(['log', 'export', 'otlp', '--store', store, '--output', file])
   expect([written.code, written.stderr]).toEqual([0, `Written to ${file}\n`])
   expect(JSON.parse(readFileSync(file, 'utf8')).resourceSpans).toHaveLength(1)
+  if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o600)
+  const nowhere = join(folder, 'nowhere', 'traces.json')
+  const unwritten = await run(['log', 'export', 'otlp', '--store', store, '--output', nowhere])
+  expect(unwritten).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`${nowhere} cannot be written`),
+  })
   const wrong = await run(['log', 'export', 'xml', '--store', store])
   expect([wrong.code, wrong.stderr]).toEqual([2, '"xml" is no format. There are jsonl, har, otlp.\n'])
 })
