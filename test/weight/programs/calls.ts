@@ -2,7 +2,7 @@ import { Readable, Writable } from 'node:stream'
 import { defineServer, tool } from '@jackfield/sdk'
 import { serveStdio } from '@jackfield/sdk/stdio'
 
-// Counts the bytes that calls take from the heap, and those they keep. Run with --expose-gc and new space enough
+// Counts the bytes that calls take from the heap, and those they keep, in the best of some rounds. Run with --expose-gc and new space enough
 // that nothing is collected meanwhile.
 
 const [era = 'modern', tools = '1'] = process.argv.slice(2)
@@ -81,13 +81,16 @@ for (let warm = 0; warm < 5; warm++) {
   await run()
   collect()
 }
-collect()
-const before = used()
-await run()
-const after = used()
-collect()
-const kept = used() - before
+// What the engine compiles in one of the rounds is no part of a call; what a call keeps is there in each of them.
+let [taken, kept] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+for (let round = 0; round < 4; round++) {
+  collect()
+  const before = used()
+  await run()
+  const after = used()
+  collect()
+  taken = Math.min(taken, (after - before) / calls)
+  kept = Math.min(kept, (used() - before) / calls)
+}
 if (failed !== '') throw new Error(failed.slice(0, 300))
-process.stdout.write(JSON.stringify({ taken: (after - before) / calls, kept: kept / calls }), () =>
-  process.exit(),
-)
+process.stdout.write(JSON.stringify({ taken, kept }), () => process.exit())
