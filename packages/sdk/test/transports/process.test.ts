@@ -178,6 +178,7 @@ describe.runIf(linux)('closing ends the whole tree', () => {
   it('when the client itself is killed, also in the middle of a call that hangs', async () => {
     const link = fileURLToPath(new URL('../../src/links/stdio.ts', import.meta.url))
     const connectTo = fileURLToPath(new URL('../../src/client/index.ts', import.meta.url))
+    const proc = fileURLToPath(new URL('../../../../test/torture/processes/proc.ts', import.meta.url))
     const code = `
       const { stdio } = await import(${JSON.stringify(link)})
       const { connect } = await import(${JSON.stringify(connectTo)})
@@ -185,10 +186,8 @@ describe.runIf(linux)('closing ends the whole tree', () => {
       const client = await connect(link)
       client.call('hangWithTimer').catch(() => {})
       await client.ping()
-      const { readdirSync, readFileSync } = await import('node:fs')
-      const parent = (pid) => readFileSync('/proc/' + pid + '/stat', 'utf8').split(') ')[1].split(' ')[1]
-      const mine = readdirSync('/proc').filter((pid) => /^\\d+$/.test(pid) && parent(pid) === String(process.pid))
-      console.log(mine.join())`
+      const { processes } = await import(${JSON.stringify(proc)})
+      console.log(processes().flatMap(({ pid, parent }) => (parent === process.pid ? [pid] : [])).join())`
     const parent = spawn(node, ['--no-warnings', '--input-type=module', '-e', code], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
