@@ -29,6 +29,8 @@ export interface LoginOptions {
   store: CredentialStore
   /** Asks the person whether the page may be opened. Rejects where they do not want it or cannot be asked. */
   ask: (page: LoginPage, signal: AbortSignal) => Promise<void>
+  /** Whether the person agreed to this very page where they agreed to a login. */
+  agreedTo: (page: LoginPage) => boolean
   /** Opens a page for the person. Default: their browser. */
   open?: ((url: URL) => Promise<void>) | undefined
   /** Hears of the page that the person is on. */
@@ -40,25 +42,26 @@ const patienceMs = 300_000
 /** Makes credentials for a server. @throws McpError 'INVALID' where the configuration of its sign-in is incomplete */
 export function createLogin(options: LoginOptions): Login {
   const { config, server, store } = options
-  let mode: LoginMode = 'asking'
+  /** What goes on in a way of its own, the latest last: one may end before another that began earlier. */
+  const under: { mode: LoginMode }[] = []
   const settings = config.auth === false || config.auth === undefined ? {} : config.auth
   const { scopes } = settings
   const auth = oauth({
     client: { name: 'Jackfield', ...registeredIn(settings) },
-    redirect: redirectFor(options, () => mode),
+    redirect: redirectFor(options, () => under.at(-1)?.mode ?? 'asking'),
     store,
     account: server,
     ...(scopes !== undefined && { scopes }),
   })
   return {
     auth,
-    async during(wanted, work) {
-      const before = mode
-      mode = wanted
+    async during(mode, work) {
+      const mine = { mode }
+      under.push(mine)
       try {
         return await work()
       } finally {
-        mode = before
+        under.splice(under.indexOf(mine), 1)
       }
     },
     revoke: () => auth.revoke(config.url),
@@ -81,7 +84,10 @@ function registeredIn({
 }
 
 /** The person's own browser, but only once they agreed to the page. */
-function redirectFor({ ask, open = openBrowser, onPage }: LoginOptions, mode: () => LoginMode): Redirect {
+function redirectFor(
+  { ask, agreedTo, open = openBrowser, onPage }: LoginOptions,
+  mode: () => LoginMode,
+): Redirect {
   return {
     async begin(last) {
       const way = mode()
@@ -98,7 +104,7 @@ function redirectFor({ ask, open = openBrowser, onPage }: LoginOptions, mode: ()
           if (way === 'quietly') throw new SignInNeeded(page)
           // Others who share the credentials wait meanwhile, so nobody may think about this forever.
           const soon = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)])
-          if (way === 'asking') await ask(page, soon)
+          if (way === 'asking' || !agreedTo(page)) await ask(page, soon)
           return session.open(url, signal)
         },
       }

@@ -36,6 +36,8 @@ export class LoginRoom implements LoginDesk {
   readonly #logins = new Map<string, { login: Login; config: string }>()
   /** Servers whose question was put in this run, so that it is not put with every attempt to connect. */
   readonly #asked = new Set<string>()
+  /** The pages that people agreed to and are about to see. */
+  readonly #agreed = new Map<string, LoginPage>()
   /** Questions that are open, and what follows from them. */
   readonly #pending = new Map<string, Promise<void>>()
 
@@ -63,6 +65,7 @@ export class LoginRoom implements LoginDesk {
       store: this.#store,
       open,
       ask: (page, signal) => this.#ask(server, page, signal),
+      agreedTo: (page) => this.#agreedTo(server, page),
       onPage: ({ url, issuer }) => emit({ type: 'login', server, url, issuer }),
     })
     this.#logins.set(server, { login, config: key })
@@ -74,12 +77,19 @@ export class LoginRoom implements LoginDesk {
     const { asker, signal, emit } = this.#deps
     if (this.#asked.has(server) || !asker.can('login')) return
     this.#asked.add(server)
-    const pending = this.#ask(server, shortened(page), signal)
-      .then(() => this.#deps.connection(server).signIn())
+    const shown = shortened(page)
+    const pending = this.#ask(server, shown, signal)
+      .then(() => {
+        this.#agreed.set(server, shown)
+        return this.#deps.connection(server).signIn()
+      })
       .catch((error: unknown) => {
         if (!signal.aborted) emit({ type: 'warning', server, message: reasonOf(error) })
       })
-      .finally(() => this.#pending.delete(server))
+      .finally(() => {
+        this.#agreed.delete(server)
+        this.#pending.delete(server)
+      })
     this.#pending.set(server, pending)
   }
 
@@ -113,6 +123,12 @@ export class LoginRoom implements LoginDesk {
     const summary = `You signed out of ${server}${revocationNote(revocation)}`
     recorder.note({ kind: 'login', server, summary, detail: { revocation } }, 'ok')
     return revocation
+  }
+
+  /** Who asked for the login themselves agreed to any page; all others to the one that they were shown. */
+  #agreedTo(server: string, page: LoginPage): boolean {
+    const agreed = this.#agreed.get(server)
+    return agreed === undefined || bare(agreed) === bare(page)
   }
 
   async #ask(server: string, page: LoginPage, signal: AbortSignal): Promise<void> {
@@ -160,12 +176,22 @@ function revocationNote(revocation: Revocation): string {
   }
 }
 
+const ofOneLogin = ['state', 'code_challenge', 'code_challenge_method', 'nonce']
+
 /** The page without what makes it one login among many: that is over when it is agreed to. */
 function shortened(page: LoginPage): LoginPage {
+  return { ...page, url: without(ofOneLogin, page) }
+}
+
+/** What stays the same of a page also where the way back leads over another port, with the client that has it. */
+function bare(page: LoginPage): string {
+  return without([...ofOneLogin, 'client_id', 'redirect_uri'], page)
+}
+
+function without(names: readonly string[], page: LoginPage): string {
   const url = new URL(page.url)
-  for (const name of ['state', 'code_challenge', 'code_challenge_method', 'nonce'])
-    url.searchParams.delete(name)
-  return { ...page, url: url.href }
+  for (const name of names) url.searchParams.delete(name)
+  return url.href
 }
 
 /** What tokens and registrations are kept with, and what stands in the place of each. */
@@ -181,9 +207,12 @@ function withoutLeaks(store: CredentialStore, redactor: Redactor): CredentialSto
       return
     }
     if (!isRecord(value)) return
-    for (const [member, name] of Object.entries(keptSecrets)) {
-      const secret = value[member]
-      if (typeof secret === 'string') redactor.add(secret, name)
+    for (const part of [value, value['registration']]) {
+      if (!isRecord(part)) continue
+      for (const [member, name] of Object.entries(keptSecrets)) {
+        const secret = part[member]
+        if (typeof secret === 'string') redactor.add(secret, name)
+      }
     }
   }
   return {

@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { connect, http } from '@jackfield/sdk/client'
 import { memoryStore } from '@jackfield/sdk/client/auth'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { authority } from '../../../sdk/test/client-auth/support/authority.ts'
 import { type World, world } from '../../../sdk/test/client-auth/support/world.ts'
+import { createLogin } from '../../src/login/login.ts'
 import type { HostAnswers, HostOptions, HostQuestion } from '../../src/types/index.ts'
 import { folder, hostOf, started, states, textOf, until, type Watched } from '../fixtures/hosts.ts'
 
@@ -78,6 +81,46 @@ describe('a server that wants the person signed in', () => {
     ])
   })
 
+  it.each([
+    [
+      'at another authorization server',
+      async (one: World) => {
+        const other = await authority()
+        onTestFinished(() => other.close())
+        one.resource = { ...one.resource, authorization_servers: [other.issuer] }
+        return { issuer: other.origin }
+      },
+    ],
+    [
+      'for more scopes',
+      async (one: World) => {
+        one.challenge = 'Bearer scope="read admin"'
+        return { scopes: ['read', 'admin'] }
+      },
+    ],
+  ])(
+    'has its page opened only as they agreed to it, and is asked about anew where it is one %s by then',
+    async (_, changes) => {
+      const one = await world()
+      one.challenge = 'Bearer scope="read"'
+      const { opened, openPage } = browser()
+      const { asked, surface } = face('later')
+      const host = await started({ servers: { s: { url: one.url } }, surface, openPage })
+      await until(() => asked.length === 1, 'the question')
+      const changed = await changes(one)
+      host.inbox.answer(asked[0]?.id ?? '', { verdict: 'allow' }, 'person')
+      await until(() => asked.length === 2 || opened.length > 0, 'the second question')
+      expect(opened).toEqual([])
+      expect(asked[1]).toMatchObject(changed)
+      host.inbox.answer(asked[1]?.id ?? '', { verdict: 'deny' }, 'person')
+      await until(
+        () => host.activity({ kind: 'login' }).some(({ outcome }) => outcome === 'denied'),
+        'the answer',
+      )
+      expect(opened).toEqual([])
+    },
+  )
+
   it('is left alone when they do not want it, until they connect anew', async () => {
     const one = await world()
     const { opened, openPage } = browser()
@@ -146,6 +189,31 @@ describe('a server that wants the person signed in', () => {
   })
 })
 
+it('an agreement to one login is over with it, whatever began and ended meanwhile', async () => {
+  const one = await world()
+  const asked: string[] = []
+  const { opened, openPage } = browser()
+  const login = createLogin({
+    server: 's',
+    config: { url: one.url },
+    store: memoryStore(),
+    open: openPage,
+    onPage: () => {},
+    agreedTo: () => true,
+    async ask({ issuer }) {
+      asked.push(issuer)
+      throw new Error('They do not want it')
+    },
+  })
+  const ends: (() => void)[] = []
+  const work = (): Promise<void> => new Promise((resolve) => ends.push(resolve))
+  const both = [login.during('openly', work), login.during('quietly', work)]
+  for (const end of ends) end()
+  await Promise.all(both)
+  await expect(connect(http(one.url, { auth: login.auth }))).rejects.toThrow('They do not want it')
+  expect([asked, opened]).toEqual([[one.as.origin], []])
+})
+
 describe('signing out', () => {
   it('forgets the tokens and what the server listed', async () => {
     const one = await world()
@@ -206,12 +274,22 @@ describe('signing out', () => {
       )
       return true
     }
-    const host = await signedIn(one)
-    expect(await host.logins.signOut('s')).toMatchObject({
+    const credentials = memoryStore()
+    const refused = {
       outcome: 'failed',
       reason: expect.stringContaining('invalid_client (not [clientSecret])'),
-    })
+    }
+    const host = await signedIn(one, { credentials })
+    expect(await host.logins.signOut('s')).toMatchObject(refused)
     expect(JSON.stringify([host.activity(), host.events])).not.toContain(secret)
+
+    await host.logins.signIn('s')
+    await host.close()
+    // Another login registered anew meanwhile.
+    await credentials.delete(`client ${one.as.issuer}`)
+    const next = await started({ servers: { s: { url: one.url } }, credentials })
+    expect(await next.logins.signOut('s')).toMatchObject(refused)
+    expect(JSON.stringify([next.activity(), next.events])).not.toContain(secret)
   })
 
   it('is refused where there is nobody to sign out', async () => {

@@ -8,7 +8,10 @@ import { requireUrl } from './metadata.ts'
 export interface IntrospectionOptions {
   /** The introspection endpoint of the authorization server. */
   endpoint: string
-  /** Who issues the tokens, for answers that do not say. Default: the endpoint's origin. */
+  /**
+   * Who issues the tokens; answers that name another are refused. Default: whom the answer names, where that is of the
+   * endpoint's origin, and that origin for answers that do not say.
+   */
   issuer?: string
   /** What this server is registered as at the authorization server. */
   clientId: string
@@ -30,6 +33,7 @@ interface Known {
 }
 
 const maxKnown = 1000
+const maxShownChars = 200
 
 /**
  * Verifies access tokens by asking their authorization server (RFC 7662). Answers are kept for a short time and in
@@ -38,18 +42,17 @@ const maxKnown = 1000
  */
 export function introspection(options: IntrospectionOptions): VerifyToken {
   const { endpoint, clientSecret, auth, cacheMs = 10_000, dangerouslyAllowPlainHttp = false } = options
-  const { origin } = requireUrl('endpoint', endpoint.replace(/\?.*$/, ''), dangerouslyAllowPlainHttp)
+  requireUrl('endpoint', endpoint.replace(/\?.*$/, ''), dangerouslyAllowPlainHttp)
   if ((clientSecret === undefined) === (auth === undefined)) {
     throw new McpError('INVALID', 'introspection: give either a clientSecret or an auth')
   }
-  const issuer = options.issuer ?? origin
   const known = new Map<string, Known>()
   return async (token) => {
     const key = await digest(token)
     const now = Date.now()
     const found = known.get(key)
     if (found !== undefined && found.until > now) return found.claims
-    const claims = ask(options, issuer, token)
+    const claims = ask(options, token)
     known.delete(key)
     known.set(key, { claims, until: now + cacheMs })
     claims.catch(() => known.delete(key))
@@ -59,11 +62,7 @@ export function introspection(options: IntrospectionOptions): VerifyToken {
   }
 }
 
-async function ask(
-  options: IntrospectionOptions,
-  issuer: string,
-  token: string,
-): Promise<Claims | undefined> {
+async function ask(options: IntrospectionOptions, token: string): Promise<Claims | undefined> {
   const { endpoint, clientId, clientSecret, auth } = options
   const headers = new Headers({
     accept: 'application/json',
@@ -75,8 +74,19 @@ async function ask(
   const load: AuthFetch = options.fetch ?? ((url, init) => fetch(url, init))
   const answer = await fetchJson(load, endpoint, { method: 'POST', headers, body: form.toString() })
   if (answer['active'] !== true) return undefined
-  if (answer['iss'] === undefined) return { ...answer, iss: issuer }
-  return options.issuer === undefined || answer['iss'] === options.issuer ? answer : undefined
+  const { iss } = answer
+  if (iss === undefined) return { ...answer, iss: options.issuer ?? new URL(endpoint).origin }
+  if (options.issuer !== undefined) return iss === options.issuer ? answer : undefined
+  if (originOf(iss) === new URL(endpoint).origin) return answer
+  throw new McpError(
+    'PROTOCOL',
+    `${endpoint} answers for another issuer: ${JSON.stringify(iss).slice(0, maxShownChars)}. If that is who issues its tokens, give introspection this as "issuer"`,
+  )
+}
+
+/** Who answers for one origin could otherwise name the subjects of any other. */
+function originOf(issuer: unknown): string | undefined {
+  return typeof issuer === 'string' && URL.canParse(issuer) ? new URL(issuer).origin : undefined
 }
 
 /** Both parts are written as in a form first (RFC 6749, section 2.3.1). */

@@ -1,4 +1,5 @@
 import { McpError } from '../jsonrpc/error.ts'
+import { shown } from '../jsonrpc/shown.ts'
 
 /** What is kept under a key. */
 export interface Kept {
@@ -96,7 +97,10 @@ export class MemoryValues {
     if (full !== undefined) return `This process remembers as much as it may (${full})`
     if (owner === undefined) return undefined
     const share = reached(this.#owned.get(owner) ?? nothing, this.#share, value)
-    return share && `This process remembers as much for "${owner}" as for one principal (a fifth of ${share})`
+    return (
+      share &&
+      `This process remembers as much for "${shown(owner)}" as for one principal (a fifth of ${share})`
+    )
   }
 }
 

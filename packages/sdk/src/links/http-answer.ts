@@ -3,9 +3,9 @@ import { ByteCollector } from '../jsonrpc/bytes.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import type { JsonRpcErrorObject } from '../jsonrpc/message.ts'
 import { classify, parseJson } from '../jsonrpc/parse.ts'
+import { shown } from '../jsonrpc/shown.ts'
 import { EventReader, type ServerSentEvent } from '../jsonrpc/sse.ts'
 import { lostBy } from './http-request.ts'
-import { shown } from './inbound.ts'
 
 const errorBodyBytes = 64 * 1024
 const decoder = new TextDecoder('utf-8', { fatal: true })

@@ -2,12 +2,12 @@ import { limits } from '../core/limits.ts'
 import { McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonRpcMessage, RequestId } from '../jsonrpc/message.ts'
 import { classify, isObject, parseJson } from '../jsonrpc/parse.ts'
+import { shown } from '../jsonrpc/shown.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
 
 /** What is reported of bytes that no text can be made of. */
 export const notUtf8 = 'Ignored output that is not a message (not valid UTF-8)'
 
-const shownChars = 120
 const maxWarnings = 20
 
 /** Reports what was tolerated, and falls silent before a noisy peer becomes a flood. */
@@ -71,10 +71,4 @@ function accept(value: unknown, text: string, { tolerance, failed }: Reception):
   }
   tolerance.report(`Ignored output that is not a message (${error.message}): ${shown(text)}`)
   return []
-}
-
-/** The beginning of a text, fit for one line of a log. */
-export function shown(text: string): string {
-  const start = text.slice(0, shownChars).replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')
-  return text.length > shownChars ? `${start}…` : start
 }

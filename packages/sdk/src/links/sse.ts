@@ -1,10 +1,11 @@
 import { limits } from '../core/limits.ts'
 import { McpError } from '../jsonrpc/error.ts'
+import { shown } from '../jsonrpc/shown.ts'
 import type { ServerSentEvent } from '../jsonrpc/sse.ts'
 import { type Channel, type ChannelEvents, DuplexLink } from './duplex.ts'
 import { discard, eachEvent, failureOf, mediaType } from './http-answer.ts'
 import { Endpoint, type HttpOptions } from './http-request.ts'
-import { notUtf8, shown } from './inbound.ts'
+import { notUtf8 } from './inbound.ts'
 import type { LinkFactory } from './link.ts'
 
 /**

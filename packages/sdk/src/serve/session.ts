@@ -182,7 +182,8 @@ export class Session {
       )
     }
     if (this.#caller?.caller !== caller || this.#caller.session !== session) {
-      this.#caller = { caller, session, peer: { ...session, ...caller } }
+      const { revision, capabilities, info, logLevel } = session
+      this.#caller = { caller, session, peer: { ...caller, revision, capabilities, info, logLevel } }
     }
     return this.#caller.peer
   }
@@ -217,7 +218,7 @@ export class Session {
   #own(message: JsonRpcRequest, peer: Peer): JsonObject | Promise<JsonObject> | undefined {
     switch (message.method) {
       case 'logging/setLevel':
-        this.#setLevel(message.params?.['level'], peer)
+        this.#setLevel(message.params?.['level'])
         return {}
       case 'resources/subscribe':
         return this.#subscribe(message, peer)
@@ -229,10 +230,10 @@ export class Session {
     }
   }
 
-  #setLevel(level: unknown, peer: Peer): void {
+  #setLevel(level: unknown): void {
     if (this.#server.capabilities.logging === undefined) throw notOffered('logging/setLevel')
     if (!isLoggingLevel(level)) throw invalid(`"level" must be one of ${loggingLevels.join(', ')}`)
-    this.#peer = { ...peer, logLevel: level }
+    if (this.#peer !== undefined) this.#peer = { ...this.#peer, logLevel: level }
   }
 
   async #subscribe(message: JsonRpcRequest, peer: Peer): Promise<JsonObject> {

@@ -1,6 +1,7 @@
 import type { Exchange, Outcome } from '../core/exchange.ts'
 import { createChanges } from '../core/hub.ts'
 import { McpError } from '../jsonrpc/error.ts'
+import { shown } from '../jsonrpc/shown.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import type { Implementation } from '../protocol/definitions.ts'
 import { isExtensionId } from '../protocol/meta.ts'
@@ -205,13 +206,14 @@ function reporter({ name: server, onError }: ServerOptions<Definitions>): Report
   return (error, where) => {
     try {
       if (onError !== undefined) onError(error, where)
-      else
-        console.error(
-          `[${server}] ${where.method}${where.name === undefined ? '' : ` ${where.name}`}:`,
-          error,
-        )
+      else console.error(`[${server}] ${where.method}${nameOf(where)}:`, error)
     } catch {
       // There is nobody left to tell.
     }
   }
+}
+
+/** A name is up to the client: it must not look like another line, or like a place for the error to be written. */
+function nameOf({ name }: Parameters<Report>[1]): string {
+  return name === undefined ? '' : ` ${shown(name).replaceAll('%', '%%')}`
 }

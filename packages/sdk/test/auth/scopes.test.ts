@@ -99,6 +99,16 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     expect(ran).toEqual([])
   })
 
+  test('a batch that is too long is refused as such, before anybody looks at what is in it', async () => {
+    const { server } = shop()
+    const mountedServer = await mounted(mount, server, { authenticate: authenticated() })
+    const client = await session(mountedServer, '2025-03-26', as(await tokenOf()))
+    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'refund' } }
+    const answer = await client.post(Array.from({ length: 101 }, () => call))
+    expect(answer.status).toBe(400)
+    expect(await answer.json()).toMatchObject({ error: { message: expect.stringContaining('at most 100') } })
+  })
+
   test('a session cannot subscribe to what its caller may not read', async () => {
     const { server } = shop()
     const all = await mounted(mount, server, { authenticate: authenticated() })
@@ -108,6 +118,28 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     expect((await subscribe('shop://ledger')).status).toBe(403)
     expect((await subscribe('shop://orders/3')).status).toBe(403)
     expect((await subscribe('shop://hours')).status).toBe(200)
+  })
+
+  test('the stream of a session leaves out what its own token does not allow to be read', async () => {
+    const { server } = shop()
+    const all = await mounted(mount, server, { authenticate: authenticated() })
+    const [narrow, broad] = [as(await tokenOf()), as(await tokenOf({ scope: read }))]
+    const client = await session(all, '2025-11-25', broad)
+    for (const uri of ['shop://ledger', 'shop://hours']) {
+      const subscribe = { jsonrpc: '2.0', id: uri, method: 'resources/subscribe', params: { uri } }
+      expect((await client.post(subscribe)).status).toBe(200)
+    }
+    const heard = async (headers: { authorization: string }) => {
+      const stream = await client.get(headers)
+      server.resourceUpdated('shop://ledger')
+      server.resourceUpdated('shop://hours')
+      await until(() => stream.messages().some(({ params }) => Object(params).uri === 'shop://hours'))
+      stream.drop()
+      await until(() => stream.over())
+      return stream.messages().map(({ params }) => Object(params).uri)
+    }
+    expect(await heard(narrow)).toEqual(['shop://hours'])
+    expect(await heard(broad)).toEqual(['shop://ledger', 'shop://hours'])
   })
 
   test('a stateless subscription leaves out what its caller may not read', async () => {
@@ -136,6 +168,25 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     const narrowed = { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'refund' } }
     expect((await client.post(narrowed, as(await tokenOf({ scope: read })))).status).toBe(403)
     expect(ran).toEqual(['refund'])
+  })
+
+  test('each request of a session is made by the OAuth client that its own token names', async () => {
+    const { server } = shop()
+    const all = await mounted(mount, server, { authenticate: authenticated() })
+    const client = await session(all, '2025-11-25', as(await tokenOf({ client_id: 'first' })))
+    const second = as(await tokenOf({ client_id: 'second' }))
+    const none = as(await tokenOf({ client_id: undefined }))
+    const who = async (headers: { authorization: string }) => {
+      const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'whoami' } }
+      const { result } = await (await client.post(call, headers)).json()
+      return JSON.parse(Object(result).content[0].text).clientId
+    }
+    const setLevel = { jsonrpc: '2.0', id: 2, method: 'logging/setLevel', params: { level: 'error' } }
+    expect(await who(none)).toBeUndefined()
+    expect(await who(second)).toBe('second')
+    expect((await client.post(setLevel, second)).status).toBe(200)
+    expect(await who(none)).toBeUndefined()
+    expect(await who(as(await tokenOf()))).toBe('a-client')
   })
 
   test('without authenticate nobody may use what needs a scope, and the operator is told', async () => {

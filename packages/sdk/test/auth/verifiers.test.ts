@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage } from 'node:http'
-import { introspection, jwt } from '@jackfield/sdk/auth'
+import { introspection, jwt, type VerifyToken } from '@jackfield/sdk/auth'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { inSeconds, issuer, keys, mcp, tokenOf } from './support.ts'
+import type { HttpCaller } from '../../src/serve/http/index.ts'
+import { authenticated, inSeconds, issuer, keys, mcp, tokenOf } from './support.ts'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -233,6 +234,26 @@ describe('introspection', () => {
   ])('refuses a token that %s', async (_what, body) => {
     const { origin } = await web(() => ({ body }))
     expect(await introspection({ endpoint: origin, issuer, ...client })('opaque')).toBeUndefined()
+  })
+
+  test('takes an issuer elsewhere only where it was given, so that none names the subjects of another', async () => {
+    const { origin } = await web(() => ({ body: { active: true, sub: 'alice', aud: mcp, iss: issuer } }))
+    const endpoint = `${origin}/introspect`
+    const lets = (verify: VerifyToken) =>
+      authenticated({ authorizationServers: [issuer, origin], verify: [jwt({ issuer, keys }), verify] })
+    const opaque: HttpCaller = {
+      method: 'POST',
+      url: '/mcp',
+      header: (name) => (name === 'authorization' ? 'Bearer opaque' : undefined),
+      repeats: () => false,
+    }
+    expect(await lets(introspection({ endpoint, ...client }))(opaque)).toMatchObject({
+      status: 503,
+      because: { code: 'PROTOCOL', message: expect.stringContaining('"issuer"') },
+    })
+    expect(await lets(introspection({ endpoint, issuer, ...client }))(opaque)).toMatchObject({
+      principal: `${issuer}|alice`,
+    })
   })
 
   test('uses an answer again for a short time, and asks once for requests at the same time', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { authority } from './support/authority.ts'
-import { open, person, world } from './support/world.ts'
+import { open, person, type World, world } from './support/world.ts'
 
 describe('where the login is described', () => {
   it.each([
@@ -84,6 +84,55 @@ describe('the resource', () => {
     await expect(open(one, auth)).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
     expect(opened).toEqual([])
     expect(one.as.seen).toEqual([])
+  })
+})
+
+describe('what a server says of its login', () => {
+  const long = 'x'.repeat(60_000)
+  it.each([
+    [
+      'the resource',
+      '\u009b2J\u202e',
+      (one: World, text: string) => {
+        one.resource = { resource: text }
+      },
+    ],
+    [
+      'the resource',
+      long,
+      (one: World, text: string) => {
+        one.resource = { resource: text }
+      },
+    ],
+    [
+      'the issuer',
+      '/\u001b[2J',
+      (one: World, text: string) => {
+        one.resource = { ...one.resource, authorization_servers: [`${one.as.origin}${text}`] }
+      },
+    ],
+    [
+      'the issuer',
+      `/${long}`,
+      (one: World, text: string) => {
+        one.resource = { ...one.resource, authorization_servers: [`${one.as.origin}${text}`] }
+      },
+    ],
+    [
+      'the issuer of the metadata',
+      '\u009b2J\u202e',
+      (one: World, text: string) => {
+        one.as.metadata = { issuer: text }
+      },
+    ],
+  ])('stands in an error as one short line: %s', async (_, text, says) => {
+    const one = await world()
+    says(one, text)
+    const error: unknown = await open(one, person().auth).catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ code: 'UNAUTHORIZED' })
+    const message = error instanceof Error ? error.message : ''
+    expect(message).not.toMatch(/[\p{Cc}\p{Cf}]/u)
+    expect(message.length).toBeLessThan(1_000)
   })
 })
 

@@ -1,6 +1,7 @@
+import { once } from 'node:events'
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { manual, oauth, type Redirect } from '@jackfield/sdk/client/auth'
@@ -71,6 +72,29 @@ describe('the loopback listener', () => {
       'cache-control': 'no-store',
       'referrer-policy': 'no-referrer',
     })
+  })
+
+  it('turns away what comes before the page is shown', async () => {
+    const session = await begun(loopback({ open: async () => {} }))
+    for (const query of ['', '?state=mine&code=1']) {
+      expect((await fetch(`${session.uri}${query}`)).status).toBe(400)
+    }
+  })
+
+  it('keeps at most 100 connections, whoever makes them, and ends them with the login', async () => {
+    const session = await loopback({ open: async () => {} }).begin(undefined)
+    const { port } = new URL(session.uri)
+    let ended = 0
+    const connections = Array.from({ length: 150 }, () => {
+      const socket = createConnection(Number(port), '127.0.0.1')
+      socket.on('error', () => {})
+      socket.on('close', () => ended++)
+      return once(socket, 'connect')
+    })
+    await Promise.all(connections)
+    await expect.poll(() => ended).toBe(50)
+    await session.close()
+    await expect.poll(() => ended).toBe(150)
   })
 
   it('listens on 127.0.0.1 alone, whatever the redirect URI calls it', async () => {

@@ -150,6 +150,42 @@ describe('a server on the Internet cannot make the client ask for', () => {
   })
 })
 
+describe('a name that its owner has stand for an address of somebody else', () => {
+  const inner = 'https://inner.corp.example/x'
+  /** Addresses as its owner gives them; nobody at a private one has a certificate for the name. */
+  async function rebound(names: Record<string, string[]>, certified: boolean) {
+    const asked: string[] = []
+    const auth = oauth({
+      client: { name: 'test' },
+      redirect: agreeing(),
+      lookup: async (name) => names[name] ?? [],
+      async fetch(url, _init, [address]) {
+        if (url.host === 'mcp.example' && address?.startsWith('10.') && !certified)
+          throw new TypeError('fetch failed')
+        asked.push(url.href)
+        return new Response('{}', { status: 404 })
+      },
+    })
+    const challenge = { 'www-authenticate': `Bearer resource_metadata="${inner}"` }
+    const refusing = async (): Promise<Response> => new Response('', { status: 401, headers: challenge })
+    await connect(http('https://mcp.example/mcp', { auth, fetch: refusing })).catch(() => {})
+    return asked
+  }
+
+  it.each([
+    ['the address alone', ['10.0.0.7'], false],
+    ['the address beside its own', ['93.184.215.14', '10.0.0.7'], true],
+  ])('opens no way into a private network: %s', async (_, own, certified) => {
+    const asked = await rebound({ 'mcp.example': own, 'inner.corp.example': ['10.0.0.9'] }, certified)
+    expect(asked).toEqual([])
+  })
+
+  it('is at home where a server answers under it', async () => {
+    const names = { 'mcp.example': ['10.0.0.7'], 'inner.corp.example': ['10.0.0.9'] }
+    expect(await rebound(names, true)).toEqual(['https://mcp.example/', inner])
+  })
+})
+
 describe('a server in a private network', () => {
   const server = 'https://mcp.corp.example/mcp'
   const place = 'https://mcp.corp.example/.well-known/oauth-protected-resource/mcp'
@@ -274,6 +310,25 @@ describe('the pinned fetch', () => {
     const response = await pinnedFetch(url, { headers: { accept: 'application/json' } }, ['127.0.0.1'])
     expect(await response.json()).toEqual({ ok: true })
     expect(hosts).toEqual([`nobody.invalid:${port}`])
+  })
+
+  it.each([
+    ['changes the protocol', 101, /the connection was closed/],
+    ['resets a form', 205, /registered this client without an id/],
+    ['is of no known kind', 999, /Try again later/],
+  ])('ends with an answer that %s', async (_, status, why) => {
+    const one = await world()
+    one.as.onRegister = ({ res }) => {
+      res.writeHead(status, { connection: 'upgrade', upgrade: 'x' }).end()
+      return true
+    }
+    const all = [pinnedFetch, ...(status === 205 ? [(url: URL, init: RequestInit) => fetch(url, init)] : [])]
+    for (const send of all) {
+      await expect(open(one, person({ fetch: send }).auth)).rejects.toMatchObject({
+        code: 'UNAUTHORIZED',
+        message: expect.stringMatching(why),
+      })
+    }
   })
 
   it('gets a person through a whole login', async () => {

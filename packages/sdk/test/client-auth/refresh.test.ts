@@ -135,6 +135,28 @@ describe('an access token', () => {
     expect(opened).toHaveLength(2)
   })
 
+  it('that was renewed for a call that was given up meanwhile is there for the next', async () => {
+    const one = await world()
+    const { auth, opened } = person()
+    const client = await open(one, auth)
+    one.as.expireAll()
+    const stop = new AbortController()
+    let answer = (): void => {}
+    one.as.onToken = ({ res, params }) => {
+      one.as.onToken = () => false
+      one.as.refreshable.delete(params.get('refresh_token') ?? '')
+      one.as.good.set('renewed', '')
+      answer = () => json(res, { access_token: 'renewed', token_type: 'Bearer', expires_in: 3600 })
+      stop.abort()
+      return true
+    }
+    await expect(client.call('x', {}, { signal: stop.signal })).rejects.toMatchObject({ code: 'CANCELLED' })
+    answer()
+    await client.call('x')
+    expect(opened).toHaveLength(1)
+    expect(one.calls.map(({ headers }) => headers.authorization)).toEqual(['Bearer renewed'])
+  })
+
   it('is not lost when a refresh fails that another process has made already', async () => {
     const one = await world()
     const values = new Map<string, string>()

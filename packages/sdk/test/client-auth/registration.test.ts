@@ -1,5 +1,7 @@
-import { memoryStore } from '@jackfield/sdk/client/auth'
+import { memoryStore, oauth } from '@jackfield/sdk/client/auth'
+import { loopback } from '@jackfield/sdk/client/auth/node'
 import { describe, expect, it } from 'vitest'
+import { authority } from './support/authority.ts'
 import { json } from './support/server.ts'
 import { agreeing, open, person, type World, world } from './support/world.ts'
 
@@ -75,6 +77,34 @@ describe('a registration', () => {
     one.as.onRegister = () => false
     await open(one, auth)
     expect(opened).toHaveLength(1)
+  })
+})
+
+describe('logins at one authorization server', () => {
+  it('at the same time register on a port each, and what each was given can be renewed and revoked', async () => {
+    const as = await authority()
+    as.metadata = { revocation_endpoint: `${as.issuer}/revoke` }
+    const store = memoryStore()
+    const arrived: (() => void)[] = []
+    // Nobody comes back before both are there.
+    const browser = async (url: URL): Promise<void> => {
+      arrived.push(() => void fetch(url).then((response) => response.text()))
+      if (arrived.length === 2) for (const go of arrived) go()
+    }
+    const worlds = [await world(as), await world(as)]
+    const people = worlds.map((one) => {
+      const auth = oauth({ client: { name: 'test' }, redirect: loopback({ open: browser }), store })
+      return { one, auth, opening: open(one, auth) }
+    })
+    const clients = await Promise.all(people.map(({ opening }) => opening))
+    const ids = as.at('/authorize').map(({ params }) => params.get('client_id'))
+    expect(new Set(ids).size).toBe(2)
+    as.expireAll()
+    for (const client of clients) await client.call('x')
+    expect(as.at('/authorize')).toHaveLength(2)
+    for (const { one, auth } of people) expect(await auth.revoke(one.url)).toEqual({ outcome: 'revoked' })
+    const revokers = as.at('/revoke').map(({ params }) => params.get('client_id'))
+    expect(new Set(revokers)).toEqual(new Set(ids))
   })
 })
 

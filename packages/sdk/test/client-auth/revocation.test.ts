@@ -1,4 +1,5 @@
-import { clientCredentials, memoryStore } from '@jackfield/sdk/client/auth'
+import { McpError } from '@jackfield/sdk'
+import { clientCredentials, memoryStore, oauth } from '@jackfield/sdk/client/auth'
 import { describe, expect, it, vi } from 'vitest'
 import { authority } from './support/authority.ts'
 import { json } from './support/server.ts'
@@ -143,6 +144,57 @@ describe('tokens that are revoked', () => {
     } finally {
       timeout.mockRestore()
       vi.useRealTimers()
+    }
+  })
+
+  it('of one authorization server are never shown to it with the secret of another', async () => {
+    const one = await world()
+    one.as.metadata = { revocation_endpoint: `${one.as.issuer}/revoke` }
+    const store = memoryStore()
+    const client = { issuer: one.as.issuer, clientId: 'before', clientSecret: 'first' }
+    await open(one, clientCredentials({ client, store }))
+    const moved = { issuer: 'https://as.example', clientId: 'after', clientSecret: 'CANARY' }
+    expect(await clientCredentials({ client: moved, store }).revoke(one.url)).toMatchObject({
+      outcome: 'failed',
+      reason: expect.stringContaining('belong to https://as.example'),
+    })
+    expect(one.as.at('/revoke')).toEqual([])
+  })
+
+  it.each([
+    ['is given up', 'CANCELLED'],
+    ['is waited for as long as it may be', 'TIMEOUT'],
+  ])('are kept where a login goes on until their revocation %s', async (_, code) => {
+    const one = await world()
+    const clock = new AbortController()
+    const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(clock.signal)
+    try {
+      const login = new AbortController()
+      let begin = (): void => {}
+      const begun = new Promise<void>((resolve) => {
+        begin = resolve
+      })
+      const waiting = async () => ({
+        uri: 'http://127.0.0.1:3456/callback',
+        open: (_url: URL, signal: AbortSignal) =>
+          new Promise<URL>((_resolve, reject) => {
+            signal.addEventListener('abort', () => reject(signal.reason))
+            begin()
+          }),
+        close: async () => {},
+      })
+      const auth = oauth({ client: { name: 'test' }, redirect: { begin: waiting } })
+      const opening = open(one, auth, { signal: login.signal }).catch(() => {})
+      await begun
+      const stop = new AbortController()
+      const ended = expect(auth.revoke(one.url, { signal: stop.signal })).rejects.toMatchObject({ code })
+      if (code === 'TIMEOUT') clock.abort(new DOMException('late', 'TimeoutError'))
+      else stop.abort(new McpError('CANCELLED', 'enough'))
+      await ended
+      login.abort()
+      await opening
+    } finally {
+      timeout.mockRestore()
     }
   })
 

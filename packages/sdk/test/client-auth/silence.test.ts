@@ -51,6 +51,38 @@ describe('an authorization server that accepts connections and says nothing', ()
   })
 })
 
+it('a name that nobody says the addresses of ends the attempt after 10 seconds', async () => {
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
+    const control = new AbortController()
+    setTimeout(() => control.abort(new DOMException('late', 'TimeoutError')), ms)
+    return control.signal
+  })
+  try {
+    const one = await world()
+    one.as.metadata = { registration_endpoint: 'https://silent.example/register' }
+    let looked = (): void => {}
+    const looking = new Promise<void>((resolve) => {
+      looked = resolve
+    })
+    const { auth, opened } = person({
+      lookup(name) {
+        if (name === 'silent.example') looked()
+        return new Promise(() => {})
+      },
+    })
+    const ended = expect(open(one, auth)).rejects.toMatchObject({
+      code: 'UNAUTHORIZED',
+      message: expect.stringContaining('silent.example could not be found'),
+    })
+    await looking
+    await vi.advanceTimersByTimeAsync(10_000)
+    await ended
+    expect(opened).toEqual([])
+  } finally {
+    timeout.mockRestore()
+  }
+})
+
 describe('an authorization server that takes its time', () => {
   const slow = async (ms: number) => {
     const one = await world()

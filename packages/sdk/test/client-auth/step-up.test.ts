@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { open, person, type World, world } from './support/world.ts'
 
 const scopesOf = (page: URL | undefined): string[] => page?.searchParams.get('scope')?.split(' ') ?? []
@@ -47,6 +47,23 @@ describe('a call that needs more scopes', () => {
     await expect(client.call('x')).rejects.toThrow(/for which a login has just been made/)
     await expect(client.call('x')).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
     expect(opened).toHaveLength(2)
+  })
+
+  it('may be made again after ten minutes, also where the clock was set back', async () => {
+    const one = await stepping('write')
+    const { auth, opened } = person()
+    const client = await open(one, auth)
+    one.as.callback = { code: undefined, error: 'access_denied' }
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] })
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
+    await expect(client.call('x')).rejects.toThrow(/refused the login/)
+    vi.setSystemTime(Date.now() - 86_400_000)
+    vi.advanceTimersByTime(600_000)
+    one.as.callback = {}
+    await client.call('x')
+    expect(opened).toHaveLength(3)
   })
 
   it('makes at most three logins where a server wants ever more', async () => {

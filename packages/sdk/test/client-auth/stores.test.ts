@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
-import { chmod, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { type CredentialStore, memoryStore } from '@jackfield/sdk/client/auth'
 import { encryptedFiles, keychain, keyFile, passphrase, type StoreKey } from '@jackfield/sdk/client/auth/node'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -163,6 +164,71 @@ describe('encrypted files', () => {
     expect(taken).toBe('mine')
     expect((await readdir(directory)).some((name) => name.endsWith('.lock'))).toBe(false)
   }, 20_000)
+})
+
+describe('files of a store', () => {
+  it.skipIf(process.platform === 'win32').each([
+    ['nothing', 0, 'EFBIG EFBIG', 0],
+    ['what is small', 8, 'kept EFBIG', 1],
+  ])('are none but whole ones where the disk had room for %s', async (_, blocks, said, count) => {
+    const { store, directory } = await files(keyFile(join(await folder(), 'key')))
+    await store.set('a', 'one')
+    const before = await readdir(directory)
+    const program = `
+      import { encryptedFiles } from '@jackfield/sdk/client/auth/node'
+      const key = { load: async () => new Uint8Array(32) }
+      const store = encryptedFiles({ directory: process.argv[1], key })
+      const said = []
+      for (const value of ['small', 'x'.repeat(100_000)]) {
+        await store.set('b', value).then(() => said.push('kept'), ({ code }) => said.push(code))
+      }
+      console.log(said.join(' '))`
+    const limited = `ulimit -f ${blocks}; exec "$0" --input-type=module -e "$1" "$2"`
+    const child = spawn('bash', ['-c', limited, process.execPath, program, directory], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    expect(await text(child.stdout)).toBe(`${said}\n`)
+    const added = (await readdir(directory)).filter((name) => !before.includes(name))
+    expect(added).toEqual(Array(count).fill(expect.stringMatching(/^[0-9a-f]{40}$/)))
+  })
+
+  it('are free again though one who died while taking over had a clock that went ahead', async () => {
+    const { store, directory } = await files(keyFile(join(await folder(), 'key')))
+    let lock = ''
+    await store.exclusive('a', async () => {
+      lock = (await readdir(directory)).find((name) => name.endsWith('.lock')) ?? ''
+    })
+    const path = join(directory, lock)
+    await writeFile(path, 'dead')
+    await writeFile(`${path}.takeover`, '')
+    const tomorrow = new Date(Date.now() + 86_400_000)
+    await utimes(`${path}.takeover`, tomorrow, tomorrow)
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
+    const stop = new AbortController()
+    onTestFinished(() => stop.abort())
+    let taken = false
+    store
+      .exclusive(
+        'a',
+        async () => {
+          taken = true
+        },
+        stop.signal,
+      )
+      .catch(() => {})
+    await expect
+      .poll(
+        () => {
+          vi.advanceTimersByTime(500)
+          return taken
+        },
+        { timeout: 5_000 },
+      )
+      .toBe(true)
+  })
 })
 
 describe('a key', () => {

@@ -208,16 +208,34 @@ describe.each(faces)('who may reach the server over the %s face', (face, mount) 
     })
 
     it.each([
+      ['gzip', 415],
+      ['BR, gzip', 415],
+      ['identity, gzip', 415],
+      ['identity', 200],
+      ['', 200],
+    ])('Content-Encoding %j is answered with %i', async (coding, status) => {
+      const send = await start()
+      const answer = await send(withHeaders(call, { 'content-encoding': coding }))
+      expect(answer.status).toBe(status)
+      expect(answer.header('accept-encoding')).toBe(status === 415 ? 'identity' : undefined)
+      expect(server.ran).toHaveLength(status === 200 ? 1 : 0)
+    })
+
+    it.each([
       ['application/json', 406],
       ['text/event-stream', 406],
       ['text/html', 406],
       ['application/json;q=0, text/event-stream', 406],
+      ['application/json;q=0, */*', 406],
+      ['*/*, text/event-stream;q=0.0', 406],
+      ['application/*, text/*;q=0', 406],
       ['', 406],
       ['application/json, text/event-stream', 200],
       ['text/event-stream;q=0.5,application/json;q=0.9', 200],
       ['APPLICATION/JSON,TEXT/EVENT-STREAM', 200],
       ['*/*', 200],
       ['application/*, text/*', 200],
+      ['*/*;q=0, application/json, text/*', 200],
     ])('Accept %j is answered with %i', async (accept, status) => {
       const send = await start()
       expect((await send(withHeaders(call, { accept }))).status).toBe(status)

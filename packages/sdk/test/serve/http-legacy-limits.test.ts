@@ -3,6 +3,7 @@ import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { nobody } from '../../src/core/exchange.ts'
 import { memoryBackplane } from '../../src/core/memory-backplane.ts'
 import { bounds } from '../../src/serve/bounds.ts'
+import type { Authenticate } from '../../src/serve/http/index.ts'
 import { Sessions } from '../../src/serve/http/sessions.ts'
 import { faces, session, sessionsOver, webFace } from './http-support.ts'
 import { ask, codeOf, echo, hung, initialize, initialized, settle, testServer } from './support.ts'
@@ -64,6 +65,19 @@ describe.each(faces)('sessions over the %s face', (_, mount) => {
       expect((await b.call(1, 'echo')).status).toBe(404)
       expect((await a.call(2, 'echo')).status).toBe(200)
       expect((await c.call(1, 'echo')).status).toBe(200)
+    })
+
+    it('cost whoever has a full share a session of their own, and nobody else one', async () => {
+      const limits = { sessions: 3, sessionsPerPrincipal: 2 }
+      const authenticate: Authenticate = async (request) => ({
+        principal: request.header('authorization') ?? '',
+      })
+      await start({ limits, authenticate })
+      const as = (authorization: string) => session(place.mounted, '2025-11-25', { authorization })
+      const [other, first, second] = [await as('bob'), await as('alice'), await as('alice')]
+      const third = await as('alice')
+      const all = [other, first, second, third].map(async (one) => (await one.call(1, 'echo')).status)
+      expect(await Promise.all(all)).toEqual([200, 404, 200, 200])
     })
 
     it('never end a session that is used, and refuse a new one instead', async () => {

@@ -162,6 +162,26 @@ describe('a client that does not read', () => {
     await mounted.close()
   })
 
+  it('is cut when it takes nothing of an answer that is no stream, too', async () => {
+    const huge: Tool = () => 'x'.repeat(30_000_000)
+    const { node } = serveHttp(testServer({ huge }), { keys, limits: { streamStallMs: 100 } })
+    const http = createServer(node)
+    let cut = false
+    http.on('connection', (connection) => {
+      connection.on('close', () => {
+        cut = true
+      })
+    })
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+    const { port } = http.address() as AddressInfo
+    const { socket } = await dial(port)
+    socket.pause()
+    socket.write(rawModern('huge'))
+    await until(() => cut, 20_000)
+    socket.destroy()
+    http.close()
+  })
+
   it('of a session is cut too, but its call goes on', async () => {
     const states: string[] = []
     let stop = false
@@ -221,6 +241,21 @@ describe('a client that is cut off', () => {
     await until(() => got().includes('503'))
     expect(server.ran).toEqual([])
     socket.destroy()
+    await mounted.close()
+  })
+
+  it('while its answer waits behind another of its connection is as gone as any other', async () => {
+    const signals: AbortSignal[] = []
+    const endless: Tool = (_args, { signal }) => {
+      signals.push(signal)
+      return new Promise((_, reject) => signal.addEventListener('abort', reject))
+    }
+    const mounted = await nodeFace(testServer({ endless }))
+    const { socket } = await dial(Number(new URL(mounted.url).port))
+    socket.write(rawModern('endless') + rawModern('endless'))
+    await until(() => signals.length === 2)
+    socket.destroy()
+    await until(() => signals.every(({ aborted }) => aborted))
     await mounted.close()
   })
 

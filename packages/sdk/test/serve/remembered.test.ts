@@ -103,6 +103,13 @@ describe('a server that remembers as many used answers as it may', () => {
     expect(await (await ask('other')).answer()).toMatchObject(done)
     expect(paid).toHaveLength(3)
   })
+
+  it('tells so in one line, whatever the principal is called', async () => {
+    const { ask, warnings } = await shop({ remembered: 5 })
+    const forger = 'mallory\u0085[shop] all is well'
+    for (let nth = 0; nth < 2; nth++) await (await ask(forger)).answer()
+    expect(warnings.join()).toContain('for "mallory [shop] all is well"')
+  })
 })
 
 describe('a server that remembers as much of large states as it may', () => {

@@ -17,13 +17,17 @@ const large: Tool = (_args, { notify }) => {
   notify({ method: 'notifications/progress', params: { progressToken: 'p', progress: 1 } })
   return 'x'.repeat(size)
 }
+/** The same answer, and nothing before it. */
+const whole: Tool = () => 'x'.repeat(size)
 const limits = { streamQueueBytes: MiB, streamStallMs: 1000, messageBytes: 2 * size }
-const call = JSON.stringify({
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'tools/call',
-  params: { name: 'large', arguments: {}, _meta: meta({ progressToken: 'p' }) },
-})
+const calling = (name: string): string =>
+  JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name, arguments: {}, _meta: meta({ progressToken: 'p' }) },
+  })
+const call = calling('large')
 
 /** How a client of each transport asks for the large answer. */
 const transports: [string, () => Promise<Socket>][] = [
@@ -47,26 +51,28 @@ const transports: [string, () => Promise<Socket>][] = [
       return asking(connect(served.address.port, '127.0.0.1'), `${call}\n`)
     },
   ],
-  [
-    'http',
-    async () => {
-      const mounted = await nodeFace(testServer({ large }), { limits })
-      onTestFinished(() => mounted.close())
-      const headers = [
-        'POST /mcp HTTP/1.1',
-        'Host: localhost',
-        'Content-Type: application/json',
-        'Accept: application/json, text/event-stream',
-        `Content-Length: ${call.length}`,
-        'MCP-Protocol-Version: 2026-07-28',
-        'Mcp-Method: tools/call',
-        'Mcp-Name: large',
-      ]
-      const port = Number(new URL(mounted.url).port)
-      return asking(connect(port, '127.0.0.1'), `${headers.join('\r\n')}\r\n\r\n${call}`)
-    },
-  ],
+  ['http', () => askingHttp('large')],
+  ['http, in an answer that is no stream,', () => askingHttp('whole')],
 ]
+
+/** Calls a tool over HTTP. */
+async function askingHttp(name: string): Promise<Socket> {
+  const mounted = await nodeFace(testServer({ large, whole }), { limits })
+  onTestFinished(() => mounted.close())
+  const body = calling(name)
+  const headers = [
+    'POST /mcp HTTP/1.1',
+    'Host: localhost',
+    'Content-Type: application/json',
+    'Accept: application/json, text/event-stream',
+    `Content-Length: ${body.length}`,
+    'MCP-Protocol-Version: 2026-07-28',
+    'Mcp-Method: tools/call',
+    `Mcp-Name: ${name}`,
+  ]
+  const port = Number(new URL(mounted.url).port)
+  return asking(connect(port, '127.0.0.1'), `${headers.join('\r\n')}\r\n\r\n${body}`)
+}
 
 /** Asks on a connection that is not read yet. */
 async function asking(socket: Socket, text: string): Promise<Socket> {

@@ -275,6 +275,18 @@ describe('what goes wrong in a tool', () => {
     expect(written).toHaveBeenCalledWith('[shop] tools/call t:', error)
     written.mockRestore()
   })
+
+  test('what a client named stays in one line there, and keeps nothing from it', () => {
+    const written = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const error = new Error('x')
+    const name = 'file:///a\n[shop] tools/call: all is well\u001b[2J\u2028%c'
+    defineServer(base).report(error, { method: 'resources/read', name })
+    expect(written).toHaveBeenCalledWith(
+      '[shop] resources/read file:///a [shop] tools/call: all is well [2J %%c:',
+      error,
+    )
+    written.mockRestore()
+  })
 })
 
 test('plain JSON Schema travels untouched', async () => {

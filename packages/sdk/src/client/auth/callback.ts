@@ -1,5 +1,5 @@
 import { AuthorizationResponseError, validateAuthResponse } from 'oauth4webapi'
-import { shown } from '../../links/inbound.ts'
+import { shown } from '../../jsonrpc/shown.ts'
 import type { Described } from './discover-server.ts'
 import { refused } from './network.ts'
 

@@ -1,5 +1,6 @@
 import type { AuthorizationServer } from 'oauth4webapi'
 import { inWords, isObject } from '../../jsonrpc/parse.ts'
+import { shown } from '../../jsonrpc/shown.ts'
 import { type Network, refused } from './network.ts'
 
 /** An authorization server, as its validated metadata describes it. */
@@ -11,6 +12,8 @@ export interface Described {
 }
 
 const stringFields = ['authorization_endpoint', 'token_endpoint', 'registration_endpoint'] as const
+/** What a URL is written with; its parser takes more, which would then stand in messages as it came. */
+const urlText = /^[\x21-\x7e]{1,2048}$/
 const listFields = [
   'scopes_supported',
   'response_types_supported',
@@ -44,7 +47,7 @@ export async function describe(
     if (document['issuer'] === issuer) {
       return { issuer, metadata: metadataIn(document, issuer, network), presumed: false }
     }
-    other ??= inWords(document['issuer'])
+    other ??= shown(inWords(document['issuer']))
   }
   if (other === undefined) return undefined
   throw refused(
@@ -67,7 +70,9 @@ export function presumed(issuer: string): Described {
 }
 
 function issuerUrl(issuer: string): URL {
-  if (!URL.canParse(issuer)) throw refused(`The authorization server ${JSON.stringify(issuer)} is not a URL`)
+  if (!urlText.test(issuer) || !URL.canParse(issuer)) {
+    throw refused(`The authorization server "${shown(issuer)}" is not a URL`)
+  }
   const url = new URL(issuer)
   if (url.search === '' && url.hash === '' && !/[?#]/.test(issuer)) return url
   throw refused(`The authorization server ${issuer} has a query or a fragment, which an issuer must not have`)

@@ -1,4 +1,5 @@
 import { isObject } from '../../jsonrpc/parse.ts'
+import { shown } from '../../jsonrpc/shown.ts'
 import { isLoopback } from './address.ts'
 import type { Wanted } from './challenge.ts'
 import { type Described, describe, presumed } from './discover-server.ts'
@@ -89,7 +90,7 @@ function resourceIn(document: unknown, server: URL): Resource {
   const { resource, authorization_servers: issuers, ...rest } = isObject(document) ? document : {}
   if (typeof resource !== 'string' || !covers(resource, server)) {
     throw refused(
-      `The protected resource metadata found for ${server} is about ${JSON.stringify(resource)}, so a token for that could be meant for somebody else. Check the URL of the server, or tell whoever runs it`,
+      `The protected resource metadata found for ${server} is about ${shown(`${JSON.stringify(resource)}`)}, so a token for that could be meant for somebody else. Check the URL of the server, or tell whoever runs it`,
       undefined,
       { resource: typeof resource === 'string' ? resource : undefined },
     )

@@ -99,13 +99,8 @@ export class MachineGrant implements Grant {
   }
 
   async obtain(need: Need): Promise<Tokens> {
-    const [only] = this.issuers
-    if (only === undefined || only === need.target.issuer) return this.#obtain(need)
-    throw refused(
-      `The server names the authorization server ${need.target.issuer}, and the credentials belong to ${only}, so they are not sent. Check the URL of the server and the option "issuer"`,
-      undefined,
-      { issuer: need.target.issuer },
-    )
+    this.#check(need)
+    return this.#obtain(need)
   }
 
   canRenew(): boolean {
@@ -113,10 +108,22 @@ export class MachineGrant implements Grant {
   }
 
   async identify(_saved: Saved, need: Need): Promise<Identity> {
+    this.#check(need)
     return this.#identify(need)
   }
 
   renew(_saved: Saved, need: Need): Promise<Tokens> {
     return this.obtain(need)
+  }
+
+  /** The credentials go to no other authorization server than theirs. */
+  #check({ target: { issuer } }: Need): void {
+    const [only] = this.issuers
+    if (only === undefined || only === issuer) return
+    throw refused(
+      `The server names the authorization server ${issuer}, and the credentials belong to ${only}, so they are not sent. Check the URL of the server and the option "issuer"`,
+      undefined,
+      { issuer },
+    )
   }
 }

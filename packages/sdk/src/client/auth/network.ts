@@ -2,9 +2,10 @@ import { McpError } from '../../jsonrpc/error.ts'
 import { parseJson } from '../../jsonrpc/parse.ts'
 import { bodyText, discard } from '../../links/http-answer.ts'
 import { lostBy } from '../../links/http-request.ts'
+import { orAborted } from '../scope.ts'
 import { hostOf, isLoopback, type Zone, zoneOfAddress, zoneOfName } from './address.ts'
 import { inTurn, withinMs } from './in-turn.ts'
-import { pinnedHere } from './pinned.ts'
+import { bodiless, pinnedHere } from './pinned.ts'
 
 /**
  * Sends one request to an authorization server. `addresses` are those its host name was found to stand for, already
@@ -42,6 +43,13 @@ const maxRedirects = 3
 const bodyBytes = 65_536
 const timeoutMs = 10_000
 const redirects = new Set([301, 302, 303, 307, 308])
+
+interface Place {
+  readonly zone: Zone
+  /** The name stands for addresses in several zones. */
+  readonly mixed: boolean
+  readonly addresses: readonly string[]
+}
 
 interface Sent {
   readonly response: Response
@@ -119,13 +127,12 @@ export class Network {
     const sent = await this.#send(url, { ...init, method: 'POST' }, signal)
     const { status, headers } = sent.response
     const text = await this.#text(sent)
-    return new Response(status === 204 || status === 304 ? null : text, { status, headers })
+    return new Response(bodiless.has(status) ? null : text, { status, headers })
   }
 
   /** Sends one request that is checked like all others, and follows no redirect; its signal is the caller's to give. */
   async send(url: URL, init: RequestInit): Promise<Response> {
-    const addresses = await this.check(url)
-    return this.#fetch(url, { ...init, redirect: 'manual' }, addresses)
+    return this.#fetchAt(url, await this.#admit(url), init)
   }
 
   /**
@@ -133,12 +140,18 @@ export class Network {
    * @returns the addresses its name stands for, as far as they could be found out
    */
   async check(url: URL): Promise<readonly string[]> {
+    return (await this.#admit(url)).addresses
+  }
+
+  async #admit(url: URL): Promise<Place> {
     this.mayName(url)
-    const { zone, addresses } = await this.#locate(url)
-    const own = await this.#ownZone()
+    const place = await this.#locate(url)
+    const { zone } = place
     if (url.protocol === 'http:' && zone !== 'loopback' && !this.#plainHttp)
       throw refused(`${url} is not on this machine`)
-    if (zone === 'public' || (zone !== 'forbidden' && zone === own)) return addresses
+    if (zone === 'public') return place
+    const own = url.origin === this.#server.origin
+    if (zone !== 'forbidden' && (own || zone === (await this.#ownZone()))) return place
     throw refused(
       `${url.origin} lies in a ${zone === 'forbidden' ? 'reserved' : zone} network, where ${this.#server.origin} has no business sending this client. If it is meant to be there, reach the server by an address of that network`,
     )
@@ -159,10 +172,13 @@ export class Network {
   }
 
   async #send(url: URL, init: RequestInit, signal: AbortSignal): Promise<Sent> {
-    const addresses = await this.check(url)
+    return this.#timed(url, await this.#admit(url), init, signal)
+  }
+
+  async #timed(url: URL, place: Place, init: RequestInit, signal: AbortSignal): Promise<Sent> {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
     try {
-      const response = await this.#fetch(url, { ...init, signal: limited, redirect: 'manual' }, addresses)
+      const response = await this.#fetchAt(url, place, { ...init, signal: limited })
       return { response, url, signal, limited }
     } catch (error) {
       throw failed(error, { url, signal, limited })
@@ -179,34 +195,53 @@ export class Network {
   }
 
   #ownZone(): Promise<Zone> {
-    this.#zone ??= this.#locate(this.#server).then(
-      ({ zone }) => zone,
-      (error) => {
-        this.#zone = undefined
-        throw error
-      },
-    )
+    this.#zone ??= this.#meet().catch((error) => {
+      this.#zone = undefined
+      throw error
+    })
     return this.#zone
   }
 
-  async #locate(url: URL): Promise<{ zone: Zone; addresses: readonly string[] }> {
+  /**
+   * Where the server lies. Whoever owns a name on the Internet can have it stand for any address at any moment, so it
+   * only counts as one of another network where it is met there.
+   */
+  async #meet(): Promise<Zone> {
+    const url = new URL('/', this.#server.origin)
+    const place = await this.#locate(url)
+    if (place.mixed) return 'public'
+    const anyones = zoneOfAddress(hostOf(url)) === undefined && zoneOfName(hostOf(url)) === undefined
+    if (anyones && (place.zone === 'private' || place.zone === 'loopback')) {
+      const { response } = await this.#timed(url, place, {}, new AbortController().signal)
+      discard(response)
+    }
+    return place.zone
+  }
+
+  async #fetchAt(url: URL, { zone, mixed, addresses }: Place, init: RequestInit): Promise<Response> {
+    const response = await this.#fetch(url, { ...init, redirect: 'manual' }, addresses)
+    if (url.origin === this.#server.origin && !mixed) this.#zone = Promise.resolve(zone)
+    return response
+  }
+
+  async #locate(url: URL): Promise<Place> {
     const host = hostOf(url)
     const literal = zoneOfAddress(host)
-    if (literal !== undefined) return { zone: literal, addresses: [host] }
+    if (literal !== undefined) return { zone: literal, mixed: false, addresses: [host] }
     const named = zoneOfName(host)
     if (this.#lookup === undefined || named === 'forbidden') {
-      return { zone: named ?? 'public', addresses: [] }
+      return { zone: named ?? 'public', mixed: false, addresses: [] }
     }
     let addresses: readonly string[]
     try {
-      addresses = await this.#lookup(host)
+      addresses = await orAborted(this.#lookup(host), AbortSignal.timeout(timeoutMs))
     } catch (error) {
       throw refused(`The host ${host} could not be found. Check the network, or try again later`, error)
     }
     const zones = new Set(addresses.map((address) => zoneOfAddress(address) ?? 'forbidden'))
     if (named === 'loopback' && [...zones].some((zone) => zone !== 'loopback')) zones.add('forbidden')
     const worst = (['forbidden', 'loopback', 'private'] as const).find((zone) => zones.has(zone))
-    return { zone: worst ?? (zones.size === 0 ? 'forbidden' : 'public'), addresses }
+    return { zone: worst ?? (zones.size === 0 ? 'forbidden' : 'public'), mixed: zones.size > 1, addresses }
   }
 }
 

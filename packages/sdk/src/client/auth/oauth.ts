@@ -8,6 +8,7 @@ import { type ClientAuthMethod, type Identity, methodFor, type SigningKey } from
 import { refused } from './network.ts'
 import type { Redirect } from './redirect.ts'
 import { disown, register, registered } from './register.ts'
+import { isUsable, type Registration } from './registration.ts'
 import type { Saved } from './saved.ts'
 import { type AuthOptions, type Authorization, Session } from './session.ts'
 import type { CredentialStore } from './store.ts'
@@ -82,7 +83,7 @@ class CodeGrant implements Grant {
     const session = await this.#redirect.begin((await registered(issuer, store))?.redirectUri)
     try {
       checkRedirect(session.uri)
-      const identity = await this.#identify(need, session.uri)
+      const { identity, ...made } = await this.#identify(need, session.uri)
       const { clientId } = identity
       const state = generateRandomState()
       const verifier = generateRandomCodeVerifier()
@@ -92,12 +93,13 @@ class CodeGrant implements Grant {
       for (const [name, value] of Object.entries(params)) url.searchParams.set(name, value)
       const callback = await session.open(url, signal)
       const code = codeIn(callback, { server: target, clientId, redirectUri: session.uri, state })
-      return await askForTokens({ server: target, identity, ...need }, 'authorization_code', {
+      const tokens = await askForTokens({ server: target, identity, ...need }, 'authorization_code', {
         code,
         redirect_uri: session.uri,
         code_verifier: verifier,
         resource: target.resource,
       })
+      return { ...tokens, ...made }
     } finally {
       await session.close()
     }
@@ -107,8 +109,9 @@ class CodeGrant implements Grant {
     return refreshToken !== undefined
   }
 
-  async identify({ clientId, issuer }: Saved, need: Need): Promise<Identity> {
-    const identity = this.#known(need.target) ?? (await registered(issuer, need.store))
+  async identify({ clientId, issuer, registration }: Saved, need: Need): Promise<Identity> {
+    const own = registration !== undefined && isUsable(registration) ? registration : undefined
+    const identity = this.#known(need.target) ?? own ?? (await registered(issuer, need.store))
     if (identity?.clientId === clientId) return identity
     throw refused('The login was made by a client that is not configured any more. Log in again', undefined, {
       error: 'invalid_grant',
@@ -128,11 +131,15 @@ class CodeGrant implements Grant {
     return disown(issuer, clientId, store)
   }
 
-  async #identify(need: Need, redirectUri: string): Promise<Identity & { clientId: string }> {
+  async #identify(
+    need: Need,
+    redirectUri: string,
+  ): Promise<{ identity: Identity & { clientId: string }; registration?: Registration }> {
     const known = this.#known(need.target)
-    if (known !== undefined) return known
+    if (known !== undefined) return { identity: known }
     const { name, uri } = this.#client
-    return register({ ...need, server: need.target, redirectUri, name, uri })
+    const registration = await register({ ...need, server: need.target, redirectUri, name, uri })
+    return { identity: registration, registration }
   }
 
   /** This client as the authorization server knows it without a registration of its own. */

@@ -3,6 +3,9 @@ import type { request as secureRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import type { AuthFetch } from './network.ts'
 
+/** Statuses of answers that a Response must have no body for. */
+export const bodiless: ReadonlySet<number> = new Set([204, 205, 304])
+
 /** What Node sends requests with. */
 export interface Senders {
   readonly plain: typeof request
@@ -31,6 +34,8 @@ export function pinnedBy({ plain, secure }: Senders): AuthFetch {
       })
       const failed = (cause: unknown): void => reject(new TypeError('fetch failed', { cause }))
       outgoing.once('error', failed)
+      // An answer that changes the protocol ends the request without an error.
+      outgoing.once('close', () => failed(new Error('the connection was closed')))
       outgoing.end(typeof init.body === 'string' ? init.body : undefined)
     })
 }
@@ -58,8 +63,8 @@ function asResponse(incoming: IncomingMessage): Response {
     headers.append(incoming.rawHeaders[at] ?? '', incoming.rawHeaders[at + 1] ?? '')
   }
   const status = incoming.statusCode ?? 500
-  if (status === 204 || status === 304) {
-    incoming.resume()
+  if (bodiless.has(status)) {
+    incoming.destroy()
     return new Response(null, { status, headers })
   }
   const chunks: AsyncIterator<Uint8Array> = incoming[Symbol.asyncIterator]()

@@ -1,18 +1,10 @@
-import { isObject } from '../../jsonrpc/parse.ts'
 import { isLoopback } from './address.ts'
 import type { Described } from './discover-server.ts'
-import type { ClientAuthMethod, Identity } from './identity.ts'
+import type { ClientAuthMethod } from './identity.ts'
 import { type Network, refused } from './network.ts'
+import { isRegistration, isUsable, methods, type Registration } from './registration.ts'
 import type { CredentialStore } from './store.ts'
 import { objectIn, refusalIn } from './tokens.ts'
-
-/** A client an authorization server registered on request. */
-export interface Registration extends Identity {
-  readonly clientId: string
-  readonly redirectUri: string
-  /** Milliseconds since 1970. */
-  readonly secretEndsAt?: number
-}
 
 export interface RegistrationRequest {
   readonly server: Described
@@ -24,16 +16,13 @@ export interface RegistrationRequest {
   readonly signal: AbortSignal
 }
 
-const methods: readonly ClientAuthMethod[] = ['none', 'client_secret_basic', 'client_secret_post']
-const goodForMs = 60_000
 /** The last time that there is a date for: what no number can hold could not be kept. */
 const latest = 8_640_000_000_000_000
 
 /** The registration kept for an issuer, if it can still be used. */
 export async function registered(issuer: string, store: CredentialStore): Promise<Registration | undefined> {
   const found = objectIn((await store.get(keyOf(issuer))) ?? '')
-  if (!isRegistration(found)) return undefined
-  return found.secretEndsAt !== undefined && found.secretEndsAt < Date.now() + goodForMs ? undefined : found
+  return isRegistration(found) && isUsable(found) ? found : undefined
 }
 
 /** Registers this client, or takes the registration that is kept for the same redirect URI. */
@@ -125,18 +114,6 @@ function read(
     ...(hasSecret && { secret }),
     ...(hasSecret && typeof end === 'number' && end > 0 && { secretEndsAt: Math.min(end * 1_000, latest) }),
   }
-}
-
-function isRegistration(value: unknown): value is Registration {
-  if (!isObject(value)) return false
-  const { clientId, redirectUri, method, secret, secretEndsAt } = value
-  return (
-    typeof clientId === 'string' &&
-    typeof redirectUri === 'string' &&
-    methods.some((known) => known === method) &&
-    (secret === undefined || typeof secret === 'string') &&
-    (secretEndsAt === undefined || typeof secretEndsAt === 'number')
-  )
 }
 
 function keyOf(issuer: string): string {

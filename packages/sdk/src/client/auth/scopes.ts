@@ -33,13 +33,13 @@ export class Refusals {
 
   add(key: string): void {
     this.#at.delete(key)
-    this.#at.set(key, Date.now())
+    this.#at.set(key, performance.now())
     const [oldest] = this.#at.keys()
     if (this.#at.size > maxRemembered && oldest !== undefined) this.#at.delete(oldest)
   }
 
   has(key: string): boolean {
     const at = this.#at.get(key)
-    return at !== undefined && Date.now() - at < forgetMs
+    return at !== undefined && performance.now() - at < forgetMs
   }
 }

@@ -1,4 +1,5 @@
 import { McpError } from '../../jsonrpc/error.ts'
+import { shown } from '../../jsonrpc/shown.ts'
 import type { HttpAuth, Refusal } from '../../links/http-request.ts'
 import { challengesIn, type Wanted, wantedIn } from './challenge.ts'
 import { discover, type Target } from './discover.ts'
@@ -8,7 +9,7 @@ import type { Grant, Need } from './grant.ts'
 import { Network, type NetworkOptions, refused } from './network.ts'
 import { ProofKey } from './proof.ts'
 import { failed, type Revocation, revokeTokens } from './revoke.ts'
-import { load, type Saved, save } from './saved.ts'
+import { isDue, isOver, lifetime, load, type Saved, save } from './saved.ts'
 import { Refusals, scopesFor } from './scopes.ts'
 import { type CredentialStore, memoryStore } from './store.ts'
 import { oauthError, type Tokens } from './tokens.ts'
@@ -32,15 +33,13 @@ export interface Authorization extends HttpAuth {
   /**
    * Forgets the tokens for a server, and tells the authorization server that they are not wanted any more (RFC 7009)
    * where its metadata names an endpoint for that. What could not be told is in the result; the tokens are gone on
-   * this side all the same. Takes 15 seconds at most.
+   * this side all the same. Takes 15 seconds at most; where a login is going on for longer, they are kept.
+   * @throws McpError 'TIMEOUT' where they are kept
    */
   revoke(server: string | URL, options?: { signal?: AbortSignal }): Promise<Revocation>
 }
 
 const revokeWithinMs = 15_000
-const renewEarlyMs = 15_000
-/** A hundred years: what no number can hold could not be kept. */
-const longestMs = 3_155_760_000_000
 const renewAgainMs = 5_000
 const spent = new Set(['invalid_grant', 'invalid_client', 'unauthorized_client'])
 const noWants: Wanted = { resourceMetadata: undefined, scopes: undefined, error: undefined, dpop: false }
@@ -100,11 +99,13 @@ export class Session implements Authorization {
 
   async revoke(server: string | URL, { signal }: { signal?: AbortSignal } = {}): Promise<Revocation> {
     const url = new URL(server)
-    const saved = await this.#take(url)
-    if (saved === undefined) return { outcome: 'none' }
-    const { issuer } = saved
     const soon = AbortSignal.timeout(revokeWithinMs)
     const until = signal === undefined ? soon : AbortSignal.any([signal, soon])
+    const saved = await this.#take(url, until).catch((error: unknown) => {
+      throw error === soon.reason ? taken(url) : error
+    })
+    if (saved === undefined) return { outcome: 'none' }
+    const { issuer } = saved
     try {
       const described = await this.#describe(saved, until, this.#network(url))
       if (described.metadata.revocation_endpoint === undefined) return { outcome: 'unsupported', issuer }
@@ -118,15 +119,16 @@ export class Session implements Authorization {
   }
 
   /** Takes the tokens for a server out of the store, once nobody renews them any more. */
-  async #take(server: URL): Promise<Saved | undefined> {
+  async #take(server: URL, signal?: AbortSignal): Promise<Saved | undefined> {
     const key = this.#key(server)
-    const taken = await this.#store.exclusive(key, async () => {
+    const work = async (): Promise<Saved | undefined> => {
       const saved = await load(this.#store, key)
       await this.#store.delete(key)
       return saved
-    })
+    }
+    const saved = await this.#store.exclusive(key, work, signal)
     if (this.#server?.href === server.href) this.#adopt(undefined)
-    return taken
+    return saved
   }
 
   /** One set of credentials serves one server: the first it is asked for. */
@@ -256,8 +258,10 @@ export class Session implements Authorization {
         fresh === undefined &&
         this.#grant.canRenew(stored)
       ) {
-        await this.#renew(server, stored, target, signal)
+        // A refresh token is good once, so what takes its place is waited for also where nobody wants it any more.
+        await this.#renew(server, stored, target, new AbortController().signal)
         if (this.#saved !== undefined) return
+        signal.throwIfAborted()
       }
       if (status === 401 && fresh !== undefined) this.#mayAskAgain(server, fresh)
       if (background && this.#grant.interactive) throw refused(`${server.origin} wants a new login`)
@@ -286,7 +290,7 @@ export class Session implements Authorization {
     const operationKey = `${operation} ${(wanted.scopes ?? []).toSorted().join(' ')}`
     if (status === 403 && this.#inVain.has(operationKey)) {
       throw refused(
-        `${server.origin} does not allow this with the scopes ${JSON.stringify(scopes.join(' '))}, for which a login has just been made. The account may lack the permission: ask whoever runs the server, or use another account`,
+        `${server.origin} does not allow this with the scopes "${shown(scopes.join(' '))}", for which a login has just been made. The account may lack the permission: ask whoever runs the server, or use another account`,
         undefined,
         { scopes },
       )
@@ -327,7 +331,7 @@ export class Session implements Authorization {
     how: 'renewed' | 'obtained',
     before?: Saved,
   ): Promise<void> {
-    const { clientId, accessToken, tokenType, expiresIn } = tokens
+    const { clientId, accessToken, tokenType, expiresIn, registration = before?.registration } = tokens
     if ((tokenType === 'dpop') !== (proof !== undefined)) {
       throw refused(
         proof === undefined
@@ -341,6 +345,7 @@ export class Session implements Authorization {
       presumed: target.presumed,
       resource: target.resource,
       clientId,
+      ...(registration !== undefined && { registration }),
       accessToken,
       tokenType,
       requested: scopes,
@@ -365,22 +370,15 @@ export class Session implements Authorization {
   }
 }
 
+/** Tokens could not be had, as somebody else is about to replace them. */
+function taken({ origin }: URL): McpError {
+  return new McpError(
+    'TIMEOUT',
+    `A login at ${origin} has been going on for ${revokeWithinMs} ms, so its tokens are kept. Finish that login or give it up, then try again`,
+  )
+}
+
 /** What a login says of its resource, where nothing has to be found out about it. */
 function aboutResource({ resource }: Saved): Pick<Target, 'resource' | 'scopes' | 'dpop'> {
   return { resource, scopes: noWants.scopes, dpop: noWants.dpop }
-}
-
-/** Renewal comes a little before the end, but late in the life of a short one. */
-function lifetime(seconds: number): { expiresAt: number; renewAt: number } {
-  const ms = Math.min(seconds * 1_000, longestMs)
-  const now = Date.now()
-  return { expiresAt: now + ms, renewAt: now + ms - Math.min(renewEarlyMs, ms / 4) }
-}
-
-function isDue({ renewAt }: Saved): boolean {
-  return renewAt !== undefined && Date.now() >= renewAt
-}
-
-function isOver({ expiresAt }: Saved): boolean {
-  return expiresAt !== undefined && Date.now() >= expiresAt
 }

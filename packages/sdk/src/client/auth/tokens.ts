@@ -6,11 +6,12 @@ import {
 } from 'oauth4webapi'
 import { McpError } from '../../jsonrpc/error.ts'
 import { isObject, parseJson } from '../../jsonrpc/parse.ts'
-import { shown } from '../../links/inbound.ts'
+import { shown } from '../../jsonrpc/shown.ts'
 import type { Described } from './discover-server.ts'
 import { clientAuth, type Identity } from './identity.ts'
 import { type Network, refused } from './network.ts'
 import type { ProofKey } from './proof.ts'
+import type { Registration } from './registration.ts'
 
 /** Who asks an authorization server for tokens, and how. */
 export interface Asking {
@@ -24,6 +25,8 @@ export interface Asking {
 /** What a token endpoint gave. */
 export interface Tokens {
   readonly clientId: string
+  /** The client they were given to, where it registered itself. */
+  readonly registration?: Registration
   readonly accessToken: string
   readonly tokenType: 'bearer' | 'dpop'
   readonly refreshToken: string | undefined

@@ -55,7 +55,7 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
   }
 
   const node = (request: IncomingMessage, response: ServerResponse): void =>
-    router.handle(new NodeRequest(request), new NodeReply(response))
+    router.handle(new NodeRequest(request), new NodeReply(response, core.bounds.streamStallMs))
 
   return {
     node,

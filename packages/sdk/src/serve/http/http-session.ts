@@ -1,7 +1,9 @@
 import type { Backplane } from '../../core/backplane.ts'
 import { toBase64Url } from '../../core/base64url.ts'
 import type { Caller } from '../../core/exchange.ts'
+import { allows } from '../../core/scopes.ts'
 import { ErrorCode, RpcError } from '../../jsonrpc/error.ts'
+import type { JsonRpcNotification } from '../../jsonrpc/message.ts'
 import { TransientMap, TransientSet } from '../../jsonrpc/transient.ts'
 import type { Server } from '../../server/server.ts'
 import type { Bounds } from '../bounds.ts'
@@ -33,6 +35,8 @@ export class HttpSession {
   readonly log: EventLog
   /** Carries what belongs to no request, on the connection a GET opened. */
   readonly standalone: ResumableStream
+  /** Who opened the connection of that stream. */
+  listener: Caller
   /** When the last request came, by the clock that nobody sets. */
   lastSeen: number = performance.now()
   /** Answers that are still owed. */
@@ -47,6 +51,7 @@ export class HttpSession {
   constructor({ server, bounds, backplane, caller }: HttpSessionOptions) {
     this.server = server
     this.principal = caller.principal
+    this.listener = caller
     this.#bounds = bounds
     this.log = new EventLog(backplane, this.id, bounds)
     this.standalone = this.#newStream()
@@ -58,6 +63,7 @@ export class HttpSession {
       id: this.id,
       send: async (message) => {
         await this.standalone.ready()
+        if (!this.#isForListener(message)) return
         const text = encodeMessage(message, server)
         if (text !== undefined) this.standalone.send(text, false)
       },
@@ -122,6 +128,12 @@ export class HttpSession {
     this.#streams.clear()
     for (const connection of this.#connections.values()) connection.end()
     this.log.drop().catch((error) => report(this.server, error, 'session'))
+  }
+
+  /** Whether a notice may go to whoever listens: the token of a subscription may have allowed more. */
+  #isForListener({ method, params }: JsonRpcNotification): boolean {
+    if (method !== 'notifications/resources/updated') return true
+    return allows(this.listener, this.server.scopesFor('resources/subscribe', params))
   }
 
   #newStream(): ResumableStream {

@@ -19,6 +19,7 @@ import { PostStream } from './post-stream.ts'
 import { refusesScopes } from './refusal.ts'
 import { parseEventId } from './resumable.ts'
 import { Sessions } from './sessions.ts'
+import type { EventStream } from './stream.ts'
 
 /** One HTTP request of the legacy era, with who sent it. */
 export interface LegacyTrip {
@@ -98,7 +99,7 @@ export class Legacy {
     const { reply } = trip
     const last = trip.request.header('last-event-id')
     if (last !== undefined) {
-      resume(owner, reply, last).catch((error) => {
+      resume(owner, trip, last).catch((error) => {
         report(this.#core.server, error, 'GET')
         reply.send(
           500,
@@ -112,6 +113,7 @@ export class Legacy {
       refuse(reply, 409, undefined, 'this session already has an open stream')
       return
     }
+    owner.listener = trip.caller
     const connection = owner.connect(reply, standalone)
     connection.breathe()
     standalone.attach(connection)
@@ -179,11 +181,15 @@ export class Legacy {
 /** `initialize` has nothing to say but its answer. */
 const nowhere: SessionOutlet = { notify: () => {}, request: () => false }
 
-async function resume(owner: HttpSession, reply: HttpReply, last: string): Promise<void> {
+async function resume(owner: HttpSession, { reply, caller }: LegacyTrip, last: string): Promise<void> {
   const event = parseEventId(last)
   if (event !== undefined) {
     const stream = owner.stream(event.stream) ?? owner.ended(event.stream)
-    if (await stream.resume(event.position, () => owner.connect(reply, stream))) return
+    const open = (): EventStream => {
+      if (stream === owner.standalone) owner.listener = caller
+      return owner.connect(reply, stream)
+    }
+    if (await stream.resume(event.position, open)) return
   }
   refuse(reply, 400, undefined, 'the event of Last-Event-ID is not known here, or no longer')
 }

@@ -7,6 +7,11 @@ export function isJson(contentType: string | undefined): boolean {
   return contentType !== undefined && json.test(contentType) && !otherCharset.test(contentType)
 }
 
+/** Whether a body is compressed, or said to be: others who read it would see another one. */
+export function isCoded(contentEncoding: string | undefined): boolean {
+  return contentEncoding !== undefined && !/^(?:identity)?$/i.test(contentEncoding)
+}
+
 /** What a client is ready to read. */
 export interface Accepted {
   readonly json: boolean
@@ -32,13 +37,17 @@ export class AcceptReader {
 }
 
 function parseAccept(header: string): Accepted {
-  let json = false
-  let events = false
+  const ranges = new Map<string, boolean>()
   for (const range of header.toLowerCase().split(',')) {
     const [type = '', ...params] = range.split(';').map((part) => part.trim())
-    if (params.some((param) => /^q[\t ]*=[\t ]*0(?:\.0*)?$/.test(param))) continue
-    if (type === '*/*' || type === 'application/json' || type === 'application/*') json = true
-    if (type === '*/*' || type === 'text/event-stream' || type === 'text/*') events = true
+    const wanted = !params.some((param) => /^q[\t ]*=[\t ]*0(?:\.0*)?$/.test(param))
+    ranges.set(type, wanted || ranges.get(type) === true)
   }
-  return { json, events }
+  // The most specific range counts, whatever the others say.
+  const accepts = (type: string, group: string): boolean =>
+    ranges.get(type) ?? ranges.get(group) ?? ranges.get('*/*') ?? false
+  return {
+    json: accepts('application/json', 'application/*'),
+    events: accepts('text/event-stream', 'text/*'),
+  }
 }

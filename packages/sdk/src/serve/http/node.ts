@@ -4,6 +4,10 @@ import { Feed } from '../feed.ts'
 import type { Body, HeaderFields, HttpReply, HttpRequest, Pipe } from './face.ts'
 import { streamHeaders } from './face.ts'
 import type { Lease } from './lease.ts'
+import { endWith } from './node-body.ts'
+
+/** Bodies that are no longer take less room than their connection does, whether they are read or not. */
+const shortBytes = 16_384
 
 /** A request as `node:http` gives it. */
 export class NodeRequest implements HttpRequest {
@@ -96,16 +100,32 @@ export class NodeReply implements HttpReply {
   lease: Lease | undefined
   readonly sharesTimers = true
   readonly #response: ServerResponse
+  readonly #stallMs: number
   #listener: (() => void) | undefined
 
-  constructor(response: ServerResponse) {
+  /** @param stallMs milliseconds after which a reader is cut that takes nothing of a long answer */
+  constructor(response: ServerResponse, stallMs: number) {
     this.#response = response
+    this.#stallMs = stallMs
   }
 
   onClose(listener: () => void): void {
-    if (this.#listener === undefined) this.#response.on('close', () => this.#listener?.())
+    if (this.#listener === undefined) this.#watch()
     this.#listener = listener
     if (this.#response.closed) queueMicrotask(listener)
+  }
+
+  /** An answer that waits behind others on its connection is not told in every version of Node that this is over. */
+  #watch(): void {
+    const response = this.#response
+    const queuedOn = response.socket === null ? response.req?.socket : undefined
+    const over = (): void => {
+      response.off('close', over)
+      queuedOn?.off('close', over)
+      this.#listener?.()
+    }
+    response.on('close', over)
+    queuedOn?.on('close', over)
   }
 
   send(status: number, body: string | Uint8Array<ArrayBuffer>, headers?: HeaderFields): void {
@@ -119,7 +139,8 @@ export class NodeReply implements HttpReply {
     if (this.extra !== undefined) Object.assign(own, this.extra)
     if (status === 413) own['Connection'] = 'close'
     response.writeHead(status, own)
-    response.end(body)
+    if (length > shortBytes) endWith(response, body, this.#stallMs)
+    else response.end(body)
   }
 
   open(headers?: HeaderFields): Pipe {

@@ -31,6 +31,8 @@ export function sendRefusal(reply: HttpReply, refusal: HttpRefusal, id?: Request
  */
 export function refusesScopes(core: Core, reply: HttpReply, caller: Caller, value: unknown): boolean {
   if (core.server.scopes.length === 0) return false
+  // One that is too long is refused as such, before anybody looks at what is in it.
+  if (Array.isArray(value) && value.length > core.bounds.batch) return false
   const messages: readonly unknown[] = Array.isArray(value) ? value : [value]
   const needed = new Set(messages.flatMap((message) => scopesOf(core, message)))
   if (allows(caller, [...needed])) return false

@@ -11,7 +11,7 @@ import type { Core } from './core.ts'
 import type { Body, HeaderFields, HttpReply, HttpRequest } from './face.ts'
 import type { Guard } from './guard.ts'
 import type { Legacy, LegacyTrip } from './legacy.ts'
-import { AcceptReader, isJson } from './media.ts'
+import { AcceptReader, isCoded, isJson } from './media.ts'
 import { serveModern } from './modern.ts'
 import type { Authenticate, Identified } from './options.ts'
 import { sessionIdIn } from './query.ts'
@@ -173,6 +173,9 @@ export class Router {
           refuse(reply, 413, ErrorCode.InvalidRequest, `A message may have at most ${messageBytes} bytes`)
         } else if (body.type === 'cut off') {
           refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: its body broke off before its end')
+        } else if (body.type === 'bytes' && isCoded(request.header('content-encoding'))) {
+          const text = errorText(ErrorCode.InvalidRequest, 'The body must not be compressed')
+          reply.send(415, text, { 'Accept-Encoding': 'identity' })
         } else {
           take(this.#parse(body))
         }

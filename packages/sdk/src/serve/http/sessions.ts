@@ -27,12 +27,7 @@ export class Sessions {
 
   /** Begins a session; undefined when there is no room, or the principal has its share, and none is idle. */
   begin(caller: Caller): HttpSession | undefined {
-    const { principal } = caller
-    if (this.#byId.size >= this.#bounds.sessions && !this.#makeRoom(() => true)) return undefined
-    if (!this.#shares.take(principal)) {
-      if (!this.#makeRoom((session) => session.principal === principal)) return undefined
-      this.#shares.take(principal)
-    }
+    if (!this.#takePlace(caller.principal)) return undefined
     const session = new HttpSession({ ...this.#options, caller })
     this.#byId.set(session.id, session)
     this.#schedule()
@@ -59,6 +54,17 @@ export class Sessions {
     clearTimeout(this.#sweep)
     this.#sweep = undefined
     for (const session of this.#byId.values()) this.end(session, reason)
+  }
+
+  /** Takes a place for a principal; one whose share is full takes that of a session of its own. */
+  #takePlace(principal: string | null): boolean {
+    const shares = this.#shares
+    if (!shares.take(principal)) {
+      return this.#makeRoom((session) => session.principal === principal) && shares.take(principal)
+    }
+    if (this.#byId.size < this.#bounds.sessions || this.#makeRoom(() => true)) return true
+    shares.give(principal)
+    return false
   }
 
   #makeRoom(among: (session: HttpSession) => boolean): boolean {

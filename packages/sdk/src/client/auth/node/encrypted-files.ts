@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { McpError } from '../../../jsonrpc/error.ts'
 import { type CredentialStore, Turns } from '../store.ts'
@@ -69,15 +69,21 @@ async function replace(path: string, content: Uint8Array): Promise<void> {
   const draft = `${path}.${randomBytes(8).toString('hex')}`
   const file = await open(draft, 'wx', 0o600)
   try {
+    await written(file, content)
+    await rename(draft, path)
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw error
+  }
+}
+
+async function written(file: FileHandle, content: Uint8Array): Promise<void> {
+  try {
     await file.writeFile(content)
     await file.sync()
   } finally {
     await file.close()
   }
-  await rename(draft, path).catch(async (error) => {
-    await rm(draft, { force: true })
-    throw error
-  })
 }
 
 /** The name is bound in, so that one file cannot stand in for another. */

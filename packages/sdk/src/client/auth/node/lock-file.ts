@@ -53,6 +53,9 @@ async function create(path: string, content: string): Promise<boolean> {
     const file = await open(path, 'wx', 0o600)
     try {
       await file.writeFile(content)
+    } catch (error) {
+      await rm(path, { force: true })
+      throw error
     } finally {
       await file.close()
     }
@@ -68,7 +71,8 @@ async function removeStale(path: string, mark: string): Promise<void> {
   const takeover = `${path}.takeover`
   if (!(await create(takeover, ''))) {
     const { mtimeMs } = await stat(takeover).catch(() => ({ mtimeMs: Date.now() }))
-    if (Date.now() - mtimeMs > staleMs) await rm(takeover, { force: true })
+    // A time to come is one of a clock that was wrong.
+    if (Math.abs(Date.now() - mtimeMs) > staleMs) await rm(takeover, { force: true })
     return
   }
   try {

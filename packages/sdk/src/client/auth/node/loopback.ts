@@ -26,6 +26,10 @@ export interface LoopbackOptions {
   timeoutMs?: number
 }
 
+/** Connections at a time, and milliseconds one may take to say what it wants: any program of this machine can make some. */
+const maxConnections = 100
+const patienceMs = 10_000
+
 /** Readable on a telephone and in the dark, without any style that the policy would have to let in. */
 const page = (text: string): string =>
   '<!doctype html><html lang="en"><meta charset="utf-8"><title>Login</title>' +
@@ -40,7 +44,12 @@ export function loopback(options: LoopbackOptions = {}): Redirect {
   return {
     async begin(last) {
       const { createServer } = await import('node:http')
-      const server = createServer()
+      const server = createServer({
+        headersTimeout: patienceMs,
+        requestTimeout: patienceMs,
+        connectionsCheckingInterval: patienceMs / 2,
+      })
+      server.maxConnections = maxConnections
       const port = await listen(server, options.port, portIn(last, host, path))
       return new LoopbackSession(server, `http://${host}:${port}${path}`, options)
     },
@@ -51,11 +60,13 @@ class LoopbackSession implements RedirectSession {
   readonly uri: string
   readonly #server: Server
   readonly #options: LoopbackOptions
+  #awaited: { state: string | null; resolve: (url: URL) => void } | undefined
 
   constructor(server: Server, uri: string, options: LoopbackOptions) {
     this.#server = server
     this.uri = uri
     this.#options = options
+    server.on('request', (request, response) => this.#meet(request, response))
   }
 
   async open(url: URL, signal: AbortSignal): Promise<URL> {
@@ -69,7 +80,9 @@ class LoopbackSession implements RedirectSession {
         ),
       )
     }, timeoutMs)
-    const answer = this.#answer(url.searchParams.get('state'))
+    const answer = new Promise<URL>((resolve) => {
+      this.#awaited = { state: url.searchParams.get('state'), resolve }
+    })
     try {
       onUrl?.(url)
       await open(url).catch((error) => {
@@ -90,22 +103,18 @@ class LoopbackSession implements RedirectSession {
     })
   }
 
-  /** The first answer to this very login; everything else that comes is turned away and does not end the wait. */
-  #answer(state: string | null): Promise<URL> {
+  /** The first answer to this very login counts; everything else that comes is turned away and does not end the wait. */
+  #meet(request: IncomingMessage, response: ServerResponse): void {
     const own = new URL(this.uri)
-    return new Promise((resolve) => {
-      this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-        const url = URL.canParse(request.url ?? '', own) ? new URL(request.url ?? '', own) : undefined
-        const ours =
-          request.method === 'GET' &&
-          request.headersDistinct['host']?.join() === own.host &&
-          url?.origin === own.origin &&
-          url.pathname === own.pathname &&
-          url.searchParams.get('state') === state
-        send(response, ours ? 200 : 400, ours ? done : stray)
-        if (ours) resolve(url)
-      })
-    })
+    const url = URL.canParse(request.url ?? '', own) ? new URL(request.url ?? '', own) : undefined
+    const ours =
+      request.method === 'GET' &&
+      request.headersDistinct['host']?.join() === own.host &&
+      url?.origin === own.origin &&
+      url.pathname === own.pathname &&
+      url.searchParams.get('state') === this.#awaited?.state
+    send(response, ours ? 200 : 400, ours ? done : stray)
+    if (ours) this.#awaited?.resolve(url)
   }
 }
 

@@ -1,0 +1,23 @@
+import type { ServerResponse } from 'node:http'
+import { StallWatch } from '../stall.ts'
+
+/** Bytes that are handed over at once: of one write, nobody sees how much of it was taken. */
+const pieceBytes = 262_144
+
+/** Sends a long body, and cuts a reader that takes nothing of it for too long. */
+export function endWith(response: ServerResponse, body: string | Uint8Array, stallMs: number): void {
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body
+  let taken = 0
+  const next = (): void => {
+    const piece = bytes.subarray(taken, taken + pieceBytes)
+    taken += pieceBytes
+    if (taken < bytes.length) response.write(piece, next)
+    else response.end(piece)
+  }
+  next()
+  if (response.writableLength === 0) return
+  const watched = { taken: () => taken, isBehind: () => true }
+  const watch = new StallWatch(watched, stallMs, () => response.destroy())
+  watch.start()
+  response.once('close', () => watch.stop())
+}
