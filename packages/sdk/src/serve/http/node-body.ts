@@ -8,14 +8,16 @@ const pieceBytes = 262_144
 export function endWith(response: ServerResponse, body: string | Uint8Array, stallMs: number): void {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   let taken = 0
+  // What stands between, such as compression, tells that it can take more by `drain` only.
   const next = (): void => {
     const piece = bytes.subarray(taken, taken + pieceBytes)
     taken += pieceBytes
-    if (taken < bytes.length) response.write(piece, next)
-    else response.end(piece)
+    if (taken >= bytes.length) response.end(piece)
+    else if (response.write(piece)) next()
+    else response.once('drain', next)
   }
   next()
-  if (response.writableLength === 0) return
+  if (response.writableEnded && response.writableLength === 0) return
   const watched = { taken: () => taken, isBehind: () => true }
   const watch = new StallWatch(watched, stallMs, () => response.destroy())
   watch.start()
