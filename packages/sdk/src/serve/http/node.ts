@@ -4,10 +4,7 @@ import { Feed } from '../feed.ts'
 import type { Body, HeaderFields, HttpReply, HttpRequest, Pipe } from './face.ts'
 import { streamHeaders } from './face.ts'
 import type { Lease } from './lease.ts'
-import { endWith } from './node-body.ts'
-
-/** Bodies that are no longer take less room than their connection does, whether they are read or not. */
-const shortBytes = 16_384
+import { endWith, pieceBytes } from './node-body.ts'
 
 /** A request as `node:http` gives it. */
 export class NodeRequest implements HttpRequest {
@@ -139,7 +136,7 @@ export class NodeReply implements HttpReply {
     if (this.extra !== undefined) Object.assign(own, this.extra)
     if (status === 413) own['Connection'] = 'close'
     response.writeHead(status, own)
-    if (length > shortBytes) endWith(response, body, this.#stallMs)
+    if (length > pieceBytes) endWith(response, body, this.#stallMs)
     else response.end(body)
   }
 
