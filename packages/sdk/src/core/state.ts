@@ -84,7 +84,7 @@ export function createStateKeeper(options: {
       const sealed = await sealer.seal(claims)
       if (sealed.length <= limits.stateChars) return sealed
       const handle = crypto.randomUUID()
-      await shared(backplane.set(storedAt(handle), sealed, ttlMs, exchange.peer.principal ?? undefined))
+      await shared(backplane.set(storedAt(handle), sealed, ttlMs, exchange.peer.quotaKey))
       return sealer.seal({ handle })
     },
 
@@ -96,9 +96,8 @@ export function createStateKeeper(options: {
       if (claims.aud !== audience) throw refuse('sealed for another audience')
       if (claims.sub !== (exchange.peer.principal ?? '')) throw refuse('sealed for another principal')
       if (claims.req !== (await digestOf(exchange))) throw refuse('sealed for another request')
-      const { principal } = exchange.peer
       const goodMs = claims.exp - Date.now() + 1000
-      const firstUse = await shared(backplane.add(`used:${claims.jti}`, '1', goodMs, principal ?? undefined))
+      const firstUse = await shared(backplane.add(`used:${claims.jti}`, '1', goodMs, exchange.peer.quotaKey))
       if (!firstUse) throw refuse('used before')
       if (isStored(outer)) await forget(storedAt(outer.handle))
       return claims.journal

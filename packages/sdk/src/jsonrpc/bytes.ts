@@ -1,5 +1,10 @@
 const none = new Uint8Array()
 
+/** What a piece costs while it is collected: the room grows by doubling. */
+export function collectedBytes(piece: Uint8Array): number {
+  return 2 * piece.length
+}
+
 /** Bytes that come in pieces, put together. It holds at most about twice what came, however small the pieces are. */
 export class ByteCollector {
   #bytes: Uint8Array = none

@@ -15,10 +15,10 @@ import { isModern, readPeerMeta } from '../protocol/client-meta.ts'
 import type { Server } from '../server/server.ts'
 import type { SessionOutlet } from './asker.ts'
 import { type Bounds, bounds } from './bounds.ts'
-import { Calls } from './calls.ts'
+import { type CallPlaces, Calls } from './calls.ts'
 import type { Connection, ConnectionOptions } from './connection.ts'
-import { goOn } from './go-on.ts'
 import { LateSession } from './late-session.ts'
+import { fullError, type MemoryAccount, MemoryBudget } from './memory.ts'
 import { type Answered, failure, openCall, refusalOf, unsupportedVersion, wantsAnswer } from './message.ts'
 import { report } from './report.ts'
 
@@ -32,6 +32,10 @@ export interface DuplexOptions extends ConnectionOptions {
   sendBatch?: (responses: JsonRpcResponse[]) => void
   /** Settles when the channel can take more; notices of changes wait for it. */
   ready?: () => Promise<void> | undefined
+  /** Room among what the whole node serves. Default: as much as the connection itself may. */
+  places?: CallPlaces
+  /** The account that requests and the session's state are on. Default: one of its own, as `limits` say. */
+  memory?: MemoryAccount
   /** Refuses requests of the stateless era, for a transport that is older than it. Default false. */
   sessionsOnly?: boolean
   /** What the channel is; left out within one process. */
@@ -40,8 +44,11 @@ export interface DuplexOptions extends ConnectionOptions {
 
 /** A connection its own side can end. */
 export interface Duplex extends Connection {
-  /** Takes one parsed value, from a sender who may be allowed something else by now. Never throws. */
-  receive(value: unknown, caller?: Caller): void
+  /**
+   * Takes one parsed value, from a sender who may be allowed something else by now. Never throws.
+   * @param bytes what the value holds, about; default 0, for one that is not counted
+   */
+  receive(value: unknown, bytes?: number, caller?: Caller): void
   /**
    * Ends the connection from this side: handlers are asked to stop, what they still answer within 0.9 s is sent, and
    * open subscriptions are told that they are over.
@@ -49,6 +56,10 @@ export interface Duplex extends Connection {
   shutdown(reason?: string): Promise<void>
   /** How many requests are being served. */
   readonly running: number
+}
+
+function tooMany(): RpcError {
+  return new RpcError(ErrorCode.InvalidRequest, 'Too many requests in flight: wait for some to finish')
 }
 
 /** Milliseconds handlers get to finish. A process must be gone 1 s after its input ended. */
@@ -72,6 +83,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
   readonly #caller: Caller
   readonly #asking: Asking
   readonly #calls: Calls
+  readonly #memory: MemoryAccount
   readonly #session: LateSession
   #accepting = true
   #open = true
@@ -90,10 +102,12 @@ class DuplexConnection implements Duplex, SessionOutlet {
       ttlMs: this.#bounds.stateTtlMs,
       onFailed: (error) => report(server, error, 'what questions remember'),
     })
-    this.#calls = new Calls(this.#bounds.inFlight)
+    this.#calls = new Calls(this.#bounds.inFlight, options.places)
+    this.#memory = options.memory ?? new MemoryBudget(this.#bounds.memoryBytes).account(undefined)
     this.#session = new LateSession({
       server,
       calls: this.#calls,
+      memory: this.#memory,
       caller: this.#caller,
       bounds: this.#bounds,
       send: (message) => {
@@ -111,50 +125,58 @@ class DuplexConnection implements Duplex, SessionOutlet {
     return this.#calls.size
   }
 
-  receive(value: unknown, caller?: Caller): void {
+  receive(value: unknown, bytes = 0, caller?: Caller): void {
     if (!this.#accepting) return
     const { waiting } = this.#session
-    if (waiting === 0) this.#take(value, caller)
-    else if (waiting < this.#bounds.inFlight) this.#session.line(() => this.#take(value, caller))
-    else this.#overflow(value)
+    const full = this.#memory.take(bytes)
+    if (full !== undefined) this.#overflow(value, fullError(full))
+    else if (waiting === 0) this.#take(value, bytes, caller)
+    else if (waiting < this.#bounds.inFlight)
+      this.#session.line(
+        () => this.#take(value, bytes, caller),
+        () => this.#memory.give(bytes),
+      )
+    else {
+      this.#memory.give(bytes)
+      this.#overflow(value, tooMany())
+    }
   }
 
   reject(code: number, message: string): void {
     this.#out(failure(undefined, new RpcError(code, message)))
   }
 
-  /** Refuses what came while too much waits in line. */
-  #overflow(value: unknown): void {
+  /** Refuses what came while too much is under way. What holds nothing once it was looked at is taken all the same. */
+  #overflow(value: unknown, error: RpcError): void {
     const classified = classify(value)
-    if (classified.kind !== 'request') return
-    const { id } = classified.message
-    this.#out(
-      failure(
-        id,
-        new RpcError(ErrorCode.InvalidRequest, 'Too many requests in flight: wait for some to finish'),
-      ),
-    )
+    if (Array.isArray(value)) this.#out(failure(undefined, error))
+    else if (classified.kind === 'request') this.#out(failure(classified.message.id, error))
+    else if (this.#session.waiting === 0) this.#take(value, 0, undefined)
   }
 
-  #take(value: unknown, caller: Caller | undefined): void {
-    if (Array.isArray(value)) {
-      this.#batch(value, caller)
-      return
-    }
+  #take(value: unknown, bytes: number, caller: Caller | undefined): void {
+    const over = this.#serve(value, caller)
+    if (over === undefined) this.#memory.give(bytes)
+    else over.then(() => this.#memory.give(bytes))
+  }
+
+  /** Serves one value, and gives a promise of the end of its handlers where that is not now. */
+  #serve(value: unknown, caller: Caller | undefined): Promise<void> | undefined {
+    if (Array.isArray(value)) return this.#batch(value, caller)
     const classified = classify(value)
     switch (classified.kind) {
       case 'invalid':
         if (wantsAnswer(value)) this.#out(failure(classified.id, classified.error))
         else this.#session.unusable(classified)
-        return
+        return undefined
       case 'notification':
         this.#session.notification(classified.message)
-        return
+        return undefined
       case 'response':
         this.#session.response(classified.message)
-        return
+        return undefined
       case 'request':
-        this.#request(classified.message, caller)
+        return this.#request(classified.message, caller)
     }
   }
 
@@ -193,20 +215,31 @@ class DuplexConnection implements Duplex, SessionOutlet {
     if (this.#open) this.#send(message)
   }
 
-  #request(message: JsonRpcRequest, caller: Caller | undefined): void {
-    if (!isModern(message.params)) {
-      const refuse = (error: unknown): void => this.#refuse(message, error)
-      this.#session.use(
-        ({ session }) => goOn(() => session.request(message, this, caller), this.#answered, refuse),
-        refuse,
-      )
-      return
+  #request(message: JsonRpcRequest, caller: Caller | undefined): Promise<void> | undefined {
+    if (isModern(message.params)) {
+      const answered = message.method === 'subscriptions/listen' ? this.#listened(message.id) : this.#answered
+      return this.#settle(message, () => this.#stateless(message), answered)
     }
+    return this.#session.use(
+      ({ session }) => this.#settle(message, () => session.request(message, this, caller), this.#answered),
+      (error) => this.#refuse(message, error),
+    )
+  }
+
+  /** Answers a request, now or when its handler has ended. */
+  #settle(
+    message: JsonRpcRequest,
+    begin: () => Answered | Promise<Answered>,
+    answered: (response: Answered) => void,
+  ): Promise<void> | undefined {
     try {
-      this.#stateless(message)
+      const response = begin()
+      if (response instanceof Promise) return response.then(answered, (error) => this.#refuse(message, error))
+      answered(response)
     } catch (error) {
       this.#refuse(message, error)
     }
+    return undefined
   }
 
   readonly #answered = (response: Answered): void => {
@@ -221,16 +254,13 @@ class DuplexConnection implements Duplex, SessionOutlet {
    * Serves a request of the stateless era.
    * @throws RpcError for one that was refused before it began
    */
-  #stateless(message: JsonRpcRequest): void {
+  #stateless(message: JsonRpcRequest): Answered | Promise<Answered> {
     if (this.#options.sessionsOnly === true) {
       throw unsupportedVersion(readPeerMeta(message.params?.['_meta']).version)
     }
     this.#calls.admit(message.id)
     const call = openCall(this.#server, message, this.#caller, this.#asking, this)
-    const done = call.method === 'subscriptions/listen' ? this.#listened(call.id) : this.#answered
-    const response = this.#calls.run(call, this.#server)
-    if (response instanceof Promise) response.then(done)
-    else done(response)
+    return this.#calls.run(call, this.#server)
   }
 
   /** A subscription that ends on this side is taken back before its result is sent. */
@@ -243,11 +273,11 @@ class DuplexConnection implements Duplex, SessionOutlet {
     }
   }
 
-  #batch(values: readonly unknown[], caller: Caller | undefined): void {
+  #batch(values: readonly unknown[], caller: Caller | undefined): Promise<void> | undefined {
     const refuse = (error: unknown): void =>
       this.#out(failure(undefined, refusalOf(error, 'batch', this.#server)))
-    this.#session.use(({ session, serveBatch }) => {
-      serveBatch(session, values, this, this.#bounds.batch, caller).then((responses) => {
+    return this.#session.use(({ session, serveBatch }) => {
+      return serveBatch(session, values, this, this.#bounds.batch, caller).then((responses) => {
         if (responses.length === 0 || !this.#open) return
         if (this.#options.sendBatch !== undefined) this.#options.sendBatch(responses)
         else for (const response of responses) this.#send(response)

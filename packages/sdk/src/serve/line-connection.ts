@@ -7,9 +7,11 @@ import type { JsonRpcMessage } from '../jsonrpc/message.ts'
 import { parseJson } from '../jsonrpc/parse.ts'
 import type { Server } from '../server/server.ts'
 import type { Bounds } from './bounds.ts'
+import type { CallPlaces } from './calls.ts'
 import { type Duplex, openConnection } from './duplex.ts'
 import { LineWriter } from './line-writer.ts'
-import { encodeMessage, isDroppable } from './message.ts'
+import { type FullBudget, fullError, type MemoryAccount, MemoryBudget, parsedBytes } from './memory.ts'
+import { encodeMessage, failure, isDroppable } from './message.ts'
 
 export interface LineConnectionOptions {
   input: Readable
@@ -20,6 +22,9 @@ export interface LineConnectionOptions {
   keys?: readonly (string | Uint8Array)[]
   backplane?: Backplane
   caller?: Caller
+  /** What all connections of a server hold. Default: a budget of its own, all of which one connection may use. */
+  memory?: MemoryAccount
+  places?: CallPlaces
   transport: Transport
   /** Ends the connection when its first line is not JSON, because then it is no client of this protocol. */
   strict?: boolean
@@ -40,6 +45,9 @@ export class LineConnection {
   readonly #lines: LineReader
   readonly #writer: LineWriter
   readonly #connection: Duplex
+  readonly #memory: MemoryAccount
+  /** Bytes of lines that wait for the client to read, as far as they are on the account. */
+  #unsent = 0
   #unproven: boolean
   #stalled = false
   #left = true
@@ -51,6 +59,7 @@ export class LineConnection {
     this.#server = server
     this.#options = options
     this.#unproven = options.strict ?? false
+    this.#memory = options.memory ?? new MemoryBudget(limits.memoryBytes).account(undefined)
     this.closed = new Promise((resolve) => {
       this.#settle = resolve
     })
@@ -61,6 +70,7 @@ export class LineConnection {
       {
         onBehind: () => input.pause(),
         onCaughtUp: () => input.resume(),
+        onDrained: () => this.#count(),
         onStalled: () => {
           this.#stalled = true
           this.#lost(stalled(limits.streamStallMs))
@@ -72,12 +82,11 @@ export class LineConnection {
       ...(options.backplane === undefined ? {} : { backplane: options.backplane }),
       ...(options.caller === undefined ? {} : { caller: options.caller }),
       limits,
+      memory: this.#memory,
+      ...(options.places === undefined ? {} : { places: options.places }),
       transport: options.transport,
       sendBatch: (responses) =>
-        this.#writer.line(
-          `[${responses.map((response) => encodeMessage(response, server)).join(',')}]`,
-          false,
-        ),
+        this.#write(`[${responses.map((response) => encodeMessage(response, server)).join(',')}]`),
       ready: () => this.#writer.ready(),
     })
     this.#lines = new LineReader({
@@ -122,7 +131,7 @@ export class LineConnection {
       return
     }
     this.#unproven = false
-    this.#connection.receive(value)
+    this.#connection.receive(value, parsedBytes(text, false))
   }
 
   /** Answers a line that is not JSON. */
@@ -133,7 +142,43 @@ export class LineConnection {
 
   #send(message: JsonRpcMessage): void {
     const text = encodeMessage(message, this.#server)
-    if (text !== undefined) this.#writer.line(text, 'method' in message && isDroppable(message.method))
+    if (text === undefined) return
+    const droppable = 'method' in message && isDroppable(message.method)
+    const full = this.#lacks(text)
+    if (full === undefined) {
+      this.#writer.line(text, droppable)
+      this.#count()
+    } else if ('method' in message) {
+      // A request or notification that never arrives leaves its sender waiting, so the connection ends instead.
+      if (!droppable) this.#lost(unread())
+    } else this.#writer.line(JSON.stringify(failure(message.id, fullError(full))), false)
+  }
+
+  /** Writes a text that answers several requests. */
+  #write(text: string): void {
+    if (this.#lacks(text) !== undefined) {
+      this.#lost(unread())
+      return
+    }
+    this.#writer.line(text, false)
+    this.#count()
+  }
+
+  /** The limit that leaves no room for one more line to wait. Few lines do, so short ones are not looked at. */
+  #lacks(text: string): FullBudget | undefined {
+    const more = this.#writer.queued + text.length - freeBytes - this.#unsent
+    if (more <= 0) return undefined
+    const full = this.#memory.take(more)
+    if (full === undefined) this.#unsent += more
+    return full
+  }
+
+  /** Counts what waits for the client now. */
+  #count(): void {
+    const waiting = Math.max(0, this.#writer.queued - freeBytes)
+    if (waiting === this.#unsent) return
+    this.#memory.add(waiting - this.#unsent)
+    this.#unsent = waiting
   }
 
   /** The client closed its end: it may still read, so what handlers answer is still sent. */
@@ -156,9 +201,18 @@ export class LineConnection {
   async #stop(stop: () => Promise<void>): Promise<void> {
     await stop()
     this.#writer.stop()
+    this.#memory.give(this.#unsent)
+    this.#unsent = 0
     this.#options.onOver({ stuck: this.#connection.running > 0 || this.#stalled, left: this.#left })
     this.#settle()
   }
+}
+
+/** Bytes that may wait for a client without being counted. */
+const freeBytes = 16_384
+
+function unread(): McpError {
+  return new McpError('LIMIT', 'The client did not read what it was sent, so the connection was closed')
 }
 
 function stalled(ms: number): McpError {

@@ -6,6 +6,7 @@ import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { Server } from '../server/server.ts'
 import { type Bounds, bounds } from './bounds.ts'
 import { LineConnection } from './line-connection.ts'
+import { MemoryBudget } from './memory.ts'
 import { failure } from './message.ts'
 import { bindPrivately, clearStale } from './socket-file.ts'
 
@@ -86,6 +87,7 @@ class ListeningServer implements SocketServer {
   readonly #limits: Bounds
   readonly #keys: readonly (string | Uint8Array)[]
   readonly #backplane: Backplane
+  readonly #memory: MemoryBudget
   readonly #net: NetServer
   readonly #open = new Set<LineConnection>()
   #closing: Promise<void> | undefined
@@ -97,6 +99,7 @@ class ListeningServer implements SocketServer {
     this.#limits = bounds(options.limits)
     this.#keys = options.keys ?? [crypto.getRandomValues(new Uint8Array(32))]
     this.#backplane = options.backplane ?? memoryBackplane(this.#limits)
+    this.#memory = new MemoryBudget(this.#limits.memoryBytes)
     const shared = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs }
     this.#net = createServer(shared, (socket) => this.#accept(socket))
   }
@@ -147,6 +150,7 @@ class ListeningServer implements SocketServer {
       limits: this.#limits,
       keys: this.#keys,
       backplane: this.#backplane,
+      memory: this.#memory.account(undefined, { held: 0 }),
       caller: 'path' in this.#address ? local : nobody,
       transport: 'path' in this.#address ? 'unix' : 'tcp',
       strict: true,

@@ -3,7 +3,8 @@ import type { Server } from '../../server/server.ts'
 import { Core } from './core.ts'
 import { Guard } from './guard.ts'
 import { type Listener, listenOn } from './listen.ts'
-import { NodeReply, NodeRequest } from './node.ts'
+import { inTurn, NodeReply, NodeRequest } from './node.ts'
+import { UnsentAnswers } from './node-body.ts'
 import type { HttpOptions } from './options.ts'
 import { Router } from './router.ts'
 import { WebReply, WebRequest } from './web.ts'
@@ -54,8 +55,13 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
     )
   }
 
-  const node = (request: IncomingMessage, response: ServerResponse): void =>
-    router.handle(new NodeRequest(request), new NodeReply(response, core.bounds.streamStallMs))
+  const unsent = new UnsentAnswers(core.bounds.streamStallMs)
+  const serve = (request: IncomingMessage, response: ServerResponse): void =>
+    router.handle(new NodeRequest(request), new NodeReply(response, unsent))
+  const node = (request: IncomingMessage, response: ServerResponse): void => {
+    if (response.socket === null) inTurn(request, response, serve)
+    else serve(request, response)
+  }
 
   return {
     node,

@@ -7,6 +7,8 @@ import type { HeaderFields } from './face.ts'
 /** What `authenticate` sees of a request. */
 export interface HttpCaller {
   readonly method: string
+  /** The network address of the connection; undefined where the runtime does not say. */
+  readonly address: string | undefined
   /** Path and query, as sent. */
   readonly url: string
   /** A header by its lower-case name. */
@@ -89,6 +91,12 @@ export interface HttpOptions {
   allowedOrigins?: readonly string[]
   /** Finds out who sends a request. Default: nobody is asked, and `peer.principal` is null. */
   authenticate?: Authenticate
+  /**
+   * The network address that a request without authentication counts for where limits are for each client, such as a quarter
+   * of `limits.memoryBytes`. Behind a reverse proxy every request comes from the proxy's address, so take the one that the
+   * proxy writes into a header; trust no other. Default: the address of the connection.
+   */
+  clientAddress?: (request: HttpCaller) => string | undefined
   /** Other limits than the default ones. */
   limits?: Partial<Bounds>
   /** Hears of what an operator should know. Default `console.warn`. */
