@@ -1,8 +1,8 @@
 const none = new Uint8Array()
 
-/** What a piece costs while it is collected: the room grows by doubling. */
-export function collectedBytes(piece: Uint8Array): number {
-  return 2 * piece.length
+/** What so many bytes cost while they are collected: the room grows by doubling. */
+export function collectedBytes(length: number): number {
+  return 2 * length
 }
 
 /** Bytes that come in pieces, put together. It holds at most about twice what came, however small the pieces are. */

@@ -128,7 +128,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
   receive(value: unknown, bytes = 0, caller?: Caller): void {
     if (!this.#accepting) return
     const { waiting } = this.#session
-    const full = this.#memory.take(bytes)
+    const full = this.#memory.admit(bytes)
     if (full !== undefined) this.#overflow(value, fullError(full))
     else if (waiting === 0) this.#take(value, bytes, caller)
     else if (waiting < this.#bounds.inFlight)

@@ -6,21 +6,27 @@ export type FullBudget = 'connection' | 'principal' | 'node'
 
 /** What one principal, and one connection, may hold of a node's bytes: a quarter. */
 const shares = 4
+/** What new requests may fill of a limit: the rest is for answers and events of those that were admitted. */
+const forRequests = 0.75
+/** What state that outlives its request may fill of it, so that a client which kept too much can still give it up. */
+const forState = 0.5
 
 /**
  * The bytes that one node holds for its clients: requests being read and served, state of sessions, events and answers that
  * were not sent yet. Where they reach `limits.memoryBytes`, or one client's reach a quarter of it, more is refused.
  */
 export class MemoryBudget {
-  /** The most that one principal, and one connection, may hold. */
-  readonly shareBytes: number
+  /** The most that one request may hold. */
+  readonly requestBytes: number
   readonly #nodeBytes: number
+  readonly #shareBytes: number
   readonly #byPrincipal = new TransientMap<string, number>()
   #held = 0
 
   constructor(memoryBytes: number) {
     this.#nodeBytes = memoryBytes
-    this.shareBytes = Math.ceil(memoryBytes / shares)
+    this.#shareBytes = Math.ceil(memoryBytes / shares)
+    this.requestBytes = Math.floor(forRequests * this.#shareBytes)
   }
 
   /**
@@ -32,16 +38,20 @@ export class MemoryBudget {
     return new MemoryAccount(this, principal, connection)
   }
 
-  /** Which limit leaves no room for more bytes; undefined where they fit. */
+  /**
+   * Which limit leaves no room for more bytes; undefined where they fit.
+   * @param part of each limit that may be filled
+   */
   lacks(
     bytes: number,
+    part: number,
     principal: string | undefined,
     connection: ConnectionBytes | undefined,
   ): FullBudget | undefined {
-    if (connection !== undefined && connection.held + bytes > this.shareBytes) return 'connection'
-    const held = principal === undefined ? undefined : this.#byPrincipal.get(principal)
-    if (principal !== undefined && (held ?? 0) + bytes > this.shareBytes) return 'principal'
-    return this.#held + bytes > this.#nodeBytes ? 'node' : undefined
+    const share = part * this.#shareBytes
+    if (connection !== undefined && connection.held + bytes > share) return 'connection'
+    if (principal !== undefined && (this.#byPrincipal.get(principal) ?? 0) + bytes > share) return 'principal'
+    return this.#held + bytes > part * this.#nodeBytes ? 'node' : undefined
   }
 
   /** Counts bytes that came, or went where the number is negative. */
@@ -74,7 +84,26 @@ export class MemoryAccount {
 
   /** Takes bytes, or gives the limit that leaves no room for them. */
   take(bytes: number): FullBudget | undefined {
-    const full = this.#budget.lacks(bytes, this.#principal, this.#connection)
+    return this.#take(bytes, 1)
+  }
+
+  /** Takes bytes for a request, which leaves room for the answers to those before it. */
+  admit(bytes: number): FullBudget | undefined {
+    return this.#take(bytes, forRequests)
+  }
+
+  /** Which limit leaves no room for a request of so many bytes. */
+  refuses(bytes: number): FullBudget | undefined {
+    return this.#budget.lacks(bytes, forRequests, this.#principal, this.#connection)
+  }
+
+  /** Takes bytes for state of a session. */
+  keep(bytes: number): FullBudget | undefined {
+    return this.#take(bytes, forState)
+  }
+
+  #take(bytes: number, part: number): FullBudget | undefined {
+    const full = this.#budget.lacks(bytes, part, this.#principal, this.#connection)
     if (full === undefined) this.add(bytes)
     return full
   }

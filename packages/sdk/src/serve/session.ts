@@ -228,7 +228,7 @@ export class Session {
    * @throws RpcError where there is no room for them
    */
   #hold(bytes: number): void {
-    const full = this.#options.memory.take(bytes)
+    const full = this.#options.memory.keep(bytes)
     if (full !== undefined) throw fullError(full)
     this.#held += bytes
   }

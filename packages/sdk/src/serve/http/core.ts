@@ -3,6 +3,7 @@ import { type Asking, type Caller, nobody } from '../../core/exchange.ts'
 import { lateReplay } from '../../core/late-replay.ts'
 import { Later } from '../../core/later.ts'
 import { memoryBackplane } from '../../core/memory-backplane.ts'
+import { collectedBytes } from '../../jsonrpc/bytes.ts'
 import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
 import { TransientMap, TransientSet } from '../../jsonrpc/transient.ts'
 import type { Server } from '../../server/server.ts'
@@ -56,6 +57,8 @@ export class Core {
   readonly asking: Asking
   readonly backplane: Backplane
   readonly memory: MemoryBudget
+  /** The most that the body of one request may have: where memory is short, less than the limit for messages. */
+  readonly messageBytes: number
   /** Serves the legacy era. Many servers never meet it. */
   readonly legacy: Later<Legacy>
   /** Serves HTTP+SSE, where that was wished for. */
@@ -80,6 +83,8 @@ export class Core {
     this.bounds = bounds(options.limits)
     this.backplane = options.backplane ?? memoryBackplane(this.bounds)
     this.memory = new MemoryBudget(this.bounds.memoryBytes)
+    const { messageBytes } = this.bounds
+    this.messageBytes = Math.min(messageBytes, Math.floor(this.memory.requestBytes / collectedBytes(1)))
     this.#addressOf = options.clientAddress ?? ((request) => request.address)
     this.#authenticate = options.authenticate
     this.#shares = new Shares(this.bounds.inFlightPerPrincipal)

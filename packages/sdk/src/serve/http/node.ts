@@ -61,6 +61,12 @@ export class NodeRequest implements HttpRequest {
       onBody({ type: 'too large' })
       return
     }
+    // A body that will not fit is refused before it is read.
+    const full = announced > freeBytes ? memory.refuses(collectedBytes(announced)) : undefined
+    if (full !== undefined) {
+      onBody({ type: 'no room', full })
+      return
+    }
     if (request.readableEnded) {
       onBody(parsedBody(request))
       return
@@ -86,13 +92,13 @@ export class NodeRequest implements HttpRequest {
       }
       // A body that is there at once is gone again before anything else comes.
       if (chunk.length !== announced) {
-        const full = memory.take(collectedBytes(chunk))
+        const full = memory.admit(collectedBytes(chunk.length))
         if (full !== undefined) {
           stop({ type: 'no room', full })
           return
         }
         if (held === 0) request.once('close', release)
-        held += collectedBytes(chunk)
+        held += collectedBytes(chunk.length)
       }
       read.add(chunk)
     }
@@ -148,7 +154,7 @@ function parsedBody(request: object): Body {
     : { type: 'consumed' }
 }
 
-/** Answers up to this size are sent whether or not there is room for them, since connections are bounded in number. */
+/** Bodies and answers up to this size are let through whether or not there is room: connections are bounded in number. */
 const freeBytes = 4096
 
 /** The answer to a `node:http` request. */

@@ -130,7 +130,7 @@ export class ResumableStream {
   ): void {
     const previous = this.#replaying
     this.#replaying = connection
-    previous?.end()
+    if (previous !== connection) previous?.end()
     let next = 0
     for (const { position, data } of events) {
       if (connection.isBehind()) break

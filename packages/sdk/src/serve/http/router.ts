@@ -178,7 +178,7 @@ export class Router {
     memory: MemoryAccount,
     take: (value: unknown, bytes: number) => Promise<void> | void,
   ): void {
-    const { messageBytes } = this.#core.bounds
+    const { messageBytes } = this.#core
     request.read(messageBytes, memory, (body) => {
       try {
         if (this.#core.closing) {
@@ -212,7 +212,7 @@ export class Router {
       case 'bytes': {
         const text = decode(body.bytes)
         const bytes = parsedBytes(text, text.length < body.bytes.length)
-        const full = memory.take(bytes)
+        const full = memory.admit(bytes)
         if (full !== undefined) {
           this.#full(full, bytes, reply)
           return
@@ -249,9 +249,9 @@ export class Router {
 
   /** Refuses a message for which there is no room, or never will be. */
   #full(full: FullBudget, bytes: number, reply: HttpReply): void {
-    const { shareBytes } = this.#core.memory
-    if (bytes > shareBytes) {
-      const why = `The message would take about ${bytes} bytes of memory, and one client may have ${shareBytes}`
+    const { requestBytes } = this.#core.memory
+    if (bytes > requestBytes) {
+      const why = `The message would take about ${bytes} bytes of memory, and one may have ${requestBytes}`
       refuse(reply, 413, ErrorCode.InvalidRequest, why)
     } else reply.send(fullStatus(full), errorTextOf(fullError(full)), { 'Retry-After': retryAfter })
   }

@@ -68,12 +68,12 @@ async function readAll(request: Request, maxBytes: number, memory: MemoryAccount
         await reader.cancel()
         return { type: 'too large' }
       }
-      const full = memory.take(collectedBytes(value))
+      const full = memory.admit(collectedBytes(value.length))
       if (full !== undefined) {
         await reader.cancel()
         return { type: 'no room', full }
       }
-      held += collectedBytes(value)
+      held += collectedBytes(value.length)
       read.add(value)
     }
   } finally {
