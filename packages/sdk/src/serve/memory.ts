@@ -137,7 +137,7 @@ export function fullError(full: FullBudget): RpcError {
 }
 
 /** What a request costs beside its text: the objects that serve it. */
-const callBytes = 4096
+const callBytes = 2048
 /** Texts up to this length are not looked through. */
 const shortChars = 4096
 /** What a character of such a text may cost once parsed. */
