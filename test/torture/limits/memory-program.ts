@@ -11,7 +11,6 @@ const server = defineServer({
   name: 'attacked',
   version: '1.0.0',
   resources: { note: resource({ uri: 'note://one', read: () => 'one' }) },
-  templates: {},
   tools: {
     echo: tool({ run: () => 'echo' }),
     /** A large answer. */

@@ -8,7 +8,7 @@ import type { HeaderFields } from './face.ts'
 export interface HttpCaller {
   readonly method: string
   /** The network address of the connection; undefined where the runtime does not say. */
-  readonly address: string | undefined
+  readonly address?: string | undefined
   /** Path and query, as sent. */
   readonly url: string
   /** A header by its lower-case name. */
