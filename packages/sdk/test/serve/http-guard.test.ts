@@ -383,12 +383,12 @@ describe('a raw socket', () => {
 
   it.each([
     ['one Host', 'Host: localhost\r\nMcp-Name: echo\r\n', 200],
-    ['two equal Hosts', 'Host: localhost\r\nHost: localhost\r\nMcp-Name: echo\r\n', 403],
-    ['two different Hosts', 'Host: localhost\r\nhOsT: evil.com\r\nMcp-Name: echo\r\n', 403],
+    ['two equal Hosts', 'Host: localhost\r\nHost: localhost\r\nMcp-Name: echo\r\n', 400],
+    ['two different Hosts', 'Host: localhost\r\nhOsT: evil.com\r\nMcp-Name: echo\r\n', 400],
     [
       'two Origins',
       'Host: localhost\r\nOrigin: http://localhost\r\nOrigin: http://localhost\r\nMcp-Name: echo\r\n',
-      403,
+      400,
     ],
     ['an empty Host', 'Host:\r\nMcp-Name: echo\r\n', 403],
     ['no Host', 'Mcp-Name: echo\r\n', 400],
@@ -404,6 +404,61 @@ describe('a raw socket', () => {
     )
     expect(answer.split('\r\n')[0]).toContain(String(status))
     expect(server.ran).toHaveLength(status === 200 ? 1 : 0)
+    await mounted.close()
+  })
+
+  it.each([
+    ['Content-Type', ['application/json', 'text/plain']],
+    ['Content-Type', ['application/json', 'application/json']],
+    ['content-TYPE', ['application/json', 'application/json']],
+    ['Content-Encoding', ['identity', 'gzip']],
+    ['Content-Length', [String(body.length), '0']],
+    ['Authorization', ['Bearer a', 'Bearer b']],
+    ['DPoP', ['a', 'b']],
+    ['Origin', ['http://localhost', 'http://evil.com']],
+    ['Last-Event-ID', ['a', 'b']],
+    ['MCP-Protocol-Version', ['2026-07-28', '2025-11-25']],
+    ['Mcp-Session-Id', ['a', 'b']],
+  ])('with %s given as %j is refused with 400', async (name, values) => {
+    const server = testServer({ echo })
+    let asked = 0
+    const mounted = await nodeFace(server, {
+      authenticate: async () => {
+        asked++
+        return { principal: 'x' }
+      },
+    })
+    const lines = values.map((value) => `${name}: ${value}\r\n`).join('')
+    const [first = '', ...rest] = post('Host: localhost\r\nMcp-Name: echo\r\n').split('\r\n')
+    const others = rest.filter((line) => !line.toLowerCase().startsWith(`${name.toLowerCase()}:`))
+    const answer = await raw(
+      Number(new URL(mounted.url).port),
+      [first, lines + others.join('\r\n')].join('\r\n'),
+    )
+    expect(answer.split('\r\n')[0]).toContain('400')
+    // Node's own parser refuses a second Content-Length without a body.
+    if (name !== 'Content-Length') expect(answer).toContain(`the header ${name} is given twice`)
+    expect([asked, server.ran]).toEqual([0, []])
+    await mounted.close()
+  })
+
+  it.each([
+    ['chunked', 200],
+    ['CHUNKED', 200],
+    ['gzip, chunked', 501],
+    ['identity, chunked', 501],
+    ['chunked\r\nTransfer-Encoding: chunked', 400],
+    ['gzip\r\nTransfer-Encoding: chunked', 501],
+  ])('with Transfer-Encoding %j is answered with %i', async (coding, status) => {
+    const server = testServer({ echo })
+    const mounted = await nodeFace(server)
+    const [head = ''] = post('Host: localhost\r\nMcp-Name: echo\r\n').split('\r\n\r\n')
+    const answer = await raw(
+      Number(new URL(mounted.url).port),
+      `${head.replace(/Content-Length: \d+/, `Transfer-Encoding: ${coding}`)}\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+    )
+    expect(answer.split('\r\n')[0]).toContain(String(status))
+    expect(server.ran).toEqual(status === 200 ? ['echo'] : [])
     await mounted.close()
   })
 
