@@ -1,5 +1,6 @@
 import { McpError } from '../jsonrpc/error.ts'
 import type { JsonObject, JsonRpcNotification } from '../jsonrpc/message.ts'
+import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import type {
   CallToolResult,
   CompleteParams,
@@ -44,7 +45,14 @@ const clientMethods: ReadonlySet<string> = new Set(
   Object.entries(methods).flatMap(([name, { from }]) => (from === 'client' ? [name] : [])),
 )
 
-type ListMethod = 'tools/list' | 'resources/list' | 'resources/templates/list' | 'prompts/list'
+const capabilityOf = {
+  'tools/list': 'tools',
+  'resources/list': 'resources',
+  'resources/templates/list': 'resources',
+  'prompts/list': 'prompts',
+} as const
+
+type ListMethod = keyof typeof capabilityOf
 
 export interface ClientParts {
   readonly wire: Wire
@@ -134,6 +142,12 @@ export class McpClient implements Client {
   }
 
   async watch(filter: SubscriptionFilter, onChange?: ConnectOptions['onChange']): Promise<Watch> {
+    if (!notifiesChanges(this.server.capabilities)) {
+      throw new McpError(
+        'CAPABILITY',
+        'The server sends no notifications of changes: it declared neither "listChanged" nor "subscribe", so nothing can be watched',
+      )
+    }
     return this.#era.watch(filter, guarded(onChange ?? (() => {}), 'onChange', this.#warn))
   }
 
@@ -197,11 +211,12 @@ export class McpClient implements Client {
     this.#era.changed(change)
   }
 
-  #all<M extends ListMethod, T>(
+  async #all<M extends ListMethod, T>(
     method: M,
     entriesOf: (result: ClientRequests[M]['result']) => T[],
     options: ReadOptions,
   ): Promise<T[]> {
+    if (this.server.capabilities[capabilityOf[method]] === undefined) return []
     const page = async (cursor: string | undefined): Promise<Page<T>> => {
       const { result, cached } = await this.#cached(method, cursor === undefined ? {} : { cursor }, options)
       return { entries: entriesOf(result), nextCursor: result['nextCursor'], cached }
@@ -283,6 +298,11 @@ export class McpClient implements Client {
     if (change.type === 'tools') this.#tools.clear()
     this.#options.onChange?.(change)
   }
+}
+
+function notifiesChanges({ tools, prompts, resources }: ServerCapabilities): boolean {
+  const lists = [tools, prompts, resources].some((one) => one?.listChanged === true)
+  return lists || resources?.subscribe === true
 }
 
 function isClientMethod(method: string): method is ClientMethod {

@@ -79,7 +79,7 @@ interface Place {
 const cursorForm = /^([^:+]*)(?:\+(\d{1,6}))?:(.*)$/s
 
 function placeOf(cursor: unknown, members: readonly Member[]): Place | undefined {
-  if (cursor === undefined) return atFirst(members[0])
+  if (cursor === undefined || cursor === '') return atFirst(members[0])
   const fits = typeof cursor === 'string' && cursor.length <= limits.cursorChars
   const [, name, pages = '1', own = ''] = (fits && cursorForm.exec(cursor)) || []
   const member = members.find(({ prefix }) => prefix === name)
