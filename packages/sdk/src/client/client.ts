@@ -1,3 +1,5 @@
+import { limits } from '../core/limits.ts'
+import { jsonBytes } from '../jsonrpc/bytes.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import type { JsonObject, JsonRpcNotification } from '../jsonrpc/message.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
@@ -218,28 +220,36 @@ export class McpClient implements Client {
   ): Promise<T[]> {
     if (this.server.capabilities[capabilityOf[method]] === undefined) return []
     const page = async (cursor: string | undefined): Promise<Page<T>> => {
-      const { result, cached } = await this.#cached(method, cursor === undefined ? {} : { cursor }, options)
-      return { entries: entriesOf(result), nextCursor: result['nextCursor'], cached }
+      const { result, cached, bytes } = await this.#cached(
+        method,
+        cursor === undefined ? {} : { cursor },
+        options,
+      )
+      return { entries: entriesOf(result), nextCursor: result['nextCursor'], cached, bytes }
     }
-    return allPages(method, page, () => this.#cache.dropMethod(method))
+    return allPages(method, page, () => this.#cache.dropMethod(method), {
+      bytes: this.#options.maxListBytes ?? limits.listBytes,
+      option: 'maxListBytes of connect',
+    })
   }
 
   async #cached<M extends ListMethod | 'resources/read'>(
     method: M,
     params: JsonObject,
     { cache = 'use', ...options }: ReadOptions,
-  ): Promise<{ result: JsonObject & ClientRequests[M]['result']; cached: boolean }> {
+  ): Promise<{ result: JsonObject & ClientRequests[M]['result']; cached: boolean; bytes: number }> {
     const keeps = this.#options.cache !== false && cache !== 'bypass'
     const key = options.meta === undefined ? params : { ...params, _meta: options.meta }
     const hit = keeps && cache === 'use' ? this.#cache.get(method, key) : undefined
     if (hit !== undefined) {
-      assertResult(method, hit, this.#warn)
-      return { result: hit, cached: true }
+      const { result, bytes } = hit
+      assertResult(method, result, this.#warn)
+      return { result, cached: true, bytes }
     }
     const { epoch } = this.#cache
-    const { result, rounds } = await this.#known(method, params, options)
-    if (keeps && rounds === 0) this.#cache.put(method, key, result, epoch)
-    return { result, cached: false }
+    const { result, rounds, bytes } = await this.#known(method, params, options)
+    if (keeps && rounds === 0) this.#cache.put(method, key, { result, bytes }, epoch)
+    return { result, cached: false, bytes }
   }
 
   /** A request of the protocol itself, its result held to what the protocol and the tools promise. */
@@ -247,14 +257,16 @@ export class McpClient implements Client {
     method: M,
     params: JsonObject,
     options: CallOptions,
-  ): Promise<{ result: JsonObject & ClientRequests[M]['result']; rounds: number }> {
+  ): Promise<{ result: JsonObject & ClientRequests[M]['result']; rounds: number; bytes: number }> {
     const { result, rounds } = await this.#requests.perform(method, params, options)
+    // Before entries are left out of it.
+    const bytes = Object.hasOwn(capabilityOf, method) ? jsonBytes(result) : 0
     if (method === 'tools/list') {
       assertResult('tools/list', result, this.#warn)
       result.tools = await this.#tools.learn(result.tools)
     }
     this.#check(method, params, result)
-    return { result, rounds }
+    return { result, rounds, bytes }
   }
 
   /** Holds a result to what the protocol and the tools promise. */

@@ -183,6 +183,8 @@ export interface ConnectOptions extends AnswerOptions {
    * 2026-07-28 tells nothing unless `watch` asks for it.
    */
   onChange?: (change: ServerChange) => void
+  /** Bytes of one list, all its pages together, before it is given up with McpError 'LIMIT'. Default 16 MiB. */
+  maxListBytes?: number
   /** Turns the answer cache off. */
   cache?: false
   /** Hears of what was tolerated: stray output, tools left out, late answers. */

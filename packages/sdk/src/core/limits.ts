@@ -64,6 +64,10 @@ export const limits = {
   keepAliveMs: 15_000,
   /** Pages a client fetches of one list. */
   pages: 1000,
+  /** Bytes of one list in all, whatever number of pages it comes in. */
+  listBytes: 16_777_216,
+  /** Characters of the answers that a client's cache keeps; the oldest are dropped first. */
+  cacheChars: 33_554_432,
   /** Questions one request may put on a legacy session, and rounds of the explicit form. */
   questions: 64,
 } as const
