@@ -2,6 +2,15 @@
 export const limits = {
   /** Bytes of one request body, one response body, one stdio frame, or one SSE event. */
   messageBytes: 4_194_304,
+  /**
+   * Lines, or events, in a row that hold no message, within `invalidMs`: a peer that sends more of them is cut. Some programs
+   * log to their output.
+   */
+  invalidLines: 10_000,
+  /** Bytes of such lines and events, likewise. */
+  invalidBytes: 16_777_216,
+  /** Milliseconds after which the count of such lines, events and bytes begins anew. */
+  invalidMs: 60_000,
   /** Nesting of one JSON text. */
   jsonDepth: 64,
   /** Messages in one batch (2025-03-26). */

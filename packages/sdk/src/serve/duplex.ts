@@ -40,8 +40,11 @@ export interface DuplexOptions extends ConnectionOptions {
 
 /** A connection its own side can end. */
 export interface Duplex extends Connection {
-  /** Takes one parsed value, from a sender who may be allowed something else by now. Never throws. */
-  receive(value: unknown, caller?: Caller): void
+  /**
+   * Takes one parsed value, from a sender who may be allowed something else by now. The result is false for what holds no
+   * message. Never throws.
+   */
+  receive(value: unknown, caller?: Caller): boolean
   /**
    * Ends the connection from this side: handlers are asked to stop, what they still answer within 0.9 s is sent, and
    * open subscriptions are told that they are over.
@@ -111,12 +114,13 @@ class DuplexConnection implements Duplex, SessionOutlet {
     return this.#calls.size
   }
 
-  receive(value: unknown, caller?: Caller): void {
-    if (!this.#accepting) return
+  receive(value: unknown, caller?: Caller): boolean {
+    if (!this.#accepting) return true
     const { waiting } = this.#session
-    if (waiting === 0) this.#take(value, caller)
-    else if (waiting < this.#bounds.inFlight) this.#session.line(() => this.#take(value, caller))
+    if (waiting === 0) return this.#take(value, caller)
+    if (waiting < this.#bounds.inFlight) this.#session.line(() => this.#take(value, caller))
     else this.#overflow(value)
+    return true
   }
 
   reject(code: number, message: string): void {
@@ -136,25 +140,26 @@ class DuplexConnection implements Duplex, SessionOutlet {
     )
   }
 
-  #take(value: unknown, caller: Caller | undefined): void {
+  #take(value: unknown, caller: Caller | undefined): boolean {
     if (Array.isArray(value)) {
       this.#batch(value, caller)
-      return
+      return value.length <= this.#bounds.batch && value.some((one) => classify(one).kind !== 'invalid')
     }
     const classified = classify(value)
     switch (classified.kind) {
       case 'invalid':
         if (wantsAnswer(value)) this.#out(failure(classified.id, classified.error))
         else this.#session.unusable(classified)
-        return
+        return false
       case 'notification':
         this.#session.notification(classified.message)
-        return
+        return true
       case 'response':
         this.#session.response(classified.message)
-        return
+        return true
       case 'request':
         this.#request(classified.message, caller)
+        return true
     }
   }
 

@@ -2,7 +2,8 @@ import type { Readable, Writable } from 'node:stream'
 import type { Backplane } from '../core/backplane.ts'
 import type { Caller, Transport } from '../core/exchange.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
-import { LineReader } from '../jsonrpc/lines.ts'
+import { InvalidInput } from '../jsonrpc/invalid-input.ts'
+import { LineSource } from '../jsonrpc/line-source.ts'
 import type { JsonRpcMessage } from '../jsonrpc/message.ts'
 import { parseJson } from '../jsonrpc/parse.ts'
 import type { Server } from '../server/server.ts'
@@ -37,7 +38,8 @@ export class LineConnection {
   readonly closed: Promise<void>
   readonly #server: Server
   readonly #options: LineConnectionOptions
-  readonly #lines: LineReader
+  readonly #lines: LineSource
+  readonly #invalid: InvalidInput
   readonly #writer: LineWriter
   readonly #connection: Duplex
   #unproven: boolean
@@ -59,8 +61,8 @@ export class LineConnection {
       options.write ?? ((text, done) => output.write(text, done)),
       limits,
       {
-        onBehind: () => input.pause(),
-        onCaughtUp: () => input.resume(),
+        onBehind: () => this.#lines.pause(),
+        onCaughtUp: () => this.#lines.resume(),
         onStalled: () => {
           this.#stalled = true
           this.#lost(stalled(limits.streamStallMs))
@@ -80,15 +82,20 @@ export class LineConnection {
         ),
       ready: () => this.#writer.ready(),
     })
-    this.#lines = new LineReader({
+    this.#invalid = new InvalidInput(limits)
+    this.#lines = new LineSource(input, {
       maxBytes: limits.messageBytes,
       onLine: (text) => this.#line(text, limits.jsonDepth),
-      onNotUtf8: () => this.#refuse(new RpcError(ErrorCode.ParseError, 'Parse error: not valid UTF-8')),
-      onTooLong: () =>
+      onNotUtf8: (bytes) =>
+        this.#refuse(new RpcError(ErrorCode.ParseError, 'Parse error: not valid UTF-8'), bytes.length),
+      onTooLong: () => {
         this.#connection.reject(
           ErrorCode.InvalidRequest,
           `Invalid request: a message may have at most ${limits.messageBytes} bytes`,
-        ),
+        )
+        this.#wasInvalid(limits.messageBytes)
+      },
+      onEnd: () => this.#finish(),
     })
     this.#listen()
   }
@@ -103,14 +110,10 @@ export class LineConnection {
     const { input, output } = this.#options
     output.on('error', (error) => this.#lost(error))
     input.on('error', (error) => this.#lost(error))
-    input.on('end', () => {
-      this.#lines.end()
+    input.on('close', () => {
+      this.#lines.drain()
       this.#finish()
     })
-    input.on('close', () => this.#finish())
-    input.on('data', (chunk: Uint8Array | string) =>
-      this.#lines.push(typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk),
-    )
   }
 
   #line(text: string, depth: number): void {
@@ -118,16 +121,24 @@ export class LineConnection {
     try {
       value = parseJson(text, { depth })
     } catch (error) {
-      this.#refuse(error instanceof RpcError ? error : new RpcError(ErrorCode.ParseError, 'Parse error'))
+      const refusal = error instanceof RpcError ? error : new RpcError(ErrorCode.ParseError, 'Parse error')
+      this.#refuse(refusal, text.length)
       return
     }
     this.#unproven = false
-    this.#connection.receive(value)
+    if (this.#connection.receive(value)) this.#invalid.reset()
+    else this.#wasInvalid(text.length)
+  }
+
+  #wasInvalid(bytes: number): void {
+    if (!this.#invalid.add(bytes) || this.#ending !== undefined) return
+    this.#lost(new McpError('LIMIT', `The client sent ${this.#invalid}, so the connection was closed`))
   }
 
   /** Answers a line that is not JSON. */
-  #refuse({ code, message }: RpcError): void {
+  #refuse({ code, message }: RpcError, bytes: number): void {
     this.#connection.reject(code, message)
+    this.#wasInvalid(bytes)
     if (this.#unproven) this.#end(() => this.#connection.close('The client does not speak this protocol'))
   }
 
@@ -154,7 +165,9 @@ export class LineConnection {
   }
 
   async #stop(stop: () => Promise<void>): Promise<void> {
-    await stop()
+    const stopped = stop()
+    this.#lines.stop()
+    await stopped
     this.#writer.stop()
     this.#options.onOver({ stuck: this.#connection.running > 0 || this.#stalled, left: this.#left })
     this.#settle()
