@@ -27,6 +27,8 @@ export interface DuplexOptions extends ConnectionOptions {
   keys?: readonly (string | Uint8Array)[]
   /** Default: in memory, for this connection. */
   backplane?: Backplane
+  /** Accepts states of other processes, though nobody here knows whether they were used. Default false. */
+  acceptUnknownStates?: boolean
   limits?: Partial<Bounds>
   /** Sends the responses to one batch as one array. Default: one after the other. */
   sendBatch?: (responses: JsonRpcResponse[]) => void
@@ -91,6 +93,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
       backplane: options.backplane ?? memoryBackplane(this.#bounds),
       audience: server.info.name,
       ttlMs: this.#bounds.stateTtlMs,
+      acceptUnknown: options.acceptUnknownStates ?? false,
       onFailed: (error) => report(server, error, 'what questions remember'),
     })
     this.#calls = new Calls(this.#bounds.inFlight)

@@ -20,6 +20,7 @@ export interface LineConnectionOptions {
   limits: Bounds
   keys?: readonly (string | Uint8Array)[]
   backplane?: Backplane
+  acceptUnknownStates?: boolean | undefined
   caller?: Caller
   transport: Transport
   /** Ends the connection when its first line is not JSON, because then it is no client of this protocol. */
@@ -72,6 +73,9 @@ export class LineConnection {
     this.#connection = openConnection(server, (message) => this.#send(message), {
       ...(options.keys === undefined ? {} : { keys: options.keys }),
       ...(options.backplane === undefined ? {} : { backplane: options.backplane }),
+      ...(options.acceptUnknownStates === undefined
+        ? {}
+        : { acceptUnknownStates: options.acceptUnknownStates }),
       ...(options.caller === undefined ? {} : { caller: options.caller }),
       limits,
       transport: options.transport,

@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
+import { memoryBackplane } from '../../src/core/memory-backplane.ts'
 import { serveHttp } from '../../src/serve/http/index.ts'
 import { type Ask, faces, type Mounted, modern, nodeFace } from './http-support.ts'
 import { echo, type TestServer, testServer } from './support.ts'
@@ -496,10 +497,17 @@ describe('mounting', () => {
     expect(warnings[0]).toContain('keys')
   })
 
+  it('says once that keys are given without a backplane', () => {
+    const warnings: string[] = []
+    serveHttp(testServer(), { keys: ['k'.repeat(32)], onWarning: (message) => warnings.push(message) })
+    expect(warnings).toEqual([expect.stringContaining('sqliteBackplane of @jackfield/sdk/backplane/sqlite')])
+  })
+
   it('listens on this machine only, says where, and says when the port is taken', async () => {
     const warnings: string[] = []
     const handler = serveHttp(testServer({ echo }), {
       keys: ['k'.repeat(32)],
+      backplane: memoryBackplane(),
       onWarning: (message) => warnings.push(message),
     })
     const { port, url, close } = await handler.listen({ port: 0 })

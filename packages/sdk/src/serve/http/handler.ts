@@ -50,7 +50,16 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
   if (options.keys === undefined || options.keys.length === 0) {
     warn(
       `${server.info.name}: no keys were given, so questions asked before a restart or by another process cannot be ` +
-        'answered. Give serveHttp the same keys on every node to change that.',
+        'answered. Give serveHttp the same keys and one backplane on every node to change that.',
+    )
+  } else if (options.backplane === undefined) {
+    warn(
+      `${server.info.name}: keys were given and no backplane, so this process alone knows which answers were used, and ` +
+        (options.acceptUnknownStates === true
+          ? 'an answer may count once in each process, and again after a restart. '
+          : 'answers to questions of another process, or from before a restart, are refused. ') +
+        'Give serveHttp a backplane: sqliteBackplane of @jackfield/sdk/backplane/sqlite on one machine, redisBackplane of ' +
+        '@jackfield/redis on several.',
     )
   }
 
