@@ -45,7 +45,7 @@ connections.receive = function (this: Duplex, value, caller) {
     greeted.set(this, revisionOf(value['method'], value['params']) ?? latestLegacy)
   }
   take(value, this.peer?.revision.version ?? greeted.get(this))
-  receive.call(this, value, caller)
+  return receive.call(this, value, caller)
 }
 
 const owners = new Map<string, HttpSession>()

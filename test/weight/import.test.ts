@@ -15,7 +15,7 @@ const programs = [
     imports: ['@jackfield/sdk', '@jackfield/sdk/http'],
     source: `export { defineServer, tool } from '@jackfield/sdk'; export { serveHttp } from '@jackfield/sdk/http'`,
     files: 6,
-    kilobytes: 40.2,
+    kilobytes: 40.6,
   },
   {
     what: 'a server on stdio',
@@ -29,7 +29,7 @@ const programs = [
     imports: ['@jackfield/sdk/client'],
     source: `export { connect } from '@jackfield/sdk/client'`,
     files: 4,
-    kilobytes: 36.5,
+    kilobytes: 36.9,
   },
 ]
 

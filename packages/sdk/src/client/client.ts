@@ -23,7 +23,7 @@ import { changeIn } from './changes.ts'
 import type { Era } from './era.ts'
 import type { ClientExtension } from './extension.ts'
 import { guarded } from './guard.ts'
-import { allPages, type Page } from './lists.ts'
+import type { Page } from './lists.ts'
 import { Requests } from './requests.ts'
 import { assertResult } from './shapes.ts'
 import { ToolBook } from './tools.ts'
@@ -219,6 +219,7 @@ export class McpClient implements Client {
     options: ReadOptions,
   ): Promise<T[]> {
     if (this.server.capabilities[capabilityOf[method]] === undefined) return []
+    const { allPages } = await import('./lists.ts')
     const page = async (cursor: string | undefined): Promise<Page<T>> => {
       const { result, cached, bytes } = await this.#cached(
         method,

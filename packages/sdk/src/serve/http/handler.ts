@@ -47,19 +47,12 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
         'Give serveHttp an authenticate, such as bearer of @jackfield/sdk/auth.',
     )
   }
-  if (options.keys === undefined || options.keys.length === 0) {
+  const hasKeys = options.keys !== undefined && options.keys.length > 0
+  if (!hasKeys || options.backplane === undefined) {
+    const what = hasKeys && options.acceptUnknownStates === true ? 'may count twice' : 'are refused'
     warn(
-      `${server.info.name}: no keys were given, so questions asked before a restart or by another process cannot be ` +
-        'answered. Give serveHttp the same keys and one backplane on every node to change that.',
-    )
-  } else if (options.backplane === undefined) {
-    warn(
-      `${server.info.name}: keys were given and no backplane, so this process alone knows which answers were used, and ` +
-        (options.acceptUnknownStates === true
-          ? 'an answer may count once in each process, and again after a restart. '
-          : 'answers to questions of another process, or from before a restart, are refused. ') +
-        'Give serveHttp a backplane: sqliteBackplane of @jackfield/sdk/backplane/sqlite on one machine, redisBackplane of ' +
-        '@jackfield/redis on several.',
+      `${server.info.name}: without keys and a backplane, answers to questions asked before a restart or by another process ` +
+        `${what}. Give serveHttp the same keys and one backplane on every node to change that.`,
     )
   }
 

@@ -53,11 +53,11 @@ export class Router {
   #enter(request: HttpRequest, reply: HttpReply): void {
     const repeated = request.repeatedSingleton()
     if (repeated !== undefined) {
-      refuse(reply, 400, ErrorCode.InvalidRequest, `Invalid request: the header ${repeated} is given twice`)
+      refuse(reply, 400, ErrorCode.InvalidRequest, `Invalid request: ${repeated} is given twice`)
       return
     }
     if (isTransferCoded(request.header('transfer-encoding'))) {
-      const text = errorText(ErrorCode.InvalidRequest, 'Transfer-Encoding must be chunked, and nothing else')
+      const text = errorText(ErrorCode.InvalidRequest, 'Transfer-Encoding must be chunked')
       reply.send(501, text, { Connection: 'close' })
       return
     }
