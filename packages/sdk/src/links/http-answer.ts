@@ -39,6 +39,7 @@ export async function bodyText(
   await eachChunk(response, signal, url, (chunk) => {
     if (body.length + chunk.length > maxBytes) throw tooLarge(maxBytes)
     body.add(chunk)
+    return undefined
   })
   try {
     return decoder.decode(body.take())
@@ -77,7 +78,8 @@ export async function eachEvent(
     },
   })
   const slice = new Slice()
-  await eachChunk(response, signal, url, async (chunk) => {
+  // A promise for every chunk would cost more than most chunks do.
+  const take = (chunk: Uint8Array): Promise<void> | undefined => {
     for (let from = 0; from < chunk.length; ) {
       const end = pieceEnd(chunk, from)
       slice.begin()
@@ -87,10 +89,16 @@ export async function eachEvent(
       if (tooLong) throw tooLarge(maxBytes)
       if (tooInvalid) throw tooMuchInvalid(invalid)
       from = end
-      if (slice.end()) await nextTurn()
-      signal.throwIfAborted()
+      if (slice.end()) {
+        return nextTurn().then(() => {
+          signal.throwIfAborted()
+          return take(chunk.subarray(end))
+        })
+      }
     }
-  })
+    return undefined
+  }
+  await eachChunk(response, signal, url, take)
   events.end()
 }
 
@@ -98,7 +106,7 @@ async function eachChunk(
   response: Response,
   signal: AbortSignal,
   url: URL,
-  take: (chunk: Uint8Array) => void | Promise<void>,
+  take: (chunk: Uint8Array) => Promise<void> | undefined,
 ): Promise<void> {
   const reader = response.body?.getReader()
   if (reader === undefined) return
@@ -106,7 +114,8 @@ async function eachChunk(
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return
-      await take(value)
+      const turn = take(value)
+      if (turn !== undefined) await turn
     }
   } catch (error) {
     reader.cancel().catch(() => {})
