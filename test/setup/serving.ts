@@ -45,7 +45,7 @@ connections.receive = function (this: Duplex, value, bytes, caller) {
     greeted.set(this, revisionOf(value['method'], value['params']) ?? latestLegacy)
   }
   take(value, this.peer?.revision.version ?? greeted.get(this))
-  receive.call(this, value, bytes, caller)
+  return receive.call(this, value, bytes, caller)
 }
 
 const owners = new Map<string, HttpSession>()

@@ -8,6 +8,15 @@ export const limits = {
    * remembered values have limits of their own. The defaults suit a container of 512 MB.
    */
   memoryBytes: 134_217_728,
+  /**
+   * Lines, or events, in a row that hold no message, within `invalidMs`: a peer that sends more of them is cut. Some programs
+   * log to their output.
+   */
+  invalidLines: 10_000,
+  /** Bytes of such lines and events, likewise. */
+  invalidBytes: 16_777_216,
+  /** Milliseconds after which the count of such lines, events and bytes begins anew. */
+  invalidMs: 60_000,
   /** Nesting of one JSON text. */
   jsonDepth: 64,
   /** Messages in one batch (2025-03-26). */
@@ -75,6 +84,10 @@ export const limits = {
   keepAliveMs: 15_000,
   /** Pages a client fetches of one list. */
   pages: 1000,
+  /** Bytes of one list in all, whatever number of pages it comes in. */
+  listBytes: 16_777_216,
+  /** Characters of the answers that a client's cache keeps; the oldest are dropped first. */
+  cacheChars: 33_554_432,
   /** Questions one request may put on a legacy session, and rounds of the explicit form. */
   questions: 64,
 } as const

@@ -2,10 +2,9 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { limits } from '../core/limits.ts'
 import { McpError } from '../jsonrpc/error.ts'
-import { LineReader } from '../jsonrpc/lines.ts'
+import { LineSource } from '../jsonrpc/line-source.ts'
 import { shown } from '../jsonrpc/shown.ts'
 import { type Channel, type ChannelEvents, DuplexLink } from './duplex.ts'
-import { notUtf8 } from './inbound.ts'
 import { LineSender } from './line-sender.ts'
 import type { Link, LinkFactory } from './link.ts'
 import { ProcessTree, within } from './process-tree.ts'
@@ -59,6 +58,7 @@ class ServerProcess implements Channel {
   readonly #events: ChannelEvents
   readonly #tree: ProcessTree
   readonly #sender: LineSender
+  readonly #lines: LineSource
   #stderr = ''
   #over: McpError | undefined
   /** Whether nothing more can come: the process ended and its streams too. */
@@ -96,18 +96,12 @@ class ServerProcess implements Channel {
     this.#sender = new LineSender(child.stdin, options.maxQueuedBytes ?? 4 * limits.messageBytes)
     this.#tree = new ProcessTree(child, options.askToEnd)
     const maxBytes = options.maxFrameBytes ?? limits.messageBytes
-    const lines = new LineReader({
+    this.#lines = new LineSource(child.stdout, {
       maxBytes,
       onLine: (text) => events.text(text),
       onTooLong: () => this.#tooLong(maxBytes),
-      onNotUtf8: () => events.warning(notUtf8),
-    })
-    child.stdout.on('data', (chunk: Uint8Array) => {
-      if (this.#over === undefined) lines.push(chunk)
-    })
-    child.stdout.once('end', () => {
-      if (this.#over === undefined) lines.end()
-      this.#lostSoon('closed its output')
+      onNotUtf8: (bytes) => events.unreadable(bytes.length),
+      onEnd: () => this.#lostSoon('closed its output'),
     })
     child.stdin.on('error', () => this.#lostSoon('closed its input'))
     for (const stream of [child.stdout, child.stderr]) stream.on('error', () => {})
@@ -145,7 +139,7 @@ class ServerProcess implements Channel {
   }
 
   #exited(): void {
-    const lose = (): void => this.#lose(this.#failure('ended'), true)
+    const lose = (): void => this.#loseAtEnd('ended')
     within(once(this.#child, 'close'), drainMs)
       .then(() => this.#catchUp())
       .then(lose, lose)
@@ -160,8 +154,12 @@ class ServerProcess implements Channel {
 
   /** How the process ended says more than which of its streams did, and is often heard of a moment later. */
   #lostSoon(how: string): void {
-    const lose = (): void => this.#lose(this.#failure(how), true)
-    setTimeout(() => this.#catchUp().then(lose), exitMs)
+    setTimeout(() => this.#catchUp().then(() => this.#loseAtEnd(how)), exitMs)
+  }
+
+  #loseAtEnd(how: string): void {
+    this.#lines.drain()
+    this.#lose(this.#failure(how), true)
   }
 
   #tooLong(maxBytes: number): void {
@@ -172,6 +170,7 @@ class ServerProcess implements Channel {
   #lose(error: McpError, tell = false): void {
     if (this.#over !== undefined) return
     this.#over = error
+    this.#lines.stop()
     this.#sender.fail(error)
     if (tell) this.#events.lost(error)
   }

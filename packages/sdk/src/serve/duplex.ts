@@ -27,6 +27,8 @@ export interface DuplexOptions extends ConnectionOptions {
   keys?: readonly (string | Uint8Array)[]
   /** Default: in memory, for this connection. */
   backplane?: Backplane
+  /** Accepts states of other processes, though nobody here knows whether they were used. Default false. */
+  acceptUnknownStates?: boolean
   limits?: Partial<Bounds>
   /** Sends the responses to one batch as one array. Default: one after the other. */
   sendBatch?: (responses: JsonRpcResponse[]) => void
@@ -47,8 +49,9 @@ export interface Duplex extends Connection {
   /**
    * Takes one parsed value, from a sender who may be allowed something else by now. Never throws.
    * @param bytes what the value holds, about; default 0, for one that is not counted
+   * @returns false for what holds no message
    */
-  receive(value: unknown, bytes?: number, caller?: Caller): void
+  receive(value: unknown, bytes?: number, caller?: Caller): boolean
   /**
    * Ends the connection from this side: handlers are asked to stop, what they still answer within 0.9 s is sent, and
    * open subscriptions are told that they are over.
@@ -100,6 +103,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
       backplane: options.backplane ?? memoryBackplane(this.#bounds),
       audience: server.info.name,
       ttlMs: this.#bounds.stateTtlMs,
+      acceptUnknown: options.acceptUnknownStates ?? false,
       onFailed: (error) => report(server, error, 'what questions remember'),
     })
     this.#calls = new Calls(this.#bounds.inFlight, options.places)
@@ -125,21 +129,22 @@ class DuplexConnection implements Duplex, SessionOutlet {
     return this.#calls.size
   }
 
-  receive(value: unknown, bytes = 0, caller?: Caller): void {
-    if (!this.#accepting) return
+  receive(value: unknown, bytes = 0, caller?: Caller): boolean {
+    if (!this.#accepting) return true
     const { waiting } = this.#session
     const full = this.#memory.admit(bytes)
     if (full !== undefined) this.#overflow(value, fullError(full))
-    else if (waiting === 0) this.#take(value, bytes, caller)
-    else if (waiting < this.#bounds.inFlight)
+    else if (waiting === 0) return this.#take(value, bytes, caller)
+    else if (waiting < this.#bounds.inFlight) {
       this.#session.line(
         () => this.#take(value, bytes, caller),
         () => this.#memory.give(bytes),
       )
-    else {
+    } else {
       this.#memory.give(bytes)
       this.#overflow(value, tooMany())
     }
+    return true
   }
 
   reject(code: number, message: string): void {
@@ -154,29 +159,32 @@ class DuplexConnection implements Duplex, SessionOutlet {
     else if (this.#session.waiting === 0) this.#take(value, 0, undefined)
   }
 
-  #take(value: unknown, bytes: number, caller: Caller | undefined): void {
-    const over = this.#serve(value, caller)
-    if (over === undefined) this.#memory.give(bytes)
-    else over.then(() => this.#memory.give(bytes))
+  /** Serves one value and counts its bytes until that is over. The result is false for what holds no message. */
+  #take(value: unknown, bytes: number, caller: Caller | undefined): boolean {
+    const served = this.#serve(value, caller)
+    if (served instanceof Promise) served.then(() => this.#memory.give(bytes))
+    else this.#memory.give(bytes)
+    if (!Array.isArray(value)) return served !== false
+    return value.length <= this.#bounds.batch && value.some((one) => classify(one).kind !== 'invalid')
   }
 
-  /** Serves one value, and gives a promise of the end of its handlers where that is not now. */
-  #serve(value: unknown, caller: Caller | undefined): Promise<void> | undefined {
-    if (Array.isArray(value)) return this.#batch(value, caller)
+  /** Serves one value: gives a promise of the end of its handlers where that is not now, and false for what is no message. */
+  #serve(value: unknown, caller: Caller | undefined): Promise<void> | boolean {
+    if (Array.isArray(value)) return this.#batch(value, caller) ?? true
     const classified = classify(value)
     switch (classified.kind) {
       case 'invalid':
         if (wantsAnswer(value)) this.#out(failure(classified.id, classified.error))
         else this.#session.unusable(classified)
-        return undefined
+        return false
       case 'notification':
         this.#session.notification(classified.message)
-        return undefined
+        return true
       case 'response':
         this.#session.response(classified.message)
-        return undefined
+        return true
       case 'request':
-        return this.#request(classified.message, caller)
+        return this.#request(classified.message, caller) ?? true
     }
   }
 

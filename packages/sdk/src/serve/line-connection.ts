@@ -2,7 +2,8 @@ import type { Readable, Writable } from 'node:stream'
 import type { Backplane } from '../core/backplane.ts'
 import type { Caller, Transport } from '../core/exchange.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
-import { LineReader } from '../jsonrpc/lines.ts'
+import { InvalidInput } from '../jsonrpc/invalid-input.ts'
+import { LineSource } from '../jsonrpc/line-source.ts'
 import type { JsonRpcMessage } from '../jsonrpc/message.ts'
 import { parseJson } from '../jsonrpc/parse.ts'
 import type { Server } from '../server/server.ts'
@@ -21,6 +22,7 @@ export interface LineConnectionOptions {
   limits: Bounds
   keys?: readonly (string | Uint8Array)[]
   backplane?: Backplane
+  acceptUnknownStates?: boolean | undefined
   caller?: Caller
   /** What all connections of a server hold. Default: a budget of its own, all of which one connection may use. */
   memory?: MemoryAccount
@@ -42,7 +44,8 @@ export class LineConnection {
   readonly closed: Promise<void>
   readonly #server: Server
   readonly #options: LineConnectionOptions
-  readonly #lines: LineReader
+  readonly #lines: LineSource
+  readonly #invalid: InvalidInput
   readonly #writer: LineWriter
   readonly #connection: Duplex
   readonly #memory: MemoryAccount
@@ -68,8 +71,8 @@ export class LineConnection {
       options.write ?? ((text, done) => output.write(text, done)),
       limits,
       {
-        onBehind: () => input.pause(),
-        onCaughtUp: () => input.resume(),
+        onBehind: () => this.#lines.pause(),
+        onCaughtUp: () => this.#lines.resume(),
         onDrained: () => this.#count(),
         onStalled: () => {
           this.#stalled = true
@@ -80,6 +83,9 @@ export class LineConnection {
     this.#connection = openConnection(server, (message) => this.#send(message), {
       ...(options.keys === undefined ? {} : { keys: options.keys }),
       ...(options.backplane === undefined ? {} : { backplane: options.backplane }),
+      ...(options.acceptUnknownStates === undefined
+        ? {}
+        : { acceptUnknownStates: options.acceptUnknownStates }),
       ...(options.caller === undefined ? {} : { caller: options.caller }),
       limits,
       memory: this.#memory,
@@ -89,15 +95,20 @@ export class LineConnection {
         this.#write(`[${responses.map((response) => encodeMessage(response, server)).join(',')}]`),
       ready: () => this.#writer.ready(),
     })
-    this.#lines = new LineReader({
+    this.#invalid = new InvalidInput(limits)
+    this.#lines = new LineSource(input, {
       maxBytes: limits.messageBytes,
       onLine: (text) => this.#line(text, limits.jsonDepth),
-      onNotUtf8: () => this.#refuse(new RpcError(ErrorCode.ParseError, 'Parse error: not valid UTF-8')),
-      onTooLong: () =>
+      onNotUtf8: (bytes) =>
+        this.#refuse(new RpcError(ErrorCode.ParseError, 'Parse error: not valid UTF-8'), bytes.length),
+      onTooLong: () => {
         this.#connection.reject(
           ErrorCode.InvalidRequest,
           `Invalid request: a message may have at most ${limits.messageBytes} bytes`,
-        ),
+        )
+        this.#wasInvalid(limits.messageBytes)
+      },
+      onEnd: () => this.#finish(),
     })
     this.#listen()
   }
@@ -112,14 +123,10 @@ export class LineConnection {
     const { input, output } = this.#options
     output.on('error', (error) => this.#lost(error))
     input.on('error', (error) => this.#lost(error))
-    input.on('end', () => {
-      this.#lines.end()
+    input.on('close', () => {
+      this.#lines.drain()
       this.#finish()
     })
-    input.on('close', () => this.#finish())
-    input.on('data', (chunk: Uint8Array | string) =>
-      this.#lines.push(typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk),
-    )
   }
 
   #line(text: string, depth: number): void {
@@ -127,16 +134,24 @@ export class LineConnection {
     try {
       value = parseJson(text, { depth })
     } catch (error) {
-      this.#refuse(error instanceof RpcError ? error : new RpcError(ErrorCode.ParseError, 'Parse error'))
+      const refusal = error instanceof RpcError ? error : new RpcError(ErrorCode.ParseError, 'Parse error')
+      this.#refuse(refusal, text.length)
       return
     }
     this.#unproven = false
-    this.#connection.receive(value, parsedBytes(text, false))
+    if (this.#connection.receive(value, parsedBytes(text, false))) this.#invalid.reset()
+    else this.#wasInvalid(text.length)
+  }
+
+  #wasInvalid(bytes: number): void {
+    if (!this.#invalid.add(bytes) || this.#ending !== undefined) return
+    this.#lost(new McpError('LIMIT', `The client sent ${this.#invalid}, so the connection was closed`))
   }
 
   /** Answers a line that is not JSON. */
-  #refuse({ code, message }: RpcError): void {
+  #refuse({ code, message }: RpcError, bytes: number): void {
     this.#connection.reject(code, message)
+    this.#wasInvalid(bytes)
     if (this.#unproven) this.#end(() => this.#connection.close('The client does not speak this protocol'))
   }
 
@@ -199,7 +214,9 @@ export class LineConnection {
   }
 
   async #stop(stop: () => Promise<void>): Promise<void> {
-    await stop()
+    const stopped = stop()
+    this.#lines.stop()
+    await stopped
     this.#writer.stop()
     this.#memory.give(this.#unsent)
     this.#unsent = 0

@@ -27,8 +27,17 @@ export interface SocketOptions {
    * server and all its connections.
    */
   keys?: readonly (string | Uint8Array)[]
-  /** What state shared between requests stands on. Default: memory. */
+  /**
+   * What state shared between requests stands on. Default: memory, so that a question of another process is not answered with the
+   * same `keys` either.
+   */
   backplane?: Backplane
+  /**
+   * Accepts a `requestState` that another process sealed, or this one before it was started anew, also without a `backplane`
+   * that knows whether it was used: its answer may then count once in each process. Only for servers whose handlers may run twice
+   * without harm, or hand the key of `ctx.step` on. Default false: it is refused, and the client starts its request over.
+   */
+  acceptUnknownStates?: boolean
   /** Other limits than the default ones; `connections` is how many clients may be connected at once. */
   limits?: Partial<Bounds>
   /** Hears why a connection broke. Default: says nothing, because a client that goes away is no fault. */
@@ -154,6 +163,7 @@ class ListeningServer implements SocketServer {
       caller: 'path' in this.#address ? local : nobody,
       transport: 'path' in this.#address ? 'unix' : 'tcp',
       strict: true,
+      acceptUnknownStates: this.#options.acceptUnknownStates,
       ...(this.#options.onError === undefined ? {} : { onError: this.#options.onError }),
       onOver: () => {
         this.#open.delete(connection)

@@ -175,7 +175,7 @@ function cursorOf({ createdAt, id }: TaskPlace): string {
 }
 
 function placeIn(cursor: unknown): TaskPlace | undefined {
-  if (cursor === undefined) return undefined
+  if (cursor === undefined || cursor === '') return undefined
   const bytes =
     typeof cursor === 'string' && cursor.length <= limits.cursorChars ? fromBase64Url(cursor) : undefined
   const [createdAt, id] = bytes === undefined ? [] : new TextDecoder().decode(bytes).split(' ')

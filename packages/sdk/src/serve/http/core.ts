@@ -95,6 +95,7 @@ export class Core {
       audience: server.info.name,
       ttlMs: this.bounds.stateTtlMs,
       acceptUnasked: options.acceptUnaskedAnswers ?? false,
+      acceptUnknown: options.acceptUnknownStates ?? false,
       onRefused: (reason) => warn(`A requestState was refused: ${reason}`),
       onFailed: (error) => warn(`The backplane failed: ${error instanceof Error ? error.message : error}`),
     })

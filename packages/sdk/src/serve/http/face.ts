@@ -17,7 +17,7 @@ export interface HttpRequest {
   readonly method: string
   /** Path and query, as sent. */
   readonly url: string
-  /** The one host it was sent to; undefined when missing or given twice. */
+  /** The host it was sent to. */
   readonly host: string | undefined
   /** The network address it came from; undefined where the runtime does not say. */
   readonly address: string | undefined
@@ -25,6 +25,8 @@ export interface HttpRequest {
   header(name: string): string | undefined
   /** Whether a header came more than once. */
   repeats(name: string): boolean
+  /** The name of a header that came more than once though a message may have one at most; undefined where none did. */
+  repeatedSingleton(): string | undefined
   /** Whether the path, ignoring the query, is this one. */
   isAt(path: string): boolean
   /**

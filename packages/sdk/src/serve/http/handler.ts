@@ -48,10 +48,12 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
         'Give serveHttp an authenticate, such as bearer of @jackfield/sdk/auth.',
     )
   }
-  if (options.keys === undefined || options.keys.length === 0) {
+  const hasKeys = options.keys !== undefined && options.keys.length > 0
+  if (!hasKeys || options.backplane === undefined) {
+    const what = hasKeys && options.acceptUnknownStates === true ? 'may count twice' : 'are refused'
     warn(
-      `${server.info.name}: no keys were given, so questions asked before a restart or by another process cannot be ` +
-        'answered. Give serveHttp the same keys on every node to change that.',
+      `${server.info.name}: without keys and a backplane, answers to questions asked before a restart or by another process ` +
+        `${what}. Give serveHttp the same keys and one backplane on every node to change that.`,
     )
   }
 

@@ -7,7 +7,12 @@ import { failure } from '../message.ts'
 import type { Body, HeaderFields, HttpReply, HttpRequest, Pipe } from './face.ts'
 import { streamHeaders } from './face.ts'
 import type { Lease } from './lease.ts'
+import { singletons } from './media.ts'
 import { endWith, pieceBytes, type UnsentAnswers } from './node-body.ts'
+
+const singletonBits: ReadonlyMap<string, number> = new Map(singletons.map((name, at) => [name, 1 << at]))
+/** Most headers differ from all of these in length already, which costs less than a look at their letters. */
+const singletonLengths: ReadonlySet<number> = new Set(singletons.map(({ length }) => length))
 
 /** A request as `node:http` gives it. */
 export class NodeRequest implements HttpRequest {
@@ -29,9 +34,8 @@ export class NodeRequest implements HttpRequest {
     return this.#request.socket.remoteAddress
   }
 
-  /** Node keeps the first of several Host headers, so they are counted where all still stand. */
   get host(): string | undefined {
-    return this.repeats('host') ? undefined : this.#request.headers.host
+    return this.#request.headers.host
   }
 
   header(name: string): string | undefined {
@@ -47,6 +51,21 @@ export class NodeRequest implements HttpRequest {
       if (raw !== undefined && raw.length === name.length && raw.toLowerCase() === name) count++
     }
     return count > 1
+  }
+
+  /** Node keeps the first of several, so they are counted where all of them are. */
+  repeatedSingleton(): string | undefined {
+    const { rawHeaders } = this.#request
+    let seen = 0
+    for (let i = 0; i < rawHeaders.length; i += 2) {
+      const raw = rawHeaders[i]
+      if (raw === undefined || !singletonLengths.has(raw.length)) continue
+      const bit = singletonBits.get(raw.toLowerCase())
+      if (bit === undefined) continue
+      if ((seen & bit) !== 0) return raw
+      seen |= bit
+    }
+    return undefined
   }
 
   isAt(path: string): boolean {

@@ -69,8 +69,18 @@ export interface HttpOptions {
    * Default: a random one, so that a question asked before a restart, or by another node, cannot be answered.
    */
   keys?: readonly (string | Uint8Array)[]
-  /** What state shared between requests stands on: used states, stored events, changes on other nodes. Default: memory. */
+  /**
+   * What state shared between requests stands on: used states, stored events, changes on other nodes. Default: memory, which no
+   * other process knows and this one forgets at its end, so questions of an earlier or another process are not answered with
+   * the same `keys` either.
+   */
   backplane?: Backplane
+  /**
+   * Accepts a `requestState` that another process sealed, or this one before it was started anew, also without a `backplane`
+   * that knows whether it was used: its answer may then count once in each process. Only for servers whose handlers may run twice
+   * without harm, or hand the key of `ctx.step` on. Default false: it is refused, and the client starts its request over.
+   */
+  acceptUnknownStates?: boolean
   /** Path of the endpoint. Default `/mcp`. */
   path?: string
   /**

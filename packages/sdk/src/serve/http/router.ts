@@ -12,7 +12,7 @@ import type { Core } from './core.ts'
 import type { Body, HeaderFields, HttpReply, HttpRequest } from './face.ts'
 import type { Guard } from './guard.ts'
 import type { Legacy, LegacyTrip } from './legacy.ts'
-import { AcceptReader, isCoded, isJson } from './media.ts'
+import { AcceptReader, isCoded, isJson, isTransferCoded } from './media.ts'
 import { serveModern } from './modern.ts'
 import type { Authenticate, Identified } from './options.ts'
 import { sessionIdIn } from './query.ts'
@@ -54,6 +54,16 @@ export class Router {
   }
 
   #enter(request: HttpRequest, reply: HttpReply): void {
+    const repeated = request.repeatedSingleton()
+    if (repeated !== undefined) {
+      refuse(reply, 400, ErrorCode.InvalidRequest, `Invalid request: ${repeated} is given twice`)
+      return
+    }
+    if (isTransferCoded(request.header('transfer-encoding'))) {
+      const text = errorText(ErrorCode.InvalidRequest, 'Transfer-Encoding must be chunked')
+      reply.send(501, text, { Connection: 'close' })
+      return
+    }
     const document = this.#document(request)
     if (document !== undefined) {
       this.#publish(request, reply, document)

@@ -40,6 +40,9 @@ export class WebRequest implements HttpRequest {
     return false
   }
 
+  /** A joined value is a list, which none of these may be, so it is refused wherever it is read. */
+  repeatedSingleton(): undefined {}
+
   isAt(path: string): boolean {
     return this.#url.pathname === path
   }
