@@ -125,7 +125,7 @@ export async function withoutHidden(mounts: readonly Mount[], hidden: readonly s
     if (entries.filter(({ kind }) => kind === 'read').length > maxEntries) {
       throw new McpError(
         'INVALID',
-        `It was not started, because its sandbox lists a folder whose entries have to be opened one by one, and there are more than ${maxEntries}. Name the folders in it that it needs`,
+        `It was not started, because its sandbox opens ${mount.at}, which contains what stays hidden, so that its entries are opened one by one, and there are more than ${maxEntries}. List the folders in it that it needs instead`,
       )
     }
   }

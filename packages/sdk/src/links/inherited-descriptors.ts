@@ -9,8 +9,9 @@ export type ChildDescriptor = 'pipe' | 'ignore' | 'inherit' | 'ipc' | number
  * process was started with (a shell's `200<folder`, a leak of a terminal) reach every child, and with them what they are
  * open on, also from within a sandbox.
  *
- * Linux only, and where `/proc` can be read. macOS starts a program with the descriptors it is given and no others
- * (`POSIX_SPAWN_CLOEXEC_DEFAULT`), and on Windows handles are not inherited by number.
+ * They are replaced and not closed, as Node cannot close a descriptor of a child. Linux only, and where `/proc` can be read.
+ * libuv does it on macOS (`POSIX_SPAWN_CLOEXEC_DEFAULT`); on Windows it passes no numbered descriptors on, and since the
+ * version after 1.52.1 no other handles either.
  */
 export function withoutInheritedDescriptors<T>(
   first: readonly ChildDescriptor[],

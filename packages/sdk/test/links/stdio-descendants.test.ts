@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { connect } from '@jackfield/sdk/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { child, isAlive } from '../client/support/child.ts'
@@ -130,3 +131,49 @@ describe.runIf(process.platform === 'linux')('a process that left the group of i
     expect(written()).toMatch(/^\d+ asked$/)
   })
 })
+
+/** Runs a program where process ids can be chosen: in namespaces of its own. */
+const withOwnIds = ['--user', '--map-root-user', '--pid', '--fork', '--mount-proc'] as const
+const chooseId = 'echo 100 > /proc/sys/kernel/ns_last_pid'
+const canChooseIds = spawnSync('unshare', [...withOwnIds, 'sh', '-c', chooseId]).status === 0
+
+it.skipIf(!canChooseIds)(
+  `a process that got the id of a server that ended is left alone${canChooseIds ? '' : ' [left out: needs unshare, and namespaces]'}`,
+  async () => {
+    const source = `
+      import { createInterface } from 'node:readline'
+      const result = { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities: {}, ttlMs: 0,
+        cacheScope: 'private' }
+      console.error(process.pid)
+      createInterface({ input: process.stdin }).on('line', (line) =>
+        console.log(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(line).id, result })))`
+    const program = `
+      import { spawn } from 'node:child_process'
+      import { writeFileSync } from 'node:fs'
+      import { connect } from '@jackfield/sdk/client'
+      import { stdio } from '@jackfield/sdk/client/stdio'
+      let server = 0
+      const onStderr = (text) => { server ||= Number.parseInt(text, 10) }
+      const args = ['--input-type=module', '-e', ${JSON.stringify(source)}]
+      const client = await connect(stdio({ command: process.execPath, args, onStderr }))
+      process.kill(server, 'SIGKILL')
+      let other
+      do {
+        await new Promise((resolve) => setTimeout(resolve, 1))
+        other?.kill('SIGKILL')
+        writeFileSync('/proc/sys/kernel/ns_last_pid', String(server - 1))
+        other = spawn('sleep', ['60'], { detached: true, stdio: 'ignore' })
+      } while (other.pid !== server)
+      await client.close()
+      // A signal that was sent would be noticed now.
+      process.kill(other.pid, 'SIGUSR1')
+      other.once('exit', (code, signal) => {
+        console.log(signal)
+        process.exit()
+      })`
+    const run = promisify(execFile)
+    const command = [process.execPath, '--input-type=module', '-e', program]
+    const { stdout } = await run('unshare', [...withOwnIds, ...command], { cwd: sdk, timeout: 30_000 })
+    expect(stdout).toBe('SIGUSR1\n')
+  },
+)
