@@ -15,6 +15,8 @@ const root = process.getuid?.() === 0
 const nobody = { uid: 65_534, gid: 65_534 }
 const packageFolder = fileURLToPath(new URL('../..', import.meta.url))
 
+const limit = await processLimit()
+
 interface Started {
   sandbox: Sandbox
   /** A module that the server runs. What it writes to stderr is what comes back. */
@@ -112,10 +114,17 @@ describe.skipIf(withoutSandbox !== undefined)(named('a server in a sandbox'), ()
       }`
     expect(await written({ sandbox: {}, server })).toBe('true\ntrue\ntrue\n')
   })
+
+  it('is not started where its limit of processes cannot be enforced, and the reason says why', async () => {
+    const reason =
+      'reason' in limit
+        ? expect.stringContaining(`sets "maxProcesses" and that cannot be enforced here: ${limit.reason}`)
+        : expect.stringContaining('exited with code 0')
+    expect(await stateOf({ maxProcesses: 100 })).toMatchObject({ state: 'failed', reason })
+  })
 })
 
 /** Undefined where the processes of a sandbox can be limited, for this account or for `nobody`. */
-const limit = await processLimit()
 const unlimited =
   withoutSandbox ?? ('reason' in limit && !root ? `cannot be limited here: ${limit.reason}` : undefined)
 const account = root ? nobody : undefined
@@ -159,16 +168,5 @@ describe.skipIf(unlimited !== undefined)(
       expect([soft, hard]).toEqual([Math.min(1_024, hard ?? 0), soft])
       expect(status).toBe('1')
     })
-  },
-)
-
-it.skipIf(withoutSandbox !== undefined)(
-  named('a limit of processes is enforced, or its server is not started and the reason says why'),
-  async () => {
-    const reason =
-      'reason' in limit
-        ? expect.stringContaining(`sets "maxProcesses" and that cannot be enforced here: ${limit.reason}`)
-        : expect.stringContaining('exited with code 0')
-    expect(await stateOf({ maxProcesses: 100 })).toMatchObject({ state: 'failed', reason })
   },
 )

@@ -140,40 +140,28 @@ const canChooseIds = spawnSync('unshare', [...withOwnIds, 'sh', '-c', chooseId])
 it.skipIf(!canChooseIds)(
   `a process that got the id of a server that ended is left alone${canChooseIds ? '' : ' [left out: needs unshare, and namespaces]'}`,
   async () => {
-    const source = `
-      import { createInterface } from 'node:readline'
-      const result = { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities: {}, ttlMs: 0,
-        cacheScope: 'private' }
-      console.error(process.pid)
-      createInterface({ input: process.stdin }).on('line', (line) =>
-        console.log(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(line).id, result })))`
     const program = `
       import { spawn } from 'node:child_process'
+      import { once } from 'node:events'
       import { writeFileSync } from 'node:fs'
-      import { connect } from '@jackfield/sdk/client'
-      import { stdio } from '@jackfield/sdk/client/stdio'
-      let server = 0
-      const onStderr = (text) => { server ||= Number.parseInt(text, 10) }
-      const args = ['--input-type=module', '-e', ${JSON.stringify(source)}]
-      const client = await connect(stdio({ command: process.execPath, args, onStderr }))
-      process.kill(server, 'SIGKILL')
-      let other
-      do {
-        await new Promise((resolve) => setTimeout(resolve, 1))
-        other?.kill('SIGKILL')
-        writeFileSync('/proc/sys/kernel/ns_last_pid', String(server - 1))
-        other = spawn('sleep', ['60'], { detached: true, stdio: 'ignore' })
-      } while (other.pid !== server)
-      await client.close()
-      // A signal that was sent would be noticed now.
-      process.kill(other.pid, 'SIGUSR1')
-      other.once('exit', (code, signal) => {
-        console.log(signal)
-        process.exit()
-      })`
+      import { ProcessTree } from ${JSON.stringify(new URL('../../src/links/process-tree.ts', import.meta.url).href)}
+      const start = () => spawn('sleep', ['60'], { detached: true, stdio: 'ignore' })
+      const server = start()
+      const tree = new ProcessTree(server, 'none')
+      server.kill('SIGKILL')
+      await once(server, 'exit')
+      writeFileSync('/proc/sys/kernel/ns_last_pid', String(server.pid - 1))
+      const other = start()
+      const ended = once(other, 'exit')
+      await tree.end(10)
+      // A signal that was sent before this one ended it.
+      other.kill('SIGUSR1')
+      const [, signal] = await ended
+      console.log(other.pid === server.pid, signal)
+      process.exit()`
     const run = promisify(execFile)
     const command = [process.execPath, '--input-type=module', '-e', program]
     const { stdout } = await run('unshare', [...withOwnIds, ...command], { cwd: sdk, timeout: 30_000 })
-    expect(stdout).toBe('SIGUSR1\n')
+    expect(stdout).toBe('true SIGUSR1\n')
   },
 )
