@@ -27,7 +27,7 @@ interface Started {
 }
 
 /** What a server in a sandbox writes, started by a process of its own. */
-async function written({ sandbox, server, account = {}, inherited }: Started): Promise<string> {
+async function written({ sandbox, server, account, inherited }: Started): Promise<string> {
   const command = { command: process.execPath, args: ['--input-type=module', '-e', server] }
   const program = `
     import { connect } from '@jackfield/sdk/client'
