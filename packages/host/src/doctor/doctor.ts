@@ -72,7 +72,10 @@ async function enclosed(config: StdioServerConfig): Promise<{ finding: Finding; 
   const ready = await sandboxReady()
   if (!ready.ready) throw new Fault(ready.reason, ready.fix)
   const found = await sandboxed(config)
-  return { finding: { message: `bubblewrap ${ready.version} can make one` }, found }
+  const limits = Object.entries(ready.unenforced).map(
+    ([name, reason]) => `; "${name}" is not enforced here, as ${reason}`,
+  )
+  return { finding: { message: `bubblewrap ${ready.version} can make one${limits.join('')}` }, found }
 }
 
 async function examineAddress(config: HttpServerConfig, chart: Chart, signal: AbortSignal): Promise<void> {
