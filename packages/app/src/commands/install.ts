@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   addServer,
@@ -51,6 +51,7 @@ interface Found {
 }
 
 const connectTimeoutMs = 60_000
+const bundleFile = /\.(?:mcpb|dxt)$/
 
 /** `jackfield install`: shows what would run, asks, and puts it into the person's own configuration. */
 export async function install(
@@ -149,9 +150,14 @@ async function found(
   if (/^https?:\/\//i.test(given)) {
     const url = URL.parse(given)
     if (url === null) throw usageError(`"${oneLine(given)}" is not a valid URL.`)
+    if (bundleFile.test(url.pathname)) {
+      throw usageError(
+        `${oneLine(given)} is the address of a bundle, and nothing says which checksum it should have. Download it, compare its checksum with the one its publisher gives, and install the file: jackfield install ./${oneLine(basename(url.pathname))}`,
+      )
+    }
     return { plan: planForServer(name ?? url.hostname, { url: given }) }
   }
-  if (given.endsWith('.mcpb') || given.endsWith('.dxt')) {
+  if (bundleFile.test(given)) {
     return packed(await bytesOf(resolve(io.cwd, given)), options, io)
   }
   if (given.endsWith('.json')) {
@@ -180,14 +186,15 @@ async function published(
 ): Promise<Found> {
   const bundle = bundleIn(document)
   if (bundle === undefined) return { plan: planFrom(document, options.name) }
-  return packed(await fetchBundle(bundle, { signal: io.signal }), options, io)
+  return packed(await fetchBundle(bundle, { signal: io.signal }), options, io, bundle.publisher)
 }
 
-function packed(bytes: Uint8Array, { name }: InstallOptions, io: Io): Found {
+function packed(bytes: Uint8Array, { name }: InstallOptions, io: Io, publisher?: string): Found {
   const bundle = readBundle(bytes, {
     folder: bundleFolder(io),
     home: io.env.HOME ?? homedir(),
     ...(name !== undefined && { name }),
+    ...(publisher !== undefined && { publisher }),
   })
   return { plan: bundle.plan, bundle }
 }
