@@ -3,6 +3,7 @@ import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import { McpError } from '@jackfield/sdk'
 import { partsOf } from '../config/index.ts'
+import { givenValues } from '../given-values.ts'
 import { commandOf, given, standIn } from '../registry/index.ts'
 import { oneLine } from '../text.ts'
 import { scanCommand } from '../trust/index.ts'
@@ -77,7 +78,7 @@ export function readBundle(bytes: Uint8Array, options: BundleOptions): Bundle {
       version: manifest.version,
       ...(publisher !== undefined && { publisher }),
       command: commandOf(shown),
-      names: Object.keys(start.env),
+      given: givenValues(shown.env),
       needs,
       findings: [...scanCommand(shown), ...signatureFindings(bytes)],
       config: (values) =>

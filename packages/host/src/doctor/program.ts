@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { access, open, stat } from 'node:fs/promises'
-import { delimiter, isAbsolute, join, resolve } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
+import { findProgram as programFile } from '../program-file.ts'
 import type { StdioServerConfig } from '../types/index.ts'
 import { Fault, type Finding } from './chart.ts'
 
@@ -24,13 +25,8 @@ export async function findProgram({
     throw new Fault(`there is no file ${file}`, 'Correct "command", or install what it names.')
   }
   const path = env?.['PATH'] ?? process.env['PATH'] ?? ''
-  const endings = process.platform === 'win32' ? ['.exe', '.cmd', '.bat', '.com', ''] : ['']
-  for (const place of path.split(delimiter).filter(Boolean)) {
-    for (const ending of endings) {
-      const file = join(place, `${command}${ending}`)
-      if (await isFile(file)) return { finding: { message: file }, found: file }
-    }
-  }
+  const file = await programFile(command, { path, cwd: folder, env: process.env })
+  if (file !== undefined) return { finding: { message: file }, found: file }
   throw new Fault(`no folder of PATH holds a program "${command}"`, advice(command))
 }
 

@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import type { Asker } from '../inbox/asker.ts'
 import {
@@ -20,6 +21,8 @@ import type {
 } from '../types/index.ts'
 import { Consents } from './consents.ts'
 import { Identities } from './identities.ts'
+import { placed, startedAs } from './placed.ts'
+import type { Surroundings } from './spelled.ts'
 
 export interface LaunchDeps {
   options: Pick<HostOptions, 'secrets' | 'credentials' | 'env' | 'home' | 'askInput' | 'startProjectServers'>
@@ -40,11 +43,13 @@ export class Launch {
   readonly #consents: Consents
   readonly #redactor: Redactor
   readonly #store: SecretStore
+  readonly #around: Surroundings
 
   constructor({ options, consents, identities, salt, asker, recorder, servers, redactor }: LaunchDeps) {
     const env = options.env ?? process.env
     const home = options.home ?? homedir()
     this.#redactor = redactor
+    this.#around = { env, home }
     this.#store = options.secrets ?? memorySecrets()
     const secrets = createSecrets({ store: this.#store, redactor, env, home, ask: options.askInput, servers })
     this.secrets = secrets
@@ -79,11 +84,15 @@ export class Launch {
     await this.#consents.admit(server, config, signal)
     const resolved = await this.#resolve(server, config)
     await this.identities.settle(config, resolved)
-    if (this.identities.last(config) === before) return resolved
     // Values that were looked up for the first time are those of what was just agreed to.
-    if (before === undefined) await this.#consents.carry(server, config)
-    else await this.#consents.admit(server, config, signal)
-    return resolved
+    if (before === undefined && this.identities.last(config) !== undefined) {
+      await this.#consents.carry(server, config)
+    }
+    if (config.from?.layer !== 'project' || 'url' in resolved) return resolved
+    await this.#consents.admit(server, config, signal)
+    const place = await placed({ ...resolved, from: config.from }, this.#around)
+    if (place.isApart) await mkdir(place.cwd, { recursive: true, mode: 0o700 })
+    return startedAs(resolved, place)
   }
 
   /** Keeps what stands in a configuration under the name of a secret out of everything that is shown. */

@@ -1,11 +1,12 @@
 import { McpError } from '@jackfield/sdk'
 import { parseConfig, partsOf, textsOf } from '../config/index.ts'
+import { givenValues } from '../given-values.ts'
 import { inWords, isDeeper, type JsonRecord } from '../json.ts'
 import { oneLine } from '../text.ts'
 import { scanCommand } from '../trust/index.ts'
 import type { ConfigInput, InstallPlan, NeededValue, ServerConfig } from '../types/index.ts'
 import { refuseUnclearPackage } from './package-words.ts'
-import { commandOf, given, mapTexts, namesIn, standIn } from './values.ts'
+import { commandOf, given, mapTexts, standIn } from './values.ts'
 
 const maxTexts = 500
 const maxLevels = 64
@@ -63,7 +64,7 @@ function planOf(name: string, config: ServerConfig, inputs: readonly ConfigInput
   return {
     name,
     command: commandOf(config),
-    names: namesIn(config),
+    given: givenValues('url' in config ? config.headers : config.env),
     needs,
     findings: scanCommand(config),
     config: (values) =>

@@ -1,9 +1,8 @@
 import { isIP } from 'node:net'
-import { posix, win32 } from 'node:path'
 import type { HttpServerConfig, ServerConfig, StdioServerConfig, TrustFinding } from '../types/index.ts'
 import { unseenIn } from '../visible.ts'
 import { containerFindings } from './container.ts'
-import { packageFindings } from './package-runner.ts'
+import { packageFindings, programName } from './package-runner.ts'
 import { sensitivePath } from './sensitive.ts'
 import { variableEffect } from './variables.ts'
 
@@ -211,9 +210,4 @@ function runsDownload(line: string): boolean {
       line,
     )
   )
-}
-
-function programName(command: string): string {
-  const name = command.includes('\\') ? win32.basename(command) : posix.basename(command)
-  return name.toLowerCase().replace(/\.(?:exe|cmd|bat|com)$/, '')
 }

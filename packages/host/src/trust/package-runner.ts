@@ -1,3 +1,4 @@
+import { posix, win32 } from 'node:path'
 import type { TrustFinding } from '../types/index.ts'
 
 /** Options of the runners that take the next word along. */
@@ -32,6 +33,26 @@ function unpinnedFinding({ name, at }: { name: string; at: number }): TrustFindi
     ? `${name} is fetched from outside the package registry, and nothing fixes its contents.`
     : `${name} names no exact version, so each start may run another program. Write the version behind it.`
   return { severity: 'warning', code: 'unpinned-package', at: `args[${at}]`, message }
+}
+
+/** Programs that run the one that is named after them. */
+const wrappers = new Set(['env', 'nice', 'nohup', 'time', 'timeout', 'stdbuf', 'setsid', 'exec'])
+
+/** Whether a command line fetches a package and runs it, also through `env` or `cmd /c`. */
+export function runsPackage(command: string, args: readonly string[]): boolean {
+  const program = programName(command)
+  if (wrappers.has(program)) {
+    const next = args.findIndex((arg) => !/^-|^\w+=|^[\d.]+[smhd]?$/.test(arg))
+    return next !== -1 && runsPackage(args[next] ?? '', args.slice(next + 1))
+  }
+  if (program === 'cmd' && /^\/[ck]$/i.test(args[0] ?? '')) return runsPackage(args[1] ?? '', args.slice(2))
+  return program === 'dnx' || firstWord(program, args) !== undefined
+}
+
+/** A program by its name alone. */
+export function programName(command: string): string {
+  const name = command.includes('\\') ? win32.basename(command) : posix.basename(command)
+  return name.toLowerCase().replace(/\.(?:exe|cmd|bat|com)$/, '')
 }
 
 /** Where the words of the package begin, for programs that run packages. */

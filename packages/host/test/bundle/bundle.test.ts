@@ -13,7 +13,12 @@ describe('a bundle', () => {
     const at = folder()
     const { plan, folder: own } = readBundle(bundle(), { folder: at, home })
     expect(own).toBe(join(at, 'packed', '1.2.3'))
-    expect(plan).toMatchObject({ name: 'packed', version: '1.2.3', publisher: 'Ann', names: ['TOKEN'] })
+    expect(plan).toMatchObject({
+      name: 'packed',
+      version: '1.2.3',
+      publisher: 'Ann',
+      given: [{ name: 'TOKEN', value: '[TOKEN]' }],
+    })
     expect(plan.command).toContain(`node ${own}/server/index.js`)
     expect(plan.needs).toMatchObject([
       { id: 'token', required: true, secret: 'packed.token', description: 'Token' },

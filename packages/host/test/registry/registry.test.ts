@@ -92,7 +92,10 @@ describe('what would be installed', () => {
       name: 'weather',
       publisher: 'io.github.ann',
       version: '1.4.0',
-      names: ['WEATHER_TOKEN', 'REGION'],
+      given: [
+        { name: 'WEATHER_TOKEN', value: `\${input:WEATHER_TOKEN}` },
+        { name: 'REGION', value: `\${input:REGION}` },
+      ],
       needs: [
         { id: 'WEATHER_TOKEN', secret: 'weather.WEATHER_TOKEN', description: 'Your token' },
         { id: 'REGION', options: ['eu', 'us'] },
@@ -258,9 +261,9 @@ describe('what would be installed', () => {
       { name: 'LOG_LEVEL', value: 'debug' },
       { name: 'HTTPS_PROXY', description: 'Where you have one' },
     ]
-    expect(planFrom(withMore('pypi', { environmentVariables })).names).toEqual([
-      'PYTHONUNBUFFERED',
-      'LOG_LEVEL',
+    expect(planFrom(withMore('pypi', { environmentVariables })).given).toEqual([
+      { name: 'PYTHONUNBUFFERED', value: '1' },
+      { name: 'LOG_LEVEL', value: 'debug' },
     ])
   })
 
