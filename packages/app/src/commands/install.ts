@@ -27,7 +27,7 @@ import { secretStore } from '../cli/secrets.ts'
 import { personAt } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { hostWithStore, storeFile } from '../cli/store.ts'
-import { nameOfProgram } from '../cli/target.ts'
+import { nameOfProgram, variablesOf } from '../cli/target.ts'
 import { whyUnreadable } from '../cli/unreadable.ts'
 import { version } from '../cli/version.ts'
 import { installationLines } from '../output/installation.ts'
@@ -39,6 +39,7 @@ export interface InstallOptions {
   set?: string[]
   yes?: boolean
   registry?: string
+  env?: string[]
   start: boolean
   store?: string
   json?: boolean
@@ -141,8 +142,13 @@ async function found(
     const [program, ...args] = command
     if (program === undefined || given !== undefined)
       throw usageError('Give a name or a file, or a command after --, and not both.')
-    return { plan: planForServer(name ?? nameOfProgram(program), { command: program, args }) }
+    // A variable without a value stays a reference, so that its value is not written down.
+    const env = variablesOf(options.env, (variable) => `\${${variable}}`)
+    const server = { command: program, args, ...(env !== undefined && { env }) }
+    return { plan: planForServer(name ?? nameOfProgram(program), server) }
   }
+  if (options.env !== undefined)
+    throw usageError('--env is for a command after --. Use --set for what it asks for.')
   if (given === undefined || rest.length > 0)
     throw usageError(
       'Install what? Give a name of the registry, a server.json, a .mcpb file, a URL, or -- command.',

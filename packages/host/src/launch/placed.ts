@@ -66,12 +66,14 @@ export async function placed(config: StdioServerConfig, around: Surroundings): P
 }
 
 /** What is started, in place of what the configuration says. */
-export function startedAs(config: StdioServerConfig, { file, args, cwd, path }: Placed): StdioServerConfig {
+export function startedAs(config: StdioServerConfig, place: Placed): StdioServerConfig {
+  const { file, args, cwd, isApart, path } = place
   return {
     ...config,
     command: file ?? config.command,
     args,
-    cwd,
+    // A sandbox opens the folder that is named, so none is named that the configuration does not.
+    ...((isApart || config.cwd !== undefined) && { cwd }),
     ...(path !== undefined && { env: { ...withoutPath(config.env), PATH: path } }),
   }
 }
@@ -191,8 +193,8 @@ async function findingsOf(
   if (isApart) {
     const message = `It runs in a folder of its own, so that files of this one do not change what ${command} fetches. A "cwd" in its configuration has it run elsewhere.`
     add('notice', 'runs-apart', 'cwd', message)
-  } else if (fetches && isOfProject(cwd)) {
-    const message = `It runs in ${cwd}, where files such as node_modules, .npmrc or uv.toml change what ${command} fetches and runs.`
+  } else if ((fetches || mayFetch(command, args)) && isOfProject(cwd)) {
+    const message = `It runs in ${cwd}, where files such as node_modules, .npmrc or uv.toml change what it fetches and runs.`
     add('danger', 'runs-in-the-folder', 'cwd', message)
   }
   const module = /^(?:python[\d.]*|pypy[\d.]*)$/.test(programName(command)) ? moduleIn(args) : undefined
@@ -208,6 +210,12 @@ async function findingsOf(
     }
   }
   return found
+}
+
+/** Whether a shell is given a script that names a program that fetches packages. */
+function mayFetch(command: string, args: readonly string[]): boolean {
+  const isShell = /^(?:(?:ba|z|da|k|fi)?sh|cmd|powershell|pwsh)$/.test(programName(command))
+  return isShell && /\b(?:npx|uvx|bunx|pnpx|pipx|dlx|dnx|npm\s+(?:exec|x))\b/.test(args.join(' '))
 }
 
 /** The first part of what follows `-m`, which Python looks for in the working directory first. */

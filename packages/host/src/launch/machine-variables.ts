@@ -1,0 +1,87 @@
+import { stat } from 'node:fs/promises'
+import { type ConfigEnvironment, soundsSecret } from '../config/index.ts'
+import type { StdioServerConfig } from '../types/index.ts'
+
+/** A variable that says how programs of this machine reach the network and where they fetch packages. */
+export interface MachineVariable {
+  name: string
+  value: string
+  kind: Kind
+  /** Whether it holds a user name, a password or a token. */
+  isCredential: boolean
+}
+
+type Kind = 'certificates' | 'proxy' | 'packages' | 'folder'
+
+const kinds: readonly (readonly [kind: Kind, names: RegExp])[] = [
+  [
+    'certificates',
+    /^(?:NODE_EXTRA_CA_CERTS|NODE_USE_SYSTEM_CA|SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|AWS_CA_BUNDLE|GIT_SSL_CAINFO|DENO_CERT|DENO_TLS_CA_STORE|UV_NATIVE_TLS|UV_SYSTEM_CERTS|PIP_CERT|npm_config_(?:ca|cafile|strict_ssl))$/i,
+  ],
+  [
+    'proxy',
+    /^(?:(?:https?|all|no)_proxy|NODE_USE_ENV_PROXY|PIP_PROXY|npm_config_(?:proxy|https_proxy|noproxy))$/i,
+  ],
+  [
+    'packages',
+    /^(?:npm_config_(?:registry|@[^:/]+:registry|\/\/.+|offline|prefer_offline)|COREPACK_NPM_REGISTRY|BUN_CONFIG_REGISTRY|PIP_(?:INDEX_URL|EXTRA_INDEX_URL|TRUSTED_HOST)|UV_(?:INDEX|INDEX_URL|DEFAULT_INDEX|EXTRA_INDEX_URL|INDEX_STRATEGY|INDEX_\w+_(?:USERNAME|PASSWORD)|INSECURE_HOST|OFFLINE|PYTHON_INSTALL_MIRROR|PYPY_INSTALL_MIRROR)|GOPROXY)$/i,
+  ],
+  [
+    'folder',
+    /^(?:npm_config_(?:userconfig|globalconfig|cache)|PIP_(?:CONFIG_FILE|CACHE_DIR|CLIENT_CERT|FIND_LINKS)|UV_(?:CONFIG_FILE|CACHE_DIR|FIND_LINKS|TOOL_DIR|PYTHON_INSTALL_DIR))$/i,
+  ],
+]
+const credentialName = /^UV_INDEX_\w+_USERNAME$|_auth$/i
+const credentialValue =
+  /(?:^|[\s,=]|:\/\/)[^\s/?#,=@]+@[^\s@]|[?&][^=&#\s]*(?:token|key|secret|passw|auth)[^=&#\s]*=./i
+
+/** The variables of this machine's environment that every started server gets, where they hold no credentials. */
+export function machineVariables(env: ConfigEnvironment): MachineVariable[] {
+  return Object.entries(env).flatMap(([name, value]): MachineVariable[] => {
+    const kind = kinds.find(([, names]) => names.test(name))?.[0]
+    // A value that begins so is an exported shell function.
+    if (kind === undefined || value === undefined || value === '' || value.startsWith('()')) return []
+    const holdsAddresses = kind === 'proxy' || kind === 'packages'
+    const isNamed = soundsSecret(name) || credentialName.test(name)
+    return [{ name, value, kind, isCredential: isNamed || (holdsAddresses && credentialValue.test(value)) }]
+  })
+}
+
+/** The secret parts of a value: all of it, and what is before the `@` of an address. */
+export function secretsIn(value: string): string[] {
+  const addresses = value.matchAll(/:\/\/([^\s/?#@:]*):?([^\s/?#@]*)@/g)
+  return [value, ...Array.from(addresses, ([, user = '', password]) => password || user)]
+}
+
+/** A server with these variables besides its own, which win whatever the case of their names. */
+export async function withMachineVariables(
+  config: StdioServerConfig,
+  variables: readonly MachineVariable[],
+): Promise<StdioServerConfig> {
+  const own = new Set(Object.keys(config.env ?? {}).map((name) => name.toUpperCase()))
+  const { sandbox } = config
+  const isOutside = sandbox === undefined || sandbox === false
+  const sharesNetwork = typeof sandbox === 'object' && sandbox.network === true
+  const passed = variables.filter(
+    ({ name, kind }) =>
+      !own.has(name.toUpperCase()) &&
+      // A sandbox has a proxy of its own, and does not hold the person's folders.
+      (isOutside || kind === 'certificates' || kind === 'packages' || (kind === 'proxy' && sharesNetwork)),
+  )
+  if (passed.length === 0) return config
+  const env = { ...Object.fromEntries(passed.map(({ name, value }) => [name, value])), ...config.env }
+  if (isOutside) return { ...config, env }
+  const box = sandbox === true ? {} : sandbox
+  const certificates = passed.flatMap(({ kind, value }) => (kind === 'certificates' ? [value] : []))
+  const there = await Promise.all(certificates.map(isFileOrFolder))
+  const read = [...(box.read ?? []), ...certificates.filter((_, index) => there[index])]
+  return { ...config, env, sandbox: { ...box, read } }
+}
+
+async function isFileOrFolder(path: string): Promise<boolean> {
+  if (!/^(?:\/|[A-Za-z]:[\\/])/.test(path)) return false
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
+}
