@@ -1,4 +1,5 @@
-import { writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { run, tempFolder } from './jackfield.ts'
@@ -139,4 +140,37 @@ it('doctor names what a server gets of the environment, and what it does not', a
   const { stdout } = await run(['doctor', '--', ...reporter], { env })
   expect(stdout).toMatch(/environment .*given: .*HTTPS_PROXY.*PATH.*; withheld: .*BRAVE_API_KEY/)
   expect(stdout).not.toContain('hunter2')
+})
+
+const withoutNpx = spawnSync('npx', ['--version']).status === 0 ? undefined : 'needs npx on the path'
+
+describe.skipIf(withoutNpx !== undefined)(`a package of a project file [${withoutNpx ?? 'with npx'}]`, () => {
+  it('is not taken from node_modules of the project, and its registry not from .npmrc there', async () => {
+    const cwd = tempFolder()
+    const marker = join(cwd, 'ran')
+    const at = join(cwd, 'node_modules', 'stand-in-server')
+    mkdirSync(at, { recursive: true })
+    mkdirSync(join(cwd, 'node_modules', '.bin'))
+    const manifest = { name: 'stand-in-server', version: '1.0.0', bin: 'run.js' }
+    writeFileSync(join(at, 'package.json'), JSON.stringify(manifest))
+    writeFileSync(
+      join(at, 'run.js'),
+      `#!/usr/bin/env node\nrequire('node:fs').writeFileSync(${JSON.stringify(marker)}, '')\n`,
+      {
+        mode: 0o755,
+      },
+    )
+    symlinkSync('../stand-in-server/run.js', join(cwd, 'node_modules', '.bin', 'stand-in-server'))
+    writeFileSync(join(cwd, 'package.json'), '{"dependencies":{"stand-in-server":"1.0.0"}}')
+    writeFileSync(join(cwd, '.npmrc'), 'offline=false\nregistry=http://127.0.0.1:9/of-the-project/\n')
+    const entry = { command: 'npx', args: ['-y', 'stand-in-server@1.0.0'] }
+    writeFileSync(join(cwd, '.mcp.json'), JSON.stringify({ mcpServers: { s: entry } }))
+    const env = { HOME: tempFolder(), npm_config_offline: 'true', npm_config_cache: tempFolder() }
+    const allowed = await run(['config', 'allow', 's'], { cwd, env })
+    expect(allowed.stderr).toMatch(/cd \S+ && npx -y stand-in-server@1\.0\.0\nThe program is: \/\S+npx/)
+    const { code, stderr } = await run(['tools', 's'], { cwd, env })
+    expect({ code, ran: existsSync(marker) }).toEqual({ code: 3, ran: false })
+    expect(stderr).toContain('ENOTCACHED')
+    expect(stderr).not.toContain('of-the-project')
+  })
 })
