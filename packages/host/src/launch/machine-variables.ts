@@ -16,7 +16,7 @@ type Kind = 'certificates' | 'proxy' | 'packages' | 'folder'
 const kinds: readonly (readonly [kind: Kind, names: RegExp])[] = [
   [
     'certificates',
-    /^(?:NODE_EXTRA_CA_CERTS|NODE_USE_SYSTEM_CA|SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|AWS_CA_BUNDLE|GIT_SSL_CAINFO|DENO_CERT|DENO_TLS_CA_STORE|UV_NATIVE_TLS|UV_SYSTEM_CERTS|PIP_CERT|npm_config_(?:ca|cafile|strict_ssl))$/i,
+    /^(?:NODE_EXTRA_CA_CERTS|NODE_USE_SYSTEM_CA|SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|AWS_CA_BUNDLE|NIX_SSL_CERT_FILE|GRPC_DEFAULT_SSL_ROOTS_FILE_PATH|HTTPLIB2_CA_CERTS|GIT_SSL_CAINFO|DENO_CERT|DENO_TLS_CA_STORE|UV_NATIVE_TLS|UV_SYSTEM_CERTS|PIP_CERT|npm_config_(?:ca|cafile|strict_ssl))$/i,
   ],
   [
     'proxy',

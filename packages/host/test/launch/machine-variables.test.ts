@@ -7,6 +7,7 @@ import { memorySecrets } from '../../src/secrets/index.ts'
 import type { ConfigLayer, HostOptions, StdioServerConfig } from '../../src/types/index.ts'
 import { folder, started } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
+import { named, withoutSandbox } from '../sandbox/bubblewrap.ts'
 
 /** Starts a program that writes its environment down, on a machine with these variables. */
 async function given(
@@ -149,5 +150,27 @@ describe('a started server', () => {
     const message = steps.find(({ step }) => step === 'environment')?.message
     expect(message).toMatch(/^given: .*\bMODE\b.*\bNO_PROXY\b.*\bPATH\b.*; withheld: .*\bVITEST\b/)
     expect(message).not.toContain('corp.example')
+  })
+})
+
+describe.skipIf(withoutSandbox !== undefined)(named('a started server in a sandbox'), () => {
+  it('gets certificates that it can read and registries, and neither proxies nor folders of the person', async () => {
+    const at = folder()
+    const certificates = join(at, 'corp.pem')
+    writeFileSync(certificates, 'a certificate')
+    const out = folder()
+    const code = `const { readFileSync, writeFileSync } = require('node:fs')
+      const text = readFileSync(process.env.NODE_EXTRA_CA_CERTS, 'utf8')
+      writeFileSync(${JSON.stringify(join(out, 'seen.json'))}, JSON.stringify({ text, env: process.env }))`
+    const env = { ...reaching, NODE_EXTRA_CA_CERTS: certificates, npm_config_cache: at }
+    const server: Partial<StdioServerConfig> = { args: ['-e', code], sandbox: { write: [out] } }
+    await given(env, { server })
+    const { text, env: seen } = JSON.parse(readFileSync(join(out, 'seen.json'), 'utf8'))
+    expect(text).toBe('a certificate')
+    expect(seen).toMatchObject({ npm_config_registry: reaching.npm_config_registry })
+    for (const name of ['HTTP_PROXY', 'ALL_PROXY', 'npm_config_cache'])
+      expect(seen).not.toHaveProperty([name])
+    await given(env, { server: { args: ['-e', code], sandbox: { write: [out], network: true } } })
+    expect(JSON.parse(readFileSync(join(out, 'seen.json'), 'utf8')).env).toHaveProperty('HTTP_PROXY')
   })
 })
