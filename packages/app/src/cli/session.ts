@@ -1,4 +1,12 @@
-import type { ConnectionState, Failure, Host, HostConnectOptions, Model, Surface } from '@jackfield/host'
+import {
+  type ConnectionState,
+  type Failure,
+  type Host,
+  type HostConnectOptions,
+  type Model,
+  machineVariables,
+  type Surface,
+} from '@jackfield/host'
 import { McpError, RpcError } from '@jackfield/sdk'
 import { defaultEnvironment } from '@jackfield/sdk/client/stdio'
 import { oneLine, plain } from '../output/sanitize.ts'
@@ -202,7 +210,8 @@ function cannotConnect(
  */
 function wantedVariables({ server, config }: Target, text: string, { env }: Io): string {
   if ('url' in server) return ''
-  const given = new Set([...Object.keys(defaultEnvironment()), ...Object.keys(server.env ?? {})])
+  const passed = machineVariables(env).flatMap(({ name, isCredential }) => (isCredential ? [] : [name]))
+  const given = new Set([...Object.keys(defaultEnvironment()), ...passed, ...Object.keys(server.env ?? {})])
   const words = new Set(text.match(/\b[A-Za-z_]\w{2,}\b/g) ?? [])
   const wanted = Object.keys(env).filter((name) => words.has(name) && !given.has(name))
   if (wanted.length === 0) return ''

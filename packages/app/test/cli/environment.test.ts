@@ -87,8 +87,12 @@ describe('a command after --', () => {
   })
 
   it('that does not start is told of with the variables that it named and was not given', async () => {
-    const env = { BRAVE_API_KEY: 'hunter2', OTHER_KEY: 'x', BRAVE: 'y' }
-    const words = ['tools', '--', ...failing('Error: BRAVE_API_KEY environment variable is required')]
+    const env = { BRAVE_API_KEY: 'hunter2', OTHER_KEY: 'x', BRAVE: 'y', NO_PROXY: 'localhost' }
+    const words = [
+      'tools',
+      '--',
+      ...failing('Error: BRAVE_API_KEY environment variable is required, NO_PROXY in HOME is not'),
+    ]
     const { code, stderr } = await run(words, { env })
     expect(code).toBe(3)
     expect(stderr).toContain(
@@ -167,7 +171,8 @@ describe.skipIf(withoutNpx !== undefined)(`a package of a project file [${withou
     writeFileSync(join(cwd, '.mcp.json'), JSON.stringify({ mcpServers: { s: entry } }))
     const env = { HOME: tempFolder(), npm_config_offline: 'true', npm_config_cache: tempFolder() }
     const allowed = await run(['config', 'allow', 's'], { cwd, env })
-    expect(allowed.stderr).toMatch(/cd \S+ && npx -y stand-in-server@1\.0\.0\nThe program is: \/\S+npx/)
+    expect(allowed.stderr).toMatch(/npx -y stand-in-server@1\.0\.0\nThe program is: \/\S+npx/)
+    expect(allowed.stderr).toMatch(/It runs in \S+\/jackfield\/servers\/\w+ and not in this folder/)
     const { code, stderr } = await run(['tools', 's'], { cwd, env })
     expect({ code, ran: existsSync(marker) }).toEqual({ code: 3, ran: false })
     expect(stderr).toContain('ENOTCACHED')

@@ -66,7 +66,7 @@ export async function described(config: ServerConfig, around: Surroundings): Pro
     program: [place.file, place.real, place.cwd, place.args],
     contents: place.contents,
   })
-  const folder = cwd === undefined && !place.isApart ? '' : `cd ${quoted(place.cwd)} && `
+  const folder = cwd === undefined ? '' : `cd ${quoted(place.cwd)} && `
   return {
     command: `${folder}${[command, ...place.args].map(quoted).join(' ')}`,
     ...(place.file !== undefined && {

@@ -22,12 +22,7 @@ import type {
 } from '../types/index.ts'
 import { Consents } from './consents.ts'
 import { Identities } from './identities.ts'
-import {
-  type MachineVariable,
-  machineVariables,
-  secretsIn,
-  withMachineVariables,
-} from './machine-variables.ts'
+import { type MachineVariable, secretsIn, variablesFor, withMachineVariables } from './machine-variables.ts'
 import { placed, startedAs } from './placed.ts'
 import type { Surroundings } from './spelled.ts'
 
@@ -116,13 +111,11 @@ export class Launch {
   async #machineVariables(
     server: string,
     { from }: ServerConfig,
-    { env }: StdioServerConfig,
+    resolved: StdioServerConfig,
   ): Promise<MachineVariable[]> {
-    const own = new Set(Object.keys(env ?? {}).map((name) => name.toUpperCase()))
     const given: MachineVariable[] = []
-    for (const variable of machineVariables(this.#around.env)) {
+    for (const variable of variablesFor(resolved, this.#around.env)) {
       const { name, value, isCredential } = variable
-      if (own.has(name.toUpperCase())) continue
       if (!isCredential) {
         given.push(variable)
         continue

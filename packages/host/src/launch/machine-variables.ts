@@ -35,7 +35,7 @@ const credentialName = /^UV_INDEX_\w+_USERNAME$|_auth$/i
 const credentialValue =
   /(?:^|[\s,=]|:\/\/)[^\s/?#,=@]+@[^\s@]|[?&][^=&#\s]*(?:token|key|secret|passw|auth)[^=&#\s]*=./i
 
-/** The variables of this machine's environment that every started server gets, where they hold no credentials. */
+/** The variables of an environment that every started server gets, where they hold no credentials. */
 export function machineVariables(env: ConfigEnvironment): MachineVariable[] {
   return Object.entries(env).flatMap(([name, value]): MachineVariable[] => {
     const kind = kinds.find(([, names]) => names.test(name))?.[0]
@@ -53,26 +53,31 @@ export function secretsIn(value: string): string[] {
   return [value, ...Array.from(addresses, ([, user = '', password]) => password || user)]
 }
 
-/** A server with these variables besides its own, which win whatever the case of their names. */
+/** Those that a server can use: what it has itself wins, whatever the case of its name. */
+export function variablesFor(
+  { env = {}, sandbox }: StdioServerConfig,
+  of: ConfigEnvironment,
+): MachineVariable[] {
+  const own = new Set(Object.keys(env).map((name) => name.toUpperCase()))
+  const isOutside = sandbox === undefined || sandbox === false
+  const sharesNetwork = typeof sandbox === 'object' && sandbox.network === true
+  // A sandbox has a proxy of its own, and does not hold the person's folders.
+  const isOfUse = (kind: Kind): boolean =>
+    isOutside || kind === 'certificates' || kind === 'packages' || (kind === 'proxy' && sharesNetwork)
+  return machineVariables(of).filter(({ name, kind }) => !own.has(name.toUpperCase()) && isOfUse(kind))
+}
+
+/** A server with these variables besides its own. In a sandbox the files of certificates can be read. */
 export async function withMachineVariables(
   config: StdioServerConfig,
   variables: readonly MachineVariable[],
 ): Promise<StdioServerConfig> {
-  const own = new Set(Object.keys(config.env ?? {}).map((name) => name.toUpperCase()))
+  if (variables.length === 0) return config
+  const env = { ...Object.fromEntries(variables.map(({ name, value }) => [name, value])), ...config.env }
   const { sandbox } = config
-  const isOutside = sandbox === undefined || sandbox === false
-  const sharesNetwork = typeof sandbox === 'object' && sandbox.network === true
-  const passed = variables.filter(
-    ({ name, kind }) =>
-      !own.has(name.toUpperCase()) &&
-      // A sandbox has a proxy of its own, and does not hold the person's folders.
-      (isOutside || kind === 'certificates' || kind === 'packages' || (kind === 'proxy' && sharesNetwork)),
-  )
-  if (passed.length === 0) return config
-  const env = { ...Object.fromEntries(passed.map(({ name, value }) => [name, value])), ...config.env }
-  if (isOutside) return { ...config, env }
+  if (sandbox === undefined || sandbox === false) return { ...config, env }
   const box = sandbox === true ? {} : sandbox
-  const certificates = passed.flatMap(({ kind, value }) => (kind === 'certificates' ? [value] : []))
+  const certificates = variables.flatMap(({ kind, value }) => (kind === 'certificates' ? [value] : []))
   const there = await Promise.all(certificates.map(isFileOrFolder))
   const read = [...(box.read ?? []), ...certificates.filter((_, index) => there[index])]
   return { ...config, env, sandbox: { ...box, read } }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { realpath, stat } from 'node:fs/promises'
 import { delimiter, dirname, isAbsolute, join, parse, resolve } from 'node:path'
+import { McpError } from '@jackfield/sdk'
 import { findProgram } from '../program-file.ts'
 import { isWithin } from '../sandbox/within.ts'
 import { programName, runsPackage } from '../trust/index.ts'
@@ -16,16 +17,18 @@ export interface Placed {
   real: string | undefined
   args: string[]
   cwd: string
-  /** Whether `cwd` is a folder of this server alone instead of the one that is worked in. */
+  /** Whether `cwd` is a folder of the servers of this file alone, instead of the one that is worked in. */
   isApart: boolean
   /** The search path that it is given; undefined where there is none. */
   path: string | undefined
+  /** A file of the project that the command would name if folders of the project were searched. */
+  left?: string
   /** SHA-256 of the files of the project that the command line names, by their paths. */
   contents: Record<string, string>
   findings: TrustFinding[]
 }
 
-/** Bytes of a file whose contents are compared. A larger one counts by its size and the time of its last change. */
+/** Bytes of files whose contents are compared. Beyond them a file counts by its size and the time of its last change. */
 const maxHashedBytes = 67_108_864
 const relativePath = /^(--?[\w-]+=)?(\.{1,2}(?:[\\/].*)?)$/s
 
@@ -41,12 +44,18 @@ export async function placed(config: StdioServerConfig, around: Surroundings): P
   const project = resolve(from?.workspace ?? dirname(from?.file ?? '.'))
   const real = await realpath(project).catch(() => project)
   const isOfProject = (path: string): boolean => isWithin(path, project) || isWithin(path, real)
+  // In a project that holds the home folder, what is installed there is the person's own.
+  const isForeign = (path: string): boolean => !isOfProject(around.home) && isOfProject(path)
   const fetches = runsPackage(command, args)
   const isApart = fetches && config.cwd === undefined
   const base = resolve(config.cwd ?? '.')
-  const cwd = isApart ? apart(config, around, isOfProject) : base
-  const path = searchPath(config, around, (folder) => !fetches || !isOfProject(folder), base)
+  const cwd = isApart ? apart(config, around, isForeign) : base
+  const path = searchPath(config, around, (folder) => !fetches || !isForeign(folder), base)
   const file = await findProgram(command, { path: path ?? '', cwd: base, env: around.env })
+  const left =
+    file === undefined && fetches
+      ? await findProgram(command, { path: variable(around.env, 'PATH') ?? '', cwd: base, env: around.env })
+      : undefined
   const link = file === undefined ? undefined : await realpath(file).catch(() => undefined)
   const words = isApart ? args.map((arg) => absolute(arg, base)) : args
   const contents = await contentsOf(
@@ -60,14 +69,25 @@ export async function placed(config: StdioServerConfig, around: Surroundings): P
     cwd,
     isApart,
     path,
+    ...(left !== undefined && { left }),
     contents,
-    findings: await findingsOf({ config, file, link, cwd, isApart, fetches, base }, isOfProject),
+    findings: await findingsOf({ config, file, link, cwd, isApart, fetches, base }, isForeign),
   }
 }
 
-/** What is started, in place of what the configuration says. */
+/**
+ * What is started, in place of what the configuration says.
+ * @throws McpError 'CONNECT_FAILED' for a program that fetches packages and is found in the project alone
+ */
 export function startedAs(config: StdioServerConfig, place: Placed): StdioServerConfig {
-  const { file, args, cwd, isApart, path } = place
+  const { file, args, cwd, isApart, path, left } = place
+  if (left !== undefined) {
+    throw new McpError(
+      'CONNECT_FAILED',
+      `${config.command} is found in this folder alone (${left}), and no program of the folder fetches packages unless it is named as that. Install ${config.command} elsewhere, or write its whole path as "command"`,
+      { details: { code: 'ENOENT' } },
+    )
+  }
   return {
     ...config,
     command: file ?? config.command,
@@ -78,11 +98,11 @@ export function startedAs(config: StdioServerConfig, place: Placed): StdioServer
   }
 }
 
-/** A folder that belongs to one server and holds nothing of the project. */
+/** A folder that belongs to the servers of one file and holds nothing of the project. */
 function apart(
   { from }: StdioServerConfig,
   { env, home }: Surroundings,
-  isOfProject: (path: string) => boolean,
+  isForeign: (path: string) => boolean,
 ): string {
   const given = process.platform === 'win32' ? env['LOCALAPPDATA'] : env['XDG_CACHE_HOME']
   const usual = process.platform === 'win32' ? join(home, 'AppData', 'Local') : join(home, '.cache')
@@ -93,7 +113,7 @@ function apart(
     .slice(0, 16)
   const folder = join(cache, 'jackfield', 'servers', name)
   // Programs look for settings in the folders above as well.
-  return isOfProject(folder) ? parse(folder).root : folder
+  return isForeign(folder) ? parse(folder).root : folder
 }
 
 /**
@@ -147,13 +167,14 @@ async function contentsOf(
   isOfProject: (path: string) => boolean,
 ): Promise<Record<string, string>> {
   const contents: Record<string, string> = {}
+  let left = maxHashedBytes
   for (const path of new Set(paths)) {
     const real = await realpath(path).catch(() => undefined)
     if (real === undefined || !(isOfProject(path) || isOfProject(real))) continue
     const found = await stat(real)
     if (!found.isFile()) continue
-    contents[path] =
-      `${real} ${found.size > maxHashedBytes ? `${found.size} ${found.mtimeMs}` : await hashOf(real)}`
+    left -= found.size
+    contents[path] = `${real} ${left < 0 ? `${found.size} ${found.mtimeMs}` : await hashOf(real)}`
   }
   return contents
 }
@@ -176,7 +197,7 @@ interface Found {
 
 async function findingsOf(
   { config, file, link, cwd, isApart, fetches, base }: Found,
-  isOfProject: (path: string) => boolean,
+  isForeign: (path: string) => boolean,
 ): Promise<TrustFinding[]> {
   const { command, args = [] } = config
   const found: TrustFinding[] = []
@@ -186,14 +207,14 @@ async function findingsOf(
   const isBare = !/[\\/]/.test(command)
   if (file === undefined) {
     add('warning', 'no-program', 'command', `There is no program ${JSON.stringify(command)} to run now.`)
-  } else if (isBare && (isOfProject(file) || isOfProject(link ?? file))) {
+  } else if (isBare && (isForeign(file) || isForeign(link ?? file))) {
     const message = `${command} is ${file}, a file of this folder, and not an installed program.`
     add('danger', 'program-of-the-folder', 'command', message)
   }
   if (isApart) {
-    const message = `It runs in a folder of its own, so that files of this one do not change what ${command} fetches. A "cwd" in its configuration has it run elsewhere.`
+    const message = `It runs in ${cwd} and not in this folder, whose files would change what ${command} fetches. A "cwd" in its configuration has it run elsewhere.`
     add('notice', 'runs-apart', 'cwd', message)
-  } else if ((fetches || mayFetch(command, args)) && isOfProject(cwd)) {
+  } else if ((fetches || mayFetch(command, args)) && isForeign(cwd)) {
     const message = `It runs in ${cwd}, where files such as node_modules, .npmrc or uv.toml change what it fetches and runs.`
     add('danger', 'runs-in-the-folder', 'cwd', message)
   }

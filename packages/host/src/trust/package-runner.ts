@@ -36,9 +36,17 @@ function unpinnedFinding({ name, at }: { name: string; at: number }): TrustFindi
 }
 
 /** Programs that run the one that is named after them. */
-const wrappers = new Set(['env', 'nice', 'nohup', 'time', 'timeout', 'stdbuf', 'setsid', 'exec'])
+const wrappers = new Set(['env', 'nice', 'nohup', 'time', 'timeout', 'stdbuf', 'setsid', 'exec', 'corepack'])
+/** Scripts that are what these programs start. */
+const scripts: Readonly<Record<string, string>> = {
+  'npx-cli.js': 'npx',
+  'npm-cli.js': 'npm',
+  'pnpm.cjs': 'pnpm',
+  'pnpx.cjs': 'pnpx',
+  'yarn.js': 'yarn',
+}
 
-/** Whether a command line fetches a package and runs it, also through `env` or `cmd /c`. */
+/** Whether a command line fetches a package and runs it, also through `env`, `cmd /c`, Node.js or `python -m`. */
 export function runsPackage(command: string, args: readonly string[]): boolean {
   const program = programName(command)
   if (wrappers.has(program)) {
@@ -46,6 +54,12 @@ export function runsPackage(command: string, args: readonly string[]): boolean {
     return next !== -1 && runsPackage(args[next] ?? '', args.slice(next + 1))
   }
   if (program === 'cmd' && /^\/[ck]$/i.test(args[0] ?? '')) return runsPackage(args[1] ?? '', args.slice(2))
+  if (/^(?:node|nodejs|bun|python[\d.]*|pypy[\d.]*)$/.test(program)) {
+    const next = args.findIndex((arg) => !arg.startsWith('-'))
+    const word = posix.basename((args[next] ?? '').replaceAll('\\', '/'))
+    const meant = Object.hasOwn(scripts, word) ? (scripts[word] ?? word) : args[next - 1] === '-m' ? word : ''
+    if (meant !== '') return runsPackage(meant, args.slice(next + 1))
+  }
   return program === 'dnx' || firstWord(program, args) !== undefined
 }
 

@@ -246,11 +246,14 @@ describe.skipIf(process.platform === 'win32')(
       ['pipx', ['run', 'server==1.2.3']],
       ['dnx', ['Server@1.2.3', '--yes']],
       ['env', ['A=1', 'npx', '-y', 'server@1.2.3']],
+      ['node', ['/usr/lib/node_modules/npm/bin/npx-cli.js', '-y', 'server@1.2.3']],
+      ['python3', ['-m', 'uv', 'tool', 'run', 'server==1.2.3']],
+      ['python3', ['-m', 'pipx', 'run', 'server==1.2.3']],
     ])('does so as %s', async (command, args) => {
       const { project, run } = world()
       vi.spyOn(process, 'cwd').mockReturnValue(project)
       const { asked } = await run({ command, args })
-      expect(asked[0]?.command).toMatch(/^cd \S+\/jackfield\/servers\/[0-9a-f]{16} && /)
+      expect(codes(asked[0])).toContain('runs-apart')
     })
 
     it('runs where the configuration says, which is shown and warned of', async () => {
@@ -270,6 +273,34 @@ describe.skipIf(process.platform === 'win32')(
       expect(asked).toEqual([])
       expect(ran?.cwd).not.toBe(project)
       expect(ran?.cwd).toContain('jackfield/servers')
+    })
+
+    it('is not found in the folder, and the reason says what to do', async () => {
+      const { project, noted, path, run } = world()
+      const own = tool(join(project, '.venv', 'bin', 'uvx'), noted)
+      vi.stubEnv('PATH', [dirname(own), ...path].join(delimiter))
+      const { ran, state } = await run({ command: 'uvx', args: ['server==1.2.3'] })
+      expect(ran).toBeUndefined()
+      expect(state).toMatchObject({
+        reason: expect.stringContaining(`uvx is found in this folder alone (${own})`),
+      })
+      const named = await run({ command: own, args: ['server==1.2.3'] })
+      expect(named.asked).toMatchObject([{ program: own }])
+      expect(named.ran).toMatchObject({ file: own })
+    })
+
+    it('is the person’s own where the folder is their home folder', async () => {
+      const { home, installed, run, project } = world()
+      const { asked, ran } = await run(entry, { home: project })
+      expect(ran).toMatchObject({
+        file: installed.npx,
+        cwd: expect.stringContaining(`${project}/.cache/jackfield`),
+      })
+      vi.stubEnv('PATH', [join(project, 'bin'), join(home, 'bin'), '/usr/bin', '/bin'].join(delimiter))
+      const own = tool(join(project, 'bin', 'npx'), join(home, 'noted'))
+      const again = await run(entry, { home: project })
+      expect(again.ran).toMatchObject({ file: own })
+      for (const question of [...asked, ...again.asked]) expect(codes(question)).toEqual(['runs-apart'])
     })
 
     it.each(['user', 'named'] as const)('runs where it always did in a %s file', async (layer) => {
