@@ -6,7 +6,7 @@ import { fingerprint } from '../json.ts'
 import type { Redactor } from '../secrets/index.ts'
 import type { ConsentTable, Recorder } from '../store/index.ts'
 import { reasonOf } from '../text.ts'
-import type { ConsentDesk, ConsentNeeded, ServerConfig } from '../types/index.ts'
+import type { ConsentDesk, ConsentNeeded, ServerConfig, TrustFinding } from '../types/index.ts'
 import { described, takenName } from './described.ts'
 
 export interface ConsentDeps {
@@ -25,6 +25,14 @@ export interface ConsentDeps {
 
 /** `written`: the identity without what the values of its variables add to it. */
 type Wanted = ConsentNeeded & { identity: string; written: string }
+
+const changedElsewhere: TrustFinding = {
+  severity: 'warning',
+  code: 'changed-elsewhere',
+  at: 'command',
+  message:
+    'Its command line is what you agreed to, and something else changed: the program, a file that it names, a variable, or its file of variables.',
+}
 
 /** Whether the person agreed to start what a file of the working folder names. */
 export class Consents implements ConsentDesk {
@@ -125,7 +133,11 @@ export class Consents implements ConsentDesk {
       file,
       command: redactor.text(command),
       given: redactor.value(given),
-      findings: [...takenName(config), ...findings],
+      findings: [
+        ...takenName(config),
+        ...(before === redactor.text(command) ? [changedElsewhere] : []),
+        ...findings,
+      ],
       ...(program !== undefined && { program }),
       ...(before !== undefined && { before }),
     }
