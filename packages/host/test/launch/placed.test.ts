@@ -303,7 +303,7 @@ describe.skipIf(process.platform === 'win32')(
       const again = await run(entry, { home: project })
       expect(again.ran).toMatchObject({ file: own })
       expect(codes(asked[0])).toEqual(['runs-apart'])
-    expect(codes(again.asked[0])).toEqual(['changed-elsewhere', 'runs-apart'])
+      expect(codes(again.asked[0])).toEqual(['changed-elsewhere', 'runs-apart'])
     })
 
     it.each(['user', 'named'] as const)('runs where it always did in a %s file', async (layer) => {
