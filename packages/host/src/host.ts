@@ -115,6 +115,7 @@ class LiveHost implements Host {
       asker: this.inbox,
       recorder: this.#recorder,
       redactor: this.#discretion.redactor,
+      onWarning: (server, message) => this.#events.emit({ type: 'warning', server, message }),
       servers: () => [...this.#servers].map(([name, { config }]) => [name, config]),
     })
     this.secrets = this.#launch.secrets

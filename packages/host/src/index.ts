@@ -31,6 +31,7 @@ export {
 export { serveGateways } from './gateway/index.ts'
 export { createHost } from './host.ts'
 export { showQuestion } from './inbox/index.ts'
+export { type MachineVariable, machineVariables } from './launch/index.ts'
 export * from './models/index.ts'
 export {
   addServer,

@@ -26,3 +26,11 @@ export function storeOption(): Option {
 export function jsonOption(): Option {
   return new Option('--json', 'print the result as one JSON document and nothing else')
 }
+
+/** Variables for a server that is started by a command after `--`. */
+export function envOption(): Option {
+  return new Option(
+    '--env <name[=value]>',
+    'a variable for the command after --; without a value, the one it has here. May be given again',
+  ).argParser((variable: string, before: string[] = []) => [...before, variable])
+}

@@ -13,7 +13,7 @@ import { addInstallCommands } from './install-commands.ts'
 import { createOutput, type Io } from './io.ts'
 import { addLogCommands } from './log-commands.ts'
 import { addLoginCommands } from './login-commands.ts'
-import { jsonOption, storeOption, withConfigOptions } from './options.ts'
+import { envOption, jsonOption, storeOption, withConfigOptions } from './options.ts'
 import { addPolicyCommands } from './policy-commands.ts'
 import { addRootsCommands } from './roots-commands.ts'
 import { addSamplingCommands } from './sampling-commands.ts'
@@ -28,6 +28,9 @@ A <target> is a server named in the config, a URL, or left out when a command fo
   jackfield tools everything
   jackfield call https://example.org/mcp search query=flights
   jackfield call echo message=hi -- npx -y @modelcontextprotocol/server-everything
+
+A server that is started gets PATH, HOME and the like, and the proxies, certificates and package registries of your
+environment; nothing else of it, unless --env or the config names it. jackfield doctor lists what it gets.
 
 A call you type is your consent to it: only a deny rule of the config stops it. Every call, read and prompt leaves a
 row in the activity log (jackfield activity), kept in ~/.local/share/jackfield unless --store says otherwise.
@@ -280,6 +283,7 @@ function withServerOptions(command: Command): Command {
     .addOption(jsonOption())
     .option('--answers <file>', 'answers to questions of the server, for when nobody is there')
     .addOption(storeOption())
+    .addOption(envOption())
     .option('--header <header...>', "header for a URL target, as 'Name: value'")
     .option('--era <era>', 'auto, modern or legacy')
     .option('--revision <date>', 'speak only this revision of the protocol')

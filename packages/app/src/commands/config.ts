@@ -150,15 +150,25 @@ export async function allowServer(
     )
     return ExitCode.done
   }
-  const { file, command, given, findings, before } = needed
+  const { file, command, program, given, findings, before } = needed
   output.note(`${oneLine(name)} of ${file} runs:`)
   output.note(`  ${oneLine(command)}`)
+  if (program !== undefined) output.note(`The program is: ${oneLine(program)}`)
   if (before !== undefined) output.note(`You agreed to this before:\n  ${oneLine(before)}`)
-  if (given.length > 0) output.note(`It is given: ${given.map((variable) => oneLine(variable)).join(', ')}`)
+  if (given.length > 0) output.note('It is given:')
+  for (const { name, value } of given) output.note(`  ${oneLine(`${name}=${value}`)}`)
   for (const finding of findings) output.note(`${finding.severity}: ${oneLine(finding.message)}`)
   await host.consents.allow(name, 'the command line')
   output.result(
-    { server: name, allowed: true, changed: true, command, findings },
+    {
+      server: name,
+      allowed: true,
+      changed: true,
+      command,
+      ...(program !== undefined && { program }),
+      given,
+      findings,
+    },
     () =>
       `${oneLine(name)} may be started from now on, as long as it stays the same. Take it back with: jackfield config forbid ${oneLine(name)}`,
   )

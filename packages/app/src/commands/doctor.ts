@@ -70,9 +70,9 @@ export function stepLines({ step, outcome, durationMs, message, fix }: DoctorSte
     outcome
   ]
   const time = outcome === 'skipped' ? '' : `${durationMs} ms`
-  const head = `  ${colour(marks[outcome])} ${step.padEnd(10)} ${time.padStart(8)}  `
+  const head = `  ${colour(marks[outcome])} ${step.padEnd(11)} ${time.padStart(8)}  `
   const text = outcome === 'skipped' ? palette.dim(oneLine(message)) : oneLine(message)
   if (fix === undefined) return `${head}${text}`
-  const indent = ' '.repeat(widthOf(`  ${marks[outcome]} ${step.padEnd(10)} ${time.padStart(8)}  `))
+  const indent = ' '.repeat(widthOf(`  ${marks[outcome]} ${step.padEnd(11)} ${time.padStart(8)}  `))
   return `${head}${text}\n${indent}${palette.bold('→')} ${oneLine(fix)}`
 }

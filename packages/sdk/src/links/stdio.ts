@@ -14,6 +14,7 @@ import { ProcessTree, within } from './process-tree.ts'
 import { childEnvironment } from './stdio-environment.ts'
 import { type Launch, noSuchProgram, windowsLaunch } from './stdio-windows.ts'
 
+export { defaultEnvironment } from './stdio-environment.ts'
 export type { Link, LinkFactory }
 export { withoutInheritedDescriptors }
 
@@ -22,7 +23,7 @@ export interface StdioOptions {
   /** The program to start; never a shell line. */
   command: string
   args?: readonly string[]
-  /** Variables for the server besides PATH, HOME, LANG and the few like them. */
+  /** Variables for the server besides those of `defaultEnvironment()`: PATH, HOME, LANG and the few like them. */
   env?: Readonly<Record<string, string | undefined>>
   /** Names of further variables to hand on from this process. Default none. */
   inherit?: readonly string[]
