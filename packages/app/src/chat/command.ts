@@ -3,6 +3,7 @@ import { pathToFileURL } from 'node:url'
 import {
   type Conversation,
   createConversation,
+  createHost,
   type Host,
   type HostOptions,
   type Model,
@@ -11,10 +12,10 @@ import {
 } from '@jackfield/host'
 import { ExitCode } from '../cli/exit.ts'
 import { followConfig } from '../cli/follow.ts'
-import { createOutput, type Io, isInteractive, type Output } from '../cli/io.ts'
+import { type Io, isInteractive, type Output } from '../cli/io.ts'
 import { type modelsInUse, modelsToTalkTo } from '../cli/models.ts'
 import { hostSettings } from '../cli/settings.ts'
-import { hostWithStore, storeFile } from '../cli/store.ts'
+import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readConfig } from '../cli/target.ts'
 import { version } from '../cli/version.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
@@ -117,16 +118,13 @@ export async function hold(
       })
     : undefined
   const face = surface ?? person
-  await using host = hostWithStore(
-    {
-      ...options,
-      ...(face !== undefined && { surface: face }),
-      ...(person !== undefined && { askInput: person.askInput }),
-      models: [...models],
-      info: { name: 'jackfield', title: 'Jackfield', version },
-    },
-    (text) => createOutput(io, false).note(text),
-  )
+  await using host = createHost({
+    ...options,
+    ...(face !== undefined && { surface: face }),
+    ...(person !== undefined && { askInput: person.askInput }),
+    models: [...models],
+    info: { name: 'jackfield', title: 'Jackfield', version },
+  })
   const talkFace = interactive ? terminalFace(io, floor) : json ? jsonFace(io) : pipedFace(io)
   const begun = (model: Model, resumed?: string): Conversation =>
     createConversation({

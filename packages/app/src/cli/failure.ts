@@ -1,4 +1,4 @@
-import { ModelError } from '@jackfield/host'
+import { ModelError, StoreError } from '@jackfield/host'
 import { McpError, RpcError } from '@jackfield/sdk'
 import { plain } from '../output/sanitize.ts'
 import { CliError, ExitCode } from './exit.ts'
@@ -34,6 +34,14 @@ export function failureOf(error: unknown, interrupted: boolean): Failure {
       message: plain(error.message),
       code: error.code,
     }
+  }
+  if (error instanceof StoreError) {
+    const setAside =
+      error.fault === 'damaged'
+        ? ' To keep it under another name and begin a new store: jackfield store set-aside.'
+        : ''
+    const message = `${error.message}${setAside} To run without a store, where a command offers it: --no-store.`
+    return { exitCode: ExitCode.usage, message: plain(message), code: 'STORE' }
   }
   if (error instanceof ModelError)
     return { exitCode: ExitCode.toolError, message: plain(error.message), code: error.kind }

@@ -13,7 +13,7 @@ import { addInstallCommands } from './install-commands.ts'
 import { createOutput, type Io } from './io.ts'
 import { addLogCommands } from './log-commands.ts'
 import { addLoginCommands } from './login-commands.ts'
-import { jsonOption, storeOption, withConfigOptions } from './options.ts'
+import { jsonOption, noStoreOption, storeOption, withConfigOptions } from './options.ts'
 import { addPolicyCommands } from './policy-commands.ts'
 import { addRootsCommands } from './roots-commands.ts'
 import { addSamplingCommands } from './sampling-commands.ts'
@@ -30,7 +30,8 @@ A <target> is a server named in the config, a URL, or left out when a command fo
   jackfield call echo message=hi -- npx -y @modelcontextprotocol/server-everything
 
 A call you type is your consent to it: only a deny rule of the config stops it. Every call, read and prompt leaves a
-row in the activity log (jackfield activity), kept in ~/.local/share/jackfield unless --store says otherwise.
+row in the activity log (jackfield activity), kept in ~/.local/share/jackfield unless --store says otherwise. Where the
+store cannot be opened, a command fails before it starts anything; --no-store runs it without one.
 
 Arguments are key=value, read by the tool's schema; key:=json is JSON, key=@file the contents of a file.
 Exit codes: 0 done, 1 the tool failed or was refused, 2 wrong usage, 3 cannot connect, 4 protocol error.`
@@ -151,6 +152,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   )
     .option('--watch', 'go on, and follow changes of the files until Ctrl+C')
     .addOption(storeOption())
+    .addOption(noStoreOption())
     .addOption(jsonOption())
     .action(async (options: ServersOptions) => {
       json = options.json === true
@@ -242,6 +244,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     .option('--json', 'lines from stdin, events as lines of JSON on stdout, for programs')
     .option('--answers <file>', 'answers to questions of servers, for when nobody is there')
     .addOption(storeOption())
+    .addOption(noStoreOption())
     .action(async (options: ChatOptions) => {
       const { chat } = await import('../chat/command.ts')
       code = await chat(options, io, createOutput(io, false))
@@ -280,6 +283,7 @@ function withServerOptions(command: Command): Command {
     .addOption(jsonOption())
     .option('--answers <file>', 'answers to questions of the server, for when nobody is there')
     .addOption(storeOption())
+    .addOption(noStoreOption())
     .option('--header <header...>', "header for a URL target, as 'Name: value'")
     .option('--era <era>', 'auto, modern or legacy')
     .option('--revision <date>', 'speak only this revision of the protocol')

@@ -18,7 +18,7 @@ import type {
 } from '../types/index.ts'
 import { type ApprovalDeps, approval } from './approval.ts'
 import { release } from './release.ts'
-import { denial, failure, failureOf, type Lost, leftCall, lostCall } from './results.ts'
+import { denial, failure, failureOf, type Lost, leftCall, lostCall, withheld } from './results.ts'
 
 /** How often one call is tried again after visits. */
 const maxVisits = 5
@@ -192,15 +192,21 @@ export class Broker {
     signal: AbortSignal,
   ): Promise<Passed> {
     const { policy } = this.#deps
-    const decision = policy.decideResult(subject, typed)
-    const passed: Passed =
-      decision === undefined
-        ? { result }
-        : await release({ entry, subject, result, decision, row }, this.#deps, signal)
-    if (passed.release?.outcome !== 'withheld') {
-      policy.saw(subject.conversation, subject.server, subject.gives ?? [])
+    try {
+      const decision = policy.decideResult(subject, typed)
+      const passed: Passed =
+        decision === undefined
+          ? { result }
+          : await release({ entry, subject, result, decision, row }, this.#deps, signal)
+      if (passed.release?.outcome !== 'withheld') {
+        policy.saw(subject.conversation, subject.server, subject.gives ?? [])
+      }
+      return passed
+    } catch (error) {
+      // Without its labels or its review on record, later calls of the conversation would be decided without them.
+      const decision: Decision = { verdict: 'deny', rule: 'unrecorded', author: 'Jackfield' }
+      return { result: withheld(entry, reasonOf(error)), release: { decision, outcome: 'withheld' } }
     }
-    return passed
   }
 
   #outOfUse(entry: CatalogTool): (Ruling & { reason: string }) | undefined {

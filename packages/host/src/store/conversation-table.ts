@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { rollBack } from './chain.ts'
 
 /** What is known of one conversation without reading it. */
 export interface ConversationRow {
@@ -121,7 +122,7 @@ export function createConversationTable(
       database.exec('COMMIT')
       return done
     } catch (error) {
-      database.exec('ROLLBACK')
+      rollBack(database)
       throw error
     }
   }
