@@ -274,6 +274,7 @@ export class Broker {
     })
     emit({ type: 'call', state: 'begins', call: notice })
     let outcome = 'unknown'
+    let failed: unknown
     try {
       const call = (): Promise<CallToolResult> =>
         client.call(tool, args, {
@@ -292,11 +293,12 @@ export class Broker {
       return { outcome: result.isError ? 'error' : 'ok', result }
     } catch (error) {
       if (isTransport(error)) connection.suspect(client)
+      failed = error
       const lost = parked.end() ? leftCall(server, tool) : lostCall(server, tool, error)
       outcome = lost.outcome
       return lost
     } finally {
-      over()
+      over(failed)
       emit({ type: 'call', state: 'ends', call: notice, outcome })
     }
   }
