@@ -41,6 +41,7 @@ export interface ChatOptions extends ConfigChoice {
   resume?: string | true
   /** Events as lines of JSON, for programs. */
   json?: boolean
+  maxCalls?: number
 }
 
 /** `jackfield chat` */
@@ -53,7 +54,7 @@ export async function chat(options: ChatOptions, io: Io, output: Output): Promis
   const models = await modelsToTalkTo(io.env, options.model, config.models)
   const answers = options.answers === undefined ? undefined : readAnswers(options.answers)
   const { store } = options
-  await hold(
+  return hold(
     {
       ...hostSettings(config, options, io),
       servers: config.servers,
@@ -77,9 +78,9 @@ export async function chat(options: ChatOptions, io: Io, output: Output): Promis
       json: options.json === true,
       ...(options.resume !== undefined && { resume: options.resume }),
       ...(store !== undefined && { store }),
+      ...(options.maxCalls !== undefined && { maxCalls: options.maxCalls }),
     },
   )
-  return ExitCode.done
 }
 
 /** How a conversation is held. */
@@ -92,11 +93,14 @@ export interface HoldOptions {
   modelChosen?: boolean
   /** The store, where it is not the usual one: questions that are left for later are answered there. */
   store?: string
+  /** Tool calls that one message of the person may lead to. Default: that of a conversation. */
+  maxCalls?: number
 }
 
 /**
  * Starts a host and holds a conversation on it until the person leaves. Questions go to `surface` where one is given,
  * else to the person at the terminal, else to nobody. `begin` is called before the first word, what it gives after the last.
+ * Where no person can continue it, a conversation whose last turn was cut short at a limit gives the exit code 1.
  */
 export async function hold(
   options: Omit<HostOptions, 'surface' | 'models'>,
@@ -104,8 +108,16 @@ export async function hold(
   surface: Surface | undefined,
   io: Io,
   begin: (host: Host) => () => void = () => () => {},
-  { facts = [], codeMode = false, resume, json = false, modelChosen = false, store }: HoldOptions = {},
-): Promise<void> {
+  {
+    facts = [],
+    codeMode = false,
+    resume,
+    json = false,
+    modelChosen = false,
+    store,
+    maxCalls,
+  }: HoldOptions = {},
+): Promise<ExitCode> {
   const interactive = isInteractive(io) && !json
   const floor = createFloor()
   const person = interactive
@@ -129,6 +141,7 @@ export async function hold(
   const begun = (model: Model, resumed?: string): Conversation =>
     createConversation({
       ...{ host, model, codeMode },
+      ...(maxCalls !== undefined && { maxCalls }),
       ...(resumed !== undefined && { resume: resumed }),
       onLate: (result) => tellLate(result, talkFace),
     })
@@ -152,8 +165,9 @@ export async function hold(
   if (resumed !== undefined) takeUp(resumed, state, talkFace)
   const end = begin(host)
   try {
-    await converse(state, talkFace)
+    const isCut = await converse(state, talkFace)
     tellLeft(state, talkFace, store)
+    return isCut && !interactive ? ExitCode.toolError : ExitCode.done
   } finally {
     end()
   }

@@ -99,7 +99,10 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     'run <file>',
     'run a program (JavaScript or TypeScript) over the tools of every configured server',
     async () => (await import('../commands/run.ts')).run,
-    (made) => serverNames(made).option('--types', 'show the declarations of what it can use'),
+    (made) =>
+      serverNames(made)
+        .option('--types', 'show the declarations of what it can use')
+        .option('--max-calls <count>', 'tool calls that it may make', count, 200),
   )
   server(
     'resources [target]',
@@ -240,6 +243,11 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     .option('--model <name>', 'provider/model, offline, or script:file.json; default from the environment')
     .option('--root <folder...>', 'folders that servers may be told of, after asking you')
     .option('--code', 'let the model write programs that call the tools')
+    .option(
+      '--max-calls <count>',
+      'tool calls that one message of yours may lead to; the model then waits for you to continue (default: 200)',
+      count,
+    )
     .option('--resume [id]', 'go on with a kept conversation; without an id, with the last one')
     .option('--json', 'lines from stdin, events as lines of JSON on stdout, for programs')
     .option('--answers <file>', 'answers to questions of servers, for when nobody is there')

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { rollBack } from './chain.ts'
+import { cannotRecord } from './store-error.ts'
 
 /** What is known of one conversation without reading it. */
 export interface ConversationRow {
@@ -123,7 +124,7 @@ export function createConversationTable(
       return done
     } catch (error) {
       rollBack(database)
-      throw error
+      throw cannotRecord('what was said next', error)
     }
   }
 

@@ -1,8 +1,8 @@
 import type { JsonRecord } from '../json.ts'
-import { oneLine, reasonOf } from '../text.ts'
+import { oneLine } from '../text.ts'
 import type { Activity } from '../types/index.ts'
 import type { ActivityLog, ActivityStart } from './activity-log.ts'
-import { advice, faultOf, StoreError } from './database.ts'
+import { cannotRecord } from './store-error.ts'
 
 export type RowStart = Omit<ActivityStart, 'cause' | 'detail'> & {
   cause?: number | null
@@ -33,12 +33,7 @@ export function createRecorder(
     try {
       return log.begin({ ...start, summary, cause: start.cause ?? null, detail: start.detail ?? {} })
     } catch (error) {
-      const fault = faultOf(error)
-      throw new StoreError(
-        `Stopped before "${summary}", because it cannot be recorded: ${reasonOf(error)}. ${advice[fault]}`,
-        fault,
-        { cause: error },
-      )
+      throw cannotRecord(summary, error)
     }
   }
   return {
