@@ -101,11 +101,13 @@ export class Handlers implements Makers {
   }
 
   async #call(name: string, args: JsonRecord, held: ClientCall<Reply>): Promise<Reply> {
-    const done = await this.#deps.host.call(name, args, {
-      caller: 'gateway',
-      ...optionsOf(held),
-      onProgress: (report) => held.progress(report),
-    })
+    const done = await told(held.subject.server, () =>
+      this.#deps.host.call(name, args, {
+        caller: 'gateway',
+        ...optionsOf(held),
+        onProgress: (report) => held.progress(report),
+      }),
+    )
     const { error, result } = done
     if (typeof error?.code === 'number') throw new RpcError(error.code, error.message, error.data)
     return wholeOf(result)

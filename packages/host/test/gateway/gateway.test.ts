@@ -1,8 +1,11 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import type { CallToolResult, Server } from '@jackfield/sdk'
 import type { ConnectOptions, ProgressReport } from '@jackfield/sdk/client'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { reasonOf } from '../../src/text.ts'
 import type { GatewayOptions, HostOptions } from '../../src/types/index.ts'
-import { hostOf, session, until, type Watched } from '../fixtures/hosts.ts'
+import { folder, hostOf, session, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 import { filling, kinds, ours, text } from './clients.ts'
 import { upstream } from './upstream.ts'
@@ -318,6 +321,23 @@ describe('policy', () => {
     const client = await ours(server)
     expect(text(await client.call('far__echo', { text: 'more' }))).toBe('{"text":"less"}')
     expect(surface.asked).toMatchObject([{ kind: 'approval', cause: { caller: 'gateway' } }])
+  })
+})
+
+describe('a call that cannot be recorded', () => {
+  it('does not reach its server, and the client gets an error that says why', async () => {
+    const store = join(folder(), 'store.db')
+    const near = session()
+    const { server } = await gateway({ servers: { near: near.config }, store })
+    const client = await ours(server)
+    const other = new DatabaseSync(store)
+    other.exec("CREATE TRIGGER full BEFORE INSERT ON activity BEGIN SELECT RAISE(ABORT, 'disk is full'); END")
+    other.close()
+    const error = await client.call('near__echo', { text: 'x' }).catch(reasonOf)
+    expect(error).toContain(
+      'near cannot be asked: Stopped before "echo of near", because it cannot be recorded',
+    )
+    expect(near.ran()).toEqual([])
   })
 })
 
