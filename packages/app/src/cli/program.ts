@@ -34,7 +34,8 @@ row in the activity log (jackfield activity), kept in ~/.local/share/jackfield u
 store cannot be opened, a command fails before it starts anything; --no-store runs it without one.
 
 Arguments are key=value, read by the tool's schema; key:=json is JSON, key=@file the contents of a file.
-Exit codes: 0 done, 1 the tool failed or was refused, 2 wrong usage, 3 cannot connect, 4 protocol error.`
+Exit codes: 0 done, 1 the tool failed or was refused, or a conversation was cut short, 2 wrong usage or no usable store,
+3 cannot connect, 4 protocol error.`
 
 /** Runs one command line and gives its exit code. Everything a person should see is written by then. */
 export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {

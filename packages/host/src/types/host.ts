@@ -126,7 +126,10 @@ export interface HostOptions {
   models: Model[]
   /** What was decided about servers that ask for a model's answer. Default: every look is taken, and default limits hold. */
   sampling?: SamplingSettings
-  /** The SQLite file of policy grants and activity; ':memory:' by default. */
+  /**
+   * The SQLite file of policy grants and activity. Default ':memory:', for the life of the host. A file that cannot be
+   * opened is an error, never replaced.
+   */
   store?: string
   /** Where secrets are kept that configurations refer to. Default: in memory. */
   secrets?: SecretStore
