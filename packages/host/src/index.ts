@@ -52,7 +52,7 @@ export {
   sealedSecrets,
   withoutSecrets,
 } from './secrets/index.ts'
-export { StoreError, type StoreFault, setAsideStore } from './store/index.ts'
+export { asStoreError, StoreError, type StoreFault, setAsideStore } from './store/index.ts'
 export {
   type PlaybackOptions,
   parseRecording,

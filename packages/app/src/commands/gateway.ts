@@ -80,10 +80,9 @@ async function overHttp(
     options.users === undefined
       ? { [owner]: randomBytes(24).toString('base64url') }
       : await tokensIn(options.users)
-  // A store that cannot be opened ends the command here, not the first request of its user.
-  for (const user of Object.keys(tokens)) {
-    const { store } = storesOf(apartOf(user), options, io)
-    await createHost({ servers: {}, models: [], store }).close()
+  // A store that cannot be opened ends the command here, not the first request. Of several users, only that one is refused.
+  if (options.users === undefined) {
+    await createHost({ servers: {}, models: [], store: storeFile(options.store, io) }).close()
   }
   const person = personAt(io)
   const surface = person ?? parkedSurface(output, options)
@@ -120,12 +119,13 @@ interface Opening {
 }
 
 async function open({ config, options, io, output, surface, user }: Opening): Promise<UserGateway> {
+  const apart = user === undefined || user === owner ? undefined : user
   const host = createHost({
     ...hostSettings(config, options, io),
     servers: config.servers,
     models: [...modelsFor(undefined, config, io)],
     surface,
-    ...storesOf(apartOf(user), options, io),
+    ...storesOf(apart, options, io),
     info: { name: 'jackfield', title: 'Jackfield', version },
   })
   try {
@@ -168,11 +168,6 @@ function standing(host: Host, signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', look)
     look()
   })
-}
-
-/** The user whose store is apart from the one of this program's own user. */
-function apartOf(user: string | undefined): string | undefined {
-  return user === owner ? undefined : user
 }
 
 function storesOf(user: string | undefined, options: GatewayCommandOptions, io: Io) {

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { type Ended, jsonFile, type RunOptions, recorded, run, tempFolder } from './jackfield.ts'
@@ -43,6 +44,26 @@ describe('a store that cannot be opened', () => {
     expect(stderr).toContain('--no-store')
     expect(readFileSync(store)).toEqual(before)
   })
+
+  test.each(['sqlite_sequence', 'activity_head', 'inbox', 'trust_items', 'remembered', 'trace'])(
+    'of which only the table %s is damaged: nothing runs, and the command ends',
+    async (table) => {
+      const { store, jackfield, effects } = await shop()
+      await jackfield(['trust', 'accept', 'shop', 'buy', '--store', store])
+      const database = new DatabaseSync(store)
+      const found = database.prepare('SELECT rootpage FROM sqlite_master WHERE name = ?').get(table)
+      database.close()
+      const bytes = readFileSync(store)
+      bytes.fill(0xa5, (Number(found?.['rootpage']) - 1) * 4096, Number(found?.['rootpage']) * 4096)
+      writeFileSync(store, bytes)
+      const { code, stdout, stderr } = await jackfield(['call', 'shop', 'buy', '--store', store])
+      // The log of messages is no part of any decision: a call goes through without it.
+      if (table === 'trace') return expect({ code, stdout }).toEqual({ code: 0, stdout: 'done\n' })
+      expect({ code, stdout, effects: effects() }).toEqual({ code: 2, stdout: '', effects: '' })
+      expect(stderr).toContain('jackfield store set-aside')
+      expect(await run(['store', 'set-aside', '--store', store])).toMatchObject({ code: 0 })
+    },
+  )
 
   test('on a full disk: nothing runs', async () => {
     const { store, jackfield, effects } = await shop()

@@ -215,10 +215,19 @@ export class LiveInbox implements Inbox, Asker {
     this.#closed = true
     this.#stopLooking()
     const { inbox } = this.#deps.store
-    inbox.abandon(this.#owners.me, 'the program that asked ended')
+    // A store that cannot be written keeps nothing from ending: the next program finds that this one is gone.
+    const tried = <T>(work: () => T): T | undefined => {
+      try {
+        return work()
+      } catch (error) {
+        process.emitWarning(`The end of a question could not be stored: ${reasonOf(error)}`)
+        return undefined
+      }
+    }
+    tried(() => inbox.abandon(this.#owners.me, 'the program that asked ended'))
     for (const [id, open] of [...this.#open]) {
-      const now = inbox.get(id) ?? open.row
-      this.#told(now)
+      const now = tried(() => inbox.get(id)) ?? open.row
+      tried(() => this.#told(now))
       open.settled(now)
     }
   }

@@ -53,6 +53,16 @@ export function faultOf(error: unknown): StoreFault {
   return 'code' in error && typeof error.code === 'string' ? (faults[error.code] ?? 'other') : 'other'
 }
 
+/** An error of the store as a StoreError; undefined for any other error. */
+export function asStoreError(error: unknown): StoreError | undefined {
+  if (error instanceof StoreError) return error
+  if (!(error instanceof Error) || !('code' in error) || error.code !== 'ERR_SQLITE_ERROR') return undefined
+  const fault = faultOf(error)
+  return new StoreError(`The store cannot be used: ${reasonOf(error)}. ${advice[fault]}`, fault, {
+    cause: error,
+  })
+}
+
 /** The error of work that does not proceed because the store cannot record it. */
 export function cannotRecord(what: string, error: unknown): StoreError {
   const fault = faultOf(error)
