@@ -45,8 +45,8 @@ describe('a store that cannot be opened', () => {
     expect(readFileSync(store)).toEqual(before)
   })
 
-  test.each(['sqlite_sequence', 'activity_head', 'inbox', 'trust_items', 'remembered', 'trace'])(
-    'of which only the table %s is damaged: nothing runs, and the command ends',
+  test.each(['sqlite_sequence', 'activity_head', 'trust_items', 'sqlite_autoindex_remembered_1', 'trace'])(
+    'of which only %s is damaged: nothing runs, and the command ends',
     async (table) => {
       const { store, jackfield, effects } = await shop()
       await jackfield(['trust', 'accept', 'shop', 'buy', '--store', store])
@@ -57,8 +57,6 @@ describe('a store that cannot be opened', () => {
       bytes.fill(0xa5, (Number(found?.['rootpage']) - 1) * 4096, Number(found?.['rootpage']) * 4096)
       writeFileSync(store, bytes)
       const { code, stdout, stderr } = await jackfield(['call', 'shop', 'buy', '--store', store])
-      // The log of messages is no part of any decision: a call goes through without it.
-      if (table === 'trace') return expect({ code, stdout }).toEqual({ code: 0, stdout: 'done\n' })
       expect({ code, stdout, effects: effects() }).toEqual({ code: 2, stdout: '', effects: '' })
       expect(stderr).toContain('jackfield store set-aside')
       expect(await run(['store', 'set-aside', '--store', store])).toMatchObject({ code: 0 })
@@ -158,7 +156,7 @@ describe('jackfield store set-aside', () => {
     expect(await jackfield(['tools', 'shop', '--store', store])).toMatchObject({ code: 0 })
   })
 
-  test('leaves a sound store, one that is locked away, and a missing one as they are', async () => {
+  test('leaves a sound store, one that cannot be examined, and a missing one as they are', async () => {
     const { cwd, store } = await shop()
     const sound = await run(['store', 'set-aside', '--store', store], { cwd })
     expect(sound).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('it is not damaged') })
