@@ -53,7 +53,7 @@ export {
   sealedSecrets,
   withoutSecrets,
 } from './secrets/index.ts'
-export { StoreError } from './store/index.ts'
+export { asStoreError, StoreError, type StoreFault, setAsideStore } from './store/index.ts'
 export {
   type PlaybackOptions,
   parseRecording,

@@ -14,12 +14,20 @@ export function withConfigOptions(command: Command): Command {
     .option('--start-what-this-folder-names', 'start servers that files of this folder name, without asking')
 }
 
-/** Where activity and answers are kept. */
+/** Where the activity log and remembered decisions are stored. */
 export function storeOption(): Option {
   return new Option(
     '--store <file>',
-    'SQLite file of activity and remembered answers, or :memory:; default in ~/.local/share/jackfield',
+    'SQLite file of the activity log and remembered decisions; default in ~/.local/share/jackfield',
   )
+}
+
+/** Runs without a store. Goes after `storeOption`, whose value it sets. */
+export function noStoreOption(): Option {
+  return new Option(
+    '--no-store',
+    'run without a store: nothing is recorded, and no earlier decision applies, also about changed tools',
+  ).preset(':memory:')
 }
 
 /** The result as JSON. */

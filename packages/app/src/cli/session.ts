@@ -1,5 +1,6 @@
 import {
   type ConnectionState,
+  createHost,
   type Failure,
   type Host,
   type HostConnectOptions,
@@ -17,7 +18,7 @@ import { type Io, isInteractive, type Output } from './io.ts'
 import { modelsInUse } from './models.ts'
 import { revisionsFor } from './revisions.ts'
 import { hostSettings } from './settings.ts'
-import { hostWithStore, storeFile } from './store.ts'
+import { storeFile } from './store.ts'
 import type { ConfigChoice, Target } from './target.ts'
 import { version } from './version.ts'
 
@@ -62,37 +63,34 @@ export async function openSession(
       : answersSurface(options.answers, (message) => output.note(message))
   const timeoutMs = options.timeout === undefined ? undefined : options.timeout * 1000
   io.signal.throwIfAborted()
-  const host = hostWithStore(
-    {
-      // Whoever names a server wants it, even where conversations do without.
-      servers: {
-        [target.name]: {
-          ...target.server,
-          disabled: false,
-          lazy: false,
-          ...(timeoutMs !== undefined && { connectTimeoutMs: timeoutMs, callTimeoutMs: timeoutMs }),
-        },
-      },
-      ...(surface !== undefined && { surface }),
-      models:
-        surface === undefined && !approves(target) ? [] : [...modelsFor(options.answers, target.config, io)],
-      store: storeFile(options.store, io),
-      connectTimeoutMs,
-      ...hostSettings(target.config, options, io, person?.askInput),
-      ...(timeoutMs !== undefined && { connectTimeoutMs: timeoutMs, callTimeoutMs: timeoutMs }),
-      info: { name: 'jackfield', title: 'Jackfield', version },
-      connect: {
-        lists,
-        follow: false,
-        ...(revisions !== undefined && { revisions }),
-        ...(options.verbose === true && {
-          onMessage: (_server, direction, message) =>
-            output.note(`${direction === 'sent' ? '→' : '←'} ${plain(JSON.stringify(message))}`),
-        }),
+  const host = createHost({
+    // Whoever names a server wants it, even where conversations do without.
+    servers: {
+      [target.name]: {
+        ...target.server,
+        disabled: false,
+        lazy: false,
+        ...(timeoutMs !== undefined && { connectTimeoutMs: timeoutMs, callTimeoutMs: timeoutMs }),
       },
     },
-    (text) => output.note(text),
-  )
+    ...(surface !== undefined && { surface }),
+    models:
+      surface === undefined && !approves(target) ? [] : [...modelsFor(options.answers, target.config, io)],
+    store: storeFile(options.store, io),
+    connectTimeoutMs,
+    ...hostSettings(target.config, options, io, person?.askInput),
+    ...(timeoutMs !== undefined && { connectTimeoutMs: timeoutMs, callTimeoutMs: timeoutMs }),
+    info: { name: 'jackfield', title: 'Jackfield', version },
+    connect: {
+      lists,
+      follow: false,
+      ...(revisions !== undefined && { revisions }),
+      ...(options.verbose === true && {
+        onMessage: (_server, direction, message) =>
+          output.note(`${direction === 'sent' ? '→' : '←'} ${plain(JSON.stringify(message))}`),
+      }),
+    },
+  })
   const said: string[] = []
   tell(host, target, options.verbose === true, said, output)
   const stop = (): void => {

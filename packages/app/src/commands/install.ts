@@ -7,6 +7,7 @@ import {
   type Bundle,
   bundleIn,
   type ConfigInput,
+  createHost,
   createRegistry,
   fetchBundle,
   type InstallPlan,
@@ -26,7 +27,7 @@ import type { Io, Output } from '../cli/io.ts'
 import { secretStore } from '../cli/secrets.ts'
 import { personAt } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
-import { hostWithStore, storeFile } from '../cli/store.ts'
+import { storeFile } from '../cli/store.ts'
 import { nameOfProgram, variablesOf } from '../cli/target.ts'
 import { whyUnreadable } from '../cli/unreadable.ts'
 import { version } from '../cli/version.ts'
@@ -77,7 +78,7 @@ export async function install(
   // Where no values can be asked for later, what is missing is known now.
   const early = personAt(io) === undefined ? await valuesFor(plan, given, io, output) : undefined
   if (early !== undefined) plan.config(early)
-  if (!(await agreed(plan, { person, lines }, options, io, output))) {
+  if (!(await agreed(plan, { person, lines }, options, io))) {
     output.note('Nothing was installed.')
     return ExitCode.toolError
   }
@@ -85,7 +86,7 @@ export async function install(
   const config = plan.config(values)
   await bundle?.unpack()
   await addServer(file, plan.name, config)
-  const started = options.start ? await startOnce(plan.name, config, options, io, output) : undefined
+  const started = options.start ? await startOnce(plan.name, config, options, io) : undefined
   output.result(
     { name: plan.name, file, version: plan.version, command: plan.command, ...(started && { started }) },
     () =>
@@ -232,13 +233,10 @@ async function agreed(
   { person, lines }: { person: TerminalSurface | undefined; lines: string[] },
   options: InstallOptions,
   io: Io,
-  output: Output,
 ): Promise<boolean> {
   const allowed =
     person === undefined || (await person.askInstallation({ lines, starts: options.start }, io.signal))
-  await using host = hostWithStore({ servers: {}, models: [], store: storeFile(options.store, io) }, (text) =>
-    output.note(text),
-  )
+  await using host = createHost({ servers: {}, models: [], store: storeFile(options.store, io) })
   host.record({
     kind: 'install',
     server: plan.name,
@@ -334,25 +332,21 @@ async function startOnce(
   config: ServerConfig,
   options: InstallOptions,
   io: Io,
-  output: Output,
 ): Promise<{ state: string; tools: number; reason?: string }> {
-  await using host = hostWithStore(
-    {
-      ...hostSettings(undefined, {}, io),
-      servers: {
-        [name]: {
-          ...config,
-          from: { file: userConfigFile(io.env, io.env.HOME ?? homedir()), layer: 'user' },
-        },
+  await using host = createHost({
+    ...hostSettings(undefined, {}, io),
+    servers: {
+      [name]: {
+        ...config,
+        from: { file: userConfigFile(io.env, io.env.HOME ?? homedir()), layer: 'user' },
       },
-      models: [],
-      store: storeFile(options.store, io),
-      connectTimeoutMs,
-      info: { name: 'jackfield', title: 'Jackfield', version },
-      connect: { follow: false },
     },
-    (text) => output.note(text),
-  )
+    models: [],
+    store: storeFile(options.store, io),
+    connectTimeoutMs,
+    info: { name: 'jackfield', title: 'Jackfield', version },
+    connect: { follow: false },
+  })
   await Promise.race([host.start(), stopped(io.signal)])
   const state = host.connections.get(name)
   return {
