@@ -15,7 +15,7 @@ const programs = [
     imports: ['@jackfield/sdk', '@jackfield/sdk/http'],
     source: `export { defineServer, tool } from '@jackfield/sdk'; export { serveHttp } from '@jackfield/sdk/http'`,
     files: 6,
-    kilobytes: 40.2,
+    kilobytes: 40.5,
   },
   {
     what: 'a server on stdio',

@@ -27,6 +27,9 @@ export interface HttpRequest {
   read(maxBytes: number, onBody: (body: Body) => void): void
 }
 
+/** Bytes in memory of their own. Not written as `Uint8Array<ArrayBuffer>`: that type has parameters only since TypeScript 5.7. */
+export type Bytes = ReturnType<TextEncoder['encode']>
+
 /** Where the answer to one HTTP request goes. */
 export interface HttpReply {
   /** Headers to send with whatever the answer is. */
@@ -38,7 +41,7 @@ export interface HttpReply {
   /** Says whom to tell when the connection is over, answered or not; in place of whoever was named before. */
   onClose(listener: () => void): void
   /** Sends a whole answer. A body is JSON text, or the bytes of one; '' is none. */
-  send(status: number, body: string | Uint8Array<ArrayBuffer>, headers?: HeaderFields): void
+  send(status: number, body: string | Bytes, headers?: HeaderFields): void
   /** Begins an event stream. */
   open(headers?: HeaderFields): Pipe
 }
