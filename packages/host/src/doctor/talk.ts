@@ -34,7 +34,7 @@ export function judgeStart({ error }: Tried, said: string): { finding: Finding; 
   const fix =
     last === ''
       ? 'Start it by hand in a terminal, where it says more.'
-      : 'Its last words say why. It may want an argument, a variable in "env", or a package.'
+      : 'Its output on stderr says why. It may want an argument, a variable in "env", or a package.'
   throw new Fault(message, fix)
 }
 

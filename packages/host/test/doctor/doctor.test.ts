@@ -83,7 +83,7 @@ describe('the doctor', () => {
       'a crash at the start',
       () => ({ ...rough('exit'), connectTimeoutMs: 3_000 }),
       'start',
-      'Its last words say why',
+      'Its output on stderr says why',
     ],
     ['noise on stdout', () => node(noisy), 'output', 'stderr'],
     [
