@@ -66,6 +66,7 @@ function handshakeAdvice(error: unknown): string {
     if (error.code === 'TIMEOUT')
       return 'It runs but says nothing. Is this an MCP server, and does it wait for something, such as a login?'
     if (error.code === 'VERSION_MISMATCH') return 'It speaks no revision that is known here. Update it.'
+    if (error.code === 'HTTP') return 'Check the path of its address, and its log.'
     if (error.code === 'UNAUTHORIZED') return 'Sign in, or put a token into "headers".'
   }
   return 'It answers, but not in the words of the protocol. Tell its author what stands above.'

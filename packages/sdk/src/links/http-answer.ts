@@ -1,9 +1,7 @@
-import { limits } from '../core/limits.ts'
 import { ByteCollector } from '../jsonrpc/bytes.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import type { JsonRpcErrorObject } from '../jsonrpc/message.ts'
 import { classify, parseJson } from '../jsonrpc/parse.ts'
-import { shown } from '../jsonrpc/shown.ts'
 import { EventReader, type ServerSentEvent } from '../jsonrpc/sse.ts'
 import { lostBy } from './http-request.ts'
 
@@ -99,32 +97,69 @@ export async function failureOf(
   signal: AbortSignal,
   url: URL,
 ): Promise<JsonRpcErrorObject | McpError> {
-  const text = await bodyText(response, Math.min(errorBodyBytes, limits.messageBytes), signal, url).catch(
-    (error) => {
-      if (signal.aborted) throw error
-      return ''
-    },
-  )
+  const text = await bodyStart(response, signal, url)
   const rpc = rpcErrorIn(text)
   const { status } = response
-  if (status === 401 || status === 403) {
-    const why = rpc?.message ?? shown(text)
+  const refused = status === 401 || status === 403
+  if (rpc !== undefined && !refused) return rpc
+  const { adviceFor, bodyExcerpt } = await import('./http-excerpt.ts')
+  const excerpt = (rpc?.message ?? bodyExcerpt(text, mediaType(response))).replace(/\.+$/, '')
+  const why = excerpt === '' ? '' : `: ${excerpt}`
+  if (refused) {
     return new McpError(
       'UNAUTHORIZED',
-      `${url.origin} refused the request with status ${status}${why === '' ? '' : `: ${why}`}${status === 401 ? `. ${loginHint}` : ''}`,
+      `${url.origin} refused the request with status ${status}${why}${status === 401 ? `. ${loginHint}` : ''}`,
       { details: { status, challenge: response.headers.get('www-authenticate') ?? undefined } },
     )
   }
-  if (rpc !== undefined) return rpc
   const retryAfterMs = retryAfter(response)
-  const why = text === '' ? '' : `: ${shown(text)}`
+  const advice = adviceFor(status)
   const wish =
     retryAfterMs === undefined
       ? ''
-      : `. It wants to be asked again after ${Math.ceil(retryAfterMs / 1_000)} s`
-  return new McpError('HTTP', `${url} answered with status ${status}${why}${wish}`, {
+      : ` It wants to be asked again after ${Math.ceil(retryAfterMs / 1_000)} s.`
+  return new McpError('HTTP', `${url} answered with status ${status}${why}. ${advice}${wish}`.trimEnd(), {
     details: retryAfterMs === undefined ? { status } : { status, retryAfterMs },
   })
+}
+
+/** An answer to a request that is a success and cannot hold a response. */
+export async function notAnAnswer(
+  response: Response,
+  method: string,
+  signal: AbortSignal,
+  url: URL,
+): Promise<McpError> {
+  const { status } = response
+  const type = mediaType(response)
+  const text = await bodyStart(response, signal, url)
+  const { bodyExcerpt } = await import('./http-excerpt.ts')
+  const excerpt = bodyExcerpt(text, type).replace(/\.+$/, '')
+  return new McpError(
+    'HTTP',
+    `${url} answered ${method} with status ${status} and ${type || 'no content type'}, neither JSON nor an event stream${excerpt === '' ? '' : `: ${excerpt}`}. Is it an MCP endpoint? Check the path of the URL.`,
+    { details: { status } },
+  )
+}
+
+/** The beginning of a body, whatever it holds; `''` if it cannot be read. */
+async function bodyStart(response: Response, signal: AbortSignal, url: URL): Promise<string> {
+  const decoder = new TextDecoder()
+  const enough = new Error('The rest of the body is not read')
+  let text = ''
+  let bytes = 0
+  try {
+    await eachChunk(response, signal, url, (chunk) => {
+      text += decoder.decode(chunk.subarray(0, errorBodyBytes - bytes), { stream: true })
+      bytes += chunk.length
+      if (bytes >= errorBodyBytes) throw enough
+    })
+  } catch (error) {
+    if (signal.aborted) throw error
+    // A body that broke off is no whole message.
+    if (bytes < errorBodyBytes) return ''
+  }
+  return text
 }
 
 function rpcErrorIn(text: string): JsonRpcErrorObject | undefined {
