@@ -1,13 +1,10 @@
 import { ByteCollector } from '../jsonrpc/bytes.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import type { JsonRpcErrorObject } from '../jsonrpc/message.ts'
-import { classify, parseJson } from '../jsonrpc/parse.ts'
 import { EventReader, type ServerSentEvent } from '../jsonrpc/sse.ts'
 import { lostBy } from './http-request.ts'
 
-const errorBodyBytes = 64 * 1024
 const decoder = new TextDecoder('utf-8', { fatal: true })
-const loginHint = 'It wants credentials: give http() the "auth" option, such as oauth(…), or a header'
 
 /** The media type of an answer, without its parameters. */
 export function mediaType(response: Response): string {
@@ -67,7 +64,8 @@ export async function eachEvent(
   events.end()
 }
 
-async function eachChunk(
+/** Reads a body, chunk by chunk. */
+export async function eachChunk(
   response: Response,
   signal: AbortSignal,
   url: URL,
@@ -97,78 +95,19 @@ export async function failureOf(
   signal: AbortSignal,
   url: URL,
 ): Promise<JsonRpcErrorObject | McpError> {
-  const text = await bodyStart(response, signal, url)
-  const rpc = rpcErrorIn(text)
-  const { status } = response
-  const refused = status === 401 || status === 403
-  if (rpc !== undefined && !refused) return rpc
-  const { adviceFor, bodyExcerpt } = await import('./http-excerpt.ts')
-  const excerpt = (rpc?.message ?? bodyExcerpt(text, mediaType(response))).replace(/\.+$/, '')
-  const why = excerpt === '' ? '' : `: ${excerpt}`
-  if (refused) {
-    return new McpError(
-      'UNAUTHORIZED',
-      `${url.origin} refused the request with status ${status}${why}${status === 401 ? `. ${loginHint}` : ''}`,
-      { details: { status, challenge: response.headers.get('www-authenticate') ?? undefined } },
-    )
-  }
-  const retryAfterMs = retryAfter(response)
-  const advice = adviceFor(status)
-  const wish =
-    retryAfterMs === undefined
-      ? ''
-      : ` It wants to be asked again after ${Math.ceil(retryAfterMs / 1_000)} s.`
-  return new McpError('HTTP', `${url} answered with status ${status}${why}. ${advice}${wish}`.trimEnd(), {
-    details: retryAfterMs === undefined ? { status } : { status, retryAfterMs },
-  })
+  const { readFailure } = await import('./http-failure.ts')
+  return readFailure(response, signal, url)
 }
 
-/** An answer to a request that is a success and cannot hold a response. */
+/** The error for an answer to a request that is a success and cannot hold a response. */
 export async function notAnAnswer(
   response: Response,
   method: string,
   signal: AbortSignal,
   url: URL,
 ): Promise<McpError> {
-  const { status } = response
-  const type = mediaType(response)
-  const text = await bodyStart(response, signal, url)
-  const { bodyExcerpt } = await import('./http-excerpt.ts')
-  const excerpt = bodyExcerpt(text, type).replace(/\.+$/, '')
-  return new McpError(
-    'HTTP',
-    `${url} answered ${method} with status ${status} and ${type || 'no content type'}, neither JSON nor an event stream${excerpt === '' ? '' : `: ${excerpt}`}. Is it an MCP endpoint? Check the path of the URL.`,
-    { details: { status } },
-  )
-}
-
-/** The beginning of a body, whatever it holds; `''` if it cannot be read. */
-async function bodyStart(response: Response, signal: AbortSignal, url: URL): Promise<string> {
-  const decoder = new TextDecoder()
-  const enough = new Error('The rest of the body is not read')
-  let text = ''
-  let bytes = 0
-  try {
-    await eachChunk(response, signal, url, (chunk) => {
-      text += decoder.decode(chunk.subarray(0, errorBodyBytes - bytes), { stream: true })
-      bytes += chunk.length
-      if (bytes >= errorBodyBytes) throw enough
-    })
-  } catch (error) {
-    if (signal.aborted) throw error
-    // A body that broke off is no whole message.
-    if (bytes < errorBodyBytes) return ''
-  }
-  return text
-}
-
-function rpcErrorIn(text: string): JsonRpcErrorObject | undefined {
-  try {
-    const found = classify(parseJson(text))
-    return found.kind === 'response' && 'error' in found.message ? found.message.error : undefined
-  } catch {
-    return undefined
-  }
+  const { readPage } = await import('./http-failure.ts')
+  return readPage(response, method, signal, url)
 }
 
 /** Milliseconds the server asks to wait, from its `Retry-After` header. */

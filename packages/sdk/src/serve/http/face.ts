@@ -23,6 +23,8 @@ export interface HttpRequest {
   repeats(name: string): boolean
   /** Whether the path, ignoring the query, is this one. */
   isAt(path: string): boolean
+  /** Whether a framework routed exactly this path to the handler. Absent where a request does not say. */
+  readonly isMounted?: boolean
   /** Reads the body and calls back once; never, if the client goes away meanwhile. */
   read(maxBytes: number, onBody: (body: Body) => void): void
 }

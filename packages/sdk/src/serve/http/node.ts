@@ -6,6 +6,12 @@ import { streamHeaders } from './face.ts'
 import type { Lease } from './lease.ts'
 import { endWith, pieceBytes } from './node-body.ts'
 
+/** What Express and its like add to a request; a route's path is no text where it is a pattern. */
+interface MountedRequest extends IncomingMessage {
+  readonly baseUrl?: string
+  readonly route?: { readonly path?: unknown }
+}
+
 /** A request as `node:http` gives it. */
 export class NodeRequest implements HttpRequest {
   readonly #request: IncomingMessage
@@ -45,6 +51,14 @@ export class NodeRequest implements HttpRequest {
   isAt(path: string): boolean {
     const url = this.url
     return url === path || isPath(url, path) || isPath(originalUrl(this.#request), path)
+  }
+
+  /** Express and its like say which prefix and which route matched. */
+  get isMounted(): boolean {
+    const request: MountedRequest = this.#request
+    const { baseUrl, route } = request
+    const mount = `${baseUrl}${route?.path ?? ''}`
+    return mount.length > 1 && !mount.startsWith('/.well-known/') && isPath(originalUrl(request), mount)
   }
 
   read(maxBytes: number, onBody: (body: Body) => void): void {

@@ -69,7 +69,7 @@ export interface HttpOptions {
   keys?: readonly (string | Uint8Array)[]
   /** What state shared between requests stands on: used states, stored events, changes on other nodes. Default: memory. */
   backplane?: Backplane
-  /** Path of the endpoint. Default `/mcp`. */
+  /** Path of the endpoint. Default `/mcp`, or the path at which Express, or a framework like it, mounts the handler. */
   path?: string
   /**
    * Serves the HTTP+SSE transport of 2024-11-05 too, for clients that know no other: `sse: '/sse'` is the path of
