@@ -149,10 +149,13 @@ describe('a server of the working folder', () => {
     writeFileSync(own, JSON.stringify({ mcpServers: { files: telling({}) } }))
     await run()
     await run()
-    expect(face.asked).toMatchObject([
-      { findings: [] },
-      { findings: [{ code: 'takes-a-name', message: expect.stringContaining(own) }] },
-    ])
+    // Where Node itself lies may be a finding too.
+    const aboutNames = face.asked.map((question) =>
+      question.kind === 'install'
+        ? question.findings.filter(({ code }) => code === 'takes-a-name')
+        : undefined,
+    )
+    expect(aboutNames).toMatchObject([[], [{ message: expect.stringContaining(own) }]])
   })
 
   it('stays refused until the person asks for it', async () => {
