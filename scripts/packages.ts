@@ -334,6 +334,8 @@ async function checkCommand(): Promise<void> {
     [['tools', '--', 'no-such-program-xyz'], 3, 'no-such-program-xyz'],
     [['tools', 'http://127.0.0.1:1/mcp'], 3, '127.0.0.1:1'],
     [['tools', '--', process.execPath, '-e', 'throw new TypeError("no key")'], 3, 'TypeError: no key'],
+    [['start'], 0, 'To add them: npm install @modelcontextprotocol/server-filesystem'],
+    [['start'], 0, 'holds the booking'],
   ]
   for (const [words, expected, says] of tries) {
     const env = { HOME: project.folder, XDG_DATA_HOME: '', XDG_CONFIG_HOME: '' }

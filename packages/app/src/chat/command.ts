@@ -17,6 +17,7 @@ import { hostSettings } from '../cli/settings.ts'
 import { hostWithStore, storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readConfig } from '../cli/target.ts'
 import { version } from '../cli/version.ts'
+import { flowed } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { answersSurface, readAnswers } from '../surface/answers-file.ts'
 import { terminalSurface } from '../surface/terminal.ts'
@@ -60,14 +61,14 @@ export async function chat(options: ChatOptions, io: Io, output: Output): Promis
       roots,
     },
     models,
-    answers === undefined ? undefined : answersSurface(answers, (message) => output.note(message)),
+    answers === undefined ? undefined : (note) => answersSurface(answers, note),
     io,
-    (host) =>
+    (host, note) =>
       followConfig(host, options, io, (event) => {
-        if ('problem' in event) return output.note(plain(event.problem))
+        if ('problem' in event) return note(plain(event.problem))
         for (const [what, names] of Object.entries(event.done))
-          if (names.length > 0) output.note(`${what} by the configuration: ${oneLine(names.join(', '))}`)
-        if (event.policy) output.note(`the configuration has other rules now: ${event.config.rules.length}`)
+          if (names.length > 0) note(`${what} by the configuration: ${oneLine(names.join(', '))}`)
+        if (event.policy) note(`the configuration has other rules now: ${event.config.rules.length}`)
       }),
     {
       facts: config.sampling.models ?? [],
@@ -93,16 +94,20 @@ export interface HoldOptions {
   store?: string
 }
 
+/** Writes a message beside the conversation: above a line that is being typed. */
+type Note = (text: string) => void
+
 /**
  * Starts a host and holds a conversation on it until the person leaves. Questions go to `surface` where one is given,
  * else to the person at the terminal, else to nobody. `begin` is called before the first word, what it gives after the last.
+ * Rejects when `io.signal` aborts, whatever is still going on then.
  */
 export async function hold(
   options: Omit<HostOptions, 'surface' | 'models'>,
   models: ReturnType<typeof modelsInUse>,
-  surface: Surface | undefined,
+  surface: ((note: Note) => Surface) | undefined,
   io: Io,
-  begin: (host: Host) => () => void = () => () => {},
+  begin: (host: Host, note: Note) => () => void = () => () => {},
   { facts = [], codeMode = false, resume, json = false, modelChosen = false, store }: HoldOptions = {},
 ): Promise<void> {
   const interactive = isInteractive(io) && !json
@@ -116,7 +121,12 @@ export async function hold(
         ...(store !== undefined && { store }),
       })
     : undefined
-  const face = surface ?? person
+  const talkFace = interactive ? terminalFace(io, floor) : json ? jsonFace(io) : pipedFace(io)
+  const { palette } = talkFace
+  const note: Note = interactive
+    ? (text) => talkFace.write(`${palette.dim(flowed(text, talkFace.columns(), 0, 2))}\n`)
+    : (text) => createOutput(io, false).note(text)
+  const face = surface?.(note) ?? person
   await using host = hostWithStore(
     {
       ...options,
@@ -125,9 +135,8 @@ export async function hold(
       models: [...models],
       info: { name: 'jackfield', title: 'Jackfield', version },
     },
-    (text) => createOutput(io, false).note(text),
+    note,
   )
-  const talkFace = interactive ? terminalFace(io, floor) : json ? jsonFace(io) : pipedFace(io)
   const begun = (model: Model, resumed?: string): Conversation =>
     createConversation({
       ...{ host, model, codeMode },
@@ -148,17 +157,27 @@ export async function hold(
     Object.values(options.servers).filter(({ disabled }) => disabled !== true).length,
     talkFace,
   )
-  await started(host)
-  await floor.free()
+  const interrupted = aborted(io.signal)
+  await Promise.race([started(host).then(() => floor.free()), interrupted])
   tellServers(host, talkFace)
   if (resumed !== undefined) takeUp(resumed, state, talkFace)
-  const end = begin(host)
+  const end = begin(host, note)
   try {
-    await converse(state, talkFace)
+    await Promise.race([converse(state, talkFace), interrupted])
     tellLeft(state, talkFace, store)
   } finally {
     end()
   }
+}
+
+/** Rejects with the reason of a signal once it aborts. */
+function aborted(signal: AbortSignal): Promise<never> {
+  const never = new Promise<never>((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+  never.catch(() => {})
+  return never
 }
 
 /** Waits until every server is ready or failed, but for none whose start the person put off. */

@@ -41,7 +41,10 @@ export function terminalFace(io: Io, floor: Floor): ChatFace {
       io.stdout.write(text)
       return
     }
-    io.stdout.write(`${beginning}${text}${text.endsWith('\n') ? '' : '\n'}`)
+    // A line that wraps begins some rows above the cursor, and readline goes up as many to draw it again.
+    const { rows } = reader.getCursorPos()
+    const toTop = rows === 0 ? '' : `\u001b[${rows}A`
+    io.stdout.write(`${toTop}\r\u001b[J${text}${text.endsWith('\n') ? '' : '\n'}${'\n'.repeat(rows)}`)
     reader.prompt(true)
   }
 
@@ -95,10 +98,10 @@ export function terminalFace(io: Io, floor: Floor): ChatFace {
       own.on('SIGINT', () => {
         if (interrupted) return own.close()
         interrupted = true
-        io.stdout.write('\n(Ctrl+C again, Ctrl+D or /quit leaves)\n')
-        // What was typed goes, from its end to its beginning.
+        // What was typed goes, from its end to its beginning; first, since readline clears it in place.
         own.write(null, { ctrl: true, name: 'e' })
         own.write(null, { ctrl: true, name: 'u' })
+        io.stdout.write('\n(Ctrl+C again, Ctrl+D or /quit leaves)\n')
         own.prompt()
       })
       own.once('close', () => {
