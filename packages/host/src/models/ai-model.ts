@@ -76,13 +76,16 @@ export function aiModel(options: AiModelOptions): Model {
 async function load({ id, load }: AiModelOptions): Promise<LanguageModel> {
   const model = await load()
   if (isLanguageModel(model)) return model
-  const why = '"load" gave no language model: give what a provider package of the AI SDK returns for a model name'
+  const why =
+    '"load" gave no language model: give what a provider package of the AI SDK returns for a model name'
   throw new ModelError('request', id, why)
 }
 
 function isLanguageModel(model: AiLanguageModel | string): model is LanguageModel {
   if (typeof model === 'string') return true
-  return isRecord(model) && typeof model['doGenerate'] === 'function' && typeof model['doStream'] === 'function'
+  return (
+    isRecord(model) && typeof model['doGenerate'] === 'function' && typeof model['doStream'] === 'function'
+  )
 }
 
 function namesIn(request: ModelRequest): string[] {

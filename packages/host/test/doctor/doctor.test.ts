@@ -81,7 +81,7 @@ describe('the doctor', () => {
     ['an interpreter that is missing', () => script('#!/no/such/interpreter\n'), 'executable', 'Install it'],
     [
       'a crash at the start',
-      () => ({ ...rough('exit'), connectTimeoutMs: 3_000 }),
+      () => ({ ...rough('exit'), connectTimeoutMs: 20_000 }),
       'start',
       'Its output on stderr says why',
     ],
