@@ -64,8 +64,7 @@ export async function eachEvent(
   events.end()
 }
 
-/** Reads a body, chunk by chunk. */
-export async function eachChunk(
+async function eachChunk(
   response: Response,
   signal: AbortSignal,
   url: URL,

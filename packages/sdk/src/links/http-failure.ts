@@ -2,11 +2,14 @@ import { McpError } from '../jsonrpc/error.ts'
 import type { JsonRpcErrorObject } from '../jsonrpc/message.ts'
 import { classify, parseJson } from '../jsonrpc/parse.ts'
 import { shown } from '../jsonrpc/shown.ts'
-import { eachChunk, mediaType, retryAfter } from './http-answer.ts'
+import { mediaType, retryAfter } from './http-answer.ts'
+import { lostBy } from './http-request.ts'
 
 // Loaded with the first answer that fails: see failureOf() in http-answer.ts.
 
 const errorBodyBytes = 64 * 1024
+/** How long the body of a page is waited for: it may have no end. */
+const excerptMs = 1_000
 const loginHint = 'It wants credentials: give http() the "auth" option, such as oauth(…), or a header'
 
 /** Elements whose text is not shown on a page. */
@@ -60,7 +63,7 @@ export async function readPage(
 ): Promise<McpError> {
   const { status } = response
   const type = mediaType(response)
-  const text = await bodyStart(response, signal, url)
+  const text = await bodyStart(response, signal, url, excerptMs)
   const excerpt = bodyExcerpt(text, type).replace(/\.+$/, '')
   return new McpError(
     'HTTP',
@@ -69,24 +72,35 @@ export async function readPage(
   )
 }
 
-/** The beginning of a body, whatever it holds; `''` if it cannot be read. */
-async function bodyStart(response: Response, signal: AbortSignal, url: URL): Promise<string> {
+/** The beginning of a body, whatever it holds: what came `withinMs`, where that is given. `''` if it cannot be read. */
+async function bodyStart(
+  response: Response,
+  signal: AbortSignal,
+  url: URL,
+  withinMs?: number,
+): Promise<string> {
+  const reader = response.body?.getReader()
+  if (reader === undefined) return ''
+  const cancel = (): void => void reader.cancel().catch(() => {})
+  const timer = withinMs === undefined ? undefined : setTimeout(cancel, withinMs)
   const decoder = new TextDecoder()
-  const enough = new Error('The rest of the body is not read')
   let text = ''
   let bytes = 0
   try {
-    await eachChunk(response, signal, url, (chunk) => {
-      text += decoder.decode(chunk.subarray(0, errorBodyBytes - bytes), { stream: true })
-      bytes += chunk.length
-      if (bytes >= errorBodyBytes) throw enough
-    })
+    while (bytes < errorBodyBytes) {
+      const { done, value } = await reader.read()
+      if (done) return text
+      text += decoder.decode(value.subarray(0, errorBodyBytes - bytes), { stream: true })
+      bytes += value.length
+    }
+    cancel()
+    return text
   } catch (error) {
-    if (signal.aborted) throw error
-    // A body that broke off is no whole message.
-    if (bytes < errorBodyBytes) return ''
+    if (signal.aborted) throw lostBy(error, signal, url)
+    return ''
+  } finally {
+    clearTimeout(timer)
   }
-  return text
 }
 
 function rpcErrorIn(text: string): JsonRpcErrorObject | undefined {
@@ -107,7 +121,7 @@ function adviceFor(status: number): string {
     case 410:
       return 'No MCP endpoint is there. Check the path of the URL.'
     case 405:
-      return 'Nothing there takes messages by POST. Check the path of the URL.'
+      return 'That method is not allowed there. Check the path of the URL.'
     case 406:
     case 415:
       return 'Check the path of the URL, and what a proxy in front of the server changes.'

@@ -95,6 +95,30 @@ describe.each(eras)('connecting with %s to what is no MCP server', (_era, option
   })
 })
 
+describe('a web page without an end', () => {
+  it('is reported as soon as its beginning was read', async () => {
+    const server = createServer((request, response) => {
+      request.resume()
+      response.writeHead(200, { 'content-type': 'text/html' }).write(page)
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    const { port }: AddressInfo = Object(server.address())
+    // More than the time of the test.
+    const attempt = connect(`http://127.0.0.1:${port}/mcp`, {
+      connectTimeoutMs: 120_000,
+      probeTimeoutMs: 120_000,
+    })
+    await expect(attempt).rejects.toMatchObject({
+      code: 'HTTP',
+      message: expect.stringContaining('Sign in & go'),
+    })
+  })
+})
+
 describe('connecting with 2026-07-28 alone', () => {
   it('reports a server that fails on server/discover as failing, not as one of an older revision', async () => {
     const body = '{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"boom"}}'

@@ -56,7 +56,7 @@ export class NodeRequest implements HttpRequest {
   /** Express and its like say which prefix and which route matched. */
   get isMounted(): boolean {
     const request: MountedRequest = this.#request
-    const { baseUrl, route } = request
+    const { baseUrl = '', route } = request
     const mount = `${baseUrl}${route?.path ?? ''}`
     return mount.length > 1 && !mount.startsWith('/.well-known/') && isPath(originalUrl(request), mount)
   }
