@@ -10,7 +10,10 @@ const limitMs = 120_000
 const longestLine = 2_000
 /** Characters that an uncaught error may print: its message, its stack and its causes. */
 const longestReport = 8_000
-/** The compilers that must accept the published types: the oldest that is supported, some between, and the workspace's. */
+/**
+ * The compilers that must accept the published types: the oldest that is supported, some between, and the workspace's. All
+ * bring a `tsc`; the `postinstall` of the workspace makes the command that of `typescript` again.
+ */
 const compilers = ['typescript-5.4', 'typescript-5.6', 'typescript-5.9', 'typescript']
 
 /** Programs that end with an uncaught error of a package, with a part of the message that must be readable. */

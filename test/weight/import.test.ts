@@ -15,7 +15,7 @@ const programs = [
     imports: ['@jackfield/sdk', '@jackfield/sdk/http'],
     source: `export { defineServer, tool } from '@jackfield/sdk'; export { serveHttp } from '@jackfield/sdk/http'`,
     files: 6,
-    kilobytes: 40.5,
+    kilobytes: 40.9,
   },
   {
     what: 'a server on stdio',
