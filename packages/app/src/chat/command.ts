@@ -9,7 +9,7 @@ import {
   type ModelFacts,
   type Surface,
 } from '@jackfield/host'
-import { ExitCode } from '../cli/exit.ts'
+import { CliError, ExitCode } from '../cli/exit.ts'
 import { followConfig } from '../cli/follow.ts'
 import { createOutput, type Io, isInteractive, type Output } from '../cli/io.ts'
 import { type modelsInUse, modelsToTalkTo } from '../cli/models.ts'
@@ -121,7 +121,12 @@ export async function hold(
         ...(store !== undefined && { store }),
       })
     : undefined
-  const talkFace = interactive ? terminalFace(io, floor) : json ? jsonFace(io) : pipedFace(io)
+  const interrupted = Promise.withResolvers<never>()
+  interrupted.promise.catch(() => {})
+  const leave = (): void => interrupted.reject(new CliError(ExitCode.interrupted, 'Interrupted.'))
+  if (io.signal.aborted) leave()
+  else io.signal.addEventListener('abort', leave, { once: true })
+  const talkFace = interactive ? terminalFace(io, floor, leave) : json ? jsonFace(io) : pipedFace(io)
   const { palette } = talkFace
   const note: Note = interactive
     ? (text) => talkFace.write(`${palette.dim(flowed(text, talkFace.columns(), 0, 2))}\n`)
@@ -157,27 +162,16 @@ export async function hold(
     Object.values(options.servers).filter(({ disabled }) => disabled !== true).length,
     talkFace,
   )
-  const interrupted = aborted(io.signal)
-  await Promise.race([started(host).then(() => floor.free()), interrupted])
+  await Promise.race([started(host).then(() => floor.free()), interrupted.promise])
   tellServers(host, talkFace)
   if (resumed !== undefined) takeUp(resumed, state, talkFace)
   const end = begin(host, note)
   try {
-    await Promise.race([converse(state, talkFace), interrupted])
+    await Promise.race([converse(state, talkFace), interrupted.promise])
     tellLeft(state, talkFace, store)
   } finally {
     end()
   }
-}
-
-/** Rejects with the reason of a signal once it aborts. */
-function aborted(signal: AbortSignal): Promise<never> {
-  const never = new Promise<never>((_resolve, reject) => {
-    if (signal.aborted) reject(signal.reason)
-    else signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
-  never.catch(() => {})
-  return never
 }
 
 /** Waits until every server is ready or failed, but for none whose start the person put off. */
