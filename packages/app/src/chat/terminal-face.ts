@@ -139,7 +139,8 @@ export function terminalFace(io: Io, floor: Floor, leave: () => void): ChatFace 
       if (!watching) io.onInterrupt(onIdleInterrupt)
       watching = true
       for (;;) {
-        await floor.free()
+        // The next question may begin before this goes on.
+        while (floor.taken) await floor.free()
         const read = await readOnce(prompt, draft, complete)
         if (read.kind === 'line') return read.line
         if (read.kind === 'over') {

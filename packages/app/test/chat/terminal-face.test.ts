@@ -82,6 +82,21 @@ describe('a line typed at a terminal', () => {
     expect(await second).toBe('there')
   })
 
+  test('is not asked for while a question is drawn that follows another at once', async () => {
+    const { face, floor, stdin, seen, tick } = terminal()
+    floor.asking(true)
+    const line = face.readLine('› ')
+    floor.asking(false)
+    floor.asking(true)
+    await tick()
+    expect(seen()).not.toContain('›')
+    floor.asking(false)
+    await tick()
+    expect(seen()).toContain('›')
+    stdin.write('hello\r')
+    expect(await line).toBe('hello')
+  })
+
   test('makes room for a question and is there again afterwards, as far as it was typed', async () => {
     const { face, floor, stdin, tick } = terminal()
     const line = face.readLine('› ')
