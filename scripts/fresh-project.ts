@@ -42,7 +42,7 @@ const limitMs = 60_000
 
 /**
  * A project outside the workspace with every publishable package installed from its tarball. Dependencies are links to
- * what the workspace installed, only those that the packages declare, so an undeclared one cannot be imported.
+ * what the workspace installed, only those that some package declares, so one that none declares cannot be imported.
  */
 export class FreshProject {
   readonly folder: string = mkdtempSync(join(tmpdir(), 'jackfield-packages-'))
