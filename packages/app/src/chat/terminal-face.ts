@@ -7,15 +7,20 @@ import type { Floor } from './floor.ts'
 type Read = { kind: 'line'; line: string } | { kind: 'aside'; draft: string } | { kind: 'over' }
 
 const beginning = '\r\u001b[K'
+const leaveHint = '\n(Ctrl+C again, Ctrl+D or /quit leaves)\n'
 
 /**
  * A chat face on a terminal, with history and Tab. The line being typed makes room for questions and for what happens
  * meanwhile, and is there again afterwards. While a question stands on the screen, everything else waits.
+ * @param leave called when Ctrl+C is pressed again while something still goes on that does not read a line
  */
-export function terminalFace(io: Io, floor: Floor): ChatFace {
+export function terminalFace(io: Io, floor: Floor, leave: () => void): ChatFace {
   let history: string[] = []
   let reader: Interface | undefined
   let held: (() => void)[] = []
+  /** Whether Ctrl+C was pressed since a line was read last. */
+  let interrupted = false
+  let watching = false
   /** Takes the line that is drawn anew off the hook, so that what follows stands below it. */
   let leaveLive: (() => void) | undefined
 
@@ -41,7 +46,10 @@ export function terminalFace(io: Io, floor: Floor): ChatFace {
       io.stdout.write(text)
       return
     }
-    io.stdout.write(`${beginning}${text}${text.endsWith('\n') ? '' : '\n'}`)
+    // A line that wraps begins some rows above the cursor, and readline goes up as many to draw it again.
+    const { rows } = reader.getCursorPos()
+    const toTop = rows === 0 ? '' : `\u001b[${rows}A`
+    io.stdout.write(`${toTop}\r\u001b[J${text}${text.endsWith('\n') ? '' : '\n'}${'\n'.repeat(rows)}`)
     reader.prompt(true)
   }
 
@@ -57,6 +65,13 @@ export function terminalFace(io: Io, floor: Floor): ChatFace {
             leaveLive = undefined
             io.stdout.write('\n')
           }
+  }
+
+  /** Ctrl+C between two lines, also while a turn ends that it stopped. */
+  function onIdleInterrupt(): void {
+    if (interrupted) leave()
+    else write(leaveHint)
+    interrupted = true
   }
 
   function readOnce(prompt: string, draft: string, complete: ReadOptions['complete']): Promise<Read> {
@@ -79,7 +94,7 @@ export function terminalFace(io: Io, floor: Floor): ChatFace {
       })
       reader = own
       let outcome: Read = { kind: 'over' }
-      let interrupted = false
+      interrupted = false
       const done = floor.typing(() => {
         outcome = { kind: 'aside', draft: own.line }
         io.stdout.write('\n')
@@ -95,10 +110,10 @@ export function terminalFace(io: Io, floor: Floor): ChatFace {
       own.on('SIGINT', () => {
         if (interrupted) return own.close()
         interrupted = true
-        io.stdout.write('\n(Ctrl+C again, Ctrl+D or /quit leaves)\n')
-        // What was typed goes, from its end to its beginning.
+        // What was typed goes, from its end to its beginning; first, since readline clears it in place.
         own.write(null, { ctrl: true, name: 'e' })
         own.write(null, { ctrl: true, name: 'u' })
+        io.stdout.write(leaveHint)
         own.prompt()
       })
       own.once('close', () => {
@@ -121,8 +136,11 @@ export function terminalFace(io: Io, floor: Floor): ChatFace {
     },
     async readLine(prompt, { complete, draft: first = '' } = {}) {
       let draft = first
+      if (!watching) io.onInterrupt(onIdleInterrupt)
+      watching = true
       for (;;) {
-        await floor.free()
+        // The next question may begin before this goes on.
+        while (floor.taken) await floor.free()
         const read = await readOnce(prompt, draft, complete)
         if (read.kind === 'line') return read.line
         if (read.kind === 'over') {
@@ -136,6 +154,7 @@ export function terminalFace(io: Io, floor: Floor): ChatFace {
       const stop = new AbortController()
       let over = false
       const end = io.onInterrupt(() => {
+        interrupted = true
         stop.abort(new Error('The person stopped the turn'))
         // Whoever presses it again while the turn still ends wants to leave.
         done()

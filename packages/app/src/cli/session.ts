@@ -191,10 +191,11 @@ function cannotConnect(
       ? `it does not speak what ${option} ${asked} asks for. Leave ${option} out to let both sides agree on a revision.`
       : `${plain(error?.message ?? reason)}${state === 'needs-sign-in' ? `. ${plain(fix)}` : ''}`
   const last = plain(said.join('')).trim().split('\n').slice(-8)
+  // A server that ended is reported with an excerpt already; one that runs without answering is not.
   const stderr =
-    last.length === 0 || last[0] === '' || why.includes(last.at(-1) ?? '')
+    last[0] === '' || why.includes('It wrote to stderr: ')
       ? ''
-      : `\nIts last words:\n  ${last.join('\n  ')}`
+      : `\nIt wrote to stderr:\n  ${last.join('\n  ')}`
   const code = error?.code
   const hint = wantedVariables(target, `${why}\n${said.join('')}`, io)
   return new CliError(ExitCode.cannotConnect, `Cannot connect to ${target.name}: ${why}${stderr}${hint}`, {

@@ -152,5 +152,6 @@ function withGuards(options: ConnectOptions): ConnectOptions {
 
 function asConnectError(error: unknown): unknown {
   if (!(error instanceof McpError) || error.code !== 'CONNECTION_CLOSED') return error
-  return new McpError('CONNECT_FAILED', error.message, { cause: error, details: { ...error.details } })
+  // The cause of the loss, not the loss itself: its message and details would be printed twice.
+  return new McpError('CONNECT_FAILED', error.message, { cause: error.cause, details: { ...error.details } })
 }

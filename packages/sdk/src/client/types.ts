@@ -1,3 +1,5 @@
+// For `Symbol.asyncDispose` in the published types, whatever "lib" their users compile with.
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { JsonObject, JsonRpcMessage, RequestId } from '../jsonrpc/message.ts'
 import type {
   CreateMessageParams,

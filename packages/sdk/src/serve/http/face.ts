@@ -29,12 +29,17 @@ export interface HttpRequest {
   repeatedSingleton(): string | undefined
   /** Whether the path, ignoring the query, is this one. */
   isAt(path: string): boolean
+  /** Whether a framework routed exactly this path to the handler. Absent where a request does not say. */
+  readonly isMounted?: boolean
   /**
    * Reads the body and calls back once; never, if the client goes away meanwhile. What came of it is on the account until
    * then.
    */
   read(maxBytes: number, memory: MemoryAccount, onBody: (body: Body) => void): void
 }
+
+/** Bytes in memory of their own. Not written as `Uint8Array<ArrayBuffer>`: that type has parameters only since TypeScript 5.7. */
+export type Bytes = ReturnType<TextEncoder['encode']>
 
 /** Where the answer to one HTTP request goes. */
 export interface HttpReply {
@@ -49,7 +54,7 @@ export interface HttpReply {
   /** Says whom to tell when the connection is over, answered or not; in place of whoever was named before. */
   onClose(listener: () => void): void
   /** Sends a whole answer. A body is JSON text, or the bytes of one; '' is none. */
-  send(status: number, body: string | Uint8Array<ArrayBuffer>, headers?: HeaderFields): void
+  send(status: number, body: string | Bytes, headers?: HeaderFields): void
   /** Begins an event stream. */
   open(headers?: HeaderFields): Pipe
 }

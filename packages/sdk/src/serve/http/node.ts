@@ -14,6 +14,12 @@ const singletonBits: ReadonlyMap<string, number> = new Map(singletons.map((name,
 /** Most headers differ from all of these in length already, which costs less than a look at their letters. */
 const singletonLengths: ReadonlySet<number> = new Set(singletons.map(({ length }) => length))
 
+/** What Express and its like add to a request; a route's path is no text where it is a pattern. */
+interface MountedRequest extends IncomingMessage {
+  readonly baseUrl?: string
+  readonly route?: { readonly path?: unknown }
+}
+
 /** A request as `node:http` gives it. */
 export class NodeRequest implements HttpRequest {
   readonly #request: IncomingMessage
@@ -71,6 +77,14 @@ export class NodeRequest implements HttpRequest {
   isAt(path: string): boolean {
     const url = this.url
     return url === path || isPath(url, path) || isPath(originalUrl(this.#request), path)
+  }
+
+  /** Express and its like say which prefix and which route matched. */
+  get isMounted(): boolean {
+    const request: MountedRequest = this.#request
+    const { baseUrl = '', route } = request
+    const mount = `${baseUrl}${route?.path ?? ''}`
+    return mount.length > 1 && !mount.startsWith('/.well-known/') && isPath(originalUrl(request), mount)
   }
 
   read(maxBytes: number, memory: MemoryAccount, onBody: (body: Body) => void): void {
