@@ -120,6 +120,8 @@ export class Gateway implements OpenGateway {
       remove: inner.remove,
       resourceUpdated: inner.resourceUpdated,
       elicitationComplete: inner.elicitationComplete,
+      isSubscribed: inner.isSubscribed,
+      log: inner.log,
       scopesFor: inner.scopesFor,
       headerPlan: inner.headerPlan,
       taskSupport: inner.taskSupport,
@@ -156,6 +158,7 @@ export class Gateway implements OpenGateway {
     return {
       publish: (change: Change) => changes.publish(change),
       watch: (...given) => changes.watch(...given),
+      isWatched: (change) => changes.isWatched(change),
       hold: async (filter) => ({
         honored: filter,
         release: await this.#hold(filter.resourceSubscriptions ?? []),

@@ -28,7 +28,6 @@ import type {
   ProtocolVersion,
   ServerNotifications,
 } from '../protocol/methods.ts'
-import type { SchemaOrNone } from '../server/definitions.ts'
 import type { InputOf, OutputOf } from '../server/schema.ts'
 import type { Definitions, Server } from '../server/server.ts'
 import type { ClientExtension } from './extension.ts'
@@ -214,7 +213,7 @@ export type ToolArguments<S, N> = [ToolsOf<S>] extends [never]
   : N extends keyof ToolsOf<S>
     ? [InOf<ToolsOf<S>[N]>] extends [never]
       ? JsonObject
-      : InputOf<InOf<ToolsOf<S>[N]> & SchemaOrNone>
+      : InputOf<InOf<ToolsOf<S>[N]>>
     : never
 /** Result of one tool, with its structured content typed where the server's type is known. */
 export type ToolResult<S, N> = [ToolsOf<S>] extends [never]

@@ -9,7 +9,7 @@ import type {
   Root,
 } from '../protocol/asking.ts'
 import type { LoggingLevel } from '../protocol/definitions.ts'
-import type { DescribedSchema } from './described.ts'
+import type { DescribedSchema, SchemaShape } from './described.ts'
 import type { OutputOf } from './schema.ts'
 
 /** The person's answer to a form: their values, or the way they refused. */
@@ -17,8 +17,11 @@ export type Elicited<T> =
   | { readonly action: 'accept'; readonly content: T }
   | { readonly action: 'decline' | 'cancel' }
 
+/** What describes a form: a validator, an object of validators (one for each field), or the form's own JSON Schema. */
+export type FormSchema = DescribedSchema | SchemaShape | ElicitSchema
+
 /** What a form asks, and for what. */
-export interface ElicitForm<S extends DescribedSchema | ElicitSchema> {
+export interface ElicitForm<S extends FormSchema> {
   /** Why the server asks, in words for the person. */
   message: string
   /** A flat object of primitive fields. */
@@ -28,7 +31,9 @@ export interface ElicitForm<S extends DescribedSchema | ElicitSchema> {
 }
 
 /** The values a form gives, by its schema: a validator's own type, or values by name for a plain schema. */
-export type ElicitContent<S> = S extends DescribedSchema ? OutputOf<S> : Record<string, ElicitValue>
+export type ElicitContent<S> = S extends DescribedSchema | SchemaShape
+  ? OutputOf<S>
+  : Record<string, ElicitValue>
 
 /** What a handler sees of the request it serves. */
 export interface Context {
@@ -48,9 +53,7 @@ export interface Context {
    * On revision 2026-07-28 the handler runs again from the top with the answers so far, so keep effects before a
    * question inside `step`.
    */
-  elicit<const S extends DescribedSchema | ElicitSchema>(
-    form: ElicitForm<S>,
-  ): Promise<Elicited<ElicitContent<S>>>
+  elicit<const S extends FormSchema>(form: ElicitForm<S>): Promise<Elicited<ElicitContent<S>>>
   /**
    * Asks the person to visit a URL. `accept` means they agreed to go, not that they finished there. With an `id`
    * (the same on every run), `server.elicitationComplete(id)` can tell a 2025-11-25 client later that they did.

@@ -75,7 +75,7 @@ describe('types from a server value', () => {
 
   it('refuse an option there is not, and a definition in the wrong place', () => {
     // @ts-expect-error it is "instructions"
-    defineServer({ name: 'x', version: '1', instuctions: 'typo' })
+    expect(() => defineServer({ name: 'x', version: '1', instuctions: 'typo' })).toThrow('"instuctions"')
     const misplaced = { t: tool({ run: () => 'x' }) }
     // @ts-expect-error a tool is no prompt
     expect(() => defineServer({ name: 'x', version: '1', prompts: misplaced })).toThrow('prompt()')
