@@ -1,5 +1,6 @@
 import type { Askable } from '../core/askable.ts'
 import type { Peer } from '../core/exchange.ts'
+import type { JsonOf } from '../core/json-value.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type {
   CreateMessageParams,
@@ -35,6 +36,11 @@ export type ElicitContent<S> = S extends DescribedSchema | SchemaShape
   ? OutputOf<S>
   : Record<string, ElicitValue>
 
+/** What a step runs. Its type is an error where its result is not JSON. */
+export type StepWork<T> = ((idempotencyKey: string) => T | Promise<T>) &
+  // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing has this type
+  ([T] extends [JsonOf<T> | undefined | void] ? unknown : { error: 'the result of a step must be JSON' })
+
 /** What a handler sees of the request it serves. */
 export interface Context {
   readonly peer: Peer
@@ -69,10 +75,12 @@ export interface Context {
   /** Asks for the folders the client opened to this server. */
   roots(options?: { key?: string }): Promise<Root[]>
   /**
-   * Runs `work` once in the life of the request, however often the handler runs, and remembers what it gave
-   * (a JSON value). `work` gets an idempotency key that stays the same should it ever run again.
+   * Runs `work` once in the life of the request, however often the handler runs, and remembers its result. The result is
+   * JSON, or nothing: what JSON would lose or change (a `Date`, a `Map`, `undefined` within an object, an instance of a class, a
+   * BigInt) fails the handler with a TypeError that names the place, so that every run gets the same. `work` gets an
+   * idempotency key that stays the same should it ever run again.
    */
-  step<T>(name: string, work: (idempotencyKey: string) => T | Promise<T>): Promise<T>
+  step<T>(name: string, work: StepWork<T>): Promise<T>
 
   /**
    * Goes on as a task, where the server has the tasks extension and the client speaks it: the client is answered with

@@ -52,6 +52,8 @@ export interface ReplyParts<T> {
 
 /** A tool's result in full: content, structured content, failure and metadata. Make one with `reply`. */
 export class Reply<out T = unknown> {
+  /** Only an instance is a reply: an object with the same members is not. */
+  readonly #isReply = true
   readonly content: ContentBlock[] | undefined
   readonly structured: T | undefined
   readonly isError: boolean
@@ -67,6 +69,11 @@ export class Reply<out T = unknown> {
     this.structured = structured
     this.isError = isError
     this.meta = meta
+  }
+
+  /** Whether a value was made by `reply`. */
+  static is(value: unknown): value is Reply {
+    return typeof value === 'object' && value !== null && #isReply in value
   }
 }
 

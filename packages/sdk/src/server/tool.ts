@@ -19,7 +19,7 @@ export function tool<
   In extends SchemaOrNone = undefined,
   Out extends SchemaOrNone = undefined,
   L extends Literal = Literal,
->(definition: ToolDefinition<In, Out, L> & Described<In, Out>): ToolValue<In, Out> {
+>(definition: ToolDefinition<In, Out, L> & Described<In, Out>): ToolValue<NoInfer<In>, NoInfer<Out>> {
   return { ...definition, kind: 'tool', [making]: toolEntry }
 }
 
@@ -36,6 +36,6 @@ export function template<const T extends string>(definition: TemplateDefinition<
 /** Defines a prompt: its name is the key it is given in `defineServer`. */
 export function prompt<In extends SchemaOrNone = undefined>(
   definition: PromptDefinition<In> & Described<In>,
-): PromptValue<In> {
+): PromptValue<NoInfer<In>> {
   return { ...definition, kind: 'prompt', [making]: promptEntry }
 }

@@ -52,7 +52,7 @@ function checkArguments(tool: ToolEntry, args: Record<string, unknown>): Checked
 /** The wire result of what a tool returned; its structured content satisfies the output schema. */
 function resultOf(tool: ToolEntry, returned: unknown, report: Report): JsonObject | Promise<JsonObject> {
   const { output } = tool
-  if (returned instanceof Reply && (output === undefined || returned.isError)) {
+  if (Reply.is(returned) && (output === undefined || returned.isError)) {
     return replyResult(returned, returned.structured)
   }
   return output === undefined
@@ -66,7 +66,7 @@ async function structuredResult(
   returned: unknown,
   report: Report,
 ): Promise<JsonObject> {
-  if (returned instanceof Reply) {
+  if (Reply.is(returned)) {
     const checked = await output.check(returned.structured)
     return checked.ok ? replyResult(returned, checked.value) : brokenOutput(tool, checked.why, report)
   }
@@ -92,7 +92,11 @@ function contentOf(tool: ToolEntry, returned: unknown): ContentBlock[] {
   const blocks: unknown[] = Array.isArray(returned) ? returned : [returned]
   if (blocks.every(isContent)) return blocks
   throw new TypeError(
-    `Tool "${tool.name}" returned neither text nor whole content blocks. Give it an output schema to return values, or use reply().`,
+    `Tool "${tool.name}" returned neither text nor whole content blocks. Give it an output schema to return values, or use reply().${
+      isObject(returned) && 'content' in returned
+        ? ' An object with "content" is a result only as reply({ content }).'
+        : ''
+    }`,
   )
 }
 

@@ -102,6 +102,17 @@ describe('types of a definition', () => {
     tool({ run: () => [{ type: 'video' as const, data: '', mimeType: '' }] })
   })
 
+  it('refuse a wrong result also where the tool is defined within the server', () => {
+    const base = { name: 'x', version: '1' }
+    // @ts-expect-error a number is no content
+    defineServer({ ...base, tools: { t: tool({ run: () => 5 }) } })
+    // @ts-expect-error content alone is no reply
+    defineServer({ ...base, tools: { t: tool({ run: () => ({ content: [{ type: 'text', text: 'a' }] }) }) } })
+    // @ts-expect-error the output schema wants a number
+    defineServer({ ...base, tools: { t: tool({ output: cents, run: () => ({ cents: 'many' }) }) } })
+    defineServer({ ...base, tools: { t: tool({ output: cents, run: () => ({ cents: 1 }) }) } })
+  })
+
   it('accept every way to say a result', () => {
     tool({ output: cents, run: () => ({ cents: 1 }) })
     tool({ output: cents, run: () => reply({ structured: { cents: 1 }, content: 'One.' }) })
