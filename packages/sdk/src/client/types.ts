@@ -198,8 +198,11 @@ export interface ConnectOptions extends AnswerOptions {
   signal?: AbortSignal
 }
 
-type ToolsOf<S> =
-  S extends Server<infer D> ? (D extends Definitions ? Named<NonNullable<D['tools']>> : never) : never
+type DefinedBy<S, K extends keyof Definitions> =
+  S extends Server<infer D> ? (D extends Definitions ? Named<NonNullable<D[K]>> : never) : never
+type ToolsOf<S> = DefinedBy<S, 'tools'>
+type PromptsOf<S> = DefinedBy<S, 'prompts'>
+type ResourcesOf<S> = DefinedBy<S, 'resources'>
 /** Nothing where the names are not known, so that such a server's client is like any other. */
 type Named<T> = string extends keyof T ? never : T
 type InOf<T> = T extends { input?: infer In } ? Exclude<In, undefined> : never
@@ -223,6 +226,43 @@ export type ToolResult<S, N> = [ToolsOf<S>] extends [never]
       ? CallToolResult
       : Omit<CallToolResult, 'structuredContent'> & { structuredContent?: OutputOf<OutOf<ToolsOf<S>[N]>> }
     : never
+
+/** Names of a server's prompts; any string where the server's type is not known. */
+export type PromptName<S> = [PromptsOf<S>] extends [never] ? string : keyof PromptsOf<S> & string
+/** Arguments of one prompt: on the wire every one is a string. */
+export type PromptArguments<S, N> = [PromptsOf<S>] extends [never]
+  ? Record<string, string | undefined>
+  : N extends keyof PromptsOf<S>
+    ? [InOf<PromptsOf<S>[N]>] extends [never]
+      ? Record<string, never>
+      : Texts<InputOf<InOf<PromptsOf<S>[N]>>>
+    : never
+/** The members as text: those that are text already keep their choices. */
+type Texts<T> = T extends object
+  ? { [M in keyof T]: [T[M]] extends [string | undefined] ? T[M] : string }
+  : Record<string, string>
+/**
+ * URIs of a server's resources, for the editor to offer: those of its resources and the form of its templates. Any other
+ * string is accepted too, because URIs also come in results.
+ */
+export type ResourceUri<S> = [ResourcesOf<S>] extends [never]
+  ? string
+  : UriOf<ResourcesOf<S>[keyof ResourcesOf<S>]> | (string & {})
+type UriOf<R> = R extends { readonly kind: 'template'; uriTemplate: infer T extends string }
+  ? Expanded<T>
+  : R extends { uri: infer U extends string }
+    ? U
+    : never
+/** A URI template with text in place of every expression. */
+type Expanded<T extends string> = string extends T
+  ? string
+  : T extends `${infer Before}{${string}}${infer After}`
+    ? `${Before}${string}${Expanded<After>}`
+    : T
+
+/** Arguments and options of a call; the arguments may be left out where none is required. */
+type Given<Args, Options> =
+  Record<never, never> extends Args ? [args?: Args, options?: Options] : [args: Args, options?: Options]
 
 /** What the client learned about its server. */
 export interface ServerFacts {
@@ -249,9 +289,7 @@ export interface BaseClient {
   tools(options?: ReadOptions): Promise<Tool[]>
   resources(options?: ReadOptions): Promise<Resource[]>
   templates(options?: ReadOptions): Promise<ResourceTemplate[]>
-  read(uri: string, options?: ReadOptions): Promise<ReadResourceResult>
   prompts(options?: ReadOptions): Promise<Prompt[]>
-  prompt(name: string, args?: Record<string, string>, options?: CallOptions): Promise<GetPromptResult>
   complete(params: CompleteParams, options?: CallOptions): Promise<CompleteResult['completion']>
   /** Watches for changes, in the way the server's era has; `onChange` of `connect` hears of them too. */
   watch(filter: SubscriptionFilter, onChange?: ConnectOptions['onChange']): Promise<Watch>
@@ -285,6 +323,12 @@ export interface BaseClient {
 export interface UntypedClient extends BaseClient {
   /** Calls a tool, answering the server's questions on the way. A tool's own failure is a result with `isError`. */
   call(name: string, args?: JsonObject, options?: CallOptions): Promise<CallToolResult>
+  prompt(
+    name: string,
+    args?: Record<string, string | undefined>,
+    options?: CallOptions,
+  ): Promise<GetPromptResult>
+  read(uri: string, options?: ReadOptions): Promise<ReadResourceResult>
 }
 
 /** A client of a server whose tools the compiler knows: their names, arguments and results are checked. */
@@ -292,10 +336,16 @@ export interface TypedClient<S> extends BaseClient {
   /** Calls a tool, answering the server's questions on the way. A tool's own failure is a result with `isError`. */
   call<N extends ToolName<S>>(
     name: N,
-    args?: ToolArguments<S, N>,
-    options?: CallOptions,
+    ...given: Given<ToolArguments<S, N>, CallOptions>
   ): Promise<ToolResult<S, N>>
+  prompt<N extends PromptName<S>>(
+    name: N,
+    ...given: Given<PromptArguments<S, N>, CallOptions>
+  ): Promise<GetPromptResult>
+  read(uri: ResourceUri<S>, options?: ReadOptions): Promise<ReadResourceResult>
 }
 
 /** One connection to one server. Give the server's type (`Client<typeof server>`) to have tool names, arguments and results checked. */
-export type Client<S = unknown> = [ToolsOf<S>] extends [never] ? UntypedClient : TypedClient<S>
+export type Client<S = unknown> = [ToolsOf<S> | PromptsOf<S> | ResourcesOf<S>] extends [never]
+  ? UntypedClient
+  : TypedClient<S>

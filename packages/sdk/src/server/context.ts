@@ -1,5 +1,5 @@
 import type { Askable } from '../core/askable.ts'
-import type { Peer } from '../core/exchange.ts'
+import type { Peer, Transport } from '../core/exchange.ts'
 import type { JsonOf } from '../core/json-value.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type {
@@ -41,6 +41,20 @@ export type StepWork<T> = ((idempotencyKey: string) => T | Promise<T>) &
   // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing has this type
   ([T] extends [JsonOf<T> | undefined | void] ? unknown : { error: 'the result of a step must be JSON' })
 
+/** How a request came. */
+export interface RequestTransport {
+  /** A child process's pipes, a network or a socket file; undefined within one process, and in a background task. */
+  readonly kind: Transport | undefined
+  /** The session's id, where the transport has one: `Mcp-Session-Id`. Revision 2026-07-28 has no sessions. */
+  readonly sessionId: string | undefined
+  /**
+   * Headers of the HTTP request by lower-case name, read-only; empty where there are none (other transports, HTTP+SSE of
+   * 2024-11-05, background tasks). Without `authorization`, `proxy-authorization`, `cookie`, `dpop` and `mcp-session-id`: what a
+   * handler needs of those, the option `authenticate` of `serveHttp` passes on in `claims`, which are `ctx.peer.claims`.
+   */
+  readonly headers: Readonly<Record<string, string>>
+}
+
 /** What a handler sees of the request it serves. */
 export interface Context {
   readonly peer: Peer
@@ -48,6 +62,8 @@ export interface Context {
   readonly signal: AbortSignal
   /** Aborted when a question ended this run; the handler runs again from the top with the answer. Let go of resources here. */
   readonly parked: AbortSignal
+  /** How the request came: over which transport, in which session, with which HTTP headers. */
+  readonly transport: RequestTransport
   /** The request's own `_meta`. */
   readonly meta: Readonly<JsonObject>
 

@@ -147,8 +147,8 @@ export type ReadReturn =
   | undefined
 
 /** A resource at one URI, and how it is read. */
-export interface ResourceDefinition extends Shown {
-  uri: string
+export interface ResourceDefinition<U extends string = string> extends Shown {
+  uri: U
   mimeType?: string
   annotations?: Annotations
   size?: number

@@ -3,7 +3,7 @@ import type { RoundHandle } from '../core/conduct.ts'
 import type { Exchange, Peer } from '../core/exchange.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
-import type { Context, ElicitContent, Elicited, ElicitForm, FormSchema } from './context.ts'
+import type { Context, ElicitContent, Elicited, ElicitForm, FormSchema, RequestTransport } from './context.ts'
 import { ToolError } from './definitions.ts'
 import { describedOf, validate } from './described.ts'
 import { formOf } from './form.ts'
@@ -44,6 +44,11 @@ export class HandlerContext implements Context {
 
   get parked(): AbortSignal {
     return this.#round.get().parked
+  }
+
+  get transport(): RequestTransport {
+    const { transport: kind, session, headers } = this.#exchange
+    return { kind, sessionId: session?.id, headers: headers?.() ?? {} }
   }
 
   get meta(): Readonly<JsonObject> {

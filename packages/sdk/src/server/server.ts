@@ -23,7 +23,7 @@ export type ToolValue<
 > = ToolDefinition<In, Out> & { readonly kind: 'tool'; readonly [making]?: Make<AnyTool, ToolEntry> }
 
 /** A resource made by `resource`. */
-export type ResourceValue = ResourceDefinition & {
+export type ResourceValue<U extends string = string> = ResourceDefinition<U> & {
   readonly kind: 'resource'
   readonly [making]?: Make<ResourceValue, ResourceEntry>
 }

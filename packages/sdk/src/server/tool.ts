@@ -24,7 +24,7 @@ export function tool<
 }
 
 /** Defines a resource at one URI; its name is the key it is given in `defineServer`. */
-export function resource(definition: ResourceDefinition): ResourceValue {
+export function resource<const U extends string>(definition: ResourceDefinition<U>): ResourceValue<U> {
   return { ...definition, kind: 'resource', [making]: resourceEntry }
 }
 

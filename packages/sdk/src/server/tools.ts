@@ -3,7 +3,7 @@ import { RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ContentBlock } from '../protocol/content.ts'
-import { isContent } from './content.ts'
+import { faultOfContent, requireWritable, requireWritableBlock } from './content.ts'
 import { Reply, ToolError } from './definitions.ts'
 import type { Checked } from './described.ts'
 import type { ToolEntry } from './entries.ts'
@@ -76,32 +76,46 @@ async function structuredResult(
 }
 
 function replyResult(reply: Reply, structured: unknown): JsonObject {
-  if (reply.content?.every(isContent) === false)
-    throw new TypeError('A reply holds content that is not whole')
+  if (reply.content !== undefined) requireBlocks(reply.content)
   const content = reply.content ?? (structured === undefined ? [] : [textOf(structured)])
   const result: JsonObject = { content }
-  if (structured !== undefined) result['structuredContent'] = structured
+  if (structured !== undefined) {
+    if (reply.content !== undefined) requireWritable('structuredContent', structured)
+    result['structuredContent'] = structured
+  }
   if (reply.isError) result['isError'] = true
-  if (reply.meta !== undefined) result['_meta'] = reply.meta
+  if (reply.meta !== undefined) {
+    requireWritable('_meta', reply.meta)
+    result['_meta'] = reply.meta
+  }
   return result
 }
 
 function contentOf(tool: ToolEntry, returned: unknown): ContentBlock[] {
   if (returned === undefined) return []
   if (typeof returned === 'string') return [{ type: 'text', text: returned }]
+  if (isObject(returned) && !Array.isArray(returned) && !('type' in returned)) {
+    const hint =
+      'content' in returned ? ' An object with "content" is a result only as reply({ content }).' : ''
+    throw new TypeError(
+      `Tool "${tool.name}" returned neither text nor content blocks. Give it an output schema to return values, or use reply().${hint}`,
+    )
+  }
   const blocks: unknown[] = Array.isArray(returned) ? returned : [returned]
-  if (blocks.every(isContent)) return blocks
-  throw new TypeError(
-    `Tool "${tool.name}" returned neither text nor whole content blocks. Give it an output schema to return values, or use reply().${
-      isObject(returned) && 'content' in returned
-        ? ' An object with "content" is a result only as reply({ content }).'
-        : ''
-    }`,
-  )
+  requireBlocks(blocks)
+  return blocks
+}
+
+function requireBlocks(blocks: readonly unknown[]): asserts blocks is ContentBlock[] {
+  for (const [at, block] of blocks.entries()) {
+    const fault = faultOfContent(block)
+    if (fault !== undefined) throw new TypeError(`content[${at}] is no whole content block: ${fault}`)
+    requireWritableBlock(`content[${at}]`, block)
+  }
 }
 
 function textOf(value: unknown): ContentBlock {
-  const text = JSON.stringify(value)
+  const text = requireWritable('structuredContent', value)
   if (text === undefined) throw new TypeError('A structured result must be a value JSON can write')
   return { type: 'text', text }
 }

@@ -19,6 +19,8 @@ export interface HttpRequest {
   readonly host: string | undefined
   /** A header by its lower-case name. */
   header(name: string): string | undefined
+  /** Every header by its lower-case name, without those that prove who sent it. */
+  headers(): Readonly<Record<string, string>>
   /** Whether a header came more than once. */
   repeats(name: string): boolean
   /** Whether the path, ignoring the query, is this one. */
@@ -51,6 +53,27 @@ export interface Pipe {
   end(): void
   /** Breaks the connection. */
   cut(): void
+}
+
+/** Headers that prove who sent a request, or let another one speak in its session: no handler is given them. */
+const credentials: ReadonlySet<string> = new Set([
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'dpop',
+  'mcp-session-id',
+])
+
+/** Headers as handlers may see them. */
+export function withoutCredentials(
+  headers: Iterable<readonly [string, string | readonly string[] | undefined]>,
+): Readonly<Record<string, string>> {
+  const shown: Record<string, string> = Object.create(null)
+  for (const [name, value] of headers) {
+    if (value === undefined || credentials.has(name)) continue
+    shown[name] = typeof value === 'string' ? value : value.join(', ')
+  }
+  return Object.freeze(shown)
 }
 
 /** What every event stream is sent with: no cache, no proxy that waits for more, no compression. */

@@ -50,7 +50,7 @@ export class Legacy {
     const { reply, caller } = trip
     if (owner === undefined || refusesScopes(this.#core, reply, caller, message)) return
     const { server } = this.#core
-    const post = new PostStream(owner, reply)
+    const post = new PostStream(owner, reply, trip.request)
     goOn(
       () => post.awaited(owner.session.request(message, post, caller)),
       (response) => post.answer(200, response === undefined ? '' : encodeAnswer(response, server)),
@@ -67,7 +67,7 @@ export class Legacy {
     const { reply, caller } = trip
     if (owner === undefined || refusesScopes(this.#core, reply, caller, values)) return
     const { server, bounds } = this.#core
-    const post = new PostStream(owner, reply)
+    const post = new PostStream(owner, reply, trip.request)
     post.awaited(serveBatch(owner.session, values, post, bounds.batch, caller)).then(
       (responses) => {
         if (responses.length > 0) {

@@ -19,7 +19,7 @@ export function serveModern(
   caller: Caller,
   message: JsonRpcRequest,
 ): void {
-  const answer = new ModernAnswer(core, reply)
+  const answer = new ModernAnswer(core, reply, request)
   let call: Call
   try {
     call = open(core, request, caller, message, answer)

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ByteCollector } from '../../jsonrpc/bytes.ts'
 import { Feed } from '../feed.ts'
 import type { Body, HeaderFields, HttpReply, HttpRequest, Pipe } from './face.ts'
-import { streamHeaders } from './face.ts'
+import { streamHeaders, withoutCredentials } from './face.ts'
 import type { Lease } from './lease.ts'
 import { endWith, pieceBytes } from './node-body.ts'
 
@@ -30,6 +30,10 @@ export class NodeRequest implements HttpRequest {
   header(name: string): string | undefined {
     const value = this.#request.headers[name]
     return typeof value === 'string' ? value : value?.join(', ')
+  }
+
+  headers(): Readonly<Record<string, string>> {
+    return withoutCredentials(Object.entries(this.#request.headers))
   }
 
   repeats(name: string): boolean {
