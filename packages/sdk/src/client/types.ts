@@ -71,7 +71,17 @@ export interface AnswerOptions extends AnswerHandlers {
   /** Forms and URL visits this client can show. Default: both false unless `onElicit` is given, then forms only. */
   elicitation?: { form?: boolean; url?: boolean }
   /** What sampling may bring along. Default: neither tools nor context. */
-  sampling?: { tools?: boolean; context?: boolean }
+  sampling?: {
+    tools?: boolean
+    context?: boolean
+    /** Times in a row the model may use tools and get their results in one request; more are refused with -32602. Default 20. */
+    maxToolRounds?: number
+    /**
+     * Also answers samples that belong to no request of this client: those that come while none is under way, or on the
+     * stream that belongs to none. Default false: they are refused with -32602, because nobody here asked for anything.
+     */
+    unrelated?: boolean
+  }
 }
 
 /** What a server asked back instead of a result (2026-07-28). It is plain JSON and can be kept as such. */

@@ -2,7 +2,8 @@ import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { readJson } from '../jsonrpc/reread.ts'
 import type { Question, QuestionMethod, Questions } from '../protocol/asking.ts'
-import { missingFor } from './askable.ts'
+import { toolRounds } from '../protocol/elicit.ts'
+import { forPeer, missingFor } from './askable.ts'
 import type { Asking, Carried, Exchange, InputRequired, Outcome, Round } from './exchange.ts'
 import { describeFault, faultInJson } from './json-value.ts'
 import { limits } from './limits.ts'
@@ -82,6 +83,19 @@ export abstract class BaseRound {
       )
       return true
     }
+    if (
+      question.method === 'sampling/createMessage' &&
+      toolRounds(question.params) > limits.samplingToolRounds
+    ) {
+      this.fail(
+        new McpError(
+          'TOO_MANY_ROUNDS',
+          `A handler let the model use tools more than ${limits.samplingToolRounds} times in a row: ask for an answer without ` +
+            "tools (toolChoice: { mode: 'none' }) before, or begin anew with what was found out",
+        ),
+      )
+      return true
+    }
     const fault = faultOf(question)
     if (fault !== undefined) {
       this.fail(
@@ -109,9 +123,10 @@ class LiveRound extends BaseRound implements Round {
   }
 
   put<M extends QuestionMethod>(
-    question: Extract<Question, { method: M }>,
+    asked: Extract<Question, { method: M }>,
     key?: string,
   ): Promise<Questions[M]['answer']> {
+    const question = forPeer(this.exchange.peer, asked)
     const name = this.keys.next(question.method, key)
     return new Promise((resolve) => {
       if (this.over || this.refused(question)) return

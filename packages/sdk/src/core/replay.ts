@@ -2,6 +2,7 @@ import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import { readJson } from '../jsonrpc/reread.ts'
 import type { Question, QuestionMethod, Questions } from '../protocol/asking.ts'
+import { forPeer } from './askable.ts'
 import type { Backplane } from './backplane.ts'
 import { canonical, digest } from './canonical.ts'
 import type { Asking, Carried, Exchange, InputRequired, Outcome, Round } from './exchange.ts'
@@ -119,9 +120,10 @@ class ReplayRound extends BaseRound implements Round {
   }
 
   put<M extends QuestionMethod>(
-    question: Extract<Question, { method: M }>,
+    asked: Extract<Question, { method: M }>,
     key?: string,
   ): Promise<Questions[M]['answer']> {
+    const question = forPeer(this.exchange.peer, asked)
     const name = this.keys.next(question.method, key)
     this.#order.push(name)
     return new Promise((resolve) => {
@@ -166,7 +168,10 @@ class ReplayRound extends BaseRound implements Round {
   }
 
   async require(needed: InputRequired): Promise<Outcome> {
-    const requests = Object.entries(needed.requests)
+    const requests = Object.entries(needed.requests).map(([key, question]): [string, Question] => [
+      key,
+      forPeer(this.exchange.peer, question),
+    ])
     if (requests.length === 0 && needed.state === undefined) {
       throw new TypeError('inputRequired needs at least one question, or state to carry')
     }
@@ -176,7 +181,7 @@ class ReplayRound extends BaseRound implements Round {
     }
     this.#journal.state = needed.state
     this.#journal.carries = true
-    this.#journal.required = needed.requests
+    this.#journal.required = Object.fromEntries(requests)
     return this.#outcome()
   }
 

@@ -1,3 +1,4 @@
+import { secretFieldOf, whyNoSecrets } from '../core/secret-fields.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ElicitSchema } from '../protocol/asking.ts'
 import { checkElicitSchema, isElicitSchema } from '../protocol/elicit.ts'
@@ -56,7 +57,12 @@ function whyNoSchema(schema: unknown, question: object): string | undefined {
 function make(schema: FormSchema): Form {
   try {
     const described = describedOf(schema)
-    const form = described === undefined ? schema : reduced(jsonOf(described, 'input'))
+    const json: Json = described === undefined ? { ...schema } : jsonOf(described, 'input')
+    // A form cannot say that a field is a password, so that what follows would not see it.
+    const secret = secretFieldOf(json['properties'])
+    if (secret !== undefined)
+      return { ok: false, why: `The schema cannot be shown as a form: ${whyNoSecrets(secret)}` }
+    const form = described === undefined ? schema : reduced(json)
     if (isElicitSchema(form)) return { ok: true, schema: form }
     return { ok: false, why: `The schema cannot be shown as a form: ${checkElicitSchema(form)}` }
   } catch (error) {
