@@ -1,3 +1,4 @@
+import { describeFault, faultInJson } from '../core/json-value.ts'
 import { limits } from '../core/limits.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
@@ -86,7 +87,14 @@ export class Answers {
     version: ProtocolVersion,
     parent?: TelemetrySpan,
   ): Promise<JsonObject> {
-    const work = (): Promise<JsonObject> => this.#answer(method, params, context, version)
+    const work = async (): Promise<JsonObject> => {
+      const answer = await this.#answer(method, params, context, version)
+      const fault = faultInJson(answer, 'writable')
+      if (fault === undefined) return answer
+      throw invalid(
+        `The answer to ${method} was not sent: ${describeFault(fault, 'it')}, which JSON cannot carry`,
+      )
+    }
     const span = this.#telemetry?.begin({
       by: 'server',
       method,
