@@ -1,4 +1,3 @@
-import { describeFault, faultInJson } from '../core/json-value.ts'
 import { limits } from '../core/limits.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
@@ -89,11 +88,13 @@ export class Answers {
   ): Promise<JsonObject> {
     const work = async (): Promise<JsonObject> => {
       const answer = await this.#answer(method, params, context, version)
-      const fault = faultInJson(answer, 'writable')
-      if (fault === undefined) return answer
-      throw invalid(
-        `The answer to ${method} was not sent: ${describeFault(fault, 'it')}, which JSON cannot carry`,
-      )
+      try {
+        JSON.stringify(answer)
+        return answer
+      } catch (error) {
+        const { unsent } = await import('../core/json-value.ts')
+        throw unsent(`The answer to ${method}`, answer, error) ?? error
+      }
     }
     const span = this.#telemetry?.begin({
       by: 'server',

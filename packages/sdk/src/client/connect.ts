@@ -103,8 +103,7 @@ async function linkFor(target: Target): Promise<Link | LinkFactory> {
   if (!isObject(given) || !('request' in given || 'handle' in given)) {
     throw new McpError(
       'INVALID',
-      `connect needs what to connect to as its first argument: a URL, a server of defineServer, or a link such as ` +
-        `stdio({ command }). It got ${given === undefined || given === null ? String(given) : `a ${typeof given}`}`,
+      'connect needs what to connect to as its first argument: a URL, a server, or a link such as stdio({ command })',
     )
   }
   if ('request' in target) return target

@@ -53,8 +53,7 @@ export class Inbox {
       this.#refuse(
         id,
         ErrorCode.InvalidParams,
-        'Invalid params: sampling/createMessage belongs to no request of this client. Ask while serving one, on its own ' +
-          'stream, or the client allows others with the option sampling.unrelated',
+        'Invalid params: sampling/createMessage belongs to no request of this client (its option sampling.unrelated allows that)',
       )
     } else this.#serve(id, method, params, cause, version)
   }

@@ -1,4 +1,3 @@
-import { describeFault, faultInJson } from '../core/json-value.ts'
 import { McpError, RpcError } from '../jsonrpc/error.ts'
 import type {
   JsonObject,
@@ -193,8 +192,10 @@ export class Wire {
       )
       return { id, result: resultOf(answer) }
     } catch (error) {
-      const unsent = unwritable(error, out.method, params)
-      failed = this.#mayHaveRun(error) && !isSafe(out) ? unknownOutcome(out.method, error) : (unsent ?? error)
+      failed = this.#mayHaveRun(error) && !isSafe(out) ? unknownOutcome(out.method, error) : error
+      // Of what JSON cannot carry, the runtime does not say where it is.
+      if (error instanceof TypeError)
+        failed = (await import('../core/json-value.ts')).unsent(out.method, params, error) ?? error
       throw failed
     } finally {
       this.#flights.delete(id)
@@ -274,20 +275,6 @@ export class Wire {
     const owner = flight ?? (wanting.length === 1 ? wanting[0] : undefined)
     owner?.onLog?.(log)
   }
-}
-
-/** Why a request could not be written as JSON, with the place; undefined for another failure. */
-function unwritable(error: unknown, method: string, params: JsonObject): McpError | undefined {
-  if (error instanceof McpError || error instanceof RpcError) return undefined
-  const fault = faultInJson(params, 'writable')
-  if (fault === undefined) return undefined
-  return new McpError(
-    'INVALID',
-    `${method} was not sent: ${describeFault(fault, 'it')}, which JSON cannot carry`,
-    {
-      cause: error,
-    },
-  )
 }
 
 function unknownOutcome(method: string, lost: McpError): McpError {

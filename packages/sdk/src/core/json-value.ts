@@ -1,3 +1,5 @@
+import { McpError } from '../jsonrpc/error.ts'
+
 /** What JSON can carry, seen from a type: members that JSON would lose or change are `never`. */
 export type JsonOf<T> = T extends string | number | boolean | null
   ? T
@@ -24,6 +26,19 @@ export interface JsonFault {
 }
 
 const maxDepth = 1000
+
+/** Why something was not sent, where that is a part of it that JSON cannot carry; undefined for another reason. */
+export function unsent(what: string, value: unknown, cause: unknown): McpError | undefined {
+  const fault = faultInJson(value, 'writable')
+  if (fault === undefined) return undefined
+  return new McpError(
+    'INVALID',
+    `${what} was not sent: ${describeFault(fault, 'it')}, which JSON cannot carry`,
+    {
+      cause,
+    },
+  )
+}
 
 /**
  * What a value must be: `writable`, whatever `JSON.stringify` accepts; `plain`, without functions and instances of classes, which

@@ -1,4 +1,3 @@
-import { faultInJson } from '../core/json-value.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type {
@@ -81,20 +80,38 @@ export function faultOfContents(value: unknown): string | undefined {
   return text === undefined ? faultOfBase64('blob', bytes) : 'there is a "text" beside the "blob"'
 }
 
+/** What an author gave and JSON cannot carry. Where in it is found out when it is reported: see `reported`. */
+export class Unwritable extends TypeError {
+  readonly place: string
+  readonly value: unknown
+
+  constructor(place: string, value: unknown, cause: unknown) {
+    super(`The result cannot be written as JSON: ${place}`, { cause })
+    this.place = place
+    this.value = value
+  }
+}
+
 /**
  * The JSON text of what an author gave, undefined where JSON has none for it.
- * @throws TypeError naming the place of what JSON cannot carry, such as a BigInt or an object within itself
+ * @throws Unwritable for what JSON cannot carry, such as a BigInt or an object within itself
  */
 export function requireWritable(place: string, value: unknown): string | undefined {
   try {
     return JSON.stringify(value)
   } catch (error) {
-    const fault = faultInJson(value, 'writable')
-    if (fault === undefined) throw error
-    const at =
-      fault.path === '' || fault.path.startsWith('[') ? `${place}${fault.path}` : `${place}.${fault.path}`
-    throw new TypeError(`The result cannot be written as JSON: ${at} is ${fault.what}`, { cause: error })
+    throw new Unwritable(place, value, error)
   }
+}
+
+/** An error as its author reads it: with the place of what JSON cannot carry. */
+export async function reported(error: unknown): Promise<unknown> {
+  if (!(error instanceof Unwritable)) return error
+  const { place, value, message, cause } = error
+  const { faultInJson } = await import('../core/json-value.ts')
+  const { path, what } = faultInJson(value, 'writable') ?? { path: '', what: String(cause) }
+  const at = path === '' || path.startsWith('[') ? `${place}${path}` : `${place}.${path}`
+  return new TypeError(`${message.slice(0, -place.length)}${at} is ${what}`, { cause })
 }
 
 /** The same for a content block, or the contents of a resource: only its metadata and its annotations can hold such things. */

@@ -1,9 +1,9 @@
-import { secretFieldOf, whyNoSecrets } from '../core/secret-fields.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ElicitSchema } from '../protocol/asking.ts'
 import { checkElicitSchema, isElicitSchema } from '../protocol/elicit.ts'
 import type { FormSchema } from './context.ts'
-import { describedOf, jsonOf } from './described.ts'
+import { jsonOf } from './described.ts'
+import { describedOf } from './schema-shape.ts'
 
 /** A form, or why a schema cannot be shown as one. */
 export type Form =
@@ -16,13 +16,14 @@ const known = new WeakMap<object, Form>()
 
 const common = ['title', 'description', 'default']
 const limits: Readonly<Record<string, readonly string[]>> = {
-  string: ['minLength', 'maxLength', 'format', 'enum', 'enumNames', 'oneOf'],
+  string: ['minLength', 'maxLength', 'format', 'enum', 'enumNames', 'oneOf', 'writeOnly'],
   number: ['minimum', 'maximum'],
   integer: ['minimum', 'maximum'],
   boolean: [],
   array: ['minItems', 'maxItems', 'items'],
 }
-const formats = ['email', 'uri', 'date', 'date-time']
+/** `password` is none that a form has: it is kept so that the form is refused for it where it is to be sent. */
+const formats = ['email', 'uri', 'date', 'date-time', 'password']
 
 /**
  * The form a schema describes: a flat object of primitive fields. What a form cannot say about a field, such as a
@@ -57,12 +58,7 @@ function whyNoSchema(schema: unknown, question: object): string | undefined {
 function make(schema: FormSchema): Form {
   try {
     const described = describedOf(schema)
-    const json: Json = described === undefined ? { ...schema } : jsonOf(described, 'input')
-    // A form cannot say that a field is a password, so that what follows would not see it.
-    const secret = secretFieldOf(json['properties'])
-    if (secret !== undefined)
-      return { ok: false, why: `The schema cannot be shown as a form: ${whyNoSecrets(secret)}` }
-    const form = described === undefined ? schema : reduced(json)
+    const form = described === undefined ? schema : reduced(jsonOf(described, 'input'))
     if (isElicitSchema(form)) return { ok: true, schema: form }
     return { ok: false, why: `The schema cannot be shown as a form: ${checkElicitSchema(form)}` }
   } catch (error) {

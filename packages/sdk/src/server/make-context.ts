@@ -5,9 +5,10 @@ import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Context, ElicitContent, Elicited, ElicitForm, FormSchema, RequestTransport } from './context.ts'
 import { ToolError } from './definitions.ts'
-import { describedOf, validate } from './described.ts'
+import { validate } from './described.ts'
 import { formOf } from './form.ts'
 import type { Notices } from './notices.ts'
+import { describedOf } from './schema-shape.ts'
 
 /** The context of one run. Nothing is made before it is used, and every member works taken off the context. */
 export class HandlerContext implements Context {

@@ -2,7 +2,7 @@ import type { Exchange, Outcome } from '../core/exchange.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Prompt } from '../protocol/definitions.ts'
-import { faultOfContent, requireWritable } from './content.ts'
+import { faultOfContent, reported, requireWritable } from './content.ts'
 import type { Context } from './context.ts'
 import { clipped, invalidParams, runHandler, shownToPeer } from './run.ts'
 import type { Prepared } from './schema.ts'
@@ -24,7 +24,7 @@ export async function getPrompt(prompt: Served, exchange: Exchange): Promise<Out
       (returned) => resultOf(prompt, returned),
     )
   } catch (error) {
-    return shownToPeer(error)
+    return shownToPeer(await reported(error))
   }
 }
 

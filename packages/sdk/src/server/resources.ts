@@ -4,7 +4,7 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { ResourceContents } from '../protocol/content.ts'
 import type { CacheHints } from '../protocol/definitions.ts'
 import { toBase64 } from './base64.ts'
-import { faultOfContents, isContents, requireWritable, requireWritableBlock } from './content.ts'
+import { faultOfContents, isContents, reported, requireWritable, requireWritableBlock } from './content.ts'
 import type { Context } from './context.ts'
 import { notFound } from './reading.ts'
 import { runHandler, shownToPeer } from './run.ts'
@@ -38,7 +38,7 @@ export async function serveRead(exchange: Exchange, uri: string, source: Source)
       }),
     )
   } catch (error) {
-    return shownToPeer(error)
+    return shownToPeer(await reported(error))
   }
 }
 

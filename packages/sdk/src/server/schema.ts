@@ -1,5 +1,4 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { describeFault, faultInJson } from '../core/json-value.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { JsonSchema } from '../protocol/definitions.ts'
@@ -8,11 +7,11 @@ import {
   acceptsMember,
   type Checked,
   type DescribedSchema,
-  describedOf,
   jsonOf,
   type SchemaShape,
   validate,
 } from './described.ts'
+import { describedOf } from './schema-shape.ts'
 
 /**
  * What a definition accepts as a schema: a described validator, an object of them (short for the object schema with those
@@ -69,7 +68,7 @@ export interface Prepared {
 export function prepare(schema: AnySchema, side: 'input' | 'output'): Prepared {
   const described = describedOf(schema)
   if (described === undefined) {
-    requireJson(schema)
+    requireJson(schema, '')
     const validator = compileTrusted(schema)
     return {
       json: schema,
@@ -104,12 +103,29 @@ function acceptsJson(schema: JsonSchema, member: string, value: unknown): boolea
 }
 
 /** Refuses a plain JSON Schema that holds what is not JSON, such as a validator under `properties`. */
-function requireJson(schema: object): void {
-  const fault = faultInJson(schema, 'plain')
-  if (fault === undefined) return
-  throw new McpError(
-    'INVALID',
-    `${describeFault(fault, 'the schema')} within plain JSON Schema, which cannot be sent. Write all of it as JSON Schema, ` +
-      'or all of it with a validator that describes itself as JSON Schema (zod 4.2, arktype 2.1.28 or newer)',
-  )
+function requireJson(value: unknown, place: string, above: readonly object[] = []): void {
+  const isPlain = typeof value !== 'object' || value === null || Array.isArray(value) || isLiteral(value)
+  if (
+    typeof value === 'function' ||
+    typeof value === 'bigint' ||
+    !isPlain ||
+    above.some((one) => one === value)
+  ) {
+    throw new McpError(
+      'INVALID',
+      `"${place}" is not JSON, so that the schema cannot be sent. Write all of it as JSON Schema, or all of it with a ` +
+        'validator that describes itself as JSON Schema (zod 4.2, arktype 2.1.28 or newer)',
+    )
+  }
+  if (typeof value !== 'object' || value === null) return
+  const inside = [...above, value]
+  for (const [name, member] of Object.entries(value)) {
+    requireJson(member, place === '' ? name : `${place}.${name}`, inside)
+  }
+}
+
+/** Whether an object is made by a literal, and no validator. */
+function isLiteral(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return !('~standard' in value) && (prototype === null || Object.getPrototypeOf(prototype) === null)
 }

@@ -3,7 +3,7 @@ import { RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ContentBlock } from '../protocol/content.ts'
-import { faultOfContent, requireWritable, requireWritableBlock } from './content.ts'
+import { faultOfContent, reported, requireWritable, requireWritableBlock, Unwritable } from './content.ts'
 import { Reply, ToolError } from './definitions.ts'
 import type { Checked } from './described.ts'
 import type { ToolEntry } from './entries.ts'
@@ -26,9 +26,10 @@ export function callTool(tool: ToolEntry, exchange: Exchange, report: Report): O
           (returned) => resultOf(tool, returned, report),
         )
       : failed(`Invalid arguments for "${name}": ${checked.why}`)
-  const fail = (error: unknown): Outcome => {
+  const fail = (error: unknown): Outcome | Promise<Outcome> => {
     if (error instanceof RpcError) throw error
     if (error instanceof ToolError) return failed(error.message)
+    if (error instanceof Unwritable) return reported(error).then(fail)
     if (!exchange.signal.aborted) report(error, { method: exchange.method, name })
     return failed(`"${name}" failed unexpectedly. What went wrong was written to the server's own log.`)
   }
@@ -94,7 +95,7 @@ function replyResult(reply: Reply, structured: unknown): JsonObject {
 function contentOf(tool: ToolEntry, returned: unknown): ContentBlock[] {
   if (returned === undefined) return []
   if (typeof returned === 'string') return [{ type: 'text', text: returned }]
-  if (isObject(returned) && !Array.isArray(returned) && !('type' in returned)) {
+  if (isObject(returned) && !('type' in returned)) {
     const hint =
       'content' in returned ? ' An object with "content" is a result only as reply({ content }).' : ''
     throw new TypeError(
