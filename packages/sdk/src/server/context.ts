@@ -96,7 +96,7 @@ export interface Context {
    * BigInt) fails the handler with a TypeError that names the place, so that every run gets the same. `work` gets an
    * idempotency key that stays the same should it ever run again.
    */
-  step<T>(name: string, work: StepWork<T>): Promise<T>
+  step<T>(name: string, work: StepWork<T>): Promise<NoInfer<T>>
 
   /**
    * Goes on as a task, where the server has the tasks extension and the client speaks it: the client is answered with

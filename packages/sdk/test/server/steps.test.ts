@@ -110,6 +110,9 @@ test('the type of a step refuses what is not JSON', () => {
     expectTypeOf(await ctx.step('rows', async () => [row])).toEqualTypeOf<Row[]>()
     expectTypeOf(await ctx.step('key', (key) => key)).toEqualTypeOf<string>()
     expectTypeOf(await ctx.step('nothing', async () => {})).toEqualTypeOf<void>()
+    const pay = (key: string): Promise<string> => Promise.resolve(key)
+    tool({ run: async (_, { step }) => step('pay', (key) => pay(key)) })
+    tool({ output: z.object({ id: z.string() }), run: (_, { step }) => step('pay', () => ({ id: 'x' })) })
     // @ts-expect-error a date is not JSON
     await ctx.step('date', () => ({ at: new Date() }))
     // @ts-expect-error a map is not JSON
