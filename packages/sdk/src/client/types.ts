@@ -78,7 +78,7 @@ export interface AnswerOptions extends AnswerHandlers {
     maxToolRounds?: number
     /**
      * Also answers samples that belong to no request of this client: those that come while none is under way, or on the
-     * stream that belongs to none. Default false: they are refused with -32602, because nobody here asked for anything.
+     * stream that belongs to none. Default false: they are refused with -32602.
      */
     unrelated?: boolean
   }

@@ -250,7 +250,7 @@ export function checkSampling(params: CreateMessageParams): string | undefined {
   return open.length === 0 ? undefined : `the tool use "${open[0]}" has no result`
 }
 
-/** How often the model used tools and got their results since somebody last said something else. */
+/** How often the model used tools and got their results since the last user message without tool results. */
 export function toolRounds({ messages }: Pick<CreateMessageParams, 'messages'>): number {
   let rounds = 0
   for (const message of [...messages].reverse()) {

@@ -147,7 +147,7 @@ function refuseTasks({ tools = {} }: Definitions): void {
   )
 }
 
-/** Refuses the first definition of a kind after clients were told that there is none. */
+/** Refuses the first definition of a kind after clients were given capabilities without it. */
 function refuseUndeclared(server: string, definitions: Definitions, { offered }: Registry): void {
   const kind = kinds.find((one) => Object.keys(definitions[one] ?? {}).length > 0 && !offered.has(one))
   if (kind === undefined) return

@@ -120,8 +120,10 @@ const namedKeywords: ReadonlySet<string> = new Set([
 /** A schema that is moved into another one, with the references within it adjusted to its new place. */
 function movedTo(place: string, schema: JsonSchema): JsonSchema {
   const moved = (keyword: string, value: unknown): unknown => {
-    if (keyword === '$ref' && typeof value === 'string' && value.startsWith('#'))
+    // A reference to a place; one to an anchor needs no other name.
+    if (keyword === '$ref' && typeof value === 'string' && /^#(?:\/|$)/.test(value)) {
       return `#${place}${value.slice(1)}`
+    }
     if (dataKeywords.has(keyword)) return value
     if (Array.isArray(value)) return value.map((item) => (isObject(item) ? movedTo(place, item) : item))
     if (!isObject(value)) return value

@@ -133,7 +133,7 @@ describe('a conversation in which the model uses tools', () => {
     })
   })
 
-  it('is bounded as the client wants it, and only since somebody last said something else', async () => {
+  it('is bounded as the client wants it, and only since the last message without tool results', async () => {
     expect(await answerTo(loop(3), { maxToolRounds: 2 })).toMatchObject({ error: { code: -32602 } })
     const more = loop(3)
     more.messages.push({ role: 'user', content: { type: 'text', text: 'And now?' } })

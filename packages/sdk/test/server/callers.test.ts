@@ -64,7 +64,7 @@ describe.each(revisions)('how a request came (%s)', (revision) => {
     }
   })
 
-  test('is told in one process too, without headers', async () => {
+  test('is known in one process too, without headers', async () => {
     const server = defineServer({
       ...base,
       tools: { look: tool({ run: (_, ctx) => JSON.stringify(ctx.transport) }) },

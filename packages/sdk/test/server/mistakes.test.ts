@@ -74,7 +74,7 @@ describe('what can never work is refused where it is defined, with what to write
       'Template "r" has a "uri": name its URI template in "uriTemplate", or define it with resource()',
     ],
     [
-      'a member nobody knows',
+      'an unknown member',
       // @ts-expect-error there is no such member
       () => defineServer({ ...base, tools: { t: tool({ colour: 'red', run }) } }),
       'Tool "t" has an unknown member "colour": use one of kind, title, description',
@@ -141,7 +141,7 @@ describe('what can never work is refused where it is defined, with what to write
   })
 })
 
-describe('a kind of definitions that clients were told is not there', () => {
+describe('a kind of definitions that connected clients do not know of', () => {
   test('is refused by add once a client is connected, with what to define', async () => {
     const server = defineServer(base)
     const client = await connect(server)
