@@ -68,7 +68,7 @@ export class Wire {
   readonly #options: ConnectOptions
   readonly #flights = new TransientMap<RequestId, Flight>()
   readonly #untilClosed = new TransientSet<() => void>()
-  /** Takes progress under the tokens of requests that were answered with something that goes on, such as a task. */
+  /** Takes progress under the tokens of requests whose answer continues, such as one with a task. */
   readonly #lasting = new TransientMap<RequestId, (report: ProgressReport) => void>()
   #events: WireEvents | undefined
   #sessionEnded = (): void => {}
@@ -110,7 +110,7 @@ export class Wire {
     }
   }
 
-  /** Goes on taking progress under the token of a request that was answered, until the returned function is called. */
+  /** Keeps taking progress under the token of an answered request, until the returned function is called. */
   keepProgress(id: RequestId, onProgress: (report: ProgressReport) => void): () => void {
     this.#lasting.set(id, onProgress)
     return () => {
