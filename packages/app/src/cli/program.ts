@@ -13,7 +13,7 @@ import { addInstallCommands } from './install-commands.ts'
 import { createOutput, type Io } from './io.ts'
 import { addLogCommands } from './log-commands.ts'
 import { addLoginCommands } from './login-commands.ts'
-import { jsonOption, storeOption, withConfigOptions } from './options.ts'
+import { envOption, jsonOption, noStoreOption, storeOption, withConfigOptions } from './options.ts'
 import { addPolicyCommands } from './policy-commands.ts'
 import { addRootsCommands } from './roots-commands.ts'
 import { addSamplingCommands } from './sampling-commands.ts'
@@ -29,11 +29,16 @@ A <target> is a server named in the config, a URL, or left out when a command fo
   jackfield call https://example.org/mcp search query=flights
   jackfield call echo message=hi -- npx -y @modelcontextprotocol/server-everything
 
+A server that is started gets PATH, HOME and the like, and the proxies, certificates and package registries of your
+environment; nothing else of it, unless --env or the config names it. jackfield doctor lists what it gets.
+
 A call you type is your consent to it: only a deny rule of the config stops it. Every call, read and prompt leaves a
-row in the activity log (jackfield activity), kept in ~/.local/share/jackfield unless --store says otherwise.
+row in the activity log (jackfield activity), kept in ~/.local/share/jackfield unless --store says otherwise. Where the
+store cannot be opened, a command fails before it starts anything; --no-store runs it without one.
 
 Arguments are key=value, read by the tool's schema; key:=json is JSON, key=@file the contents of a file.
-Exit codes: 0 done, 1 the tool failed or was refused, 2 wrong usage, 3 cannot connect, 4 protocol error.`
+Exit codes: 0 done, 1 the tool failed or was refused, or a conversation was cut short, 2 wrong usage or no usable store,
+3 cannot connect, 4 protocol error.`
 
 /** Runs one command line and gives its exit code. Everything a person should see is written by then. */
 export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
@@ -98,7 +103,10 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     'run <file>',
     'run a program (JavaScript or TypeScript) over the tools of every configured server',
     async () => (await import('../commands/run.ts')).run,
-    (made) => serverNames(made).option('--types', 'show the declarations of what it can use'),
+    (made) =>
+      serverNames(made)
+        .option('--types', 'show the declarations of what it can use')
+        .option('--max-calls <count>', 'tool calls that it may make', count, 200),
   )
   server(
     'resources [target]',
@@ -151,6 +159,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   )
     .option('--watch', 'go on, and follow changes of the files until Ctrl+C')
     .addOption(storeOption())
+    .addOption(noStoreOption())
     .addOption(jsonOption())
     .action(async (options: ServersOptions) => {
       json = options.json === true
@@ -238,10 +247,16 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     .option('--model <name>', 'provider/model, offline, or script:file.json; default from the environment')
     .option('--root <folder...>', 'folders that servers may be told of, after asking you')
     .option('--code', 'let the model write programs that call the tools')
+    .option(
+      '--max-calls <count>',
+      'tool calls that one message of yours may lead to; the model then waits for you to continue (default: 200)',
+      count,
+    )
     .option('--resume [id]', 'go on with a kept conversation; without an id, with the last one')
     .option('--json', 'lines from stdin, events as lines of JSON on stdout, for programs')
     .option('--answers <file>', 'answers to questions of servers, for when nobody is there')
     .addOption(storeOption())
+    .addOption(noStoreOption())
     .action(async (options: ChatOptions) => {
       const { chat } = await import('../chat/command.ts')
       code = await chat(options, io, createOutput(io, false))
@@ -280,6 +295,8 @@ function withServerOptions(command: Command): Command {
     .addOption(jsonOption())
     .option('--answers <file>', 'answers to questions of the server, for when nobody is there')
     .addOption(storeOption())
+    .addOption(envOption())
+    .addOption(noStoreOption())
     .option('--header <header...>', "header for a URL target, as 'Name: value'")
     .option('--era <era>', 'auto, modern or legacy')
     .option('--revision <date>', 'speak only this revision of the protocol')

@@ -1,10 +1,12 @@
+import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
-import { createHost, type Host, type HostOptions, StoreError } from '@jackfield/host'
-import { plain } from '../output/sanitize.ts'
 import type { Io } from './io.ts'
 
-/** Where activity and remembered answers are kept: the file of `--store`, or the person's own data folder. */
+/**
+ * The store of the activity log and of remembered decisions: the file of `--store`, `:memory:` with `--no-store`, or a file in
+ * the data folder of this user.
+ */
 export function storeFile(option: string | undefined, io: Pick<Io, 'env' | 'cwd'>): string {
   if (option === ':memory:') return option
   if (option !== undefined) return resolve(io.cwd, option)
@@ -14,13 +16,9 @@ export function storeFile(option: string | undefined, io: Pick<Io, 'env' | 'cwd'
   return join(base, 'jackfield', 'activity.db')
 }
 
-/** Makes a host. Where its store cannot be opened, `note` is told and everything is kept in memory. */
-export function hostWithStore(options: HostOptions, note: (text: string) => void): Host {
-  try {
-    return createHost(options)
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error
-    note(`! ${plain(error.message)} What happens now is not recorded.`)
-    return createHost({ ...options, store: ':memory:' })
-  }
+/** The store for a command that only reads: reading creates none, and one that does not exist is empty. */
+export function storeToRead(file: string): string {
+  if (file === ':memory:') return file
+  // Unlike existsSync, this fails where the folder may not be searched.
+  return statSync(file, { throwIfNoEntry: false }) === undefined ? ':memory:' : file
 }

@@ -40,6 +40,8 @@ export interface ConfigChoice {
 export interface TargetOptions extends ConfigChoice {
   /** `Name: value`, for targets that are URLs. */
   header?: string[]
+  /** `NAME=value` or `NAME`, for a command after `--`. */
+  env?: string[]
 }
 
 /** What a person does who has no server yet. */
@@ -57,10 +59,20 @@ export async function takeTarget(
     const [program, ...args] = command
     if (program === undefined)
       throw usageError('Nothing follows --. Write the command that starts the server after it.')
+    const env = variablesOf(options.env, (name) => valueHere(name, io))
     return {
-      target: { name: nameOfProgram(program), server: { command: program, args }, config: undefined },
+      target: {
+        name: nameOfProgram(program),
+        server: { command: program, args, ...(env !== undefined && { env }) },
+        config: undefined,
+      },
       rest: words,
     }
+  }
+  if (options.env !== undefined) {
+    throw usageError(
+      '--env is for a command after --. For a server of the config, write the variable under "env" there.',
+    )
   }
   const [given, ...rest] = words
   if (given === undefined) {
@@ -68,6 +80,32 @@ export async function takeTarget(
   }
   if (/^https?:\/\//i.test(given)) return { target: urlTarget(given, options.header ?? []), rest }
   return { target: await configured(given, options, io), rest }
+}
+
+/** The variables of `--env`; `bare` gives the value of one that is written without. */
+export function variablesOf(
+  words: readonly string[] | undefined,
+  bare: (name: string) => string,
+): Record<string, string> | undefined {
+  return (
+    words &&
+    Object.fromEntries(
+      words.map((word) => {
+        const [, name, value] = /^([^=]+)(?:=(.*))?$/s.exec(word) ?? []
+        if (name === undefined)
+          throw usageError(`--env ${oneLine(word)} names no variable. Write NAME=value, or NAME.`)
+        return [name, value ?? bare(name)]
+      }),
+    )
+  )
+}
+
+function valueHere(name: string, { env }: Pick<Io, 'env'>): string {
+  const value = env[name]
+  if (value !== undefined) return value
+  throw usageError(
+    `--env ${oneLine(name)}: it is not set here. Set it first, or write --env ${oneLine(name)}=value.`,
+  )
 }
 
 /** Which files the options choose. */

@@ -1,9 +1,16 @@
 import { relative } from 'node:path'
-import type { FieldOrigin, Host, LayeredConfig, ServerConfig, ServerOrigin } from '@jackfield/host'
+import {
+  createHost,
+  type FieldOrigin,
+  type Host,
+  type LayeredConfig,
+  type ServerConfig,
+  type ServerOrigin,
+} from '@jackfield/host'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { hostSettings } from '../cli/settings.ts'
-import { hostWithStore, storeFile } from '../cli/store.ts'
+import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, problemLine, readLayers } from '../cli/target.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
@@ -29,7 +36,7 @@ export async function listConfig(
   output: Output,
 ): Promise<ExitCode> {
   const config = await readLayers(options, io)
-  await using host = quietHost(config, options, io, output)
+  await using host = quietHost(config, options, io)
   const listed = await Promise.all(
     Object.entries(config.servers).flatMap(([name, server]) => {
       const origin = config.origins[name]
@@ -87,7 +94,7 @@ export async function explainConfig(
   output: Output,
 ): Promise<ExitCode> {
   const config = await readLayers(options, io)
-  await using host = quietHost(config, options, io, output)
+  await using host = quietHost(config, options, io)
   const names = words.length > 0 ? words : Object.keys(config.servers)
   const explained = names.map((name) => {
     const server = Object.hasOwn(config.servers, name) ? config.servers[name] : undefined
@@ -141,7 +148,7 @@ export async function allowServer(
   if (name === undefined) throw usageError('Which server? jackfield config shows those that wait for you.')
   const config = await readLayers(options, io)
   if (!Object.hasOwn(config.servers, name)) throw unknownServer(name, config)
-  await using host = quietHost(config, options, io, output)
+  await using host = quietHost(config, options, io)
   const needed = await host.consents.needed(name)
   if (needed === undefined) {
     output.result(
@@ -150,15 +157,25 @@ export async function allowServer(
     )
     return ExitCode.done
   }
-  const { file, command, given, findings, before } = needed
+  const { file, command, program, given, findings, before } = needed
   output.note(`${oneLine(name)} of ${file} runs:`)
   output.note(`  ${oneLine(command)}`)
+  if (program !== undefined) output.note(`The program is: ${oneLine(program)}`)
   if (before !== undefined) output.note(`You agreed to this before:\n  ${oneLine(before)}`)
-  if (given.length > 0) output.note(`It is given: ${given.map((variable) => oneLine(variable)).join(', ')}`)
+  if (given.length > 0) output.note('It is given:')
+  for (const { name, value } of given) output.note(`  ${oneLine(`${name}=${value}`)}`)
   for (const finding of findings) output.note(`${finding.severity}: ${oneLine(finding.message)}`)
   await host.consents.allow(name, 'the command line')
   output.result(
-    { server: name, allowed: true, changed: true, command, findings },
+    {
+      server: name,
+      allowed: true,
+      changed: true,
+      command,
+      ...(program !== undefined && { program }),
+      given,
+      findings,
+    },
     () =>
       `${oneLine(name)} may be started from now on, as long as it stays the same. Take it back with: jackfield config forbid ${oneLine(name)}`,
   )
@@ -176,7 +193,7 @@ export async function forbidServer(
   if (name === undefined) throw usageError('Which server?')
   const config = await readLayers(options, io)
   if (!Object.hasOwn(config.servers, name)) throw unknownServer(name, config)
-  await using host = quietHost(config, options, io, output)
+  await using host = quietHost(config, options, io)
   const count = host.consents.forget(name)
   output.result({ server: name, forgotten: count }, () =>
     count === 0
@@ -187,16 +204,13 @@ export async function forbidServer(
 }
 
 /** A host that knows the servers and starts none. */
-function quietHost(config: LayeredConfig, options: ConfigCommandOptions, io: Io, output: Output): Host {
-  return hostWithStore(
-    {
-      ...hostSettings(config, options, io),
-      servers: config.servers,
-      models: [],
-      store: storeFile(options.store, io),
-    },
-    (text) => output.note(text),
-  )
+function quietHost(config: LayeredConfig, options: ConfigCommandOptions, io: Io): Host {
+  return createHost({
+    ...hostSettings(config, options, io),
+    servers: config.servers,
+    models: [],
+    store: storeFile(options.store, io),
+  })
 }
 
 async function listedOf(

@@ -192,6 +192,8 @@ export interface ConnectOptions extends AnswerOptions {
    * 2026-07-28 tells nothing unless `watch` asks for it.
    */
   onChange?: (change: ServerChange) => void
+  /** Bytes of one list, all its pages together, before it is given up with McpError 'LIMIT'. Default 16 MiB. */
+  maxListBytes?: number
   /** Turns the answer cache off. */
   cache?: false
   /** Hears of what was tolerated: stray output, tools left out, late answers. */
@@ -295,13 +297,19 @@ export interface Watch {
 /** What every client has, whatever is known about its server. */
 export interface BaseClient {
   readonly server: ServerFacts
-  /** Every tool, all pages. Tools whose header annotations are invalid are left out with a warning (HTTP). */
+  /**
+   * Every tool, all pages; none where the server did not declare tools, and likewise for the other lists. Tools whose header annotations are invalid are
+   * left out with a warning (HTTP).
+   */
   tools(options?: ReadOptions): Promise<Tool[]>
   resources(options?: ReadOptions): Promise<Resource[]>
   templates(options?: ReadOptions): Promise<ResourceTemplate[]>
   prompts(options?: ReadOptions): Promise<Prompt[]>
   complete(params: CompleteParams, options?: CallOptions): Promise<CompleteResult['completion']>
-  /** Watches for changes, in the way the server's era has; `onChange` of `connect` hears of them too. */
+  /**
+   * Watches for changes, in the way the server's era has; `onChange` of `connect` is called for them too.
+   * @throws McpError 'CAPABILITY' for a server that declared neither `listChanged` nor `subscribe`
+   */
   watch(filter: SubscriptionFilter, onChange?: ConnectOptions['onChange']): Promise<Watch>
   /** Sets the level of log messages: for the session (legacy), or for every later request (2026-07-28). */
   setLogLevel(level: LoggingLevel | undefined): Promise<void>
