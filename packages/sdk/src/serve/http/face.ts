@@ -23,6 +23,8 @@ export interface HttpRequest {
   readonly address: string | undefined
   /** A header by its lower-case name. */
   header(name: string): string | undefined
+  /** Every header by its lower-case name, without those that prove who sent it. */
+  headers(): Readonly<Record<string, string>>
   /** Whether a header came more than once. */
   repeats(name: string): boolean
   /** The name of a header that came more than once though a message may have one at most; undefined where none did. */
@@ -69,6 +71,27 @@ export interface Pipe {
   end(): void
   /** Breaks the connection. */
   cut(): void
+}
+
+/** Headers that prove who sent a request, or let another one speak in its session: no handler is given them. */
+const credentials: ReadonlySet<string> = new Set([
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'dpop',
+  'mcp-session-id',
+])
+
+/** Headers as handlers may see them. */
+export function withoutCredentials(
+  headers: Iterable<readonly [string, string | readonly string[] | undefined]>,
+): Readonly<Record<string, string>> {
+  const shown: Record<string, string> = Object.create(null)
+  for (const [name, value] of headers) {
+    if (value === undefined || credentials.has(name)) continue
+    shown[name] = typeof value === 'string' ? value : value.join(', ')
+  }
+  return Object.freeze(shown)
 }
 
 /** What every event stream is sent with: no cache, no proxy that waits for more, no compression. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server } from '../../server/server.ts'
+import { requireServer } from '../require-server.ts'
 import { Core } from './core.ts'
 import { Guard } from './guard.ts'
 import { type Listener, listenOn } from './listen.ts'
@@ -32,6 +33,7 @@ const everywhere: ReadonlySet<string> = new Set(['0.0.0.0', '::', ''])
 
 /** Mounts a server on HTTP. */
 export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandler {
+  requireServer(server, 'serveHttp')
   const warn = options.onWarning ?? ((message: string): void => console.warn(message))
   const path = options.path ?? '/mcp'
   checkPath('path', path)

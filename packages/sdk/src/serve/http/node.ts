@@ -5,7 +5,7 @@ import { Feed } from '../feed.ts'
 import { fullError, fullStatus, type MemoryAccount } from '../memory.ts'
 import { failure } from '../message.ts'
 import type { Body, HeaderFields, HttpReply, HttpRequest, Pipe } from './face.ts'
-import { streamHeaders } from './face.ts'
+import { streamHeaders, withoutCredentials } from './face.ts'
 import type { Lease } from './lease.ts'
 import { singletons } from './media.ts'
 import { endWith, pieceBytes, type UnsentAnswers } from './node-body.ts'
@@ -47,6 +47,10 @@ export class NodeRequest implements HttpRequest {
   header(name: string): string | undefined {
     const value = this.#request.headers[name]
     return typeof value === 'string' ? value : value?.join(', ')
+  }
+
+  headers(): Readonly<Record<string, string>> {
+    return withoutCredentials(Object.entries(this.#request.headers))
   }
 
   repeats(name: string): boolean {
