@@ -149,7 +149,7 @@ export async function hold(
     talkFace,
   )
   await started(host)
-  await floor.free()
+  await person?.idle()
   tellServers(host, talkFace)
   if (resumed !== undefined) takeUp(resumed, state, talkFace)
   const end = begin(host)

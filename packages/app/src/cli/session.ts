@@ -92,8 +92,7 @@ export async function openSession(
   io.signal.addEventListener('abort', stop, { once: true })
   try {
     await host.start()
-    await startQuestions(person)
-    await host.logins.pending(target.name)
+    await startQuestions(host, person, io.signal)
     io.signal.throwIfAborted()
     const state = host.connections.get(target.name)
     if (state !== undefined && 'fix' in state) throw cannotConnect(target, state, options, said)
@@ -152,10 +151,25 @@ export function onlookerAt(io: Io): TerminalSurface | undefined {
   return { ...person, urlElicitation: false, show }
 }
 
-/** Waits for the person at the terminal while they are asked about what changed about servers that just started. */
-export async function startQuestions(person: TerminalSurface | undefined): Promise<void> {
-  await new Promise(setImmediate)
-  await person?.idle()
+/**
+ * Waits for the questions that servers raise when they start, and for the logins that follow from the answers. Returns
+ * early once `signal` is aborted.
+ */
+export async function startQuestions(
+  host: Host,
+  person: TerminalSurface | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const aborted = new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+  while (!signal.aborted) {
+    await new Promise(setImmediate)
+    await person?.idle()
+    const logins = [...host.connections.keys()].flatMap((server) => host.logins.pending(server) ?? [])
+    if (logins.length === 0) return
+    await Promise.race([Promise.all(logins), aborted])
+  }
 }
 
 /** An answers file decides alone which model may answer, so that a run does not depend on the keys at hand. */

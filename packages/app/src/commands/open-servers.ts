@@ -52,7 +52,7 @@ export async function openServers(
   )
   try {
     await host.start()
-    await startQuestions(person)
+    await startQuestions(host, person, io.signal)
     io.signal.throwIfAborted()
     const ready: string[] = []
     for (const [server, connection] of host.connections) {

@@ -36,7 +36,7 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
     (text) => output.note(text),
   )
   await host.start()
-  await startQuestions(person)
+  await startQuestions(host, person, io.signal)
   io.signal.throwIfAborted()
   const list = [...host.connections].map(([name, connection]) => ({
     name,

@@ -26,8 +26,8 @@ export interface TerminalOptions {
 export interface TerminalSurface extends Surface {
   readonly askInput: AskInput
   readonly askInstallation: (installation: Installation, signal: AbortSignal) => Promise<boolean>
-  /** Resolves when the questions that were put so far are off the screen. */
-  idle(): Promise<unknown>
+  /** Resolves when no question is on the screen and every answer given so far has been applied by the host. */
+  idle(): Promise<void>
 }
 
 /** The person at a terminal. Questions are put one after another, in the order they come. */
@@ -56,6 +56,15 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
     return turn
   }
 
+  async function idle(): Promise<void> {
+    for (let seen: Promise<unknown> | undefined; seen !== last; ) {
+      seen = last
+      await seen
+      // The host applies an answer in microtasks that follow this one; an event loop turn later it is stored.
+      await new Promise(setImmediate)
+    }
+  }
+
   /** Puts a question; what is left for later is told of with the way to answer it. */
   function put<T>(
     { id }: HostQuestion,
@@ -82,7 +91,7 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
       }),
     askInstallation: (installation, signal) =>
       inTurn(signal, (prompter) => askInstallation(installation, prompter)),
-    idle: () => last,
+    idle,
     urlElicitation: true,
     show: {
       approval: (question, signal) =>
