@@ -27,7 +27,7 @@ export async function converse(state: ChatState, face: ChatFace): Promise<void> 
   try {
     for (;;) {
       if (face.live !== undefined) face.write(`${statusLine(state, palette, face.columns())}\n`)
-      const line = await face.readLine(`${palette.green('you')} › `, { complete })
+      const line = await face.readLine(`${palette.green('you')} › `, { complete, isMessage: true })
       if (line === undefined) return
       try {
         const outcome = await handle(line, state, face, (shown) => {

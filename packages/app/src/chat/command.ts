@@ -23,7 +23,7 @@ import { terminalSurface } from '../surface/terminal.ts'
 import { converse } from './chat.ts'
 import { createFloor } from './floor.ts'
 import { greet, tellLeft, tellServers } from './greet.ts'
-import { latest, takeUp } from './keep.ts'
+import { earlierInputs, latest, takeUp } from './keep.ts'
 import { jsonFace, pipedFace } from './piped-face.ts'
 import type { ChatState } from './state.ts'
 import { terminalFace } from './terminal-face.ts'
@@ -127,7 +127,11 @@ export async function hold(
     },
     (text) => createOutput(io, false).note(text),
   )
-  const talkFace = interactive ? terminalFace(io, floor) : json ? jsonFace(io) : pipedFace(io)
+  const talkFace = interactive
+    ? terminalFace(io, floor, () => earlierInputs(host))
+    : json
+      ? jsonFace(io)
+      : pipedFace(io)
   const begun = (model: Model, resumed?: string): Conversation =>
     createConversation({
       ...{ host, model, codeMode },

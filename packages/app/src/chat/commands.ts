@@ -174,7 +174,8 @@ function help(state: ChatState, face: ChatFace): CommandOutcome {
     return [`/${oneLine(entry.command)}`, `${about}\n${oneLine(args.join(' '))}`.trim()]
   })
   if (own.length > 0) face.write(`\n${table(['PROMPT', 'DOES'], own, options)}\n`)
-  const keys = 'Ctrl+C stops the running turn. Tab completes. Anything else you type goes to the model.'
+  const keys =
+    'Ctrl+C stops the running turn. Tab completes, Up and Ctrl+R find what you typed before. Alt+Enter, Ctrl+J or a \\ before Enter begins a new line. What you send while an answer is written is queued. Anything else you type goes to the model.'
   face.write(`${face.palette.dim(flowed(keys, options.columns))}\n`)
   return done
 }

@@ -94,7 +94,7 @@ async function end(name: string, terminal: InProcess): Promise<void> {
 describe('an answer given in a command is applied before the command ends', { timeout: 60_000 }, () => {
   test('for every command that connects servers; the others are named with the reason', async () => {
     const { stdout } = await run(['--help'])
-    const listed = stdout.replace(/\nA <target>[^]*/, '')
+    const listed = stdout.replace(/\nA <target>[\s\S]*/, '')
     const names = [...listed.matchAll(/^ {2}([a-z][a-z-]*) {2,}\S/gm)]
     expect(new Set(names.map(([, name]) => name))).toEqual(new Set(Object.keys(commands)))
   })
