@@ -112,6 +112,7 @@ export async function hold(
         input: io.stdin,
         output: io.stdout,
         env: io.env,
+        onInterrupt: () => io.interrupt(),
         onAsking: (begins) => floor.asking(begins),
         ...(store !== undefined && { store }),
       })
@@ -152,8 +153,9 @@ export async function hold(
     Object.values(options.servers).filter(({ disabled }) => disabled !== true).length,
     talkFace,
   )
-  await started(host)
+  await started(host, io.signal)
   await person?.idle()
+  io.signal.throwIfAborted()
   tellServers(host, talkFace)
   if (resumed !== undefined) takeUp(resumed, state, talkFace)
   const end = begin(host)
@@ -166,8 +168,9 @@ export async function hold(
 }
 
 /** Waits until every server is ready or failed, but for none whose start the person put off. */
-async function started(host: Host): Promise<void> {
+async function started(host: Host, signal: AbortSignal): Promise<void> {
   const later = Promise.withResolvers<void>()
+  signal.addEventListener('abort', () => later.resolve(), { once: true })
   const off = host.on((event) => {
     if (event.type === 'later') later.resolve()
   })

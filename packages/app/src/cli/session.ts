@@ -138,6 +138,7 @@ export function personAt(io: Io, { store }: { store?: string } = {}): TerminalSu
     input: io.stdin,
     output: io.stderr,
     env: io.env,
+    onInterrupt: () => io.interrupt(),
     ...(store !== undefined && { store }),
   })
 }

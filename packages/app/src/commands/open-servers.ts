@@ -50,7 +50,10 @@ export async function openServers(
     },
     (text) => output.note(text),
   )
+  const stop = (): void => void host.close()
+  io.signal.addEventListener('abort', stop, { once: true })
   try {
+    io.signal.throwIfAborted()
     await host.start()
     await startQuestions(host, person, io.signal)
     io.signal.throwIfAborted()
@@ -64,6 +67,8 @@ export async function openServers(
   } catch (error) {
     await host.close()
     throw error
+  } finally {
+    io.signal.removeEventListener('abort', stop)
   }
 }
 

@@ -35,8 +35,11 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
     },
     (text) => output.note(text),
   )
+  const close = (): void => void host.close()
+  io.signal.addEventListener('abort', close, { once: true })
   await host.start()
   await startQuestions(host, person, io.signal)
+  io.signal.removeEventListener('abort', close)
   io.signal.throwIfAborted()
   const list = [...host.connections].map(([name, connection]) => ({
     name,

@@ -57,7 +57,7 @@ async function askConsent(
       initial: 'decline',
     })
     if (choice === 'open' || choice === 'self') return { action: 'accept', visit: choice }
-    if (choice === 'later') return undefined
+    if (choice === 'later' || choice === cancelled) return undefined
     if (choice === 'copy') {
       prompter.copy(page.href)
       continue
@@ -99,8 +99,8 @@ async function askFinished(
     })
     if (choice === 'finished') return { action: 'accept' }
     if (choice === 'open') return { action: 'accept', visit: 'open' }
-    if (choice === 'later') return undefined
-    if (choice === cancelled || choice === 'abandon') return { action: 'cancel' }
+    if (choice === 'later' || choice === cancelled) return undefined
+    if (choice === 'abandon') return { action: 'cancel' }
     prompter.copy(page.href)
   }
 }

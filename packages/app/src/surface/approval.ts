@@ -11,7 +11,7 @@ import { editJson, editText } from './edit.ts'
 type Question = Extract<HostQuestion, { kind: 'approval' }>
 type Choice = 'deny' | 'allow' | 'show' | 'allow-for' | 'edit' | 'respond' | 'deny-why' | 'deny-for' | 'later'
 
-/** Asks whether a tool may be called, with its arguments in full. Esc is a refusal; undefined leaves it for later. */
+/** Asks whether a tool may be called, with its arguments in full. Undefined, as for Esc, leaves it for later. */
 export async function askApproval(
   question: Question,
   prompter: Prompter,
@@ -74,10 +74,10 @@ export async function askApproval(
         if (reason === cancelled) break
         return { verdict: 'deny', ...(reason.trim() !== '' && { reason: reason.trim() }) }
       }
-      case 'later':
-        return undefined
-      default:
+      case 'deny':
         return { verdict: 'deny' }
+      default:
+        return undefined
     }
   }
 }

@@ -11,19 +11,21 @@ export interface ClackOptions {
   env?: NodeJS.ProcessEnv
   /** Aborted when the answer is no longer wanted; the question then closes as cancelled. */
   signal?: AbortSignal
+  /** Called when the person left a question with Ctrl+C. */
+  onInterrupt?: () => void
 }
 
 /** Asks on a terminal. */
 export function clackPrompter(options: ClackOptions): Prompter {
   const { input, output, signal } = options
-  let lastKey: string | undefined
 
   /** Asks with streams of its own signal, since what was asked must not touch the terminal once it is answered. */
   const asking = async <T>(ask: (streams: SelectStreams) => Promise<T>): Promise<T> => {
     const withdrawn = new AbortController()
     const withdraw = (): void => withdrawn.abort(signal?.reason)
-    const see = (_typed: unknown, key: { name?: string } | undefined): void => {
-      lastKey = key?.name
+    let interrupted = false
+    const see = (_typed: unknown, key: { name?: string; ctrl?: boolean } | undefined): void => {
+      interrupted = key?.ctrl === true && key.name === 'c'
     }
     input.on('keypress', see)
     signal?.addEventListener('abort', withdraw, { once: true })
@@ -33,10 +35,10 @@ export function clackPrompter(options: ClackOptions): Prompter {
     } finally {
       signal?.removeEventListener('abort', withdraw)
       input.off('keypress', see)
+      if (interrupted) options.onInterrupt?.()
     }
   }
   return {
-    wentBack: () => lastKey === 'escape',
     // OSC 52: the terminal itself keeps the clipboard, wherever this program runs.
     copy: (text) => {
       options.output.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`)

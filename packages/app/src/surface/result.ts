@@ -72,10 +72,10 @@ export async function askResult(
         if (reason === cancelled) break
         return { verdict: 'deny', ...(reason.trim() !== '' && { reason: reason.trim() }) }
       }
-      case 'later':
-        return undefined
-      default:
+      case 'deny':
         return { verdict: 'deny' }
+      default:
+        return undefined
     }
   }
 }

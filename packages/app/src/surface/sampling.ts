@@ -12,7 +12,7 @@ type Remembering = 'allow-conversation' | 'allow-always'
 type RequestChoice = 'later' | 'deny' | 'allow' | 'edit' | 'model' | 'context' | 'show' | Remembering
 type ResultChoice = 'later' | 'deny' | 'allow' | 'edit' | 'again' | 'model' | 'show' | Remembering
 
-/** Shows what a server wants to ask a model, all of it, before anything is sent. Esc is a refusal; undefined leaves it for later. */
+/** Shows what a server wants to ask a model, all of it, before anything is sent. Undefined, as for Esc, leaves it for later. */
 export async function reviewRequest(
   question: Of<'sampling-request'>,
   prompter: Prompter,
@@ -83,15 +83,15 @@ export async function reviewRequest(
         context = !context
         if (context) prompter.say(requestText(asMessages(texts), palette).split('\n').slice(1))
         break
-      case 'later':
-        return undefined
-      default:
+      case 'deny':
         return { verdict: 'deny' }
+      default:
+        return undefined
     }
   }
 }
 
-/** Shows what the model answered before the server gets it. Esc is a refusal; undefined leaves it for later. */
+/** Shows what the model answered before the server gets it. Undefined, as for Esc, leaves it for later. */
 export async function reviewResult(
   question: Of<'sampling-result'>,
   prompter: Prompter,
@@ -142,10 +142,10 @@ export async function reviewResult(
         if (model === undefined) break
         return { verdict: 'regenerate', model }
       }
-      case 'later':
-        return undefined
-      default:
+      case 'deny':
         return { verdict: 'deny' }
+      default:
+        return undefined
     }
   }
 }

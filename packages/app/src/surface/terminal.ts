@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import type { AskInput, HostQuestion, Surface } from '@jackfield/host'
+import { McpError } from '@jackfield/sdk'
 import { askElicitation } from '../forms/ask-elicitation.ts'
 import { answerWith } from '../forms/later.ts'
 import type { Prompter } from '../forms/prompter.ts'
@@ -18,6 +19,8 @@ export interface TerminalOptions {
   env: NodeJS.ProcessEnv
   /** The store, where it is not the usual one: questions that are left for later are answered there. */
   store?: string
+  /** Called when the person left a question with Ctrl+C. */
+  onInterrupt?: () => void
   /** Called before a question is put and after it is answered, to stop and go on with other output. */
   onAsking?: (asking: boolean) => void
 }
@@ -42,11 +45,21 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
       try {
         // Most commands ask nothing, and what draws questions is much to load.
         const { clackPrompter } = await import('./clack.ts')
+        const left = new AbortController()
+        const { input, output, env } = options
         const answer = await ask(
-          clackPrompter({ input: options.input, output: options.output, env: options.env, signal }),
+          clackPrompter({
+            ...{ input, output, env },
+            signal: AbortSignal.any([signal, left.signal]),
+            onInterrupt() {
+              options.onInterrupt?.()
+              left.abort(new McpError('CANCELLED', 'The person interrupted the question'))
+            },
+          }),
         )
-        // A question that was withdrawn while it stood on the screen has no answer.
+        // A question that was withdrawn or interrupted while it was on the screen has no answer.
         signal.throwIfAborted()
+        left.signal.throwIfAborted()
         return answer
       } finally {
         options.onAsking?.(false)
@@ -87,7 +100,8 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
     askInput: (server, input) =>
       inTurn(new AbortController().signal, async () => {
         const { askForInput } = await import('./input.ts')
-        return askForInput(server, input, options)
+        const { input: keys, output, onInterrupt } = options
+        return askForInput(server, input, { input: keys, output, ...(onInterrupt && { onInterrupt }) })
       }),
     askInstallation: (installation, signal) =>
       inTurn(signal, (prompter) => askInstallation(installation, prompter)),

@@ -1,6 +1,6 @@
 import { type HostAnswers, type HostQuestion, makeVisible } from '@jackfield/host'
 import { later } from '../forms/later.ts'
-import { cancelled, type Prompter } from '../forms/prompter.ts'
+import type { Prompter } from '../forms/prompter.ts'
 import { changeLines, findingLines } from '../output/definitions.ts'
 import type { Palette } from '../output/palette.ts'
 import { showText } from './long-text.ts'
@@ -41,7 +41,7 @@ export async function askDrift(
   }
 }
 
-/** Asks whether a server may be started, or an address be spoken to. Esc is a no; undefined leaves it for later. */
+/** Asks whether a server may be started, or an address be spoken to. Undefined, as for Esc, leaves it for later. */
 export async function askInstall(
   { id, cause, config, file, command, findings, before }: Of<'install'>,
   prompter: Prompter,
@@ -76,8 +76,7 @@ export async function askInstall(
     ],
     initial: 'deny',
   })
-  if (choice === 'later') return undefined
-  return choice === cancelled || choice === 'deny' ? { verdict: 'deny' } : { verdict: 'allow' }
+  return choice === 'allow' || choice === 'deny' ? { verdict: choice } : undefined
 }
 
 function indented(text: string): string[] {

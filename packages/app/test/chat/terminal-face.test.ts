@@ -20,6 +20,7 @@ function terminal() {
       env: { NO_COLOR: '1' },
       cwd: '/',
       signal: new AbortController().signal,
+      interrupt: () => {},
       onInterrupt(listener) {
         interrupts.push(listener)
         return () => interrupts.splice(interrupts.indexOf(listener), 1)

@@ -41,6 +41,11 @@ export function inProcess(words: readonly string[], options: InProcessOptions): 
     return stream
   }
   const text = (): string => stripVTControlCharacters(said)
+  const interrupt = (): void => {
+    const listener = listeners.at(-1)
+    if (listener !== undefined) listener()
+    else stop.abort(new Error('Interrupted'))
+  }
   let over = false
   const ended = run(words, {
     stdin,
@@ -49,6 +54,7 @@ export function inProcess(words: readonly string[], options: InProcessOptions): 
     env: { HOME: home, XDG_DATA_HOME: `${home}/data`, PATH: process.env['PATH'], NO_COLOR: '1', ...env },
     cwd: home,
     signal: stop.signal,
+    interrupt,
     onInterrupt(listener) {
       listeners.push(listener)
       return () => {
@@ -78,11 +84,7 @@ export function inProcess(words: readonly string[], options: InProcessOptions): 
       }),
     type: (typed) => void stdin.write(typed),
     press: (...pressed) => void stdin.write(pressed.map((key) => keys[key]).join('')),
-    interrupt() {
-      const listener = listeners.at(-1)
-      if (listener !== undefined) listener()
-      else stop.abort(new Error('Interrupted'))
-    },
+    interrupt,
     ended,
   }
 }
