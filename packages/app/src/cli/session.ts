@@ -1,5 +1,7 @@
 import type { ConnectionState, Failure, Host, HostConnectOptions, Model, Surface } from '@jackfield/host'
 import { McpError, RpcError } from '@jackfield/sdk'
+import { changeLines } from '../output/definitions.ts'
+import { paletteFor } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { type Answers, answersSurface, modelsNamed } from '../surface/answers-file.ts'
 import { type TerminalSurface, terminalSurface } from '../surface/terminal.ts'
@@ -69,6 +71,7 @@ export async function openSession(
         surface === undefined && !approves(target) ? [] : [...modelsFor(options.answers, target.config, io)],
       store: storeFile(options.store, io),
       connectTimeoutMs,
+      ...(target.isTyped === true && { unpinned: [target.name] }),
       ...hostSettings(target.config, options, io, person?.askInput),
       ...(timeoutMs !== undefined && { connectTimeoutMs: timeoutMs, callTimeoutMs: timeoutMs }),
       info: { name: 'jackfield', title: 'Jackfield', version },
@@ -85,7 +88,7 @@ export async function openSession(
     (text) => output.note(text),
   )
   const said: string[] = []
-  tell(host, target, options.verbose === true, said, output)
+  tell(host, target, options.verbose === true, said, io, output)
   const stop = (): void => {
     host.close()
   }
@@ -114,12 +117,16 @@ export function errorOf({ code, message, data }: Failure): Error {
 }
 
 /** Shows what the server says beside its answers; the end of its stderr is kept in `said`. */
-function tell(host: Host, target: Target, verbose: boolean, said: string[], output: Output): void {
+function tell(host: Host, target: Target, verbose: boolean, said: string[], io: Io, output: Output): void {
   host.on((event) => {
     if (event.type === 'log') {
       const { level, logger, data } = event
       const from = logger === undefined ? '' : ` ${oneLine(logger)}`
       output.note(`[${level}]${from}: ${plain(typeof data === 'string' ? data : JSON.stringify(data))}`)
+    }
+    if (event.type === 'trust' && event.accepted !== undefined) {
+      const head = `! ${oneLine(event.server)} changed what it says about itself since it was last started so:`
+      output.note([head, ...changeLines(event.accepted, paletteFor(io.stderr, io.env))].join('\n'))
     }
     if (event.type === 'warning') output.note(`! ${oneLine(event.message)}`)
     if (event.type === 'login') output.note(`Sign in at the page that opens, or here:\n  ${plain(event.url)}`)

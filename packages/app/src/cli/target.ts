@@ -17,6 +17,8 @@ export interface Target {
   server: ServerConfig
   /** The configuration it stands in, with the person's rules. */
   config: LayeredConfig | undefined
+  /** The person typed the command that starts it. */
+  isTyped?: boolean
 }
 
 /** The words of a command line, before and after `--`. */
@@ -58,7 +60,12 @@ export async function takeTarget(
     if (program === undefined)
       throw usageError('Nothing follows --. Write the command that starts the server after it.')
     return {
-      target: { name: nameOfProgram(program), server: { command: program, args }, config: undefined },
+      target: {
+        name: nameOfProgram(program),
+        server: { command: program, args },
+        config: undefined,
+        isTyped: true,
+      },
       rest: words,
     }
   }
