@@ -14,11 +14,12 @@ import type { ChatState } from './state.ts'
 import { fullness, statusLine } from './status.ts'
 import { type TurnView, turnView } from './view.ts'
 
-/** Holds a conversation until the person leaves. */
-export async function converse(state: ChatState, face: ChatFace): Promise<void> {
+/** Holds a conversation until the person leaves. Gives the first failure, for the exit code of a run without a person. */
+export async function converse(state: ChatState, face: ChatFace): Promise<Error | undefined> {
   const { host } = state
   const { palette } = face
   let view: TurnView | undefined
+  let failed: Error | undefined
   const news = createNews(state, (text) => {
     face.write(`${face.palette.dim(flowed(text, face.columns(), 0, 2))}\n`)
   })
@@ -28,14 +29,15 @@ export async function converse(state: ChatState, face: ChatFace): Promise<void> 
     for (;;) {
       if (face.live !== undefined) face.write(`${statusLine(state, palette, face.columns())}\n`)
       const line = await face.readLine(`${palette.green('you')} › `, { complete, isMessage: true })
-      if (line === undefined) return
+      if (line === undefined) return failed
       try {
         const outcome = await handle(line, state, face, (shown) => {
           view = shown
         })
-        if (outcome === 'leave') return
+        if (outcome === 'leave') return failed
       } catch (error) {
         if (!isExpected(error)) throw error
+        failed ??= error
         tellError(error, face)
       } finally {
         view = undefined

@@ -10,6 +10,7 @@ import {
   type Surface,
 } from '@jackfield/host'
 import { ExitCode } from '../cli/exit.ts'
+import { failureOf } from '../cli/failure.ts'
 import { followConfig } from '../cli/follow.ts'
 import { createOutput, type Io, isInteractive, type Output } from '../cli/io.ts'
 import { type modelsInUse, modelsToTalkTo } from '../cli/models.ts'
@@ -52,7 +53,7 @@ export async function chat(options: ChatOptions, io: Io, output: Output): Promis
   const models = await modelsToTalkTo(io.env, options.model, config.models)
   const answers = options.answers === undefined ? undefined : readAnswers(options.answers)
   const { store } = options
-  await hold(
+  return await hold(
     {
       ...hostSettings(config, options, io),
       servers: config.servers,
@@ -78,7 +79,6 @@ export async function chat(options: ChatOptions, io: Io, output: Output): Promis
       ...(store !== undefined && { store }),
     },
   )
-  return ExitCode.done
 }
 
 /** How a conversation is held. */
@@ -104,7 +104,7 @@ export async function hold(
   io: Io,
   begin: (host: Host) => () => void = () => () => {},
   { facts = [], codeMode = false, resume, json = false, modelChosen = false, store }: HoldOptions = {},
-): Promise<void> {
+): Promise<ExitCode> {
   const interactive = isInteractive(io) && !json
   const floor = createFloor()
   const person = interactive
@@ -140,7 +140,7 @@ export async function hold(
       onLate: (result) => tellLate(result, talkFace),
     })
   const state: ChatState = {
-    ...{ host, models, facts, attached: [], env: io.env, talk: begun(models[0]), person: face },
+    ...{ host, models, facts, attached: [], env: io.env, talk: begun(models[0]), person: face, store },
     open(resumed) {
       const before = resumed === undefined || modelChosen ? undefined : host.conversations.find(resumed).model
       return begun(models.find(({ id }) => id === before) ?? state.talk.model, resumed)
@@ -160,8 +160,10 @@ export async function hold(
   if (resumed !== undefined) takeUp(resumed, state, talkFace)
   const end = begin(host)
   try {
-    await converse(state, talkFace)
+    const failed = await converse(state, talkFace)
     tellLeft(state, talkFace, store)
+    // At a terminal, the person saw the failure and went on.
+    return interactive || failed === undefined ? ExitCode.done : failureOf(failed, false).exitCode
   } finally {
     end()
   }

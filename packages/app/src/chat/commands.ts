@@ -258,6 +258,7 @@ async function call(
   requireAll(args, entry.tool.inputSchema)
   const { result } = await state.host.call(entry.name, args, {
     caller: 'person',
+    typed: true,
     conversation: state.talk.id,
     signal,
   })

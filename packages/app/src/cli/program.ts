@@ -33,7 +33,10 @@ A call you type is your consent to it: only a deny rule of the config stops it. 
 row in the activity log (jackfield activity), kept in ~/.local/share/jackfield unless --store says otherwise.
 
 Arguments are key=value, read by the tool's schema; key:=json is JSON, key=@file the contents of a file.
-Exit codes: 0 done, 1 the tool failed or was refused, 2 wrong usage, 3 cannot connect, 4 protocol error.`
+Exit codes: 0 done; 1 the tool failed or was refused; 2 wrong usage, or a server that is not configured; 3 cannot
+connect; 4 protocol error, or a tool, prompt or resource that the server does not have; 5 what the server says changed and
+is out of use until you accept it (jackfield trust); 130 interrupted. With --json, a failure is one object on stderr:
+{"error":{"message":"…"}}.`
 
 /** Runs one command line and gives its exit code. Everything a person should see is written by then. */
 export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
@@ -42,6 +45,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   const command = dashes === -1 ? undefined : argv.slice(dashes + 1)
   let code: ExitCode = ExitCode.done
   let json = false
+  const wantsJson = own.includes('--json')
   const program = new Command('jackfield')
     .description(about)
     .version(version)
@@ -50,7 +54,9 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     .showHelpAfterError('Try --help.')
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
-      writeErr: (text) => io.stderr.write(text),
+      writeErr: (text) => {
+        if (!wantsJson) io.stderr.write(text)
+      },
     })
     .exitOverride()
 
@@ -244,6 +250,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     .addOption(storeOption())
     .action(async (options: ChatOptions) => {
       const { chat } = await import('../chat/command.ts')
+      json = options.json === true
       code = await chat(options, io, createOutput(io, false))
     })
 
@@ -266,11 +273,18 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     return code
   } catch (error) {
     // Commander has already written its message, or the help that was asked for.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.usage
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return ExitCode.done
+      if (wantsJson) {
+        const message = error.message.replace(/^error: /, '')
+        io.stderr.write(`${exactJson({ error: { message } })}\n`)
+      }
+      return ExitCode.usage
+    }
     const { failureOf } = await import('./failure.ts')
     const failure = failureOf(error, io.signal.aborted)
     const { exitCode, ...told } = failure
-    io.stderr.write(json ? `${exactJson({ error: told })}\n` : `${failure.message}\n`)
+    io.stderr.write(json || wantsJson ? `${exactJson({ error: told })}\n` : `${failure.message}\n`)
     return exitCode
   }
 }

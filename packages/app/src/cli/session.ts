@@ -195,7 +195,7 @@ function approves({ name, config }: Target): boolean {
 function cannotConnect(
   target: Target,
   { state, reason, fix, error }: Extract<ConnectionState, { fix: string }>,
-  { era, revision }: SessionOptions,
+  { era, revision, timeout }: SessionOptions,
   said: readonly string[],
 ): CliError {
   const asked = revision === undefined ? era : revision
@@ -203,7 +203,9 @@ function cannotConnect(
   const why =
     error?.code === 'VERSION_MISMATCH' && asked !== undefined && asked !== 'auto'
       ? `it does not speak what ${option} ${asked} asks for. Leave ${option} out to let both sides agree on a revision.`
-      : `${plain(error?.message ?? reason)}${state === 'needs-sign-in' ? `. ${plain(fix)}` : ''}`
+      : error?.code === 'TIMEOUT' && timeout !== undefined
+        ? `it did not answer within ${timeout} s (--timeout)`
+        : `${plain(error?.message ?? reason)}${state === 'needs-sign-in' ? `. ${plain(fix)}` : ''}`
   const last = plain(said.join('')).trim().split('\n').slice(-8)
   const stderr =
     last.length === 0 || last[0] === '' || why.includes(last.at(-1) ?? '')

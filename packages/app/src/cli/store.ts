@@ -1,8 +1,10 @@
+import { existsSync, mkdirSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { isAbsolute, join, resolve } from 'node:path'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { createHost, type Host, type HostOptions, StoreError } from '@jackfield/host'
 import { plain } from '../output/sanitize.ts'
 import type { Io } from './io.ts'
+import { whyUnreadable } from './unreadable.ts'
 
 /** Where activity and remembered answers are kept: the file of `--store`, or the person's own data folder. */
 export function storeFile(option: string | undefined, io: Pick<Io, 'env' | 'cwd'>): string {
@@ -16,11 +18,38 @@ export function storeFile(option: string | undefined, io: Pick<Io, 'env' | 'cwd'
 
 /** Makes a host. Where its store cannot be opened, `note` is told and everything is kept in memory. */
 export function hostWithStore(options: HostOptions, note: (text: string) => void): Host {
+  const inMemory = (why: string): Host => {
+    note(`! ${plain(why)} What happens now is not recorded.`)
+    return createHost({ ...options, store: ':memory:' })
+  }
+  const { store } = options
+  if (store !== undefined && store !== ':memory:') {
+    const why = whyNoFolder(dirname(store))
+    if (why !== undefined)
+      return inMemory(
+        `The store ${store} cannot be made: ${why}. Set HOME to a folder of yours, or name a file with --store.`,
+      )
+  }
   try {
     return createHost(options)
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
-    note(`! ${plain(error.message)} What happens now is not recorded.`)
-    return createHost({ ...options, store: ':memory:' })
+    return inMemory(error.message)
+  }
+}
+
+/** Makes a folder, one level at a time: Node's own recursion does not return where a level below /proc is missing. */
+function whyNoFolder(folder: string): string | undefined {
+  const missing: string[] = []
+  let at = folder
+  while (!existsSync(at) && dirname(at) !== at) {
+    missing.push(at)
+    at = dirname(at)
+  }
+  try {
+    for (const level of missing.reverse()) mkdirSync(level, { mode: 0o700 })
+    return undefined
+  } catch (error) {
+    return whyUnreadable(error)
   }
 }

@@ -130,7 +130,13 @@ async function configured(name: string, options: TargetOptions, io: Io): Promise
     )
   }
   const server = Object.hasOwn(config.servers, name) ? config.servers[name] : undefined
-  if (server !== undefined) return { name, server, config }
+  const unread = config.problems.filter(({ file, path }) => path === '' && config.broken.includes(file))
+  if (server !== undefined) {
+    for (const problem of unread) io.stderr.write(`! ${problemLine(problem)}\n`)
+    return { name, server, config }
+  }
+  if (unread[0] !== undefined)
+    throw usageError(`No server "${name}" is known, but a file could not be read: ${problemLine(unread[0])}`)
   const broken = config.problems.find(
     ({ path, severity }) => severity === 'error' && path.split(/[.[]/).includes(name),
   )

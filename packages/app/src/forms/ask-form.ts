@@ -42,7 +42,7 @@ export async function askForm(
   const onScreen = screen !== undefined && fields.length > 0
   for (;;) {
     if (!onScreen || asksSecret) {
-      const start = await prompter.select<'answer' | 'later' | Refusal>(startOf(question, fields))
+      const start = await prompter.select<'answer' | 'later' | Refusal>(startOf(question, fields, prompter))
       if (start === 'later' || start === cancelled) return undefined
       if (start !== 'answer') {
         const answer = await refused(start, prompter)
@@ -57,7 +57,7 @@ export async function askForm(
   }
 }
 
-function startOf({ id, cause }: ElicitationQuestion, fields: readonly FormField[]) {
+function startOf({ id, cause }: ElicitationQuestion, fields: readonly FormField[], prompter: Prompter) {
   const secret = fields.find((field) => field.secret !== undefined)?.secret
   const count = `${fields.length} ${fields.length === 1 ? 'field' : 'fields'}`
   if (secret !== undefined) {
@@ -67,7 +67,7 @@ function startOf({ id, cause }: ElicitationQuestion, fields: readonly FormField[
       options: [
         ...refusals('Decline: the server should ask for it on a page of its own'),
         { value: 'answer' as const, label },
-        later(id),
+        later(id, prompter),
       ],
       initial: 'decline' as const,
     }
@@ -75,7 +75,7 @@ function startOf({ id, cause }: ElicitationQuestion, fields: readonly FormField[
   const label = fields.length === 0 ? 'Yes, accept' : `Answer (${count})`
   return {
     message: fields.length === 0 ? 'Agree?' : 'Answer this?',
-    options: [{ value: 'answer' as const, label }, ...refusals(), later(id)],
+    options: [{ value: 'answer' as const, label }, ...refusals(), later(id, prompter)],
     initial: 'answer' as const,
   }
 }
@@ -84,7 +84,7 @@ async function refuse({ id }: ElicitationQuestion, prompter: Prompter): Promise<
   for (;;) {
     const choice = await prompter.select<Refusal | 'later'>({
       message: 'What should the server be told?',
-      options: [...refusals(), later(id)],
+      options: [...refusals(), later(id, prompter)],
     })
     if (choice === 'later' || choice === cancelled) return undefined
     const answer = await refused(choice, prompter)

@@ -32,7 +32,7 @@ export async function review(
         ? []
         : [{ value: 'remember' as const, label: 'Send, and remember answers for the next time…' }]),
       ...refusals(),
-      later(id),
+      later(id, prompter),
     ],
     initial: 'send',
   })

@@ -52,7 +52,7 @@ async function askConsent(
         ...refusals().slice(0, 1),
         ...(page.blocked === undefined ? agreeing : []),
         ...refusals().slice(1),
-        later(question.id),
+        later(question.id, prompter),
       ],
       initial: 'decline',
     })
@@ -88,7 +88,7 @@ async function askFinished(
         {
           value: 'later',
           label: 'Not yet: leave it in the inbox',
-          hint: `then: ${answerWith(id)} --accept`,
+          hint: `then: ${answerWith(id, prompter.store)} --accept`,
           key: 'l',
         },
         ...(page.opens ? [{ value: 'open', label: opened ? 'Open the page again' : 'Open the page' }] : []),

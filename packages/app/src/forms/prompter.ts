@@ -15,6 +15,8 @@ export interface Choice<T extends string> {
 
 /** The few ways a form asks; a terminal implements them, a test scripts them. */
 export interface Prompter {
+  /** The store, where it is not the usual one: the command that answers a question later names it. */
+  readonly store?: string
   /** Shows lines without asking. */
   say(lines: string[]): void
   text(question: {

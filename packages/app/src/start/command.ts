@@ -26,7 +26,7 @@ export async function start(options: StartOptions, io: Io, output: Output): Prom
     throw new CliError(ExitCode.cannotConnect, `None of the servers is installed: ${missing.join(', ')}.`)
   }
   for (const name of missing) output.note(`Not installed, so left out: ${name}`)
-  await hold(
+  return await hold(
     {
       servers,
       store: resolve(home, 'host.db'),
@@ -36,6 +36,7 @@ export async function start(options: StartOptions, io: Io, output: Output): Prom
     modelsInUse(io.env, options.model, []),
     undefined,
     io,
+    undefined,
+    { store: resolve(home, 'host.db') },
   )
-  return ExitCode.done
 }

@@ -27,7 +27,7 @@ export async function askApproval(
   for (;;) {
     const choice = await prompter.select<Choice>({
       message: 'Allow this call?',
-      options: options(question, args, all),
+      options: options(question, args, all, prompter),
       initial: 'deny',
     })
     switch (choice) {
@@ -82,7 +82,12 @@ export async function askApproval(
   }
 }
 
-function options(question: Question, args: Record<string, unknown>, all: boolean): Option<Choice>[] {
+function options(
+  question: Question,
+  args: Record<string, unknown>,
+  all: boolean,
+  prompter: Prompter,
+): Option<Choice>[] {
   const characters = JSON.stringify(args).length.toLocaleString('en')
   const remembers = question.remember.length > 0
   return [
@@ -102,7 +107,7 @@ function options(question: Question, args: Record<string, unknown>, all: boolean
     { value: 'respond', label: 'Answer in place of the tool…', hint: 'it is not called' },
     { value: 'deny-why', label: 'No, and say why…' },
     ...(remembers ? [{ value: 'deny-for' as const, label: 'Not now: no, and remember…' }] : []),
-    later(question.id),
+    later(question.id, prompter),
   ]
 }
 

@@ -20,7 +20,7 @@ export async function askLogin(
   const choice = await prompter.select({
     message: 'Open it?',
     options: [
-      later(id),
+      later(id, prompter),
       ...(page.blocked === undefined ? [{ value: 'allow', label: 'Open it and sign in' }] : []),
       { value: 'deny', label: 'No', hint: 'go on without this server' },
     ],

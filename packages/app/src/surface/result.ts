@@ -46,7 +46,7 @@ export async function askResult(
         },
         { value: 'edit', label: 'Edit it…' },
         { value: 'deny-why', label: 'No, and say why…' },
-        later(question.id),
+        later(question.id, prompter),
       ],
       initial: 'deny',
     })

@@ -25,7 +25,7 @@ export async function askRoots(
       { value: 'allow', label: roots.length === 1 ? 'Yes, tell it' : 'Yes, of all of them' },
       ...(roots.length === 1 ? [] : [{ value: 'some' as const, label: 'Only of some' }]),
       { value: 'deny', label: 'No, it sees none' },
-      later(id),
+      later(id, prompter),
     ],
     initial: 'deny',
   })

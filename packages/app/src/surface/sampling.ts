@@ -49,7 +49,7 @@ export async function reviewRequest(
               },
             ]),
         ...lasting(`Send, and let requests of ${server} pass`),
-        later(question.id),
+        later(question.id, prompter),
       ],
       initial: 'deny',
     })
@@ -115,7 +115,7 @@ export async function reviewResult(
           ? [{ value: 'model' as const, label: 'Ask another model' }]
           : []),
         ...lasting(`Give it, and let answers to ${server} pass`),
-        later(question.id),
+        later(question.id, prompter),
       ],
       initial: 'deny',
     })

@@ -5,6 +5,7 @@ import { askElicitation } from '../forms/ask-elicitation.ts'
 import { answerWith } from '../forms/later.ts'
 import type { Prompter } from '../forms/prompter.ts'
 import { paletteFor } from '../output/palette.ts'
+import { oneLine } from '../output/sanitize.ts'
 import { askApproval } from './approval.ts'
 import { askInstallation, type Installation } from './installation.ts'
 import { askLogin } from './login.ts'
@@ -47,16 +48,18 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
         const { clackPrompter } = await import('./clack.ts')
         const left = new AbortController()
         const { input, output, env } = options
-        const answer = await ask(
-          clackPrompter({
-            ...{ input, output, env },
-            signal: AbortSignal.any([signal, left.signal]),
-            onInterrupt() {
-              options.onInterrupt?.()
-              left.abort(new McpError('CANCELLED', 'The person interrupted the question'))
-            },
-          }),
-        )
+        const prompter = clackPrompter({
+          ...{ input, output, env },
+          ...(options.store !== undefined && { store: options.store }),
+          signal: AbortSignal.any([signal, left.signal]),
+          onInterrupt() {
+            options.onInterrupt?.()
+            left.abort(new McpError('CANCELLED', 'The person interrupted the question'))
+          },
+        })
+        const answer = await ask(prompter)
+        if (signal.aborted && !left.signal.aborted && signal.reason instanceof Error)
+          prompter.say([`${oneLine(signal.reason.message)}.`])
         // A question that was withdrawn or interrupted while it was on the screen has no answer.
         signal.throwIfAborted()
         left.signal.throwIfAborted()

@@ -27,7 +27,11 @@ export async function askDrift(
     const choice = await prompter.select({
       message: 'What is shown here is out of use. Use it from now on?',
       options: [
-        { ...later(id), label: 'Decide later', hint: 'it stays out of use, and the question in the inbox' },
+        {
+          ...later(id, prompter),
+          label: 'Decide later',
+          hint: 'it stays out of use, and the question in the inbox',
+        },
         { value: 'accept', label: 'Accept it as it is now' },
         { value: 'block', label: 'Block it', hint: 'until it changes again' },
         ...(all ? [] : [{ value: 'show', label: 'Show all of it' }]),
@@ -72,7 +76,7 @@ export async function askInstall(
     options: [
       { value: 'deny', label: 'No' },
       { value: 'allow', label: 'Yes', hint: 'asked again when it changes' },
-      later(id),
+      later(id, prompter),
     ],
     initial: 'deny',
   })
