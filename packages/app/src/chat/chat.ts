@@ -14,12 +14,12 @@ import type { ChatState } from './state.ts'
 import { fullness, statusLine } from './status.ts'
 import { type TurnView, turnView } from './view.ts'
 
-/** Holds a conversation until the person leaves. Gives the first failure, for the exit code of a run without a person. */
+/** Holds a conversation until the person leaves. Gives the first failure of a model, for the exit code of a run without a person. */
 export async function converse(state: ChatState, face: ChatFace): Promise<Error | undefined> {
   const { host } = state
   const { palette } = face
   let view: TurnView | undefined
-  let failed: Error | undefined
+  let failed: ModelError | undefined
   const news = createNews(state, (text) => {
     face.write(`${face.palette.dim(flowed(text, face.columns(), 0, 2))}\n`)
   })
@@ -37,7 +37,7 @@ export async function converse(state: ChatState, face: ChatFace): Promise<Error 
         if (outcome === 'leave') return failed
       } catch (error) {
         if (!isExpected(error)) throw error
-        failed ??= error
+        if (error instanceof ModelError) failed ??= error
         tellError(error, face)
       } finally {
         view = undefined

@@ -252,7 +252,9 @@ async function call(
   signal: AbortSignal,
 ): Promise<CommandOutcome> {
   const [name, ...rest] = words
-  const entry = state.host.tools().find((tool) => tool.name === name)
+  const entry = state.host
+    .tools()
+    .find((tool) => tool.name === name || `${tool.server}.${tool.tool.name}` === name)
   if (entry === undefined) throw usageError(`There is no tool "${name ?? ''}". /tools lists them.`)
   const args = argumentsFrom(rest, entry.tool.inputSchema)
   requireAll(args, entry.tool.inputSchema)

@@ -81,7 +81,7 @@ export function terminalFace(io: Io, floor: Floor, earlier: () => readonly strin
       : []
     if (search !== undefined) {
       const mark = search.found || search.query === '' ? '' : ', nothing found'
-      return { above, prompt: oneLine(`(search${mark}) ${search.query} › `, room), ...editor.shown }
+      return { above, prompt: `${oneLine(`(search${mark}) ${search.query}`, room - 10)} › `, ...editor.shown }
     }
     if (note !== undefined) above.push(palette.yellow(oneLine(note, room)))
     return { above, prompt, text: editor.text, at: editor.line.at }

@@ -26,13 +26,14 @@ const about =
 const more = `
 A <target> is a server named in the config, a URL, or left out when a command follows --:
   jackfield tools everything
+  jackfield call everything.echo message=hi
   jackfield call https://example.org/mcp search query=flights
   jackfield call echo message=hi -- npx -y @modelcontextprotocol/server-everything
 
 A call you type is your consent to it: only a deny rule of the config stops it. Every call, read and prompt leaves a
 row in the activity log (jackfield activity), kept in ~/.local/share/jackfield unless --store says otherwise.
 
-Arguments are key=value, read by the tool's schema; key:=json is JSON, key=@file the contents of a file.
+Arguments are key=value, read by the tool's schema; key:=json is JSON, key=@file the contents of a file, key=@- those of stdin.
 Exit codes: 0 done; 1 the tool failed or was refused; 2 wrong usage, or a server that is not configured; 3 cannot
 connect; 4 protocol error, or a tool, prompt or resource that the server does not have; 5 what the server says changed and
 is out of use until you accept it (jackfield trust); 130 interrupted. With --json, a failure is one object on stderr:
@@ -123,7 +124,10 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     async () => (await import('../commands/call.ts')).call,
     (made) =>
       made
-        .option('--args <json>', 'arguments as one JSON object, or @file with one; sent unchecked')
+        .option(
+          '--args <json>',
+          'arguments as one JSON object, @file with one, or - for stdin; sent unchecked',
+        )
         .option(
           '--park',
           'leave questions in the inbox and wait until they are answered (jackfield respond)',

@@ -118,6 +118,7 @@ export function errorOf({ code, message, data }: Failure): Error {
 
 /** Shows what the server says beside its answers; the end of its stderr is kept in `said`. */
 function tell(host: Host, target: Target, verbose: boolean, said: string[], io: Io, output: Output): void {
+  const warned = new Set<string>()
   host.on((event) => {
     if (event.type === 'log') {
       const { level, logger, data } = event
@@ -128,7 +129,10 @@ function tell(host: Host, target: Target, verbose: boolean, said: string[], io: 
       const head = `! ${oneLine(event.server)} changed what it says about itself since it was last started so:`
       output.note([head, ...changeLines(event.accepted, paletteFor(io.stderr, io.env))].join('\n'))
     }
-    if (event.type === 'warning') output.note(`! ${oneLine(event.message)}`)
+    if (event.type === 'warning' && !warned.has(event.message)) {
+      warned.add(event.message)
+      output.note(`! ${oneLine(event.message)}`)
+    }
     if (event.type === 'login') output.note(`Sign in at the page that opens, or here:\n  ${plain(event.url)}`)
     if (event.type === 'stderr') {
       if (verbose) output.note(`${oneLine(target.name)}: ${plain(event.text).trimEnd()}`)

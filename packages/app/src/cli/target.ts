@@ -74,7 +74,25 @@ export async function takeTarget(
     throw usageError('Which server? Give a configured name, a URL, or a command after --.')
   }
   if (/^https?:\/\//i.test(given)) return { target: urlTarget(given, options.header ?? []), rest }
-  return { target: await configured(given, options, io), rest }
+  const { name, tool } = await splitName(given, options, io)
+  return { target: await configured(name, options, io), rest: tool === undefined ? rest : [tool, ...rest] }
+}
+
+/** `server.tool` as both words, where no server has all of it as its name and one has its beginning. */
+async function splitName(
+  given: string,
+  options: TargetOptions,
+  io: Io,
+): Promise<{ name: string; tool?: string }> {
+  if (!/[.]|__/.test(given)) return { name: given }
+  const { servers } = await readLayers(options, io)
+  if (Object.hasOwn(servers, given)) return { name: given }
+  for (const separator of given.matchAll(/[.]|__/g)) {
+    const name = given.slice(0, separator.index)
+    const tool = given.slice(separator.index + separator[0].length)
+    if (tool !== '' && Object.hasOwn(servers, name)) return { name, tool }
+  }
+  return { name: given }
 }
 
 /** Which files the options choose. */

@@ -91,14 +91,15 @@ function options(
   const characters = JSON.stringify(args).length.toLocaleString('en')
   const remembers = question.remember.length > 0
   return [
-    { value: 'deny', label: 'No' },
-    { value: 'allow', label: 'Yes, this once' },
+    { value: 'deny', label: 'No', key: 'n' },
+    { value: 'allow', label: 'Yes, this once', key: 'y' },
     { value: 'show', label: all ? 'Show the exact JSON' : `Show everything (${characters} characters)` },
     ...(remembers
       ? [
           {
             value: 'allow-for' as const,
             label: 'Yes, and remember…',
+            key: 'a',
             hint: 'as long as the tool stays the same',
           },
         ]

@@ -21,8 +21,8 @@ export async function askLogin(
     message: 'Open it?',
     options: [
       later(id, prompter),
-      ...(page.blocked === undefined ? [{ value: 'allow', label: 'Open it and sign in' }] : []),
-      { value: 'deny', label: 'No', hint: 'go on without this server' },
+      ...(page.blocked === undefined ? [{ value: 'allow', label: 'Open it and sign in', key: 'y' }] : []),
+      { value: 'deny', label: 'No', hint: 'go on without this server', key: 'n' },
     ],
     initial: 'later',
   })

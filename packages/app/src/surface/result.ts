@@ -38,8 +38,8 @@ export async function askResult(
     const choice = await prompter.select<Choice>({
       message: 'Let it through?',
       options: [
-        { value: 'deny', label: 'No, hold it back' },
-        { value: 'allow', label: edited ? 'Yes, as edited' : 'Yes' },
+        { value: 'deny', label: 'No, hold it back', key: 'n' },
+        { value: 'allow', label: edited ? 'Yes, as edited' : 'Yes', key: 'y' },
         {
           value: 'show',
           label: `Show the exact JSON (${JSON.stringify(result).length.toLocaleString('en')} characters)`,

@@ -30,10 +30,11 @@ export async function reviewRequest(
     const choice = await prompter.select<RequestChoice>({
       message: 'Send this to the model?',
       options: [
-        { value: 'deny', label: 'Deny' },
+        { value: 'deny', label: 'Deny', key: 'n' },
         {
           value: 'allow',
           label: context ? `Send, with the ${texts.length} texts of the conversation` : 'Send',
+          key: 'y',
         },
         ...(all ? [] : [{ value: 'show' as const, label: 'Show all of it' }]),
         { value: 'edit', label: 'Edit' },
@@ -106,8 +107,8 @@ export async function reviewResult(
     const choice = await prompter.select<ResultChoice>({
       message: 'Give this answer to the server?',
       options: [
-        { value: 'deny', label: 'Deny' },
-        { value: 'allow', label: 'Give it' },
+        { value: 'deny', label: 'Deny', key: 'n' },
+        { value: 'allow', label: 'Give it', key: 'y' },
         ...(all ? [] : [{ value: 'show' as const, label: 'Show all of it' }]),
         { value: 'edit', label: 'Edit' },
         { value: 'again', label: 'Ask again' },

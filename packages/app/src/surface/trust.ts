@@ -74,8 +74,8 @@ export async function askInstall(
   const choice = await prompter.select({
     message: isAddress ? `Connect to it ${again}?` : `Start it ${again}?`,
     options: [
-      { value: 'deny', label: 'No' },
-      { value: 'allow', label: 'Yes', hint: 'asked again when it changes' },
+      { value: 'deny', label: 'No', key: 'n' },
+      { value: 'allow', label: 'Yes', hint: 'asked again when it changes', key: 'y' },
       later(id, prompter),
     ],
     initial: 'deny',

@@ -159,6 +159,23 @@ describe.concurrent('what a command says and ends with', { timeout: 60_000 }, ()
     }
   })
 
+  test('server.tool and server__tool name a tool in every command that takes a server and a tool', async () => {
+    const cwd = folder({ 'c.json': { mcpServers: { demo } } })
+    const use = ['--config', 'c.json']
+    for (const name of ['demo.echo', 'demo__echo']) {
+      expect((await run(['call', name, 'message=hi', ...use], { cwd })).stdout).toContain('Echo: hi')
+      expect((await run(['tools', name, ...use], { cwd })).stdout).toMatch(/^echo/)
+      expect((await run(['policy', 'explain', name, 'message=hi', ...use], { cwd })).code).toBe(0)
+    }
+  })
+
+  test('arguments are read from stdin', async () => {
+    const piped = await run(onEverything('call', 'echo', 'message=@-'), { stdin: 'from a pipe' })
+    expect(piped.stdout).toContain('Echo: from a pipe')
+    const whole = await run(onEverything('call', 'echo', '--args', '-'), { stdin: '{"message":"as JSON"}' })
+    expect(whole.stdout).toContain('Echo: as JSON')
+  })
+
   test('another server in the place of one that was agreed to is 5, with what to do', async () => {
     const cwd = folder({})
     const says = join(cwd, 'says.json')

@@ -48,7 +48,7 @@ test('what changed is shown and out of use', async () => {
 
   says(changed, look)
   const refused = await jackfield('call', 'shop', 'buy')
-  expect(refused.code).toBe(1)
+  expect(refused.code).toBe(5)
   expect(refused.stderr).toContain('tool buy of shop is out of use: nobody has accepted it as it is now.')
   expect(refused.stderr).toContain('jackfield trust accept shop buy')
   expect((await jackfield('call', 'shop', 'look')).stdout).toBe('done\n')
@@ -116,6 +116,6 @@ test('of a command after --, what changed is shown and used; a configured server
   expect(called.stderr).toContain('Buys one item of the shop{+⟦U+200B⟧+}.')
   expect(await typed('call', 'buy')).toMatchObject({ code: 0, stderr: '' })
   const configured = await jackfield('call', 'shop', 'buy')
-  expect(configured.code).toBe(1)
+  expect(configured.code).toBe(5)
   expect(configured.stderr).toContain('tool buy of shop is out of use')
 })

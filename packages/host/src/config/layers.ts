@@ -75,9 +75,10 @@ export function configFiles(options: LayerOptions): ConfigFile[] {
 /**
  * Reads every file that there is and puts them together: a server that several files name is the first one's alone.
  * Files of the working folder may forbid and ask, but allow nothing. No file is ever written.
- * A file that cannot be followed is left out with a problem. It may have held rules that forbid, so nothing is allowed
+ * A file that cannot be read is left out with a problem. It may have held rules that forbid, so nothing is allowed
  * without a question then.
- * @throws ConfigError for a file that was named and cannot be followed, and for an unknown profile.
+ * @throws ConfigError for a file that was named and cannot be read, for a rule that cannot be followed, and for an
+ *   unknown profile.
  */
 export async function loadLayers(options: LayerOptions): Promise<LayeredConfig> {
   const { cwd, home, env = process.env } = options
@@ -97,8 +98,8 @@ export async function loadLayers(options: LayerOptions): Promise<LayeredConfig> 
       })
       read.push({ from, config: from.layer === 'project' ? tightened(config, from.file) : config })
     } catch (error) {
-      if (!(error instanceof ConfigError) || from.layer === 'named') throw error
-      if (from.layer !== 'discovered') broken.push(from.file)
+      if (!(error instanceof ConfigError) || !mayBeLeftOut(from, error)) throw error
+      if (!isOfAnotherApp(from)) broken.push(from.file)
       problems.push({
         file: from.file,
         path: '',
@@ -123,6 +124,16 @@ export async function loadLayers(options: LayerOptions): Promise<LayeredConfig> 
     merged.servers = inProfile(merged.servers, chosen)
   }
   return { ...merged, files, broken }
+}
+
+/** A rule that cannot be followed stops everything in a file of the person's own or of the working folder. */
+function mayBeLeftOut(from: ConfigFile, { problems }: ConfigError): boolean {
+  return from.layer !== 'named' && (isOfAnotherApp(from) || problems.length === 0)
+}
+
+/** Files of other applications hold no rules that count. */
+function isOfAnotherApp({ file, layer }: ConfigFile): boolean {
+  return layer === 'discovered' || (layer === 'project' && !/[\\/](?:\.mcp|jackfield)\.json$/.test(file))
 }
 
 /** The config of a working folder without what would open things: that is for the person's own file to say. */
