@@ -37,6 +37,10 @@ export default defineConfig({
       { find: /^@jackfield\/sdk\/client\/socket$/, replacement: source('packages/sdk/src/links/socket.ts') },
       { find: /^@jackfield\/sdk\/compose$/, replacement: source('packages/sdk/src/compose/index.ts') },
       {
+        find: /^@jackfield\/sdk\/backplane\/sqlite$/,
+        replacement: source('packages/sdk/src/backplane/sqlite.ts'),
+      },
+      {
         find: /^@jackfield\/sdk\/client\/tasks$/,
         replacement: source('packages/sdk/src/extensions/tasks/client/index.ts'),
       },

@@ -18,8 +18,9 @@ const apart = `(?!(?:${[asking, revisions, sessions, legacy].join('|')})\\.ts$)`
 const groups = [
   group(
     'base',
-    `${apart}(?:jsonrpc|protocol/(?!shapes)|core|validate/dialects|server/described|serve/(?!http/sse\\.ts|${lines}))`,
+    `${apart}(?:jsonrpc/(?!line-source)|protocol/(?!shapes)|core|validate/dialects|server/described|serve/(?!http/sse\\.ts|${lines}))`,
   ),
+  group('lines', 'jsonrpc/line-source'),
   group('shapes', 'protocol/shapes'),
   group('server', `${apart}(?:server/|validate/(?!schema\\.ts|linear-|regex-parts)|serve/(?:${lines}))`),
   group('schema', 'validate/'),
@@ -27,7 +28,7 @@ const groups = [
   group('revisions', `(?:${revisions})\\.ts$`),
   group('sessions', `(?:${sessions})\\.ts$`),
   group('legacy', `(?:${legacy})\\.ts$`),
-  group('client', '(?:client/(?!engine)|links/(?!memory))'),
+  group('client', '(?:client/(?!engine|lists)|links/(?!memory))'),
   group('tasks', 'extensions/tasks/'),
   group('skills', 'extensions/skills/'),
   group('shared', '(?!links/memory)'),

@@ -40,18 +40,18 @@ const connections: Duplex = Object.getPrototypeOf(openConnection(anyServer, () =
 const receive = connections.receive
 /** The revision a client asked for, until its session has one: it may go on before it was answered. */
 const greeted = new WeakMap<Duplex, ProtocolVersion>()
-connections.receive = function (this: Duplex, value, caller) {
+connections.receive = function (this: Duplex, value, bytes, caller) {
   if (isObject(value) && value['method'] === 'initialize') {
     greeted.set(this, revisionOf(value['method'], value['params']) ?? latestLegacy)
   }
   take(value, this.peer?.revision.version ?? greeted.get(this))
-  receive.call(this, value, caller)
+  return receive.call(this, value, bytes, caller)
 }
 
 const owners = new Map<string, HttpSession>()
 const begin = Sessions.prototype.begin
-Sessions.prototype.begin = function (caller) {
-  const owner = begin.call(this, caller)
+Sessions.prototype.begin = function (caller, memory) {
+  const owner = begin.call(this, caller, memory)
   if (owner !== undefined) owners.set(owner.id, owner)
   return owner
 }
@@ -59,8 +59,8 @@ Sessions.prototype.begin = function (caller) {
 const handle = Router.prototype.handle
 Router.prototype.handle = function (request, reply) {
   const read = request.read.bind(request)
-  request.read = (maxBytes, onBody) =>
-    read(maxBytes, (body) => {
+  request.read = (maxBytes, memory, onBody) =>
+    read(maxBytes, memory, (body) => {
       // What is posted to HTTP+SSE is taken in by its connection.
       if (sessionIdIn(request) === undefined) takeBody(request, body)
       onBody(body)

@@ -115,6 +115,7 @@ class LiveHost implements Host {
       asker: this.inbox,
       recorder: this.#recorder,
       redactor: this.#discretion.redactor,
+      onWarning: (server, message) => this.#events.emit({ type: 'warning', server, message }),
       servers: () => [...this.#servers].map(([name, { config }]) => [name, config]),
     })
     this.secrets = this.#launch.secrets
@@ -364,6 +365,10 @@ class LiveHost implements Host {
     for (const { name, state } of this.#servers.values()) this.#states.set(name, state)
     await Promise.all(closing)
     await this.#running.settled(closeWaitMs)
-    this.#store.close()
+    try {
+      this.#store.close()
+    } catch (error) {
+      process.emitWarning(`The last of what happened could not be stored: ${reasonOf(error)}`)
+    }
   }
 }

@@ -31,6 +31,7 @@ export {
 export { serveGateways } from './gateway/index.ts'
 export { createHost } from './host.ts'
 export { showQuestion } from './inbox/index.ts'
+export { type MachineVariable, machineVariables } from './launch/index.ts'
 export * from './models/index.ts'
 export {
   addServer,
@@ -52,7 +53,7 @@ export {
   sealedSecrets,
   withoutSecrets,
 } from './secrets/index.ts'
-export { StoreError } from './store/index.ts'
+export { asStoreError, StoreError, type StoreFault, setAsideStore } from './store/index.ts'
 export {
   type PlaybackOptions,
   parseRecording,

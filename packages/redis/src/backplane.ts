@@ -2,6 +2,7 @@ import { type Backplane, McpError } from '@jackfield/sdk'
 import { createClient } from '@redis/client'
 import type { Carrier, RedisClient, RedisCluster } from './client.ts'
 import { Commands } from './commands.ts'
+import { warnOfEviction } from './eviction.ts'
 import { Faults } from './faults.ts'
 import { Line } from './line.ts'
 import type { RedisBackplaneOptions } from './options.ts'
@@ -26,7 +27,8 @@ const connectMs = 5000
  * messages. A lost connection is made again, after pauses by chance of up to 2 s; commands wait for that as long as
  * `timeoutMs` allows, and while Redis is away for longer they reject at once. Every method rejects with an McpError that
  * says what happened: TIMEOUT and CONNECTION_CLOSED where it is not known whether the command was done, CONNECT_FAILED
- * where nothing was sent, LIMIT for values over 64 MiB, or when 10 000 commands wait for their answers.
+ * where nothing was sent, LIMIT for values over 64 MiB, or when 10 000 commands wait for their answers. `onWarning` is called
+ * for a `maxmemory-policy` that evicts keys.
  * @throws McpError CONNECT_FAILED when Redis cannot be reached; INVALID for a wrong option
  */
 export async function redisBackplane(options: RedisBackplaneOptions): Promise<RedisBackplane> {
@@ -52,6 +54,7 @@ export async function redisBackplane(options: RedisBackplaneOptions): Promise<Re
     throw error
   }
   topics.use(heard)
+  await warnOfEviction(commands, faults, `${prefix}v:`, warn)
 
   const valueAt = (key: string): string => named(`${prefix}v:`, key)
   const logAt = (log: string): string => named(`${prefix}l:`, log)

@@ -6,7 +6,7 @@ export interface RedisBackplaneSettings {
   prefix?: string
   /** Milliseconds one command may take, a reconnection included; then it rejects. A connection may take 5000 to be made, at least. Default 5000. */
   timeoutMs?: number
-  /** Hears when Redis is lost and when it is back. Default `console.warn`. */
+  /** Called when Redis is lost and when it is back, and at the start where it may evict keys. Default `console.warn`. */
   onWarning?: (message: string) => void
 }
 

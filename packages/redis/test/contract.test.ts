@@ -1,5 +1,9 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type RedisBackplane, redisBackplane } from '@jackfield/redis'
 import type { Backplane } from '@jackfield/sdk'
+import { sqliteBackplane } from '@jackfield/sdk/backplane/sqlite'
 import { createClient, createCluster } from '@redis/client'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -19,6 +23,16 @@ const opened = async (open: () => Promise<RedisBackplane>, connections: number):
 
 const inMemory: Open = async (connections) => {
   const plane = memoryBackplane()
+  return Array.from({ length: connections }, () => plane)
+}
+
+const inFile: Open = async (connections) => {
+  const folder = mkdtempSync(join(tmpdir(), 'jackfield-backplane-'))
+  const plane = sqliteBackplane(join(folder, 'backplane.db'))
+  onTestFinished(() => {
+    plane.close()
+    rmSync(folder, { recursive: true })
+  })
   return Array.from({ length: connections }, () => plane)
 }
 
@@ -48,6 +62,7 @@ const inCluster: Open = async (connections) => {
 
 const planes = [
   { name: 'a backplane in memory', open: inMemory, runs: true },
+  { name: 'a backplane in an SQLite file', open: inFile, runs: true },
   { name: `a backplane on Redis${left}`, open: byUrl, runs: isThere },
   { name: `a backplane on Redis by a client's options${left}`, open: byClient, runs: isThere },
   { name: `a backplane on a cluster of Redis${left}`, open: inCluster, runs: isThere },

@@ -273,3 +273,37 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expect(await client.get('jackfield:v:k')).toBe('v')
   })
 })
+
+describe.runIf(isThere)(`a Redis that may evict keys${left}`, () => {
+  const noCommand = (command: string) => ['--rename-command', command, '']
+
+  it.each([
+    ['allkeys-lru', []],
+    ['volatile-ttl', []],
+    ['allkeys-lru', noCommand('CONFIG')],
+  ])('is warned of at the start, with %s and %j', async (policy, args) => {
+    const server = await RedisServer.start('--maxmemory-policy', policy, ...args)
+    for (const RESP of [2, 3] as const) {
+      const { warnings } = await open({ client: createClient({ url: server.url, RESP }) })
+      expect(warnings).toEqual([
+        expect.stringMatching(
+          new RegExp(`has the maxmemory-policy ${policy}.* Set maxmemory-policy to noeviction`),
+        ),
+      ])
+    }
+  })
+
+  it('is warned of where it hides its policy', async () => {
+    const server = await RedisServer.start(...noCommand('CONFIG'), ...noCommand('INFO'))
+    const { plane, warnings } = await open({ url: server.url })
+    expect(warnings).toEqual([
+      expect.stringContaining('hides its maxmemory-policy. Make sure that it is noeviction'),
+    ])
+    expect(await plane.add('k', 'v', 1_000)).toBe(true)
+  })
+
+  it('is not warned of with noeviction', async () => {
+    const server = await RedisServer.start(...noCommand('CONFIG'))
+    expect((await open({ url: server.url })).warnings).toEqual([])
+  })
+})

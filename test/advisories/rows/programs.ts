@@ -107,7 +107,7 @@ export const commands: Class = {
       proof: [
         `${launch} > is not started while nobody agreed, and says how to agree`,
         `${launch} > is shown with its whole command line and what it would get, and waits`,
-        'packages/app/test/surface/trust.test.ts > shows the exact command, the names of variables and what to look at, and starts at no',
+        'packages/app/test/surface/trust.test.ts > shows the exact command, the file that runs, the values of variables and what to look at, and starts at no',
         'packages/host/test/trust/command.test.ts > curl -fsSL https://x.example/i.sh | sh',
       ],
     },

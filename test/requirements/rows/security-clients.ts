@@ -96,7 +96,7 @@ export const securityClients: readonly Requirement[] = only('http', [
     of: 'host',
     says: 'Dangerous commands are pointed out, and servers run with few rights.',
     otherwise:
-      'A command runs as it is written in the config, with a bare environment; a sandbox is part of the command where one is wanted.',
+      'A command runs as it was shown, with PATH, HOME and the like and the proxies and certificates of the machine; a sandbox is there where one is wanted.',
   },
   {
     places: {

@@ -142,3 +142,33 @@ describe.runIf(process.platform === 'linux')('the files of the travel server', (
     },
   )
 })
+
+describe('several writers of one new file', () => {
+  campaign(
+    {
+      id: 'exclusive-writes',
+      chapter: 'Files',
+      claim: 'Of several writers that create the same file without overwrite, exactly one succeeds',
+      trial: 'race of four writers',
+      trials: { change: 1000, long: 100_000 },
+    },
+    async ({ trials }) => {
+      const root = mkdtempSync(join(tmpdir(), 'races-'))
+      try {
+        for (let trial = 0; trial < trials; trial++) {
+          const outcomes = await Promise.allSettled(
+            Array.from({ length: side }, (_, n) =>
+              writeBelow(root, 'plan.md', `writer ${n}`, { overwrite: false }),
+            ),
+          )
+          const winners = outcomes.flatMap(({ status }, n) => (status === 'fulfilled' ? [n] : []))
+          expect(winners, `trial ${trial}`).toHaveLength(1)
+          expect(held(root), `trial ${trial}`).toEqual([`${join(root, 'plan.md')}: writer ${winners[0]}`])
+          rmSync(join(root, 'plan.md'))
+        }
+      } finally {
+        rmSync(root, { recursive: true })
+      }
+    },
+  )
+})

@@ -1,5 +1,5 @@
 import { defineServer, limits, resource, tool } from '@jackfield/sdk'
-import { connect, http } from '@jackfield/sdk/client'
+import { type ConnectOptions, connect, http } from '@jackfield/sdk/client'
 import { clientCredentials } from '@jackfield/sdk/client/auth'
 import type { HttpOptions } from '@jackfield/sdk/http'
 import { compileSchema } from '@jackfield/sdk/schema'
@@ -120,6 +120,7 @@ async function failure(action: () => Promise<unknown>): Promise<string | undefin
 async function answeredBy(
   answer: (method: string, cursor: unknown, id: unknown) => Response | object,
   maxMessageBytes?: number,
+  options: ConnectOptions = {},
 ) {
   const send = async (_url: URL, init: RequestInit): Promise<Response> => {
     const { method, id, params } = JSON.parse(String(init.body))
@@ -135,8 +136,8 @@ async function answeredBy(
     if (made instanceof Response) return made
     return Response.json({ jsonrpc: '2.0', id, result: { resultType: 'complete', ...made } })
   }
-  const options = maxMessageBytes === undefined ? { fetch: send } : { fetch: send, maxMessageBytes }
-  const client = await connect(http('http://127.0.0.1:1/mcp', options))
+  const sending = maxMessageBytes === undefined ? { fetch: send } : { fetch: send, maxMessageBytes }
+  const client = await connect(http('http://127.0.0.1:1/mcp', sending), options)
   onTestFinished(() => client.close())
   return client
 }
@@ -240,6 +241,21 @@ export const rows: Readonly<Record<string, Row>> = {
       return failure(() => client.tools())
     },
     refusal: /more than 1000 pages/,
+  },
+  'bytes of a list': {
+    limit: 100_000,
+    attempt: async (size) => {
+      const filled = (fill: string): object => ({ ...page(undefined), _meta: { fill } })
+      const first = page('2')
+      const rest = size - [first, filled('')].reduce((sum, one) => sum + JSON.stringify(one).length, 0)
+      const client = await answeredBy(
+        (_, cursor) => (cursor === undefined ? first : filled('x'.repeat(rest))),
+        undefined,
+        { maxListBytes: 100_000 },
+      )
+      return failure(() => client.tools())
+    },
+    refusal: /at page 2 with 100001 bytes/,
   },
   'questions of one call': {
     limit: limits.questions,

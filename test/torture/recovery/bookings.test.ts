@@ -3,6 +3,7 @@ import { type Client, connect, type Round } from '@jackfield/sdk/client'
 import { serveHttp } from '@jackfield/sdk/http'
 import type { TravelServer } from '@jackfield/server-travel'
 import { expect, onTestFinished } from 'vitest'
+import { memoryBackplane } from '../../../packages/sdk/src/core/memory-backplane.ts'
 import { readJson, travelServer } from '../../../servers/travel/test/fixture.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
@@ -67,8 +68,9 @@ campaign(
     const most = { cuts: 0, again: 0, looked: 0 }
     for (let made = 0; made < trials; made += perServer) {
       const server = travelServer()
+      const backplane = memoryBackplane()
       const nodes = await Promise.all(
-        [1, 2].map(() => serveHttp(server, { keys, onWarning: () => {} }).listen()),
+        [1, 2].map(() => serveHttp(server, { keys, backplane, onWarning: () => {} }).listen()),
       )
       onTestFinished(() => Promise.all(nodes.map((node) => node.close())).then(() => {}))
       const [first, second] = nodes

@@ -121,7 +121,9 @@ async function inSession(server: Server): Promise<Channel> {
   return {
     answers,
     call: (id, token) => connection.receive(request(id, token)),
-    cancel: async (id) => connection.receive(cancellation(id)),
+    cancel: async (id) => {
+      connection.receive(cancellation(id))
+    },
     close: () => connection.shutdown(),
   }
 }
@@ -132,7 +134,9 @@ async function stateless(server: Server): Promise<Channel> {
   return {
     answers,
     call: (id, token) => connection.receive(request(id, token, { _meta: meta() })),
-    cancel: async (id) => connection.receive(cancellation(id)),
+    cancel: async (id) => {
+      connection.receive(cancellation(id))
+    },
     close: () => connection.shutdown(),
   }
 }

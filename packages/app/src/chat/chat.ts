@@ -14,10 +14,22 @@ import type { ChatState } from './state.ts'
 import { fullness, statusLine } from './status.ts'
 import { type TurnView, turnView } from './view.ts'
 
-/** Holds a conversation until the person leaves. Gives the first failure of a model, for the exit code of a run without a person. */
-export async function converse(state: ChatState, face: ChatFace): Promise<Error | undefined> {
+/** Ends of a turn that leave work undone. */
+const cutShort: readonly Turn['stopReason'][] = ['maxCalls', 'maxTurns', 'maxTokens']
+
+/** How a conversation ended, for the exit code of a run without a person. */
+export interface ConversationEnd {
+  /** The last turn was cut short at a limit. */
+  readonly isCut: boolean
+  /** The first failure of a model. */
+  readonly failed: ModelError | undefined
+}
+
+/** Holds a conversation until the person leaves. */
+export async function converse(state: ChatState, face: ChatFace): Promise<ConversationEnd> {
   const { host } = state
   const { palette } = face
+  let isCut = false
   let view: TurnView | undefined
   let failed: ModelError | undefined
   const news = createNews(state, (text) => {
@@ -29,12 +41,13 @@ export async function converse(state: ChatState, face: ChatFace): Promise<Error 
     for (;;) {
       if (face.live !== undefined) face.write(`${statusLine(state, palette, face.columns())}\n`)
       const line = await face.readLine(`${palette.green('you')} › `, { complete, isMessage: true })
-      if (line === undefined) return failed
+      if (line === undefined) return { isCut, failed }
       try {
         const outcome = await handle(line, state, face, (shown) => {
           view = shown
         })
-        if (outcome === 'leave') return failed
+        if (outcome === 'leave') return { isCut, failed }
+        if (outcome !== undefined) isCut = cutShort.includes(outcome.stopReason)
       } catch (error) {
         if (!isExpected(error)) throw error
         if (error instanceof ModelError) failed ??= error
@@ -55,14 +68,13 @@ async function handle(
   state: ChatState,
   face: ChatFace,
   showing: (view: TurnView) => void,
-): Promise<'leave' | undefined> {
+): Promise<'leave' | Turn | undefined> {
   const typed = readLine(line)
   if (typed.kind === 'empty') return undefined
   if (typed.kind === 'words') {
     const refs = mentionsIn(typed.text, [...state.host.connections.keys()])
     if (refs.length > 0) await attach(refs, state, face)
-    await say([{ role: 'user', content: { type: 'text', text: typed.text } }], state, face, showing)
-    return undefined
+    return say([{ role: 'user', content: { type: 'text', text: typed.text } }], state, face, showing)
   }
   const { signal, done } = face.turn()
   let outcome: Awaited<ReturnType<typeof runCommand>>
@@ -72,8 +84,7 @@ async function handle(
     done()
   }
   if (outcome.kind === 'leave') return 'leave'
-  if (outcome.kind === 'say') await say(outcome.messages, state, face, showing)
-  return undefined
+  return outcome.kind === 'say' ? say(outcome.messages, state, face, showing) : undefined
 }
 
 /** One turn: what was attached goes along, the answer is written as it comes. */
@@ -82,7 +93,7 @@ async function say(
   state: ChatState,
   face: ChatFace,
   showing: (view: TurnView) => void,
-): Promise<void> {
+): Promise<Turn> {
   const attached = state.attached.splice(0).flatMap(({ messages }) => messages)
   const { signal, done } = face.turn()
   const view = turnView(face, state.talk.id, () => performance.now())
@@ -101,6 +112,7 @@ async function say(
   }
   const full = fullness(state)
   if (full !== undefined) face.write(`${face.palette.yellow(flowed(full, face.columns()))}\n`)
+  return turn
 }
 
 function hear(event: HostEvent, view: TurnView | undefined, news: News): void {

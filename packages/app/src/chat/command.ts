@@ -3,6 +3,7 @@ import { pathToFileURL } from 'node:url'
 import {
   type Conversation,
   createConversation,
+  createHost,
   type Host,
   type HostOptions,
   type Model,
@@ -12,10 +13,10 @@ import {
 import { ExitCode } from '../cli/exit.ts'
 import { failureOf } from '../cli/failure.ts'
 import { followConfig } from '../cli/follow.ts'
-import { createOutput, type Io, isInteractive, type Output } from '../cli/io.ts'
+import { type Io, isInteractive, type Output } from '../cli/io.ts'
 import { type modelsInUse, modelsToTalkTo } from '../cli/models.ts'
 import { hostSettings } from '../cli/settings.ts'
-import { hostWithStore, storeFile } from '../cli/store.ts'
+import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readConfig } from '../cli/target.ts'
 import { version } from '../cli/version.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
@@ -41,6 +42,7 @@ export interface ChatOptions extends ConfigChoice {
   resume?: string | true
   /** Events as lines of JSON, for programs. */
   json?: boolean
+  maxCalls?: number
 }
 
 /** `jackfield chat` */
@@ -53,7 +55,7 @@ export async function chat(options: ChatOptions, io: Io, output: Output): Promis
   const models = await modelsToTalkTo(io.env, options.model, config.models)
   const answers = options.answers === undefined ? undefined : readAnswers(options.answers)
   const { store } = options
-  return await hold(
+  return hold(
     {
       ...hostSettings(config, options, io),
       servers: config.servers,
@@ -77,6 +79,7 @@ export async function chat(options: ChatOptions, io: Io, output: Output): Promis
       json: options.json === true,
       ...(options.resume !== undefined && { resume: options.resume }),
       ...(store !== undefined && { store }),
+      ...(options.maxCalls !== undefined && { maxCalls: options.maxCalls }),
     },
   )
 }
@@ -91,11 +94,14 @@ export interface HoldOptions {
   modelChosen?: boolean
   /** The store, where it is not the usual one: questions that are left for later are answered there. */
   store?: string
+  /** Tool calls that one message of the person may lead to. Default: that of a conversation. */
+  maxCalls?: number
 }
 
 /**
  * Starts a host and holds a conversation on it until the person leaves. Questions go to `surface` where one is given,
  * else to the person at the terminal, else to nobody. `begin` is called before the first word, what it gives after the last.
+ * Where no person can continue it, a conversation whose last turn was cut short at a limit gives the exit code 1.
  */
 export async function hold(
   options: Omit<HostOptions, 'surface' | 'models'>,
@@ -103,7 +109,15 @@ export async function hold(
   surface: Surface | undefined,
   io: Io,
   begin: (host: Host) => () => void = () => () => {},
-  { facts = [], codeMode = false, resume, json = false, modelChosen = false, store }: HoldOptions = {},
+  {
+    facts = [],
+    codeMode = false,
+    resume,
+    json = false,
+    modelChosen = false,
+    store,
+    maxCalls,
+  }: HoldOptions = {},
 ): Promise<ExitCode> {
   const interactive = isInteractive(io) && !json
   const floor = createFloor()
@@ -118,16 +132,13 @@ export async function hold(
       })
     : undefined
   const face = surface ?? person
-  await using host = hostWithStore(
-    {
-      ...options,
-      ...(face !== undefined && { surface: face }),
-      ...(person !== undefined && { askInput: person.askInput }),
-      models: [...models],
-      info: { name: 'jackfield', title: 'Jackfield', version },
-    },
-    (text) => createOutput(io, false).note(text),
-  )
+  await using host = createHost({
+    ...options,
+    ...(face !== undefined && { surface: face }),
+    ...(person !== undefined && { askInput: person.askInput }),
+    models: [...models],
+    info: { name: 'jackfield', title: 'Jackfield', version },
+  })
   const talkFace = interactive
     ? terminalFace(io, floor, () => earlierInputs(host))
     : json
@@ -136,6 +147,7 @@ export async function hold(
   const begun = (model: Model, resumed?: string): Conversation =>
     createConversation({
       ...{ host, model, codeMode },
+      ...(maxCalls !== undefined && { maxCalls }),
       ...(resumed !== undefined && { resume: resumed }),
       onLate: (result) => tellLate(result, talkFace),
     })
@@ -160,10 +172,12 @@ export async function hold(
   if (resumed !== undefined) takeUp(resumed, state, talkFace)
   const end = begin(host)
   try {
-    const failed = await converse(state, talkFace)
+    const { isCut, failed } = await converse(state, talkFace)
     tellLeft(state, talkFace, store)
-    // At a terminal, the person saw the failure and went on.
-    return interactive || failed === undefined ? ExitCode.done : failureOf(failed, false).exitCode
+    // At a terminal, the person saw it and could go on.
+    if (interactive) return ExitCode.done
+    if (failed !== undefined) return failureOf(failed, false).exitCode
+    return isCut ? ExitCode.toolError : ExitCode.done
   } finally {
     end()
   }

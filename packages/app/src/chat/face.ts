@@ -24,6 +24,8 @@ export type ChatEvent =
       text: string
       rounds: number
       usage: { inputTokens: number; outputTokens: number }
+      /** Tool calls that were not run because the model wanted too many. */
+      callsNotRun?: number
     }
   /** Something that is said beside the conversation, or the answer to a command. */
   | { type: 'notice'; text: string }

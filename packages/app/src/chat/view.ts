@@ -26,6 +26,12 @@ const endings: Readonly<Record<string, string>> = {
   contentFilter: 'The provider withheld a part of the answer.',
 }
 
+function endingOf({ stopReason, callsNotRun }: Turn): string | undefined {
+  if (stopReason !== 'maxCalls') return endings[stopReason]
+  const calls = callsNotRun === 1 ? '1 tool call was' : `${callsNotRun} tool calls were`
+  return `Stopped: the model wanted more tool calls than one message allows; ${calls} not run. Say "go on" to continue.`
+}
+
 /** Makes the view of one turn of a conversation. */
 export function turnView(face: ChatFace, conversation: string, now: () => number): TurnView {
   const times = createTimes(conversation, now)
@@ -115,7 +121,7 @@ function drawn(face: ChatFace, times: Times): TurnView {
     },
     end(turn) {
       endLine()
-      const words = turn === undefined ? undefined : endings[turn.stopReason]
+      const words = turn === undefined ? undefined : endingOf(turn)
       if (words !== undefined) face.write(`${palette.yellow(words)}\n`)
     },
   }
@@ -138,8 +144,7 @@ function told(tell: NonNullable<ChatFace['tell']>, times: Times): TurnView {
     },
     end(turn) {
       if (turn === undefined) return
-      const { stopReason, text, rounds, usage } = turn
-      tell({ type: 'turn', stopReason, text, rounds, usage })
+      tell({ type: 'turn', ...turn })
     },
   }
 }

@@ -1,9 +1,9 @@
 /** What the process's exit code says. */
 export const ExitCode = {
   done: 0,
-  /** The tool ran and said that it failed, or a question was refused. */
+  /** The tool ran and said that it failed, a question was refused, or a conversation was cut short at a limit. */
   toolError: 1,
-  /** The command line or a file named on it is wrong. */
+  /** The command line or a file named on it is wrong, or the store cannot be used. */
   usage: 2,
   /** The server could not be reached or started. */
   cannotConnect: 3,

@@ -1,4 +1,4 @@
-import { ModelError } from '@jackfield/host'
+import { asStoreError, ModelError } from '@jackfield/host'
 import { McpError, RpcError } from '@jackfield/sdk'
 import { plain } from '../output/sanitize.ts'
 import { CliError, ExitCode } from './exit.ts'
@@ -35,6 +35,15 @@ export function failureOf(error: unknown, interrupted: boolean): Failure {
       message: text,
       code: error.code,
     }
+  }
+  const unusable = asStoreError(error)
+  if (unusable !== undefined) {
+    const setAside =
+      unusable.fault === 'damaged'
+        ? ' To keep it under another name and begin a new store: jackfield store set-aside.'
+        : ''
+    const message = `${unusable.message}${setAside} To run without a store, where a command offers it: --no-store.`
+    return { exitCode: ExitCode.usage, message: plain(message), code: 'STORE' }
   }
   if (error instanceof ModelError)
     return { exitCode: ExitCode.toolError, message: plain(error.message), code: error.kind }

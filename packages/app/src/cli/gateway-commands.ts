@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { GatewayCommandOptions } from '../commands/gateway.ts'
 import type { ExitCode } from './exit.ts'
 import type { Io, Output } from './io.ts'
-import { storeOption, withConfigOptions } from './options.ts'
+import { noStoreOption, storeOption, withConfigOptions } from './options.ts'
 
 /** Adds `gateway`. `begin` gives where the result goes. */
 export function addGatewayCommands(
@@ -21,6 +21,7 @@ export function addGatewayCommands(
     .option('--users <file>', 'with --http: tokens by user, as JSON; each has connections of their own')
     .option('--allow-host <name...>', 'with --http: answer to these names too')
     .addOption(storeOption())
+    .addOption(noStoreOption())
     .action(async (options: GatewayCommandOptions) => {
       const { output, end } = begin(false)
       const { gateway } = await import('../commands/gateway.ts')

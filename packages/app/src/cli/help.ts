@@ -9,7 +9,7 @@ const headings: readonly (readonly [heading: string, commands: readonly string[]
   ['Look back:', ['activity', 'log', 'replay', 'record', 'serve-recording']],
   [
     'Set up:',
-    ['config', 'secret', 'login', 'logout', 'registry', 'install', 'uninstall', 'gateway', 'doctor'],
+    ['config', 'secret', 'login', 'logout', 'registry', 'install', 'uninstall', 'gateway', 'doctor', 'store'],
   ],
 ]
 

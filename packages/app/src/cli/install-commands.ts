@@ -3,7 +3,7 @@ import type { InstallOptions } from '../commands/install.ts'
 import type { RegistryCommandOptions } from '../commands/registry.ts'
 import { type ExitCode, usageError } from './exit.ts'
 import type { Io, Output } from './io.ts'
-import { jsonOption, storeOption } from './options.ts'
+import { envOption, jsonOption, storeOption } from './options.ts'
 
 const registryWords = 'address of the registry; default JACKFIELD_REGISTRY, or the official one'
 
@@ -53,6 +53,7 @@ export function addInstallCommands(
     .argument('[words...]')
     .option('--name <name>', 'what to call it here')
     .option('--set <id=value...>', 'values it asks for; secrets are asked for, or set with jackfield secret')
+    .addOption(envOption())
     .option('--yes', 'install it without asking')
     .option('--no-start', 'do not start it')
     .option('--registry <url>', registryWords)

@@ -14,15 +14,31 @@ export function withConfigOptions(command: Command): Command {
     .option('--start-what-this-folder-names', 'start servers that files of this folder name, without asking')
 }
 
-/** Where activity and answers are kept. */
+/** Where the activity log and remembered decisions are stored. */
 export function storeOption(): Option {
   return new Option(
     '--store <file>',
-    'SQLite file of activity and remembered answers, or :memory:; default in ~/.local/share/jackfield',
+    'SQLite file of the activity log and remembered decisions; default in ~/.local/share/jackfield',
   )
+}
+
+/** Runs without a store. Goes after `storeOption`, whose value it sets. */
+export function noStoreOption(): Option {
+  return new Option(
+    '--no-store',
+    'run without a store: nothing is recorded, and no earlier decision applies, also about changed tools',
+  ).preset(':memory:')
 }
 
 /** The result as JSON. */
 export function jsonOption(): Option {
   return new Option('--json', 'print the result as one JSON document and nothing else')
+}
+
+/** Variables for a server that is started by a command after `--`. */
+export function envOption(): Option {
+  return new Option(
+    '--env <name[=value]>',
+    'a variable for the command after --; without a value, the one it has here. May be given again',
+  ).argParser((variable: string, before: string[] = []) => [...before, variable])
 }

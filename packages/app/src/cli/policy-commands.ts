@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { ActivityOptions, PruneOptions, VerifyOptions } from '../commands/activity.ts'
 import type { CommandContext } from '../commands/context.ts'
 import type { ExplainOptions, PolicyOptions, PreviewOptions } from '../commands/policy.ts'
+import type { StoreOptions } from '../commands/store.ts'
 import type { ExitCode } from './exit.ts'
 import type { Io, Output } from './io.ts'
 import { jsonOption, storeOption, withConfigOptions } from './options.ts'
@@ -24,10 +25,11 @@ export interface PolicyCommandDeps {
 
 const callers = ['chat', 'code', 'app', 'sampling', 'gateway', 'person', 'cli']
 
-/** Adds `policy` and `activity` with everything under them. */
+/** Adds `policy`, `activity` and `store` with everything under them. */
 export function addPolicyCommands(program: Command, deps: PolicyCommandDeps): void {
   addPolicy(program, deps)
   addActivity(program, deps)
+  addStore(program, deps)
 }
 
 function addPolicy(program: Command, { io, command, begin, withServerOptions }: PolicyCommandDeps): void {
@@ -123,6 +125,21 @@ function addActivity(program: Command, { io, begin }: PolicyCommandDeps): void {
     .action(async (options: PruneOptions) => {
       const { output, end } = begin(options.json === true)
       end(await (await load()).prune(options, io, output))
+    })
+}
+
+function addStore(program: Command, { io, begin }: PolicyCommandDeps): void {
+  program
+    .command('store')
+    .description('repair the store of the activity log and remembered decisions')
+    .command('set-aside')
+    .description('rename a damaged store, so that the next command begins a new one; nothing is deleted')
+    .addOption(storeOption())
+    .addOption(jsonOption())
+    .action(async (options: StoreOptions) => {
+      const { output, end } = begin(options.json === true)
+      const { setAside } = await import('../commands/store.ts')
+      end(setAside(options, io, output))
     })
 }
 

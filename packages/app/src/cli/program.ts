@@ -13,7 +13,7 @@ import { addInstallCommands } from './install-commands.ts'
 import { createOutput, type Io } from './io.ts'
 import { addLogCommands } from './log-commands.ts'
 import { addLoginCommands } from './login-commands.ts'
-import { jsonOption, storeOption, withConfigOptions } from './options.ts'
+import { envOption, jsonOption, noStoreOption, storeOption, withConfigOptions } from './options.ts'
 import { addPolicyCommands } from './policy-commands.ts'
 import { addRootsCommands } from './roots-commands.ts'
 import { addSamplingCommands } from './sampling-commands.ts'
@@ -30,12 +30,16 @@ A <target> is a server named in the config, a URL, or left out when a command fo
   jackfield call https://example.org/mcp search query=flights
   jackfield call echo message=hi -- npx -y @modelcontextprotocol/server-everything
 
+A server that is started gets PATH, HOME and the like, and the proxies, certificates and package registries of your
+environment; nothing else of it, unless --env or the config names it. jackfield doctor lists what it gets.
+
 A call you type is your consent to it: only a deny rule of the config stops it. Every call, read and prompt leaves a
-row in the activity log (jackfield activity), kept in ~/.local/share/jackfield unless --store says otherwise.
+row in the activity log (jackfield activity), kept in ~/.local/share/jackfield unless --store says otherwise. Where the
+store cannot be opened, a command fails before it starts anything; --no-store runs it without one.
 
 Arguments are key=value, read by the tool's schema; key:=json is JSON, key=@file the contents of a file, key=@- those of stdin.
-Exit codes: 0 done; 1 the tool failed or was refused; 2 wrong usage, or a server that is not configured; 3 cannot
-connect; 4 protocol error, or a tool, prompt or resource that the server does not have; 5 what the server says changed and
+Exit codes: 0 done; 1 the tool failed or was refused, or a conversation was cut short; 2 wrong usage, no usable
+store, or a server that is not configured; 3 cannot connect; 4 protocol error, or a tool, prompt or resource that the server does not have; 5 what the server says changed and
 is out of use until you accept it (jackfield trust); 130 interrupted. With --json, a failure is one object on stderr:
 {"error":{"message":"…"}}.`
 
@@ -105,7 +109,10 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     'run <file>',
     'run a program (JavaScript or TypeScript) over the tools of every configured server',
     async () => (await import('../commands/run.ts')).run,
-    (made) => serverNames(made).option('--types', 'show the declarations of what it can use'),
+    (made) =>
+      serverNames(made)
+        .option('--types', 'show the declarations of what it can use')
+        .option('--max-calls <count>', 'tool calls that it may make', count, 200),
   )
   server(
     'resources [target]',
@@ -161,6 +168,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   )
     .option('--watch', 'go on, and follow changes of the files until Ctrl+C')
     .addOption(storeOption())
+    .addOption(noStoreOption())
     .addOption(jsonOption())
     .action(async (options: ServersOptions) => {
       json = options.json === true
@@ -248,10 +256,16 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     .option('--model <name>', 'provider/model, offline, or script:file.json; default from the environment')
     .option('--root <folder...>', 'folders that servers may be told of, after asking you')
     .option('--code', 'let the model write programs that call the tools')
+    .option(
+      '--max-calls <count>',
+      'tool calls that one message of yours may lead to; the model then waits for you to continue (default: 200)',
+      count,
+    )
     .option('--resume [id]', 'go on with a kept conversation; without an id, with the last one')
     .option('--json', 'lines from stdin, events as lines of JSON on stdout, for programs')
     .option('--answers <file>', 'answers to questions of servers, for when nobody is there')
     .addOption(storeOption())
+    .addOption(noStoreOption())
     .action(async (options: ChatOptions) => {
       const { chat } = await import('../chat/command.ts')
       json = options.json === true
@@ -298,6 +312,8 @@ function withServerOptions(command: Command): Command {
     .addOption(jsonOption())
     .option('--answers <file>', 'answers to questions of the server, for when nobody is there')
     .addOption(storeOption())
+    .addOption(envOption())
+    .addOption(noStoreOption())
     .option('--header <header...>', "header for a URL target, as 'Name: value'")
     .option('--era <era>', 'auto, modern or legacy')
     .option('--revision <date>', 'speak only this revision of the protocol')

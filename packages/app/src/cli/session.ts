@@ -1,5 +1,15 @@
-import type { ConnectionState, Failure, Host, HostConnectOptions, Model, Surface } from '@jackfield/host'
+import {
+  type ConnectionState,
+  createHost,
+  type Failure,
+  type Host,
+  type HostConnectOptions,
+  type Model,
+  machineVariables,
+  type Surface,
+} from '@jackfield/host'
 import { McpError, RpcError } from '@jackfield/sdk'
+import { defaultEnvironment } from '@jackfield/sdk/client/stdio'
 import { changeLines } from '../output/definitions.ts'
 import { paletteFor } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
@@ -10,7 +20,7 @@ import { type Io, isInteractive, type Output } from './io.ts'
 import { modelsInUse } from './models.ts'
 import { revisionsFor } from './revisions.ts'
 import { hostSettings } from './settings.ts'
-import { hostWithStore, storeFile } from './store.ts'
+import { storeFile } from './store.ts'
 import type { ConfigChoice, Target } from './target.ts'
 import { version } from './version.ts'
 
@@ -55,38 +65,35 @@ export async function openSession(
       : answersSurface(options.answers, (message) => output.note(message))
   const timeoutMs = options.timeout === undefined ? undefined : options.timeout * 1000
   io.signal.throwIfAborted()
-  const host = hostWithStore(
-    {
-      // Whoever names a server wants it, even where conversations do without.
-      servers: {
-        [target.name]: {
-          ...target.server,
-          disabled: false,
-          lazy: false,
-          ...(timeoutMs !== undefined && { connectTimeoutMs: timeoutMs, callTimeoutMs: timeoutMs }),
-        },
-      },
-      ...(surface !== undefined && { surface }),
-      models:
-        surface === undefined && !approves(target) ? [] : [...modelsFor(options.answers, target.config, io)],
-      store: storeFile(options.store, io),
-      connectTimeoutMs,
-      ...(target.isTyped === true && { unpinned: [target.name] }),
-      ...hostSettings(target.config, options, io, person?.askInput),
-      ...(timeoutMs !== undefined && { connectTimeoutMs: timeoutMs, callTimeoutMs: timeoutMs }),
-      info: { name: 'jackfield', title: 'Jackfield', version },
-      connect: {
-        lists,
-        follow: false,
-        ...(revisions !== undefined && { revisions }),
-        ...(options.verbose === true && {
-          onMessage: (_server, direction, message) =>
-            output.note(`${direction === 'sent' ? '→' : '←'} ${plain(JSON.stringify(message))}`),
-        }),
+  const host = createHost({
+    // Whoever names a server wants it, even where conversations do without.
+    servers: {
+      [target.name]: {
+        ...target.server,
+        disabled: false,
+        lazy: false,
+        ...(timeoutMs !== undefined && { connectTimeoutMs: timeoutMs, callTimeoutMs: timeoutMs }),
       },
     },
-    (text) => output.note(text),
-  )
+    ...(surface !== undefined && { surface }),
+    models:
+      surface === undefined && !approves(target) ? [] : [...modelsFor(options.answers, target.config, io)],
+    store: storeFile(options.store, io),
+    connectTimeoutMs,
+    ...(target.isTyped === true && { unpinned: [target.name] }),
+    ...hostSettings(target.config, options, io, person?.askInput),
+    ...(timeoutMs !== undefined && { connectTimeoutMs: timeoutMs, callTimeoutMs: timeoutMs }),
+    info: { name: 'jackfield', title: 'Jackfield', version },
+    connect: {
+      lists,
+      follow: false,
+      ...(revisions !== undefined && { revisions }),
+      ...(options.verbose === true && {
+        onMessage: (_server, direction, message) =>
+          output.note(`${direction === 'sent' ? '→' : '←'} ${plain(JSON.stringify(message))}`),
+      }),
+    },
+  })
   const said: string[] = []
   tell(host, target, options.verbose === true, said, io, output)
   const stop = (): void => {
@@ -98,7 +105,7 @@ export async function openSession(
     await startQuestions(host, person, io.signal)
     io.signal.throwIfAborted()
     const state = host.connections.get(target.name)
-    if (state !== undefined && 'fix' in state) throw cannotConnect(target, state, options, said)
+    if (state !== undefined && 'fix' in state) throw cannotConnect(target, state, options, said, io)
     if (state?.state === 'degraded') {
       throw state.error === undefined ? new McpError('PROTOCOL', state.reason) : errorOf(state.error)
     }
@@ -201,6 +208,7 @@ function cannotConnect(
   { state, reason, fix, error }: Extract<ConnectionState, { fix: string }>,
   { era, revision, timeout }: SessionOptions,
   said: readonly string[],
+  io: Io,
 ): CliError {
   const asked = revision === undefined ? era : revision
   const option = revision === undefined ? '--era' : '--revision'
@@ -216,7 +224,28 @@ function cannotConnect(
       ? ''
       : `\nIts last words:\n  ${last.join('\n  ')}`
   const code = error?.code
-  return new CliError(ExitCode.cannotConnect, `Cannot connect to ${target.name}: ${why}${stderr}`, {
+  const hint = wantedVariables(target, `${why}\n${said.join('')}`, io)
+  return new CliError(ExitCode.cannotConnect, `Cannot connect to ${target.name}: ${why}${stderr}${hint}`, {
     ...(code !== undefined && { code }),
   })
+}
+
+/**
+ * What to do where a server that did not start named variables that are set here and that it was not given. A name
+ * counts where it stands alone among what the server wrote; nothing is guessed from the rest.
+ */
+function wantedVariables({ server, config }: Target, text: string, { env }: Io): string {
+  if ('url' in server) return ''
+  const passed = machineVariables(env).flatMap(({ name, isCredential }) => (isCredential ? [] : [name]))
+  const given = new Set([...Object.keys(defaultEnvironment()), ...passed, ...Object.keys(server.env ?? {})])
+  const words = new Set(text.match(/\b[A-Za-z_]\w{2,}\b/g) ?? [])
+  const wanted = Object.keys(env).filter((name) => words.has(name) && !given.has(name))
+  if (wanted.length === 0) return ''
+  const which = wanted.length === 1 ? 'it was' : 'they were'
+  const head = `\nIt named ${wanted.join(', ')} of your environment, which ${which} not given.`
+  if (config === undefined) {
+    return `${head} Give with: ${wanted.map((name) => `--env ${name}`).join(' ')}`
+  }
+  const entries = wanted.map((name) => `"${name}": "\${${name}}"`).join(', ')
+  return `${head} Give in the config with: "env": { ${entries} }`
 }

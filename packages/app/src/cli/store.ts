@@ -1,55 +1,49 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, isAbsolute, join, resolve } from 'node:path'
-import { createHost, type Host, type HostOptions, StoreError } from '@jackfield/host'
-import { plain } from '../output/sanitize.ts'
+import { isAbsolute, join, resolve } from 'node:path'
+import { usageError } from './exit.ts'
 import type { Io } from './io.ts'
 import { whyUnreadable } from './unreadable.ts'
 
-/** Where activity and remembered answers are kept: the file of `--store`, or the person's own data folder. */
+/**
+ * The store of the activity log and of remembered decisions: the file of `--store`, `:memory:` with `--no-store`, or a file in
+ * the data folder of this user.
+ */
 export function storeFile(option: string | undefined, io: Pick<Io, 'env' | 'cwd'>): string {
   if (option === ':memory:') return option
   if (option !== undefined) return resolve(io.cwd, option)
-  const { XDG_DATA_HOME: data, HOME: home } = io.env
-  // A relative folder is to be ignored, as the XDG specification says.
-  const base = data !== undefined && isAbsolute(data) ? data : join(home ?? homedir(), '.local', 'share')
-  return join(base, 'jackfield', 'activity.db')
+  const { HOME: home } = io.env
+  // Making a folder below a missing one in /proc never returns in Node, so the home folder is looked at first.
+  const why = isXdg(io) || home === undefined ? undefined : whyNoFolder(home)
+  if (why !== undefined)
+    throw usageError(
+      `HOME is "${home}", which cannot be used: ${why}. Set HOME to your home folder, or name a file with --store. To run without a store, where a command offers it: --no-store.`,
+    )
+  return join(dataFolder(io), 'activity.db')
 }
 
-/** Makes a host. Where its store cannot be opened, `note` is told and everything is kept in memory. */
-export function hostWithStore(options: HostOptions, note: (text: string) => void): Host {
-  const inMemory = (why: string): Host => {
-    note(`! ${plain(why)} What happens now is not recorded.`)
-    return createHost({ ...options, store: ':memory:' })
-  }
-  const { store } = options
-  if (store !== undefined && store !== ':memory:') {
-    const why = whyNoFolder(dirname(store))
-    if (why !== undefined)
-      return inMemory(
-        `The store ${store} cannot be made: ${why}. Set HOME to a folder of yours, or name a file with --store.`,
-      )
-  }
-  try {
-    return createHost(options)
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error
-    return inMemory(error.message)
-  }
+/** The data folder of this user. */
+export function dataFolder(io: Pick<Io, 'env'>): string {
+  const { XDG_DATA_HOME: data = '', HOME: home } = io.env
+  return join(isXdg(io) ? data : join(home ?? homedir(), '.local', 'share'), 'jackfield')
 }
 
-/** Makes a folder, one level at a time: Node's own recursion does not return where a level below /proc is missing. */
-function whyNoFolder(folder: string): string | undefined {
-  const missing: string[] = []
-  let at = folder
-  while (!existsSync(at) && dirname(at) !== at) {
-    missing.push(at)
-    at = dirname(at)
-  }
+/** A relative folder is to be ignored, as the XDG specification says. */
+function isXdg({ env }: Pick<Io, 'env'>): boolean {
+  return env.XDG_DATA_HOME !== undefined && isAbsolute(env.XDG_DATA_HOME)
+}
+
+function whyNoFolder(path: string): string | undefined {
   try {
-    for (const level of missing.reverse()) mkdirSync(level, { mode: 0o700 })
-    return undefined
+    return statSync(path).isDirectory() ? undefined : 'it is no folder'
   } catch (error) {
     return whyUnreadable(error)
   }
+}
+
+/** The store for a command that only reads: reading creates none, and one that does not exist is empty. */
+export function storeToRead(file: string): string {
+  if (file === ':memory:') return file
+  // Unlike existsSync, this fails where the folder may not be searched.
+  return statSync(file, { throwIfNoEntry: false }) === undefined ? ':memory:' : file
 }

@@ -42,6 +42,8 @@ export interface ConfigChoice {
 export interface TargetOptions extends ConfigChoice {
   /** `Name: value`, for targets that are URLs. */
   header?: string[]
+  /** `NAME=value` or `NAME`, for a command after `--`. */
+  env?: string[]
 }
 
 /** What a person does who has no server yet. */
@@ -59,15 +61,21 @@ export async function takeTarget(
     const [program, ...args] = command
     if (program === undefined)
       throw usageError('Nothing follows --. Write the command that starts the server after it.')
+    const env = variablesOf(options.env, (name) => valueHere(name, io))
     return {
       target: {
         name: nameOfProgram(program),
-        server: { command: program, args },
+        server: { command: program, args, ...(env !== undefined && { env }) },
         config: undefined,
         isTyped: true,
       },
       rest: words,
     }
+  }
+  if (options.env !== undefined) {
+    throw usageError(
+      '--env is for a command after --. For a server of the config, write the variable under "env" there.',
+    )
   }
   const [given, ...rest] = words
   if (given === undefined) {
@@ -93,6 +101,32 @@ async function splitName(
     if (tool !== '' && Object.hasOwn(servers, name)) return { name, tool }
   }
   return { name: given }
+}
+
+/** The variables of `--env`; `bare` gives the value of one that is written without. */
+export function variablesOf(
+  words: readonly string[] | undefined,
+  bare: (name: string) => string,
+): Record<string, string> | undefined {
+  return (
+    words &&
+    Object.fromEntries(
+      words.map((word) => {
+        const [, name, value] = /^([^=]+)(?:=(.*))?$/s.exec(word) ?? []
+        if (name === undefined)
+          throw usageError(`--env ${oneLine(word)} names no variable. Write NAME=value, or NAME.`)
+        return [name, value ?? bare(name)]
+      }),
+    )
+  )
+}
+
+function valueHere(name: string, { env }: Pick<Io, 'env'>): string {
+  const value = env[name]
+  if (value !== undefined) return value
+  throw usageError(
+    `--env ${oneLine(name)}: it is not set here. Set it first, or write --env ${oneLine(name)}=value.`,
+  )
 }
 
 /** Which files the options choose. */

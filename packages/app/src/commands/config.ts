@@ -1,9 +1,16 @@
 import { relative } from 'node:path'
-import type { FieldOrigin, Host, LayeredConfig, ServerConfig, ServerOrigin } from '@jackfield/host'
+import {
+  createHost,
+  type FieldOrigin,
+  type Host,
+  type LayeredConfig,
+  type ServerConfig,
+  type ServerOrigin,
+} from '@jackfield/host'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { hostSettings } from '../cli/settings.ts'
-import { hostWithStore, storeFile } from '../cli/store.ts'
+import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, problemLine, readLayers } from '../cli/target.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
@@ -33,7 +40,7 @@ export async function listConfig(
   output: Output,
 ): Promise<ExitCode> {
   const config = await readLayers(options, io)
-  await using host = quietHost(config, options, io, output)
+  await using host = quietHost(config, options, io)
   const listed = await Promise.all(
     Object.entries(config.servers).flatMap(([name, server]) => {
       const origin = config.origins[name]
@@ -91,7 +98,7 @@ export async function explainConfig(
   output: Output,
 ): Promise<ExitCode> {
   const config = await readLayers(options, io)
-  await using host = quietHost(config, options, io, output)
+  await using host = quietHost(config, options, io)
   const names = words.length > 0 ? words : Object.keys(config.servers)
   const explained = names.map((name) => {
     const server = Object.hasOwn(config.servers, name) ? config.servers[name] : undefined
@@ -143,7 +150,7 @@ export async function allowServer(
 ): Promise<ExitCode> {
   const config = await readLayers(options, io)
   const names = namesOf(words, options, config)
-  await using host = quietHost(config, options, io, output)
+  await using host = quietHost(config, options, io)
   const done: { server: string; allowed: true; changed: boolean }[] = []
   for (const name of names) done.push(await allowOne(name, host, output))
   output.result(done.length === 1 && options.all !== true ? done[0] : { servers: done }, () =>
@@ -161,14 +168,24 @@ export async function allowServer(
 async function allowOne(name: string, host: Host, output: Output) {
   const needed = await host.consents.needed(name)
   if (needed === undefined) return { server: name, allowed: true as const, changed: false }
-  const { file, command, given, findings, before } = needed
+  const { file, command, program, given, findings, before } = needed
   output.note(`${oneLine(name)} of ${file} runs:`)
   output.note(`  ${oneLine(command)}`)
+  if (program !== undefined) output.note(`The program is: ${oneLine(program)}`)
   if (before !== undefined) output.note(`You agreed to this before:\n  ${oneLine(before)}`)
-  if (given.length > 0) output.note(`It is given: ${given.map((variable) => oneLine(variable)).join(', ')}`)
+  if (given.length > 0) output.note('It is given:')
+  for (const { name, value } of given) output.note(`  ${oneLine(`${name}=${value}`)}`)
   for (const finding of findings) output.note(`${finding.severity}: ${oneLine(finding.message)}`)
   await host.consents.allow(name, 'the command line')
-  return { server: name, allowed: true as const, changed: true, command, findings }
+  return {
+    server: name,
+    allowed: true as const,
+    changed: true,
+    command,
+    ...(program !== undefined && { program }),
+    given,
+    findings,
+  }
 }
 
 /** `jackfield config forbid <server...>`: takes the agreement back. */
@@ -180,7 +197,7 @@ export async function forbidServer(
 ): Promise<ExitCode> {
   const config = await readLayers(options, io)
   const names = namesOf(words, options, config)
-  await using host = quietHost(config, options, io, output)
+  await using host = quietHost(config, options, io)
   const done = names.map((name) => ({ server: name, forgotten: host.consents.forget(name) }))
   output.result(done.length === 1 && options.all !== true ? done[0] : { servers: done }, () =>
     done
@@ -207,16 +224,13 @@ function namesOf(words: readonly string[], { all }: AllowOptions, config: Layere
 }
 
 /** A host that knows the servers and starts none. */
-function quietHost(config: LayeredConfig, options: ConfigCommandOptions, io: Io, output: Output): Host {
-  return hostWithStore(
-    {
-      ...hostSettings(config, options, io),
-      servers: config.servers,
-      models: [],
-      store: storeFile(options.store, io),
-    },
-    (text) => output.note(text),
-  )
+function quietHost(config: LayeredConfig, options: ConfigCommandOptions, io: Io): Host {
+  return createHost({
+    ...hostSettings(config, options, io),
+    servers: config.servers,
+    models: [],
+    store: storeFile(options.store, io),
+  })
 }
 
 async function listedOf(

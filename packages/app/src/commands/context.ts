@@ -7,6 +7,7 @@ import { readAnswers } from '../surface/answers-file.ts'
 /** Options of every command that talks to one server. */
 export interface ServerOptions extends ConfigChoice {
   header?: string[]
+  env?: string[]
   json?: boolean
   answers?: string
   store?: string

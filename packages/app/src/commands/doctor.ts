@@ -1,8 +1,14 @@
-import type { DoctorReport, DoctorStep, LayeredConfig, ServerConfig } from '@jackfield/host'
+import {
+  createHost,
+  type DoctorReport,
+  type DoctorStep,
+  type LayeredConfig,
+  type ServerConfig,
+} from '@jackfield/host'
 import { ExitCode } from '../cli/exit.ts'
 import { personAt } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
-import { hostWithStore, storeFile } from '../cli/store.ts'
+import { storeFile } from '../cli/store.ts'
 import { readConfig, takeTarget } from '../cli/target.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -14,16 +20,13 @@ export async function doctor(context: CommandContext): Promise<ExitCode> {
   const { options, io, output } = context
   const { servers, config } = await chosen(context)
   const person = personAt(io)
-  await using host = hostWithStore(
-    {
-      ...hostSettings(config, options, io, person?.askInput),
-      servers,
-      models: [],
-      store: storeFile(options.store, io),
-      ...(person !== undefined && { surface: person }),
-    },
-    (text) => output.note(text),
-  )
+  await using host = createHost({
+    ...hostSettings(config, options, io, person?.askInput),
+    servers,
+    models: [],
+    store: storeFile(options.store, io),
+    ...(person !== undefined && { surface: person }),
+  })
   const reports: DoctorReport[] = []
   const { palette } = output
   for (const name of Object.keys(servers)) {
@@ -70,9 +73,9 @@ export function stepLines({ step, outcome, durationMs, message, fix }: DoctorSte
     outcome
   ]
   const time = outcome === 'skipped' ? '' : `${durationMs} ms`
-  const head = `  ${colour(marks[outcome])} ${step.padEnd(10)} ${time.padStart(8)}  `
+  const head = `  ${colour(marks[outcome])} ${step.padEnd(11)} ${time.padStart(8)}  `
   const text = outcome === 'skipped' ? palette.dim(oneLine(message)) : oneLine(message)
   if (fix === undefined) return `${head}${text}`
-  const indent = ' '.repeat(widthOf(`  ${marks[outcome]} ${step.padEnd(10)} ${time.padStart(8)}  `))
+  const indent = ' '.repeat(widthOf(`  ${marks[outcome]} ${step.padEnd(11)} ${time.padStart(8)}  `))
   return `${head}${text}\n${indent}${palette.bold('→')} ${oneLine(fix)}`
 }

@@ -1,14 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type Host, type LayeredConfig, type Surface, serveGateways, type UserGateway } from '@jackfield/host'
+import {
+  createHost,
+  type Host,
+  type LayeredConfig,
+  type Surface,
+  serveGateways,
+  type UserGateway,
+} from '@jackfield/host'
 import { serveStdio } from '@jackfield/sdk/stdio'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import { type Io, isInteractive, type Output } from '../cli/io.ts'
 import { credentialStore } from '../cli/secrets.ts'
 import { modelsFor, personAt } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
-import { hostWithStore, storeFile } from '../cli/store.ts'
+import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readConfig } from '../cli/target.ts'
 import { whyUnreadable } from '../cli/unreadable.ts'
 import { version } from '../cli/version.ts'
@@ -73,6 +80,10 @@ async function overHttp(
     options.users === undefined
       ? { [owner]: randomBytes(24).toString('base64url') }
       : await tokensIn(options.users)
+  // A store that cannot be opened ends the command here, not the first request. Of several users, only that one is refused.
+  if (options.users === undefined) {
+    await createHost({ servers: {}, models: [], store: storeFile(options.store, io) }).close()
+  }
   const person = personAt(io)
   const surface = person ?? parkedSurface(output, options)
   const front = await serveGateways({
@@ -109,17 +120,14 @@ interface Opening {
 
 async function open({ config, options, io, output, surface, user }: Opening): Promise<UserGateway> {
   const apart = user === undefined || user === owner ? undefined : user
-  const host = hostWithStore(
-    {
-      ...hostSettings(config, options, io),
-      servers: config.servers,
-      models: [...modelsFor(undefined, config, io)],
-      surface,
-      ...storesOf(apart, options, io),
-      info: { name: 'jackfield', title: 'Jackfield', version },
-    },
-    (text) => output.note(text),
-  )
+  const host = createHost({
+    ...hostSettings(config, options, io),
+    servers: config.servers,
+    models: [...modelsFor(undefined, config, io)],
+    surface,
+    ...storesOf(apart, options, io),
+    info: { name: 'jackfield', title: 'Jackfield', version },
+  })
   try {
     const opened = host.gateway.open({
       version,

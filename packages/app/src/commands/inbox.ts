@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs'
-import { createHost, type Host, type InboxItem, StoreError } from '@jackfield/host'
+import { createHost, type Host, type InboxItem } from '@jackfield/host'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
-import { storeFile } from '../cli/store.ts'
+import { storeFile, storeToRead } from '../cli/store.ts'
 import { answerWith } from '../forms/later.ts'
 import { age } from '../output/age.ts'
 import { pretty } from '../output/content.ts'
@@ -45,12 +44,7 @@ export async function inbox(
 
 /** A host on the store alone. Looking makes no store; there is nothing to see in one that is not there. */
 export function inboxOf(store: string): Host {
-  try {
-    return createHost({ servers: {}, models: [], store: existsSync(store) ? store : ':memory:' })
-  } catch (error) {
-    if (error instanceof StoreError) throw usageError(error.message)
-    throw error
-  }
+  return createHost({ servers: {}, models: [], store: storeToRead(store) })
 }
 
 /** The question whose id begins so. Throws a usage error where there is none, or more than one. */

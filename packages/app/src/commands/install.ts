@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   addServer,
   type Bundle,
   bundleIn,
   type ConfigInput,
+  createHost,
   createRegistry,
   fetchBundle,
   type InstallPlan,
@@ -26,8 +27,8 @@ import type { Io, Output } from '../cli/io.ts'
 import { secretStore } from '../cli/secrets.ts'
 import { personAt } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
-import { hostWithStore, storeFile } from '../cli/store.ts'
-import { nameOfProgram } from '../cli/target.ts'
+import { storeFile } from '../cli/store.ts'
+import { nameOfProgram, variablesOf } from '../cli/target.ts'
 import { whyUnreadable } from '../cli/unreadable.ts'
 import { version } from '../cli/version.ts'
 import { installationLines } from '../output/installation.ts'
@@ -39,6 +40,7 @@ export interface InstallOptions {
   set?: string[]
   yes?: boolean
   registry?: string
+  env?: string[]
   start: boolean
   store?: string
   json?: boolean
@@ -51,6 +53,7 @@ interface Found {
 }
 
 const connectTimeoutMs = 60_000
+const bundleFile = /\.(?:mcpb|dxt)$/
 
 /** `jackfield install`: shows what would run, asks, and puts it into the person's own configuration. */
 export async function install(
@@ -75,7 +78,7 @@ export async function install(
   // Where no values can be asked for later, what is missing is known now.
   const early = personAt(io) === undefined ? await valuesFor(plan, given, io, output) : undefined
   if (early !== undefined) plan.config(early)
-  if (!(await agreed(plan, { person, lines }, options, io, output))) {
+  if (!(await agreed(plan, { person, lines }, options, io))) {
     output.note('Nothing was installed.')
     return ExitCode.toolError
   }
@@ -83,7 +86,7 @@ export async function install(
   const config = plan.config(values)
   await bundle?.unpack()
   await addServer(file, plan.name, config)
-  const started = options.start ? await startOnce(plan.name, config, options, io, output) : undefined
+  const started = options.start ? await startOnce(plan.name, config, options, io) : undefined
   output.result(
     { name: plan.name, file, version: plan.version, command: plan.command, ...(started && { started }) },
     () =>
@@ -140,8 +143,13 @@ async function found(
     const [program, ...args] = command
     if (program === undefined || given !== undefined)
       throw usageError('Give a name or a file, or a command after --, and not both.')
-    return { plan: planForServer(name ?? nameOfProgram(program), { command: program, args }) }
+    // A variable without a value stays a reference, so that its value is not written down.
+    const env = variablesOf(options.env, (variable) => `\${${variable}}`)
+    const server = { command: program, args, ...(env !== undefined && { env }) }
+    return { plan: planForServer(name ?? nameOfProgram(program), server) }
   }
+  if (options.env !== undefined)
+    throw usageError('--env is for a command after --. Use --set for what it asks for.')
   if (given === undefined || rest.length > 0)
     throw usageError(
       'Install what? Give a name of the registry, a server.json, a .mcpb file, a URL, or -- command.',
@@ -149,9 +157,14 @@ async function found(
   if (/^https?:\/\//i.test(given)) {
     const url = URL.parse(given)
     if (url === null) throw usageError(`"${oneLine(given)}" is not a valid URL.`)
+    if (bundleFile.test(url.pathname)) {
+      throw usageError(
+        `${oneLine(given)} is the address of a bundle, and nothing says which checksum it should have. Download it, compare its checksum with the one its publisher gives, and install the file: jackfield install ./${oneLine(basename(url.pathname))}`,
+      )
+    }
     return { plan: planForServer(name ?? url.hostname, { url: given }) }
   }
-  if (given.endsWith('.mcpb') || given.endsWith('.dxt')) {
+  if (bundleFile.test(given)) {
     return packed(await bytesOf(resolve(io.cwd, given)), options, io)
   }
   if (given.endsWith('.json')) {
@@ -180,14 +193,15 @@ async function published(
 ): Promise<Found> {
   const bundle = bundleIn(document)
   if (bundle === undefined) return { plan: planFrom(document, options.name) }
-  return packed(await fetchBundle(bundle, { signal: io.signal }), options, io)
+  return packed(await fetchBundle(bundle, { signal: io.signal }), options, io, bundle.publisher)
 }
 
-function packed(bytes: Uint8Array, { name }: InstallOptions, io: Io): Found {
+function packed(bytes: Uint8Array, { name }: InstallOptions, io: Io, publisher?: string): Found {
   const bundle = readBundle(bytes, {
     folder: bundleFolder(io),
     home: io.env.HOME ?? homedir(),
     ...(name !== undefined && { name }),
+    ...(publisher !== undefined && { publisher }),
   })
   return { plan: bundle.plan, bundle }
 }
@@ -219,13 +233,10 @@ async function agreed(
   { person, lines }: { person: TerminalSurface | undefined; lines: string[] },
   options: InstallOptions,
   io: Io,
-  output: Output,
 ): Promise<boolean> {
   const allowed =
     person === undefined || (await person.askInstallation({ lines, starts: options.start }, io.signal))
-  await using host = hostWithStore({ servers: {}, models: [], store: storeFile(options.store, io) }, (text) =>
-    output.note(text),
-  )
+  await using host = createHost({ servers: {}, models: [], store: storeFile(options.store, io) })
   host.record({
     kind: 'install',
     server: plan.name,
@@ -321,25 +332,21 @@ async function startOnce(
   config: ServerConfig,
   options: InstallOptions,
   io: Io,
-  output: Output,
 ): Promise<{ state: string; tools: number; reason?: string }> {
-  await using host = hostWithStore(
-    {
-      ...hostSettings(undefined, {}, io),
-      servers: {
-        [name]: {
-          ...config,
-          from: { file: userConfigFile(io.env, io.env.HOME ?? homedir()), layer: 'user' },
-        },
+  await using host = createHost({
+    ...hostSettings(undefined, {}, io),
+    servers: {
+      [name]: {
+        ...config,
+        from: { file: userConfigFile(io.env, io.env.HOME ?? homedir()), layer: 'user' },
       },
-      models: [],
-      store: storeFile(options.store, io),
-      connectTimeoutMs,
-      info: { name: 'jackfield', title: 'Jackfield', version },
-      connect: { follow: false },
     },
-    (text) => output.note(text),
-  )
+    models: [],
+    store: storeFile(options.store, io),
+    connectTimeoutMs,
+    info: { name: 'jackfield', title: 'Jackfield', version },
+    connect: { follow: false },
+  })
   await Promise.race([host.start(), stopped(io.signal)])
   const state = host.connections.get(name)
   return {

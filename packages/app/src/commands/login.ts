@@ -1,9 +1,9 @@
-import type { Host, LoginDesk } from '@jackfield/host'
+import { createHost, type Host, type LoginDesk } from '@jackfield/host'
 import { type CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { personAt } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
-import { hostWithStore, storeFile } from '../cli/store.ts'
+import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, type Target, takeTarget } from '../cli/target.ts'
 import { plain } from '../output/sanitize.ts'
 
@@ -22,7 +22,7 @@ export async function login(
   output: Output,
 ): Promise<ExitCode> {
   const target = await targetOf(words, options, io, 'login')
-  await using host = await hostFor(target, options, io, output)
+  await using host = await hostFor(target, options, io)
   host.on((event) => {
     if (event.type !== 'login') return
     const how =
@@ -51,7 +51,7 @@ export async function logout(
   output: Output,
 ): Promise<ExitCode> {
   const target = await targetOf(words, options, io, 'logout')
-  await using host = await hostFor(target, options, io, output)
+  await using host = await hostFor(target, options, io)
   const { name } = target
   const revocation = await host.logins.signOut(name)
   output.result({ server: name, signedIn: false, revocation }, () => signedOut(name, revocation))
@@ -86,19 +86,16 @@ function needed(command: string): CliError {
 }
 
 /** A host with the one server; who types the command wants it started. */
-async function hostFor(target: Target, options: LoginOptions, io: Io, output: Output): Promise<Host> {
+async function hostFor(target: Target, options: LoginOptions, io: Io): Promise<Host> {
   const person = personAt(io)
-  const host = hostWithStore(
-    {
-      ...hostSettings(target.config, options, io, person?.askInput),
-      servers: { [target.name]: { ...target.server, disabled: false, lazy: false } },
-      models: [],
-      store: storeFile(options.store, io),
-      ...(options.browser === false && { openPage: async () => {} }),
-      connect: { follow: false, idlePingMs: 0 },
-    },
-    (text) => output.note(text),
-  )
+  const host = createHost({
+    ...hostSettings(target.config, options, io, person?.askInput),
+    servers: { [target.name]: { ...target.server, disabled: false, lazy: false } },
+    models: [],
+    store: storeFile(options.store, io),
+    ...(options.browser === false && { openPage: async () => {} }),
+    connect: { follow: false, idlePingMs: 0 },
+  })
   io.signal.addEventListener('abort', () => void host.close(), { once: true })
   return host
 }

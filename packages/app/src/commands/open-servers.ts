@@ -1,8 +1,8 @@
-import type { Host, HostConnectOptions } from '@jackfield/host'
+import { createHost, type Host, type HostConnectOptions } from '@jackfield/host'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { modelsFor, onlookerAt, startQuestions } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
-import { hostWithStore, storeFile } from '../cli/store.ts'
+import { storeFile } from '../cli/store.ts'
 import { readConfig, waysToServers } from '../cli/target.ts'
 import { version } from '../cli/version.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -38,18 +38,15 @@ export async function openServers(
   const answers = options.answers === undefined ? undefined : readAnswers(options.answers)
   const person = who(io)
   const surface = answers === undefined ? person : answersSurface(answers, (message) => output.note(message))
-  const host = hostWithStore(
-    {
-      ...hostSettings(config, options, io, person?.askInput),
-      servers: chosen(config.servers, only, file),
-      models: surface === undefined ? [] : [...modelsFor(answers, config, io)],
-      store: storeFile(options.store, io),
-      ...(surface !== undefined && { surface }),
-      info: { name: 'jackfield', title: 'Jackfield', version },
-      connect: { lists, follow: false },
-    },
-    (text) => output.note(text),
-  )
+  const host = createHost({
+    ...hostSettings(config, options, io, person?.askInput),
+    servers: chosen(config.servers, only, file),
+    models: surface === undefined ? [] : [...modelsFor(answers, config, io)],
+    store: storeFile(options.store, io),
+    ...(surface !== undefined && { surface }),
+    info: { name: 'jackfield', title: 'Jackfield', version },
+    connect: { lists, follow: false },
+  })
   const stop = (): void => void host.close()
   io.signal.addEventListener('abort', stop, { once: true })
   try {

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import {
   type Caller,
@@ -9,13 +8,12 @@ import {
   type PolicyPreview,
   type PolicyRule,
   parseConfig,
-  StoreError,
 } from '@jackfield/host'
 import { readJson } from '@jackfield/sdk'
 import { argumentsFrom } from '../cli/arguments.ts'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
-import { storeFile } from '../cli/store.ts'
+import { storeFile, storeToRead } from '../cli/store.ts'
 import { type ConfigChoice, readLayers } from '../cli/target.ts'
 import { ago } from '../output/ago.ts'
 import { aboutGrant, aboutRule, verdictText } from '../output/rules.ts'
@@ -227,10 +225,5 @@ export async function revoke(
 
 /** A host that only looks at the store; looking makes none. */
 export function opened(store: string): Host {
-  try {
-    return createHost({ servers: {}, models: [], store: existsSync(store) ? store : ':memory:' })
-  } catch (error) {
-    if (error instanceof StoreError) throw usageError(error.message)
-    throw error
-  }
+  return createHost({ servers: {}, models: [], store: storeToRead(store) })
 }

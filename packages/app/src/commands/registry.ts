@@ -87,9 +87,11 @@ function planLines(server: RegistryServer, output: Output): string[] {
     const needs = plan.needs.map(({ id, secret }) => (secret === undefined ? id : `${id} (secret)`))
     return [
       `${palette.dim('runs'.padEnd(10))} ${oneLine(plan.command)}`,
-      ...(plan.names.length === 0
+      ...(plan.given.length === 0
         ? []
-        : [`${palette.dim('is given'.padEnd(10))} ${oneLine(plan.names.join(', '))}`]),
+        : [
+            `${palette.dim('is given'.padEnd(10))} ${oneLine(plan.given.map(({ name, value }) => `${name}=${value}`).join(', '))}`,
+          ]),
       ...(needs.length === 0 ? [] : [`${palette.dim('asks for'.padEnd(10))} ${oneLine(needs.join(', '))}`]),
       ...findingLines(plan.findings, palette),
       `Install it with: jackfield install ${oneLine(server.name)}`,

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path'
-import type { Host, OpenFolder, ServerConfig, ServerRoots } from '@jackfield/host'
+import { createHost, type Host, type OpenFolder, type ServerConfig, type ServerRoots } from '@jackfield/host'
 import { McpError } from '@jackfield/sdk'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { hostSettings } from '../cli/settings.ts'
-import { hostWithStore, storeFile } from '../cli/store.ts'
+import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readLayers } from '../cli/target.ts'
 import { ago } from '../output/ago.ts'
 import { folderLines, pathOf, rootFindingLines } from '../output/folders.ts'
@@ -128,15 +128,12 @@ export async function roots(
   output: Output,
 ): Promise<ExitCode> {
   const config = await readLayers(options, io)
-  await using host = hostWithStore(
-    {
-      ...hostSettings(config, options, io),
-      servers: config.servers,
-      models: [],
-      store: storeFile(options.store, io),
-    },
-    (text) => output.note(text),
-  )
+  await using host = createHost({
+    ...hostSettings(config, options, io),
+    servers: config.servers,
+    models: [],
+    store: storeFile(options.store, io),
+  })
   try {
     await rootsVerbs[verb](words, { host, servers: config.servers, io, output, options })
   } catch (error) {

@@ -14,6 +14,7 @@ import { openServers } from './open-servers.ts'
 export interface RunOptions extends ServerOptions {
   server?: string[]
   types?: boolean
+  maxCalls?: number
 }
 
 /** `jackfield run <file>`: runs a program over the tools of the configured servers; `--types` shows what it can use. */
@@ -34,7 +35,10 @@ export async function run(context: CommandContext<RunOptions>): Promise<ExitCode
     output.result({ types }, () => plain(types).trimEnd())
     return ExitCode.done
   }
-  const done = await code.run(program, { signal: io.signal })
+  const done = await code.run(program, {
+    signal: io.signal,
+    ...(options.maxCalls !== undefined && { limits: { calls: options.maxCalls } }),
+  })
   io.signal.throwIfAborted()
   for (const line of done.logs) output.note(plain(line))
   tell(done, output)

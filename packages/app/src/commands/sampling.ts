@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import {
   createHost,
   type Host,
@@ -7,12 +6,11 @@ import {
   type RankedModel,
   type SamplingGrant,
   type SamplingUsage,
-  StoreError,
 } from '@jackfield/host'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { modelsInUse } from '../cli/models.ts'
-import { storeFile } from '../cli/store.ts'
+import { storeFile, storeToRead } from '../cli/store.ts'
 import { type ConfigChoice, problemLine, readLayers } from '../cli/target.ts'
 import { ago } from '../output/ago.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -147,12 +145,5 @@ async function configOf(options: SamplingOptions, io: Io, output: Output): Promi
 }
 
 function opened({ sampling: settings }: LayeredConfig, store: string, models: readonly Model[]): Host {
-  try {
-    // Looking makes no store; there is nothing to see in one that is not there.
-    const file = existsSync(store) ? store : ':memory:'
-    return createHost({ servers: {}, models: [...models], store: file, sampling: settings })
-  } catch (error) {
-    if (error instanceof StoreError) throw usageError(error.message)
-    throw error
-  }
+  return createHost({ servers: {}, models: [...models], store: storeToRead(store), sampling: settings })
 }

@@ -1,10 +1,10 @@
-import type { Host } from '@jackfield/host'
+import { createHost, type Host } from '@jackfield/host'
 import { ExitCode } from '../cli/exit.ts'
 import { followConfig } from '../cli/follow.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { onlookerAt, startQuestions } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
-import { hostWithStore, storeFile } from '../cli/store.ts'
+import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readConfig, waysToServers } from '../cli/target.ts'
 import { standing, whyStanding } from '../output/connection.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -25,16 +25,13 @@ export interface ServersOptions extends ConfigChoice {
 export async function servers(options: ServersOptions, io: Io, output: Output): Promise<ExitCode> {
   const { file, config } = await readConfig(options, io, (text) => output.note(text))
   const person = onlookerAt(io)
-  await using host = hostWithStore(
-    {
-      ...hostSettings(config, options, io, person?.askInput),
-      servers: config.servers,
-      models: [],
-      store: storeFile(options.store, io),
-      ...(person !== undefined && { surface: person }),
-    },
-    (text) => output.note(text),
-  )
+  await using host = createHost({
+    ...hostSettings(config, options, io, person?.askInput),
+    servers: config.servers,
+    models: [],
+    store: storeFile(options.store, io),
+    ...(person !== undefined && { surface: person }),
+  })
   const close = (): void => void host.close()
   io.signal.addEventListener('abort', close, { once: true })
   await host.start()

@@ -1,4 +1,5 @@
 import {
+  createHost,
   type Host,
   makeVisible,
   type ServerTrust,
@@ -11,7 +12,7 @@ import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import type { Session } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
-import { hostWithStore, storeFile } from '../cli/store.ts'
+import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readLayers } from '../cli/target.ts'
 import { ago } from '../output/ago.ts'
 import { changeLines, findingLines } from '../output/definitions.ts'
@@ -34,7 +35,7 @@ export async function trust(
 ): Promise<ExitCode> {
   const [name, ...rest] = words
   if (rest.length > 0) throw usageError(`Too many words: ${rest.join(' ')}. Usage: jackfield trust [server]`)
-  await using host = await opened(options, io, output)
+  await using host = await opened(options, io)
   if (options.check === true) await host.start()
   io.signal.throwIfAborted()
   const shown = name === undefined ? host.trust.servers() : [known(host.trust, name)]
@@ -53,7 +54,7 @@ export async function decide(
   output: Output,
 ): Promise<ExitCode> {
   if (name === undefined) throw usageError(`Which server? Usage: jackfield trust ${verb} <server> [item...]`)
-  await using host = await opened(options, io, output)
+  await using host = await opened(options, io)
   const { server, items } = known(host.trust, name)
   const chosen = words.length === 0 ? undefined : words.flatMap((word) => itemsNamed(word, server, items))
   const done = host.trust[verb](name, chosen)
@@ -98,18 +99,15 @@ export function refuseEmptyList(
   )
 }
 
-async function opened(options: TrustOptions, io: Io, output: Output): Promise<Host> {
+async function opened(options: TrustOptions, io: Io): Promise<Host> {
   const config = await readLayers(options, io)
-  return hostWithStore(
-    {
-      ...hostSettings(config, options, io),
-      servers: config.servers,
-      models: [],
-      store: storeFile(options.store, io),
-      connect: { follow: false },
-    },
-    (text) => output.note(text),
-  )
+  return createHost({
+    ...hostSettings(config, options, io),
+    servers: config.servers,
+    models: [],
+    store: storeFile(options.store, io),
+    connect: { follow: false },
+  })
 }
 
 function known(desk: TrustDesk, name: string): ServerTrust {

@@ -23,7 +23,7 @@ export function installationLines(plan: InstallPlan, file: string, palette: Pale
       .map((text) => `  ${text}`),
     ...line(
       isAddress ? 'with the headers' : 'with the variables',
-      plan.names.filter((one) => !asked.has(one)),
+      plan.given.filter(({ name }) => !asked.has(name)).map((one) => `${one.name}=${one.value}`),
     ),
     ...line('with your values for', needs.map(inWords)),
     ...findingLines(

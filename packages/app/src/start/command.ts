@@ -26,7 +26,7 @@ export async function start(options: StartOptions, io: Io, output: Output): Prom
     throw new CliError(ExitCode.cannotConnect, `None of the servers is installed: ${missing.join(', ')}.`)
   }
   for (const name of missing) output.note(`Not installed, so left out: ${name}`)
-  return await hold(
+  return hold(
     {
       servers,
       store: resolve(home, 'host.db'),

@@ -47,13 +47,14 @@ export async function askDrift(
 
 /** Asks whether a server may be started, or an address be spoken to. Undefined, as for Esc, leaves it for later. */
 export async function askInstall(
-  { id, cause, config, file, command, findings, before }: Of<'install'>,
+  { id, cause, config, file, command, program, given, findings, before }: Of<'install'>,
   prompter: Prompter,
   palette: Palette,
 ): Promise<HostAnswers['install'] | undefined> {
   const server = palette.bold(makeVisible(cause.server))
   const isAddress = 'url' in config
-  const names = Object.keys(isAddress ? (config.headers ?? {}) : (config.env ?? {}))
+  const names = Object.keys((isAddress ? config.headers : config.env) ?? {})
+  const values = given?.map(({ name, value }) => `${name}=${value}`) ?? names
   const where = file === undefined ? '' : `, named by ${makeVisible(file)},`
   const deed = isAddress ? 'would be spoken to at' : 'would run on this machine, as you:'
   const again = before === undefined ? 'for the first time' : 'for the first time since it changed'
@@ -61,11 +62,9 @@ export async function askInstall(
     `${server}${where} ${deed}`,
     ...indented(command),
     ...(before === undefined ? [] : [palette.dim('Before, it was'), ...indented(before)]),
-    ...(names.length === 0
-      ? []
-      : [
-          `${palette.dim(isAddress ? 'with the headers' : 'with the variables')} ${names.map(makeVisible).join(', ')}`,
-        ]),
+    ...(program === undefined ? [] : [`${palette.dim('the program is')} ${makeVisible(program)}`]),
+    ...(values.length === 0 ? [] : [palette.dim(isAddress ? 'with the headers' : 'with the variables')]),
+    ...values.flatMap(indented),
     ...('cwd' in config && config.cwd !== undefined
       ? [`${palette.dim('in')} ${makeVisible(config.cwd)}`]
       : []),

@@ -103,6 +103,50 @@ function script(...turns: object[]): string {
   return `script:${jsonFile({ turns })}`
 }
 
+describe('a model that wants too many calls', () => {
+  const calls = (count: number) => ({
+    call: Array.from({ length: count }, (_, n) => ({ name: 'demo__echo', arguments: { message: `${n}` } })),
+  })
+  const rules = { jackfield: { rules: [{ id: 'echo', verdict: 'allow', tool: 'echo' }] } }
+
+  test('is stopped, which the output says, and ends a pipe with exit code 1', async () => {
+    const { code, stdout } = await run(
+      ['chat', '--config', config(rules), '--model', script(calls(60))],
+      say('Echo all'),
+    )
+    expect(stdout.match(/→ demo__echo/g)).toHaveLength(50)
+    expect(stdout).toContain('10 tool calls were not run. Say "go on" to continue.')
+    expect(code).toBe(1)
+  })
+
+  test('can be told to go on, with exit code 0 where the work ends', async () => {
+    const { code, stdout } = await run(
+      ['chat', '--config', config(rules), '--model', script(calls(60), calls(10), { say: 'All done.' })],
+      say('Echo all', 'go on'),
+    )
+    expect(stdout.match(/→ demo__echo/g)).toHaveLength(60)
+    expect(stdout).toContain('All done.')
+    expect(code).toBe(0)
+  })
+
+  test('is stopped at --max-calls, and programs are told so', async () => {
+    const { code, stdout } = await run(
+      ['chat', '--json', '--max-calls', '3', '--config', config(rules), '--model', script(calls(4))],
+      say('Echo all'),
+    )
+    const events = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(events.filter(({ type }) => type === 'result')).toHaveLength(3)
+    expect(events.find(({ type }) => type === 'turn')).toMatchObject({
+      stopReason: 'maxCalls',
+      callsNotRun: 1,
+    })
+    expect(code).toBe(1)
+  })
+})
+
 describe('a kept conversation', () => {
   test('is listed, named, taken up again, forked and saved', async () => {
     const cwd = tempFolder()

@@ -146,16 +146,15 @@ describe.concurrent('what a command says and ends with', { timeout: 60_000 }, ()
     expect((await parked).code).toBe(0)
   })
 
-  test('a home that cannot be used is told, and the command goes on without a store', async () => {
+  test('a home that cannot be used is told, and does not hang', async () => {
     const cwd = folder({ file: '' })
     for (const home of ['/proc/nohome', join(cwd, 'file')]) {
-      const { code, stderr } = await run(onEverything('call', 'echo', 'message=hi'), {
-        cwd,
-        env: { HOME: home, XDG_DATA_HOME: '' },
-      })
-      expect(code).toBe(0)
-      expect(stderr).toContain(home)
-      expect(stderr).toContain('not recorded')
+      const env = { HOME: home, XDG_DATA_HOME: '' }
+      const echo = onEverything('call', 'echo', 'message=hi')
+      const { code, stdout, stderr } = await run(echo, { cwd, env })
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+      expect(stderr).toContain(`HOME is "${home}", which cannot be used`)
+      expect((await run(['call', '--no-store', ...echo.slice(1)], { cwd, env })).code).toBe(0)
     }
   })
 

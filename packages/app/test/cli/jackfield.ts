@@ -10,16 +10,16 @@ import { expect } from 'vitest'
 const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
 const require = createRequire(import.meta.url)
 
-function program(name: string): string {
+function installed(name: string): string {
   return join(dirname(require.resolve(`${name}/package.json`)), 'dist/index.js')
 }
 
 /** Commands that start the official reference servers, and our travel server. */
-export const everything = [process.execPath, program('@modelcontextprotocol/server-everything'), 'stdio']
+export const everything = [process.execPath, installed('@modelcontextprotocol/server-everything'), 'stdio']
 export const onEverything = (...words: string[]): string[] => [...words, '--', ...everything]
 export const filesystem = (folder: string): string[] => [
   process.execPath,
-  program('@modelcontextprotocol/server-filesystem'),
+  installed('@modelcontextprotocol/server-filesystem'),
   folder,
 ]
 export const travel = (database = ':memory:'): string[] => [
@@ -58,6 +58,8 @@ export interface RunOptions {
   env?: Record<string, string>
   stdin?: string
   node?: string[]
+  /** Bytes that a file may have: writing beyond fails, as on a full disk. In steps of 512; POSIX only. */
+  fileBytes?: number
 }
 
 /** A run that is still under way. */
@@ -83,7 +85,14 @@ function storeOfFile(): string {
 /** Starts the built program as a process of its own, without a terminal and without keys. */
 export function begin(args: string[], options: RunOptions = {}): Running {
   const { HOME, PATH, TMPDIR, NODE_COMPILE_CACHE } = process.env
-  const child = spawn(process.execPath, [...(options.node ?? []), bin, ...args], {
+  const words = [process.execPath, ...(options.node ?? []), bin, ...args]
+  const { fileBytes } = options
+  const limited =
+    fileBytes === undefined
+      ? []
+      : ['/bin/sh', '-c', 'ulimit -f "$0" && exec "$@"', `${Math.ceil(fileBytes / 512)}`]
+  const [program = '', ...rest] = [...limited, ...words]
+  const child = spawn(program, rest, {
     cwd: options.cwd ?? tempFolder(),
     env: {
       HOME: options.cwd ?? HOME,

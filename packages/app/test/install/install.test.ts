@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { delimiter, dirname, join } from 'node:path'
 import type { Activity } from '@jackfield/host'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { bundle } from '../../../host/test/bundle/zips.ts'
 import { registry, weather } from '../../../host/test/registry/stand-in.ts'
 import { run, tempFolder, travel } from '../cli/jackfield.ts'
@@ -31,6 +33,15 @@ function home(launcher = 'npx') {
     written: () => JSON.parse(readFileSync(config, 'utf8')),
     noted: () => readFileSync(noted, 'utf8').trim(),
   }
+}
+
+/** A place that has one file. */
+async function served(bytes: Uint8Array): Promise<{ url: string }> {
+  const server = createServer((_request, response) => response.end(bytes))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const address = server.address()
+  return { url: `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}` }
 }
 
 const installs = async ({ jackfield }: ReturnType<typeof home>): Promise<Activity[]> => {
@@ -181,6 +192,38 @@ describe('install', () => {
     expect(tools.stdout).toContain('\\"token\\":17')
     await at.jackfield(['uninstall', 'packed'])
     expect(existsSync(folder)).toBe(false)
+  })
+
+  it('takes no bundle with another checksum than the published one, and none without any', async () => {
+    const at = home()
+    const bytes = bundle()
+    const { url } = await served(bytes)
+    const file = join(at.cwd, 'server.json')
+    const install = (more: object, ...words: string[]) => {
+      const packages = [{ registryType: 'mcpb', identifier: `${url}/packed.mcpb`, ...more }]
+      writeFileSync(file, JSON.stringify({ name: 'io.github.ann/packed', version: '1.2.3', packages }))
+      return at.jackfield(['install', file, '--yes', '--no-start', ...words])
+    }
+    const fileSha256 = createHash('sha256').update(bytes).digest('hex')
+    const other = createHash('sha256').update('other').digest('hex')
+    const refused = await install({ fileSha256: other })
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`the registry gives ${other}`) })
+    expect(await install({})).toMatchObject({ code: 2, stderr: expect.stringContaining('hash is missing') })
+    expect(await at.jackfield(['install', `${url}/packed.mcpb`, '--yes', '--no-start'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('nothing says which checksum it should have'),
+    })
+    expect({
+      written: existsSync(at.config),
+      unpacked: existsSync(join(at.cwd, 'data', 'jackfield', 'bundles')),
+    }).toEqual({
+      written: false,
+      unpacked: false,
+    })
+    await at.jackfield(['secret', 'set', 'packed.token'], 'very-secret-token')
+    const installed = await install({ fileSha256 }, '--set', 'folders=/one')
+    expect(installed).toMatchObject({ code: 0, stderr: expect.stringContaining('by io.github.ann') })
+    expect(installed.stderr).not.toContain('by Ann')
   })
 
   it('takes nothing with it that lies elsewhere, wherever it says its folder is', async () => {

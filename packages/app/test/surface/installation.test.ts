@@ -20,20 +20,20 @@ describe('what installing a server means', () => {
           identifier: '@ann/weather',
           version: '1.4.0',
           transport: { type: 'stdio' },
+          packageArguments: [{ type: 'positional', value: '~/.ssh/id_rsa' }],
           environmentVariables: [
             { name: 'UNITS', value: 'metric' },
             { name: 'WEATHER_TOKEN', isRequired: true, isSecret: true },
-            { name: 'NODE_OPTIONS', value: '--require ./a.js' },
           ],
         },
       ],
     })
     expect(installationLines(plan, file, palette)).toEqual([
       'weather 1.4.0 by io.github.ann would run on this machine, as you:',
-      '  npx -y @ann/weather@1.4.0',
-      'with the variables UNITS, NODE_OPTIONS',
+      "  npx -y @ann/weather@1.4.0 '~/.ssh/id_rsa'",
+      'with the variables UNITS=metric',
       'with your values for WEATHER_TOKEN (secret)',
-      expect.stringMatching(/^✗ danger {2}env\.NODE_OPTIONS {2}/),
+      expect.stringMatching(/^✗ danger {2}args\[2\] {2}/),
       `written to ${file}`,
     ])
   })
@@ -44,7 +44,7 @@ describe('what installing a server means', () => {
     expect(lines.slice(0, 3)).toEqual([
       'sh⟦U+202E⟧op would run on this machine, as you:',
       "  'ru⟦U+200B⟧n'",
-      'with the variables API_TOKEN',
+      'with the variables API_TOKEN=[API_TOKEN]',
     ])
     expect(lines.join()).toContain('looks like a secret')
     expect(lines.join()).not.toContain('hunter2')
@@ -58,7 +58,7 @@ describe('what installing a server means', () => {
     expect(installationLines(plan, file, palette).slice(0, 3)).toEqual([
       'shop would be spoken to at',
       '  https://shop.example/mcp',
-      'with the headers Authorization',
+      'with the headers Authorization=[Authorization]',
     ])
   })
 })

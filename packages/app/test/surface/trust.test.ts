@@ -111,16 +111,24 @@ describe('starting a server for the first time', () => {
     config: { command: 'npx', args: ['-y', 'shop'], env: { TOKEN: 'hunter2' }, cwd: '/work' },
     file: '/work/.mcp.json',
     command: 'npx -y sh\u200bop',
+    program: '/work/node_modules/.bin/npx → /work/evil.js',
+    given: [
+      { name: 'PATH', value: './bin' },
+      { name: 'TOKEN', value: '[TOKEN]' },
+    ],
     findings: [{ severity: 'warning', code: 'x', at: 'args[1]', message: 'It names no exact version.' }],
   }
 
-  test('shows the exact command, the names of variables and what to look at, and starts at no', async () => {
+  test('shows the exact command, the file that runs, the values of variables and what to look at, and starts at no', async () => {
     const person = scripted('allow')
     expect(await askInstall(install, person, palette)).toEqual({ verdict: 'allow' })
     expect(person.said).toEqual([
       'shop, named by /work/.mcp.json, would run on this machine, as you:',
       '  npx -y sh⟦U+200B⟧op',
-      'with the variables TOKEN',
+      'the program is /work/node_modules/.bin/npx → /work/evil.js',
+      'with the variables',
+      '  PATH=./bin',
+      '  TOKEN=[TOKEN]',
       'in /work',
       '! warning  args[1]  It names no exact version.',
     ])
@@ -137,11 +145,13 @@ describe('starting a server for the first time', () => {
   test('of an address names the address and its headers', async () => {
     const person = scripted('deny')
     const config = { url: 'https://shop.example/mcp', headers: { Authorization: 'Bearer x' } }
-    await askInstall({ ...install, config, command: config.url }, person, palette)
-    expect(person.said.slice(0, 3)).toEqual([
+    const { program: _program, given: _given, ...rest } = install
+    await askInstall({ ...rest, config, command: config.url }, person, palette)
+    expect(person.said.slice(0, 4)).toEqual([
       'shop, named by /work/.mcp.json, would be spoken to at',
       '  https://shop.example/mcp',
-      'with the headers Authorization',
+      'with the headers',
+      '  Authorization',
     ])
   })
 })

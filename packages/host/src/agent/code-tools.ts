@@ -1,4 +1,5 @@
 import { type CallToolResult, McpError } from '@jackfield/sdk'
+import { defaultCalls } from '../code/index.ts'
 import type { ModelTool } from '../scale/index.ts'
 import type { Host } from '../types/index.ts'
 
@@ -45,15 +46,17 @@ export async function callCodeTool(
   host: Host,
   name: string,
   args: Record<string, unknown>,
-  options: { conversation: string; cause: number; signal?: AbortSignal },
-): Promise<CallToolResult> {
-  if (name === names.describe) return text(described(host, args))
-  if (typeof args.program !== 'string') return { ...text('run_code needs "program", a text.'), isError: true }
+  { maxCalls, ...options }: { conversation: string; cause: number; maxCalls: number; signal?: AbortSignal },
+): Promise<{ result: CallToolResult; calls?: number }> {
+  const failure = (message: string) => ({ result: { ...text(message), isError: true } })
+  if (name === names.describe) return { result: text(described(host, args)) }
+  if (typeof args.program !== 'string') return failure('run_code needs "program", a text.')
   try {
-    return (await host.code.run(args.program, options)).result
+    const limits = { calls: Math.min(maxCalls, defaultCalls) }
+    const { result, calls } = await host.code.run(args.program, { ...options, limits })
+    return { result, calls: calls.length }
   } catch (error) {
-    if (error instanceof McpError && error.code === 'INVALID')
-      return { ...text(error.message), isError: true }
+    if (error instanceof McpError && error.code === 'INVALID') return failure(error.message)
     throw error
   }
 }

@@ -62,14 +62,19 @@ export interface SayOptions {
 export interface Turn {
   /** The model's text after its last tool call. */
   text: string
-  /** `maxTurns`: the model still wanted tools when the bound was reached. `cancelled`: the signal was aborted. */
-  stopReason: ModelReply['stopReason'] | 'maxTurns' | 'cancelled'
+  /**
+   * `maxTurns`: the model still wanted tools when the bound was reached. `maxCalls`: it wanted more tool calls than it
+   * may make; saying something continues the work. `cancelled`: the signal was aborted.
+   */
+  stopReason: ModelReply['stopReason'] | 'maxTurns' | 'maxCalls' | 'cancelled'
+  /** Tool calls that were not run because of `maxCalls` or `maxCallsPerReply`; the model was told so. Absent where all were. */
+  callsNotRun?: number
   /** How often the model was asked. */
   rounds: number
   usage: { inputTokens: number; outputTokens: number }
 }
 
-type Tally = Pick<Turn, 'rounds' | 'usage'>
+type Tally = Pick<Turn, 'rounds' | 'usage'> & { calls: number }
 
 /** Something the person says: words, or whole messages such as those of a prompt (see `promptMessages`). */
 export type Said = string | readonly SamplingMessage[]
@@ -89,6 +94,10 @@ export interface ConversationOptions {
   system?: string
   /** How often the model may be asked in one turn. Default 25. */
   maxTurns?: number
+  /** Tool calls of one turn, those of programs (`run_code`) included. Default 200. */
+  maxCalls?: number
+  /** Tool calls that the model may ask for in one reply. Default 50. */
+  maxCallsPerReply?: number
   /** Tokens of one reply. Default 8 192. */
   maxTokens?: number
   /** Characters of one tool result that the model gets. Default 20 000. */
@@ -131,6 +140,7 @@ export interface Conversation {
 export function createConversation(options: ConversationOptions): Conversation {
   const { host, id, resume, codeMode = false } = options
   const { maxTurns = 25, maxTokens = 8_192, resultCharacters = 20_000 } = options
+  const { maxCalls = 200, maxCallsPerReply = 50 } = options
   const late: SamplingMessage[] = []
   const begun = id === undefined ? undefined : { id }
   const transcript = new Transcript(host.conversations, resume === undefined ? begun : { resume })
@@ -155,12 +165,14 @@ export function createConversation(options: ConversationOptions): Conversation {
     return { reply, row, usage: reply.usage && { model: asked.id, ...reply.usage } }
   }
 
-  async function run(use: ToolUseContent, cause: number, say: SayOptions): Promise<void> {
+  async function run(use: ToolUseContent, cause: number, say: SayOptions, tally: Tally): Promise<void> {
     const wanted = meant(use)
+    tally.calls += 1
     say.onToolCall?.({ type: 'start', id: use.id, name: wanted.name, arguments: wanted.input })
     const origin = {
       conversation: transcript.id,
       cause,
+      maxCalls: maxCalls - tally.calls,
       ...(say.signal !== undefined && { signal: say.signal }),
     }
     const done = await performUntilLater(host, wanted, origin, codeMode)
@@ -173,6 +185,7 @@ export function createConversation(options: ConversationOptions): Conversation {
         .catch((error: unknown) => process.emitWarning(`A late result was lost: ${reasonOf(error)}`))
       return
     }
+    tally.calls += done.calls ?? 0
     transcript.result(toolResult(use, done.result, fitted(wanted.name, done.result, done.activity)))
     say.onToolCall?.(ended(use.id, wanted.name, done))
   }
@@ -214,19 +227,40 @@ export function createConversation(options: ConversationOptions): Conversation {
     })
   }
 
-  /** Runs the calls one after another; every one gets a result, also those that a cancel left over. */
-  async function runAll(uses: ToolUseContent[], cause: number, say: SayOptions): Promise<void> {
+  /**
+   * Runs the calls one after another, as many as one reply and one turn may make. Every one gets a result, also those that
+   * were not run. Returns how many are over the bound.
+   */
+  async function runAll(
+    uses: ToolUseContent[],
+    cause: number,
+    say: SayOptions,
+    tally: Tally,
+  ): Promise<number> {
     let done = 0
+    let bound: string | undefined
     try {
       for (const use of uses) {
         say.signal?.throwIfAborted()
-        await run(use, cause, say)
+        bound = boundReached(done, tally)
+        if (bound !== undefined) return uses.length - done
+        await run(use, cause, say, tally)
         done += 1
       }
+      return 0
     } finally {
-      const stopped = failed('The person stopped this turn; the call has no result.')
-      for (const use of uses.slice(done)) transcript.result(toolResult(use, stopped))
+      const ended =
+        say.signal?.aborted === true ? 'The person stopped this turn' : 'This turn ended with an error'
+      const reason = failed(bound ?? `${ended}; the call has no result.`)
+      for (const use of uses.slice(done)) transcript.result(toolResult(use, reason))
     }
+  }
+
+  function boundReached(ofReply: number, { calls }: Tally): string | undefined {
+    const over = (what: string, most: number): string =>
+      `This call was not run: ${what} may make ${most} tool calls. The person decides whether to continue.`
+    if (calls >= maxCalls) return over('one turn', maxCalls)
+    return ofReply >= maxCallsPerReply ? over('one reply', maxCallsPerReply) : undefined
   }
 
   async function turn(say: SayOptions, tally: Tally): Promise<Turn> {
@@ -237,17 +271,19 @@ export function createConversation(options: ConversationOptions): Conversation {
       tally.usage.outputTokens += usage?.outputTokens ?? 0
       const uses = toolUses(reply)
       transcript.replied(reply.content, usage)
-      const end = (stopReason: Turn['stopReason']): Turn => ({ text: wordsOf(reply), stopReason, ...tally })
+      const { calls: _calls, ...counts } = tally
+      const end = (stopReason: Turn['stopReason']): Turn => ({ text: wordsOf(reply), stopReason, ...counts })
       if (uses.length === 0) return end(reply.stopReason)
       if (reply.stopReason === 'maxTokens') {
         const cut = failed('The reply was cut off at its token limit, so this call was not run.')
         for (const use of uses) transcript.result(toolResult(use, cut))
         return end('maxTokens')
       }
-      await runAll(uses, row, say)
+      const callsNotRun = await runAll(uses, row, say, tally)
       tellLate()
       const news = offer.update(model)
       if (news !== undefined) transcript.tell(news)
+      if (callsNotRun > 0) return { ...end('maxCalls'), callsNotRun }
       if (tally.rounds >= maxTurns) return end('maxTurns')
     }
   }
@@ -292,7 +328,7 @@ export function createConversation(options: ConversationOptions): Conversation {
     },
     say: (said, say = {}) =>
       alone(async () => {
-        const tally: Tally = { rounds: 0, usage: { inputTokens: 0, outputTokens: 0 } }
+        const tally: Tally = { rounds: 0, usage: { inputTokens: 0, outputTokens: 0 }, calls: 0 }
         const words = typeof said === 'string' ? [userText(said)] : said
         tellLate()
         transcript.begin(model.id, offer.update(model), words)
@@ -300,7 +336,8 @@ export function createConversation(options: ConversationOptions): Conversation {
           return await turn(say, tally)
         } catch (error) {
           if (say.signal?.aborted !== true) throw error
-          return { text: '', stopReason: 'cancelled', ...tally }
+          const { rounds, usage } = tally
+          return { text: '', stopReason: 'cancelled', rounds, usage }
         }
       }),
     summarize: (say = {}) =>
@@ -326,7 +363,11 @@ export function createConversation(options: ConversationOptions): Conversation {
   }
 }
 
-function ended(id: string, name: string, { activity, parked: _parked, ...outcome }: Performed): LateResult {
+function ended(
+  id: string,
+  name: string,
+  { activity, parked: _parked, calls: _calls, ...outcome }: Performed,
+): LateResult {
   return { type: 'end', id, name, ...outcome, ...(activity !== undefined && { activity }) }
 }
 

@@ -13,6 +13,8 @@ export interface Performed {
   activity?: number
   /** The host was closed while the call waited for an answer; answering goes on with it elsewhere. */
   parked?: boolean
+  /** Tool calls that a program made. */
+  calls?: number
 }
 
 /** Whose call it is. */
@@ -21,6 +23,8 @@ export interface CallOrigin {
   /** The row of the model's answer. */
   cause: number
   signal?: AbortSignal
+  /** Tool calls that a program may make at most. */
+  maxCalls: number
   /** Hears the row of the call as soon as it is written. */
   onRow?: (row: number) => void
 }
@@ -29,7 +33,7 @@ export interface CallOrigin {
 export async function performCall(
   host: Host,
   use: { name: string; input: Record<string, unknown> },
-  origin: CallOrigin,
+  { maxCalls, ...origin }: CallOrigin,
   codeMode: boolean,
 ): Promise<Performed> {
   const { name, input } = use
@@ -38,7 +42,7 @@ export async function performCall(
   }
   if (isSearchTool(name)) return { result: callSearchTool(host, name, input), denied: false }
   if (codeMode && isCodeTool(name)) {
-    return { result: await callCodeTool(host, name, input, origin), denied: false }
+    return { ...(await callCodeTool(host, name, input, { ...origin, maxCalls })), denied: false }
   }
   if (!host.tools().some((tool) => tool.name === name)) {
     const message = `There is no tool "${name}" at present. If it was there before, its server is gone or took it back.`

@@ -1,3 +1,4 @@
+import { McpError, RpcError } from '@jackfield/sdk'
 import type { AskContext } from '@jackfield/sdk/client'
 import { canonical, type JsonRecord } from '../json.ts'
 import type { Caller, Cause } from '../types/index.ts'
@@ -21,28 +22,46 @@ export interface Found {
   row: number | null
 }
 
+/** How long a request that ended without an answer may still be running at its server, and how many count of each server. */
+const abandonedMs = 600_000
+const maxAbandoned = 32
+
 /** What is under way at which server, to tell a person why they are asked. */
 export class Origins {
   readonly #open = new Map<string, Set<Origin>>()
+  /** Requests that were cancelled or timed out here, by when: a question may still come from one. Oldest first. */
+  readonly #abandoned = new Map<string, Map<Origin, number>>()
 
-  /** Notes what begins; call the returned function when it is over. */
-  begin(origin: Origin): () => void {
-    const open = this.#open.get(origin.server) ?? new Set()
-    this.#open.set(origin.server, open)
+  /** Notes what begins; call the returned function when it is over, with the error where it failed. */
+  begin(origin: Origin): (error?: unknown) => void {
+    const { server } = origin
+    const open = this.#open.get(server) ?? new Set()
+    this.#open.set(server, open)
     open.add(origin)
-    return () => {
-      open.delete(origin)
+    return (error) => {
+      if (!open.delete(origin) || !mayStillRun(error)) return
+      const abandoned = this.#abandoned.get(server) ?? new Map<Origin, number>()
+      this.#abandoned.set(server, abandoned)
+      abandoned.set(origin, performance.now())
+      const [oldest] = abandoned.keys()
+      if (abandoned.size > maxAbandoned && oldest !== undefined) abandoned.delete(oldest)
     }
+  }
+
+  /** The connection ended, and everything that ran there with it. */
+  disconnected(server: string): void {
+    this.#abandoned.delete(server)
   }
 
   /**
    * Where a question comes from: what the transport says. Where it says nothing, a question that only comes during a
-   * call (`within`) belongs to the one call under way. Anything else is left open, since a wrong reason is worse than
-   * none.
+   * call (`within`) belongs to the one call under way, unless another one was abandoned lately, which may still run at
+   * the server. Anything else is left open, since a wrong reason is worse than none.
    */
   find(server: string, asked: AskContext['cause'], within = true): Found {
-    const open = asked === undefined && !within ? [] : [...(this.#open.get(server) ?? [])]
-    const fitting = asked === undefined ? open : open.filter((origin) => fits(origin, asked))
+    const open = [...(this.#open.get(server) ?? [])]
+    const possible = within && open.length > 0 ? [...open, ...this.#stillRunning(server)] : []
+    const fitting = asked === undefined ? possible : open.filter((origin) => fits(origin, asked))
     const exact = fitting.find(
       (origin) => origin.arguments && origin.arguments === asked?.params['arguments'],
     )
@@ -60,6 +79,19 @@ export class Origins {
       },
     }
   }
+
+  #stillRunning(server: string): Origin[] {
+    const abandoned = this.#abandoned.get(server) ?? new Map<Origin, number>()
+    const since = performance.now() - abandonedMs
+    for (const [origin, at] of abandoned) if (at < since) abandoned.delete(origin)
+    return [...abandoned.keys()]
+  }
+}
+
+/** Whether a request that failed so may still run at its server: it was cancelled, or its answer did not come. */
+function mayStillRun(error: unknown): boolean {
+  if (error === undefined || error instanceof RpcError) return false
+  return !(error instanceof McpError) || !['CONNECTION_CLOSED', 'CONNECT_FAILED'].includes(error.code)
 }
 
 function fits(origin: Origin, asked: NonNullable<AskContext['cause']>): boolean {

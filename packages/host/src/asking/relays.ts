@@ -12,8 +12,8 @@ import type { ServerAnswers } from './answers.ts'
 import type { Found, Origins } from './origins.ts'
 
 /**
- * Clients of this host's gateway, who answer what is asked on account of their own requests. Where none of them can,
- * each gives undefined, and the question is the person's.
+ * Clients of this host's gateway, who answer what is asked on account of their own requests. Where it is not certain
+ * whose request a question belongs to, or that client cannot answer, each gives undefined, and the question is the person's.
  */
 export interface Relays {
   /** Whether there may be such clients, so that servers are told that somebody answers. */
@@ -33,7 +33,7 @@ export function relayed(
   server: string,
   { relays, origins }: { relays: Relays; origins: Origins },
 ): ServerAnswers {
-  const found = ({ cause }: AskContext): Found => origins.find(server, cause)
+  const found = ({ cause }: AskContext, within = true): Found => origins.find(server, cause, within)
   const now: ServerAnswers['now'] = () => {
     const own = answers.now()
     if (!relays.open) return own
@@ -51,7 +51,8 @@ export function relayed(
       sampling: { tools: true, context: true },
       onRoots: (context) => {
         const { onRoots } = answers.now()
-        const asked = relays.roots(found(context), context.signal)
+        // Sessions ask for folders at any time and keep them: only what the transport says binds that to a client.
+        const asked = relays.roots(found(context, false), context.signal)
         return asked ?? (typeof onRoots === 'function' ? onRoots(context) : (onRoots ?? []))
       },
     }

@@ -18,7 +18,7 @@ import type {
 } from '../types/index.ts'
 import { type ApprovalDeps, approval } from './approval.ts'
 import { release } from './release.ts'
-import { denial, failure, failureOf, type Lost, leftCall, lostCall } from './results.ts'
+import { denial, failure, failureOf, type Lost, leftCall, lostCall, withheld } from './results.ts'
 
 /** How often one call is tried again after visits. */
 const maxVisits = 5
@@ -192,15 +192,21 @@ export class Broker {
     signal: AbortSignal,
   ): Promise<Passed> {
     const { policy } = this.#deps
-    const decision = policy.decideResult(subject, typed)
-    const passed: Passed =
-      decision === undefined
-        ? { result }
-        : await release({ entry, subject, result, decision, row }, this.#deps, signal)
-    if (passed.release?.outcome !== 'withheld') {
-      policy.saw(subject.conversation, subject.server, subject.gives ?? [])
+    try {
+      const decision = policy.decideResult(subject, typed)
+      const passed: Passed =
+        decision === undefined
+          ? { result }
+          : await release({ entry, subject, result, decision, row }, this.#deps, signal)
+      if (passed.release?.outcome !== 'withheld') {
+        policy.saw(subject.conversation, subject.server, subject.gives ?? [])
+      }
+      return passed
+    } catch (error) {
+      // Without its labels or its review on record, later calls of the conversation would be decided without them.
+      const decision: Decision = { verdict: 'deny', rule: 'unrecorded', author: 'Jackfield' }
+      return { result: withheld(entry, reasonOf(error)), release: { decision, outcome: 'withheld' } }
     }
-    return passed
   }
 
   #outOfUse(entry: CatalogTool): (Ruling & { reason: string }) | undefined {
@@ -268,6 +274,7 @@ export class Broker {
     })
     emit({ type: 'call', state: 'begins', call: notice })
     let outcome = 'unknown'
+    let failed: unknown
     try {
       const call = (): Promise<CallToolResult> =>
         client.call(tool, args, {
@@ -286,11 +293,12 @@ export class Broker {
       return { outcome: result.isError ? 'error' : 'ok', result }
     } catch (error) {
       if (isTransport(error)) connection.suspect(client)
+      failed = error
       const lost = parked.end() ? leftCall(server, tool) : lostCall(server, tool, error)
       outcome = lost.outcome
       return lost
     } finally {
-      over()
+      over(failed)
       emit({ type: 'call', state: 'ends', call: notice, outcome })
     }
   }

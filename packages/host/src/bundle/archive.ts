@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import { McpError } from '@jackfield/sdk'
 import { libraries } from '../libraries.ts'
 import { oneLine } from '../text.ts'
@@ -23,6 +24,7 @@ interface Entry {
   readonly name: string
   readonly packed: number
   readonly size: number
+  readonly checksum: number
   readonly mode: number
   readonly method: number
   readonly encrypted: boolean
@@ -92,9 +94,14 @@ export function unpacked(bytes: Uint8Array, limits: ArchiveLimits = archiveLimit
   } catch (error) {
     throw new McpError('INVALID', 'The bundle is damaged: it cannot be unpacked', { cause: error })
   }
-  return Array.from(files.values(), ({ name, size, mode }) => {
+  return Array.from(files.values(), ({ name, size, checksum, mode }) => {
     const content = contents[name]
     if (content?.byteLength !== size) throw invalid(`is damaged: "${oneLine(name)}" is not whole`)
+    if (crc32(content) !== checksum) {
+      throw invalid(
+        `is damaged: "${oneLine(name)}" does not have the checksum that the bundle gives for it. Get the bundle again from where it was published`,
+      )
+    }
     return { path: name, bytes: content, executable: (mode & 0o111) !== 0 }
   })
 }
@@ -128,6 +135,7 @@ function directory(bytes: Uint8Array, limits: ArchiveLimits): Entry[] {
       method: view.getUint16(at + 10, true),
       packed: view.getUint32(at + 20, true),
       size: view.getUint32(at + 24, true),
+      checksum: view.getUint32(at + 16, true),
       // The upper half holds a mode where the archive was made on a Unix.
       mode: view.getUint8(at + 5) === 3 ? view.getUint32(at + 38, true) >>> 16 : 0,
     })

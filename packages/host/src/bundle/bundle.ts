@@ -3,10 +3,11 @@ import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import { McpError } from '@jackfield/sdk'
 import { partsOf } from '../config/index.ts'
+import { givenValues } from '../given-values.ts'
 import { commandOf, given, standIn } from '../registry/index.ts'
 import { oneLine } from '../text.ts'
 import { scanCommand } from '../trust/index.ts'
-import type { InstallPlan, NeededValue, StdioServerConfig } from '../types/index.ts'
+import type { InstallPlan, NeededValue, StdioServerConfig, TrustFinding } from '../types/index.ts'
 import { type PackedFile, unpacked } from './archive.ts'
 import { type BundleCommand, readManifest } from './manifest.ts'
 
@@ -18,6 +19,8 @@ export interface BundleOptions {
   home: string
   /** What the server is called here. Default: the name in the bundle. */
   name?: string
+  /** Who published it, where a registry says so; what the bundle says of its author counts for nothing then. */
+  publisher?: string
   /** Default that of this machine. */
   platform?: NodeJS.Platform
 }
@@ -35,6 +38,8 @@ export interface Bundle {
 
 const variable = /\$\{(__dirname|HOME|DESKTOP|DOCUMENTS|DOWNLOADS|pathSeparator|\/|user_config\.([^}]+))\}/g
 const whole = /^\$\{user_config\.([^}]+)\}$/
+/** Bytes at the end of a bundle in which a signature is looked for. */
+const maxSignature = 65_536
 const named: Readonly<Record<string, string>> = {
   DESKTOP: 'Desktop',
   DOCUMENTS: 'Documents',
@@ -63,6 +68,7 @@ export function readBundle(bytes: Uint8Array, options: BundleOptions): Bundle {
     }),
   )
   const start = manifest.start
+  const publisher = options.publisher ?? manifest.author
   const shown = started(start, folder, options.home, (id) => [`\${user_config.${id}}`])
   return {
     folder,
@@ -70,11 +76,11 @@ export function readBundle(bytes: Uint8Array, options: BundleOptions): Bundle {
     plan: {
       name,
       version: manifest.version,
-      ...(manifest.author !== undefined && { publisher: manifest.author }),
+      ...(publisher !== undefined && { publisher }),
       command: commandOf(shown),
-      names: Object.keys(start.env),
+      given: givenValues(shown.env),
       needs,
-      findings: scanCommand(shown),
+      findings: [...scanCommand(shown), ...signatureFindings(bytes)],
       config: (values) =>
         started(start, folder, options.home, (id) => {
           const need = needs.find((one) => one.id === id)
@@ -87,6 +93,13 @@ export function readBundle(bytes: Uint8Array, options: BundleOptions): Bundle {
     },
     unpack: () => unpackInto(folder, files),
   }
+}
+
+/** A signature follows the archive. It names a certificate, and nothing here says whose certificates count. */
+function signatureFindings(bytes: Uint8Array): TrustFinding[] {
+  if (!Buffer.from(bytes.subarray(-maxSignature)).includes('MCPB_SIG_V1')) return []
+  const message = 'Its signature was not checked: compare its checksum with the one its publisher gives.'
+  return [{ severity: 'notice', code: 'unchecked-signature', at: 'command', message }]
 }
 
 /** Takes the unpacked files of a bundle away. */

@@ -1,1 +1,2 @@
 export { createCode } from './code.ts'
+export { defaultCalls } from './run.ts'

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { dirname, extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { withoutInheritedDescriptors } from '@jackfield/sdk/client/stdio'
 import { reasonOf } from '../text.ts'
 import type { FromProgram, Job, ToProgram } from './messages.ts'
 
@@ -30,14 +31,16 @@ export function startProgram(
   hear: (message: FromProgram) => void,
   ended: (why: string) => void,
 ): ProgramProcess {
-  const child = fork(file, {
-    cwd: dirname(file),
-    env: process.env['SystemRoot'] === undefined ? {} : { SystemRoot: process.env['SystemRoot'] },
-    execArgv: [`--max-old-space-size=${engineMegabytes}`, ...fenced],
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    // What the terminal sends to the host is for the host to decide on.
-    detached: process.platform !== 'win32',
-  })
+  const child = withoutInheritedDescriptors(['ignore', 'ignore', 'ignore', 'ipc'], (stdio) =>
+    fork(file, {
+      cwd: dirname(file),
+      env: process.env['SystemRoot'] === undefined ? {} : { SystemRoot: process.env['SystemRoot'] },
+      execArgv: [`--max-old-space-size=${engineMegabytes}`, ...fenced],
+      stdio,
+      // What the terminal sends to the host is for the host to decide on.
+      detached: process.platform !== 'win32',
+    }),
+  )
   let wanted = false
   const gone = once(child, 'exit').then(
     ([code, signal]) => {

@@ -17,12 +17,15 @@ export interface RunDeps {
   on: Host['on']
 }
 
+/** Tool calls that a program may make. */
+export const defaultCalls = 200
+
 const defaults = {
   memoryBytes: 64 * 1024 * 1024,
   cpuMs: 10_000,
   totalMs: 120_000,
   outputCharacters: 100_000,
-  calls: 200,
+  calls: defaultCalls,
 }
 
 type Ended = Pick<Extract<FromProgram, { type: 'end' }>, 'value' | 'error'> & Pick<CodeRun, 'outcome'>

@@ -263,10 +263,12 @@ function unique<T extends { uri: string }>(roots: readonly T[]): T[] {
   return [...new Map(roots.map((root) => [root.uri, root])).values()]
 }
 
+/** Whether there is such a file. One that cannot be examined counts: it may hold rules, and reading it says what is wrong. */
 function isFile(file: string): boolean {
   try {
     return statSync(file).isFile()
-  } catch {
-    return false
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    return code !== 'ENOENT' && code !== 'ENOTDIR'
   }
 }

@@ -25,6 +25,8 @@ export interface Reader {
   flag(value: unknown, path: string): boolean | undefined
   oneOf<T extends string>(value: unknown, path: string, known: readonly T[]): T | undefined
   milliseconds(value: unknown, path: string): number | undefined
+  /** A whole number, `least` or more. */
+  count(value: unknown, path: string, least: number): number | undefined
   record(value: unknown, path: string): JsonRecord | undefined
 }
 
@@ -93,6 +95,11 @@ export function createReader(options: {
       if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 2_147_483_647)
         return value
       return problem(path, `must be a whole number of milliseconds, 1 or more, not ${JSON.stringify(value)}`)
+    },
+    count(value, path, least) {
+      if (value === undefined) return undefined
+      if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value
+      return problem(path, `must be a whole number, ${least} or more, not ${JSON.stringify(value)}`)
     },
   }
 }

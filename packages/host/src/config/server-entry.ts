@@ -16,6 +16,9 @@ import { serverProblems } from './server-problems.ts'
 
 const stdioFields = ['command', 'args', 'env', 'envFile', 'cwd', 'sandbox']
 const httpFields = ['url', 'headers', 'auth']
+/** Node alone has about ten threads. */
+const leastProcesses = 16
+const leastTemporaryBytes = 65_536
 const commonFields = [
   'disabled',
   'type',
@@ -193,15 +196,26 @@ function readSandbox(draft: Draft, value: unknown, reader: Reader): boolean | Sa
   if (value === undefined || typeof value === 'boolean') return value
   const entry = reader.record(value, draft.at('sandbox'))
   if (entry === undefined) return undefined
-  warnUnknown(entry, ['read', 'write', 'network'], draft, 'sandbox', reader)
+  warnUnknown(
+    entry,
+    ['read', 'write', 'network', 'maxProcesses', 'maxTemporaryBytes'],
+    draft,
+    'sandbox',
+    reader,
+  )
   const read = reader.texts(entry['read'], draft.at('sandbox', 'read'))
   const write = reader.texts(entry['write'], draft.at('sandbox', 'write'))
   const { network } = entry
   const hosts = typeof network === 'boolean' ? network : reader.texts(network, draft.at('sandbox', 'network'))
+  const at = (name: string): string => draft.at('sandbox', name)
+  const maxProcesses = reader.count(entry['maxProcesses'], at('maxProcesses'), leastProcesses)
+  const bytes = reader.count(entry['maxTemporaryBytes'], at('maxTemporaryBytes'), leastTemporaryBytes)
   return {
     ...(read !== undefined && { read }),
     ...(write !== undefined && { write }),
     ...(hosts !== undefined && { network: hosts }),
+    ...(maxProcesses !== undefined && { maxProcesses }),
+    ...(bytes !== undefined && { maxTemporaryBytes: bytes }),
   }
 }
 

@@ -10,7 +10,7 @@ import type {
 } from '../types/index.ts'
 import { Chart, Fault, type Finding } from './chart.ts'
 import { askHttp, greetTls, judgeAccess, openPort, readAddress, resolveName } from './network.ts'
-import { findProgram, mayRun } from './program.ts'
+import { findProgram, judgeEnvironment, mayRun } from './program.ts'
 import { judgeHandshake, judgeLists, judgeOutput, judgeStart, type Tried, tryToConnect } from './talk.ts'
 
 export interface ExamineOptions {
@@ -52,6 +52,7 @@ export async function examineServer(
 }
 
 async function examineProgram(config: StdioServerConfig, chart: Chart, signal: AbortSignal): Promise<void> {
+  await chart.step('environment', async () => ({ finding: judgeEnvironment(config), found: true }))
   const program = await chart.step('command', () => findProgram(config))
   await chart.step('executable', () => mayRun(program ?? ''))
   const box = config.sandbox ? await chart.step('sandbox', () => enclosed(config)) : undefined
@@ -72,7 +73,10 @@ async function enclosed(config: StdioServerConfig): Promise<{ finding: Finding; 
   const ready = await sandboxReady()
   if (!ready.ready) throw new Fault(ready.reason, ready.fix)
   const found = await sandboxed(config)
-  return { finding: { message: `bubblewrap ${ready.version} can make one` }, found }
+  const limits = Object.entries(ready.unenforced).map(
+    ([name, reason]) => `; "${name}" is not enforced here, as ${reason}`,
+  )
+  return { finding: { message: `bubblewrap ${ready.version} can make one${limits.join('')}` }, found }
 }
 
 async function examineAddress(config: HttpServerConfig, chart: Chart, signal: AbortSignal): Promise<void> {

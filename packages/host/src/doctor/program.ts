@@ -1,10 +1,13 @@
 import { constants } from 'node:fs'
 import { access, open, stat } from 'node:fs/promises'
-import { delimiter, isAbsolute, join, resolve } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
+import { defaultEnvironment } from '@jackfield/sdk/client/stdio'
+import { findProgram as programFile } from '../program-file.ts'
 import type { StdioServerConfig } from '../types/index.ts'
 import { Fault, type Finding } from './chart.ts'
 
 const firstBytes = 200
+const mostNames = 60
 
 /** Finds the file that a command names, as the system would. */
 export async function findProgram({
@@ -24,14 +27,24 @@ export async function findProgram({
     throw new Fault(`there is no file ${file}`, 'Correct "command", or install what it names.')
   }
   const path = env?.['PATH'] ?? process.env['PATH'] ?? ''
-  const endings = process.platform === 'win32' ? ['.exe', '.cmd', '.bat', '.com', ''] : ['']
-  for (const place of path.split(delimiter).filter(Boolean)) {
-    for (const ending of endings) {
-      const file = join(place, `${command}${ending}`)
-      if (await isFile(file)) return { finding: { message: file }, found: file }
-    }
-  }
+  const file = await programFile(command, { path, cwd: folder, env: process.env })
+  if (file !== undefined) return { finding: { message: file }, found: file }
   throw new Fault(`no folder of PATH holds a program "${command}"`, advice(command))
+}
+
+/** Which variables it gets, and which of this process's environment it does not. */
+export function judgeEnvironment({ env = {}, sandbox }: StdioServerConfig): Finding {
+  const usual = Object.keys(defaultEnvironment())
+  const given = [...new Set([...usual, ...Object.keys(env)])]
+  const withheld = Object.keys(process.env).filter((name) => !given.includes(name))
+  const inside = sandbox ? ' (its sandbox has a PATH, HOME and LANG of its own)' : ''
+  return { message: `given: ${listed(given)}${inside}; withheld: ${listed(withheld)}` }
+}
+
+function listed(names: readonly string[]): string {
+  if (names.length === 0) return 'nothing'
+  const more = names.length > mostNames ? ` and ${names.length - mostNames} more` : ''
+  return `${names.toSorted().slice(0, mostNames).join(', ')}${more}`
 }
 
 /** Whether the file may be started. */

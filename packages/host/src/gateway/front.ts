@@ -30,13 +30,18 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
   const open = async (user: string): Promise<Desk> => {
     const gateway = await options.open(user)
     const identified: Identified = { principal: user }
+    // The questions of a gateway end with its process, so what is said of its keys at the start is of no use.
+    let isMounted = false
     const handler = serveHttp(gateway.server, {
       keys,
       path,
       allowedHosts: [host, ...(options.allowedHosts ?? [])],
       authenticate: async () => identified,
-      ...(onWarning !== undefined && { onWarning }),
+      onWarning: (message) => {
+        if (isMounted) (onWarning ?? console.warn)(message)
+      },
     })
+    isMounted = true
     return { handler, gateway }
   }
   const deskOf = (user: string): Promise<Desk> => {

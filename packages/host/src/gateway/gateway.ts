@@ -25,6 +25,8 @@ import { Watches } from './watches.ts'
 type Names = NonNullable<Parameters<Server['remove']>[0]>
 
 const heldMs = 600_000
+/** Conversations of clients without sessions; the one that was used longest ago ends first. */
+const maxConversations = 256
 /** Under this name stands what reads resources that no list names; it is in no list itself. */
 const unlisted = 'unlisted'
 const missing: readonly number[] = [-32_002, -32_602]
@@ -211,8 +213,9 @@ export class Gateway implements OpenGateway {
   }
 
   /**
-   * Requests of one person belong together: those of a session, and those of whoever authenticated or owns both ends.
-   * Where nobody knows who sends a request, it stands alone.
+   * The conversation of a request: that of its session. Without sessions, that of its user and of the name its client
+   * gives itself, so that what is remembered for the conversation of one application does not count for another. A
+   * request of an unknown user is a conversation of its own.
    */
   #conversationOf({ peer }: Context): string {
     const { session } = this.#underWay()
@@ -225,9 +228,15 @@ export class Gateway implements OpenGateway {
       return made
     }
     if (peer.principal === null && peer.scopes !== 'any') return newConversation()
-    const who = JSON.stringify(peer.principal)
+    const who = JSON.stringify([peer.principal, peer.info?.name ?? null])
     const known = this.#conversations.get(who) ?? newConversation()
+    this.#conversations.delete(who)
     this.#conversations.set(who, known)
+    const [oldest] = this.#conversations
+    if (this.#conversations.size > maxConversations && oldest !== undefined) {
+      this.#conversations.delete(oldest[0])
+      this.#host.leave(oldest[1])
+    }
     return known
   }
 

@@ -74,8 +74,7 @@ export class Handlers implements Makers {
         return this.#prompts.pass(
           this.#deps.requestOf(context),
           { server, target: listed.name, conversation },
-          ({ signal }) =>
-            told(server, () => this.#deps.host.prompt(name, texts(args), { signal, conversation })),
+          (held) => told(server, () => this.#deps.host.prompt(name, texts(args), optionsOf(held))),
         )
       },
     })
@@ -92,11 +91,8 @@ export class Handlers implements Makers {
 
   read(server: string, uri: string, context: Context): ReturnType<Passing<ReadReply>['pass']> {
     const conversation = this.#deps.conversationOf(context)
-    return this.#reads.pass(
-      this.#deps.requestOf(context),
-      { server, target: uri, conversation },
-      ({ signal }) =>
-        told(server, () => this.#deps.host.read(server, uri, { signal, conversation })).then(asReply),
+    return this.#reads.pass(this.#deps.requestOf(context), { server, target: uri, conversation }, (held) =>
+      told(server, () => this.#deps.host.read(server, uri, optionsOf(held))).then(asReply),
     )
   }
 
@@ -105,17 +101,13 @@ export class Handlers implements Makers {
   }
 
   async #call(name: string, args: JsonRecord, held: ClientCall<Reply>): Promise<Reply> {
-    const { signal, subject } = held
-    const { conversation } = subject
-    const done = await this.#deps.host.call(name, args, {
-      caller: 'gateway',
-      conversation,
-      signal,
-      onProgress: (report) => held.progress(report),
-      onRow: (activity) => {
-        held.row = activity
-      },
-    })
+    const done = await told(held.subject.server, () =>
+      this.#deps.host.call(name, args, {
+        caller: 'gateway',
+        ...optionsOf(held),
+        onProgress: (report) => held.progress(report),
+      }),
+    )
     const { error, result } = done
     if (typeof error?.code === 'number') throw new RpcError(error.code, error.message, error.data)
     return wholeOf(result)
@@ -141,6 +133,15 @@ export class Handlers implements Makers {
       }
     }
   }
+}
+
+/** What every request of a client is made with at the host. */
+function optionsOf<T>(held: ClientCall<T>) {
+  const { signal, subject } = held
+  const onRow = (activity: number): void => {
+    held.row = activity
+  }
+  return { signal, conversation: subject.conversation, onRow }
 }
 
 /** A schema that is shown as it was written; whose it is checks by it. */

@@ -42,7 +42,12 @@ export class Passing<T> {
   #begin(request: Request, subject: Subject, run: (call: ClientCall<T>) => Promise<T>): ClientCall<T> {
     const call = new ClientCall<T>(subject, request)
     this.calls.add(call)
-    call.begin(() => run(call).finally(() => this.calls.delete(call)))
+    call.begin(() =>
+      run(call).finally(() => {
+        this.calls.delete(call)
+        call.settled()
+      }),
+    )
     return call
   }
 

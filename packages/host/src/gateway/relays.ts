@@ -11,18 +11,19 @@ import {
 import type { Found, Relays } from '../asking/index.ts'
 import { isRecord } from '../json.ts'
 import { reasonOf } from '../text.ts'
-import type { Activity, Host } from '../types/index.ts'
+import type { Activity, Host, HostEvent, HostQuestion } from '../types/index.ts'
 import type { ClientCall } from './held.ts'
 
 /** Puts questions to the clients of a gateway whose requests led to them, and writes a row about each. */
 export class ClientRelays implements Relays {
   /** Every request under way, the newest last. */
   readonly calls: Set<ClientCall<unknown>> = new Set()
-  readonly #record: Host['record']
+  readonly #host: Pick<Host, 'record' | 'on'>
   #gateways = 0
+  #off: (() => void) | undefined
 
-  constructor(record: Host['record']) {
-    this.#record = record
+  constructor(host: Pick<Host, 'record' | 'on'>) {
+    this.#host = host
   }
 
   get open(): boolean {
@@ -32,8 +33,13 @@ export class ClientRelays implements Relays {
   /** One more gateway, until the returned function is called. */
   begin(): () => void {
     this.#gateways++
+    this.#off ??= this.#host.on((event) => {
+      if (event.type === 'question') this.#personAsked(event)
+    })
     return () => {
-      this.#gateways--
+      if (--this.#gateways > 0) return
+      this.#off?.()
+      this.#off = undefined
     }
   }
 
@@ -69,18 +75,35 @@ export class ClientRelays implements Relays {
     return answer.then(({ roots }) => roots)
   }
 
-  /** The request that a question is about; the newest will do where it is one of several of the same client. */
+  /**
+   * The request that a question is about, where that is certain: the one of its row, or the newest of several that all
+   * belong to one session. A question is never put to a client that may not be the one whose request it is about.
+   */
   #find({ cause, row }: Found, can: (call: ClientCall<unknown>) => boolean): ClientCall<unknown> | undefined {
-    const { server, conversation, tool } = cause
-    if (conversation === undefined) return undefined
-    const own = [...this.calls].filter(
+    const { server, conversation } = cause
+    const calls = [...this.calls]
+    const own = calls.filter(
       ({ subject }) => subject.server === server && subject.conversation === conversation,
     )
+    const ofOneSession = own.every(({ session }) => session !== undefined && session === own[0]?.session)
     const about =
-      own.find((call) => row !== null && call.row === row) ??
-      own.findLast(({ subject }) => subject.target === tool) ??
-      own.at(-1)
+      row !== null ? calls.find((call) => call.row === row) : ofOneSession ? own.at(-1) : undefined
     return about !== undefined && can(about) ? about : undefined
+  }
+
+  /** Notifies clients that a person is asked about their requests, until the question is settled. */
+  #personAsked({ item, rows }: Extract<HostEvent, { type: 'question' }>): void {
+    const { id, question, state } = item
+    if (state !== 'open') {
+      for (const call of this.calls) call.settled(id)
+      return
+    }
+    const message = waitingFor(question)
+    if (message === undefined) return
+    const about = [...this.calls].filter(({ row }) => row !== undefined && rows.includes(row))
+    // Where the question names no request, it may be about each at its server.
+    const possible = [...this.calls].filter(({ subject }) => subject.server === question.cause.server)
+    for (const call of about.length > 0 ? about : rows.length > 1 ? [] : possible) call.waitsFor(id, message)
   }
 
   async #put<T>(
@@ -93,7 +116,7 @@ export class ClientRelays implements Relays {
   ): Promise<T> {
     const since = performance.now()
     const note = (outcome: string, more: Record<string, unknown>): void => {
-      this.#record({
+      this.#host.record({
         kind,
         server: cause.server,
         cause: row,
@@ -114,6 +137,29 @@ export class ClientRelays implements Relays {
       note(signal.aborted || call.signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
       throw error
     }
+  }
+}
+
+/** What a client is told while a person is asked; undefined where its requests do not wait for the answer. */
+function waitingFor({ kind, cause: { server } }: HostQuestion): string | undefined {
+  switch (kind) {
+    case 'approval':
+      return 'Waiting for a person to approve this call'
+    case 'result':
+      return 'Waiting for a person to release the result of this call'
+    case 'elicitation':
+      return `Waiting for a person to answer a question of ${server}`
+    case 'sampling-request':
+    case 'sampling-result':
+      return `Waiting for a person to review a model request of ${server}`
+    case 'roots':
+      return `Waiting for a person to decide which folders ${server} may know`
+    case 'install':
+      return `Waiting for a person to allow ${server} to start`
+    case 'login':
+      return `Waiting for a person to sign in to ${server}`
+    case 'drift':
+      return undefined
   }
 }
 

@@ -9,7 +9,7 @@ export class GatewayRoom implements GatewayDesk {
 
   constructor(host: Host) {
     this.#host = host
-    this.relays = new ClientRelays((row) => host.record(row))
+    this.relays = new ClientRelays(host)
   }
 
   open: GatewayDesk['open'] = (options = {}) => new Gateway(this.#host, this.relays, options)

@@ -146,8 +146,10 @@ export class Connecting {
   }
 
   #stateChanged(server: string, state: ConnectionState): void {
-    const { states, recorder, events } = this.#deps
+    const { states, recorder, events, origins } = this.#deps
     states.set(server, state)
+    // Whatever ran on the connection before is over, also where it never answered.
+    if (state.state !== 'ready' && state.state !== 'degraded') origins.disconnected(server)
     if (state.state !== 'connecting') {
       const summary =
         'reason' in state ? `${server} is ${state.state}: ${state.reason}` : `${server} is ${state.state}`

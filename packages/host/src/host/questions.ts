@@ -33,7 +33,7 @@ export function createQuestions(deps: QuestionsDeps): LiveInbox {
   return new LiveInbox({
     store: deps.store,
     redactor: discretion.redactor,
-    told: (item) => events.emit({ type: 'question', item }),
+    told: (item, rows) => events.emit({ type: 'question', item, rows }),
     left: (item, rows) => events.emit({ type: 'later', item, rows }),
     facesChanged: () => connecting().facesChanged(servers),
     takeUp: { ...takeUp, run: (call) => running.track(() => takeUp.run(call)) },

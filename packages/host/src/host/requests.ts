@@ -40,7 +40,7 @@ export class Requests implements Pick<Host, 'read' | 'prompt' | 'complete' | 'wa
       { method: 'resources/read', target: uri, ...within(options) },
       connection,
       (client, signal) => client.read(uri, { signal }),
-      options.signal,
+      options,
     )
   }
 
@@ -59,7 +59,7 @@ export class Requests implements Pick<Host, 'read' | 'prompt' | 'complete' | 'wa
       { method: 'prompts/get', target: own, arguments: args, ...within(options) },
       connection,
       (client, signal) => client.prompt(own, args, { signal }),
-      options.signal,
+      options,
     )
   }
 
@@ -111,17 +111,20 @@ export class Requests implements Pick<Host, 'read' | 'prompt' | 'complete' | 'wa
     origin: Omit<Origin, 'server' | 'row'>,
     connection: ServerConnection,
     work: (client: Client, signal: AbortSignal) => Promise<T>,
-    signal: AbortSignal | undefined,
+    { signal, onRow }: { signal?: AbortSignal; onRow?: (activity: number) => void },
   ): Promise<T> {
     const { running, recorder, origins, policy, discretion } = this.#deps
     return running.track(async () => {
       const until = running.until(signal)
       const row = recorder.open(start)
+      onRow?.(row.id)
       const over = origins.begin({ ...origin, server: connection.name, row: row.id })
+      let failed: unknown
       try {
         const client = await connection.ready(until, origin.conversation)
         const result = await work(client, until).catch((error: unknown) => {
           if (isTransport(error)) connection.suspect(client)
+          failed = error
           throw error
         })
         policy.saw(origin.conversation, connection.name, connection.config.labels ?? [])
@@ -131,7 +134,7 @@ export class Requests implements Pick<Host, 'read' | 'prompt' | 'complete' | 'wa
         row.close(until.aborted ? 'cancelled' : 'error', { reason: reasonOf(error) })
         throw discretion.error(error)
       } finally {
-        over()
+        over(failed)
       }
     })
   }

@@ -29,8 +29,8 @@ const keptResults = 64
 export interface InboxDeps {
   store: Pick<Store, 'inbox' | 'parked' | 'owners'>
   redactor: Redactor
-  /** Hears of every change of an item. */
-  told(item: InboxItem): void
+  /** Called for every change of an item. `rows`: its activity row and those that led to it. */
+  told(item: InboxItem, rows: readonly number[]): void
   /** The person left a question for later. `rows`: its activity row and those that led to it. */
   left(item: InboxItem, rows: readonly number[]): void
   /** A face came or went. */
@@ -148,13 +148,13 @@ export class LiveInbox implements Inbox, Asker {
           this.#settle(question.id, answer, by)
         },
         later: () => {
-          this.#deps.left(this.#item(row), activity === null ? [] : this.#deps.store.inbox.above(activity))
+          this.#deps.left(this.#item(row), this.#rowsOf(row))
         },
         failed: (error) => fail('it could not be shown', error),
       })
       const open: Open = Object.assign(waiting, { settled })
       this.#open.set(question.id, open)
-      this.#deps.told(this.#item(row))
+      this.#told(row)
       signal.addEventListener('abort', withdraw, { once: true })
       this.#look()
       const shown = [...this.#attached].filter((attachment) => open.show(attachment))
@@ -215,10 +215,19 @@ export class LiveInbox implements Inbox, Asker {
     this.#closed = true
     this.#stopLooking()
     const { inbox } = this.#deps.store
-    inbox.abandon(this.#owners.me, 'the program that asked ended')
+    // A store that cannot be written keeps nothing from ending: the next program finds that this one is gone.
+    const tried = <T>(work: () => T): T | undefined => {
+      try {
+        return work()
+      } catch (error) {
+        process.emitWarning(`The end of a question could not be stored: ${reasonOf(error)}`)
+        return undefined
+      }
+    }
+    tried(() => inbox.abandon(this.#owners.me, 'the program that asked ended'))
     for (const [id, open] of [...this.#open]) {
-      const now = inbox.get(id) ?? open.row
-      this.#deps.told(this.#item(now))
+      const now = tried(() => inbox.get(id)) ?? open.row
+      tried(() => this.#told(now))
       open.settled(now)
     }
   }
@@ -235,7 +244,7 @@ export class LiveInbox implements Inbox, Asker {
     })
     const now = inbox.get(id)
     if (now === undefined) return counts
-    if (counts) this.#deps.told(this.#item(now))
+    if (counts) this.#told(now)
     this.#open.get(id)?.settled(now)
     return counts
   }
@@ -245,7 +254,7 @@ export class LiveInbox implements Inbox, Asker {
     const { inbox } = this.#deps.store
     const withdrawn = inbox.withdraw(id, reason)
     const now = inbox.get(id)
-    if (withdrawn && now !== undefined) this.#deps.told(this.#item(now))
+    if (withdrawn && now !== undefined) this.#told(now)
     return now
   }
 
@@ -320,7 +329,7 @@ export class LiveInbox implements Inbox, Asker {
     const { inbox } = this.#deps.store
     for (const owner of inbox.owners()) {
       if (!this.#owners.isGone(owner)) continue
-      for (const row of inbox.abandon(owner, 'the program that asked ended')) this.#deps.told(this.#item(row))
+      for (const row of inbox.abandon(owner, 'the program that asked ended')) this.#told(row)
     }
   }
 
@@ -344,13 +353,21 @@ export class LiveInbox implements Inbox, Asker {
   #notice(id: string): void {
     const row = this.#deps.store.inbox.get(id)
     if (row === undefined || row.state === 'open') return
-    this.#deps.told(this.#item(row))
+    this.#told(row)
     this.#open.get(id)?.settled(row)
   }
 
   #stopLooking(): void {
     clearInterval(this.#looking)
     this.#looking = undefined
+  }
+
+  #told(row: InboxRow): void {
+    this.#deps.told(this.#item(row), this.#rowsOf(row))
+  }
+
+  #rowsOf({ activity }: InboxRow): number[] {
+    return activity === null ? [] : this.#deps.store.inbox.above(activity)
   }
 
   #item({ owner, parked, address: _address, sealed: _sealed, ...row }: InboxRow): InboxItem {

@@ -6,9 +6,8 @@ import { fingerprint } from '../json.ts'
 import type { Redactor } from '../secrets/index.ts'
 import type { ConsentTable, Recorder } from '../store/index.ts'
 import { reasonOf } from '../text.ts'
-import { scanCommand } from '../trust/index.ts'
-import type { ConsentDesk, ConsentNeeded, ServerConfig } from '../types/index.ts'
-import { described, handedOver, takenName } from './described.ts'
+import type { ConsentDesk, ConsentNeeded, ServerConfig, TrustFinding } from '../types/index.ts'
+import { described, takenName } from './described.ts'
 
 export interface ConsentDeps {
   table: ConsentTable
@@ -24,7 +23,16 @@ export interface ConsentDeps {
   lastIdentity: (config: ServerConfig) => string | undefined
 }
 
-type Wanted = ConsentNeeded & { identity: string }
+/** `written`: the identity without what the values of its variables add to it. */
+type Wanted = ConsentNeeded & { identity: string; written: string }
+
+const changedElsewhere: TrustFinding = {
+  severity: 'warning',
+  code: 'changed-elsewhere',
+  at: 'command',
+  message:
+    'Its command line is what you agreed to, and something else changed: the program, a file that it names, a variable, or its file of variables.',
+}
 
 /** Whether the person agreed to start what a file of the working folder names. */
 export class Consents implements ConsentDesk {
@@ -44,7 +52,7 @@ export class Consents implements ConsentDesk {
     const config = this.#deps.configOf(server)
     const wanted = config === undefined ? undefined : await this.#wanted(server, config)
     if (wanted === undefined) return undefined
-    const { identity: _identity, ...needed } = wanted
+    const { identity: _identity, written: _written, ...needed } = wanted
     return needed
   }
 
@@ -52,9 +60,16 @@ export class Consents implements ConsentDesk {
     const config = this.#deps.configOf(server)
     const wanted = config === undefined ? undefined : await this.#wanted(server, config)
     if (wanted === undefined) return false
-    const { file, command, findings, before } = wanted
+    const { file, command, program, findings, before } = wanted
     const summary = `${server} of ${file} may be started: ${command}`
-    const detail = { file, command, findings, by, ...(before !== undefined && { before }) }
+    const detail = {
+      file,
+      command,
+      findings,
+      by,
+      ...(program !== undefined && { program }),
+      ...(before !== undefined && { before }),
+    }
     this.#deps.recorder.note({ kind: 'install', server, summary, detail }, 'ok')
     this.#agree(wanted)
     return true
@@ -76,21 +91,24 @@ export class Consents implements ConsentDesk {
    * @throws McpError 'INVALID' where they refused, or nobody can be asked; it says how to agree.
    */
   async admit(server: string, config: ServerConfig, signal: AbortSignal): Promise<void> {
-    const wanted = await this.#wanted(server, config)
-    if (wanted === undefined) return
-    const refusal = this.#refused.get(wanted.identity)
-    if (refusal !== undefined) throw new McpError('INVALID', refusal)
-    const asking =
-      this.#asking.get(wanted.identity) ??
-      this.#ask(wanted, config, signal).finally(() => this.#asking.delete(wanted.identity))
-    this.#asking.set(wanted.identity, asking)
-    await asking
+    for (;;) {
+      const wanted = await this.#wanted(server, config)
+      if (wanted === undefined) return
+      const refusal = this.#refused.get(wanted.identity)
+      if (refusal !== undefined) throw new McpError('INVALID', refusal)
+      const asking =
+        this.#asking.get(wanted.identity) ??
+        this.#ask(wanted, config, signal).finally(() => this.#asking.delete(wanted.identity))
+      this.#asking.set(wanted.identity, asking)
+      // Files may have changed while the person read about them: what runs is compared with what they agreed to.
+      await asking
+    }
   }
 
-  /** What was agreed to stands for the server as it is now, with its variables looked up. */
+  /** What was agreed to also holds for the server with its variables looked up, as long as nothing else changed. */
   async carry(server: string, config: ServerConfig): Promise<void> {
     const wanted = await this.#wanted(server, config)
-    if (wanted !== undefined) this.#agree(wanted)
+    if (wanted !== undefined && this.#deps.table.has(wanted.written)) this.#agree(wanted)
   }
 
   /** Refusals no longer stand: the person wants to be asked again. */
@@ -102,7 +120,7 @@ export class Consents implements ConsentDesk {
   async #wanted(server: string, config: ServerConfig): Promise<Wanted | undefined> {
     const { table, redactor, agreeToAll, lastIdentity } = this.#deps
     if (config.from?.layer !== 'project' || agreeToAll) return undefined
-    const { command, identity: written } = await described(config, this.#deps)
+    const { identity: written, command, findings, given, program } = await described(config, this.#deps)
     const last = lastIdentity(config)
     const identity = last === undefined ? written : fingerprint([written, last])
     if (table.has(identity)) return undefined
@@ -110,11 +128,17 @@ export class Consents implements ConsentDesk {
     const before = table.last(file, server)?.command
     return {
       identity,
+      written,
       server,
       file,
       command: redactor.text(command),
-      given: Object.keys(('url' in config ? config.headers : config.env) ?? {}),
-      findings: [...takenName(config), ...scanCommand(config), ...handedOver(config)],
+      given: redactor.value(given),
+      findings: [
+        ...takenName(config),
+        ...(before === redactor.text(command) ? [changedElsewhere] : []),
+        ...findings,
+      ],
+      ...(program !== undefined && { program }),
       ...(before !== undefined && { before }),
     }
   }
@@ -126,16 +150,24 @@ export class Consents implements ConsentDesk {
 
   async #ask(wanted: Wanted, config: ServerConfig, signal: AbortSignal): Promise<void> {
     const { asker, recorder, redactor } = this.#deps
-    const { server, file, command, findings, before } = wanted
+    const { server, file, command, program, given, findings, before } = wanted
     const changed = before === undefined ? {} : { before }
     const row = recorder.open({
       kind: 'install',
       server,
       summary: `May ${server} of ${file} be started: ${command}`,
-      detail: { file, command, findings, surface: asker.names, ...changed },
+      detail: {
+        file,
+        command,
+        findings,
+        surface: asker.names,
+        ...(program !== undefined && { program }),
+        ...changed,
+      },
     })
     try {
-      const question = { file, command, findings, ...changed, config: redactor.value(config) }
+      const shown = { given, ...(program !== undefined && { program }) }
+      const question = { file, command, ...shown, findings, ...changed, config: redactor.value(config) }
       const { answer, by } = await asker.ask(
         { kind: 'install', id: randomUUID(), cause: { server }, ...question },
         { signal, activity: row.id },

@@ -1,21 +1,29 @@
 import { createHash } from 'node:crypto'
 import { dirname, resolve } from 'node:path'
 import { partsOf, soundsSecret, textsOf } from '../config/index.ts'
+import { givenValues } from '../given-values.ts'
 import { fingerprint } from '../json.ts'
-import { maxVariablesBytes } from '../secrets/index.ts'
+import { fileVariables, maxVariablesBytes } from '../secrets/index.ts'
 import { readSmallFile } from '../small-file.ts'
-import type { ServerConfig, TrustFinding } from '../types/index.ts'
+import { scanCommand } from '../trust/index.ts'
+import type { GivenValue, ServerConfig, TrustFinding } from '../types/index.ts'
+import { placed } from './placed.ts'
 import { type Surroundings, spelled } from './spelled.ts'
 
 /** What is started, for a person to read and to agree to. */
 export interface Described {
   /** The command line as a shell would take it, with the folder it runs in; or the address. */
   command: string
+  /** The file that the command names on this machine, and what it leads to where it is a link. */
+  program?: string
+  /** The variables, or headers, that it is given. */
+  given: GivenValue[]
+  findings: TrustFinding[]
   /** One hash of the file and everything that says what is started and what it is given. */
   identity: string
 }
 
-/** Secrets and inputs stand by their names; every other variable stands as what it is now. */
+/** Secrets and inputs are shown by their names; every other variable is shown as what it is now. */
 export async function described(config: ServerConfig, around: Surroundings): Promise<Described> {
   const text = (given: string): string => spelled(given, config, around)
   const { from } = config
@@ -26,12 +34,25 @@ export async function described(config: ServerConfig, around: Surroundings): Pro
       url: text(config.url),
       headers: config.headers,
       auth: config.auth,
+      files: await filesIn(config),
     })
-    return { command: text(config.url), identity }
+    const findings = [...scanCommand(config), ...handedOver(config)]
+    return { command: text(config.url), given: givenValues(config.headers), findings, identity }
   }
   const words = [config.command, ...(config.args ?? [])].map(text)
+  const [command = '', ...args] = words
   const cwd = config.cwd === undefined ? undefined : text(config.cwd)
   const envFile = config.envFile === undefined ? undefined : text(config.envFile)
+  const kept = envFile === undefined ? undefined : resolve(dirname(from?.file ?? ''), envFile)
+  const ofFile = kept === undefined ? {} : await variablesOf(kept)
+  const own = Object.entries(config.env ?? {}).map(([name, value]) => [name, text(value)])
+  // The texts of a file of variables are taken as they are, so they are not looked up here either.
+  const now = { ...ofFile, ...Object.fromEntries(own) }
+  const place = await placed(
+    { ...config, command, args, env: now, ...(cwd !== undefined && { cwd }) },
+    around,
+  )
+  const env = { ...ofFile, ...config.env }
   const identity = fingerprint({
     file: from?.file,
     replaces: from?.replaces,
@@ -39,11 +60,38 @@ export async function described(config: ServerConfig, around: Surroundings): Pro
     cwd,
     env: config.env,
     envFile,
-    variables: envFile === undefined ? undefined : await hashOf(resolve(dirname(from?.file ?? ''), envFile)),
+    variables: kept === undefined ? undefined : await hashOf(kept),
     sandbox: config.sandbox,
+    files: await filesIn(config),
+    program: [place.file, place.real, place.cwd, place.args],
+    contents: place.contents,
   })
-  const folder = cwd === undefined ? '' : `cd ${quoted(cwd)} && `
-  return { command: `${folder}${words.map(quoted).join(' ')}`, identity }
+  const folder = cwd === undefined ? '' : `cd ${quoted(place.cwd)} && `
+  return {
+    command: `${folder}${[command, ...place.args].map(quoted).join(' ')}`,
+    ...(place.file !== undefined && {
+      program: place.real === undefined ? place.file : `${place.file} → ${place.real}`,
+    }),
+    given: givenValues(env),
+    findings: [...scanCommand({ ...config, env }), ...handedOver(config), ...place.findings],
+    identity,
+  }
+}
+
+/** Hashes of the files whose contents the server is given (`${file:path}`). */
+async function filesIn(config: ServerConfig): Promise<Record<string, string | null>> {
+  const names = textsOf(config).flatMap(({ text }) => {
+    const read = partsOf(text)
+    return 'parts' in read ? read.parts.flatMap((part) => (part.kind === 'file' ? [part.name] : [])) : []
+  })
+  const folder = dirname(config.from?.file ?? '')
+  const hashes = await Promise.all(names.map((name) => hashOf(resolve(folder, name))))
+  return Object.fromEntries(names.map((name, index) => [name, hashes[index] ?? null]))
+}
+
+/** The variables of a file, or none where it cannot be read: the server is not started then. */
+async function variablesOf(file: string): Promise<Record<string, string>> {
+  return fileVariables(file).catch(() => ({}))
 }
 
 /** Whether what is allowed by name holds for another server than the person wrote it for. */

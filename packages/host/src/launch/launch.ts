@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import type { Asker } from '../inbox/asker.ts'
 import {
@@ -17,9 +18,13 @@ import type {
   SecretStore,
   Secrets,
   ServerConfig,
+  StdioServerConfig,
 } from '../types/index.ts'
 import { Consents } from './consents.ts'
 import { Identities } from './identities.ts'
+import { type MachineVariable, secretsIn, variablesFor, withMachineVariables } from './machine-variables.ts'
+import { placed, startedAs } from './placed.ts'
+import type { Surroundings } from './spelled.ts'
 
 export interface LaunchDeps {
   options: Pick<HostOptions, 'secrets' | 'credentials' | 'env' | 'home' | 'askInput' | 'startProjectServers'>
@@ -30,6 +35,7 @@ export interface LaunchDeps {
   recorder: Recorder
   servers: () => Iterable<[string, ServerConfig]>
   redactor: Redactor
+  onWarning: (server: string, message: string) => void
 }
 
 /** What happens before a server is started: the person agrees, variables are replaced, secrets are made known. */
@@ -40,15 +46,24 @@ export class Launch {
   readonly #consents: Consents
   readonly #redactor: Redactor
   readonly #store: SecretStore
+  readonly #around: Surroundings
+  readonly #answer: ReturnType<typeof createSecrets>['answer']
+  readonly #onWarning: LaunchDeps['onWarning']
+  /** Variables that were withheld, each of which is told of once. */
+  readonly #warned = new Set<string>()
 
-  constructor({ options, consents, identities, salt, asker, recorder, servers, redactor }: LaunchDeps) {
+  constructor(deps: LaunchDeps) {
+    const { options, consents, identities, salt, asker, recorder, servers, redactor, onWarning } = deps
     const env = options.env ?? process.env
     const home = options.home ?? homedir()
     this.#redactor = redactor
+    this.#around = { env, home }
     this.#store = options.secrets ?? memorySecrets()
     const secrets = createSecrets({ store: this.#store, redactor, env, home, ask: options.askInput, servers })
     this.secrets = secrets
     this.#resolve = secrets.resolve
+    this.#answer = secrets.answer
+    this.#onWarning = onWarning
     this.identities = new Identities({
       table: identities,
       env,
@@ -79,11 +94,60 @@ export class Launch {
     await this.#consents.admit(server, config, signal)
     const resolved = await this.#resolve(server, config)
     await this.identities.settle(config, resolved)
-    if (this.identities.last(config) === before) return resolved
     // Values that were looked up for the first time are those of what was just agreed to.
-    if (before === undefined) await this.#consents.carry(server, config)
-    else await this.#consents.admit(server, config, signal)
-    return resolved
+    if (before === undefined && this.identities.last(config) !== undefined) {
+      await this.#consents.carry(server, config)
+    }
+    if ('url' in resolved) return resolved
+    const variables = await this.#machineVariables(server, config, resolved)
+    if (config.from?.layer !== 'project') return withMachineVariables(resolved, variables)
+    await this.#consents.admit(server, config, signal)
+    const place = await placed({ ...resolved, from: config.from }, this.#around)
+    if (place.isApart) await mkdir(place.cwd, { recursive: true, mode: 0o700 })
+    return withMachineVariables(startedAs(resolved, place), variables)
+  }
+
+  /** The variables of this machine that a server gets. Those with credentials are asked about once. */
+  async #machineVariables(
+    server: string,
+    { from }: ServerConfig,
+    resolved: StdioServerConfig,
+  ): Promise<MachineVariable[]> {
+    const given: MachineVariable[] = []
+    for (const variable of variablesFor(resolved, this.#around.env)) {
+      const { name, value, isCredential } = variable
+      if (!isCredential) {
+        given.push(variable)
+        continue
+      }
+      for (const secret of secretsIn(value)) this.#redactor.add(secret, name)
+      const answer = await this.#mayPass(server, name, from?.layer === 'project' ? from.file : undefined)
+      if (answer === 'yes') given.push(variable)
+      else if (answer === undefined) this.#warnWithheld(server, name)
+    }
+    return given
+  }
+
+  /** What the person says, or said before; undefined where they cannot be asked or do not answer. */
+  async #mayPass(server: string, name: string, file: string | undefined): Promise<string | undefined> {
+    const kept = `pass on ${name}${file === undefined ? '' : ` to servers of ${file}`}`
+    const whom = file === undefined ? 'the servers that you start here' : `the servers of ${file}`
+    const description = `your choice: ${name} of your environment holds credentials. Give it to ${whom}? (Take the answer back with: jackfield secret remove '${kept}')`
+    try {
+      return await this.#answer(kept, server, { id: name, description, options: ['no', 'yes'] })
+    } catch {
+      // Without a place to keep answers there is none.
+      return undefined
+    }
+  }
+
+  #warnWithheld(server: string, name: string): void {
+    if (this.#warned.has(name)) return
+    this.#warned.add(name)
+    this.#onWarning(
+      server,
+      `${name} of your environment was not given to it, because it holds credentials. To give it: --env ${name} before a command after --, or "env": { "${name}": "\${${name}}" } in the configuration`,
+    )
   }
 
   /** Keeps what stands in a configuration under the name of a secret out of everything that is shown. */

@@ -1,3 +1,4 @@
+import { McpError } from '@jackfield/sdk'
 import type { Watch } from '@jackfield/sdk/client'
 import { backoff } from '../connections/backoff.ts'
 import type { Host } from '../types/index.ts'
@@ -78,9 +79,10 @@ export class Watches {
           if (one.wanted.size === 0) this.#servers.delete(server)
           return undefined
         },
-        () => {
+        (error: unknown) => {
           one.running = undefined
-          this.#later(server, one)
+          const cannotWatch = error instanceof McpError && error.code === 'CAPABILITY'
+          if (!cannotWatch) this.#later(server, one)
         },
       )
     return one.running

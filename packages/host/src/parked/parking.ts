@@ -1,6 +1,7 @@
 import type { Round } from '@jackfield/sdk/client'
 import { isRecord } from '../json.ts'
 import type { ParkedCall, Store } from '../store/index.ts'
+import { reasonOf } from '../text.ts'
 import type { ParkedSecrets } from './secrets.ts'
 
 /** Calls that are kept at once. */
@@ -45,6 +46,15 @@ export class Parking {
       if (ended) this.#safe.forget(call)
       return ended
     }
+    const end = (): boolean => {
+      try {
+        return kept && !forget() && parked.get(call) !== undefined
+      } catch (error) {
+        // The call is over: its result is not lost with a store that cannot be written. Answers are never sent twice.
+        process.emitWarning(`A finished call could not be removed from the store: ${reasonOf(error)}`)
+        return false
+      }
+    }
     return {
       keep: (asked) => {
         const tooLarge = JSON.stringify({ ...start, asked }).length > maxChars
@@ -62,7 +72,7 @@ export class Parking {
       sending: () => {
         if (kept) parked.sending(call, me)
       },
-      end: () => kept && !forget() && parked.get(call) !== undefined,
+      end,
     }
   }
 

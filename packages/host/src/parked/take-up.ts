@@ -115,6 +115,7 @@ async function goOn(parked: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall>
     row.close(outcome, { result, ...(error !== undefined && { error }) })
     return { ...passed, denied: false, decision, activity: row.id, ...(error !== undefined && { error }) }
   }
+  let failed: unknown
   try {
     const connection = deps.connection(server)
     if (connection === undefined) throw new McpError('INVALID', `${server} is not among the servers here`)
@@ -134,6 +135,7 @@ async function goOn(parked: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall>
     const passed = await deps.passOn(request, result, row.id, signal)
     return finish(result.isError ? 'error' : 'ok', result, undefined, passed)
   } catch (error) {
+    failed = error
     const ended = ending(error, store.parked.get(call), parked)
     if (ended.lost !== undefined) store.inbox.lose(call, round, ended.lost)
     if (ended.again) store.parked.leave(call, me)
@@ -141,7 +143,7 @@ async function goOn(parked: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall>
     const done = finish(left ? 'parked' : ended.outcome, said(ended.text), ended.error)
     return left ? { ...done, parked: true } : done
   } finally {
-    over()
+    over(failed)
   }
 }
 

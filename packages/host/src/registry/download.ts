@@ -8,6 +8,8 @@ export interface PublishedBundle {
   readonly url: string
   /** SHA-256 in hexadecimal. */
   readonly hash: string
+  /** The namespace of the registry that it was published in. */
+  readonly publisher: string
 }
 
 const maxBytes = 200_000_000
@@ -30,7 +32,8 @@ export function bundleIn({ name, packages }: Readonly<JsonRecord>): PublishedBun
       `${oneLine(inWords(name))} does not say which bundle it means: its hash is missing`,
     )
   }
-  return { url, hash: hash.toLowerCase() }
+  const full = inWords(name)
+  return { url, hash: hash.toLowerCase(), publisher: full.slice(0, full.lastIndexOf('/')) }
 }
 
 /**
@@ -38,7 +41,7 @@ export function bundleIn({ name, packages }: Readonly<JsonRecord>): PublishedBun
  * @throws McpError 'INVALID' where it is another one than was published, 'LIMIT' where it is too large
  */
 export async function fetchBundle(
-  { url, hash }: PublishedBundle,
+  { url, hash }: Pick<PublishedBundle, 'url' | 'hash'>,
   { fetch: get = fetch, signal }: { fetch?: typeof fetch; signal?: AbortSignal } = {},
 ): Promise<Uint8Array> {
   const place = placeIn(url)
@@ -54,10 +57,11 @@ export async function fetchBundle(
       cause: error,
     })
   }
-  if (createHash('sha256').update(bytes).digest('hex') === hash) return bytes
+  const found = createHash('sha256').update(bytes).digest('hex')
+  if (found === hash) return bytes
   throw new McpError(
     'INVALID',
-    `${oneLine(url)} is another bundle than the one that was published. It was not used.`,
+    `${oneLine(url)} is another bundle than the one that was published: its checksum (SHA-256) is ${found}, and the registry gives ${hash}. It was not used; tell its publisher.`,
   )
 }
 

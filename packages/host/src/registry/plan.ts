@@ -1,10 +1,12 @@
 import { McpError } from '@jackfield/sdk'
 import { parseConfig, partsOf, textsOf } from '../config/index.ts'
-import { inWords, isDeeper, isRecord, type JsonRecord } from '../json.ts'
+import { givenValues } from '../given-values.ts'
+import { inWords, isDeeper, type JsonRecord } from '../json.ts'
 import { oneLine } from '../text.ts'
 import { scanCommand } from '../trust/index.ts'
 import type { ConfigInput, InstallPlan, NeededValue, ServerConfig } from '../types/index.ts'
-import { commandOf, given, mapTexts, namesIn, standIn } from './values.ts'
+import { refuseUnclearPackage } from './package-words.ts'
+import { commandOf, given, mapTexts, standIn } from './values.ts'
 
 const maxTexts = 500
 const maxLevels = 64
@@ -22,7 +24,6 @@ export function planFrom(document: Readonly<JsonRecord>, name?: string): Install
   if (![document['packages'], document['remotes']].some(Array.isArray)) {
     throw new McpError('INVALID', `${oneLine(full)} cannot be installed: it names nothing to start`)
   }
-  refuseOptions(document)
   const { servers, problems } = parseConfig(published(document), { file: 'server.json', env: {} })
   const [entry] = Object.entries(servers)
   if (entry === undefined) {
@@ -33,7 +34,7 @@ export function planFrom(document: Readonly<JsonRecord>, name?: string): Install
   const called = name ?? own
   const inputs = from?.inputs ?? []
   refuseVariables(full, config, inputs)
-  refuseUnpinned(full, config, document)
+  refuseUnclearPackage(config, document)
   const { version } = document
   return {
     ...planOf(called, config, inputs),
@@ -63,7 +64,7 @@ function planOf(name: string, config: ServerConfig, inputs: readonly ConfigInput
   return {
     name,
     command: commandOf(config),
-    names: namesIn(config),
+    given: givenValues('url' in config ? config.headers : config.env),
     needs,
     findings: scanCommand(config),
     config: (values) =>
@@ -105,47 +106,5 @@ function refuseVariables(name: string, config: ServerConfig, inputs: readonly Co
       'INVALID',
       `${oneLine(name)} wants something of this machine by itself (${oneLine(text)}). Add it by hand if you trust it.`,
     )
-  }
-}
-
-/** A package must be named in exactly one version, so that what runs tomorrow is what was agreed to today. */
-function refuseUnpinned(name: string, config: ServerConfig, { packages }: Readonly<JsonRecord>): void {
-  if ('url' in config) return
-  const exact = pins[config.command]
-  const named = (Array.isArray(packages) ? packages : []).flatMap((entry) =>
-    isRecord(entry) && typeof entry['identifier'] === 'string' ? [entry['identifier']] : [],
-  )
-  // An argument of the server may look like a package in one version too.
-  const words = (config.args ?? []).filter((word) =>
-    named.some((one) => word.startsWith(one) && /^(?:$|[@=:])/.test(word.slice(one.length))),
-  )
-  if (exact !== undefined && words.length > 0 && words.every((word) => exact.test(word))) return
-  throw new McpError(
-    'INVALID',
-    `${oneLine(name)} does not name its package in one exact version. Ask its publisher, or add it by hand: ${oneLine(commandOf(config))}`,
-  )
-}
-
-const exactly = String.raw`v?\d+(?:\.\d+)*(?:[-+.][\w.+-]*)?$`
-const pins: Readonly<Record<string, RegExp>> = {
-  npx: new RegExp(`^@?[^@\\s-][^@\\s]*@${exactly}`),
-  dnx: new RegExp(`^[^@\\s-][^@\\s]*@${exactly}`),
-  uvx: new RegExp(`^[^=\\s-][^=\\s]*==${exactly}`),
-  docker: /^[^\s-]\S*(?:@sha256:[0-9a-f]{64}|:(?!latest$)[\w.-]+)$/,
-}
-
-/** A name that reads like an option would have its launcher do something else. */
-function refuseOptions({ name, packages }: Readonly<JsonRecord>): void {
-  for (const entry of Array.isArray(packages) ? packages : []) {
-    if (!isRecord(entry)) continue
-    for (const key of ['identifier', 'version']) {
-      const value = entry[key]
-      if (typeof value === 'string' && /^-|[\s\0]/.test(value)) {
-        throw new McpError(
-          'INVALID',
-          `${oneLine(inWords(name))} has a package with a ${key} that cannot be one`,
-        )
-      }
-    }
   }
 }

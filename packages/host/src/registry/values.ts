@@ -45,11 +45,6 @@ export function commandOf(config: ServerConfig): string {
   return [config.command, ...(config.args ?? [])].map(quoted).join(' ')
 }
 
-/** Names of the variables or headers that a server is given. */
-export function namesIn(config: ServerConfig): string[] {
-  return Object.keys(('url' in config ? config.headers : config.env) ?? {})
-}
-
 /** A server with every one of its texts replaced. */
 export function mapTexts(config: ServerConfig, text: (given: string) => string): ServerConfig {
   const record = (all: Record<string, string>): Record<string, string> =>

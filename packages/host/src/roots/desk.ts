@@ -101,9 +101,10 @@ export class Desk implements RootsDesk {
       )
     }
     const agreed = offered.filter(({ uri }) => wanted?.some((one) => sameFolder(one, uri)) ?? true)
-    this.#room.decide(server, offered, agreed, by)
     const roots = agreed.map(({ uri, name }) => ({ uri, ...(name !== undefined && { name }) }))
+    // Recorded first: a permission that is not on record does not apply.
     this.#note(server, `${server} may know ${agreed.length} folders`, { roots, by })
+    this.#room.decide(server, offered, agreed, by)
     await this.#room.changed()
     return roots
   }

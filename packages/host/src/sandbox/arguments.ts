@@ -5,6 +5,8 @@ export interface BoxPlan {
   /** The home folder in the sandbox where it has one besides `/tmp`: in memory, and empty at every start. */
   home: string | undefined
   cwd: string
+  /** Bytes that each of the folders in memory may hold; undefined where this bubblewrap cannot limit them. */
+  temporaryBytes: number | undefined
   /** Whether the network of this machine is shared whole. */
   network: boolean
   /** Variables that bubblewrap must set itself, since its own loader would read them. */
@@ -14,7 +16,10 @@ export interface BoxPlan {
 }
 
 /** The arguments of bubblewrap. Every one is passed as it is; no shell reads them. */
-export function bwrapArguments({ mounts, home, cwd, network, variables, command }: BoxPlan): string[] {
+export function bwrapArguments(plan: BoxPlan): string[] {
+  const { mounts, home, cwd, temporaryBytes, network, variables, command } = plan
+  const size = temporaryBytes === undefined ? [] : ['--size', String(temporaryBytes)]
+  const memory = (at: string): string[] => [...size, '--tmpfs', at]
   return [
     '--unshare-all',
     ...(network ? ['--share-net'] : []),
@@ -22,12 +27,14 @@ export function bwrapArguments({ mounts, home, cwd, network, variables, command 
     '--new-session',
     '--cap-drop',
     'ALL',
-    ...mounts.filter(({ at }) => at === '/').flatMap(argumentsOf),
-    ...['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp'],
-    ...(home === undefined ? [] : ['--tmpfs', home]),
-    ...inOrder(unique(mounts.filter(({ at }) => at !== '/'))).flatMap(argumentsOf),
-    '--remount-ro',
-    '/',
+    ...['--proc', '/proc', '--dev', '/dev', ...memory('/dev/shm'), ...memory('/tmp')],
+    ...(home === undefined ? [] : memory(home)),
+    ...inOrder(unique(mounts)).flatMap(argumentsOf),
+    // Their content is complete: what is written goes to the folders in memory that have a size, or nowhere.
+    ...['/', '/dev', ...mounts.filter(({ kind }) => kind === 'folder').map(({ at }) => at)].flatMap((at) => [
+      '--remount-ro',
+      at,
+    ]),
     '--chdir',
     cwd,
     ...variables.flatMap(([name, value]) => ['--setenv', name, value]),
@@ -39,12 +46,12 @@ export function bwrapArguments({ mounts, home, cwd, network, variables, command 
 function argumentsOf(mount: Mount): string[] {
   switch (mount.kind) {
     case 'read':
-      return ['--ro-bind', mount.from, mount.at]
+      return [mount.optional === true ? '--ro-bind-try' : '--ro-bind', mount.from, mount.at]
     case 'write':
       return ['--bind', mount.from, mount.at]
     case 'link':
       return ['--symlink', mount.to, mount.at]
-    case 'empty':
+    case 'folder':
       return ['--tmpfs', mount.at]
   }
 }

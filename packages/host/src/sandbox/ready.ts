@@ -1,11 +1,22 @@
 import { execFile } from 'node:child_process'
+import { realpath } from 'node:fs/promises'
+import { release } from 'node:os'
 import { promisify } from 'node:util'
 import { findProgram } from './program.ts'
 
 /** Whether programs can be sandboxed on this machine, and if not, what to do about it. */
 export type SandboxReadiness =
-  | { ready: true; program: string; version: string }
+  | {
+      ready: true
+      program: string
+      version: string
+      /** Why a limit cannot be enforced on this machine; without those that can be. */
+      unenforced: { maxProcesses?: string; maxTemporaryBytes?: string }
+    }
   | { ready: false; reason: string; fix: string }
+
+/** The folders of system programs that every sandbox sees. */
+const systemPath = '/usr/bin:/bin:/run/current-system/sw/bin'
 
 const run = promisify(execFile)
 const patienceMs = 10_000
@@ -32,10 +43,39 @@ export async function sandboxReady(
   try {
     const { stdout } = await run(program, ['--version'], { timeout: patienceMs, env: {} })
     await run(program, [...emptySandbox, program, '--version'], { timeout: patienceMs, env: {} })
-    return { ready: true, program, version: stdout.trim().replace(/^bubblewrap /, '') }
+    const version = stdout.trim().replace(/^bubblewrap /, '')
+    const [processes, temporary] = [await processLimit(), isAtLeast(version, [0, 7])]
+    return {
+      ready: true,
+      program,
+      version,
+      unenforced: {
+        ...('reason' in processes && { maxProcesses: processes.reason }),
+        ...(!temporary && { maxTemporaryBytes: 'that takes bubblewrap 0.7 or later' }),
+      },
+    }
   } catch (error) {
     return { ready: false, ...whyNot(error) }
   }
+}
+
+/**
+ * The program that limits the processes of a sandbox, or why there is no such limit. Linux counts the processes of an
+ * account anew in a user namespace since 5.14; before, all that the account runs elsewhere would count too. Those of root
+ * it never limits.
+ */
+export async function processLimit(): Promise<{ prlimit: string } | { reason: string }> {
+  if (process.getuid?.() === 0) return { reason: 'Linux does not limit the processes of root' }
+  if (!isAtLeast(release(), [5, 14])) return { reason: 'that takes Linux 5.14 or later' }
+  const found = await findProgram('prlimit', systemPath, '/')
+  return found === undefined
+    ? { reason: 'prlimit is missing: install util-linux' }
+    : { prlimit: await realpath(found) }
+}
+
+function isAtLeast(version: string, [major, minor]: readonly [number, number]): boolean {
+  const [first = 0, second = 0] = version.split('.').map((part) => Number.parseInt(part, 10))
+  return first > major || (first === major && second >= minor)
 }
 
 const emptySandbox = [

@@ -1,4 +1,5 @@
-import { homedir } from 'node:os'
+import { readFile } from 'node:fs/promises'
+import { homedir, totalmem } from 'node:os'
 import { dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { McpError } from '@jackfield/sdk'
@@ -9,10 +10,17 @@ import { bwrapArguments } from './arguments.ts'
 import { asksToEnd } from './end.ts'
 import { type Fetching, fetchingOf, wayOutOf } from './fetching.ts'
 import { type ListedHost, readHosts } from './hosts.ts'
-import { hidden, type Mount, ownMounts, systemMounts } from './mounts.ts'
+import {
+  hiddenPaths,
+  linkedNetworkFiles,
+  type Mount,
+  ownMounts,
+  systemMounts,
+  withoutHidden,
+} from './mounts.ts'
 import { findProgram, isWide, programFolders } from './program.ts'
 import type { WayOut } from './proxy.ts'
-import { sandboxReady } from './ready.ts'
+import { processLimit, sandboxReady } from './ready.ts'
 import { isWithin } from './within.ts'
 
 /** What to start in place of a server's own command, until it is `over`. */
@@ -35,6 +43,8 @@ export interface SandboxSurroundings {
   env?: Readonly<Record<string, string | undefined>>
 }
 
+const defaultProcesses = 1_024
+const defaultTemporaryBytes = 1_073_741_824
 const innerHome = '/home/sandbox'
 const wayIn = '/dev/jackfield/way'
 const forwarder = {
@@ -68,7 +78,7 @@ export async function sandboxed(
   const box: Sandbox = config.sandbox === true ? {} : config.sandbox
   const fetching = fetchingOf(config.command, config.args ?? [])
   const hosts = hostsOf(box, fetching)
-  const bwrap = await bubblewrap(env)
+  const { bwrap, limitedBy, temporaryBytes } = await means(box, env)
   const path = config.env?.['PATH'] ?? env['PATH'] ?? '/usr/bin:/bin'
   const cwd = resolve(config.cwd ?? '.')
   const program = await findProgram(config.command, path, cwd)
@@ -96,6 +106,10 @@ export async function sandboxed(
   }
   try {
     const everything = own.some(({ at }) => at === '/')
+    const system = everything
+      ? await (box.network === true ? linkedNetworkFiles() : [])
+      : await systemMounts(box.network === true)
+    const hidden = await hiddenPaths(home, env)
     const inner = own.some(({ at }) => isWithin(innerHome, at)) ? '/tmp' : innerHome
     const seen = own.some(({ at }) => isWithin(cwd, at) || isWithin(at, cwd))
     const given = Object.entries(config.env ?? {})
@@ -103,17 +117,14 @@ export async function sandboxed(
       launch: {
         command: bwrap,
         args: bwrapArguments({
-          mounts: [
-            ...(everything ? [] : await systemMounts(box.network === true)),
-            ...own,
-            ...(await hidden(own, home)),
-            ...wayOut(proxy),
-          ],
+          mounts: [...(await withoutHidden([...system, ...own], hidden)), ...wayOut(proxy)],
           home: inner === innerHome ? inner : undefined,
           cwd: seen ? cwd : inner,
+          temporaryBytes,
           network: box.network === true,
           variables: given.filter(([name]) => loaderVariables.test(name)),
           command: [
+            ...limitedBy,
             ...(proxy === undefined ? [] : [process.execPath, forwarder.at, `${wayIn}/${proxy.socket}`]),
             program,
             ...args,
@@ -150,13 +161,46 @@ function hostsOf({ network }: Sandbox, fetching: Fetching | undefined): ListedHo
   return listed.length === 0 && fetching === undefined ? undefined : listed
 }
 
-async function bubblewrap(env: Readonly<Record<string, string | undefined>>): Promise<string> {
+/**
+ * What makes the sandbox and its limits.
+ * @throws McpError 'INVALID' where there is no bubblewrap, or a limit is set that cannot be enforced
+ */
+async function means(
+  box: Sandbox,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<{ bwrap: string; limitedBy: string[]; temporaryBytes: number | undefined }> {
   const found = await sandboxReady(env)
-  if (found.ready) return found.program
-  throw new McpError(
-    'INVALID',
-    `It was not started, because it is to run in a sandbox and ${found.reason}. ${found.fix}`,
-  )
+  if (!found.ready) {
+    throw new McpError(
+      'INVALID',
+      `It was not started, because it is to run in a sandbox and ${found.reason}. ${found.fix}`,
+    )
+  }
+  for (const name of ['maxProcesses', 'maxTemporaryBytes'] as const) {
+    const reason = found.unenforced[name]
+    if (reason === undefined || box[name] === undefined) continue
+    throw new McpError(
+      'INVALID',
+      `It was not started, because its sandbox sets "${name}" and that cannot be enforced here: ${reason}. Take "${name}" out to start it without this limit`,
+    )
+  }
+  const byDefault = Math.min(defaultTemporaryBytes, Math.floor(totalmem() / 8))
+  return {
+    bwrap: found.program,
+    limitedBy: await limitCommand(box.maxProcesses ?? defaultProcesses),
+    temporaryBytes:
+      found.unenforced.maxTemporaryBytes === undefined ? (box.maxTemporaryBytes ?? byDefault) : undefined,
+  }
+}
+
+/** Starts a program so that no more processes run in its user namespace; empty where that is not possible. */
+async function limitCommand(processes: number): Promise<string[]> {
+  const limit = await processLimit()
+  if ('reason' in limit) return []
+  // A limit of the account that is lower cannot be raised, and holds.
+  const limits = await readFile('/proc/self/limits', 'latin1').catch(() => '')
+  const most = Number(/^Max processes +\S+ +(\d+)/m.exec(limits)?.[1] ?? processes)
+  return [limit.prlimit, `--nproc=${Math.min(processes, most)}`, '--']
 }
 
 async function ownMountsOf(

@@ -3,7 +3,14 @@ export { type Addressee, createAddressee, sealFor } from './for-one.ts'
 export { type Marks, marksIn, putBack } from './marks.ts'
 export { redactedError } from './redacted-error.ts'
 export { createRedactor, type RedactedStream, type Redactor } from './redactor.ts'
-export { inputSecret, learnSecrets, maxVariablesBytes, missingInputs, resolveServer } from './resolve.ts'
+export {
+  fileVariables,
+  inputSecret,
+  learnSecrets,
+  maxVariablesBytes,
+  missingInputs,
+  resolveServer,
+} from './resolve.ts'
 export { createSecrets } from './secrets.ts'
 export { memorySecrets, type SecretKey, sealedCredentials, sealedSecrets } from './store.ts'
 export { fill, type Withheld, withhold } from './withhold.ts'

@@ -214,7 +214,8 @@ async function fileText(path: string, config: string, { redactor }: ResolveDeps)
   return value
 }
 
-async function fileVariables(file: string): Promise<Record<string, string>> {
+/** The variables of a file of `NAME=value` lines. @throws McpError 'INVALID' where it cannot be read */
+export async function fileVariables(file: string): Promise<Record<string, string>> {
   try {
     const variables = parseEnv((await readSmallFile(file, maxVariablesBytes)).toString('utf8'))
     return Object.fromEntries(

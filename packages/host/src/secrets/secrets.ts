@@ -15,6 +15,8 @@ export interface SecretsDeps {
 /** The secrets of one host. `resolve` makes of a configuration what is started. */
 export function createSecrets(deps: SecretsDeps): Secrets & {
   resolve(server: string, config: ServerConfig): Promise<ServerConfig>
+  /** The answer that is kept under a name, or that the person gives now; undefined where they give none. */
+  answer: ResolveDeps['input']
 } {
   const { store, redactor } = deps
   let last: Promise<unknown> = Promise.resolve()
@@ -40,6 +42,7 @@ export function createSecrets(deps: SecretsDeps): Secrets & {
     remove: (name) => store.remove(name),
     missing: () => missingInputs(deps.servers(), store),
     redact: (text) => redactor.text(text),
+    answer: input,
     resolve: (server, config) => resolveServer(server, config, { ...deps, input }),
   }
 }

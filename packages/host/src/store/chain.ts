@@ -61,7 +61,16 @@ export function atomically<T>(database: DatabaseSync, work: () => T): T {
     database.exec('RELEASE whole')
     return result
   } catch (error) {
-    database.exec('ROLLBACK TO whole; RELEASE whole')
+    rollBack(database, 'ROLLBACK TO whole; RELEASE whole')
     throw error
+  }
+}
+
+/** Undoes a transaction. SQLite has done so itself where the disk is full or cannot be written. */
+export function rollBack(database: DatabaseSync, statement = 'ROLLBACK'): void {
+  try {
+    database.exec(statement)
+  } catch {
+    // No transaction is left; the caller throws the error that ended it.
   }
 }

@@ -1,4 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { rollBack } from './chain.ts'
+import { cannotRecord } from './store-error.ts'
 
 /** What is known of one conversation without reading it. */
 export interface ConversationRow {
@@ -121,8 +123,8 @@ export function createConversationTable(
       database.exec('COMMIT')
       return done
     } catch (error) {
-      database.exec('ROLLBACK')
-      throw error
+      rollBack(database)
+      throw cannotRecord('what was said next', error)
     }
   }
 

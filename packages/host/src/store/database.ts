@@ -1,6 +1,8 @@
-import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
+import { reasonOf } from '../text.ts'
+import { rollBack } from './chain.ts'
 import { consentMigration } from './consent-table.ts'
 import { conversationMigration } from './conversation-table.ts'
 import { eraMigration } from './era-table.ts'
@@ -11,6 +13,7 @@ import { manifestMigration } from './manifest-table.ts'
 import { resultMigration } from './result-table.ts'
 import { rootsMigration } from './roots-table.ts'
 import { samplingMigration } from './sampling-table.ts'
+import { advice, faultOf, StoreError, type StoreFault } from './store-error.ts'
 import { traceFactsMigration, traceMigration } from './trace-table.ts'
 import { trustMigration } from './trust-table.ts'
 
@@ -155,30 +158,20 @@ const migrations: readonly string[] = [
   `${sealedMigration}${identityMigration}${traceFactsMigration}`,
 ]
 
-/** The store cannot be opened: the message says which and why. */
-export class StoreError extends Error {
-  override readonly name: string = 'StoreError'
-}
-
 /**
  * Opens the SQLite file, or memory for `:memory:`, and brings its schema up to date. Only its owner may read it, also where
- * it was there before and others could.
+ * it was there before and others could. Never replaces a file that cannot be opened.
  * @throws StoreError
  */
 export function openDatabase(file: string): DatabaseSync {
-  const sqlite = process.getBuiltinModule('node:sqlite')
-  if (sqlite === undefined) {
-    throw new StoreError(
-      `The host keeps its activity in node:sqlite, which Node ${process.versions.node} lacks. Run Node 22.13 or newer.`,
-    )
-  }
+  const { DatabaseSync } = sqlite()
   try {
     if (file !== ':memory:') {
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
       closeSync(openSync(file, 'a', 0o600))
       keepFromOthers(file)
     }
-    const database = new sqlite.DatabaseSync(file)
+    const database = new DatabaseSync(file)
     try {
       database.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;')
       migrate(database)
@@ -188,11 +181,64 @@ export function openDatabase(file: string): DatabaseSync {
       throw error
     }
   } catch (error) {
+    const fault = faultOf(error)
+    throw new StoreError(`Cannot use ${file} as the store: ${reasonOf(error)}. ${advice[fault]}`, fault, {
+      cause: error,
+    })
+  }
+}
+
+/**
+ * Renames a damaged store, with the files SQLite keeps beside it, so that the next host begins a new one. Nothing is
+ * deleted. Returns the new name.
+ * @throws StoreError where it is not damaged, is in use, or cannot be renamed
+ */
+export function setAsideStore(file: string): string {
+  const fault = faultIn(file)
+  if (fault !== 'damaged') {
     throw new StoreError(
-      `Cannot use ${file} as the store: ${error instanceof Error ? error.message : String(error)}. Name another file, or move this one away.`,
-      { cause: error },
+      `${file} was left as it is: ${fault === undefined ? 'it is not damaged' : 'it cannot be examined now'}.${fault === undefined ? '' : ` ${advice[fault]}`}`,
+      fault ?? 'other',
     )
   }
+  const aside = `${file}.damaged-${new Date().toISOString().replace(/[:.]/g, '-')}`
+  try {
+    for (const end of ['-wal', '-shm', '']) {
+      if (existsSync(`${file}${end}`)) renameSync(`${file}${end}`, `${aside}${end}`)
+    }
+  } catch (error) {
+    const why = faultOf(error)
+    throw new StoreError(`${file} cannot be renamed: ${reasonOf(error)}. ${advice[why]}`, why, {
+      cause: error,
+    })
+  }
+  return aside
+}
+
+/** Checks every page of a store without changing it; undefined where it is sound. */
+function faultIn(file: string): StoreFault | undefined {
+  const { DatabaseSync } = sqlite()
+  try {
+    const database = new DatabaseSync(file, { readOnly: true })
+    try {
+      database.exec('PRAGMA busy_timeout = 5000')
+      const rows = database.prepare('PRAGMA quick_check(1)').all()
+      return rows.every((row) => row['quick_check'] === 'ok') ? undefined : 'damaged'
+    } finally {
+      database.close()
+    }
+  } catch (error) {
+    return faultOf(error)
+  }
+}
+
+function sqlite(): typeof import('node:sqlite') {
+  const found = process.getBuiltinModule('node:sqlite')
+  if (found !== undefined) return found
+  throw new StoreError(
+    `The host keeps its activity in node:sqlite, which Node ${process.versions.node} lacks. Run Node 22.13 or newer.`,
+    'other',
+  )
 }
 
 /** Those that SQLite keeps beside the file, and makes like it, were made before too. */
@@ -209,15 +255,16 @@ function migrate(database: DatabaseSync): void {
   try {
     const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
     if (version > migrations.length) {
-      throw new Error(
+      throw new StoreError(
         `a newer Jackfield wrote it (store version ${version}, this one knows ${migrations.length})`,
+        'newer',
       )
     }
     for (const statements of migrations.slice(version)) database.exec(statements)
     database.exec(`PRAGMA user_version = ${migrations.length}`)
     database.exec('COMMIT')
   } catch (error) {
-    database.exec('ROLLBACK')
+    rollBack(database)
     throw error
   }
 }

@@ -2,6 +2,7 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { readJson } from '@jackfield/sdk'
 import { frozenCopy } from '../json.ts'
 import type { HostQuestion, InboxItem } from '../types/index.ts'
+import { rollBack } from './chain.ts'
 
 /** A question, and who waits for its answer. */
 export interface InboxRow extends Omit<InboxItem, 'waits' | 'resumable'> {
@@ -170,7 +171,7 @@ export function createInboxTable(database: DatabaseSync): InboxTable {
         database.exec('COMMIT')
         return lost
       } catch (error) {
-        database.exec('ROLLBACK')
+        rollBack(database)
         throw error
       }
     },

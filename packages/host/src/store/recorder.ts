@@ -2,6 +2,7 @@ import type { JsonRecord } from '../json.ts'
 import { oneLine } from '../text.ts'
 import type { Activity } from '../types/index.ts'
 import type { ActivityLog, ActivityStart } from './activity-log.ts'
+import { cannotRecord } from './store-error.ts'
 
 export type RowStart = Omit<ActivityStart, 'cause' | 'detail'> & {
   cause?: number | null
@@ -17,7 +18,7 @@ export interface OpenRow {
 
 /** Writes the activity log and tells of every finished row. */
 export interface Recorder {
-  /** Throws where the row cannot be written, so that nothing happens that the log does not know of. */
+  /** Throws a StoreError where the row cannot be written, so that nothing happens that the log does not know of. */
   open(start: RowStart): OpenRow
   /** Writes something that is already over. */
   note(start: RowStart, outcome: string, durationMs?: number | null): number
@@ -27,13 +28,14 @@ export function createRecorder(
   log: ActivityLog,
   heard: { row: (row: Activity) => void; failed: (error: unknown) => void },
 ): Recorder {
-  const begin = (start: RowStart): number =>
-    log.begin({
-      ...start,
-      summary: oneLine(start.summary),
-      cause: start.cause ?? null,
-      detail: start.detail ?? {},
-    })
+  const begin = (start: RowStart): number => {
+    const summary = oneLine(start.summary)
+    try {
+      return log.begin({ ...start, summary, cause: start.cause ?? null, detail: start.detail ?? {} })
+    } catch (error) {
+      throw cannotRecord(summary, error)
+    }
+  }
   return {
     open(start) {
       const id = begin(start)

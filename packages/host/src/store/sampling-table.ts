@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { rollBack } from './chain.ts'
 
 /** One request of a server for a model's answer. */
 export interface SamplingUse {
@@ -120,7 +121,7 @@ export function createSamplingTable(database: DatabaseSync): SamplingTable {
         database.exec('COMMIT')
         return result
       } catch (error) {
-        database.exec('ROLLBACK')
+        rollBack(database)
         throw error
       }
     },

@@ -81,9 +81,12 @@ export function openStore(file: string, log: LogSettings = {}): Store {
     trace,
     conversations: createConversationTable(database),
     close: () => {
-      trace.close()
-      database.close()
-      owners.close()
+      try {
+        trace.close()
+      } finally {
+        database.close()
+        owners.close()
+      }
     },
   }
 }

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { readJson } from '@jackfield/sdk'
 import { isRecord, type JsonRecord } from '../json.ts'
 import type { TrustItem } from '../types/index.ts'
+import { rollBack } from './chain.ts'
 
 /** One wording of one thing that a server says about itself. */
 export interface Wording {
@@ -125,7 +126,7 @@ export function createTrustTable(database: DatabaseSync): TrustTable {
         work(writer)
         database.exec('COMMIT')
       } catch (error) {
-        database.exec('ROLLBACK')
+        rollBack(database)
         throw error
       }
     },

@@ -1,10 +1,10 @@
 import { isIP } from 'node:net'
-import { posix, win32 } from 'node:path'
 import type { HttpServerConfig, ServerConfig, StdioServerConfig, TrustFinding } from '../types/index.ts'
 import { unseenIn } from '../visible.ts'
 import { containerFindings } from './container.ts'
-import { packageFindings } from './package-runner.ts'
+import { packageFindings, programName } from './package-runner.ts'
 import { sensitivePath } from './sensitive.ts'
+import { variableEffect } from './variables.ts'
 
 const raisers = new Set(['sudo', 'doas', 'pkexec', 'su', 'runas', 'gsudo'])
 const shells = new Set(['sh', 'bash', 'zsh', 'dash', 'ksh', 'fish', 'cmd', 'powershell', 'pwsh'])
@@ -14,8 +14,6 @@ const launchers = new Set([
   ...['npx', 'bunx', 'pnpm', 'yarn', 'npm', 'uvx', 'uv', 'pipx', 'docker', 'podman', 'java', 'dotnet', 'go'],
 ])
 const containers = new Set(['docker', 'podman', 'nerdctl'])
-const injecting =
-  /^(?:LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT|DYLD_\w+|NODE_OPTIONS|BASH_ENV|ENV|PYTHONSTARTUP|PYTHONPATH|PERL5OPT|RUBYOPT|JAVA_TOOL_OPTIONS|GIT_SSH_COMMAND)$/
 const secretName =
   /(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|PWD|PASSPHRASE|KEY|APIKEY|CREDENTIALS?|PAT|AUTH)(?:_|$)/i
 const secretHeader = /^(?:authorization|cookie|x-api-key|api-key|x-auth-token|.*-(?:token|secret|key))$/i
@@ -125,10 +123,8 @@ function scanProgram(config: StdioServerConfig): TrustFinding[] {
 
 function variableFindings(name: string, value: string, program: string): TrustFinding[] {
   const at = `env.${name}`
-  if (injecting.test(name)) {
-    const message = `${name} makes a program load code that its command line does not show.`
-    return [{ severity: 'danger', code: 'loads-code', at, message }]
-  }
+  const effect = variableEffect(name)
+  if (effect !== undefined) return [{ ...effect, at }]
   if (name === 'NODE_TLS_REJECT_UNAUTHORIZED' && value === '0') {
     const message = 'It trusts any certificate, so its connections can be read and changed on the way.'
     return [{ severity: 'danger', code: 'no-certificate-check', at, message }]
@@ -214,9 +210,4 @@ function runsDownload(line: string): boolean {
       line,
     )
   )
-}
-
-function programName(command: string): string {
-  const name = command.includes('\\') ? win32.basename(command) : posix.basename(command)
-  return name.toLowerCase().replace(/\.(?:exe|cmd|bat|com)$/, '')
 }

@@ -1,3 +1,4 @@
+import { posix, win32 } from 'node:path'
 import type { TrustFinding } from '../types/index.ts'
 
 /** Options of the runners that take the next word along. */
@@ -32,6 +33,40 @@ function unpinnedFinding({ name, at }: { name: string; at: number }): TrustFindi
     ? `${name} is fetched from outside the package registry, and nothing fixes its contents.`
     : `${name} names no exact version, so each start may run another program. Write the version behind it.`
   return { severity: 'warning', code: 'unpinned-package', at: `args[${at}]`, message }
+}
+
+/** Programs that run the one that is named after them. */
+const wrappers = new Set(['env', 'nice', 'nohup', 'time', 'timeout', 'stdbuf', 'setsid', 'exec', 'corepack'])
+/** Scripts that are what these programs start. */
+const scripts: Readonly<Record<string, string>> = {
+  'npx-cli.js': 'npx',
+  'npm-cli.js': 'npm',
+  'pnpm.cjs': 'pnpm',
+  'pnpx.cjs': 'pnpx',
+  'yarn.js': 'yarn',
+}
+
+/** Whether a command line fetches a package and runs it, also through `env`, `cmd /c`, Node.js or `python -m`. */
+export function runsPackage(command: string, args: readonly string[]): boolean {
+  const program = programName(command)
+  if (wrappers.has(program)) {
+    const next = args.findIndex((arg) => !/^-|^\w+=|^[\d.]+[smhd]?$/.test(arg))
+    return next !== -1 && runsPackage(args[next] ?? '', args.slice(next + 1))
+  }
+  if (program === 'cmd' && /^\/[ck]$/i.test(args[0] ?? '')) return runsPackage(args[1] ?? '', args.slice(2))
+  if (/^(?:node|nodejs|bun|python[\d.]*|pypy[\d.]*)$/.test(program)) {
+    const next = args.findIndex((arg) => !arg.startsWith('-'))
+    const word = posix.basename((args[next] ?? '').replaceAll('\\', '/'))
+    const meant = Object.hasOwn(scripts, word) ? (scripts[word] ?? word) : args[next - 1] === '-m' ? word : ''
+    if (meant !== '') return runsPackage(meant, args.slice(next + 1))
+  }
+  return program === 'dnx' || firstWord(program, args) !== undefined
+}
+
+/** A program by its name alone. */
+export function programName(command: string): string {
+  const name = command.includes('\\') ? win32.basename(command) : posix.basename(command)
+  return name.toLowerCase().replace(/\.(?:exe|cmd|bat|com)$/, '')
 }
 
 /** Where the words of the package begin, for programs that run packages. */

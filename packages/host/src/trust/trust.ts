@@ -215,13 +215,19 @@ export class Trust implements TrustDesk {
   reset(server: string, items?: readonly TrustItem[]): TrustItem[] {
     const { name, identity } = this.#find(server)
     const rows = items === undefined ? [...this.#ledger.rows(identity).values()] : this.#chosen(server, items)
-    this.#ledger.write(identity, (writer) => {
-      if (items === undefined) writer.forget(identity)
-      else for (const row of rows) writer.remove(identity, row)
-    })
     const gone = rows.map(({ what, name }) => ({ what, name }))
     const summary = `What was agreed to about ${name} is forgotten: ${items === undefined ? 'everything' : listed(gone)}`
-    this.#deps.recorder.note({ kind: 'drift', server: name, summary, detail: { items: gone } }, 'reset')
+    const row = this.#deps.recorder.open({ kind: 'drift', server: name, summary, detail: { items: gone } })
+    try {
+      this.#ledger.write(identity, (writer) => {
+        if (items === undefined) writer.forget(identity)
+        else for (const row of rows) writer.remove(identity, row)
+      })
+    } catch (error) {
+      row.close('error', { reason: reasonOf(error) })
+      throw error
+    }
+    row.close('reset')
     for (const connection of this.#named(identity)) {
       this.#looked.delete(connection)
       this.look(connection)
@@ -251,9 +257,15 @@ export class Trust implements TrustDesk {
     const { name, identity } = this.#find(server)
     if (rows.length === 0) return []
     const items = rows.map(({ what, name, seen }) => ({ what, name, hash: seen.hash }))
-    this.#write(identity, rows, decided)
     const summary = `${listed(items)} of ${name} ${items.length === 1 ? 'is' : 'are'} ${outcome}`
-    this.#deps.recorder.note({ kind: 'drift', server: name, summary, detail: { items } }, outcome)
+    const row = this.#deps.recorder.open({ kind: 'drift', server: name, summary, detail: { items } })
+    try {
+      this.#write(identity, rows, decided)
+    } catch (error) {
+      row.close('error', { reason: reasonOf(error) })
+      throw error
+    }
+    row.close(outcome)
     this.#changed(identity)
     return items.map(({ what, name }) => ({ what, name }))
   }

@@ -96,8 +96,8 @@ export type HostEvent =
   | { type: 'stderr'; server: string; text: string }
   /** A page was opened where the person signs in; its address works in any browser of this machine. */
   | { type: 'login'; server: string; url: string; issuer: string }
-  /** A question was put, answered, withdrawn or lost. */
-  | { type: 'question'; item: InboxItem }
+  /** A question was put, answered, withdrawn or lost. `rows`: its activity row and those that led to it. */
+  | { type: 'question'; item: InboxItem; rows: readonly number[] }
   /** The person left a question for later: no face shows it any more. `rows`: its activity row and those that led to it. */
   | { type: 'later'; item: InboxItem; rows: readonly number[] }
   | { type: 'resource-updated'; server: string; uri: string }

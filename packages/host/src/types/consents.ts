@@ -1,5 +1,12 @@
 import type { TrustFinding } from './trust.ts'
 
+/** A variable or a header that a server is given. */
+export interface GivenValue {
+  name: string
+  /** As the configuration writes it: `${secret:name}` for a secret. A secret that is written out is shown as `[name]`. */
+  value: string
+}
+
 /** A server that is not started before the person agrees. */
 export interface ConsentNeeded {
   server: string
@@ -7,8 +14,10 @@ export interface ConsentNeeded {
   file: string
   /** The exact command line, or the address. Secrets stand there by their names. */
   command: string
-  /** Names of the variables, or headers, that it is given. */
-  given: string[]
+  /** The file that the command names on this machine, and after an arrow what it leads to where it is a link. */
+  program?: string
+  /** The variables, or headers, that it is given. */
+  given: GivenValue[]
   findings: TrustFinding[]
   /** What it was when it was agreed to, where it was. */
   before?: string

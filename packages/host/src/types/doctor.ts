@@ -1,6 +1,7 @@
 /** What was looked at, in this order. A server that is started has the first group, one at an address the second. */
 export type DoctorStepName =
   | 'variables'
+  | 'environment'
   | 'command'
   | 'executable'
   | 'sandbox'

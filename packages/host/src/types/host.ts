@@ -73,6 +73,15 @@ export interface HostCallOptions {
   onRow?: (activity: number) => void
 }
 
+/** Options of reading a resource and of getting a prompt. */
+export interface HostReadOptions {
+  signal?: AbortSignal
+  /** The conversation that sees the contents, for labels. */
+  conversation?: string
+  /** Called with the id of the activity row as soon as it is written. */
+  onRow?: (activity: number) => void
+}
+
 /** How a host connects, the same for all its servers. */
 export interface HostConnectOptions {
   /** Revisions to speak. Default all. */
@@ -117,7 +126,10 @@ export interface HostOptions {
   models: Model[]
   /** What was decided about servers that ask for a model's answer. Default: every look is taken, and default limits hold. */
   sampling?: SamplingSettings
-  /** The SQLite file of policy grants and activity; ':memory:' by default. */
+  /**
+   * The SQLite file of policy grants and activity. Default ':memory:', for the life of the host. A file that cannot be
+   * opened is an error, never replaced.
+   */
   store?: string
   /** Where secrets are kept that configurations refer to. Default: in memory. */
   secrets?: SecretStore
@@ -234,17 +246,8 @@ export interface Host extends AsyncDisposable {
    * Policy → question → call → activity row. Never throws for a refusal or a failed tool; throws for an unknown name.
    */
   call(name: string, args: Record<string, unknown>, options: HostCallOptions): Promise<BrokeredCall>
-  /** `conversation`: the one that sees the contents, for labels. */
-  read(
-    server: string,
-    uri: string,
-    options?: { signal?: AbortSignal; conversation?: string },
-  ): Promise<ReadResourceResult>
-  prompt(
-    name: string,
-    args: Record<string, string>,
-    options?: { signal?: AbortSignal; conversation?: string },
-  ): Promise<GetPromptResult>
+  read(server: string, uri: string, options?: HostReadOptions): Promise<ReadResourceResult>
+  prompt(name: string, args: Record<string, string>, options?: HostReadOptions): Promise<GetPromptResult>
   complete(
     server: string,
     params: CompleteParams,

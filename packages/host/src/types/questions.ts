@@ -8,6 +8,7 @@ import type {
   Root,
 } from '@jackfield/sdk'
 import type { CatalogTool } from './catalog.ts'
+import type { GivenValue } from './consents.ts'
 import type { Visit } from './forms.ts'
 import type { ArgumentTest, Caller, Decision, GrantScope, Remember } from './policy.ts'
 import type { FolderPreview } from './roots.ts'
@@ -100,6 +101,10 @@ export interface Questions {
     file?: string
     /** The exact command line, nothing left out; or the address. */
     command: string
+    /** The file that the command names on this machine, and after an arrow what it leads to where it is a link. */
+    program?: string
+    /** The variables, or headers, that it is given. */
+    given?: readonly GivenValue[]
     findings: readonly TrustFinding[]
     /** What it was when it was agreed to, where it was. */
     before?: string

@@ -1,3 +1,4 @@
+import type { GivenValue } from './consents.ts'
 import type { ServerConfig } from './server.ts'
 import type { TrustFinding } from './trust.ts'
 
@@ -66,7 +67,7 @@ export interface InstallPlan {
   /** The exact command line, or the address. Values that are asked for stand as `${input:id}`. */
   readonly command: string
   /** Variables and headers that it is given. */
-  readonly names: readonly string[]
+  readonly given: readonly GivenValue[]
   readonly needs: readonly NeededValue[]
   readonly findings: readonly TrustFinding[]
   /**

@@ -45,6 +45,17 @@ export interface Sandbox {
    * (`example.org:8080`, `example.org:*`), the whole network of this machine (`true`), or none. Default none.
    */
   network?: boolean | string[]
+  /**
+   * Processes and threads that may run in it at once. Default 1024 where it can be enforced (not as root, and from
+   * Linux 5.14 with prlimit); where it is set and cannot be, the server is not started.
+   */
+  maxProcesses?: number
+  /**
+   * Bytes of each of its folders in memory: `/tmp`, its home folder and `/dev/shm`. Default 1 GiB, or an eighth of the
+   * memory of the machine where that is less (from bubblewrap 0.7); where it is set and cannot be enforced, the server is
+   * not started.
+   */
+  maxTemporaryBytes?: number
 }
 
 /** A server that is started as a child process. */

@@ -94,6 +94,43 @@ describe('a turn', () => {
     expect(results(talk.messages.at(-1))).toHaveLength(1)
   })
 
+  test('runs at most 50 calls of one reply, answers the others with an error, and stops', async () => {
+    const host = fakeHost({ shop__buy: () => text('bought') })
+    const wanted = Array.from({ length: 1_203 }, (_, n): [string, { n: number }] => ['shop__buy', { n }])
+    const model = scriptedModel(uses('Buying.', ...wanted), says('Bought.'))
+    const talk = createConversation({ host, model })
+    const turn = await talk.say('Buy')
+    expect(turn).toMatchObject({ stopReason: 'maxCalls', callsNotRun: 1_153, rounds: 1 })
+    expect(host.calls.map(({ args }) => args['n'])).toEqual(Array.from({ length: 50 }, (_, n) => n))
+    const given = results(talk.messages.at(-1))
+    expect(given).toHaveLength(1_203)
+    expect(given.filter(({ isError }) => isError === true)).toHaveLength(1_153)
+    expect(resultText(talk.messages.at(-1))).toContain('was not run: one reply may make 50 tool calls')
+    expect(await talk.say('go on')).toMatchObject({ stopReason: 'endTurn', text: 'Bought.' })
+  })
+
+  test('makes at most 200 calls for one message, however many replies they are spread over', async () => {
+    const host = fakeHost({ shop__look: () => text('more') })
+    const forty = Array.from({ length: 40 }, (): [string] => ['shop__look'])
+    const model = scriptedModel(uses('', ...forty))
+    const talk = createConversation({ host, model })
+    expect(await talk.say('Look')).toMatchObject({ stopReason: 'maxCalls', callsNotRun: 40, rounds: 6 })
+    expect(host.calls).toHaveLength(200)
+    expect(resultText(talk.messages.at(-1))).toContain('was not run: one turn may make 200 tool calls')
+    expect(await talk.say('go on')).toMatchObject({ stopReason: 'maxCalls' })
+    expect(host.calls).toHaveLength(400)
+  })
+
+  test('has bounds that can be set, and does not stop at one that is just kept', async () => {
+    const host = fakeHost({ shop__look: () => text('more') })
+    const two = uses('', ['shop__look'], ['shop__look'])
+    const talk = (more: { maxCalls: number; maxCallsPerReply: number }) =>
+      createConversation({ host, model: scriptedModel(two, two, says('Done.')), ...more }).say('Look')
+    expect(await talk({ maxCalls: 4, maxCallsPerReply: 2 })).toMatchObject({ stopReason: 'endTurn' })
+    expect(await talk({ maxCalls: 3, maxCallsPerReply: 2 })).toMatchObject({ callsNotRun: 1, rounds: 2 })
+    expect(await talk({ maxCalls: 4, maxCallsPerReply: 1 })).toMatchObject({ callsNotRun: 1, rounds: 1 })
+  })
+
   test('does not run calls of a reply that was cut off', async () => {
     const host = fakeHost({ shop__buy: () => text('bought') })
     const model = scriptedModel(

@@ -2,11 +2,12 @@
 
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import { parseConfig } from '../../src/config/index.ts'
 import { memorySecrets } from '../../src/secrets/index.ts'
 import type { ServerConfig } from '../../src/types/index.ts'
-import { folder, hostOf, session, started } from '../fixtures/hosts.ts'
+import { folder, hostOf, session, started, textOf } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 import { chat, rule } from './rules.ts'
 
@@ -182,6 +183,31 @@ describe('labelled data', () => {
     const talk = { ...chat, conversation: 'talk' }
     expect((await host.call('diary__echo', { text: 'x' }, talk)).release?.outcome).toBe('withheld')
     expect((await host.call('web__echo', { text: 'x' }, talk)).denied).toBe(false)
+  })
+
+  it('that cannot be recorded holds the result back, and the row says what ran', async () => {
+    const diary = session()
+    const store = join(folder(), 'store.db')
+    const host = await started({
+      servers: { diary: { ...diary.config, labels: ['private'] } },
+      rules: [rule('allow')],
+      store,
+    })
+    const other = new DatabaseSync(store)
+    other.exec(
+      "CREATE TRIGGER full BEFORE INSERT ON labels_seen BEGIN SELECT RAISE(ABORT, 'disk is full'); END",
+    )
+    other.close()
+    const talk = { ...chat, conversation: 'talk' }
+    const done = await host.call('diary__echo', { text: 'dear diary' }, talk)
+    expect(diary.ran()).toEqual([['echo', { text: 'dear diary' }]])
+    expect(done.release).toMatchObject({ outcome: 'withheld', decision: { rule: 'unrecorded' } })
+    expect(textOf(done)).toContain('echo of diary was called, and its result is held back: disk is full')
+    const [row] = host.activity({ kind: 'call' })
+    expect(row).toMatchObject({
+      outcome: 'ok',
+      detail: { result: { content: [{ text: '{"text":"dear diary"}' }] } },
+    })
   })
 
   it('is remembered where a conversation is taken up again', async () => {

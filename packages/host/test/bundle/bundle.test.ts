@@ -13,7 +13,12 @@ describe('a bundle', () => {
     const at = folder()
     const { plan, folder: own } = readBundle(bundle(), { folder: at, home })
     expect(own).toBe(join(at, 'packed', '1.2.3'))
-    expect(plan).toMatchObject({ name: 'packed', version: '1.2.3', publisher: 'Ann', names: ['TOKEN'] })
+    expect(plan).toMatchObject({
+      name: 'packed',
+      version: '1.2.3',
+      publisher: 'Ann',
+      given: [{ name: 'TOKEN', value: '[TOKEN]' }],
+    })
     expect(plan.command).toContain(`node ${own}/server/index.js`)
     expect(plan.needs).toMatchObject([
       { id: 'token', required: true, secret: 'packed.token', description: 'Token' },
@@ -176,6 +181,35 @@ describe('a bundle that cannot be trusted', () => {
     last.writeUInt16LE(3 + same.length, 10)
     const packed = Buffer.concat([bytes.subarray(0, end), ...same, last])
     expect(read(packed)).toThrow('stands where something else does')
+  })
+
+  it.each([
+    ['stored', 0],
+    ['compressed', 6],
+  ] as const)('has the checksum of every file as the bundle gives it: %s', (_, level) => {
+    const bytes = Buffer.from(zipSync({ 'manifest.json': Buffer.from(JSON.stringify(manifest)) }, { level }))
+    expect(read(bytes)).not.toThrow()
+    const entry = bytes.lastIndexOf('PK\u0001\u0002')
+    bytes.writeUInt32LE(bytes.readUInt32LE(entry + 16) ^ 1, entry + 16)
+    expect(read(bytes)).toThrow('"manifest.json" does not have the checksum')
+  })
+
+  it('has no file that was changed after it was packed', () => {
+    const bytes = Buffer.from(
+      zipSync(
+        { 'manifest.json': Buffer.from(JSON.stringify(manifest)), 'server/index.js': Buffer.from('good()') },
+        { level: 0 },
+      ),
+    )
+    bytes.write('evil()', bytes.indexOf('good()'))
+    expect(read(bytes)).toThrow('"server/index.js" does not have the checksum')
+  })
+
+  it('says that its signature is not checked, where it has one', () => {
+    const end = Buffer.from('MCPB_SIG_V1....MCPB_SIG_END')
+    const codes = (bytes: Uint8Array): string[] => read(bytes)().plan.findings.map(({ code }) => code)
+    expect(codes(bundle())).not.toContain('unchecked-signature')
+    expect(codes(Buffer.concat([bundle(), end]))).toContain('unchecked-signature')
   })
 
   it('is whole', () => {

@@ -256,6 +256,28 @@ describe('limits', () => {
     expect(sold).toEqual([1, 2, 3])
   })
 
+  test('let a program catch the refusal of a call, and still let none through', async () => {
+    const { host, sold } = await shop()
+    const run = await host.code.run(
+      'for (let count = 1; count <= 500; count++) await servers.shop.sell({ count }).catch(() => {})',
+    )
+    expect(run.outcome).toBe('ok')
+    expect(sold).toHaveLength(200)
+  })
+
+  test('count the calls of programs among those of one turn of a conversation', async () => {
+    const { host, sold } = await shop()
+    const many = uses('', [
+      'run_code',
+      { program: 'for (let count = 1; ; count++) await servers.shop.sell({ count })' },
+    ])
+    const model = scriptedModel(many)
+    const turn = await createConversation({ host, model, codeMode: true, maxCalls: 30 }).say('Go')
+    expect(turn).toMatchObject({ stopReason: 'maxCalls', callsNotRun: 1 })
+    // The calls of run_code itself count too.
+    expect(sold).toHaveLength(29)
+  })
+
   test('cut what is returned, and say so', async () => {
     const { host } = await shop()
     const run = await host.code.run('return "x".repeat(5_000)', { limits: { outputCharacters: 1_000 } })

@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables are written so in configurations.
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { configFiles, loadLayers } from '../../src/config/index.ts'
@@ -44,6 +44,14 @@ describe('layers', () => {
     expect(servers['b']?.from?.workspace).toBe(at.cwd)
     const all = await loadLayers({ ...at, discover: true })
     expect(all.servers['d']).toMatchObject({ command: 'd-codex', from: { layer: 'discovered' } })
+  })
+
+  it('stop at a file of the person that cannot be examined, since it may hold rules', async () => {
+    const at = world({ 'work/.mcp.json': { mcpServers: { a: { command: 'x' } } } })
+    const file = join(at.home, '.config/jackfield/config.json')
+    mkdirSync(dirname(file), { recursive: true })
+    symlinkSync(file, file)
+    await expect(loadLayers(at)).rejects.toThrow(file)
   })
 
   it('are only the files that are named, where some are; the last wins', async () => {

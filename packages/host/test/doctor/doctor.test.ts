@@ -152,6 +152,7 @@ describe('the doctor', () => {
     expect(healthy).toBe(true)
     expect(steps.map(({ step, outcome }) => `${step} ${outcome}`)).toEqual([
       'variables ok',
+      'environment ok',
       'command ok',
       'executable ok',
       'start ok',

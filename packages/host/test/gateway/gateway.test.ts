@@ -1,7 +1,11 @@
-import type { Server } from '@jackfield/sdk'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { CallToolResult, Server } from '@jackfield/sdk'
+import type { ConnectOptions, ProgressReport } from '@jackfield/sdk/client'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { reasonOf } from '../../src/text.ts'
 import type { GatewayOptions, HostOptions } from '../../src/types/index.ts'
-import { hostOf, session, until, type Watched } from '../fixtures/hosts.ts'
+import { folder, hostOf, session, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 import { filling, kinds, ours, text } from './clients.ts'
 import { upstream } from './upstream.ts'
@@ -111,6 +115,174 @@ describe.each(['2026-07-28', '2025-11-25'] as const)('clients of %s at the same 
   })
 })
 
+describe('clients of one user', () => {
+  /** A client that keeps the messages it was asked with. */
+  const named = async (server: Server, name: string, options: ConnectOptions = {}) => {
+    const questions: string[] = []
+    const client = await ours(server, {
+      info: { name, version: '1' },
+      onElicit: (params) => {
+        questions.push(params.message)
+        return { action: 'accept', content: { who: name } }
+      },
+      ...options,
+    })
+    return { client, questions }
+  }
+  const answering = () =>
+    person({ elicitation: () => ({ action: 'accept', content: { who: 'the person' } }) })
+  const whoOf = (result: CallToolResult): string => JSON.parse(text(result)).answer.content.who
+
+  it.each(['2026-07-28', '2025-11-25'] as const)(
+    'are never asked about requests of each other, whatever the server says (%s)',
+    async (revision) => {
+      const { server } = await gateway({ servers: { near: session().config }, surface: answering() })
+      const revisions = [revision]
+      const [ann, bob] = [
+        await named(server, 'Ann', { revisions }),
+        await named(server, 'Bob', { revisions }),
+      ]
+      for (let round = 0; round < 15; round++) {
+        const results = await Promise.all([
+          ann.client.call('near__ask', asked('of Ann')),
+          bob.client.call('near__ask', asked('of Bob')),
+        ])
+        const [first, second] = results.map(whoOf)
+        expect(['Ann', 'the person']).toContain(first)
+        expect(['Bob', 'the person']).toContain(second)
+      }
+      expect(ann.questions.filter((message) => message !== 'of Ann')).toEqual([])
+      expect(bob.questions.filter((message) => message !== 'of Bob')).toEqual([])
+    },
+  )
+
+  it('are asked about a request of their own where no other may have led to the question', async () => {
+    const surface = answering()
+    const { server } = await gateway({ servers: { near: session().config }, surface })
+    const ann = await named(server, 'Ann')
+    expect(whoOf(await ann.client.call('near__ask', asked('of Ann')))).toBe('Ann')
+    expect(surface.asked).toEqual([])
+  })
+
+  it.each(['2026-07-28', '2025-11-25'] as const)(
+    'are not asked on behalf of a request that another cancelled (%s)',
+    async (revision) => {
+      const near = session()
+      const surface = answering()
+      const { server } = await gateway({ servers: { near: near.config }, surface })
+      const revisions = [revision]
+      const [ann, bob] = [
+        await named(server, 'Ann', { revisions }),
+        await named(server, 'Bob', { revisions }),
+      ]
+      const stop = new AbortController()
+      const cancelled = ann.client.call('near__ask_late', asked('of Ann'), { signal: stop.signal })
+      await until(() => near.ran().length === 1, 'the call of Ann')
+      stop.abort()
+      await expect(cancelled).rejects.toThrow()
+      const answer = JSON.parse(text(await bob.client.call('near__go')))
+      expect(answer.content).toEqual({ who: 'the person' })
+      expect([...ann.questions, ...bob.questions]).toEqual([])
+    },
+  )
+
+  it('do not get the folders of each other by way of a server with sessions', async () => {
+    const { server } = await gateway({ servers: { near: session().config } })
+    const client = await ours(server, { onRoots: [{ uri: 'file:///client' }] })
+    expect(text(await client.call('near__roots'))).not.toContain('file:///client')
+  })
+
+  it('are approved apart: what is remembered for the conversation of one does not count for another', async () => {
+    const surface = person({
+      approval: () => ({ verdict: 'allow', remember: { scope: 'conversation' } }),
+    })
+    const rules = [{ id: 'ask', verdict: 'ask' as const, scope: 'conversation' as const }]
+    const { server } = await gateway({ servers: { near: session().config }, surface, rules })
+    const [ann, bob] = [await named(server, 'Ann'), await named(server, 'Bob')]
+    for (const { client } of [ann, ann, bob]) await client.call('near__echo', { text: 'x' })
+    expect(surface.asked).toHaveLength(2)
+  })
+})
+
+describe.each(['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const)(
+  'while a person is asked, a client of %s',
+  (revision) => {
+    const reporting = () => {
+      const reports: ProgressReport[] = []
+      return { reports, onProgress: (report: ProgressReport) => reports.push(report) }
+    }
+
+    it('is notified by progress that an approval is pending, and progress only increases', async () => {
+      const far = await upstream()
+      const { reports, onProgress } = reporting()
+      const surface = person({
+        approval: async () => {
+          await until(() => reports.length > 0, 'the notice')
+          return { verdict: 'allow' }
+        },
+      })
+      const rules = [{ id: 'ask', verdict: 'ask' as const }]
+      const { server } = await gateway({ servers: { far: { url: far.url } }, surface, rules })
+      const client = await ours(server, { revisions: [revision] })
+      const stop = new AbortController()
+      const calling = client.call('far__slow', {}, { signal: stop.signal, onProgress })
+      await until(() => far.seen.includes('slow began') && reports.length >= 4, 'the reports of the server')
+      stop.abort()
+      await expect(calling).rejects.toThrow()
+      expect(reports.map(({ message }) => message)).toEqual([
+        'Waiting for a person to approve this call',
+        'step 1',
+        'step 2',
+        'step 3',
+      ])
+      const values = reports.map(({ progress }) => progress)
+      expect(values).toEqual([...new Set(values)].toSorted((a, b) => a - b))
+    })
+
+    it('is notified that a question of the server is with a person, where it cannot answer itself', async () => {
+      const { reports, onProgress } = reporting()
+      const surface = person({
+        elicitation: async ({ params }) => {
+          await until(() => reports.length > 0, 'the notice')
+          return filling(params)
+        },
+      })
+      const { server } = await gateway({ servers: { near: session().config }, surface })
+      const client = await ours(server, { revisions: [revision] })
+      const result = await client.call('near__ask', asked('Who?'), { onProgress })
+      expect(text(result)).toContain('client who')
+      expect(reports.map(({ message }) => message)).toEqual([
+        'Waiting for a person to answer a question of near',
+      ])
+    })
+  },
+)
+
+describe('a client that waits for a person', () => {
+  it('is notified again from time to time, until the question is settled', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const far = await upstream()
+    const decided = Promise.withResolvers<{ verdict: 'allow' }>()
+    const surface = person({ approval: () => decided.promise })
+    const rules = [{ id: 'ask', verdict: 'ask' as const }]
+    const { server } = await gateway({ servers: { far: { url: far.url } }, surface, rules })
+    const reports: ProgressReport[] = []
+    const client = await ours(server)
+    const timers = vi.getTimerCount()
+    const calling = client.call('far__wipe', {}, { onProgress: (report) => reports.push(report) })
+    await until(() => reports.length === 1, 'the first notice')
+    for (const count of [2, 3]) {
+      vi.advanceTimersByTime(15_000)
+      await until(() => reports.length === count, `notice ${count}`)
+    }
+    decided.resolve({ verdict: 'allow' })
+    expect(text(await calling)).toBe('wiped')
+    expect(vi.getTimerCount()).toBe(timers)
+    expect(new Set(reports.map(({ message }) => message)).size).toBe(1)
+  })
+})
+
 describe('policy', () => {
   it('keeps a tool that it forbids out of the list, and refuses it', async () => {
     const far = await upstream()
@@ -149,6 +321,23 @@ describe('policy', () => {
     const client = await ours(server)
     expect(text(await client.call('far__echo', { text: 'more' }))).toBe('{"text":"less"}')
     expect(surface.asked).toMatchObject([{ kind: 'approval', cause: { caller: 'gateway' } }])
+  })
+})
+
+describe('a call that cannot be recorded', () => {
+  it('does not reach its server, and the client gets an error that says why', async () => {
+    const store = join(folder(), 'store.db')
+    const near = session()
+    const { server } = await gateway({ servers: { near: near.config }, store })
+    const client = await ours(server)
+    const other = new DatabaseSync(store)
+    other.exec("CREATE TRIGGER full BEFORE INSERT ON activity BEGIN SELECT RAISE(ABORT, 'disk is full'); END")
+    other.close()
+    const error = await client.call('near__echo', { text: 'x' }).catch(reasonOf)
+    expect(error).toContain(
+      'near cannot be asked: Stopped before "echo of near", because it cannot be recorded',
+    )
+    expect(near.ran()).toEqual([])
   })
 })
 

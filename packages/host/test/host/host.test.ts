@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the placeholders are what is tested.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, vi } from 'vitest'
 import { loadConfig } from '../../src/config/index.ts'
 import { createHost } from '../../src/host.ts'
@@ -10,6 +11,14 @@ import { person } from '../fixtures/people.ts'
 
 const cli = { caller: 'cli' } as const
 const rules = [{ id: 'all', verdict: 'allow' as const }]
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
 
 describe('reading', () => {
   it('resources, prompts and completions reach their server, with a row of each', async () => {
@@ -205,6 +214,17 @@ describe('a host', () => {
 
   it('says with an error of its own that the store cannot be used', () => {
     expect(() => hostOf({ store: folder() })).toThrow(StoreError)
+  })
+
+  it('ends its servers and closes where its store cannot be written any more', async () => {
+    const store = join(folder(), 'store.db')
+    const host = await started({ servers: { s: session().config }, rules, store })
+    const pid = Number(returned(await host.call('s__pid', {}, cli)))
+    const other = new DatabaseSync(store)
+    other.exec('DROP TABLE inbox')
+    other.close()
+    await host.close()
+    await until(() => !isRunning(pid), 'the end of the server')
   })
 
   it('closes once, however often it is asked, and then does nothing more', async () => {

@@ -69,6 +69,7 @@ describe.each(eras)('a question (%s)', (era) => {
     expect(host.events).toContainEqual({
       type: 'question',
       item: expect.objectContaining({ id, state: 'answered' }),
+      rows: expect.any(Array),
     })
   })
 

@@ -106,6 +106,7 @@ describe.each(Object.entries(ways))('a question over %s', (_way, make) => {
     expect(host.events).toContainEqual({
       type: 'question',
       item: expect.objectContaining({ id, state: 'withdrawn' }),
+      rows: expect.any(Array),
     })
     expect(host.activity({ kind: 'elicitation' })).toMatchObject([
       { outcome: 'withdrawn', detail: { reason: expect.stringMatching(/cancelled/i) } },

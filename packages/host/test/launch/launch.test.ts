@@ -151,7 +151,12 @@ describe('a server of the working folder', () => {
     await run()
     expect(face.asked).toMatchObject([
       { findings: [] },
-      { findings: [{ code: 'takes-a-name', message: expect.stringContaining(own) }] },
+      {
+        findings: [
+          { code: 'takes-a-name', message: expect.stringContaining(own) },
+          { code: 'changed-elsewhere' },
+        ],
+      },
     ])
   })
 

@@ -92,7 +92,10 @@ describe('what would be installed', () => {
       name: 'weather',
       publisher: 'io.github.ann',
       version: '1.4.0',
-      names: ['WEATHER_TOKEN', 'REGION'],
+      given: [
+        { name: 'WEATHER_TOKEN', value: `\${input:WEATHER_TOKEN}` },
+        { name: 'REGION', value: `\${input:REGION}` },
+      ],
       needs: [
         { id: 'WEATHER_TOKEN', secret: 'weather.WEATHER_TOKEN', description: 'Your token' },
         { id: 'REGION', options: ['eu', 'us'] },
@@ -129,12 +132,152 @@ describe('what would be installed', () => {
     ['pypi', 'weather', '>=1'],
     ['oci', 'ghcr.io/ann/weather', undefined],
     ['oci', 'ghcr.io/ann/weather:latest', undefined],
+    ['npm', 'weather', '1'],
+    ['npm', 'weather', '1.4'],
+    ['npm', 'weather', '1.x'],
+    ['npm', 'weather', '1.4.x'],
+    ['npm', 'weather', '1.0.0 || 2.0.0'.replaceAll(' ', '')],
+    ['pypi', 'weather', '1.*'],
+    ['pypi', 'weather', '1.x'],
+    ['nuget', 'Weather', '1.*'],
+    ['nuget', 'Weather', '1.x'],
+    ['oci', 'ghcr.io/ann/weather:1', undefined],
+    ['oci', 'ghcr.io/ann/weather:1.x', undefined],
+    ['oci', 'ghcr.io/ann/weather:stable', undefined],
+    ['oci', 'ghcr.io:443/ann/weather', undefined],
   ])('is nothing that may be another version tomorrow: %s %s %s', (type, identifier, version) => {
     expect(() => planFrom(packed(type, identifier, version))).toThrow('one exact version')
   })
 
   it.each(['--eval=evil', '-c', 'a b'])('is no option in the place of a package: %s', (identifier) => {
     expect(() => planFrom(packed('npm', identifier, '1.0.0'))).toThrow('cannot be one')
+  })
+
+  it.each([
+    ['npm', 'https://evil.example/one-1.0.0.tgz', '1.0.0'],
+    ['npm', 'git+https://evil.example/one', '1.0.0'],
+    ['npm', 'github:eve/one', '1.0.0'],
+    ['npm', 'eve/one', '1.0.0'],
+    ['npm', 'file:./one', '1.0.0'],
+    ['npm', './one', '1.0.0'],
+    ['npm', 'one@npm:other', '1.0.0'],
+    ['pypi', 'https://evil.example/one.whl', '1.0.0'],
+    ['pypi', 'git+https://evil.example/one', '1.0.0'],
+    ['pypi', 'one[extra]', '1.0.0'],
+    ['nuget', 'https://evil.example/one', '1.0.0'],
+    ['oci', 'https://evil.example/one', '1.0.0'],
+  ])('is the name of a package in a registry, and nothing else that could be fetched: %s %s', (...given) => {
+    expect(() => planFrom(packed(...given))).toThrow(/cannot be one.*(Ask its publisher|add it by hand)/)
+  })
+
+  /** A package with more members. */
+  const withMore = (registryType: string, more: object) => {
+    const identifier = registryType === 'oci' ? 'ghcr.io/ann/one:1.2.3' : 'one'
+    const version = registryType === 'oci' ? undefined : '1.2.3'
+    const document = packed(registryType, identifier, version)
+    return { ...document, packages: [{ ...document.packages[0], ...more }] }
+  }
+
+  it.each([
+    ['npm', '--registry', 'https://evil.example'],
+    ['npm', '--registry=https://evil.example', undefined],
+    ['npm', '--package', 'evil@1.0.0'],
+    ['npm', '-p', 'evil@1.0.0'],
+    ['npm', '--call', 'evil'],
+    ['npm', '--userconfig', '/tmp/npmrc'],
+    ['npm', '--prefix', '/tmp'],
+    ['npm', '--node-options', '--require=/tmp/x.js'],
+    ['pypi', '--index-url', 'https://evil.example'],
+    ['pypi', '--default-index=https://evil.example', undefined],
+    ['pypi', '--from', 'evil==1.0.0'],
+    ['pypi', '--with', 'evil==1.0.0'],
+    ['pypi', '--python', './evil'],
+    ['pypi', '--config-file', '/tmp/uv.toml'],
+    ['nuget', '--add-source', 'https://evil.example'],
+    ['oci', '--runtime', 'evil'],
+    ['oci', '--context', 'evil'],
+  ])('takes no option that changes what is fetched or run: %s %s', (type, name, value) => {
+    const runtimeArguments = [{ type: 'named', name, ...(value !== undefined && { value }) }]
+    const at = name.split('=')[0] ?? ''
+    const plan = (): unknown => planFrom(withMore(type, { runtimeArguments }))
+    expect(plan).toThrow(`its runtime argument "${at}" is not accepted`)
+    expect(plan).toThrow('add it by hand')
+  })
+
+  it.each([
+    ['npm', 'evil@1.0.0'],
+    ['pypi', 'evil==1.0.0'],
+    ['oci', 'evil/image:1.0.0'],
+  ])('is the package that it names, and none that stands before it: %s', (type, value) => {
+    const runtimeArguments = [{ type: 'positional', value }]
+    expect(() => planFrom(withMore(type, { runtimeArguments }))).toThrow('is not the package it publishes')
+  })
+
+  it('takes options that only say how it runs', () => {
+    const named = (name: string, value?: string) => [{ type: 'named', name, ...(value && { value }) }]
+    expect(planFrom(withMore('npm', { runtimeArguments: named('--quiet') })).command).toBe(
+      'npx --quiet -y one@1.2.3',
+    )
+    expect(planFrom(withMore('pypi', { runtimeArguments: named('--python', '3.12') })).command).toBe(
+      'uvx --python 3.12 one==1.2.3',
+    )
+    const mount = 'type=bind,src=/srv/one,dst=/data'
+    expect(planFrom(withMore('oci', { runtimeArguments: named('--mount', mount) })).command).toBe(
+      `docker run -i --rm --mount ${mount} ghcr.io/ann/one:1.2.3`,
+    )
+  })
+
+  it('gives the arguments of a package to the package, also where its launcher would read options among them', () => {
+    const packageArguments = [{ type: 'named', name: '--add-source', value: 'https://evil.example' }]
+    expect(planFrom(withMore('nuget', { packageArguments })).command).toBe(
+      'dnx one@1.2.3 --yes -- --add-source https://evil.example',
+    )
+  })
+
+  it.each([
+    'npm_config_registry',
+    'NPM_CONFIG_USERCONFIG',
+    'UV_INDEX_URL',
+    'PIP_EXTRA_INDEX_URL',
+    'PATH',
+    'HOME',
+    'NODE_OPTIONS',
+    'LD_PRELOAD',
+    'PYTHONPATH',
+    'HTTPS_PROXY',
+    'NODE_EXTRA_CA_CERTS',
+    'DOCKER_HOST',
+    'odd name',
+  ])('sets no variable that changes what runs: %s', (name) => {
+    const environmentVariables = [{ name, value: 'https://evil.example' }]
+    const plan = (): unknown => planFrom(withMore('npm', { environmentVariables }))
+    expect(plan).toThrow(name)
+    expect(plan).toThrow('cannot be installed')
+  })
+
+  it('sets variables that change nothing about what runs', () => {
+    const environmentVariables = [
+      { name: 'PYTHONUNBUFFERED', value: '1' },
+      { name: 'LOG_LEVEL', value: 'debug' },
+      { name: 'HTTPS_PROXY', description: 'Where you have one' },
+    ]
+    expect(planFrom(withMore('pypi', { environmentVariables })).given).toEqual([
+      { name: 'PYTHONUNBUFFERED', value: '1' },
+      { name: 'LOG_LEVEL', value: 'debug' },
+    ])
+  })
+
+  it('is fetched from where it was published, or not at all', () => {
+    expect(planFrom(withMore('npm', { registryBaseUrl: 'https://registry.npmjs.org' })).command).toBe(
+      'npx -y one@1.2.3',
+    )
+    expect(() => planFrom(withMore('npm', { registryBaseUrl: 'https://npm.corp.example' }))).toThrow(
+      'is published at https://npm.corp.example',
+    )
+  })
+
+  it('is nothing whose published checksum could not be compared', () => {
+    expect(() => planFrom(withMore('npm', { fileSha256: 'a'.repeat(64) }))).toThrow('checksum')
   })
 
   it('is one exact version also where an argument reads like one', () => {

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import { createConversation } from '../../src/agent/index.ts'
 import type { HostQuestion } from '../../src/types/index.ts'
@@ -65,6 +66,22 @@ describe('what a server says', () => {
     expect(textOf(call)).toContain('changed since the person agreed to it')
     expect(server.ran()).toEqual([])
     expect((await host.call('s__look', {}, cli)).denied).toBe(false)
+  })
+
+  it('stays out of use where accepting it cannot be recorded', async () => {
+    const store = join(folder(), 'store.db')
+    const server = saying(shop)
+    const host = await started({ servers: { s: server.config }, rules: allow, store })
+    server.says(changed((s) => Object.assign(first(s.tools), { description: 'Sells one item.' })))
+    await host.reconnect('s')
+    const other = new DatabaseSync(store)
+    other.exec("CREATE TRIGGER full BEFORE INSERT ON activity BEGIN SELECT RAISE(ABORT, 'disk is full'); END")
+    expect(() => host.trust.accept('s')).toThrow(/cannot be recorded: disk is full/)
+    other.exec('DROP TRIGGER full')
+    other.close()
+    const call = await host.call('s__buy', { item: 'tea' }, cli)
+    expect(textOf(call)).toContain('changed since the person agreed to it')
+    expect(server.ran()).toEqual([])
   })
 
   it('reaches no model once it changed', async () => {

@@ -1,11 +1,20 @@
 import { canonical } from '../core/canonical.ts'
+import { limits } from '../core/limits.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type { ServerChange } from './types.ts'
+
+/** An answer, and its bytes as it was received. */
+export interface CachedAnswer {
+  readonly result: JsonObject
+  readonly bytes: number
+}
 
 interface Entry {
   readonly method: string
   readonly uri: unknown
-  readonly result: JsonObject
+  /** The result as JSON text, so that what is kept is known in size and shared with nobody. */
+  readonly text: string
+  readonly bytes: number
   readonly freshUntil: number
 }
 
@@ -24,6 +33,7 @@ const listsOf = {
  */
 export class Cache {
   readonly #entries = new Map<string, Entry>()
+  #chars = 0
   #epoch = 0
 
   /** Marks a moment; an answer asked for before a change must not be kept after it. */
@@ -31,25 +41,27 @@ export class Cache {
     return this.#epoch
   }
 
-  get(method: string, params: JsonObject): JsonObject | undefined {
+  get(method: string, params: JsonObject): CachedAnswer | undefined {
     const key = keyOf(method, params)
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined
-    if (performance.now() < entry.freshUntil) return structuredClone(entry.result)
-    this.#entries.delete(key)
+    if (performance.now() < entry.freshUntil) return { result: JSON.parse(entry.text), bytes: entry.bytes }
+    this.#delete(key)
     return undefined
   }
 
-  put(method: string, params: JsonObject, result: JsonObject, epoch: number): void {
+  put(method: string, params: JsonObject, { result, bytes }: CachedAnswer, epoch: number): void {
     const key = keyOf(method, params)
-    this.#entries.delete(key)
+    this.#delete(key)
     const { ttlMs } = result
     if (epoch !== this.#epoch || typeof ttlMs !== 'number' || !(ttlMs > 0)) return
     const freshUntil = performance.now() + Math.min(ttlMs, maxTtlMs)
-    this.#entries.set(key, { method, uri: params['uri'], result: structuredClone(result), freshUntil })
+    const text = JSON.stringify(result)
+    this.#entries.set(key, { method, uri: params['uri'], text, bytes, freshUntil })
+    this.#chars += text.length
     for (const oldest of this.#entries.keys()) {
-      if (this.#entries.size <= maxEntries) break
-      this.#entries.delete(oldest)
+      if (this.#entries.size <= maxEntries && this.#chars <= limits.cacheChars) break
+      this.#delete(oldest)
     }
   }
 
@@ -61,14 +73,21 @@ export class Cache {
         change.type === 'resource'
           ? method === 'resources/read' && typeof uri === 'string' && change.uri.startsWith(uri)
           : listsOf[change.type].some((name) => name === method)
-      if (hit) this.#entries.delete(key)
+      if (hit) this.#delete(key)
     }
   }
 
   /** Drops all pages of one list. */
   dropMethod(dropped: string): void {
     this.#epoch++
-    for (const [key, { method }] of this.#entries) if (method === dropped) this.#entries.delete(key)
+    for (const [key, { method }] of this.#entries) if (method === dropped) this.#delete(key)
+  }
+
+  #delete(key: string): void {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return
+    this.#entries.delete(key)
+    this.#chars -= entry.text.length
   }
 }
 

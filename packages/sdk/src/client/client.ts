@@ -1,5 +1,8 @@
+import { limits } from '../core/limits.ts'
+import { jsonBytes } from '../jsonrpc/bytes.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import type { JsonObject, JsonRpcNotification } from '../jsonrpc/message.ts'
+import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import type {
   CallToolResult,
   CompleteParams,
@@ -20,7 +23,7 @@ import { changeIn } from './changes.ts'
 import type { Era } from './era.ts'
 import type { ClientExtension } from './extension.ts'
 import { guarded } from './guard.ts'
-import { allPages, type Page } from './lists.ts'
+import type { Page } from './lists.ts'
 import { Requests } from './requests.ts'
 import { assertResult } from './shapes.ts'
 import { ToolBook } from './tools.ts'
@@ -44,7 +47,14 @@ const clientMethods: ReadonlySet<string> = new Set(
   Object.entries(methods).flatMap(([name, { from }]) => (from === 'client' ? [name] : [])),
 )
 
-type ListMethod = 'tools/list' | 'resources/list' | 'resources/templates/list' | 'prompts/list'
+const capabilityOf = {
+  'tools/list': 'tools',
+  'resources/list': 'resources',
+  'resources/templates/list': 'resources',
+  'prompts/list': 'prompts',
+} as const
+
+type ListMethod = keyof typeof capabilityOf
 
 export interface ClientParts {
   readonly wire: Wire
@@ -134,6 +144,12 @@ export class McpClient implements Client {
   }
 
   async watch(filter: SubscriptionFilter, onChange?: ConnectOptions['onChange']): Promise<Watch> {
+    if (!notifiesChanges(this.server.capabilities)) {
+      throw new McpError(
+        'CAPABILITY',
+        'The server sends no notifications of changes: it declared neither "listChanged" nor "subscribe", so nothing can be watched',
+      )
+    }
     return this.#era.watch(filter, guarded(onChange ?? (() => {}), 'onChange', this.#warn))
   }
 
@@ -197,34 +213,44 @@ export class McpClient implements Client {
     this.#era.changed(change)
   }
 
-  #all<M extends ListMethod, T>(
+  async #all<M extends ListMethod, T>(
     method: M,
     entriesOf: (result: ClientRequests[M]['result']) => T[],
     options: ReadOptions,
   ): Promise<T[]> {
+    if (this.server.capabilities[capabilityOf[method]] === undefined) return []
+    const { allPages } = await import('./lists.ts')
     const page = async (cursor: string | undefined): Promise<Page<T>> => {
-      const { result, cached } = await this.#cached(method, cursor === undefined ? {} : { cursor }, options)
-      return { entries: entriesOf(result), nextCursor: result['nextCursor'], cached }
+      const { result, cached, bytes } = await this.#cached(
+        method,
+        cursor === undefined ? {} : { cursor },
+        options,
+      )
+      return { entries: entriesOf(result), nextCursor: result['nextCursor'], cached, bytes }
     }
-    return allPages(method, page, () => this.#cache.dropMethod(method))
+    return allPages(method, page, () => this.#cache.dropMethod(method), {
+      bytes: this.#options.maxListBytes ?? limits.listBytes,
+      option: 'maxListBytes of connect',
+    })
   }
 
   async #cached<M extends ListMethod | 'resources/read'>(
     method: M,
     params: JsonObject,
     { cache = 'use', ...options }: ReadOptions,
-  ): Promise<{ result: JsonObject & ClientRequests[M]['result']; cached: boolean }> {
+  ): Promise<{ result: JsonObject & ClientRequests[M]['result']; cached: boolean; bytes: number }> {
     const keeps = this.#options.cache !== false && cache !== 'bypass'
     const key = options.meta === undefined ? params : { ...params, _meta: options.meta }
     const hit = keeps && cache === 'use' ? this.#cache.get(method, key) : undefined
     if (hit !== undefined) {
-      assertResult(method, hit, this.#warn)
-      return { result: hit, cached: true }
+      const { result, bytes } = hit
+      assertResult(method, result, this.#warn)
+      return { result, cached: true, bytes }
     }
     const { epoch } = this.#cache
-    const { result, rounds } = await this.#known(method, params, options)
-    if (keeps && rounds === 0) this.#cache.put(method, key, result, epoch)
-    return { result, cached: false }
+    const { result, rounds, bytes } = await this.#known(method, params, options)
+    if (keeps && rounds === 0) this.#cache.put(method, key, { result, bytes }, epoch)
+    return { result, cached: false, bytes }
   }
 
   /** A request of the protocol itself, its result held to what the protocol and the tools promise. */
@@ -232,14 +258,16 @@ export class McpClient implements Client {
     method: M,
     params: JsonObject,
     options: CallOptions,
-  ): Promise<{ result: JsonObject & ClientRequests[M]['result']; rounds: number }> {
+  ): Promise<{ result: JsonObject & ClientRequests[M]['result']; rounds: number; bytes: number }> {
     const { result, rounds } = await this.#requests.perform(method, params, options)
+    // Before entries are left out of it.
+    const bytes = Object.hasOwn(capabilityOf, method) ? jsonBytes(result) : 0
     if (method === 'tools/list') {
       assertResult('tools/list', result, this.#warn)
       result.tools = await this.#tools.learn(result.tools)
     }
     this.#check(method, params, result)
-    return { result, rounds }
+    return { result, rounds, bytes }
   }
 
   /** Holds a result to what the protocol and the tools promise. */
@@ -283,6 +311,11 @@ export class McpClient implements Client {
     if (change.type === 'tools') this.#tools.clear()
     this.#options.onChange?.(change)
   }
+}
+
+function notifiesChanges({ tools, prompts, resources }: ServerCapabilities): boolean {
+  const lists = [tools, prompts, resources].some((one) => one?.listChanged === true)
+  return lists || resources?.subscribe === true
 }
 
 function isClientMethod(method: string): method is ClientMethod {

@@ -6,17 +6,27 @@ export interface Page<T> {
   readonly entries: readonly T[]
   readonly nextCursor: unknown
   readonly cached: boolean
+  /** Bytes of the result as it was received. */
+  readonly bytes: number
+}
+
+/** How much of a list is taken. */
+export interface ListBound {
+  readonly bytes: number
+  /** The option that sets it, for messages. */
+  readonly option: string
 }
 
 /**
  * All pages of a list in order. `fetch` gets one page; `forget` drops the cached ones, when the server no longer
  * takes a cursor that stood on one of them.
- * @throws McpError 'LIMIT' for a list without end
+ * @throws McpError 'LIMIT' for a list without end, or one of too many bytes
  */
 export async function allPages<T>(
   method: string,
   fetch: (cursor: string | undefined) => Promise<Page<T>>,
   forget: () => void,
+  bound: ListBound,
 ): Promise<T[]> {
   let fromCache = false
   const track = async (cursor: string | undefined): Promise<Page<T>> => {
@@ -25,24 +35,34 @@ export async function allPages<T>(
     return page
   }
   try {
-    return await walk(method, track)
+    return await walk(method, track, bound)
   } catch (error) {
     const stale = fromCache && error instanceof RpcError && error.code === ErrorCode.InvalidParams
     if (!stale) throw error
     forget()
-    return walk(method, fetch)
+    return walk(method, fetch, bound)
   }
 }
 
 async function walk<T>(
   method: string,
   fetch: (cursor: string | undefined) => Promise<Page<T>>,
+  bound: ListBound,
 ): Promise<T[]> {
   const all: T[] = []
   const seen = new Set<string>()
   let cursor: string | undefined
-  for (let pages = 0; pages < limits.pages; pages++) {
+  let bytes = 0
+  for (let pages = 1; pages <= limits.pages; pages++) {
     const page = await fetch(cursor)
+    bytes += page.bytes
+    if (bytes > bound.bytes) {
+      throw new McpError(
+        'LIMIT',
+        `${method} was given up at page ${pages} with ${bytes} bytes, because a list may have at most ${bound.bytes}. ` +
+          `Raise ${bound.option} if the server needs more`,
+      )
+    }
     for (const entry of page.entries) all.push(entry)
     const next = page.nextCursor
     if (next === undefined || next === null) return all
@@ -55,5 +75,8 @@ async function walk<T>(
     seen.add(next)
     cursor = next
   }
-  throw new McpError('LIMIT', `${method} has more than ${limits.pages} pages`)
+  throw new McpError(
+    'LIMIT',
+    `${method} has more than ${limits.pages} pages (${bytes} bytes so far), so it was given up`,
+  )
 }

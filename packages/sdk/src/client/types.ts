@@ -183,6 +183,8 @@ export interface ConnectOptions extends AnswerOptions {
    * 2026-07-28 tells nothing unless `watch` asks for it.
    */
   onChange?: (change: ServerChange) => void
+  /** Bytes of one list, all its pages together, before it is given up with McpError 'LIMIT'. Default 16 MiB. */
+  maxListBytes?: number
   /** Turns the answer cache off. */
   cache?: false
   /** Hears of what was tolerated: stray output, tools left out, late answers. */
@@ -246,7 +248,10 @@ export interface Watch {
 /** What every client has, whatever is known about its server. */
 export interface BaseClient {
   readonly server: ServerFacts
-  /** Every tool, all pages. Tools whose header annotations are invalid are left out with a warning (HTTP). */
+  /**
+   * Every tool, all pages; none where the server did not declare tools, and likewise for the other lists. Tools whose header annotations are invalid are
+   * left out with a warning (HTTP).
+   */
   tools(options?: ReadOptions): Promise<Tool[]>
   resources(options?: ReadOptions): Promise<Resource[]>
   templates(options?: ReadOptions): Promise<ResourceTemplate[]>
@@ -254,7 +259,10 @@ export interface BaseClient {
   prompts(options?: ReadOptions): Promise<Prompt[]>
   prompt(name: string, args?: Record<string, string>, options?: CallOptions): Promise<GetPromptResult>
   complete(params: CompleteParams, options?: CallOptions): Promise<CompleteResult['completion']>
-  /** Watches for changes, in the way the server's era has; `onChange` of `connect` hears of them too. */
+  /**
+   * Watches for changes, in the way the server's era has; `onChange` of `connect` is called for them too.
+   * @throws McpError 'CAPABILITY' for a server that declared neither `listChanged` nor `subscribe`
+   */
   watch(filter: SubscriptionFilter, onChange?: ConnectOptions['onChange']): Promise<Watch>
   /** Sets the level of log messages: for the session (legacy), or for every later request (2026-07-28). */
   setLogLevel(level: LoggingLevel | undefined): Promise<void>

@@ -2,6 +2,7 @@ import type { Listener } from '../core/changes.ts'
 import type { Exchange, Peer } from '../core/exchange.ts'
 import { limits } from '../core/limits.ts'
 import { none } from '../core/live.ts'
+import { jsonBytes } from '../jsonrpc/bytes.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import { parseTemplate, type UriTemplate } from '../server/uri-template.ts'
@@ -100,9 +101,12 @@ export class Catalogue {
 
   async #pages(exchange: Exchange): Promise<void> {
     let params: JsonObject = {}
+    let bytes = 0
     for (let page = 0; page < maxPages; page++) {
       const outcome = await this.#member.server.handle(this.#member.exchange(exchange, params))
       if (outcome.type !== 'complete') return
+      bytes += jsonBytes(outcome.result)
+      if (bytes > limits.listBytes) return
       this.learn(outcome.result)
       const { nextCursor } = outcome.result
       if (typeof nextCursor !== 'string' || nextCursor.length > limits.cursorChars) return

@@ -1,5 +1,6 @@
 import type { Exchange, Outcome } from '../core/exchange.ts'
 import { limits } from '../core/limits.ts'
+import { jsonBytes } from '../jsonrpc/bytes.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
@@ -28,10 +29,14 @@ export interface MergeOptions {
 }
 
 const maxCalls = 100
+/** Bytes of one member's list. A client takes twice as many in all, so that one member keeps it from none of the others. */
+const memberBytes = limits.listBytes / 2
+/** A merged page that has this many bytes waits for no more members, so that it stays small enough to be a message. */
+const enoughBytes = limits.messageBytes / 2
 
 /**
- * One page over all members. The cursor is the prefix of a member, how many pages it gave, and its own cursor, empty at
- * its beginning, so nothing is kept between pages.
+ * One page over all members. The cursor is the prefix of a member, how many pages and bytes it gave, and its own cursor, empty
+ * at its beginning, so nothing is kept between pages.
  */
 export async function mergedPage(
   exchange: Exchange,
@@ -42,8 +47,9 @@ export async function mergedPage(
   const entries: JsonObject[] = []
   const hints = new Hints()
   let at = placeOf(exchange.params['cursor'], offering)
+  let total = 0
   for (let calls = 0; at !== undefined; calls++) {
-    if (entries.length >= pageSize || calls === maxCalls) break
+    if (entries.length >= pageSize || calls === maxCalls || total >= enoughBytes) break
     const { member, pages, cursor } = at
     await list.before?.(member)
     const page = await pageOf(exchange, member, cursor).catch((error: unknown) => {
@@ -51,7 +57,10 @@ export async function mergedPage(
       onFailure(member, error)
       return undefined
     })
-    if (page !== undefined) {
+    const bytes: number = at.bytes + (page === undefined ? 0 : bytesOf(page, at))
+    const isTooMuch = bytes > memberBytes
+    total += bytes - at.bytes
+    if (page !== undefined && !isTooMuch) {
       list.learn?.(member, page)
       hints.add(page)
       for (const entry of objectsIn(page[list.column])) {
@@ -59,9 +68,11 @@ export async function mergedPage(
         if (shown !== undefined) entries.push(shown)
       }
     }
-    const next = after(at, page)
-    if (next !== undefined && pages >= limits.pages) onFailure(member, endless())
-    at = next === undefined || pages >= limits.pages ? atFirst(following(member, offering)) : next
+    const next = after(at, page, bytes)
+    const isEndless = next !== undefined && pages >= limits.pages
+    if (isTooMuch) onFailure(member, tooLarge(exchange.method, pages, bytes))
+    else if (isEndless) onFailure(member, endless(exchange.method))
+    at = next === undefined || isTooMuch || isEndless ? atFirst(following(member, offering)) : next
   }
   const result: JsonObject = { [list.column]: entries, ...hints.common }
   if (at !== undefined) result['nextCursor'] = cursorOf(at)
@@ -73,36 +84,38 @@ interface Place {
   readonly member: Member
   /** Which page of that member it is, counted from 1, so that one whose list has no end keeps nobody from the others. */
   readonly pages: number
+  /** Bytes of its pages before this one. */
+  readonly bytes: number
   readonly cursor: string
 }
 
-const cursorForm = /^([^:+]*)(?:\+(\d{1,6}))?:(.*)$/s
+const cursorForm = /^([^:+]*)(?:\+(\d{1,6})\+(\d{1,12}))?:(.*)$/s
 
 function placeOf(cursor: unknown, members: readonly Member[]): Place | undefined {
-  if (cursor === undefined) return atFirst(members[0])
+  if (cursor === undefined || cursor === '') return atFirst(members[0])
   const fits = typeof cursor === 'string' && cursor.length <= limits.cursorChars
-  const [, name, pages = '1', own = ''] = (fits && cursorForm.exec(cursor)) || []
+  const [, name, pages = '1', bytes = '0', own = ''] = (fits && cursorForm.exec(cursor)) || []
   const member = members.find(({ prefix }) => prefix === name)
-  if (member !== undefined) return { member, pages: Number(pages), cursor: own }
+  if (member !== undefined) return { member, pages: Number(pages), bytes: Number(bytes), cursor: own }
   throw new RpcError(
     ErrorCode.InvalidParams,
     'Invalid params: the cursor is not one of this list. Start without one.',
   )
 }
 
-function cursorOf({ member, pages, cursor }: Place): string {
-  return `${member.prefix}${pages === 1 ? '' : `+${pages}`}:${cursor}`
+function cursorOf({ member, pages, bytes, cursor }: Place): string {
+  return `${member.prefix}${pages === 1 ? '' : `+${pages}+${bytes}`}:${cursor}`
 }
 
 function atFirst(member: Member | undefined): Place | undefined {
-  return member && { member, pages: 1, cursor: '' }
+  return member && { member, pages: 1, bytes: 0, cursor: '' }
 }
 
 /** The place after a page in the same member; undefined where that was its last. */
-function after({ member, pages }: Place, page: JsonObject | undefined): Place | undefined {
+function after({ member, pages }: Place, page: JsonObject | undefined, bytes: number): Place | undefined {
   const cursor = page?.['nextCursor']
   if (typeof cursor !== 'string' || cursor === '') return undefined
-  const next = { member, pages: pages + 1, cursor }
+  const next = { member, pages: pages + 1, bytes, cursor }
   return cursorOf(next).length <= limits.cursorChars ? next : undefined
 }
 
@@ -110,8 +123,20 @@ function following(member: Member, members: readonly Member[]): Member | undefin
   return members[members.indexOf(member) + 1]
 }
 
-function endless(): McpError {
-  return new McpError('LIMIT', `It gave more than ${limits.pages} pages of a list: the rest is left out`)
+/** Bytes of one page of several. A list of one page is as small as a message must be, and is not measured. */
+function bytesOf(page: JsonObject, { pages }: Place): number {
+  return pages === 1 && page['nextCursor'] === undefined ? 0 : jsonBytes(page)
+}
+
+function endless(method: string): McpError {
+  return new McpError('LIMIT', `It gave more than ${limits.pages} pages of ${method}: the rest is left out`)
+}
+
+function tooLarge(method: string, pages: number, bytes: number): McpError {
+  return new McpError(
+    'LIMIT',
+    `It gave ${bytes} bytes of ${method} in ${pages} pages, and a member may give at most ${memberBytes}: the rest is left out`,
+  )
 }
 
 async function pageOf(exchange: Exchange, member: Member, cursor: string): Promise<JsonObject> {

@@ -4,6 +4,11 @@
  * store cannot be reached, in bounded time; keys, values and messages are well-formed text.
  */
 export interface Backplane {
+  /**
+   * Names the process that alone knows what is stored, and forgets it at its end. Absent where other processes share what is stored
+   * or it outlives its process, so that an answer to a question counts once whichever process takes it.
+   */
+  readonly instance?: string
   get(key: string): Promise<string | undefined>
   /**
    * Stores a value for so many milliseconds. `owner` is the principal it is kept for, if any, for a store that bounds

@@ -10,6 +10,11 @@ import type { Journal } from './journal.ts'
 export interface Caller {
   /** Who authenticated; null when nobody did. */
   readonly principal: string | null
+  /**
+   * Whom limits for each client count this caller as: its principal or, where nobody authenticated, the network address
+   * it came from. Absent where callers cannot be told apart, so that only limits for all apply.
+   */
+  readonly quotaKey?: string
   /** What they were allowed. 'any' where the transport has no such thing: whoever started a process may use all of it. */
   readonly scopes: ReadonlySet<string> | 'any'
   /** The OAuth client that acts for them, where one does. */

@@ -2,6 +2,21 @@
 export const limits = {
   /** Bytes of one request body, one response body, one stdio frame, or one SSE event. */
   messageBytes: 4_194_304,
+  /**
+   * Bytes that one node holds for its clients at once: requests being read and served, state of sessions, events and
+   * answers that were not sent yet. One principal, and one connection, may hold a quarter of them. Stored events and
+   * remembered values have limits of their own. The defaults suit a container of 512 MB.
+   */
+  memoryBytes: 134_217_728,
+  /**
+   * Lines, or events, in a row that hold no message, within `invalidMs`: a peer that sends more of them is cut. Some programs
+   * log to their output.
+   */
+  invalidLines: 10_000,
+  /** Bytes of such lines and events, likewise. */
+  invalidBytes: 16_777_216,
+  /** Milliseconds after which the count of such lines, events and bytes begins anew. */
+  invalidMs: 60_000,
   /** Nesting of one JSON text. */
   jsonDepth: 64,
   /** Messages in one batch (2025-03-26). */
@@ -22,15 +37,20 @@ export const limits = {
    */
   remembered: 100_000,
   /** Characters of those values in all; one principal's are a fifth of them at most. */
-  rememberedChars: 268_435_456,
+  rememberedChars: 33_554_432,
   /** Requests being served at once on one session or connection. */
   inFlight: 256,
-  /** Stateless HTTP requests of one principal being served at once; `subscriptions/listen` has a limit of its own. */
+  /**
+   * HTTP requests of one principal being served at once, those of its sessions among them, also where a session has
+   * ended and its handlers still run. `subscriptions/listen` has a limit of its own.
+   */
   inFlightPerPrincipal: 1024,
-  /** Stateless HTTP requests being served at once on one node, whoever sent them. */
+  /** HTTP requests being served at once on one node, whoever sent them. */
   inFlightPerNode: 16_384,
   /** Clients connected to one socket server. */
   connections: 256,
+  /** Connections to a handler that listens on a port of its own; further ones are closed at once. */
+  httpConnections: 10_000,
   /** Legacy HTTP sessions on one node. */
   sessions: 10_000,
   /** Legacy HTTP sessions of one principal on one node. */
@@ -53,7 +73,7 @@ export const limits = {
   /** Events kept per session for resumption. */
   storedEvents: 1000,
   /** Characters of stored events that a backplane in memory keeps of all sessions; those quiet for longest go first. */
-  storedEventChars: 268_435_456,
+  storedEventChars: 33_554_432,
   /** Milliseconds stored events are kept. */
   storedEventsMs: 3_600_000,
   /** Milliseconds the headers of a request may take to come, where a handler listens on a port of its own. */
@@ -64,6 +84,10 @@ export const limits = {
   keepAliveMs: 15_000,
   /** Pages a client fetches of one list. */
   pages: 1000,
+  /** Bytes of one list in all, whatever number of pages it comes in. */
+  listBytes: 16_777_216,
+  /** Characters of the answers that a client's cache keeps; the oldest are dropped first. */
+  cacheChars: 33_554_432,
   /** Questions one request may put on a legacy session, and rounds of the explicit form. */
   questions: 64,
 } as const

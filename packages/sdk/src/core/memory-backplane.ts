@@ -20,6 +20,7 @@ export function memoryBackplane(bounds: MemoryBounds = limits): Backplane {
   const logs = new MemoryLogs(bounds.storedEventChars)
   const topics = new Map<string, Set<(message: string) => void>>()
   let nextSweep = 0
+  let instance: string | undefined
 
   const sweep = (now: number): void => {
     if (now < nextSweep) return
@@ -34,6 +35,11 @@ export function memoryBackplane(bounds: MemoryBounds = limits): Backplane {
   }
 
   return {
+    // Made here, not above: workers have no randomness before the first request.
+    get instance() {
+      instance ??= crypto.randomUUID()
+      return instance
+    },
     get: async (key) => live(key),
     set: async (key, value, ttlMs, owner) => {
       const now = performance.now()

@@ -98,8 +98,7 @@ export class MemoryValues {
     if (owner === undefined) return undefined
     const share = reached(this.#owned.get(owner) ?? nothing, this.#share, value)
     return (
-      share &&
-      `This process remembers as much for "${shown(owner)}" as for one principal (a fifth of ${share})`
+      share && `This process remembers as much for "${shown(owner)}" as for one client (a fifth of ${share})`
     )
   }
 }

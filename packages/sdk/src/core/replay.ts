@@ -24,6 +24,11 @@ export interface ReplayOptions {
    * could otherwise answer a question nobody saw.
    */
   acceptUnasked?: boolean
+  /**
+   * Accepts states of processes whose used states the backplane does not know. Default false: an answer could count once in each
+   * process.
+   */
+  acceptUnknown?: boolean
   /** Hears why a state was refused; the peer is told nothing but that it is not valid. */
   onRefused?: (reason: string) => void
   /** Hears why the backplane failed; the peer is only told that it did. */

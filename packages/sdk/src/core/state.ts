@@ -15,8 +15,14 @@ interface Claims {
   req: string
   /** One-time id. */
   jti: string
+  /** The process that alone knows whether the state was used; absent where others know too. */
+  at?: string | undefined
   journal: Journal
 }
+
+const unknownUse =
+  'sealed by another process, or by this one before it was started anew, so whether it was used is not known. ' +
+  'Give all of them one backplane that outlives a process'
 
 /** Turns journals into `requestState` and back. */
 export interface StateKeeper {
@@ -32,6 +38,7 @@ export function createStateKeeper(options: {
   backplane: Backplane
   audience: string
   ttlMs?: number
+  acceptUnknown?: boolean
   onRefused?: (reason: string) => void
   /** Hears why the backplane failed; the peer is only told that it did. */
   onFailed?: (error: unknown) => void
@@ -71,6 +78,9 @@ export function createStateKeeper(options: {
     return opened.value
   }
 
+  const mayBeKnown = ({ at }: Claims): boolean =>
+    backplane.instance === undefined || options.acceptUnknown === true || at === backplane.instance
+
   return {
     async seal(exchange, journal) {
       const claims: Claims = {
@@ -79,12 +89,13 @@ export function createStateKeeper(options: {
         sub: exchange.peer.principal ?? '',
         req: await digestOf(exchange),
         jti: crypto.randomUUID(),
+        at: backplane.instance,
         journal,
       }
       const sealed = await sealer.seal(claims)
       if (sealed.length <= limits.stateChars) return sealed
       const handle = crypto.randomUUID()
-      await shared(backplane.set(storedAt(handle), sealed, ttlMs, exchange.peer.principal ?? undefined))
+      await shared(backplane.set(storedAt(handle), sealed, ttlMs, exchange.peer.quotaKey))
       return sealer.seal({ handle })
     },
 
@@ -96,9 +107,9 @@ export function createStateKeeper(options: {
       if (claims.aud !== audience) throw refuse('sealed for another audience')
       if (claims.sub !== (exchange.peer.principal ?? '')) throw refuse('sealed for another principal')
       if (claims.req !== (await digestOf(exchange))) throw refuse('sealed for another request')
-      const { principal } = exchange.peer
+      if (!mayBeKnown(claims)) throw refuse(unknownUse)
       const goodMs = claims.exp - Date.now() + 1000
-      const firstUse = await shared(backplane.add(`used:${claims.jti}`, '1', goodMs, principal ?? undefined))
+      const firstUse = await shared(backplane.add(`used:${claims.jti}`, '1', goodMs, exchange.peer.quotaKey))
       if (!firstUse) throw refuse('used before')
       if (isStored(outer)) await forget(storedAt(outer.handle))
       return claims.journal

@@ -1,4 +1,17 @@
 const none = new Uint8Array()
+// Made when first needed: its module of the runtime takes long to load.
+let encoder: TextEncoder | undefined
+
+/** Bytes of a value as JSON text in UTF-8. */
+export function jsonBytes(value: object): number {
+  encoder ??= new TextEncoder()
+  return encoder.encode(JSON.stringify(value)).length
+}
+
+/** What so many bytes cost while they are collected: the room grows by doubling. */
+export function collectedBytes(length: number): number {
+  return 2 * length
+}
 
 /** Bytes that come in pieces, put together. It holds at most about twice what came, however small the pieces are. */
 export class ByteCollector {

@@ -4,6 +4,18 @@ const newline = 10
 const carriageReturn = 13
 const defaultMaxBytes = 4 * 1024 * 1024
 
+export interface LineReaderOptions {
+  /** Default 4 MiB. */
+  maxBytes?: number
+  /** Delivers empty lines too. Default false. */
+  keepEmpty?: boolean
+  onLine(text: string): void
+  /** Called once for each line over `maxBytes`; the rest of that line is skipped. */
+  onTooLong(): void
+  /** Called in place of `onLine` for a line that is not UTF-8: with characters replaced it would be another. */
+  onNotUtf8(bytes: Uint8Array): void
+}
+
 /** Cuts a byte stream into lines of text. Time is linear in the bytes, however they are chunked. */
 export class LineReader {
   readonly #maxBytes: number
@@ -15,18 +27,7 @@ export class LineReader {
   readonly #begun = new ByteCollector()
   #skipping = false
 
-  /**
-   * `onTooLong` is called once for each line over `maxBytes` (default 4 MiB); the rest of that line is skipped.
-   * `onNotUtf8` is called in place of `onLine` for a line that is not UTF-8: with characters replaced it would be another.
-   * Empty lines are left out unless `keepEmpty`.
-   */
-  constructor(options: {
-    maxBytes?: number
-    keepEmpty?: boolean
-    onLine(text: string): void
-    onTooLong(): void
-    onNotUtf8(bytes: Uint8Array): void
-  }) {
+  constructor(options: LineReaderOptions) {
     this.#keepEmpty = options.keepEmpty ?? false
     this.#maxBytes = options.maxBytes ?? defaultMaxBytes
     this.#onLine = options.onLine

@@ -42,6 +42,7 @@ export class EventReader {
   #seen = false
   #broken = false
   #first = true
+  #ignored = 0
 
   /**
    * `onNotUtf8` is called for each event that is not UTF-8; what moves its reader's place is delivered all the same, with
@@ -69,6 +70,13 @@ export class EventReader {
     })
   }
 
+  /** Gives how many lines since the last call belong to no event: comments, unknown fields, and empty lines between events. */
+  takeIgnored(): number {
+    const ignored = this.#ignored
+    this.#ignored = 0
+    return ignored
+  }
+
   push(chunk: Uint8Array): void {
     this.#lines.push(chunk)
   }
@@ -86,7 +94,10 @@ export class EventReader {
       return
     }
     const colon = text.indexOf(':')
-    if (colon === 0) return
+    if (colon === 0) {
+      this.#ignored++
+      return
+    }
     const field = colon === -1 ? text : text.slice(0, colon)
     const rest = colon === -1 ? '' : text.slice(colon + 1)
     this.#field(field, rest.startsWith(' ') ? rest.slice(1) : rest)
@@ -110,12 +121,17 @@ export class EventReader {
     } else if (name === 'retry' && /^\d{1,9}$/.test(value)) {
       this.#fields.retry = Number(value)
     } else {
+      this.#ignored++
       return
     }
     this.#seen = true
   }
 
   #dispatch(): void {
+    if (!this.#seen && !this.#broken) {
+      this.#ignored++
+      return
+    }
     if (this.#broken) {
       this.#data = []
       this.#blocks = []

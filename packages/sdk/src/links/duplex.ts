@@ -1,4 +1,6 @@
+import { limits } from '../core/limits.ts'
 import { McpError } from '../jsonrpc/error.ts'
+import { InvalidInput } from '../jsonrpc/invalid-input.ts'
 import type {
   JsonRpcMessage,
   JsonRpcNotification,
@@ -8,7 +10,7 @@ import type {
 } from '../jsonrpc/message.ts'
 import { Pending } from '../jsonrpc/pending.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
-import { messagesIn, Tolerance } from './inbound.ts'
+import { messagesIn, notUtf8, Tolerance, tooMuchInvalid } from './inbound.ts'
 import type { Link, LinkEvents, LinkRequestOptions } from './link.ts'
 
 /** An ordered two-way channel of JSON texts. */
@@ -21,6 +23,8 @@ export interface Channel {
 
 export interface ChannelEvents {
   text(text: string): void
+  /** Bytes came that no text can be made of. */
+  unreadable(bytes: number): void
   warning(text: string): void
   /** The far end is gone; nothing more comes. */
   lost(error: McpError): void
@@ -42,6 +46,7 @@ export class DuplexLink implements Link {
   readonly #stop = new AbortController()
   #channel: Channel | undefined
   #events: LinkEvents | undefined
+  readonly #invalid = new InvalidInput(limits)
   #tolerance = new Tolerance(() => {})
   #version: ProtocolVersion | undefined
   #over: McpError | undefined
@@ -61,6 +66,10 @@ export class DuplexLink implements Link {
     this.#tolerance = new Tolerance((text) => events.warning(text))
     const inbound: ChannelEvents = {
       text: (text) => this.#take(text),
+      unreadable: (bytes) => {
+        this.#tolerance.report(notUtf8)
+        this.#wasInvalid(bytes)
+      },
       warning: (text) => this.#tolerance.report(text),
       lost: (error) => this.#lost(error),
     }
@@ -152,11 +161,18 @@ export class DuplexLink implements Link {
 
   #take(text: string): void {
     const failed = (id: RequestId, error: McpError): boolean => this.#pending.refuse(id, error)
-    for (const message of messagesIn(text, { version: this.#version, tolerance: this.#tolerance, failed })) {
+    const messages = messagesIn(text, { version: this.#version, tolerance: this.#tolerance, failed })
+    if (messages.length === 0) this.#wasInvalid(text.length)
+    else this.#invalid.reset()
+    for (const message of messages) {
       this.#events?.trace('received', message)
       if ('method' in message) this.#events?.message(message, undefined)
       else if (!this.#pending.settle(message)) this.#unasked(message)
     }
+  }
+
+  #wasInvalid(bytes: number): void {
+    if (this.#invalid.add(bytes)) this.#lost(tooMuchInvalid(this.#invalid))
   }
 
   #unasked(message: JsonRpcResponse): void {

@@ -1,11 +1,14 @@
 import { limits } from '../core/limits.ts'
 import { ByteCollector } from '../jsonrpc/bytes.ts'
 import { McpError } from '../jsonrpc/error.ts'
+import { InvalidInput } from '../jsonrpc/invalid-input.ts'
 import type { JsonRpcErrorObject } from '../jsonrpc/message.ts'
 import { classify, parseJson } from '../jsonrpc/parse.ts'
 import { shown } from '../jsonrpc/shown.ts'
+import { nextTurn, pieceEnd, Slice } from '../jsonrpc/slice.ts'
 import { EventReader, type ServerSentEvent } from '../jsonrpc/sse.ts'
 import { lostBy } from './http-request.ts'
+import { tooMuchInvalid } from './inbound.ts'
 
 const errorBodyBytes = 64 * 1024
 const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -36,6 +39,7 @@ export async function bodyText(
   await eachChunk(response, signal, url, (chunk) => {
     if (body.length + chunk.length > maxBytes) throw tooLarge(maxBytes)
     body.add(chunk)
+    return undefined
   })
   try {
     return decoder.decode(body.take())
@@ -44,28 +48,57 @@ export async function bodyText(
   }
 }
 
-/** Reads an event stream to its end. */
+/** Reads an event stream to its end. `onEvent` says whether an event held a message. */
 export async function eachEvent(
   response: Response,
   maxBytes: number,
   signal: AbortSignal,
   url: URL,
-  onEvent: (event: ServerSentEvent) => void,
+  onEvent: (event: ServerSentEvent) => boolean,
   onNotUtf8: () => void,
 ): Promise<void> {
   let tooLong = false
+  let tooInvalid = false
+  const invalid = new InvalidInput(limits)
+  const wasInvalid = (bytes: number, lines?: number): void => {
+    if (invalid.add(bytes, lines)) tooInvalid = true
+  }
   const events = new EventReader({
     maxBytes,
-    onEvent,
-    onNotUtf8,
+    onEvent: (event) => {
+      if (onEvent(event)) invalid.reset()
+      else wasInvalid(event.data.length)
+    },
+    onNotUtf8: () => {
+      onNotUtf8()
+      wasInvalid(0)
+    },
     onTooLong: () => {
       tooLong = true
     },
   })
-  await eachChunk(response, signal, url, (chunk) => {
-    events.push(chunk)
-    if (tooLong) throw tooLarge(maxBytes)
-  })
+  const slice = new Slice()
+  // A promise for every chunk would cost more than most chunks do.
+  const take = (chunk: Uint8Array): Promise<void> | undefined => {
+    for (let from = 0; from < chunk.length; ) {
+      const end = pieceEnd(chunk, from)
+      slice.begin()
+      events.push(chunk.subarray(from, end))
+      const ignored = events.takeIgnored()
+      if (ignored > 0) wasInvalid(0, ignored)
+      if (tooLong) throw tooLarge(maxBytes)
+      if (tooInvalid) throw tooMuchInvalid(invalid)
+      from = end
+      if (slice.end()) {
+        return nextTurn().then(() => {
+          signal.throwIfAborted()
+          return take(chunk.subarray(end))
+        })
+      }
+    }
+    return undefined
+  }
+  await eachChunk(response, signal, url, take)
   events.end()
 }
 
@@ -73,7 +106,7 @@ async function eachChunk(
   response: Response,
   signal: AbortSignal,
   url: URL,
-  take: (chunk: Uint8Array) => void,
+  take: (chunk: Uint8Array) => Promise<void> | undefined,
 ): Promise<void> {
   const reader = response.body?.getReader()
   if (reader === undefined) return
@@ -81,7 +114,8 @@ async function eachChunk(
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return
-      take(value)
+      const turn = take(value)
+      if (turn !== undefined) await turn
     }
   } catch (error) {
     reader.cancel().catch(() => {})

@@ -337,21 +337,24 @@ class HttpLink implements Link {
           url,
           (event) => {
             move(place, event)
-            if (event.data === '' || (event.event ?? 'message') !== 'message') return
-            onMessage(this.#take(event.data, call))
+            if (event.data === '' || (event.event ?? 'message') !== 'message') return false
+            const advances = this.#take(event.data, call)
+            onMessage(advances === true)
+            return advances !== undefined
           },
           () => this.#tolerance.report(notUtf8),
         ),
     }
   }
 
-  /** Hands on what a text holds. Gives whether any of it brings the call on. */
-  #take(text: string, call: Call | undefined): boolean {
+  /** Hands on what a text holds. Gives whether any of it brings the call on; undefined where it holds no message. */
+  #take(text: string, call: Call | undefined): boolean | undefined {
     const version = call?.modern === true ? '2026-07-28' : this.#version
-    let advances = false
+    let advances: boolean | undefined
     const failed = (id: RequestId, error: McpError): boolean => this.#answer(id, error, call)
     for (const message of messagesIn(text, { version, tolerance: this.#tolerance, failed })) {
-      if (call?.advance.isMadeBy(message) === true) advances = true
+      const isAdvance = call?.advance.isMadeBy(message) === true
+      advances = advances === true || isAdvance
       this.#receive(message, call)
     }
     return advances

@@ -1,5 +1,6 @@
 import { limits } from '../core/limits.ts'
 import { McpError, RpcError } from '../jsonrpc/error.ts'
+import type { InvalidInput } from '../jsonrpc/invalid-input.ts'
 import type { JsonRpcMessage, RequestId } from '../jsonrpc/message.ts'
 import { classify, isObject, parseJson } from '../jsonrpc/parse.ts'
 import { shown } from '../jsonrpc/shown.ts'
@@ -7,6 +8,11 @@ import type { ProtocolVersion } from '../protocol/methods.ts'
 
 /** What is reported of bytes that no text can be made of. */
 export const notUtf8 = 'Ignored output that is not a message (not valid UTF-8)'
+
+/** Why a connection is closed whose server sends nothing but what holds no message. */
+export function tooMuchInvalid(sent: InvalidInput): McpError {
+  return new McpError('LIMIT', `The server sent ${sent}, so the connection was closed`)
+}
 
 const maxWarnings = 20
 

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { isGroupRunning } from './process-group.ts'
+import { ProcessDescendants } from './process-descendants.ts'
 import { guard } from './process-guard.ts'
+import { listProcesses, type ProcessEntry } from './process-scan.ts'
 import { windowsEnd } from './stdio-windows.ts'
 
 const onWindows = process.platform === 'win32'
@@ -8,71 +9,75 @@ const pollMs = 20
 const running = new Set<ProcessTree>()
 
 function endAll(): void {
-  for (const tree of running) tree.signal('SIGTERM')
+  const all = listProcesses()
+  for (const tree of running) tree.signal('SIGTERM', all)
 }
 
-/** A child that leads its own process group, with everything it started in turn. */
+/** A child that leads its own session and process group, with everything it started in turn. */
 export class ProcessTree {
   readonly #child: ChildProcess
   readonly #exited: Promise<void>
   readonly #askToEnd: ((pid: number) => void) | undefined
+  /** What it started; undefined on Windows, where another program ends it all. */
+  readonly #descendants: ProcessDescendants | undefined
   #gone = false
 
-  /** `askToEnd` takes the place of SIGTERM to the group. */
-  constructor(child: ChildProcess, askToEnd?: (pid: number) => void) {
+  /** `serverId` is the value of the child's `serverIdVariable`; `askToEnd` takes the place of SIGTERM to all of it. */
+  constructor(child: ChildProcess, serverId: string, askToEnd?: (pid: number) => void) {
     this.#child = child
     this.#askToEnd = askToEnd
+    const { pid } = child
+    this.#descendants = onWindows || pid === undefined ? undefined : new ProcessDescendants(pid, serverId)
     this.#exited = new Promise((resolve) => {
       child.once('exit', () => {
         this.#gone = true
+        this.#descendants?.leaderEnded()
         resolve()
       })
     })
     if (running.size === 0) process.once('exit', endAll)
     running.add(this)
-    if (!onWindows && child.pid !== undefined) guard.add(child.pid)
+    if (!onWindows && pid !== undefined) guard.add(pid, serverId)
   }
 
-  /** Waits until the tree has ended by itself, then ends it: politely, and then not. */
+  /**
+   * Waits until the tree has ended by itself, then sends SIGTERM to what still runs, and SIGKILL when it runs on. To be
+   * called before the child is asked to end: what it started is found best while it runs.
+   */
   async end(graceMs: number): Promise<void> {
+    this.#descendants?.find()
     await within(this.#exited, graceMs)
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       if (!this.#alive()) break
       const { pid } = this.#child
       if (signal === 'SIGTERM' && this.#askToEnd !== undefined && pid !== undefined) this.#askToEnd(pid)
       else this.signal(signal)
-      await this.#untilGone(graceMs)
+      await this.#untilGone(graceMs, signal)
     }
     running.delete(this)
     if (this.#child.pid !== undefined) guard.delete(this.#child.pid)
     if (running.size === 0) process.off('exit', endAll)
   }
 
-  signal(signal: 'SIGTERM' | 'SIGKILL'): void {
+  /** `all` are the processes of this machine where they were listed already. */
+  signal(signal: 'SIGTERM' | 'SIGKILL', all?: ProcessEntry[]): void {
     const { pid } = this.#child
     if (pid === undefined) return
-    if (onWindows) {
-      if (!this.#gone) endOnWindows(pid)
-      return
-    }
-    try {
-      process.kill(-pid, signal)
-    } catch {
-      // The group ended in the meantime.
-    }
+    if (!onWindows) this.#descendants?.signal(signal, all)
+    else if (!this.#gone) endOnWindows(pid)
   }
 
   #alive(): boolean {
-    const { pid } = this.#child
-    if (pid === undefined) return false
-    if (onWindows) return !this.#gone
-    return !this.#gone || isGroupRunning(pid)
+    if (this.#child.pid === undefined) return false
+    return !this.#gone || (this.#descendants?.isRunning() ?? false)
   }
 
-  async #untilGone(ms: number): Promise<void> {
+  async #untilGone(ms: number, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     const until = performance.now() + ms
     while (this.#alive() && performance.now() < until) {
       await new Promise((resolve) => setTimeout(resolve, pollMs))
+      // What was started while the others were killed.
+      if (signal === 'SIGKILL' && !onWindows) this.signal(signal)
     }
   }
 }

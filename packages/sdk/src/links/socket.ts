@@ -1,9 +1,8 @@
 import { connect as connectTo, type NetConnectOpts, type Socket } from 'node:net'
 import { limits } from '../core/limits.ts'
 import { McpError } from '../jsonrpc/error.ts'
-import { LineReader } from '../jsonrpc/lines.ts'
+import { LineSource } from '../jsonrpc/line-source.ts'
 import { type Channel, type ChannelEvents, DuplexLink } from './duplex.ts'
-import { notUtf8 } from './inbound.ts'
 import { LineSender } from './line-sender.ts'
 import type { Link, LinkFactory } from './link.ts'
 
@@ -41,6 +40,7 @@ export function socket(address: SocketAddress, options: SocketOptions = {}): Lin
 class SocketChannel implements Channel {
   readonly #socket: Socket
   readonly #sender: LineSender
+  readonly #lines: LineSource
   readonly #events: ChannelEvents
   #over = false
 
@@ -75,23 +75,18 @@ class SocketChannel implements Channel {
     this.#events = events
     this.#sender = new LineSender(reached, options.maxQueuedBytes ?? 4 * limits.messageBytes)
     const maxBytes = options.maxFrameBytes ?? limits.messageBytes
-    const lines = new LineReader({
+    this.#lines = new LineSource(reached, {
       maxBytes,
       onLine: (text) => events.text(text),
       onTooLong: () => this.#lose(tooLong(maxBytes)),
-      onNotUtf8: () => events.warning(notUtf8),
-    })
-    reached.on('data', (chunk) => {
-      if (!this.#over) lines.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
-    })
-    reached.once('end', () => {
-      if (!this.#over) lines.end()
-      this.#lose(new McpError('CONNECTION_CLOSED', 'The server closed the connection'))
+      onNotUtf8: (bytes) => events.unreadable(bytes.length),
+      onEnd: () => this.#lose(new McpError('CONNECTION_CLOSED', 'The server closed the connection')),
     })
     reached.on('error', (cause) => this.#lose(broken(cause)))
-    reached.once('close', () =>
-      this.#lose(new McpError('CONNECTION_CLOSED', 'The connection to the server broke off')),
-    )
+    reached.once('close', () => {
+      this.#lines.drain()
+      this.#lose(new McpError('CONNECTION_CLOSED', 'The connection to the server broke off'))
+    })
   }
 
   send(text: string): Promise<void> {
@@ -100,7 +95,9 @@ class SocketChannel implements Channel {
 
   async close(): Promise<void> {
     this.#over = true
+    this.#lines.stop()
     this.#sender.fail(new McpError('CONNECTION_CLOSED', 'The connection was closed by this client'))
+    this.#socket.resume()
     if (this.#socket.closed) return
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => this.#socket.destroy(), graceMs)
@@ -115,6 +112,7 @@ class SocketChannel implements Channel {
   #lose(error: McpError): void {
     if (this.#over) return
     this.#over = true
+    this.#lines.stop()
     this.#sender.fail(error)
     this.#events.lost(error)
   }

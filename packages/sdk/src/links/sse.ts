@@ -5,7 +5,6 @@ import type { ServerSentEvent } from '../jsonrpc/sse.ts'
 import { type Channel, type ChannelEvents, DuplexLink } from './duplex.ts'
 import { discard, eachEvent, failureOf, mediaType } from './http-answer.ts'
 import { Endpoint, type HttpOptions } from './http-request.ts'
-import { notUtf8 } from './inbound.ts'
 import type { LinkFactory } from './link.ts'
 
 /**
@@ -31,7 +30,7 @@ async function open(
   }
   const inbox = await new Promise<Endpoint>((resolve, reject) => {
     const take = oneInbox((data) => resolve(inboxAt(data, response, endpoint)), events)
-    eachEvent(response, maxBytes, signal, endpoint.url, take, () => events.warning(notUtf8))
+    eachEvent(response, maxBytes, signal, endpoint.url, take, () => events.unreadable(0))
       .then(ended, broken)
       .then((lost) => {
         reject(lost)
@@ -48,17 +47,20 @@ async function open(
   }
 }
 
-/** Hands on what the server says. The first `endpoint` is the one that counts. */
-function oneInbox(name: (data: string) => void, events: ChannelEvents): (event: ServerSentEvent) => void {
+/** Hands on what the server says. The first `endpoint` is the one that counts. The channel itself counts invalid messages. */
+function oneInbox(name: (data: string) => void, events: ChannelEvents): (event: ServerSentEvent) => boolean {
   let named = false
   return ({ event = 'message', data }) => {
-    if (event === 'message') {
-      if (data !== '') events.text(data)
-    } else if (event === 'endpoint') {
+    if (event === 'message' && data !== '') {
+      events.text(data)
+      return true
+    }
+    if (event === 'endpoint') {
       if (named) events.warning(`Ignored another place to send messages to: ${shown(data)}`)
       else name(data)
       named = true
     }
+    return false
   }
 }
 

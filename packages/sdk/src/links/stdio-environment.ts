@@ -57,3 +57,8 @@ export function childEnvironment(
   }
   return child
 }
+
+/** The variables of this process that `stdio` hands on to every server it starts: PATH, HOME, LANG and the few like them. */
+export function defaultEnvironment(): Record<string, string> {
+  return childEnvironment(process.env, process.platform, [], {})
+}

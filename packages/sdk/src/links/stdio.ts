@@ -1,25 +1,29 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { limits } from '../core/limits.ts'
 import { McpError } from '../jsonrpc/error.ts'
-import { LineReader } from '../jsonrpc/lines.ts'
+import { LineSource } from '../jsonrpc/line-source.ts'
 import { shown } from '../jsonrpc/shown.ts'
 import { type Channel, type ChannelEvents, DuplexLink } from './duplex.ts'
-import { notUtf8 } from './inbound.ts'
+import { withoutInheritedDescriptors } from './inherited-descriptors.ts'
 import { LineSender } from './line-sender.ts'
 import type { Link, LinkFactory } from './link.ts'
+import { serverIdVariable } from './process-descendants.ts'
 import { ProcessTree, within } from './process-tree.ts'
 import { childEnvironment } from './stdio-environment.ts'
 import { type Launch, noSuchProgram, windowsLaunch } from './stdio-windows.ts'
 
+export { defaultEnvironment } from './stdio-environment.ts'
 export type { Link, LinkFactory }
+export { withoutInheritedDescriptors }
 
 /** The program to start, with its arguments, variables and folder. Only `command` is needed. */
 export interface StdioOptions {
   /** The program to start; never a shell line. */
   command: string
   args?: readonly string[]
-  /** Variables for the server besides PATH, HOME, LANG and the few like them. */
+  /** Variables for the server besides those of `defaultEnvironment()`: PATH, HOME, LANG and the few like them. */
   env?: Readonly<Record<string, string | undefined>>
   /** Names of further variables to hand on from this process. Default none. */
   inherit?: readonly string[]
@@ -47,7 +51,9 @@ const keptStderrChars = 4_096
 
 /**
  * A server that runs as a child process and speaks on its standard streams. Give it to `connect`.
- * The process leads its own group, and closing the connection ends the whole group.
+ * The process leads its own session, and closing the connection ends everything that it started: on Linux also what left
+ * the session, as long as it has a living parent or the variable `JACKFIELD_SERVER_ID`; on macOS its process group.
+ * The server gets its three streams and no descriptor that this process has open.
  */
 export function stdio(options: StdioOptions): LinkFactory {
   return () => new DuplexLink('stdio', (events) => ServerProcess.start(options, events))
@@ -59,6 +65,7 @@ class ServerProcess implements Channel {
   readonly #events: ChannelEvents
   readonly #tree: ProcessTree
   readonly #sender: LineSender
+  readonly #lines: LineSource
   #stderr = ''
   #over: McpError | undefined
   /** Whether nothing more can come: the process ended and its streams too. */
@@ -66,6 +73,8 @@ class ServerProcess implements Channel {
 
   static async start(options: StdioOptions, events: ChannelEvents): Promise<ServerProcess> {
     const env = childEnvironment(process.env, process.platform, options.inherit ?? [], options.env ?? {})
+    const serverId = randomUUID()
+    if (process.platform === 'linux') env[serverIdVariable] = serverId
     const cwd = options.cwd ?? process.cwd()
     const args = options.args ?? []
     const launch: Launch =
@@ -73,41 +82,43 @@ class ServerProcess implements Channel {
         ? windowsLaunch(options.command, args, env, cwd)
         : { command: options.command, args: [...args], verbatim: false }
     try {
-      const child = spawn(launch.command, launch.args, {
-        cwd,
-        env,
-        shell: false,
-        detached: process.platform !== 'win32',
-        windowsHide: true,
-        windowsVerbatimArguments: launch.verbatim,
-        stdio: ['pipe', 'pipe', 'pipe'],
-      })
+      const child = withoutInheritedDescriptors(['pipe', 'pipe', 'pipe'], (stdio) =>
+        spawn(launch.command, launch.args, {
+          cwd,
+          env,
+          shell: false,
+          detached: process.platform !== 'win32',
+          windowsHide: true,
+          windowsVerbatimArguments: launch.verbatim,
+          stdio,
+        }),
+      )
       await once(child, 'spawn')
-      return new ServerProcess(child, options, events)
+      if (!hasStreams(child)) throw new Error('its streams could not be opened.')
+      return new ServerProcess(child, serverId, options, events)
     } catch (error) {
       throw notStarted(options, error)
     }
   }
 
-  private constructor(child: ChildProcessWithoutNullStreams, options: StdioOptions, events: ChannelEvents) {
+  private constructor(
+    child: ChildProcessWithoutNullStreams,
+    serverId: string,
+    options: StdioOptions,
+    events: ChannelEvents,
+  ) {
     this.#child = child
     this.#command = options.command
     this.#events = events
     this.#sender = new LineSender(child.stdin, options.maxQueuedBytes ?? 4 * limits.messageBytes)
-    this.#tree = new ProcessTree(child, options.askToEnd)
+    this.#tree = new ProcessTree(child, serverId, options.askToEnd)
     const maxBytes = options.maxFrameBytes ?? limits.messageBytes
-    const lines = new LineReader({
+    this.#lines = new LineSource(child.stdout, {
       maxBytes,
       onLine: (text) => events.text(text),
       onTooLong: () => this.#tooLong(maxBytes),
-      onNotUtf8: () => events.warning(notUtf8),
-    })
-    child.stdout.on('data', (chunk: Uint8Array) => {
-      if (this.#over === undefined) lines.push(chunk)
-    })
-    child.stdout.once('end', () => {
-      if (this.#over === undefined) lines.end()
-      this.#lostSoon('closed its output')
+      onNotUtf8: (bytes) => events.unreadable(bytes.length),
+      onEnd: () => this.#lostSoon('closed its output'),
     })
     child.stdin.on('error', () => this.#lostSoon('closed its input'))
     for (const stream of [child.stdout, child.stderr]) stream.on('error', () => {})
@@ -126,8 +137,9 @@ class ServerProcess implements Channel {
   async close(): Promise<void> {
     this.#lose(new McpError('CONNECTION_CLOSED', 'The connection was closed by this client'))
     const { stdin, stdout, stderr } = this.#child
+    const ended = this.#tree.end(graceMs)
     stdin.end()
-    await this.#tree.end(graceMs)
+    await ended
     for (const stream of [stdin, stdout, stderr]) stream.destroy()
   }
 
@@ -145,7 +157,7 @@ class ServerProcess implements Channel {
   }
 
   #exited(): void {
-    const lose = (): void => this.#lose(this.#failure('ended'), true)
+    const lose = (): void => this.#loseAtEnd('ended')
     within(once(this.#child, 'close'), drainMs)
       .then(() => this.#catchUp())
       .then(lose, lose)
@@ -160,8 +172,12 @@ class ServerProcess implements Channel {
 
   /** How the process ended says more than which of its streams did, and is often heard of a moment later. */
   #lostSoon(how: string): void {
-    const lose = (): void => this.#lose(this.#failure(how), true)
-    setTimeout(() => this.#catchUp().then(lose), exitMs)
+    setTimeout(() => this.#catchUp().then(() => this.#loseAtEnd(how)), exitMs)
+  }
+
+  #loseAtEnd(how: string): void {
+    this.#lines.drain()
+    this.#lose(this.#failure(how), true)
   }
 
   #tooLong(maxBytes: number): void {
@@ -172,6 +188,7 @@ class ServerProcess implements Channel {
   #lose(error: McpError, tell = false): void {
     if (this.#over !== undefined) return
     this.#over = error
+    this.#lines.stop()
     this.#sender.fail(error)
     if (tell) this.#events.lost(error)
   }
@@ -190,6 +207,10 @@ class ServerProcess implements Channel {
       details: { exitCode, signal: signalCode, stderr: this.#stderr },
     })
   }
+}
+
+function hasStreams(child: ChildProcess): child is ChildProcessWithoutNullStreams {
+  return child.stdin !== null && child.stdout !== null && child.stderr !== null
 }
 
 function notStarted({ command, cwd }: StdioOptions, cause: unknown): McpError {

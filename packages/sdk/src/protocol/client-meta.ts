@@ -1,5 +1,6 @@
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import { readJson } from '../jsonrpc/reread.ts'
 import type { ClientCapabilities } from './capabilities.ts'
 import type { Implementation, LoggingLevel } from './definitions.ts'
 import { loggingLevels, MetaKey } from './meta.ts'
@@ -49,6 +50,42 @@ export function isLoggingLevel(value: unknown): value is LoggingLevel {
 /** Whether a value names a piece of software. */
 export function isImplementation(value: unknown): value is Implementation {
   return isObject(value) && typeof value['name'] === 'string' && typeof value['version'] === 'string'
+}
+
+/** Characters of a member of `clientInfo` that a session keeps. */
+const infoChars = 1024
+/** Icons of a client that a session keeps. */
+const maxIcons = 4
+/** Characters of a client's capabilities as JSON. */
+const capabilityChars = 16_384
+
+/**
+ * What a session keeps of `initialize`: its own copies, so that nothing keeps the whole message. Texts of `clientInfo` are
+ * shortened, and icons of more than 1024 characters left out.
+ * @throws RpcError -32602 for capabilities of more than 16,384 characters
+ */
+export function keptIdentity(
+  info: Implementation,
+  capabilities: ClientCapabilities,
+): { info: Implementation; capabilities: ClientCapabilities; chars: number } {
+  const { name, version, title, description, websiteUrl, icons } = info
+  const kept: Implementation = { name: name.slice(0, infoChars), version: version.slice(0, infoChars) }
+  if (typeof title === 'string') kept.title = title.slice(0, infoChars)
+  if (typeof description === 'string') kept.description = description.slice(0, infoChars)
+  if (typeof websiteUrl === 'string' && websiteUrl.length <= infoChars) kept.websiteUrl = websiteUrl
+  if (Array.isArray(icons)) {
+    kept.icons = icons.filter((icon) => JSON.stringify(icon).length <= infoChars).slice(0, maxIcons)
+  }
+  const text = JSON.stringify(capabilities)
+  if (text.length > capabilityChars) {
+    throw invalid(`"capabilities" may have at most ${capabilityChars} characters`)
+  }
+  const copied = JSON.stringify(kept)
+  const parsed: unknown = readJson(copied)
+  const parsedCapabilities: unknown = readJson(text)
+  if (!isImplementation(parsed) || !isCapabilities(parsedCapabilities))
+    throw invalid('"clientInfo" cannot be kept')
+  return { info: parsed, capabilities: parsedCapabilities, chars: copied.length + text.length }
 }
 
 const knownCapabilities = ['roots', 'sampling', 'elicitation', 'experimental', 'extensions']

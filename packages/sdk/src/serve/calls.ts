@@ -4,16 +4,27 @@ import { TransientMap, TransientSet } from '../jsonrpc/transient.ts'
 import type { Server } from '../server/server.ts'
 import type { Answered, Call } from './message.ts'
 
+/** Room among all requests that a node serves, whichever session or connection they belong to. */
+export interface CallPlaces {
+  /** Takes one place, or gives the error to answer with where there is none. */
+  take(): RpcError | undefined
+  /** Gives one back. */
+  give(): void
+}
+
 /** The requests being served on one connection or session. */
 export class Calls {
   readonly #max: number
+  readonly #places: CallPlaces | undefined
   readonly #byId = new TransientMap<RequestId, Call>()
   /** Those that were taken back while their handlers go on. */
   readonly #cancelled = new TransientSet<Call>()
   #onIdle: (() => void)[] = []
 
-  constructor(max: number) {
+  /** @param places what they share with those of other sessions; a handler keeps its place until it ends */
+  constructor(max: number, places?: CallPlaces) {
     this.#max = max
+    this.#places = places
   }
 
   get size(): number {
@@ -36,8 +47,13 @@ export class Calls {
     }
   }
 
-  /** Serves a request that was admitted, as `Call.serve` does. */
+  /**
+   * Serves a request that was admitted, as `Call.serve` does.
+   * @throws RpcError where all sessions together, or those of its principal, have too many in flight
+   */
   run(call: Call, server: Server): Answered | Promise<Answered> {
+    const busy = this.#places?.take()
+    if (busy !== undefined) throw busy
     this.#byId.set(call.id, call)
     return call.serve(server, this.#forget)
   }
@@ -45,6 +61,7 @@ export class Calls {
   readonly #forget = (call: Call): void => {
     if (this.#byId.get(call.id) === call) this.#byId.delete(call.id)
     else this.#cancelled.delete(call)
+    this.#places?.give()
     if (this.#onIdle.length === 0 || this.size > 0) return
     for (const tell of this.#onIdle.splice(0)) tell()
   }

@@ -4,8 +4,11 @@ import type { Server } from '../server/server.ts'
 
 /** The far end's way in: one whole message at a time. */
 export interface Connection {
-  /** Takes one parsed value as it came off the wire. Never throws; bad input is answered as the protocol says. */
-  receive(value: unknown): void
+  /**
+   * Takes one parsed value as it came off the wire. Never throws; bad input is answered as the protocol says.
+   * @param bytes what the value holds, about; default 0, for one that is not counted
+   */
+  receive(value: unknown, bytes?: number): void
   /** Answers bytes that were not JSON, or not acceptable, with a protocol error. */
   reject(code: number, message: string): void
   /** The peer is gone: aborts what runs, settles what waits. Resolves when every handler let go or 0.9 s passed. */

@@ -15,10 +15,10 @@ import { isModern, readPeerMeta } from '../protocol/client-meta.ts'
 import type { Server } from '../server/server.ts'
 import type { SessionOutlet } from './asker.ts'
 import { type Bounds, bounds } from './bounds.ts'
-import { Calls } from './calls.ts'
+import { type CallPlaces, Calls } from './calls.ts'
 import type { Connection, ConnectionOptions } from './connection.ts'
-import { goOn } from './go-on.ts'
 import { LateSession } from './late-session.ts'
+import { fullError, type MemoryAccount, MemoryBudget } from './memory.ts'
 import { type Answered, failure, openCall, refusalOf, unsupportedVersion, wantsAnswer } from './message.ts'
 import { report } from './report.ts'
 
@@ -27,11 +27,17 @@ export interface DuplexOptions extends ConnectionOptions {
   keys?: readonly (string | Uint8Array)[]
   /** Default: in memory, for this connection. */
   backplane?: Backplane
+  /** Accepts states of other processes, though nobody here knows whether they were used. Default false. */
+  acceptUnknownStates?: boolean
   limits?: Partial<Bounds>
   /** Sends the responses to one batch as one array. Default: one after the other. */
   sendBatch?: (responses: JsonRpcResponse[]) => void
   /** Settles when the channel can take more; notices of changes wait for it. */
   ready?: () => Promise<void> | undefined
+  /** Room among what the whole node serves. Default: as much as the connection itself may. */
+  places?: CallPlaces
+  /** The account that requests and the session's state are on. Default: one of its own, as `limits` say. */
+  memory?: MemoryAccount
   /** Refuses requests of the stateless era, for a transport that is older than it. Default false. */
   sessionsOnly?: boolean
   /** What the channel is; left out within one process. */
@@ -40,8 +46,12 @@ export interface DuplexOptions extends ConnectionOptions {
 
 /** A connection its own side can end. */
 export interface Duplex extends Connection {
-  /** Takes one parsed value, from a sender who may be allowed something else by now. Never throws. */
-  receive(value: unknown, caller?: Caller): void
+  /**
+   * Takes one parsed value, from a sender who may be allowed something else by now. Never throws.
+   * @param bytes what the value holds, about; default 0, for one that is not counted
+   * @returns false for what holds no message
+   */
+  receive(value: unknown, bytes?: number, caller?: Caller): boolean
   /**
    * Ends the connection from this side: handlers are asked to stop, what they still answer within 0.9 s is sent, and
    * open subscriptions are told that they are over.
@@ -49,6 +59,10 @@ export interface Duplex extends Connection {
   shutdown(reason?: string): Promise<void>
   /** How many requests are being served. */
   readonly running: number
+}
+
+function tooMany(): RpcError {
+  return new RpcError(ErrorCode.InvalidRequest, 'Too many requests in flight: wait for some to finish')
 }
 
 /** Milliseconds handlers get to finish. A process must be gone 1 s after its input ended. */
@@ -72,6 +86,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
   readonly #caller: Caller
   readonly #asking: Asking
   readonly #calls: Calls
+  readonly #memory: MemoryAccount
   readonly #session: LateSession
   #accepting = true
   #open = true
@@ -88,12 +103,15 @@ class DuplexConnection implements Duplex, SessionOutlet {
       backplane: options.backplane ?? memoryBackplane(this.#bounds),
       audience: server.info.name,
       ttlMs: this.#bounds.stateTtlMs,
+      acceptUnknown: options.acceptUnknownStates ?? false,
       onFailed: (error) => report(server, error, 'what questions remember'),
     })
-    this.#calls = new Calls(this.#bounds.inFlight)
+    this.#calls = new Calls(this.#bounds.inFlight, options.places)
+    this.#memory = options.memory ?? new MemoryBudget(this.#bounds.memoryBytes).account(undefined)
     this.#session = new LateSession({
       server,
       calls: this.#calls,
+      memory: this.#memory,
       caller: this.#caller,
       bounds: this.#bounds,
       send: (message) => {
@@ -111,50 +129,62 @@ class DuplexConnection implements Duplex, SessionOutlet {
     return this.#calls.size
   }
 
-  receive(value: unknown, caller?: Caller): void {
-    if (!this.#accepting) return
+  receive(value: unknown, bytes = 0, caller?: Caller): boolean {
+    if (!this.#accepting) return true
     const { waiting } = this.#session
-    if (waiting === 0) this.#take(value, caller)
-    else if (waiting < this.#bounds.inFlight) this.#session.line(() => this.#take(value, caller))
-    else this.#overflow(value)
+    const full = this.#memory.admit(bytes)
+    if (full !== undefined) this.#overflow(value, fullError(full))
+    else if (waiting === 0) return this.#take(value, bytes, caller)
+    else if (waiting < this.#bounds.inFlight) {
+      this.#session.line(
+        () => this.#take(value, bytes, caller),
+        () => this.#memory.give(bytes),
+      )
+    } else {
+      this.#memory.give(bytes)
+      this.#overflow(value, tooMany())
+    }
+    return true
   }
 
   reject(code: number, message: string): void {
     this.#out(failure(undefined, new RpcError(code, message)))
   }
 
-  /** Refuses what came while too much waits in line. */
-  #overflow(value: unknown): void {
+  /** Refuses what came while too much is under way. What holds nothing once it was looked at is taken all the same. */
+  #overflow(value: unknown, error: RpcError): void {
     const classified = classify(value)
-    if (classified.kind !== 'request') return
-    const { id } = classified.message
-    this.#out(
-      failure(
-        id,
-        new RpcError(ErrorCode.InvalidRequest, 'Too many requests in flight: wait for some to finish'),
-      ),
-    )
+    if (Array.isArray(value)) this.#out(failure(undefined, error))
+    else if (classified.kind === 'request') this.#out(failure(classified.message.id, error))
+    else if (this.#session.waiting === 0) this.#take(value, 0, undefined)
   }
 
-  #take(value: unknown, caller: Caller | undefined): void {
-    if (Array.isArray(value)) {
-      this.#batch(value, caller)
-      return
-    }
+  /** Serves one value and counts its bytes until that is over. The result is false for what holds no message. */
+  #take(value: unknown, bytes: number, caller: Caller | undefined): boolean {
+    const served = this.#serve(value, caller)
+    if (served instanceof Promise) served.then(() => this.#memory.give(bytes))
+    else this.#memory.give(bytes)
+    if (!Array.isArray(value)) return served !== false
+    return value.length <= this.#bounds.batch && value.some((one) => classify(one).kind !== 'invalid')
+  }
+
+  /** Serves one value: gives a promise of the end of its handlers where that is not now, and false for what is no message. */
+  #serve(value: unknown, caller: Caller | undefined): Promise<void> | boolean {
+    if (Array.isArray(value)) return this.#batch(value, caller) ?? true
     const classified = classify(value)
     switch (classified.kind) {
       case 'invalid':
         if (wantsAnswer(value)) this.#out(failure(classified.id, classified.error))
         else this.#session.unusable(classified)
-        return
+        return false
       case 'notification':
         this.#session.notification(classified.message)
-        return
+        return true
       case 'response':
         this.#session.response(classified.message)
-        return
+        return true
       case 'request':
-        this.#request(classified.message, caller)
+        return this.#request(classified.message, caller) ?? true
     }
   }
 
@@ -193,20 +223,31 @@ class DuplexConnection implements Duplex, SessionOutlet {
     if (this.#open) this.#send(message)
   }
 
-  #request(message: JsonRpcRequest, caller: Caller | undefined): void {
-    if (!isModern(message.params)) {
-      const refuse = (error: unknown): void => this.#refuse(message, error)
-      this.#session.use(
-        ({ session }) => goOn(() => session.request(message, this, caller), this.#answered, refuse),
-        refuse,
-      )
-      return
+  #request(message: JsonRpcRequest, caller: Caller | undefined): Promise<void> | undefined {
+    if (isModern(message.params)) {
+      const answered = message.method === 'subscriptions/listen' ? this.#listened(message.id) : this.#answered
+      return this.#settle(message, () => this.#stateless(message), answered)
     }
+    return this.#session.use(
+      ({ session }) => this.#settle(message, () => session.request(message, this, caller), this.#answered),
+      (error) => this.#refuse(message, error),
+    )
+  }
+
+  /** Answers a request, now or when its handler has ended. */
+  #settle(
+    message: JsonRpcRequest,
+    begin: () => Answered | Promise<Answered>,
+    answered: (response: Answered) => void,
+  ): Promise<void> | undefined {
     try {
-      this.#stateless(message)
+      const response = begin()
+      if (response instanceof Promise) return response.then(answered, (error) => this.#refuse(message, error))
+      answered(response)
     } catch (error) {
       this.#refuse(message, error)
     }
+    return undefined
   }
 
   readonly #answered = (response: Answered): void => {
@@ -221,16 +262,13 @@ class DuplexConnection implements Duplex, SessionOutlet {
    * Serves a request of the stateless era.
    * @throws RpcError for one that was refused before it began
    */
-  #stateless(message: JsonRpcRequest): void {
+  #stateless(message: JsonRpcRequest): Answered | Promise<Answered> {
     if (this.#options.sessionsOnly === true) {
       throw unsupportedVersion(readPeerMeta(message.params?.['_meta']).version)
     }
     this.#calls.admit(message.id)
     const call = openCall(this.#server, message, this.#caller, this.#asking, this)
-    const done = call.method === 'subscriptions/listen' ? this.#listened(call.id) : this.#answered
-    const response = this.#calls.run(call, this.#server)
-    if (response instanceof Promise) response.then(done)
-    else done(response)
+    return this.#calls.run(call, this.#server)
   }
 
   /** A subscription that ends on this side is taken back before its result is sent. */
@@ -243,11 +281,11 @@ class DuplexConnection implements Duplex, SessionOutlet {
     }
   }
 
-  #batch(values: readonly unknown[], caller: Caller | undefined): void {
+  #batch(values: readonly unknown[], caller: Caller | undefined): Promise<void> | undefined {
     const refuse = (error: unknown): void =>
       this.#out(failure(undefined, refusalOf(error, 'batch', this.#server)))
-    this.#session.use(({ session, serveBatch }) => {
-      serveBatch(session, values, this, this.#bounds.batch, caller).then((responses) => {
+    return this.#session.use(({ session, serveBatch }) => {
+      return serveBatch(session, values, this, this.#bounds.batch, caller).then((responses) => {
         if (responses.length === 0 || !this.#open) return
         if (this.#options.sendBatch !== undefined) this.#options.sendBatch(responses)
         else for (const response of responses) this.#send(response)

@@ -45,22 +45,31 @@ export class LateSession {
     return this.#opened.settled
   }
 
-  /** Has a message wait in line, so that it overtakes none. It is forgotten where its client goes away meanwhile. */
-  line(take: () => void): void {
-    const taken = (): void => {
-      if (!this.#closed) take()
-    }
+  /** Has a message wait in line, so that it overtakes none. Where its client goes away meanwhile it is dropped instead. */
+  line(take: () => void, drop: () => void): void {
+    const taken = (): void => (this.#closed ? drop() : take())
     this.#opened.use(taken, taken)
   }
 
-  /** Serves what needs the session: at once where it is there. */
-  use(serve: (opened: OpenSession) => void, failed: (error: unknown) => void): void {
+  /**
+   * Serves what needs the session: at once where it is there.
+   * @returns a promise of the end where that is not now
+   */
+  use(
+    serve: (opened: OpenSession) => Promise<void> | undefined,
+    failed: (error: unknown) => void,
+  ): Promise<void> | undefined {
     const { value } = this.#opened
-    if (value !== undefined) serve(value)
-    else
-      this.#opened.use((opened) => {
-        if (!this.#closed) serve(opened)
-      }, failed)
+    if (value !== undefined) return serve(value)
+    return new Promise((resolve) =>
+      this.#opened.use(
+        (opened) => resolve(this.#closed ? undefined : serve(opened)),
+        (error) => {
+          failed(error)
+          resolve()
+        },
+      ),
+    )
   }
 
   /** Takes a notice; one that means nothing here is ignored. */

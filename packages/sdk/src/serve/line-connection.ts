@@ -2,14 +2,17 @@ import type { Readable, Writable } from 'node:stream'
 import type { Backplane } from '../core/backplane.ts'
 import type { Caller, Transport } from '../core/exchange.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
-import { LineReader } from '../jsonrpc/lines.ts'
+import { InvalidInput } from '../jsonrpc/invalid-input.ts'
+import { LineSource } from '../jsonrpc/line-source.ts'
 import type { JsonRpcMessage } from '../jsonrpc/message.ts'
 import { parseJson } from '../jsonrpc/parse.ts'
 import type { Server } from '../server/server.ts'
 import type { Bounds } from './bounds.ts'
+import type { CallPlaces } from './calls.ts'
 import { type Duplex, openConnection } from './duplex.ts'
 import { LineWriter } from './line-writer.ts'
-import { encodeMessage, isDroppable } from './message.ts'
+import { type FullBudget, fullError, type MemoryAccount, MemoryBudget, parsedBytes } from './memory.ts'
+import { encodeMessage, failure, isDroppable } from './message.ts'
 
 export interface LineConnectionOptions {
   input: Readable
@@ -19,7 +22,11 @@ export interface LineConnectionOptions {
   limits: Bounds
   keys?: readonly (string | Uint8Array)[]
   backplane?: Backplane
+  acceptUnknownStates?: boolean | undefined
   caller?: Caller
+  /** What all connections of a server hold. Default: a budget of its own, all of which one connection may use. */
+  memory?: MemoryAccount
+  places?: CallPlaces
   transport: Transport
   /** Ends the connection when its first line is not JSON, because then it is no client of this protocol. */
   strict?: boolean
@@ -37,9 +44,13 @@ export class LineConnection {
   readonly closed: Promise<void>
   readonly #server: Server
   readonly #options: LineConnectionOptions
-  readonly #lines: LineReader
+  readonly #lines: LineSource
+  readonly #invalid: InvalidInput
   readonly #writer: LineWriter
   readonly #connection: Duplex
+  readonly #memory: MemoryAccount
+  /** Bytes of lines that wait for the client to read, as far as they are on the account. */
+  #unsent = 0
   #unproven: boolean
   #stalled = false
   #left = true
@@ -51,6 +62,7 @@ export class LineConnection {
     this.#server = server
     this.#options = options
     this.#unproven = options.strict ?? false
+    this.#memory = options.memory ?? new MemoryBudget(limits.memoryBytes).account(undefined)
     this.closed = new Promise((resolve) => {
       this.#settle = resolve
     })
@@ -59,8 +71,9 @@ export class LineConnection {
       options.write ?? ((text, done) => output.write(text, done)),
       limits,
       {
-        onBehind: () => input.pause(),
-        onCaughtUp: () => input.resume(),
+        onBehind: () => this.#lines.pause(),
+        onCaughtUp: () => this.#lines.resume(),
+        onDrained: () => this.#count(),
         onStalled: () => {
           this.#stalled = true
           this.#lost(stalled(limits.streamStallMs))
@@ -70,25 +83,32 @@ export class LineConnection {
     this.#connection = openConnection(server, (message) => this.#send(message), {
       ...(options.keys === undefined ? {} : { keys: options.keys }),
       ...(options.backplane === undefined ? {} : { backplane: options.backplane }),
+      ...(options.acceptUnknownStates === undefined
+        ? {}
+        : { acceptUnknownStates: options.acceptUnknownStates }),
       ...(options.caller === undefined ? {} : { caller: options.caller }),
       limits,
+      memory: this.#memory,
+      ...(options.places === undefined ? {} : { places: options.places }),
       transport: options.transport,
       sendBatch: (responses) =>
-        this.#writer.line(
-          `[${responses.map((response) => encodeMessage(response, server)).join(',')}]`,
-          false,
-        ),
+        this.#write(`[${responses.map((response) => encodeMessage(response, server)).join(',')}]`),
       ready: () => this.#writer.ready(),
     })
-    this.#lines = new LineReader({
+    this.#invalid = new InvalidInput(limits)
+    this.#lines = new LineSource(input, {
       maxBytes: limits.messageBytes,
       onLine: (text) => this.#line(text, limits.jsonDepth),
-      onNotUtf8: () => this.#refuse(new RpcError(ErrorCode.ParseError, 'Parse error: not valid UTF-8')),
-      onTooLong: () =>
+      onNotUtf8: (bytes) =>
+        this.#refuse(new RpcError(ErrorCode.ParseError, 'Parse error: not valid UTF-8'), bytes.length),
+      onTooLong: () => {
         this.#connection.reject(
           ErrorCode.InvalidRequest,
           `Invalid request: a message may have at most ${limits.messageBytes} bytes`,
-        ),
+        )
+        this.#wasInvalid(limits.messageBytes)
+      },
+      onEnd: () => this.#finish(),
     })
     this.#listen()
   }
@@ -103,14 +123,10 @@ export class LineConnection {
     const { input, output } = this.#options
     output.on('error', (error) => this.#lost(error))
     input.on('error', (error) => this.#lost(error))
-    input.on('end', () => {
-      this.#lines.end()
+    input.on('close', () => {
+      this.#lines.drain()
       this.#finish()
     })
-    input.on('close', () => this.#finish())
-    input.on('data', (chunk: Uint8Array | string) =>
-      this.#lines.push(typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk),
-    )
   }
 
   #line(text: string, depth: number): void {
@@ -118,22 +134,66 @@ export class LineConnection {
     try {
       value = parseJson(text, { depth })
     } catch (error) {
-      this.#refuse(error instanceof RpcError ? error : new RpcError(ErrorCode.ParseError, 'Parse error'))
+      const refusal = error instanceof RpcError ? error : new RpcError(ErrorCode.ParseError, 'Parse error')
+      this.#refuse(refusal, text.length)
       return
     }
     this.#unproven = false
-    this.#connection.receive(value)
+    if (this.#connection.receive(value, parsedBytes(text, false))) this.#invalid.reset()
+    else this.#wasInvalid(text.length)
+  }
+
+  #wasInvalid(bytes: number): void {
+    if (!this.#invalid.add(bytes) || this.#ending !== undefined) return
+    this.#lost(new McpError('LIMIT', `The client sent ${this.#invalid}, so the connection was closed`))
   }
 
   /** Answers a line that is not JSON. */
-  #refuse({ code, message }: RpcError): void {
+  #refuse({ code, message }: RpcError, bytes: number): void {
     this.#connection.reject(code, message)
+    this.#wasInvalid(bytes)
     if (this.#unproven) this.#end(() => this.#connection.close('The client does not speak this protocol'))
   }
 
   #send(message: JsonRpcMessage): void {
     const text = encodeMessage(message, this.#server)
-    if (text !== undefined) this.#writer.line(text, 'method' in message && isDroppable(message.method))
+    if (text === undefined) return
+    const droppable = 'method' in message && isDroppable(message.method)
+    const full = this.#lacks(text)
+    if (full === undefined) {
+      this.#writer.line(text, droppable)
+      this.#count()
+    } else if ('method' in message) {
+      // A request or notification that never arrives leaves its sender waiting, so the connection ends instead.
+      if (!droppable) this.#lost(unread())
+    } else this.#writer.line(JSON.stringify(failure(message.id, fullError(full))), false)
+  }
+
+  /** Writes a text that answers several requests. */
+  #write(text: string): void {
+    if (this.#lacks(text) !== undefined) {
+      this.#lost(unread())
+      return
+    }
+    this.#writer.line(text, false)
+    this.#count()
+  }
+
+  /** The limit that leaves no room for one more line to wait. Few lines do, so short ones are not looked at. */
+  #lacks(text: string): FullBudget | undefined {
+    const more = this.#writer.queued + text.length - freeBytes - this.#unsent
+    if (more <= 0) return undefined
+    const full = this.#memory.take(more)
+    if (full === undefined) this.#unsent += more
+    return full
+  }
+
+  /** Counts what waits for the client now. */
+  #count(): void {
+    const waiting = Math.max(0, this.#writer.queued - freeBytes)
+    if (waiting === this.#unsent) return
+    this.#memory.add(waiting - this.#unsent)
+    this.#unsent = waiting
   }
 
   /** The client closed its end: it may still read, so what handlers answer is still sent. */
@@ -154,11 +214,22 @@ export class LineConnection {
   }
 
   async #stop(stop: () => Promise<void>): Promise<void> {
-    await stop()
+    const stopped = stop()
+    this.#lines.stop()
+    await stopped
     this.#writer.stop()
+    this.#memory.give(this.#unsent)
+    this.#unsent = 0
     this.#options.onOver({ stuck: this.#connection.running > 0 || this.#stalled, left: this.#left })
     this.#settle()
   }
+}
+
+/** Bytes that may wait for a client without being counted. */
+const freeBytes = 16_384
+
+function unread(): McpError {
+  return new McpError('LIMIT', 'The client did not read what it was sent, so the connection was closed')
 }
 
 function stalled(ms: number): McpError {

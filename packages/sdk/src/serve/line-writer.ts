@@ -9,7 +9,7 @@ export class LineWriter {
   readonly #feed: Feed
   readonly #watch: StallWatch
   readonly #queueBytes: number
-  readonly #events: { onBehind(): void; onCaughtUp(): void }
+  readonly #events: { onBehind(): void; onCaughtUp(): void; onDrained(): void }
   #drained: Promise<void> | undefined
   #settle: () => void = () => {}
   #over = false
@@ -19,13 +19,16 @@ export class LineWriter {
     output: Writable,
     write: (text: string, done: () => void) => void,
     bounds: Bounds,
-    events: { onBehind(): void; onCaughtUp(): void; onStalled(): void },
+    events: { onBehind(): void; onCaughtUp(): void; onDrained(): void; onStalled(): void },
   ) {
     this.#events = events
     this.#queueBytes = bounds.streamQueueBytes
     this.#feed = new Feed(output, write, {
       onHeld: () => this.#onHeld(),
-      onDrained: () => this.#catchUp(),
+      onDrained: () => {
+        events.onDrained()
+        this.#catchUp()
+      },
     })
     this.#watch = new StallWatch(
       { taken: () => this.#feed.taken, isBehind: () => this.#drained !== undefined },
@@ -38,6 +41,11 @@ export class LineWriter {
   line(text: string, droppable: boolean): void {
     if (this.#over || (droppable && this.#drained !== undefined)) return
     this.#feed.add(`${asLine(text)}\n`)
+  }
+
+  /** Characters that were written and not yet taken. */
+  get queued(): number {
+    return this.#feed.queued
   }
 
   /** Settles when the reader is no longer behind; undefined when it is not. */

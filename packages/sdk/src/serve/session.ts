@@ -12,7 +12,7 @@ import type {
 import { Pending } from '../jsonrpc/pending.ts'
 import { TransientSet } from '../jsonrpc/transient.ts'
 import type { ClientCapabilities, ServerCapabilities } from '../protocol/capabilities.ts'
-import { isCapabilities, isImplementation, isLoggingLevel } from '../protocol/client-meta.ts'
+import { isCapabilities, isImplementation, isLoggingLevel, keptIdentity } from '../protocol/client-meta.ts'
 import type { SubscriptionFilter } from '../protocol/definitions.ts'
 import { latestLegacy } from '../protocol/eras.ts'
 import { loggingLevels } from '../protocol/meta.ts'
@@ -25,6 +25,7 @@ import { Asker, type Inquiry, type SessionOutlet } from './asker.ts'
 import type { Bounds } from './bounds.ts'
 import type { Calls } from './calls.ts'
 import { cancelCall } from './cancel.ts'
+import { fullError, type MemoryAccount } from './memory.ts'
 import { type Answered, Call, refusalOf, requireMethod } from './message.ts'
 import { report } from './report.ts'
 
@@ -35,6 +36,8 @@ export interface SessionOptions {
   /** Who began it; each request may come with what its sender is allowed by now. */
   caller: Caller
   bounds: Bounds
+  /** The account that the state of the session is on, until it is closed. */
+  memory: MemoryAccount
   /** What the transport calls it, where it has a name. */
   id?: string
   /** Sends a notice that belongs to no request. Changes wait until it was taken, and equal ones are told once. */
@@ -69,6 +72,8 @@ export class Session {
   #caller: { readonly caller: Caller; readonly session: Peer; readonly peer: Peer } | undefined
   #watching = false
   #lastQuestion = 0
+  /** Bytes of its state that are on its account. */
+  #held = 0
 
   constructor(options: SessionOptions) {
     this.#options = options
@@ -159,6 +164,8 @@ export class Session {
     this.#over.abort(error)
     for (const release of this.#subscribed.values()) release()
     this.#subscribed.clear()
+    this.#options.memory.give(this.#held)
+    this.#held = 0
     this.#options.calls.cancelAll(error)
     this.#pending.fail(error)
   }
@@ -198,11 +205,13 @@ export class Session {
     if (!isImplementation(clientInfo)) throw invalid('"clientInfo" must have a "name" and a "version"')
     const revision = negotiated(protocolVersion)
     const { server, caller } = this.#options
+    const kept = keptIdentity(clientInfo, capabilities)
+    this.#hold(kept.chars)
     this.#peer = {
       ...caller,
       revision,
-      capabilities,
-      info: clientInfo,
+      capabilities: kept.capabilities,
+      info: kept.info,
       logLevel: server.capabilities.logging === undefined ? undefined : defaultLogLevel,
     }
     const result: JsonObject = {
@@ -212,6 +221,16 @@ export class Session {
     }
     if (server.instructions !== undefined) result['instructions'] = server.instructions
     return revision.result('initialize', result, server.info)
+  }
+
+  /**
+   * Counts bytes of the session's state.
+   * @throws RpcError where there is no room for them
+   */
+  #hold(bytes: number): void {
+    const full = this.#options.memory.keep(bytes)
+    if (full !== undefined) throw fullError(full)
+    this.#held += bytes
   }
 
   /** What the session itself answers; undefined for what the server does. */
@@ -244,6 +263,7 @@ export class Session {
       throw invalid(`at most ${subscribedUris} resources can be subscribed to at once`)
     }
     const mark = (): void => {}
+    this.#hold(subscriptionBytes(uri))
     this.#subscribed.set(uri, mark)
     try {
       const held = await this.#server.changes.hold?.({ resourceSubscriptions: [uri] }, this.#listener(peer))
@@ -260,7 +280,9 @@ export class Session {
 
   #unsubscribe(uri: string): void {
     this.#subscribed.get(uri)?.()
-    this.#subscribed.delete(uri)
+    if (!this.#subscribed.delete(uri)) return
+    this.#options.memory.give(subscriptionBytes(uri))
+    this.#held -= subscriptionBytes(uri)
   }
 
   #uriOf({ method, params }: JsonRpcRequest): string {
@@ -320,6 +342,11 @@ export class Session {
       resourceSubscriptions: [...this.#subscribed.keys()],
     }
   }
+}
+
+/** What a subscription to a resource costs: its URI, and what leads from it to the session. */
+function subscriptionBytes(uri: string): number {
+  return 512 + 2 * uri.length
 }
 
 const everyList: SubscriptionFilter = {

@@ -6,6 +6,7 @@ import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { Server } from '../server/server.ts'
 import { type Bounds, bounds } from './bounds.ts'
 import { LineConnection } from './line-connection.ts'
+import { MemoryBudget } from './memory.ts'
 import { failure } from './message.ts'
 import { bindPrivately, clearStale } from './socket-file.ts'
 
@@ -26,8 +27,17 @@ export interface SocketOptions {
    * server and all its connections.
    */
   keys?: readonly (string | Uint8Array)[]
-  /** What state shared between requests stands on. Default: memory. */
+  /**
+   * What state shared between requests stands on. Default: memory, so that a question of another process is not answered with the
+   * same `keys` either.
+   */
   backplane?: Backplane
+  /**
+   * Accepts a `requestState` that another process sealed, or this one before it was started anew, also without a `backplane`
+   * that knows whether it was used: its answer may then count once in each process. Only for servers whose handlers may run twice
+   * without harm, or hand the key of `ctx.step` on. Default false: it is refused, and the client starts its request over.
+   */
+  acceptUnknownStates?: boolean
   /** Other limits than the default ones; `connections` is how many clients may be connected at once. */
   limits?: Partial<Bounds>
   /** Hears why a connection broke. Default: says nothing, because a client that goes away is no fault. */
@@ -86,6 +96,7 @@ class ListeningServer implements SocketServer {
   readonly #limits: Bounds
   readonly #keys: readonly (string | Uint8Array)[]
   readonly #backplane: Backplane
+  readonly #memory: MemoryBudget
   readonly #net: NetServer
   readonly #open = new Set<LineConnection>()
   #closing: Promise<void> | undefined
@@ -97,6 +108,7 @@ class ListeningServer implements SocketServer {
     this.#limits = bounds(options.limits)
     this.#keys = options.keys ?? [crypto.getRandomValues(new Uint8Array(32))]
     this.#backplane = options.backplane ?? memoryBackplane(this.#limits)
+    this.#memory = new MemoryBudget(this.#limits.memoryBytes)
     const shared = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs }
     this.#net = createServer(shared, (socket) => this.#accept(socket))
   }
@@ -147,9 +159,11 @@ class ListeningServer implements SocketServer {
       limits: this.#limits,
       keys: this.#keys,
       backplane: this.#backplane,
+      memory: this.#memory.account(undefined, { held: 0 }),
       caller: 'path' in this.#address ? local : nobody,
       transport: 'path' in this.#address ? 'unix' : 'tcp',
       strict: true,
+      acceptUnknownStates: this.#options.acceptUnknownStates,
       ...(this.#options.onError === undefined ? {} : { onError: this.#options.onError }),
       onOver: () => {
         this.#open.delete(connection)

@@ -12,8 +12,17 @@ export interface StdioOptions {
    * is enough unless a client carries a question over to another process.
    */
   keys?: readonly (string | Uint8Array)[]
-  /** What state shared between requests stands on. Default: memory. */
+  /**
+   * What state shared between requests stands on. Default: memory, so that a question of another process is not answered with the
+   * same `keys` either.
+   */
   backplane?: Backplane
+  /**
+   * Accepts a `requestState` that another process sealed, or this one before it was started anew, also without a `backplane`
+   * that knows whether it was used: its answer may then count once in each process. Only for servers whose handlers may run twice
+   * without harm, or hand the key of `ctx.step` on. Default false: it is refused, and the client starts its request over.
+   */
+  acceptUnknownStates?: boolean
   /** Hears why the connection broke. Default: says nothing, because a client that goes away is no fault. */
   onError?: (error: Error) => void
   /** Other limits than the default ones. */
@@ -56,6 +65,7 @@ export function serveStdio(server: Server, options: StdioOptions = {}): StdioSer
     limits: bounds(options.limits),
     ...(options.keys === undefined ? {} : { keys: options.keys }),
     ...(options.backplane === undefined ? {} : { backplane: options.backplane }),
+    acceptUnknownStates: options.acceptUnknownStates,
     ...(options.onError === undefined ? {} : { onError: options.onError }),
     onOver: ({ stuck, left }) => {
       guard?.restore()

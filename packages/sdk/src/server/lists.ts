@@ -6,7 +6,7 @@ import type { JsonObject } from '../jsonrpc/message.ts'
 
 const cursorPrefix = 'from:'
 
-/** One page of a list, from where the cursor points. */
+/** One page of a list, from the position of the cursor; an empty one is that of the first page, as some clients send it. */
 export function page(
   name: string,
   items: readonly unknown[],
@@ -14,7 +14,7 @@ export function page(
   size: number,
   hints: object,
 ): Outcome {
-  const from = cursor === undefined ? 0 : positionOf(cursor, items.length)
+  const from = cursor === undefined || cursor === '' ? 0 : positionOf(cursor, items.length)
   const end = from + size
   const result: JsonObject = {
     [name]: from === 0 && end >= items.length ? items : items.slice(from, end),

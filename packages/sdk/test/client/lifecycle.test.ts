@@ -132,11 +132,13 @@ describe.each(over.flatMap((transport) => legacy.map((revision) => ({ transport,
       await until(() => heard.length === 1)
       answer({ protocolVersion: revision, capabilities: { resources: {} }, serverInfo })
       const connected = await client
+      for (const list of [connected.tools(), connected.prompts()]) await expect(list).resolves.toEqual([])
       for (const attempt of [
-        connected.tools(),
+        connected.request('tools/list'),
         connected.call('x'),
-        connected.prompts(),
+        connected.request('prompts/list'),
         connected.prompt('x'),
+        connected.watch({ toolsListChanged: true, resourceSubscriptions: ['a:b'] }),
         connected.setLogLevel('info'),
         connected.request('resources/subscribe', { uri: 'a:b' }),
         ...(revision > '2024-11-05'

@@ -43,6 +43,51 @@ describe('lists', () => {
     expect(n).toBeLessThanOrEqual(1_000)
   })
 
+  it.each([
+    ['tools', 'tools/list', 'tools'],
+    ['prompts', 'prompts/list', 'prompts'],
+    ['resources', 'resources/list', 'resources'],
+    ['templates', 'resources/templates/list', 'resourceTemplates'],
+  ] as const)('of %s are given up once they have too many bytes', async (list, method, member) => {
+    let pages = 0
+    const entry = (n: number) => ({
+      name: `n${n}`,
+      uri: `a://${n}`,
+      uriTemplate: `a://${n}/{id}`,
+      inputSchema: { type: 'object' },
+      description: 'ü'.repeat(1_000_000),
+    })
+    const { client } = await serve((one) => {
+      pages++
+      // What the client leaves out, or does not know, was received all the same.
+      const fill = pages % 2 === 0 ? { [member]: [entry(pages)] } : { [member]: [], _meta: entry(pages) }
+      result(one, listed({ ...fill, nextCursor: `c${pages}` }))
+    })
+    await expect(client[list]()).rejects.toMatchObject({
+      code: 'LIMIT',
+      message: expect.stringMatching(
+        new RegExp(
+          `^${method} was given up at page 9 with 18\\d{6} bytes.* at most 16777216\\. Raise maxListBytes of connect`,
+        ),
+      ),
+    })
+    expect(pages).toBe(9)
+  })
+
+  it('may have other bounds in bytes, and entries from the cache count too', async () => {
+    const page = (n: number) =>
+      listed({ tools: [tool(`n${n}`, { description: 'x'.repeat(900) })], ttlMs: 60_000 })
+    const { client, server } = await serve(
+      (one) =>
+        result(one, one.message.params.cursor === undefined ? { ...page(1), nextCursor: 'two' } : page(2)),
+      { maxListBytes: 1_500 },
+    )
+    const refused = { code: 'LIMIT', message: expect.stringContaining('tools/list was given up at page 2') }
+    await expect(client.tools()).rejects.toMatchObject(refused)
+    await expect(client.tools()).rejects.toMatchObject(refused)
+    expect(server.of('tools/list')).toHaveLength(2)
+  })
+
   it('leave out entries that are none, with a warning', async () => {
     faultyPeer('entries of its list are no tools')
     const { client, warnings } = await serve((one) =>

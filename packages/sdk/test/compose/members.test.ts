@@ -1,8 +1,23 @@
-import { defineServer, resource } from '@jackfield/sdk'
+import { defineServer, prompt, resource, template } from '@jackfield/sdk'
 import { compose } from '@jackfield/sdk/compose'
 import { expect, it } from 'vitest'
 import { say, shop } from './shop.ts'
 import { client, modern } from './support.ts'
+
+/** A server with one entry of each list. */
+const offering = (name: string) => {
+  const read = () => 'x'
+  return {
+    name,
+    version: '1',
+    tools: { own: say('own') },
+    prompts: { own: prompt({ run: () => 'x' }) },
+    resources: {
+      own: resource({ uri: `${name}://own`, read }),
+      each: template({ uriTemplate: `${name}://own/{id}`, read }),
+    },
+  }
+}
 
 it('lists the others when the list of one member has no end, and reports it', async () => {
   const endless = defineServer({
@@ -28,6 +43,47 @@ it('lists the others when the list of one member has no end, and reports it', as
   expect((await end.tools()).map(({ name }) => name)).toContain('thai__hello')
   expect(reports).toEqual([expect.stringContaining('more than 1000 pages')])
 })
+
+it.each(['tools', 'prompts', 'resources', 'templates'] as const)(
+  'lists the %s of the others when the list of one member has too many bytes, and reports it',
+  async (kind) => {
+    const method = kind === 'templates' ? 'resources/templates/list' : `${kind}/list`
+    const column = kind === 'templates' ? 'resourceTemplates' : kind
+    let pages = 0
+    const large = defineServer({
+      ...offering('large'),
+      use: [
+        async (exchange, next) => {
+          if (exchange.method !== method) return next(exchange)
+          pages++
+          const entry = {
+            name: `n${pages}`,
+            uri: `large://${pages}`,
+            uriTemplate: `large://${pages}/{id}`,
+            description: 'x'.repeat(1_000_000),
+            inputSchema: { type: 'object' },
+          }
+          return { type: 'complete', result: { [column]: [entry], nextCursor: `${pages}` } }
+        },
+      ],
+    })
+    const reports: string[] = []
+    const server = compose({
+      name: 'c',
+      version: '1',
+      servers: { large, other: defineServer(offering('other')) },
+      onError: (error) => reports.push(String(error)),
+    })
+    const end = await client(server, { revisions: [modern] })
+    const listed = await end[kind]()
+    const others = listed.filter((entry) => !/n\d+$/.test(entry.name))
+    expect([others.length, listed.length > 1]).toEqual([1, true])
+    expect(pages).toBeLessThan(30)
+    expect(reports).toEqual([
+      expect.stringMatching(/bytes of .*\/list in \d+ pages, and a member may give at most 8388608/),
+    ])
+  },
+)
 
 it('lists what is right where a member lists what no client has to take', async () => {
   const inputSchema = { type: 'object' }

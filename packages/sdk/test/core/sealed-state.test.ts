@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { conduct } from '../../src/core/conduct.ts'
 import type { Asking, Exchange, Outcome } from '../../src/core/exchange.ts'
+import { memoryBackplane } from '../../src/core/memory-backplane.ts'
 import { createSealer } from '../../src/core/seal.ts'
 import { RpcError } from '../../src/jsonrpc/error.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
@@ -81,11 +82,12 @@ describe('the sealed state', () => {
   })
 
   it('opens under an older key of the ring, and not for another audience', async () => {
-    const old = node({ keys: [key] })
+    const backplane = memoryBackplane()
+    const old = node({ keys: [key], backplane })
     const { state } = await firstRound(old.asking, run)
-    const rotated = node({ keys: ['n'.repeat(32), key] })
+    const rotated = node({ keys: ['n'.repeat(32), key], backplane })
     await expect(retry(rotated.asking, state)).resolves.toMatchObject({ type: 'complete' })
-    const other = node({ audience: 'bank' })
+    const other = node({ audience: 'bank', backplane })
     const again = await firstRound(old.asking, run)
     await expect(retry(other.asking, again.state)).rejects.toMatchObject({ code: -32602 })
   })

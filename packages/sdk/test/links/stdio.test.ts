@@ -323,7 +323,7 @@ describe('the environment of a server process', () => {
       'TZ',
       'USER',
     ]
-    const known = [...ofThePerson, 'TOKEN', 'JACKFIELD_WANTED']
+    const known = [...ofThePerson, 'TOKEN', 'JACKFIELD_WANTED', 'JACKFIELD_SERVER_ID']
     if (linux)
       expect(Object.keys(structuredContent ?? {}).filter((name) => !known.includes(name))).toEqual([])
   })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
+import { memoryBackplane } from '../../src/core/memory-backplane.ts'
 import { createSealer } from '../../src/core/seal.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { MetaKey } from '../../src/protocol/meta.ts'
@@ -58,14 +59,15 @@ describe('stateless requests', () => {
 
   it('ask by results and never by requests', async () => {
     const keys = ['k'.repeat(32)]
-    const first = open(undefined, { keys })
+    const backplane = memoryBackplane()
+    const first = open(undefined, { keys, backplane })
     const response = await first.request(modernCall(1, 'ask'))
     const { result } = response as {
       result: { resultType: string; requestState: string; inputRequests: JsonObject }
     }
     expect(result.resultType).toBe('input_required')
     const [key = ''] = Object.keys(result.inputRequests)
-    const again = open(undefined, { keys })
+    const again = open(undefined, { keys, backplane })
     const retry = modernCall(2, 'ask', {
       requestState: result.requestState,
       inputResponses: { [key]: { action: 'accept', content: { name: 'Ada' } } },

@@ -22,7 +22,9 @@ export function open(tools: Record<string, Tool> = { echo, ask, hang, hung }, op
     sendBatch: (responses) => batches.push(responses),
     ...options,
   })
-  const receive = (value: unknown): void => connection.receive(value)
+  const receive = (value: unknown): void => {
+    connection.receive(value)
+  }
   const answerTo = async (id: unknown): Promise<JsonObject> => {
     const find = (): JsonRpcMessage | undefined =>
       sent.find((message) => !('method' in message) && message.id === id)

@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
+import { memoryBackplane } from '../../src/core/memory-backplane.ts'
 import { serveHttp } from '../../src/serve/http/index.ts'
 import { type Ask, faces, type Mounted, modern, nodeFace } from './http-support.ts'
 import { echo, type TestServer, testServer } from './support.ts'
@@ -383,12 +384,12 @@ describe('a raw socket', () => {
 
   it.each([
     ['one Host', 'Host: localhost\r\nMcp-Name: echo\r\n', 200],
-    ['two equal Hosts', 'Host: localhost\r\nHost: localhost\r\nMcp-Name: echo\r\n', 403],
-    ['two different Hosts', 'Host: localhost\r\nhOsT: evil.com\r\nMcp-Name: echo\r\n', 403],
+    ['two equal Hosts', 'Host: localhost\r\nHost: localhost\r\nMcp-Name: echo\r\n', 400],
+    ['two different Hosts', 'Host: localhost\r\nhOsT: evil.com\r\nMcp-Name: echo\r\n', 400],
     [
       'two Origins',
       'Host: localhost\r\nOrigin: http://localhost\r\nOrigin: http://localhost\r\nMcp-Name: echo\r\n',
-      403,
+      400,
     ],
     ['an empty Host', 'Host:\r\nMcp-Name: echo\r\n', 403],
     ['no Host', 'Mcp-Name: echo\r\n', 400],
@@ -404,6 +405,61 @@ describe('a raw socket', () => {
     )
     expect(answer.split('\r\n')[0]).toContain(String(status))
     expect(server.ran).toHaveLength(status === 200 ? 1 : 0)
+    await mounted.close()
+  })
+
+  it.each([
+    ['Content-Type', ['application/json', 'text/plain']],
+    ['Content-Type', ['application/json', 'application/json']],
+    ['content-TYPE', ['application/json', 'application/json']],
+    ['Content-Encoding', ['identity', 'gzip']],
+    ['Content-Length', [String(body.length), '0']],
+    ['Authorization', ['Bearer a', 'Bearer b']],
+    ['DPoP', ['a', 'b']],
+    ['Origin', ['http://localhost', 'http://evil.com']],
+    ['Last-Event-ID', ['a', 'b']],
+    ['MCP-Protocol-Version', ['2026-07-28', '2025-11-25']],
+    ['Mcp-Session-Id', ['a', 'b']],
+  ])('with %s given as %j is refused with 400', async (name, values) => {
+    const server = testServer({ echo })
+    let asked = 0
+    const mounted = await nodeFace(server, {
+      authenticate: async () => {
+        asked++
+        return { principal: 'x' }
+      },
+    })
+    const lines = values.map((value) => `${name}: ${value}\r\n`).join('')
+    const [first = '', ...rest] = post('Host: localhost\r\nMcp-Name: echo\r\n').split('\r\n')
+    const others = rest.filter((line) => !line.toLowerCase().startsWith(`${name.toLowerCase()}:`))
+    const answer = await raw(
+      Number(new URL(mounted.url).port),
+      [first, lines + others.join('\r\n')].join('\r\n'),
+    )
+    expect(answer.split('\r\n')[0]).toContain('400')
+    // Node's own parser refuses a second Content-Length without a body.
+    if (name !== 'Content-Length') expect(answer).toContain(`${name} is given twice`)
+    expect([asked, server.ran]).toEqual([0, []])
+    await mounted.close()
+  })
+
+  it.each([
+    ['chunked', 200],
+    ['CHUNKED', 200],
+    ['gzip, chunked', 501],
+    ['identity, chunked', 501],
+    ['chunked\r\nTransfer-Encoding: chunked', 400],
+    ['gzip\r\nTransfer-Encoding: chunked', 501],
+  ])('with Transfer-Encoding %j is answered with %i', async (coding, status) => {
+    const server = testServer({ echo })
+    const mounted = await nodeFace(server)
+    const [head = ''] = post('Host: localhost\r\nMcp-Name: echo\r\n').split('\r\n\r\n')
+    const answer = await raw(
+      Number(new URL(mounted.url).port),
+      `${head.replace(/Content-Length: \d+/, `Transfer-Encoding: ${coding}`)}\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+    )
+    expect(answer.split('\r\n')[0]).toContain(String(status))
+    expect(server.ran).toEqual(status === 200 ? ['echo'] : [])
     await mounted.close()
   })
 
@@ -441,10 +497,19 @@ describe('mounting', () => {
     expect(warnings[0]).toContain('keys')
   })
 
+  it('says once that keys are given without a backplane', () => {
+    const warnings: string[] = []
+    serveHttp(testServer(), { keys: ['k'.repeat(32)], onWarning: (message) => warnings.push(message) })
+    expect(warnings).toEqual([
+      expect.stringMatching(/are refused\. Give serveHttp the same keys and one backplane/),
+    ])
+  })
+
   it('listens on this machine only, says where, and says when the port is taken', async () => {
     const warnings: string[] = []
     const handler = serveHttp(testServer({ echo }), {
       keys: ['k'.repeat(32)],
+      backplane: memoryBackplane(),
       onWarning: (message) => warnings.push(message),
     })
     const { port, url, close } = await handler.listen({ port: 0 })

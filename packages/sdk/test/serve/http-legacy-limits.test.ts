@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { nobody } from '../../src/core/exchange.ts'
-import { memoryBackplane } from '../../src/core/memory-backplane.ts'
-import { bounds } from '../../src/serve/bounds.ts'
+import { Core } from '../../src/serve/http/core.ts'
 import type { Authenticate } from '../../src/serve/http/index.ts'
 import { Sessions } from '../../src/serve/http/sessions.ts'
 import { faces, session, sessionsOver, webFace } from './http-support.ts'
@@ -127,10 +126,12 @@ describe('idle sessions', () => {
 
   it('leave nothing behind, nor does a call that waits for a client who went away', async () => {
     const server = testServer({ ask, hung })
-    const sessions = new Sessions({ server, bounds: bounds(), backplane: memoryBackplane() })
-    for (let i = 0; i < 1000; i++) sessions.begin(nobody)
-    const waiting = sessions.begin(nobody)
-    const working = sessions.begin(nobody)
+    const core = new Core(server, {}, () => {})
+    const sessions = new Sessions(core)
+    const begin = () => sessions.begin(nobody, core.memory.account(undefined))
+    for (let i = 0; i < 1000; i++) begin()
+    const waiting = begin()
+    const working = begin()
     for (const [owner, name] of [
       [waiting, 'ask'],
       [working, 'hung'],

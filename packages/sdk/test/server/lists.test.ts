@@ -39,7 +39,7 @@ describe('a list in pages', () => {
     expect(await request(even, 'tools/list')).not.toHaveProperty('nextCursor')
   })
 
-  test.each(['', 'x', 'ZnJvbTox!', 'ZnJvbTo5OTk', 'ZnJvbTotMQ', 'ZnJvbToxLjU', 5, null, 'A'.repeat(5000)])(
+  test.each(['x', 'ZnJvbTox!', 'ZnJvbTo5OTk', 'ZnJvbTotMQ', 'ZnJvbToxLjU', 5, null, 'A'.repeat(5000)])(
     'cursor %s is refused',
     async (cursor) => {
       await expect(request(server, 'tools/list', { cursor })).rejects.toMatchObject({
@@ -48,6 +48,11 @@ describe('a list in pages', () => {
       })
     },
   )
+
+  test('an empty cursor is that of the first page, as some clients send it', async () => {
+    const first = await request(server, 'tools/list')
+    expect(await request(server, 'tools/list', { cursor: '' })).toEqual(first)
+  })
 
   test('works the same for every list', async () => {
     const many = defineServer({

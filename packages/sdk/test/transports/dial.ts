@@ -31,7 +31,9 @@ export async function dialMemory(server: Server, hear: Hear): Promise<Dialled> {
     queueMicrotask(() => hear(JSON.parse(text), undefined))
   })
   return {
-    send: async (value) => connection.receive(JSON.parse(JSON.stringify(value))),
+    send: async (value) => {
+      connection.receive(JSON.parse(JSON.stringify(value)))
+    },
     end: () => connection.shutdown(),
     close: () => connection.close(),
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { lstat, open, rename, rm } from 'node:fs/promises'
+import { link, lstat, open, rename, rm } from 'node:fs/promises'
 import { type Folder, FolderError, openFolder } from './folder.ts'
 
 /** A file could not, or may not, be written. The message says why, in words for a person. */
@@ -7,7 +7,13 @@ export class WriteError extends Error {
   override readonly name: string = 'WriteError'
 }
 
-const reserved = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i
+/** Device names of Windows, which stay reserved with an extension, and with spaces before it. */
+const reserved = /^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[\d¹²³]) *(\.|$)/i
+/** Characters that have a meaning in a path on some system, and those of alternate data streams (`a:b`). */
+const forbidden = /[\\:*?"<>|]/
+/** Characters that reverse, hide or disguise a name: controls, format characters, and all that fonts draw as nothing. */
+const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u
+const edges = /^\s|[\s.]$/
 const deepest = 8
 
 /**
@@ -21,8 +27,14 @@ export function namesOf(path: string): { folders: string[]; file: string } {
   for (const name of [...names, file]) {
     if (name === '..') throw new WriteError(`"${path}" must not lead out of its folder`)
     if (name === '' || name === '.') throw new WriteError(`"${path}" has an empty name in it`)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
-    if (/[\\:*?"<>|\u0000-\u001f\u007f]/.test(name) || /[. ]$/.test(name) || reserved.test(name)) {
+    const unseen = invisible.exec(name)?.[0].codePointAt(0)
+    if (unseen !== undefined) {
+      const code = `U+${unseen.toString(16).toUpperCase().padStart(4, '0')}`
+      throw new WriteError(
+        `The path has the invisible character ${code}, so it is not a name that a file can have everywhere`,
+      )
+    }
+    if (forbidden.test(name) || edges.test(name) || reserved.test(name)) {
       throw new WriteError(`"${name}" is not a name that a file can have everywhere`)
     }
     if (Buffer.byteLength(name) > 200) throw new WriteError(`"${name.slice(0, 40)}…" is too long a name`)
@@ -32,8 +44,9 @@ export function namesOf(path: string): { folders: string[]; file: string } {
 }
 
 /**
- * Writes a text file below a root, whole or not at all: into a file of its own, then put in place.
- * Follows no symbolic link and writes over nothing but a regular file.
+ * Writes a text file below a root, whole or not at all: into a draft beside it, then put in place.
+ * Follows no symbolic link and replaces nothing but a regular file. Without `overwrite` the file is created exclusively: of
+ * several writers at once, exactly one succeeds.
  * @throws WriteError that says what is in the way
  */
 export async function writeBelow(
@@ -47,33 +60,42 @@ export async function writeBelow(
     throw error instanceof FolderError ? new WriteError(`"${path}" was not written: ${error.message}`) : error
   })
   try {
-    const replaced = await mayWrite(folder, file, path, options.overwrite)
-    await putInPlace(folder, file, text)
-    return { replaced, bytes: Buffer.byteLength(text) }
+    await requireWritable(folder, file, path, options.overwrite)
+    const draft = await writeDraft(folder, file, text)
+    try {
+      const replaced = await putInPlace(folder, draft, file, path, options.overwrite)
+      return { replaced, bytes: Buffer.byteLength(text) }
+    } catch (error) {
+      throw error instanceof WriteError ? error : notWritten(file, error)
+    } finally {
+      await rm(draft, { force: true })
+    }
   } finally {
     await folder.close()
   }
 }
 
-/** Whether there is a regular file that will be replaced. */
-async function mayWrite(folder: Folder, file: string, path: string, overwrite: boolean): Promise<boolean> {
+/** @throws WriteError where something may not be replaced */
+async function requireWritable(
+  folder: Folder,
+  file: string,
+  path: string,
+  overwrite: boolean,
+): Promise<void> {
   const found = await lstat(folder.at(file)).catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    if (codeOf(error) === 'ENOENT') return undefined
     throw error
   })
-  if (found === undefined) return false
+  if (found === undefined) return
   if (!found.isFile()) {
     throw new WriteError(
       `"${path}" is not a regular file but a link, a folder or a device, and was left alone`,
     )
   }
-  if (!overwrite) {
-    throw new WriteError(`"${path}" exists already. Pass overwrite: true to replace it, or another filename`)
-  }
-  return true
+  if (!overwrite) throw exists(path)
 }
 
-async function putInPlace(folder: Folder, file: string, text: string): Promise<void> {
+async function writeDraft(folder: Folder, file: string, text: string): Promise<string> {
   const draft = folder.at(`.itinerary-${randomUUID()}.tmp`)
   try {
     const handle = await open(draft, 'wx')
@@ -83,16 +105,69 @@ async function putInPlace(folder: Folder, file: string, text: string): Promise<v
     } finally {
       await handle.close()
     }
-    await rename(draft, folder.at(file))
+    return draft
   } catch (error) {
     await rm(draft, { force: true })
-    throw new WriteError(`"${file}" was not written: ${reasonOf(error)}`, { cause: error })
+    throw notWritten(file, error)
   }
 }
 
+/** Gives the draft its name; the result is whether it replaced a file. */
+async function putInPlace(
+  folder: Folder,
+  draft: string,
+  file: string,
+  path: string,
+  overwrite: boolean,
+): Promise<boolean> {
+  if (await create(draft, folder.at(file))) return false
+  if (!overwrite) throw exists(path)
+  await requireWritable(folder, file, path, overwrite)
+  await rename(draft, folder.at(file))
+  return true
+}
+
+/** Gives the draft a name that nothing has yet; false where something has it. The check and the creation are one step. */
+async function create(draft: string, target: string): Promise<boolean> {
+  try {
+    await link(draft, target)
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false
+    if (!noHardLinks.has(codeOf(error) ?? '')) throw error
+  }
+  // The file system has no hard links: an empty file reserves the name until the draft replaces it.
+  try {
+    await (await open(target, 'wx')).close()
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false
+    throw error
+  }
+  try {
+    await rename(draft, target)
+    return true
+  } catch (error) {
+    await rm(target, { force: true })
+    throw error
+  }
+}
+
+const noHardLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
+
+function exists(path: string): WriteError {
+  return new WriteError(`"${path}" exists already. Pass overwrite: true to replace it, or another filename`)
+}
+
+function notWritten(file: string, cause: unknown): WriteError {
+  return new WriteError(`"${file}" was not written: ${reasonOf(cause)}`, { cause })
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}
+
 function reasonOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  switch (code) {
+  switch (codeOf(error)) {
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':

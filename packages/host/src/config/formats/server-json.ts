@@ -7,6 +7,8 @@ import type { Form } from './form.ts'
 interface Launcher {
   command: string
   args(identifier: string, version: string | undefined): string[]
+  /** What comes before the arguments of the package, where the launcher would take them for its own options. */
+  separator?: '--'
 }
 
 /** How packages of each kind are started, without questions and in exactly this version. */
@@ -19,6 +21,7 @@ const launchers: Readonly<Record<string, Launcher>> = {
   nuget: {
     command: 'dnx',
     args: (name, version) => [version === undefined ? name : `${name}@${version}`, '--yes'],
+    separator: '--',
   },
   oci: {
     command: 'docker',
@@ -100,7 +103,11 @@ function readPackage(draft: Draft, entry: JsonRecord, path: Path, inputs: Config
   readArguments(draft, entry['runtimeArguments'], [...path, 'runtimeArguments'], inputs)
   for (const word of launcher.args(identifier, typeof version === 'string' ? version : undefined))
     draft.add('args', word, at)
-  readArguments(draft, entry['packageArguments'], [...path, 'packageArguments'], inputs)
+  const { packageArguments } = entry
+  if (launcher.separator !== undefined && Array.isArray(packageArguments) && packageArguments.length > 0) {
+    draft.add('args', launcher.separator, at)
+  }
+  readArguments(draft, packageArguments, [...path, 'packageArguments'], inputs)
   for (const { name, item, from } of environment) {
     const text = givenText(name, item, inputs)
     if (text !== undefined) draft.setIn('env', name, text, from)

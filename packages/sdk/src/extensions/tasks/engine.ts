@@ -15,6 +15,7 @@ import {
   failed,
   fromRow,
   isOver,
+  maySee,
   newRecord,
   ownerOf,
   type TaskRecord,
@@ -93,7 +94,7 @@ export class TaskEngine {
       throw new RpcError(ErrorCode.InvalidParams, 'Invalid params: "taskId" must be the id of a task')
     }
     const record = await this.#get(id)
-    if (record !== undefined && record.owner === ownerOf(peer)) {
+    if (record !== undefined && maySee(peer, record)) {
       const refused = lacking(this.server.scopesFor('tools/call', record.params), peer)
       if (refused !== undefined) throw refused
       return record

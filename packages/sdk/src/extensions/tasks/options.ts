@@ -25,7 +25,8 @@ export interface TasksOptions {
   pollIntervalMs?: number
   /** Tasks kept in all, finished ones among them. Default 1024. */
   maxTasks?: number
-  /** Tasks kept of one principal, finished ones among them; callers without one count as one. Default 64. */
+  /** Tasks kept of one principal, finished ones among them; callers without one are counted by their
+   * network address. Default 64. */
   maxTasksPerPrincipal?: number
   /** Bytes of one task with its arguments, its answers and its result. Default 1 MiB. */
   maxTaskBytes?: number

@@ -83,10 +83,31 @@ export function newRecord({ id, exchange, holder, heldUntil, ttlMs, journal }: N
   }
 }
 
-/** Who may see a peer's tasks: the same principal; whoever owns both ends; or, without either, whoever knows the id. */
-export function ownerOf({ principal, scopes }: Pick<Peer, 'principal' | 'scopes'>): string {
+/**
+ * Whose tasks a peer's are: its principal's; those of the one who owns both ends; or, without either, those of its network
+ * address, which limits how many there are and nothing else.
+ */
+export function ownerOf({
+  principal,
+  scopes,
+  quotaKey,
+}: Pick<Peer, 'principal' | 'scopes' | 'quotaKey'>): string {
   if (principal !== null) return `principal:${principal}`
-  return scopes === 'any' ? 'local' : 'nobody'
+  if (scopes === 'any') return 'local'
+  return quotaKey === undefined ? anonymous : `${anonymous} ${quotaKey}`
+}
+
+const anonymous = 'nobody'
+
+/** Whether tasks of this owner are found by their ids alone, since nobody authenticated. */
+export function isAnonymous(owner: string): boolean {
+  return owner === anonymous || owner.startsWith(`${anonymous} `)
+}
+
+/** Whether a peer may see a task: the same principal; the one who owns both ends; or, without either, every peer that has the id. */
+export function maySee(peer: Peer, { owner }: Pick<TaskRecord, 'owner'>): boolean {
+  const own = ownerOf(peer)
+  return owner === own || (isAnonymous(owner) && isAnonymous(own))
 }
 
 function stored({ principal, scopes, clientId, claims, revision, capabilities, info }: Peer): StoredPeer {

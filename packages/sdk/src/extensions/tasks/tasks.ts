@@ -12,7 +12,7 @@ import { TaskEngine } from './engine.ts'
 import { listenToTasks } from './listen.ts'
 import { tasksExtension } from './names.ts'
 import { settingsOf, type TasksOptions } from './options.ts'
-import { ownerOf, type TaskRecord } from './record.ts'
+import { isAnonymous, ownerOf, type TaskRecord } from './record.ts'
 import { awaitResult } from './result.ts'
 import type { TaskPlace } from './store.ts'
 
@@ -57,7 +57,7 @@ function capabilitiesOn(version: ProtocolVersion, caller?: Caller): JsonObject {
 
 /** Whether a caller can be told from others, so that a list of its tasks shows nobody else's. */
 function isKnown(caller: Pick<Caller, 'principal' | 'scopes'>): boolean {
-  return ownerOf(caller) !== 'nobody'
+  return !isAnonymous(ownerOf(caller))
 }
 
 function methodsOf(engine: TaskEngine): Readonly<Record<string, ExtensionMethod>> {
@@ -175,7 +175,7 @@ function cursorOf({ createdAt, id }: TaskPlace): string {
 }
 
 function placeIn(cursor: unknown): TaskPlace | undefined {
-  if (cursor === undefined) return undefined
+  if (cursor === undefined || cursor === '') return undefined
   const bytes =
     typeof cursor === 'string' && cursor.length <= limits.cursorChars ? fromBase64Url(cursor) : undefined
   const [createdAt, id] = bytes === undefined ? [] : new TextDecoder().decode(bytes).split(' ')

@@ -1,15 +1,19 @@
 import type { Backplane } from '../../core/backplane.ts'
-import type { Asking, Caller } from '../../core/exchange.ts'
+import { type Asking, type Caller, nobody } from '../../core/exchange.ts'
 import { lateReplay } from '../../core/late-replay.ts'
 import { Later } from '../../core/later.ts'
 import { memoryBackplane } from '../../core/memory-backplane.ts'
+import { collectedBytes } from '../../jsonrpc/bytes.ts'
 import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
-import { TransientSet } from '../../jsonrpc/transient.ts'
+import { TransientMap, TransientSet } from '../../jsonrpc/transient.ts'
 import type { Server } from '../../server/server.ts'
 import { type Bounds, bounds } from '../bounds.ts'
+import type { CallPlaces } from '../calls.ts'
+import { MemoryBudget } from '../memory.ts'
 import type { Relay } from '../relay.ts'
 import { report } from '../report.ts'
 import { unref } from '../timers.ts'
+import type { HttpRequest } from './face.ts'
 import type { Legacy } from './legacy.ts'
 import type { Authenticate, HttpOptions, HttpRefusal } from './options.ts'
 import { Shares } from './shares.ts'
@@ -41,6 +45,8 @@ export interface OlderPath {
 }
 
 const graceMs = 1000
+/** Network addresses whose callers are remembered, so that a caller is the same value for all of its requests. */
+const addresses = 10_000
 /** The request whose answer is a stream that stays open. */
 export const listening = 'subscriptions/listen'
 
@@ -50,6 +56,9 @@ export class Core {
   readonly bounds: Bounds
   readonly asking: Asking
   readonly backplane: Backplane
+  readonly memory: MemoryBudget
+  /** The most that the body of one request may have: where memory is short, less than the limit for messages. */
+  readonly messageBytes: number
   /** Serves the legacy era. Many servers never meet it. */
   readonly legacy: Later<Legacy>
   /** Serves HTTP+SSE, where that was wished for. */
@@ -60,7 +69,11 @@ export class Core {
   readonly #serving = new TransientSet<Serving>()
   readonly #shares: Shares
   readonly #listenShares: Shares
+  readonly #addressOf: (request: HttpRequest) => string | undefined
+  readonly #anonymous = new TransientMap<string, Caller>()
   #subscriptions = 0
+  /** Requests of sessions whose handlers run, also where their session has ended. */
+  #sessionCalls = 0
   #ticking: ReturnType<typeof setTimeout> | undefined
   #onIdle: (() => void) | undefined
   #closing: Promise<void> | undefined
@@ -69,6 +82,10 @@ export class Core {
     this.server = server
     this.bounds = bounds(options.limits)
     this.backplane = options.backplane ?? memoryBackplane(this.bounds)
+    this.memory = new MemoryBudget(this.bounds.memoryBytes)
+    const { messageBytes } = this.bounds
+    this.messageBytes = Math.min(messageBytes, Math.floor(this.memory.requestBytes / collectedBytes(1)))
+    this.#addressOf = options.clientAddress ?? ((request) => request.address)
     this.#authenticate = options.authenticate
     this.#shares = new Shares(this.bounds.inFlightPerPrincipal)
     this.#listenShares = new Shares(this.bounds.listenStreamsPerPrincipal)
@@ -78,6 +95,7 @@ export class Core {
       audience: server.info.name,
       ttlMs: this.bounds.stateTtlMs,
       acceptUnasked: options.acceptUnaskedAnswers ?? false,
+      acceptUnknown: options.acceptUnknownStates ?? false,
       onRefused: (reason) => warn(`A requestState was refused: ${reason}`),
       onFailed: (error) => warn(`The backplane failed: ${error instanceof Error ? error.message : error}`),
     })
@@ -87,7 +105,7 @@ export class Core {
       const { Legacy } = await import('./legacy.ts')
       return new Legacy(this)
     })
-    this.sse = options.sse === undefined ? undefined : olderPath(options.sse, server, this.bounds)
+    this.sse = options.sse === undefined ? undefined : olderPath(options.sse, this)
   }
 
   get closing(): boolean {
@@ -99,6 +117,33 @@ export class Core {
     if (this.#relay !== undefined) await (await this.#relay.get()).open()
   }
 
+  /** The caller of a request that nobody was asked to authenticate: limits for each client count it by its address. */
+  anonymous(request: HttpRequest): Caller {
+    const address = this.#addressOf(request)
+    if (address === undefined) return nobody
+    const known = this.#anonymous.get(address)
+    if (known !== undefined) return known
+    if (this.#anonymous.size >= addresses) this.#anonymous.clear()
+    const caller = { ...nobody, quotaKey: `address ${networkOf(address)}` }
+    this.#anonymous.set(address, caller)
+    return caller
+  }
+
+  /** Room for the requests of one principal's sessions among all that are being served. */
+  callPlaces(principal: string | null): CallPlaces {
+    return {
+      take: () => {
+        const busy = this.#openCall(principal)
+        if (busy === undefined) this.#sessionCalls++
+        return busy?.error
+      },
+      give: () => {
+        this.#sessionCalls--
+        this.#shares.give(principal)
+      },
+    }
+  }
+
   /** How to refuse a caller who was not allowed all of this. */
   lacking(scopes: readonly string[], caller: Caller): HttpRefusal {
     return this.#authenticate?.lacking?.(scopes, caller) ?? { status: 403 }
@@ -106,7 +151,8 @@ export class Core {
 
   /** Takes a stateless request in, or says why not now. One that `ticks` hears of time going by. */
   admit(serving: Serving, ticks: boolean): Busy | undefined {
-    const busy = serving.method === listening ? this.#openListening(serving) : this.#openCall(serving)
+    const busy =
+      serving.method === listening ? this.#openListening(serving) : this.#openCall(serving.principal)
     if (busy !== undefined) return busy
     this.#serving.add(serving)
     if (ticks) this.#ticking ??= this.#tickLater()
@@ -125,8 +171,9 @@ export class Core {
     return undefined
   }
 
-  #openCall({ principal }: Serving): Busy | undefined {
-    if (this.#serving.size - this.#subscriptions >= this.bounds.inFlightPerNode) {
+  #openCall(principal: string | null): Busy | undefined {
+    const calls = this.#serving.size - this.#subscriptions + this.#sessionCalls
+    if (calls >= this.bounds.inFlightPerNode) {
       return busy(503, 'Too many requests in flight: try again later')
     }
     if (this.#shares.take(principal)) return undefined
@@ -188,10 +235,20 @@ export class Core {
   }
 }
 
-function olderPath(path: string, server: Server, bounds: Bounds): OlderPath {
+/** An IPv6 client can have any address of its /64 network, so it is counted by that. */
+function networkOf(address: string): string {
+  if (!address.includes(':') || address.startsWith('::ffff:')) return address
+  const [head = '', tail] = address.split('::')
+  const groups = head === '' ? [] : head.split(':')
+  const last = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - groups.length - last.length)
+  return `${[...groups, ...Array<string>(zeros).fill('0'), ...last].slice(0, 4).join(':')}::/64`
+}
+
+function olderPath(path: string, core: Core): OlderPath {
   const sessions = new Later(async () => {
     const { SseSessions } = await import('./sse.ts')
-    return new SseSessions(path, server, bounds)
+    return new SseSessions(path, core)
   })
   return { path, sessions }
 }

@@ -3,7 +3,8 @@ import type { Server } from '../../server/server.ts'
 import { Core } from './core.ts'
 import { Guard } from './guard.ts'
 import { type Listener, listenOn } from './listen.ts'
-import { NodeReply, NodeRequest } from './node.ts'
+import { inTurn, NodeReply, NodeRequest } from './node.ts'
+import { UnsentAnswers } from './node-body.ts'
 import type { HttpOptions } from './options.ts'
 import { Router } from './router.ts'
 import { WebReply, WebRequest } from './web.ts'
@@ -47,15 +48,22 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
         'Give serveHttp an authenticate, such as bearer of @jackfield/sdk/auth.',
     )
   }
-  if (options.keys === undefined || options.keys.length === 0) {
+  const hasKeys = options.keys !== undefined && options.keys.length > 0
+  if (!hasKeys || options.backplane === undefined) {
+    const what = hasKeys && options.acceptUnknownStates === true ? 'may count twice' : 'are refused'
     warn(
-      `${server.info.name}: no keys were given, so questions asked before a restart or by another process cannot be ` +
-        'answered. Give serveHttp the same keys on every node to change that.',
+      `${server.info.name}: without keys and a backplane, answers to questions asked before a restart or by another process ` +
+        `${what}. Give serveHttp the same keys and one backplane on every node to change that.`,
     )
   }
 
-  const node = (request: IncomingMessage, response: ServerResponse): void =>
-    router.handle(new NodeRequest(request), new NodeReply(response, core.bounds.streamStallMs))
+  const unsent = new UnsentAnswers(core.bounds.streamStallMs)
+  const serve = (request: IncomingMessage, response: ServerResponse): void =>
+    router.handle(new NodeRequest(request), new NodeReply(response, unsent))
+  const node = (request: IncomingMessage, response: ServerResponse): void => {
+    if (response.socket === null) inTurn(request, response, serve)
+    else serve(request, response)
+  }
 
   return {
     node,

@@ -1,4 +1,3 @@
-import type { Backplane } from '../../core/backplane.ts'
 import { toBase64Url } from '../../core/base64url.ts'
 import type { Caller } from '../../core/exchange.ts'
 import { allows } from '../../core/scopes.ts'
@@ -8,21 +7,16 @@ import { TransientMap, TransientSet } from '../../jsonrpc/transient.ts'
 import type { Server } from '../../server/server.ts'
 import type { Bounds } from '../bounds.ts'
 import { Calls } from '../calls.ts'
+import type { MemoryAccount } from '../memory.ts'
 import { encodeMessage, failure } from '../message.ts'
 import { report } from '../report.ts'
 import { Session } from '../session.ts'
+import type { Core } from './core.ts'
 import { EventLog } from './event-log.ts'
 import type { HttpReply } from './face.ts'
 import type { PostStream } from './post-stream.ts'
 import { ResumableStream } from './resumable.ts'
 import { answerPatienceMs, EventStream } from './stream.ts'
-
-export interface HttpSessionOptions {
-  server: Server
-  bounds: Bounds
-  backplane: Backplane
-  caller: Caller
-}
 
 /** One session over HTTP: the session proper, and the streams its messages travel on. */
 export class HttpSession {
@@ -48,7 +42,8 @@ export class HttpSession {
   readonly #report = (error: unknown): void => report(this.server, error, 'event stream')
   #lastStream = 0
 
-  constructor({ server, bounds, backplane, caller }: HttpSessionOptions) {
+  constructor(core: Core, caller: Caller, memory: MemoryAccount) {
+    const { server, bounds, backplane } = core
     this.server = server
     this.principal = caller.principal
     this.listener = caller
@@ -57,7 +52,8 @@ export class HttpSession {
     this.standalone = this.#newStream()
     this.session = new Session({
       server,
-      calls: new Calls(bounds.inFlight),
+      calls: new Calls(bounds.inFlight, core.callPlaces(caller.principal)),
+      memory,
       caller,
       bounds,
       id: this.id,
@@ -73,6 +69,11 @@ export class HttpSession {
   /** Whether the session must be kept: somebody is connected, or a handler works. */
   get busy(): boolean {
     return this.#connections.size > 0 || this.session.working
+  }
+
+  /** How many event streams are open. */
+  get connections(): number {
+    return this.#connections.size
   }
 
   /** Whether its client knows that a stream may close and be polled for the rest. */

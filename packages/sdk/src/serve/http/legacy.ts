@@ -9,8 +9,15 @@ import type {
 import { eraOf } from '../../protocol/eras.ts'
 import type { SessionOutlet } from '../asker.ts'
 import { serveBatch } from '../batch.ts'
-import { goOn } from '../go-on.ts'
-import { encodeAnswer, encodeMessage, failure, refusalOf, unsupportedVersion } from '../message.ts'
+import { fullError, fullStatus, type MemoryAccount } from '../memory.ts'
+import {
+  type Answered,
+  encodeAnswer,
+  encodeMessage,
+  failure,
+  refusalOf,
+  unsupportedVersion,
+} from '../message.ts'
 import { report } from '../report.ts'
 import type { Core } from './core.ts'
 import type { HttpReply, HttpRequest } from './face.ts'
@@ -26,6 +33,8 @@ export interface LegacyTrip {
   readonly request: HttpRequest
   readonly reply: HttpReply
   readonly caller: Caller
+  /** The account that its bytes are on. */
+  readonly memory: MemoryAccount
 }
 
 /** Serves the legacy era: the sessions of one mounted server, and the HTTP requests that belong to them. */
@@ -34,41 +43,49 @@ export class Legacy {
   readonly #sessions: Sessions
 
   constructor(core: Core) {
-    const { server, bounds, backplane } = core
     this.#core = core
-    this.#sessions = new Sessions({ server, bounds, backplane })
+    this.#sessions = new Sessions(core)
   }
 
-  /** Serves a request: `initialize` begins a session, everything else belongs to one. */
-  request(trip: LegacyTrip, message: JsonRpcRequest): void {
+  /**
+   * Serves a request: `initialize` begins a session, everything else belongs to one.
+   * @returns a promise of the end of its handler where that is not now
+   */
+  request(trip: LegacyTrip, message: JsonRpcRequest): Promise<void> | undefined {
     const isFirst = message.method === 'initialize' && trip.request.header('mcp-session-id') === undefined
     if (isFirst) {
       if (checkVersion(trip, message.id)) this.#begin(trip, message)
-      return
+      return undefined
     }
     const owner = this.#find(trip, message.id)
     const { reply, caller } = trip
-    if (owner === undefined || refusesScopes(this.#core, reply, caller, message)) return
+    if (owner === undefined || refusesScopes(this.#core, reply, caller, message)) return undefined
     const { server } = this.#core
     const post = new PostStream(owner, reply)
-    goOn(
-      () => post.awaited(owner.session.request(message, post, caller)),
-      (response) => post.answer(200, response === undefined ? '' : encodeAnswer(response, server)),
-      (error) => {
-        const refusal = owner.session.refusal(error, message.method)
-        post.answer(refusalStatus(refusal), JSON.stringify(failure(message.id, refusal)))
-      },
-    )
+    const answered = (response: Answered): void =>
+      post.answer(200, response === undefined ? '' : encodeAnswer(response, server))
+    const refused = (error: unknown): void => {
+      const refusal = owner.session.refusal(error, message.method)
+      post.answer(refusalStatus(refusal), JSON.stringify(failure(message.id, refusal)))
+    }
+    try {
+      const response = post.awaited(owner.session.request(message, post, caller))
+      if (response instanceof Promise) return response.then(answered, refused)
+      answered(response)
+    } catch (error) {
+      refused(error)
+    }
+    return undefined
   }
 
   /** Serves an array of messages, where the session's revision has such. */
-  batch(trip: LegacyTrip, values: readonly unknown[]): void {
+  batch(trip: LegacyTrip, values: readonly unknown[]): Promise<void> | undefined {
     const owner = this.#find(trip, undefined)
     const { reply, caller } = trip
-    if (owner === undefined || refusesScopes(this.#core, reply, caller, values)) return
+    if (owner === undefined || refusesScopes(this.#core, reply, caller, values)) return undefined
     const { server, bounds } = this.#core
     const post = new PostStream(owner, reply)
-    post.awaited(serveBatch(owner.session, values, post, bounds.batch, caller)).then(
+    return post.awaited(serveBatch(owner.session, values, post, bounds.batch, caller)).then(
       (responses) => {
         if (responses.length > 0) {
           post.answer(200, `[${responses.map((response) => encodeMessage(response, server)).join(',')}]`)
@@ -99,6 +116,7 @@ export class Legacy {
     const { reply } = trip
     const last = trip.request.header('last-event-id')
     if (last !== undefined) {
+      if (this.#refusesStream(owner, reply)) return
       resume(owner, trip, last).catch((error) => {
         report(this.#core.server, error, 'GET')
         reply.send(
@@ -109,6 +127,7 @@ export class Legacy {
       return
     }
     const { standalone } = owner
+    if (this.#refusesStream(owner, reply)) return
     if (standalone.connected) {
       refuse(reply, 409, undefined, 'this session already has an open stream')
       return
@@ -132,8 +151,18 @@ export class Legacy {
     this.#sessions.close(reason)
   }
 
-  #begin({ reply, caller }: LegacyTrip, message: JsonRpcRequest): void {
-    const owner = this.#sessions.begin(caller)
+  /** Refuses one more connection of a session that has as many as requests may be in flight. */
+  #refusesStream(owner: HttpSession, reply: HttpReply): boolean {
+    const { inFlight } = this.#core.bounds
+    if (owner.connections < inFlight) return false
+    const why = `Too many streams are open: a session may have ${inFlight} connections`
+    const error = new RpcError(ErrorCode.InternalError, why)
+    reply.send(429, JSON.stringify(failure(undefined, error)), { 'Retry-After': '10' })
+    return true
+  }
+
+  #begin({ reply, caller, memory }: LegacyTrip, message: JsonRpcRequest): void {
+    const owner = this.#sessions.begin(caller, memory)
     if (owner === undefined) {
       reply.send(
         503,
@@ -147,15 +176,14 @@ export class Legacy {
       )
       return
     }
-    goOn(
-      () => owner.session.request(message, nowhere),
-      (response) => reply.send(200, JSON.stringify(response), { 'Mcp-Session-Id': owner.id }),
-      (error) => {
-        const refusal = owner.session.refusal(error, message.method)
-        reply.send(refusalStatus(refusal), JSON.stringify(failure(message.id, refusal)))
-        this.#sessions.end(owner, refusal.message)
-      },
-    )
+    try {
+      const response = owner.session.request(message, nowhere)
+      reply.send(200, JSON.stringify(response), { 'Mcp-Session-Id': owner.id })
+    } catch (error) {
+      const refusal = owner.session.refusal(error, message.method)
+      reply.send(refusalStatus(refusal), JSON.stringify(failure(message.id, refusal)))
+      this.#sessions.end(owner, refusal.message)
+    }
   }
 
   /** The session a request names, or an answer that there is none. */
@@ -181,7 +209,11 @@ export class Legacy {
 /** `initialize` has nothing to say but its answer. */
 const nowhere: SessionOutlet = { notify: () => {}, request: () => false }
 
-async function resume(owner: HttpSession, { reply, caller }: LegacyTrip, last: string): Promise<void> {
+async function resume(
+  owner: HttpSession,
+  { reply, caller, memory }: LegacyTrip,
+  last: string,
+): Promise<void> {
   const event = parseEventId(last)
   if (event !== undefined) {
     const stream = owner.stream(event.stream) ?? owner.ended(event.stream)
@@ -189,7 +221,13 @@ async function resume(owner: HttpSession, { reply, caller }: LegacyTrip, last: s
       if (stream === owner.standalone) owner.listener = caller
       return owner.connect(reply, stream)
     }
-    if (await stream.resume(event.position, open)) return
+    const resumed = await stream.resume(event.position, memory, open)
+    if (resumed === true) return
+    if (resumed !== false) {
+      const text = JSON.stringify(failure(undefined, fullError(resumed)))
+      reply.send(fullStatus(resumed), text, { 'Retry-After': '10' })
+      return
+    }
   }
   refuse(reply, 400, undefined, 'the event of Last-Event-ID is not known here, or no longer')
 }

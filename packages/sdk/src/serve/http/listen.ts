@@ -34,6 +34,7 @@ export async function listenOn(
     connectionsCheckingInterval: Math.max(100, Math.min(slowestCheckMs, headersMs / 2, requestMs / 2)),
   }
   const server = createServer(timeouts, handle)
+  server.maxConnections = bounds.httpConnections
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) =>
       reject(

@@ -12,6 +12,28 @@ export function isCoded(contentEncoding: string | undefined): boolean {
   return contentEncoding !== undefined && !/^(?:identity)?$/i.test(contentEncoding)
 }
 
+/**
+ * Headers of which a message has one at most. Where there are two, one reader takes the first and another the last, so a proxy
+ * could check another value than the server uses.
+ */
+export const singletons = [
+  'host',
+  'origin',
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'authorization',
+  'dpop',
+  'last-event-id',
+  'mcp-protocol-version',
+  'mcp-session-id',
+] as const
+
+/** Whether a body has a transfer coding besides `chunked`, which the HTTP parser leaves in place (RFC 9112, section 6.1). */
+export function isTransferCoded(transferEncoding: string | undefined): boolean {
+  return transferEncoding !== undefined && transferEncoding.toLowerCase() !== 'chunked'
+}
+
 /** What a client is ready to read. */
 export interface Accepted {
   readonly json: boolean

@@ -31,24 +31,25 @@ export class ModernAnswer implements Outlet, Serving {
     this.#reply = reply
   }
 
-  serve(call: Call): void {
+  /** Serves a call, and gives a promise of the end of its handler where that is not now. */
+  serve(call: Call): Promise<void> | undefined {
     const { sharesTimers } = this.#reply
     this.#call = call
     const busy = this.#core.admit(this, sharesTimers)
     if (busy !== undefined) {
       this.#reply.send(busy.status, JSON.stringify(failure(call.id, busy.error)), { 'Retry-After': '10' })
-      return
+      return undefined
     }
     const response = call.serve(this.#core.server)
     if (!(response instanceof Promise)) {
       this.#answered(response)
-      return
+      return undefined
     }
     if (!sharesTimers) {
       this.#long = unref(setTimeout(() => this.#showLife(), this.#core.bounds.keepAliveMs))
     }
     this.#reply.onClose(() => this.#gone())
-    response.then((later) => this.#answered(later))
+    return response.then((later) => this.#answered(later))
   }
 
   get principal(): string | null {

@@ -11,14 +11,17 @@ import type { HttpReply, HttpRequest } from './face.ts'
 import { ModernAnswer, refusalStatus } from './modern-answer.ts'
 import { refusesScopes } from './refusal.ts'
 
-/** Serves one request of the stateless era: whole in one POST and its answer. */
+/**
+ * Serves one request of the stateless era: whole in one POST and its answer.
+ * @returns a promise of the end of its handler where that is not now
+ */
 export function serveModern(
   core: Core,
   request: HttpRequest,
   reply: HttpReply,
   caller: Caller,
   message: JsonRpcRequest,
-): void {
+): Promise<void> | undefined {
   const answer = new ModernAnswer(core, reply)
   let call: Call
   try {
@@ -26,9 +29,9 @@ export function serveModern(
   } catch (error) {
     const refusal = refusalOf(error, message.method, core.server)
     reply.send(refusalStatus(refusal.code), JSON.stringify(failure(message.id, refusal)))
-    return
+    return undefined
   }
-  if (!refusesScopes(core, reply, caller, message)) answer.serve(call)
+  return refusesScopes(core, reply, caller, message) ? undefined : answer.serve(call)
 }
 
 /** Checks the envelope, then every header that mirrors a part of it. */

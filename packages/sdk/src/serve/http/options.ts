@@ -7,6 +7,8 @@ import type { HeaderFields } from './face.ts'
 /** What `authenticate` sees of a request. */
 export interface HttpCaller {
   readonly method: string
+  /** The network address of the connection; undefined where the runtime does not say. */
+  readonly address?: string | undefined
   /** Path and query, as sent. */
   readonly url: string
   /** A header by its lower-case name. */
@@ -67,8 +69,18 @@ export interface HttpOptions {
    * Default: a random one, so that a question asked before a restart, or by another node, cannot be answered.
    */
   keys?: readonly (string | Uint8Array)[]
-  /** What state shared between requests stands on: used states, stored events, changes on other nodes. Default: memory. */
+  /**
+   * What state shared between requests stands on: used states, stored events, changes on other nodes. Default: memory, which no
+   * other process knows and this one forgets at its end, so questions of an earlier or another process are not answered with
+   * the same `keys` either.
+   */
   backplane?: Backplane
+  /**
+   * Accepts a `requestState` that another process sealed, or this one before it was started anew, also without a `backplane`
+   * that knows whether it was used: its answer may then count once in each process. Only for servers whose handlers may run twice
+   * without harm, or hand the key of `ctx.step` on. Default false: it is refused, and the client starts its request over.
+   */
+  acceptUnknownStates?: boolean
   /** Path of the endpoint. Default `/mcp`. */
   path?: string
   /**
@@ -89,6 +101,12 @@ export interface HttpOptions {
   allowedOrigins?: readonly string[]
   /** Finds out who sends a request. Default: nobody is asked, and `peer.principal` is null. */
   authenticate?: Authenticate
+  /**
+   * The network address that a request without authentication counts for where limits are for each client, such as a quarter
+   * of `limits.memoryBytes`. Behind a reverse proxy every request comes from the proxy's address, so take the one that the
+   * proxy writes into a header; trust no other. Default: the address of the connection.
+   */
+  clientAddress?: (request: HttpCaller) => string | undefined
   /** Other limits than the default ones. */
   limits?: Partial<Bounds>
   /** Hears of what an operator should know. Default `console.warn`. */

@@ -1,5 +1,6 @@
 import { encodeEvent } from '../../jsonrpc/sse.ts'
 import type { Bounds } from '../bounds.ts'
+import type { FullBudget, MemoryAccount } from '../memory.ts'
 import type { EventLog, StoredEvent } from './event-log.ts'
 import type { EventStream } from './stream.ts'
 
@@ -17,6 +18,8 @@ export class ResumableStream {
   readonly #report: (error: unknown) => void
   #line: Promise<void> = Promise.resolve()
   #connection: EventStream | undefined
+  /** A connection that older events are still sent on. */
+  #replaying: EventStream | undefined
   #waiting: (() => void)[] = []
   #unstored = 0
   /** Characters that were stored while there was no connection to send them on. */
@@ -76,19 +79,27 @@ export class ResumableStream {
   /** A connection broke. */
   lost(connection: EventStream): void {
     if (this.#connection === connection) this.#connection = undefined
+    if (this.#replaying === connection) this.#replaying = undefined
   }
 
   /**
-   * Goes on after an event the client has: on a connection that is opened only if that event is known.
-   * @returns whether it is
+   * Replays the events after one that the client has, on a connection that is opened only if that event is known, and sends
+   * what comes later on it too.
+   * @returns whether the event is known, or which limit leaves no room for what follows it
    */
-  resume(position: number, open: () => EventStream): Promise<boolean> {
+  resume(position: number, memory: MemoryAccount, open: () => EventStream): Promise<boolean | FullBudget> {
     return new Promise((resolve, reject) => {
       this.#then(async () => {
         try {
           const events = await this.#log.after(this.id, position)
-          if (events !== undefined) this.#replay(events, open())
-          resolve(events !== undefined)
+          const full = events === undefined ? undefined : memory.take(charsOf(events))
+          if (events === undefined || full !== undefined) resolve(full ?? false)
+          else {
+            const connection = open()
+            connection.breathe()
+            resolve(true)
+            this.#replay(events, position, connection, memory)
+          }
         } catch (error) {
           reject(error)
         }
@@ -107,12 +118,60 @@ export class ResumableStream {
     return this.#connection?.isBehind() === true || this.#unstored + this.#unsent > streamQueueBytes
   }
 
-  #replay(events: readonly StoredEvent[], connection: EventStream): void {
-    for (const { position, data } of events) connection.send(this.#event(position, data), false)
-    connection.breathe()
-    this.attach(connection)
-    // Its last message may still stand in the line.
-    if (this.#ended) this.detach()
+  /**
+   * Sends stored events as fast as the client reads them. The connection becomes the stream's own once it has all of them.
+   * @param events on the account already
+   */
+  #replay(
+    events: readonly StoredEvent[],
+    after: number,
+    connection: EventStream,
+    memory: MemoryAccount,
+  ): void {
+    const previous = this.#replaying
+    this.#replaying = connection
+    if (previous !== connection) previous?.end()
+    let next = 0
+    for (const { position, data } of events) {
+      if (connection.isBehind()) break
+      connection.send(this.#event(position, data), false)
+      next++
+    }
+    const rest = events.slice(next)
+    const last = events[next - 1]?.position ?? after
+    const drained = rest.length === 0 ? undefined : connection.drained()
+    if (drained !== undefined) {
+      memory.give(charsOf(events) - charsOf(rest))
+      drained.then(() => {
+        if (this.#replaying === connection) this.#replay(rest, last, connection, memory)
+        else memory.give(charsOf(rest))
+      })
+      return
+    }
+    memory.give(charsOf(events))
+    this.#then(() => this.#catchUp(last, connection, memory))
+  }
+
+  /** Sends what was stored while older events were replayed. */
+  async #catchUp(after: number, connection: EventStream, memory: MemoryAccount): Promise<void> {
+    if (this.#replaying !== connection) return
+    let events: StoredEvent[] | undefined
+    try {
+      events = await this.#log.after(this.id, after)
+    } catch (error) {
+      this.#report(error)
+    }
+    if (events === undefined || memory.take(charsOf(events)) !== undefined) {
+      this.#replaying = undefined
+      connection.end()
+    } else if (events.length > 0) this.#replay(events, after, connection, memory)
+    else {
+      memory.give(charsOf(events))
+      this.#replaying = undefined
+      this.attach(connection)
+      // Its last message may still be in the line.
+      if (this.#ended) this.detach()
+    }
   }
 
   async #deliver(data: string, droppable: boolean, retry?: number): Promise<void> {
@@ -139,6 +198,10 @@ export class ResumableStream {
   #then(work: () => Promise<void>): void {
     this.#line = this.#line.then(work)
   }
+}
+
+function charsOf(events: readonly StoredEvent[]): number {
+  return events.reduce((sum, { data }) => sum + data.length, 0)
 }
 
 /** The stream and place an event id names; undefined for what is none. */

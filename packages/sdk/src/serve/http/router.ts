@@ -1,23 +1,26 @@
-import { type Caller, nobody } from '../../core/exchange.ts'
+import type { Caller } from '../../core/exchange.ts'
 import type { Later } from '../../core/later.ts'
 import { ErrorCode, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonRpcRequest } from '../../jsonrpc/message.ts'
 import { classify, parseJson, requireDepth } from '../../jsonrpc/parse.ts'
 import { isModern } from '../../protocol/client-meta.ts'
 import { eraOf } from '../../protocol/eras.ts'
+import { type FullBudget, fullError, fullStatus, type MemoryAccount, parsedBytes } from '../memory.ts'
 import { failure } from '../message.ts'
 import { report } from '../report.ts'
 import type { Core } from './core.ts'
 import type { Body, HeaderFields, HttpReply, HttpRequest } from './face.ts'
 import type { Guard } from './guard.ts'
 import type { Legacy, LegacyTrip } from './legacy.ts'
-import { AcceptReader, isCoded, isJson } from './media.ts'
+import { AcceptReader, isCoded, isJson, isTransferCoded } from './media.ts'
 import { serveModern } from './modern.ts'
 import type { Authenticate, Identified } from './options.ts'
 import { sessionIdIn } from './query.ts'
 import { refusesScopes, sendRefusal } from './refusal.ts'
 
 const methods = 'POST, GET, DELETE'
+/** Seconds after which a client that found no room may try again. */
+const retryAfter = '10'
 const documentPreflight: HeaderFields = {
   'Access-Control-Allow-Methods': 'GET',
   'Access-Control-Allow-Headers': '*',
@@ -51,6 +54,16 @@ export class Router {
   }
 
   #enter(request: HttpRequest, reply: HttpReply): void {
+    const repeated = request.repeatedSingleton()
+    if (repeated !== undefined) {
+      refuse(reply, 400, ErrorCode.InvalidRequest, `Invalid request: ${repeated} is given twice`)
+      return
+    }
+    if (isTransferCoded(request.header('transfer-encoding'))) {
+      const text = errorText(ErrorCode.InvalidRequest, 'Transfer-Encoding must be chunked')
+      reply.send(501, text, { Connection: 'close' })
+      return
+    }
     const document = this.#document(request)
     if (document !== undefined) {
       this.#publish(request, reply, document)
@@ -71,7 +84,7 @@ export class Router {
     } else if (request.method !== 'POST' && request.method !== 'GET' && request.method !== 'DELETE') {
       this.#wrongMethod(reply, methods)
     } else if (this.#authenticate === undefined) {
-      this.#route(request, reply, nobody)
+      this.#route(request, reply, this.#core.anonymous(request))
     } else {
       this.#identify(this.#authenticate, request, reply).catch((error) => this.#broken(error, request, reply))
     }
@@ -113,19 +126,21 @@ export class Router {
   }
 
   #route(request: HttpRequest, reply: HttpReply, caller: Caller): void {
-    if (this.#isOlder(request)) this.#older(request, reply, caller)
-    else if (request.method === 'POST') this.#post(request, reply, caller)
+    const memory = this.#core.memory.account(caller.quotaKey)
+    reply.memory = memory
+    if (this.#isOlder(request)) this.#older(request, reply, caller, memory)
+    else if (request.method === 'POST') this.#post(request, reply, caller, memory)
     else if (namesStateless(request)) this.#wrongMethod(reply, 'POST')
     else if (request.method === 'DELETE') {
-      this.#legacy({ request, reply, caller }, (legacy, trip) => legacy.delete(trip))
+      this.#legacy({ request, reply, caller, memory }, (legacy, trip) => legacy.delete(trip))
     } else if (this.#accepts.read(request.header('accept')).events) {
-      this.#legacy({ request, reply, caller }, (legacy, trip) => legacy.get(trip))
+      this.#legacy({ request, reply, caller, memory }, (legacy, trip) => legacy.get(trip))
     } else {
       this.#notAcceptable(reply)
     }
   }
 
-  #post(request: HttpRequest, reply: HttpReply, caller: Caller): void {
+  #post(request: HttpRequest, reply: HttpReply, caller: Caller, memory: MemoryAccount): void {
     if (!isJson(request.header('content-type'))) {
       this.#notJson(reply)
       return
@@ -136,48 +151,60 @@ export class Router {
       refuse(reply, 406, ErrorCode.InvalidRequest, why)
       return
     }
-    this.#read(request, reply, (value) => this.#message(request, reply, caller, value))
+    this.#read(request, reply, memory, (value) => this.#message({ request, reply, caller, memory }, value))
   }
 
   /** HTTP+SSE. A POST without a session is how clients find out that this is not Streamable HTTP. */
-  #older(request: HttpRequest, reply: HttpReply, caller: Caller): void {
+  #older(request: HttpRequest, reply: HttpReply, caller: Caller, memory: MemoryAccount): void {
     const { sse } = this.#core
     if (sse === undefined) return
     if (request.method === 'GET') {
       if (this.#accepts.read(request.header('accept')).events) {
-        this.#loaded(sse.sessions, request, reply, (sessions) => sessions.open(reply, caller))
+        this.#loaded(sse.sessions, request, reply, (sessions) => sessions.open(reply, caller, memory))
       } else this.#notAcceptable(reply)
     } else if (request.method !== 'POST' || sessionIdIn(request) === undefined) {
       this.#wrongMethod(reply, 'GET')
     } else if (!isJson(request.header('content-type'))) {
       this.#notJson(reply)
     } else {
-      this.#read(request, reply, (value) => {
+      this.#read(request, reply, memory, (value, bytes) => {
         const sessions = sse.sessions.value
         const session = sessions?.find(request, caller)
         if (sessions !== undefined && session !== undefined) {
-          if (!refusesScopes(this.#core, reply, caller, value)) sessions.take(session, reply, value, caller)
+          if (!refusesScopes(this.#core, reply, caller, value))
+            sessions.take(session, reply, value, caller, bytes)
         } else refuse(reply, 404, ErrorCode.InvalidRequest, 'This session does not exist, or no longer')
       })
     }
   }
 
-  /** Reads the one JSON text of a request. */
-  #read(request: HttpRequest, reply: HttpReply, take: (value: unknown) => void): void {
-    const { messageBytes } = this.#core.bounds
-    request.read(messageBytes, (body) => {
+  /**
+   * Reads the one JSON text of a request.
+   * @param take serves its value, which holds so many bytes; gives a promise of the end where that takes longer
+   */
+  #read(
+    request: HttpRequest,
+    reply: HttpReply,
+    memory: MemoryAccount,
+    take: (value: unknown, bytes: number) => Promise<void> | void,
+  ): void {
+    const { messageBytes } = this.#core
+    request.read(messageBytes, memory, (body) => {
       try {
         if (this.#core.closing) {
           this.#closing(reply)
         } else if (body.type === 'too large') {
           refuse(reply, 413, ErrorCode.InvalidRequest, `A message may have at most ${messageBytes} bytes`)
+        } else if (body.type === 'no room') {
+          const { full } = body
+          reply.send(fullStatus(full), errorTextOf(fullError(full)), { 'Retry-After': retryAfter })
         } else if (body.type === 'cut off') {
           refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: its body broke off before its end')
         } else if (body.type === 'bytes' && isCoded(request.header('content-encoding'))) {
           const text = errorText(ErrorCode.InvalidRequest, 'The body must not be compressed')
           reply.send(415, text, { 'Accept-Encoding': 'identity' })
         } else {
-          take(this.#parse(body))
+          this.#parse(body, reply, memory, take)
         }
       } catch (error) {
         this.#broken(error, request, reply)
@@ -185,13 +212,30 @@ export class Router {
     })
   }
 
-  #parse(body: Exclude<Body, { type: 'too large' | 'cut off' }>): unknown {
+  #parse(
+    body: Exclude<Body, { type: 'too large' | 'no room' | 'cut off' }>,
+    reply: HttpReply,
+    memory: MemoryAccount,
+    take: (value: unknown, bytes: number) => Promise<void> | void,
+  ): void {
     switch (body.type) {
-      case 'bytes':
-        return parseJson(decode(body.bytes), { depth: this.#core.bounds.jsonDepth })
+      case 'bytes': {
+        const text = decode(body.bytes)
+        const bytes = parsedBytes(text, text.length < body.bytes.length)
+        const full = memory.admit(bytes)
+        if (full !== undefined) {
+          this.#full(full, bytes, reply)
+          return
+        }
+        this.#counted(bytes, memory, () =>
+          take(parseJson(text, { depth: this.#core.bounds.jsonDepth }), bytes),
+        )
+        return
+      }
       case 'value':
         requireDepth(body.value, this.#core.bounds.jsonDepth)
-        return body.value
+        take(body.value, 0)
+        return
       case 'consumed':
         throw new Error(
           'The body was already read before this handler saw the request. ' +
@@ -200,13 +244,38 @@ export class Router {
     }
   }
 
-  /** The era of a message: one that names its version in `_meta` is stateless, anything else is of a session. */
-  #message(request: HttpRequest, reply: HttpReply, caller: Caller, value: unknown): void {
+  /** Serves what holds so many bytes, and gives them back when that is over. */
+  #counted(bytes: number, memory: MemoryAccount, serve: () => Promise<void> | void): void {
+    let over: Promise<void> | void
+    try {
+      over = serve()
+    } catch (error) {
+      memory.give(bytes)
+      throw error
+    }
+    if (over === undefined) memory.give(bytes)
+    else over.then(() => memory.give(bytes))
+  }
+
+  /** Refuses a message for which there is no room, or never will be. */
+  #full(full: FullBudget, bytes: number, reply: HttpReply): void {
+    const { requestBytes } = this.#core.memory
+    if (bytes > requestBytes) {
+      const why = `The message would take about ${bytes} bytes of memory, and one may have ${requestBytes}`
+      refuse(reply, 413, ErrorCode.InvalidRequest, why)
+    } else reply.send(fullStatus(full), errorTextOf(fullError(full)), { 'Retry-After': retryAfter })
+  }
+
+  /**
+   * The era of a message: one that names its version in `_meta` is stateless, anything else is of a session.
+   * @returns a promise of the end where that is not now
+   */
+  #message(trip: LegacyTrip, value: unknown): Promise<void> | void {
     const core = this.#core
-    const trip = { request, reply, caller }
+    const { request, reply, caller } = trip
     if (Array.isArray(value)) {
-      if (!namesStateless(request)) this.#legacy(trip, (legacy) => legacy.batch(trip, value))
-      else refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: send each message by itself')
+      if (!namesStateless(request)) return this.#legacy(trip, (legacy) => legacy.batch(trip, value))
+      refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: send each message by itself')
       return
     }
     const classified = classify(value)
@@ -215,12 +284,9 @@ export class Router {
         reply.send(400, JSON.stringify(failure(classified.id, classified.error)))
         return
       case 'request':
-        if (isStateless(request, classified.message)) {
-          serveModern(core, request, reply, caller, classified.message)
-        } else {
-          this.#legacy(trip, (legacy) => legacy.request(trip, classified.message))
-        }
-        return
+        return isStateless(request, classified.message)
+          ? serveModern(core, request, reply, caller, classified.message)
+          : this.#legacy(trip, (legacy) => legacy.request(trip, classified.message))
       case 'notification':
         if (namesStateless(request)) reply.send(202, '')
         else this.#legacy(trip, (legacy) => legacy.other(trip, classified.message))
@@ -234,19 +300,34 @@ export class Router {
     }
   }
 
-  #legacy(trip: LegacyTrip, serve: (legacy: Legacy, trip: LegacyTrip) => void): void {
-    this.#loaded(this.#core.legacy, trip.request, trip.reply, (legacy) => serve(legacy, trip))
+  #legacy(
+    trip: LegacyTrip,
+    serve: (legacy: Legacy, trip: LegacyTrip) => Promise<void> | void,
+  ): Promise<void> | void {
+    return this.#loaded(this.#core.legacy, trip.request, trip.reply, (legacy) => serve(legacy, trip))
   }
 
-  /** Goes on with what may have to be loaded first. Whoever waited for it meets a server that closes meanwhile. */
-  #loaded<T>(later: Later<T>, request: HttpRequest, reply: HttpReply, serve: (loaded: T) => void): void {
-    later.use(
-      (loaded) => {
-        if (this.#core.closing) this.#closing(reply)
-        else serve(loaded)
-      },
-      (error) => this.#broken(error, request, reply),
-    )
+  /**
+   * Serves with what may have to be loaded first, unless the server closes meanwhile.
+   * @returns a promise of the end where that is not now
+   */
+  #loaded<T>(
+    later: Later<T>,
+    request: HttpRequest,
+    reply: HttpReply,
+    serve: (loaded: T) => Promise<void> | void,
+  ): Promise<void> | void {
+    const present = later.waiting === 0 ? later.value : undefined
+    if (present !== undefined) return this.#core.closing ? this.#closing(reply) : serve(present)
+    return new Promise((resolve) => {
+      later.use(
+        (loaded) => resolve(this.#core.closing ? this.#closing(reply) : serve(loaded)),
+        (error) => {
+          this.#broken(error, request, reply)
+          resolve()
+        },
+      )
+    })
   }
 
   #notJson(reply: HttpReply): void {
@@ -284,7 +365,7 @@ export class Router {
 }
 
 function callerOf({ principal, scopes = [], clientId, claims = {} }: Identified): Caller {
-  const caller = { principal, scopes: new Set(scopes), claims }
+  const caller = { principal, quotaKey: principal, scopes: new Set(scopes), claims }
   return clientId === undefined ? caller : { ...caller, clientId }
 }
 
@@ -311,5 +392,9 @@ function refuse(reply: HttpReply, status: number, code: number, why: string): vo
 }
 
 function errorText(code: number, why: string): string {
-  return JSON.stringify(failure(undefined, new RpcError(code, why)))
+  return errorTextOf(new RpcError(code, why))
+}
+
+function errorTextOf(error: RpcError): string {
+  return JSON.stringify(failure(undefined, error))
 }

@@ -1,8 +1,10 @@
 import type { Caller } from '../../core/exchange.ts'
 import { TransientMap } from '../../jsonrpc/transient.ts'
 import type { Bounds } from '../bounds.ts'
+import type { MemoryAccount } from '../memory.ts'
 import { unref } from '../timers.ts'
-import { HttpSession, type HttpSessionOptions } from './http-session.ts'
+import type { Core } from './core.ts'
+import { HttpSession } from './http-session.ts'
 import { Shares } from './shares.ts'
 
 const sweepMs = 60_000
@@ -10,15 +12,15 @@ const sweepMs = 60_000
 /** The sessions of one node, least recently used first. Idle ones go after a while, or when room is needed. */
 export class Sessions {
   readonly #bounds: Bounds
-  readonly #options: Omit<HttpSessionOptions, 'caller'>
+  readonly #core: Core
   readonly #byId = new TransientMap<string, HttpSession>()
   readonly #shares: Shares
   #sweep: ReturnType<typeof setTimeout> | undefined
 
-  constructor(options: Omit<HttpSessionOptions, 'caller'>) {
-    this.#bounds = options.bounds
-    this.#options = options
-    this.#shares = new Shares(options.bounds.sessionsPerPrincipal)
+  constructor(core: Core) {
+    this.#bounds = core.bounds
+    this.#core = core
+    this.#shares = new Shares(core.bounds.sessionsPerPrincipal)
   }
 
   get size(): number {
@@ -26,9 +28,9 @@ export class Sessions {
   }
 
   /** Begins a session; undefined when there is no room, or the principal has its share, and none is idle. */
-  begin(caller: Caller): HttpSession | undefined {
+  begin(caller: Caller, memory: MemoryAccount): HttpSession | undefined {
     if (!this.#takePlace(caller.principal)) return undefined
-    const session = new HttpSession({ ...this.#options, caller })
+    const session = new HttpSession(this.#core, caller, memory)
     this.#byId.set(session.id, session)
     this.#schedule()
     return session

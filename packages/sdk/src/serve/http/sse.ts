@@ -6,7 +6,9 @@ import { encodeEvent } from '../../jsonrpc/sse.ts'
 import type { Server } from '../../server/server.ts'
 import type { Bounds } from '../bounds.ts'
 import { type Duplex, openConnection } from '../duplex.ts'
+import type { MemoryAccount } from '../memory.ts'
 import { encodeMessage, failure, isDroppable } from '../message.ts'
+import type { Core } from './core.ts'
 import type { HttpReply, HttpRequest } from './face.ts'
 import { sessionIdIn } from './query.ts'
 import { Shares } from './shares.ts'
@@ -23,20 +25,22 @@ interface SseSession {
 export class SseSessions {
   /** Where a GET opens a stream, and where the messages of its client are POSTed to. */
   readonly path: string
+  readonly #core: Core
   readonly #server: Server
   readonly #bounds: Bounds
   readonly #byId = new Map<string, SseSession>()
   readonly #shares: Shares
 
-  constructor(path: string, server: Server, bounds: Bounds) {
+  constructor(path: string, core: Core) {
     this.path = path
-    this.#server = server
-    this.#bounds = bounds
-    this.#shares = new Shares(bounds.sessionsPerPrincipal)
+    this.#core = core
+    this.#server = core.server
+    this.#bounds = core.bounds
+    this.#shares = new Shares(core.bounds.sessionsPerPrincipal)
   }
 
   /** Opens a session on the answer to a GET, whose first event says where to send messages. */
-  open(reply: HttpReply, caller: Caller): void {
+  open(reply: HttpReply, caller: Caller, memory: MemoryAccount): void {
     if (this.#byId.size >= this.#bounds.sessions || !this.#shares.take(caller.principal)) {
       const full = new RpcError(ErrorCode.InternalError, 'Too many sessions are open: try again later')
       reply.send(503, JSON.stringify(failure(undefined, full)), { 'Retry-After': '60' })
@@ -44,7 +48,7 @@ export class SseSessions {
     }
     const id = toBase64Url(crypto.getRandomValues(new Uint8Array(24)))
     const stream = new EventStream(reply, this.#bounds, 0)
-    const connection = this.#connection(stream, caller)
+    const connection = this.#connection(stream, caller, memory)
     this.#byId.set(id, { principal: caller.principal, connection, stream })
     reply.onClose(() => {
       this.#byId.delete(id)
@@ -62,7 +66,7 @@ export class SseSessions {
   }
 
   /** Takes one message, or one batch, and answers it on the session's stream. */
-  take(session: SseSession, reply: HttpReply, value: unknown, caller: Caller): void {
+  take(session: SseSession, reply: HttpReply, value: unknown, caller: Caller, bytes: number): void {
     const classified = Array.isArray(value) ? undefined : classify(value)
     if (classified?.kind === 'invalid') {
       reply.send(400, JSON.stringify(failure(classified.id, classified.error)))
@@ -70,7 +74,7 @@ export class SseSessions {
     }
     reply.send(202, '')
     session.stream.renew(reply.lease)
-    session.connection.receive(value, caller)
+    session.connection.receive(value, bytes, caller)
   }
 
   /** Ends every session: what handlers still answer within 0.9 s is sent. */
@@ -82,7 +86,7 @@ export class SseSessions {
     await Promise.all(ending)
   }
 
-  #connection(stream: EventStream, caller: Caller): Duplex {
+  #connection(stream: EventStream, caller: Caller, memory: MemoryAccount): Duplex {
     const server = this.#server
     const send = (text: string | undefined, droppable: boolean): void => {
       if (text !== undefined) stream.send(encodeEvent({ event: 'message', data: text }), droppable)
@@ -93,6 +97,8 @@ export class SseSessions {
       {
         caller,
         limits: this.#bounds,
+        memory,
+        places: this.#core.callPlaces(caller.principal),
         sessionsOnly: true,
         transport: 'tcp',
         sendBatch: (responses) =>

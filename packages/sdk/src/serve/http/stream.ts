@@ -1,5 +1,6 @@
 import { keepAlive } from '../../jsonrpc/sse.ts'
 import type { Bounds } from '../bounds.ts'
+import type { MemoryAccount } from '../memory.ts'
 import { StallWatch } from '../stall.ts'
 import { unref } from '../timers.ts'
 import type { HttpReply, Pipe } from './face.ts'
@@ -7,6 +8,8 @@ import { type Lease, LeaseWatch } from './lease.ts'
 
 /** Milliseconds the answer to a request may be given later than what its caller showed counts. */
 export const answerPatienceMs = 60_000
+/** Bytes that may wait for a reader without being counted: streams are bounded in number. */
+const freeBytes = 16_384
 /** Over how many moments the first signs of life are spread: Node keeps a list for each duration that timers have. */
 const moments = 64
 
@@ -18,6 +21,10 @@ export class EventStream {
   readonly #pipe: Pipe
   readonly #lease: LeaseWatch | undefined
   readonly #bounds: Bounds
+  readonly #memory: MemoryAccount | undefined
+  /** Bytes that wait for the reader, as far as they are on the account. */
+  #held = 0
+  #waiting: (() => void)[] = []
   #quiet: ReturnType<typeof setTimeout>
   #stall: StallWatch | undefined
   #written = 0
@@ -27,7 +34,9 @@ export class EventStream {
   /** @param patienceMs how much longer than what opened it the stream may last */
   constructor(reply: HttpReply, bounds: Bounds, patienceMs: number) {
     this.#pipe = reply.open()
+    this.#pipe.onDrained = () => this.#drained()
     this.#bounds = bounds
+    this.#memory = reply.memory
     // Streams that were opened in one moment, as after a restart, must not all be written to in one moment ever after.
     const part = Math.ceil(Math.random() * moments) / moments
     this.#quiet = unref(setTimeout(() => this.#breatheOn(), part * bounds.keepAliveMs))
@@ -56,7 +65,13 @@ export class EventStream {
     if (this.#open && !this.isBehind()) this.#write(keepAlive)
   }
 
-  /** Sends text in the event-stream format. */
+  /** Settles when the reader took everything, or the stream is over; undefined where nothing waits for it. */
+  drained(): Promise<void> | undefined {
+    if (!this.#open || this.#pipe.queued === 0) return undefined
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  /** Sends text in the event-stream format. Where there is no room for it the stream is cut, unless it may be left out. */
   send(text: string, droppable: boolean): void {
     if (!this.#open) return
     if (this.isBehind()) {
@@ -65,6 +80,14 @@ export class EventStream {
         this.cut()
         return
       }
+    }
+    const more = this.#pipe.queued + text.length - freeBytes - this.#held
+    if (more > 0) {
+      if (this.#memory?.take(more) !== undefined) {
+        if (!droppable) this.cut()
+        return
+      }
+      this.#held += more
     }
     this.#write(text)
   }
@@ -77,6 +100,7 @@ export class EventStream {
     this.#lease?.stop()
     this.#pipe.end()
     if (this.#pipe.queued > 0) this.#watch()
+    else this.#drained()
   }
 
   cut(): void {
@@ -90,6 +114,14 @@ export class EventStream {
     clearInterval(this.#quiet)
     this.#stall?.stop()
     this.#lease?.stop()
+    this.#drained()
+  }
+
+  /** Nothing waits for the reader any more. */
+  #drained(): void {
+    if (this.#held > 0) this.#memory?.give(this.#held)
+    this.#held = 0
+    for (const settle of this.#waiting.splice(0)) settle()
   }
 
   #breatheOn(): void {

@@ -1,4 +1,5 @@
-import { ByteCollector } from '../../jsonrpc/bytes.ts'
+import { ByteCollector, collectedBytes } from '../../jsonrpc/bytes.ts'
+import type { MemoryAccount } from '../memory.ts'
 import type { Body, HeaderFields, HttpReply, HttpRequest, Pipe } from './face.ts'
 import { streamHeaders } from './face.ts'
 import type { Lease } from './lease.ts'
@@ -21,6 +22,11 @@ export class WebRequest implements HttpRequest {
     return this.#url.pathname + this.#url.search
   }
 
+  /** The web's requests do not say where they come from. */
+  get address(): undefined {
+    return undefined
+  }
+
   get host(): string | undefined {
     return this.header('host') ?? this.#url.host
   }
@@ -34,41 +40,54 @@ export class WebRequest implements HttpRequest {
     return false
   }
 
+  /** A joined value is a list, which none of these may be, so it is refused wherever it is read. */
+  repeatedSingleton(): undefined {}
+
   isAt(path: string): boolean {
     return this.#url.pathname === path
   }
 
-  read(maxBytes: number, onBody: (body: Body) => void): void {
+  read(maxBytes: number, memory: MemoryAccount, onBody: (body: Body) => void): void {
     const request = this.#request
     if (request.bodyUsed) onBody({ type: 'consumed' })
     else if (Number(request.headers.get('content-length') ?? 0) > maxBytes) onBody({ type: 'too large' })
     else
-      readAll(request, maxBytes)
+      readAll(request, maxBytes, memory)
         .catch((): Body => ({ type: 'cut off' }))
         .then(onBody)
   }
 }
 
-async function readAll(request: Request, maxBytes: number): Promise<Body> {
+async function readAll(request: Request, maxBytes: number, memory: MemoryAccount): Promise<Body> {
   const read = new ByteCollector()
-  if (request.body !== null) {
-    const reader = request.body.getReader()
+  if (request.body === null) return { type: 'bytes', bytes: read.take() }
+  const reader = request.body.getReader()
+  let held = 0
+  try {
     for (;;) {
       const { done, value } = await reader.read()
-      if (done) break
+      if (done) return { type: 'bytes', bytes: read.take() }
       if (read.length + value.length > maxBytes) {
         await reader.cancel()
         return { type: 'too large' }
       }
+      const full = memory.admit(collectedBytes(value.length))
+      if (full !== undefined) {
+        await reader.cancel()
+        return { type: 'no room', full }
+      }
+      held += collectedBytes(value.length)
       read.add(value)
     }
+  } finally {
+    memory.give(held)
   }
-  return { type: 'bytes', bytes: read.take() }
 }
 
 /** The answer to a web request, as a promise of a `Response`. */
 export class WebReply implements HttpReply {
   extra: HeaderFields | undefined
+  memory: MemoryAccount | undefined
   lease: Lease | undefined
   readonly sharesTimers = false
   readonly response: Promise<Response>
@@ -121,6 +140,7 @@ const queueBytes = 65_536
 
 class WebPipe implements Pipe {
   readonly stream: ReadableStream<Uint8Array>
+  onDrained: (() => void) | undefined
   readonly #onClose: () => void
   readonly #encoder = new TextEncoder()
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
@@ -132,6 +152,9 @@ class WebPipe implements Pipe {
       {
         start: (controller) => {
           this.#controller = controller
+        },
+        pull: () => {
+          if (this.queued === 0) this.onDrained?.()
         },
         cancel: () => this.#over(),
       },

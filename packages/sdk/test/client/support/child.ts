@@ -6,7 +6,7 @@ const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', 
 const each = (handle) => createInterface({ input: process.stdin }).on('line', (line) => handle(JSON.parse(line)))
 const info = { name: 'child', version: '1' }
 const modern = ({ id }) => send({ id, result: { resultType: 'complete', supportedVersions: ['2026-07-28'],
-  capabilities: { tools: {} }, ttlMs: 0, cacheScope: 'private' } })
+  capabilities: { tools: {}, resources: { subscribe: true } }, ttlMs: 0, cacheScope: 'private' } })
 const legacy = ({ id }) => send({ id, result: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: info } })
 const text = (value) => ({ content: [{ type: 'text', text: value }] })
 const done = (value) => ({ resultType: 'complete', ...text(value) })

@@ -398,7 +398,8 @@ describe('tasks of 2025-11-25', () => {
     expect(second).not.toHaveProperty('nextCursor')
     const listed = [first, second].flatMap(({ tasks }) => (Array.isArray(tasks) ? tasks : []))
     expect(listed.map(({ taskId }) => taskId).sort()).toEqual(ids.sort())
-    for (const cursor of ['guess', '', 7]) {
+    expect(await peer.ask('tasks/list', { cursor: '' })).toEqual(first)
+    for (const cursor of ['guess', 7]) {
       expect((await peer.send('tasks/list', { cursor }))['error']).toMatchObject({ code: -32602 })
     }
   })

@@ -202,9 +202,7 @@ export const keepingRules: readonly Rule[] = [
         resourceSubscriptions: ['rules://text'],
       }
       const bare = await ground.talk(undefined, 'bare')
-      const nothing = await bare.client.watch(wanted)
-      expect(nothing.honored).toEqual({})
-      await nothing.close()
+      await expect(bare.client.watch(wanted)).rejects.toMatchObject({ code: 'CAPABILITY' })
       const { client } = await ground.talk()
       const watch = await client.watch(wanted)
       expect(watch.honored).toEqual(wanted)

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { McpError } from '../../../jsonrpc/error.ts'
+import { withoutInheritedDescriptors } from '../../../links/inherited-descriptors.ts'
 import { isLoopback } from '../address.ts'
 
 const openers: Partial<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>> = {
@@ -20,12 +21,9 @@ export async function openBrowser(url: URL): Promise<void> {
   const failed = (cause: unknown): McpError =>
     new McpError('CONNECT_FAILED', `No browser could be opened: ${command} failed`, { cause })
   await new Promise<void>((resolve, reject) => {
-    const child = spawn(command, [...args, url.href], {
-      detached: true,
-      stdio: 'ignore',
-      shell: false,
-      windowsHide: true,
-    })
+    const child = withoutInheritedDescriptors(['ignore', 'ignore', 'ignore'], (stdio) =>
+      spawn(command, [...args, url.href], { detached: true, stdio, shell: false, windowsHide: true }),
+    )
     child.once('error', reject)
     child.once('spawn', () => {
       child.unref()

@@ -1,6 +1,8 @@
 import type { ClientExtension } from '../../../client/extension.ts'
-import { allPages, type Page } from '../../../client/lists.ts'
+import { allPages, type ListBound, type Page } from '../../../client/lists.ts'
 import type { CallOptions, Client } from '../../../client/types.ts'
+import { limits } from '../../../core/limits.ts'
+import { jsonBytes } from '../../../jsonrpc/bytes.ts'
 import { McpError } from '../../../jsonrpc/error.ts'
 import type { JsonObject } from '../../../jsonrpc/message.ts'
 import { isObject } from '../../../jsonrpc/parse.ts'
@@ -13,6 +15,8 @@ import { type LoadedSkill, type LoadOptions, load } from './loaded.ts'
 export interface SkillsClientOptions {
   /** Hears of entries that were left out because they break the rules, and why. */
   onInvalid?: (why: string, entry: unknown) => void
+  /** Bytes of one list, all its pages together, before it is given up with McpError 'LIMIT'. Default 16 MiB. */
+  maxListBytes?: number
 }
 
 /**
@@ -39,11 +43,15 @@ export interface SkillsClient extends ClientExtension {
 }
 
 /** Makes the client's side of skills, for the option `extensions` of `connect`. One serves any number of clients. */
-export function skillsClient({ onInvalid = () => {} }: SkillsClientOptions = {}): SkillsClient {
+export function skillsClient({
+  onInvalid = () => {},
+  maxListBytes = limits.listBytes,
+}: SkillsClientOptions = {}): SkillsClient {
+  const bound: ListBound = { bytes: maxListBytes, option: 'maxListBytes of skillsClient' }
   return {
     id: skillsExtension,
     list(client, options = {}) {
-      return pages(client, 'skills/list', {}, options, (result) =>
+      return pages(client, 'skills/list', {}, options, bound, (result) =>
         entriesIn(result, 'skills').filter((entry) => isListed(entry, onInvalid)),
       )
     },
@@ -59,7 +67,7 @@ export function skillsClient({ onInvalid = () => {} }: SkillsClientOptions = {})
       return load(client, skill, options)
     },
     directory(client, uri, options = {}) {
-      return pages(client, 'resources/directory/read', { uri }, options, (result) =>
+      return pages(client, 'resources/directory/read', { uri }, options, bound, (result) =>
         entriesIn(result, 'resources').filter(isResource),
       )
     },
@@ -71,6 +79,7 @@ async function pages<T>(
   method: string,
   params: JsonObject,
   options: CallOptions,
+  bound: ListBound,
   entriesOf: (result: JsonObject) => T[],
 ): Promise<T[]> {
   const { directoryRead } = requireSkills(client)
@@ -83,9 +92,10 @@ async function pages<T>(
       cursor === undefined ? params : { ...params, cursor },
       options,
     )
-    return { entries: entriesOf(result), nextCursor: result['nextCursor'], cached: false }
+    const { nextCursor } = result
+    return { entries: entriesOf(result), nextCursor, cached: false, bytes: jsonBytes(result) }
   }
-  return allPages(method, page, () => {})
+  return allPages(method, page, () => {}, bound)
 }
 
 /** What the server declared about skills. */

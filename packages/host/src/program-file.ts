@@ -1,0 +1,38 @@
+import { constants } from 'node:fs'
+import { access, stat } from 'node:fs/promises'
+import { delimiter, isAbsolute, join, resolve } from 'node:path'
+
+interface Places {
+  /** The search path; relative folders on it are not searched. */
+  path: string
+  cwd: string
+  env: Readonly<Record<string, string | undefined>>
+}
+
+/** The file that a command names, as the system would find it; undefined where there is none that may be executed. */
+export async function findProgram(command: string, { path, cwd, env }: Places): Promise<string | undefined> {
+  const places = /[\\/]/.test(command)
+    ? [resolve(cwd, command)]
+    : path.split(delimiter).flatMap((folder) => (isAbsolute(folder) ? [join(folder, command)] : []))
+  const endings = process.platform === 'win32' ? windowsEndings(command, env) : ['']
+  for (const place of places) {
+    for (const ending of endings) if (await mayRun(`${place}${ending}`)) return `${place}${ending}`
+  }
+  return undefined
+}
+
+function windowsEndings(command: string, env: Places['env']): string[] {
+  const listed = Object.entries(env).find(([name]) => name.toUpperCase() === 'PATHEXT')?.[1]
+  const endings = (listed ?? '.COM;.EXE;.BAT;.CMD').split(';').filter(Boolean)
+  return /\.[^.\\/]+$/.test(command) ? ['', ...endings] : endings
+}
+
+async function mayRun(file: string): Promise<boolean> {
+  try {
+    if (!(await stat(file)).isFile()) return false
+    await access(file, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

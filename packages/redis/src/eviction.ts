@@ -1,0 +1,42 @@
+import type { Commands } from './commands.ts'
+import type { Faults } from './faults.ts'
+
+/**
+ * Warns where Redis may evict keys while they count: an evicted mark of a used answer would let that answer count again.
+ * Never rejects.
+ * @param key names the server of a cluster that is asked
+ */
+export async function warnOfEviction(
+  commands: Commands,
+  faults: Faults,
+  key: string,
+  warn: (message: string) => void,
+): Promise<void> {
+  const policy = (await configured(commands, key)) ?? (await reported(commands, key))
+  if (policy === 'noeviction') return
+  const found = policy === undefined ? 'hides its maxmemory-policy' : `has the maxmemory-policy ${policy}`
+  const risk =
+    policy === undefined
+      ? 'Make sure that it is noeviction: with any other, an answer that was used may count again'
+      : 'When its memory is full it evicts marks of answers that were used, and those count again. Set maxmemory-policy to noeviction'
+  warn(faults.sentence(`${found}. ${risk}`))
+}
+
+/** What `CONFIG GET` says; managed servers often refuse it. */
+async function configured(commands: Commands, key: string): Promise<string | undefined> {
+  const reply = await commands.repeat(key, ['CONFIG', 'GET', 'maxmemory-policy']).catch(() => undefined)
+  if (Array.isArray(reply)) return textOf(reply[1])
+  if (reply instanceof Map) return textOf(reply.get('maxmemory-policy'))
+  return typeof reply === 'object' && reply !== null && 'maxmemory-policy' in reply
+    ? textOf(reply['maxmemory-policy'])
+    : undefined
+}
+
+async function reported(commands: Commands, key: string): Promise<string | undefined> {
+  const reply = await commands.repeat(key, ['INFO', 'memory']).catch(() => undefined)
+  return typeof reply === 'string' ? /^maxmemory_policy:(\S+)/m.exec(reply)?.[1] : undefined
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}

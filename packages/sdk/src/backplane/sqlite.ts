@@ -1,0 +1,159 @@
+import { closeSync, openSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import type { Backplane } from '../core/backplane.ts'
+import { limits } from '../core/limits.ts'
+import { type MemoryBounds, memoryBackplane } from '../core/memory-backplane.ts'
+import { McpError } from '../jsonrpc/error.ts'
+import { shown } from '../jsonrpc/shown.ts'
+
+/** A backplane in a file. */
+export interface SqliteBackplane extends Backplane {
+  /** Closes the file. Afterwards everything that needs it rejects. */
+  close(): void
+}
+
+// The totals are kept by triggers, so that several processes count together and no count takes a walk over all rows.
+const schema = `
+  PRAGMA busy_timeout = 5000;
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+  CREATE TABLE IF NOT EXISTS entries (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL,
+    expiresAt INTEGER NOT NULL,
+    owner TEXT
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS entries_by_expiry ON entries (expiresAt);
+  CREATE TABLE IF NOT EXISTS totals (
+    owner TEXT PRIMARY KEY,
+    count INTEGER NOT NULL,
+    chars INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  INSERT OR IGNORE INTO totals VALUES ('', 0, 0);
+  CREATE TRIGGER IF NOT EXISTS entry_added AFTER INSERT ON entries BEGIN
+    UPDATE totals SET count = count + 1, chars = chars + length(NEW.value) WHERE owner = '';
+    INSERT INTO totals SELECT 'of ' || NEW.owner, 0, 0 WHERE NEW.owner IS NOT NULL ON CONFLICT DO NOTHING;
+    UPDATE totals SET count = count + 1, chars = chars + length(NEW.value) WHERE owner = 'of ' || NEW.owner;
+  END;
+  CREATE TRIGGER IF NOT EXISTS entry_deleted AFTER DELETE ON entries BEGIN
+    UPDATE totals SET count = count - 1, chars = chars - length(OLD.value) WHERE owner = '';
+    UPDATE totals SET count = count - 1, chars = chars - length(OLD.value) WHERE owner = 'of ' || OLD.owner;
+    DELETE FROM totals WHERE owner = 'of ' || OLD.owner AND count = 0;
+  END;
+`
+
+const owners = 5
+const sweepEveryMs = 30_000
+
+/**
+ * A backplane in an SQLite file, for one machine: what was used, and what is stored for later, outlives the process, and any
+ * number of processes on the machine may share it. A value is on the disk before its promise resolves. Changes and events of
+ * sessions stay within each process. Needs Node 22.13 or newer. The file is created readable for its owner alone.
+ *
+ * Like the backplane in memory it is bounded by `limits.remembered` and `limits.rememberedChars`, a fifth of them for each
+ * principal, and rejects with McpError 'LIMIT' where no more fits.
+ * @throws McpError 'CONNECT_FAILED' for a file that cannot be opened, or is no such file
+ */
+export function sqliteBackplane(path: string, changed: Partial<MemoryBounds> = {}): SqliteBackplane {
+  const bounds = { ...limits, ...changed }
+  const db = opened(path)
+  const select = db.prepare('SELECT value, owner FROM entries WHERE key = ? AND expiresAt > ?')
+  const insert = db.prepare('INSERT INTO entries (key, value, expiresAt, owner) VALUES (?, ?, ?, ?)')
+  const remove = db.prepare('DELETE FROM entries WHERE key = ?')
+  const expire = db.prepare('DELETE FROM entries WHERE expiresAt <= ?')
+  const total = db.prepare('SELECT count, chars FROM totals WHERE owner = ?')
+  const { append, after, publish, subscribe, delete: deleteLog } = memoryBackplane(bounds)
+  let nextSweep = 0
+
+  const inTransaction = <T>(work: (now: number) => T): T => {
+    db.exec('BEGIN IMMEDIATE')
+    try {
+      const now = Date.now()
+      if (now >= nextSweep) {
+        nextSweep = now + sweepEveryMs
+        expire.run(now)
+      }
+      const result = work(now)
+      db.exec('COMMIT')
+      return result
+    } catch (error) {
+      db.exec('ROLLBACK')
+      throw error
+    }
+  }
+  const reached = (key: string, chars: number, share: number): string | undefined => {
+    const { count = 0, chars: used = 0 } = total.get(key) ?? {}
+    if (Number(count) >= Math.ceil(bounds.remembered / share)) return 'limits.remembered'
+    return Number(used) + chars > Math.ceil(bounds.rememberedChars / share)
+      ? 'limits.rememberedChars'
+      : undefined
+  }
+  const lacking = (chars: number, owner: string | undefined): string | undefined => {
+    const full = reached('', chars, 1)
+    if (full !== undefined) return `This file remembers as much as it may (${full})`
+    const share = owner === undefined ? undefined : reached(`of ${owner}`, chars, owners)
+    return (
+      share &&
+      `This file remembers as much for "${shown(owner ?? '')}" as for one principal (a fifth of ${share})`
+    )
+  }
+  const put = (key: string, value: string, now: number, ttlMs: number, owner: string | undefined): void => {
+    remove.run(key)
+    if (lacking(value.length, owner) !== undefined) expire.run(now)
+    const why = lacking(value.length, owner)
+    if (why !== undefined) {
+      throw new McpError(
+        'LIMIT',
+        `${why}. More is taken when some of it expires, or where the limit is higher.`,
+      )
+    }
+    insert.run(key, value, Math.ceil(now + ttlMs), owner ?? null)
+  }
+
+  return {
+    get: async (key) => {
+      const found = select.get(key, Date.now())
+      return found && String(found['value'])
+    },
+    set: async (key, value, ttlMs, owner) => inTransaction((now) => put(key, value, now, ttlMs, owner)),
+    add: async (key, value, ttlMs, owner) =>
+      inTransaction((now) => {
+        if (select.get(key, now) !== undefined) return false
+        put(key, value, now, ttlMs, owner)
+        return true
+      }),
+    swap: async (key, expected, value, ttlMs) =>
+      inTransaction((now) => {
+        const found = select.get(key, now)
+        if (found?.['value'] !== expected) return false
+        const { owner } = found
+        put(key, value, now, ttlMs, typeof owner === 'string' ? owner : undefined)
+        return true
+      }),
+    delete: async (key) => {
+      remove.run(key)
+      await deleteLog(key)
+    },
+    append,
+    after,
+    publish,
+    subscribe,
+    close: () => db.close(),
+  }
+}
+
+function opened(path: string): DatabaseSync {
+  try {
+    closeSync(openSync(path, 'a', 0o600))
+    const db = new DatabaseSync(path)
+    db.exec(schema)
+    return db
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new McpError(
+      'CONNECT_FAILED',
+      `The backplane file ${path} cannot be opened (${why}). Give the path of a file in a folder of this machine that the server may write to`,
+      { cause },
+    )
+  }
+}

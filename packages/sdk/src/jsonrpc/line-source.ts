@@ -1,0 +1,102 @@
+import type { Readable } from 'node:stream'
+import { LineReader, type LineReaderOptions } from './lines.ts'
+import { pieceEnd, Slice } from './slice.ts'
+
+/**
+ * Reads lines from a stream. Where a chunk holds so many that they take long, the stream is paused and the event loop turns
+ * between them, so that one peer does not hold up the others.
+ */
+export class LineSource {
+  readonly #input: Readable
+  readonly #lines: LineReader
+  readonly #slice = new Slice()
+  /** Chunks received and not yet read. */
+  #waiting: Uint8Array[] = []
+  #turning = false
+  #paused = false
+  #stopped = false
+  readonly #onEnd: () => void
+  #hasEnded = false
+  #isOver = false
+
+  /** @param options `onEnd` is called when the stream ended and its last line was delivered */
+  constructor(input: Readable, options: LineReaderOptions & { onEnd(): void }) {
+    this.#input = input
+    this.#lines = new LineReader(options)
+    input.on('data', (chunk: Uint8Array | string) => {
+      if (this.#stopped) return
+      this.#waiting.push(typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk)
+      if (!this.#turning && !this.#paused) this.#read()
+    })
+    this.#onEnd = options.onEnd
+    // A stream may end while chunks of it wait here.
+    input.once('end', () => {
+      this.#hasEnded = true
+      if (this.#waiting.length === 0) this.#end()
+    })
+  }
+
+  /** Reads no more until `resume`. */
+  pause(): void {
+    this.#paused = true
+    this.#input.pause()
+  }
+
+  resume(): void {
+    this.#paused = false
+    if (!this.#turning) this.#goOn()
+  }
+
+  /** Delivers what was received, without a turn of the event loop between: nothing more comes. */
+  drain(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const chunk of waiting) if (!this.#stopped) this.#lines.push(chunk)
+    if (this.#hasEnded) this.#end()
+  }
+
+  /** Delivers nothing more. */
+  stop(): void {
+    this.#stopped = true
+    this.#waiting = []
+    if (this.#hasEnded) this.#end()
+  }
+
+  #end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    if (!this.#stopped) this.#lines.end()
+    this.#onEnd()
+  }
+
+  #read(): void {
+    this.#slice.begin()
+    for (let chunk = this.#waiting[0]; chunk !== undefined; chunk = this.#waiting[0]) {
+      const end = pieceEnd(chunk, 0)
+      if (end === chunk.length) this.#waiting.shift()
+      else this.#waiting[0] = chunk.subarray(end)
+      this.#lines.push(end === chunk.length ? chunk : chunk.subarray(0, end))
+      if (this.#slice.end()) {
+        this.#turn()
+        return
+      }
+      if (this.#paused) return
+    }
+    if (this.#hasEnded) this.#end()
+  }
+
+  #turn(): void {
+    if (this.#stopped) return
+    this.#turning = true
+    this.#input.pause()
+    setImmediate(() => {
+      this.#turning = false
+      if (!this.#paused) this.#goOn()
+    })
+  }
+
+  #goOn(): void {
+    this.#read()
+    if (!this.#turning && !this.#paused) this.#input.resume()
+  }
+}

@@ -1,0 +1,33 @@
+import { appendFileSync } from 'node:fs'
+import { z } from 'zod'
+import { sqliteBackplane } from '../../src/backplane/sqlite.ts'
+import { defineServer, tool } from '../../src/index.ts'
+import { serveHttp } from '../../src/serve/http/index.ts'
+
+// A server that notes each payment in a file. It is killed and started anew, and its keys stay the same.
+
+const [kind = '', file = '', paid = ''] = process.argv.slice(2)
+const server = defineServer({
+  name: 'payments',
+  version: '1.0.0',
+  tools: {
+    pay: tool({
+      input: z.object({ order: z.string() }),
+      async run({ order }, ctx) {
+        const sure = await ctx.elicit({ message: `Pay ${order}?`, schema: z.object({ ok: z.boolean() }) })
+        if (sure.action !== 'accept' || !sure.content.ok) return 'Not paid.'
+        appendFileSync(paid, `${order}\n`)
+        return 'Paid.'
+      },
+    }),
+  },
+})
+
+const warnings: string[] = []
+const { port } = await serveHttp(server, {
+  keys: ['a secret that stays the same over restarts'],
+  onWarning: (message) => warnings.push(message),
+  ...(kind === 'sqlite' ? { backplane: sqliteBackplane(file) } : {}),
+  ...(kind === 'accepting' ? { acceptUnknownStates: true } : {}),
+}).listen()
+process.send?.({ port, warnings })
