@@ -54,6 +54,7 @@ const commands: Readonly<Record<string, readonly string[] | string>> = {
   install: 'asks about the installation only',
   uninstall: 'writes files',
   gateway: 'runs until it is interrupted',
+  store: 'renames a file',
 }
 
 const connecting = Object.entries(commands).flatMap(([name, words]) =>
