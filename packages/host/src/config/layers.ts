@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { ConfigLayer, FieldOrigin, ServerConfig, ServerOrigin } from '../types/index.ts'
 import { appFiles } from './apps.ts'
@@ -75,10 +75,10 @@ export function configFiles(options: LayerOptions): ConfigFile[] {
 /**
  * Reads every file that there is and puts them together: a server that several files name is the first one's alone.
  * Files of the working folder may forbid and ask, but allow nothing. No file is ever written.
- * A file that cannot be read is left out with a problem. It may have held rules that forbid, so nothing is allowed
+ * A file that is no valid config is left out with a problem. It may have held rules that forbid, so nothing is allowed
  * without a question then.
- * @throws ConfigError for a file that was named and cannot be read, for a rule that cannot be followed, and for an
- *   unknown profile.
+ * @throws ConfigError for a file that was named and is not valid, for one that cannot be opened, for a rule that cannot
+ *   be followed, and for an unknown profile.
  */
 export async function loadLayers(options: LayerOptions): Promise<LayeredConfig> {
   const { cwd, home, env = process.env } = options
@@ -126,9 +126,22 @@ export async function loadLayers(options: LayerOptions): Promise<LayeredConfig> 
   return { ...merged, files, broken }
 }
 
-/** A rule that cannot be followed stops everything in a file of the person's own or of the working folder. */
+/**
+ * A file is left out where it is readable and no config. A rule that cannot be followed, and a file that cannot be
+ * opened, stop everything.
+ */
 function mayBeLeftOut(from: ConfigFile, { problems }: ConfigError): boolean {
-  return from.layer !== 'named' && (isOfAnotherApp(from) || problems.length === 0)
+  if (from.layer === 'named') return false
+  return isOfAnotherApp(from) || (problems.length === 0 && isReadable(from.file))
+}
+
+function isReadable(file: string): boolean {
+  try {
+    accessSync(file, constants.R_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Files of other applications hold no rules that count. */
