@@ -11,6 +11,7 @@ import {
   type Surface,
 } from '@jackfield/host'
 import { CliError, ExitCode } from '../cli/exit.ts'
+import { failureOf } from '../cli/failure.ts'
 import { followConfig } from '../cli/follow.ts'
 import { createOutput, type Io, isInteractive, type Output } from '../cli/io.ts'
 import { type modelsInUse, modelsToTalkTo } from '../cli/models.ts'
@@ -25,7 +26,7 @@ import { terminalSurface } from '../surface/terminal.ts'
 import { converse } from './chat.ts'
 import { createFloor } from './floor.ts'
 import { greet, tellLeft, tellServers } from './greet.ts'
-import { latest, takeUp } from './keep.ts'
+import { earlierInputs, latest, takeUp } from './keep.ts'
 import { jsonFace, pipedFace } from './piped-face.ts'
 import type { ChatState } from './state.ts'
 import { terminalFace } from './terminal-face.ts'
@@ -130,6 +131,7 @@ export async function hold(
         input: io.stdin,
         output: io.stdout,
         env: io.env,
+        onInterrupt: () => io.interrupt(),
         onAsking: (begins) => floor.asking(begins),
         ...(store !== undefined && { store }),
       })
@@ -139,7 +141,11 @@ export async function hold(
   const leave = (): void => interrupted.reject(new CliError(ExitCode.interrupted, 'Interrupted.'))
   if (io.signal.aborted) leave()
   else io.signal.addEventListener('abort', leave, { once: true })
-  const talkFace = interactive ? terminalFace(io, floor, leave) : json ? jsonFace(io) : pipedFace(io)
+  const talkFace = interactive
+    ? terminalFace(io, floor, { leave, earlier: () => earlierInputs(host) })
+    : json
+      ? jsonFace(io)
+      : pipedFace(io)
   const { palette } = talkFace
   const note: Note = interactive
     ? (text) => talkFace.write(`${palette.dim(flowed(text, talkFace.columns(), 0, 2))}\n`)
@@ -160,7 +166,7 @@ export async function hold(
       onLate: (result) => tellLate(result, talkFace),
     })
   const state: ChatState = {
-    ...{ host, models, facts, attached: [], env: io.env, talk: begun(models[0]), person: face },
+    ...{ host, models, facts, attached: [], env: io.env, talk: begun(models[0]), person: face, store },
     open(resumed) {
       const before = resumed === undefined || modelChosen ? undefined : host.conversations.find(resumed).model
       return begun(models.find(({ id }) => id === before) ?? state.talk.model, resumed)
@@ -173,22 +179,26 @@ export async function hold(
     Object.values(options.servers).filter(({ disabled }) => disabled !== true).length,
     talkFace,
   )
-  await Promise.race([started(host).then(() => floor.free()), interrupted.promise])
+  await Promise.race([started(host, io.signal).then(() => person?.idle()), interrupted.promise])
   tellServers(host, talkFace)
   if (resumed !== undefined) takeUp(resumed, state, talkFace)
   const end = begin(host, note)
   try {
-    const isCut = await Promise.race([converse(state, talkFace), interrupted.promise])
+    const { isCut, failed } = await Promise.race([converse(state, talkFace), interrupted.promise])
     tellLeft(state, talkFace, store)
-    return isCut && !interactive ? ExitCode.toolError : ExitCode.done
+    // At a terminal, the person saw it and could go on.
+    if (interactive) return ExitCode.done
+    if (failed !== undefined) return failureOf(failed, false).exitCode
+    return isCut ? ExitCode.toolError : ExitCode.done
   } finally {
     end()
   }
 }
 
 /** Waits until every server is ready or failed, but for none whose start the person put off. */
-async function started(host: Host): Promise<void> {
+async function started(host: Host, signal: AbortSignal): Promise<void> {
   const later = Promise.withResolvers<void>()
+  signal.addEventListener('abort', () => later.resolve(), { once: true })
   const off = host.on((event) => {
     if (event.type === 'later') later.resolve()
   })

@@ -34,5 +34,7 @@ export async function start(options: StartOptions, io: Io, output: Output): Prom
     modelsInUse(io.env, options.model, []),
     undefined,
     io,
+    undefined,
+    { store: resolve(home, 'host.db') },
   )
 }

@@ -21,14 +21,17 @@ function terminal() {
       env: { NO_COLOR: '1' },
       cwd: '/',
       signal: new AbortController().signal,
+      interrupt: () => {},
       onInterrupt(listener) {
         interrupts.push(listener)
         return () => interrupts.splice(interrupts.indexOf(listener), 1)
       },
     },
     floor,
-    () => {
-      left += 1
+    {
+      leave: () => {
+        left += 1
+      },
     },
   )
   const tick = () => new Promise((resolve) => setTimeout(resolve, 20))
