@@ -13,7 +13,11 @@ interface Asked {
 }
 
 /** A shop that asks before it pays, and remembers as little as it is told. */
-async function shop(limits: HttpOptions['limits'], options: HttpOptions = {}) {
+const byPrincipal: HttpOptions = {
+  authenticate: async (request) => ({ principal: request.header('authorization') ?? '' }),
+}
+
+async function shop(limits: HttpOptions['limits'], callers: HttpOptions = byPrincipal) {
   const paid: string[] = []
   const warnings: string[] = []
   const server = defineServer({
@@ -36,9 +40,8 @@ async function shop(limits: HttpOptions['limits'], options: HttpOptions = {}) {
   })
   const mounted = await webFace(server, {
     ...(limits && { limits }),
-    authenticate: async (request) => ({ principal: request.header('authorization') ?? '' }),
     onWarning: (text) => warnings.push(text),
-    ...options,
+    ...callers,
   })
   onTestFinished(() => mounted.close())
   const send = async (user: string, params: JsonObject): Promise<JsonObject> =>
@@ -108,7 +111,7 @@ describe('a server that remembers as many used answers as it may', () => {
   it('keeps room for others where one network address uses up a fifth and nobody authenticates', async () => {
     const { ask } = await shop(
       { remembered: 10 },
-      { authenticate: undefined, clientAddress: (request) => request.header('authorization') },
+      { clientAddress: (request) => request.header('authorization') },
     )
     for (let nth = 0; nth < 2; nth++) expect(await (await ask('203.0.113.7')).answer()).toMatchObject(done)
     expect(await (await ask('203.0.113.7')).answer()).toMatchObject(full)
