@@ -12,11 +12,11 @@ interface Asked {
   readonly refused: unknown
 }
 
-/** A shop that asks before it pays, and remembers as little as it is told. */
 const byPrincipal: HttpOptions = {
   authenticate: async (request) => ({ principal: request.header('authorization') ?? '' }),
 }
 
+/** A shop that asks before it pays, and remembers as little as its limits say. */
 async function shop(limits: HttpOptions['limits'], callers: HttpOptions = byPrincipal) {
   const paid: string[] = []
   const warnings: string[] = []
