@@ -119,7 +119,7 @@ interface Cell {
 }
 
 /** Mounts that hand web requests over. */
-const overWeb = ['Hono']
+const overWeb = ['Hono', 'fetch']
 
 /** Every request to one mount. */
 function cellsOf(mount: string, port: number): Cell[] {
