@@ -29,6 +29,8 @@ const groups = [
   group('revisions', `(?:${revisions})\\.ts$`),
   group('sessions', `(?:${sessions})\\.ts$`),
   group('legacy', `(?:${legacy})\\.ts$`),
+  // What imports modules of Node stays out of what runs in browsers.
+  group('processes', 'links/(?:inherited-|process-)'),
   group('client', '(?:client/(?!engine|lists)|links/(?!memory))'),
   group('tasks', 'extensions/tasks/'),
   group('skills', 'extensions/skills/'),
