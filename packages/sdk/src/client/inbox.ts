@@ -62,8 +62,8 @@ export class Inbox {
   #isRelated(method: QuestionMethod, { _meta: meta }: JsonObject, cause: Cause | undefined): boolean {
     if (method !== 'sampling/createMessage' || this.#answers.session.samplesUnrelated) return true
     if (cause !== undefined || (isObject(meta) && meta[MetaKey.relatedTask] !== undefined)) return true
-    // Where each request has a stream of its own, what comes on none of them belongs to none.
-    return this.#wire.link.connectsEach !== true && this.#wire.asking.length > 0
+    // Over HTTP too: servers of others send what a call asks on the stream that belongs to no request.
+    return this.#wire.asking.length > 0
   }
 
   #serve(

@@ -79,8 +79,8 @@ export interface AnswerOptions extends AnswerHandlers {
     /** Times in a row the model may use tools and get their results in one request; more are refused with -32602. Default 20. */
     maxToolRounds?: number
     /**
-     * Also answers samples that belong to no request of this client: those that come while none is under way, or on the
-     * stream that belongs to none. Default false: they are refused with -32602.
+     * Also answers samples that belong to no request of this client: those that come while none is under way. Default
+     * false: they are refused with -32602.
      */
     unrelated?: boolean
   }

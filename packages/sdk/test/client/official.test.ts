@@ -213,7 +213,6 @@ describe('the official server 1.32, with sessions over HTTP', () => {
         causes.push(cause)
         return { role: 'assistant', model: 'm1', content: { type: 'text', text: 'A' } }
       },
-      sampling: { unrelated: true },
       onChange: (change) => changes.push(change),
     })
     expect(client.server).toMatchObject({ revision: '2025-11-25', era: 'session' })

@@ -16,10 +16,14 @@ const sample = {
 }
 const roots = { jsonrpc: '2.0', id: 'r', method: 'roots/list' }
 
-/** What a client answers to what comes on the stream of a GET while a call is under way. */
-async function answersOnGet(options: ConnectOptions): Promise<Message[]> {
+/** What a client answers to what comes on the stream of a GET while nothing is under way, or while a call is. */
+async function answersOnGet(during: boolean, options: ConnectOptions): Promise<Message[]> {
   const answers: Message[] = []
   let standalone: ReturnType<typeof sse> | undefined
+  const ask = (): void => {
+    standalone?.({ data: sample })
+    standalone?.({ data: roots })
+  }
   const server: Scripted = await scripted((one) => {
     if (one.message.method === undefined && one.message.id !== undefined) {
       answers.push(one.message)
@@ -28,14 +32,14 @@ async function answersOnGet(options: ConnectOptions): Promise<Message[]> {
     else if (one.method === 'GET') standalone = sse(one.res)
     else if (one.message.method === 'tools/call') {
       sse(one.res)
-      standalone?.({ data: sample })
-      standalone?.({ data: roots })
+      ask()
     } else result(one, {})
   })
   const client = await connect(server.url, { onSample: sampler, onRoots: [], ...options })
   onTestFinished(() => client.close())
   await until(() => standalone !== undefined)
-  client.call('x').catch(() => {})
+  if (during) client.call('x').catch(() => {})
+  else ask()
   await until(() => answers.length === 2)
   return answers
 }
@@ -66,16 +70,19 @@ async function answersOverStdio(during: boolean, options: ConnectOptions): Promi
 }
 
 describe('a sample that belongs to no request of the client', () => {
-  it('is refused on the stream of a GET, also while a call is under way; roots are not', async () => {
-    const answers = await answersOnGet({})
+  it('is refused over HTTP while nothing is under way; roots are not', async () => {
+    const answers = await answersOnGet(false, {})
     expect(answers.find(({ id }) => id === 'q')).toMatchObject({
       error: { code: -32602, message: expect.stringContaining('belongs to no request of this client') },
     })
     expect(answers.find(({ id }) => id === 'r')).toMatchObject({ result: { roots: [] } })
   })
 
-  it('is answered there where the client allows it', async () => {
-    const answers = await answersOnGet({ sampling: { unrelated: true } })
+  it.each([
+    ['while a call is under way, also on a stream that belongs to no request', true, {}],
+    ['at any time where the client allows it', false, { sampling: { unrelated: true } }],
+  ])('is answered over HTTP %s', async (_when, during, options) => {
+    const answers = await answersOnGet(during, options)
     expect(answers.find(({ id }) => id === 'q')).toMatchObject({ result: { model: 'm' } })
   })
 
