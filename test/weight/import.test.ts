@@ -8,7 +8,7 @@ const programs = [
     imports: ['@jackfield/sdk/http'],
     source: `export { serveHttp } from '@jackfield/sdk/http'`,
     files: 3,
-    kilobytes: 24,
+    kilobytes: 25,
   },
   {
     what: 'a server over HTTP',
