@@ -1,4 +1,4 @@
-/** Bounds on everything a peer can make grow. Each place that enforces one takes an override. */
+/** Default bounds on everything a peer can make grow. Each place that enforces one takes an override. */
 export const limits = {
   /** Bytes of one request body, one response body, one stdio frame, or one SSE event. */
   messageBytes: 4_194_304,
@@ -91,3 +91,18 @@ export const limits = {
   /** Questions one request may put on a legacy session, and rounds of the explicit form. */
   questions: 64,
 } as const
+
+/** The limits that apply to the serving of one request. */
+export type RequestLimits = Readonly<
+  Record<
+    | 'uriChars'
+    | 'cursorChars'
+    | 'stateChars'
+    | 'subscribedUris'
+    | 'questions'
+    | 'messageBytes'
+    | 'listBytes'
+    | 'pages',
+    number
+  >
+>

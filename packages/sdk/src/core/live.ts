@@ -4,7 +4,6 @@ import { readJson } from '../jsonrpc/reread.ts'
 import type { Question, QuestionMethod, Questions } from '../protocol/asking.ts'
 import { missingFor } from './askable.ts'
 import type { Asking, Carried, Exchange, InputRequired, Outcome, Round } from './exchange.ts'
-import { limits } from './limits.ts'
 import { answerTo, faultOf, Keys } from './questions.ts'
 
 /** Sends one question as a request and waits for its result. Rejects when there is none. */
@@ -24,6 +23,13 @@ export function live(request: LiveRequest): Asking {
 export const none: Asking = live(() =>
   Promise.reject(new McpError('CANNOT_ASK', 'this connection cannot carry questions')),
 )
+
+/** Cannot ask, whatever the client declared: the first question ends the request with this reason. */
+export function cannotAsk(why: string): Asking {
+  const begin = (exchange: Exchange): Round => new UnaskableRound(exchange, why)
+  const relay: LiveRequest = (method) => Promise.reject(new McpError('CANNOT_ASK', `${method}: ${why}`))
+  return { begin, resume: async (exchange) => begin(exchange), relay }
+}
 
 /** A round that ends early at most once, and keeps the questions and parked signal every way of asking has. */
 export abstract class BaseRound {
@@ -114,12 +120,10 @@ class LiveRound extends BaseRound implements Round {
     const name = this.keys.next(question.method, key)
     return new Promise((resolve) => {
       if (this.over || this.refused(question)) return
-      if (++this.#asked > limits.questions) {
+      const { questions } = this.exchange.limits
+      if (++this.#asked > questions) {
         this.fail(
-          new McpError(
-            'TOO_MANY_ROUNDS',
-            `A handler asked more than ${limits.questions} questions in one request`,
-          ),
+          new McpError('TOO_MANY_ROUNDS', `A handler asked more than ${questions} questions in one request`),
         )
         return
       }
@@ -167,6 +171,22 @@ class LiveRound extends BaseRound implements Round {
       type: 'complete',
       result: { content: [{ type: 'text', text: error.message }], isError: true },
     })
+  }
+}
+
+class UnaskableRound extends LiveRound {
+  readonly #why: string
+
+  constructor(exchange: Exchange, why: string) {
+    super(exchange, () => Promise.reject(new McpError('CANNOT_ASK', why)))
+    this.#why = why
+  }
+
+  protected override refused(question: Question): boolean {
+    this.cannotAsk(
+      new RpcError(ErrorCode.InternalError, `The server cannot send ${question.method}: ${this.#why}`),
+    )
+    return true
   }
 }
 
