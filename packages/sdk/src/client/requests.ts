@@ -25,6 +25,7 @@ export interface RequestsOptions {
   readonly timeoutMs: number
   readonly maxTotalMs: number
   readonly maxRounds: number
+  readonly maxQuestions: number
   readonly extensions: readonly ClientExtension[]
   /** Lists the tools anew, past the cache. */
   readonly relist: () => Promise<void>
@@ -105,7 +106,7 @@ export class Requests {
     finish: ((resultType: string, result: JsonObject) => Promise<JsonObject>) | undefined,
     span: TelemetrySpan | undefined,
   ): Promise<Completed> {
-    const { era, answers, maxRounds, wire } = this.#options
+    const { era, answers, maxRounds, maxQuestions, wire } = this.#options
     const warn = (text: string): void => wire.warn(text)
     const params = options.relay === undefined ? await this.#extended(method, given) : given
     const scope = this.#scope(method, params, options)
@@ -125,6 +126,7 @@ export class Requests {
         scope,
         span,
         maxRounds,
+        maxQuestions,
         resume: options.resume && this.#resumed(options.resume, method),
         onRound: options.onRound && guarded(options.onRound, 'onRound', warn),
         onClosed: (hear) => wire.onClosed(hear),
@@ -238,7 +240,7 @@ export class Requests {
     id: RequestId,
     span?: TelemetrySpan,
   ): ExtensionCall {
-    const { era, answers, timeoutMs } = this.#options
+    const { era, answers, timeoutMs, maxQuestions } = this.#options
     const { revision: version } = era.facts
     let last = id
     const send = (name: string, more: JsonObject, scope: Scope): Promise<Answered> =>
@@ -262,7 +264,16 @@ export class Requests {
         }
       },
       answer: (questions) =>
-        answerAll(questions, last, { scope, method, params, answers: answers.now, version, span }),
+        answerAll(questions, last, {
+          scope,
+          method,
+          params,
+          answers: answers.now,
+          version,
+          span,
+          maxQuestions,
+        }),
+      maxQuestions,
       touch: () => scope.touch(),
       wait: (ms) => wait(ms, scope.signal),
     }

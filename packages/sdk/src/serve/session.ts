@@ -103,7 +103,10 @@ export class Session {
     if (message.method === 'ping') return this.#result(message, {})
     const peer = this.#peerOf(caller)
     requireMethod(this.#server, peer.revision, message.method)
-    const refused = lacking(this.#server.scopesFor(message.method, message.params), peer)
+    const refused = lacking(
+      this.#server.scopesFor(message.method, message.params, this.#options.bounds.uriChars),
+      peer,
+    )
     if (refused !== undefined) throw refused
     const own = this.#own(message, peer)
     if (own instanceof Promise) return own.then((result) => this.#result(message, result))

@@ -82,8 +82,8 @@ export function defineServer<
           innermost,
         )
   const handle: Server['handle'] = (exchange) => {
-    const { method, params, peer } = exchange
-    const refused = lacking(scopesFor(registry, method, params), peer)
+    const { method, params, peer, limits } = exchange
+    const refused = lacking(scopesFor(registry, method, params, limits.uriChars), peer)
     if (refused !== undefined) throw refused
     return serve(exchange)
   }
@@ -106,8 +106,11 @@ export function defineServer<
     get scopes() {
       return registry.scopes
     },
-    scopesFor: (method: string, params: Parameters<Server['scopesFor']>[1]) =>
-      scopesFor(registry, method, params),
+    scopesFor: (
+      method: string,
+      params: Parameters<Server['scopesFor']>[1],
+      uriChars: number = Number.POSITIVE_INFINITY,
+    ) => scopesFor(registry, method, params, uriChars),
     headerPlan: (tool: string) => registry.tools.get(tool)?.headers,
     taskSupport: (tool: string) => registry.tools.get(tool)?.task,
   })

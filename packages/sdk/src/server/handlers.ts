@@ -43,10 +43,10 @@ export function handlersOf(parts: Parts): Handler {
   /** A list that is not the same for everybody is nothing that others may keep. */
   const hintsOf = (scoped: boolean): CacheHints => (scoped ? { ...hints, cacheScope: 'private' } : hints)
   const list = (name: string, kind: 'tools' | 'templates' | 'prompts'): Handler => {
-    return ({ params, peer }) => {
+    return (exchange) => {
       const scoped = registry.isScoped(kind)
-      const rows = scoped ? seenBy(registry, kind, peer) : registry.rows[kind]
-      return page(name, rows, params['cursor'], pageSize, hintsOf(scoped))
+      const rows = scoped ? seenBy(registry, kind, exchange.peer) : registry.rows[kind]
+      return page(name, rows, exchange, pageSize, hintsOf(scoped))
     }
   }
   const table: Readonly<Record<string, Handler>> = {
@@ -64,7 +64,7 @@ export function handlersOf(parts: Parts): Handler {
     'resources/list': async (exchange) => {
       const scoped = registry.isScoped('resources') || registry.isScoped('templates')
       const rows = await resourcesOf(registry, exchange)
-      return page('resources', rows, exchange.params['cursor'], pageSize, hintsOf(scoped))
+      return page('resources', rows, exchange, pageSize, hintsOf(scoped))
     },
     'resources/templates/list': list('resourceTemplates', 'templates'),
     'resources/read': (exchange) => readResource(registry, exchange),
@@ -75,7 +75,9 @@ export function handlersOf(parts: Parts): Handler {
       return registry.complete(registry, exchange, report)
     },
     'subscriptions/listen': (exchange) =>
-      listen(changes, capabilities(), exchange, (uri) => allows(exchange.peer, scopesOfUri(registry, uri))),
+      listen(changes, capabilities(), exchange, (uri) =>
+        allows(exchange.peer, scopesOfUri(registry, uri, exchange.limits.uriChars)),
+      ),
   }
   const rows = new Map(Object.entries(methods))
   const handlers = new Map(
@@ -124,7 +126,7 @@ function seenBy(registry: Registry, kind: 'tools' | 'templates' | 'prompts', pee
 
 /** Resources by their own, then the members templates want to show; a URI is told once. */
 async function resourcesOf(registry: Registry, exchange: Exchange): Promise<readonly Resource[]> {
-  const { peer } = exchange
+  const { peer, limits } = exchange
   const resources = visible(registry.resources, registry.rows.resources, peer)
   const templates = [...registry.templates.values()].filter(({ scopes }) => allows(peer, scopes))
   const lists = templates.flatMap(({ members }) => members ?? [])
@@ -135,7 +137,8 @@ async function resourcesOf(registry: Registry, exchange: Exchange): Promise<read
     const listed = await Promise.all(lists.map(async (members) => members(ctx)))
     const byUri = new Map(resources.map((row) => [row.uri, row]))
     for (const row of listed.flat()) {
-      if (!byUri.has(row.uri) && allows(peer, scopesOfUri(registry, row.uri))) byUri.set(row.uri, row)
+      if (!byUri.has(row.uri) && allows(peer, scopesOfUri(registry, row.uri, limits.uriChars)))
+        byUri.set(row.uri, row)
     }
     return [...byUri.values()]
   } catch (error) {

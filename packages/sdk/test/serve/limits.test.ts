@@ -1,0 +1,280 @@
+import { PassThrough } from 'node:stream'
+import { afterEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { JsonObject } from '../../src/jsonrpc/message.ts'
+import type { Bounds } from '../../src/serve/bounds.ts'
+import { serveStdio } from '../../src/serve/stdio.ts'
+import { defineServer } from '../../src/server/define.ts'
+import type { Server } from '../../src/server/server.ts'
+import { prompt, resource, template, tool } from '../../src/server/tool.ts'
+import { modern, nodeFace, session } from './http-support.ts'
+import { initialize, initialized, meta, until } from './support.ts'
+
+type Era = 'session' | 'stateless'
+
+/** One client of a server: sends requests and answers every question with `yes`. */
+interface Peer {
+  request(method: string, params?: JsonObject): Promise<JsonObject>
+  /** Opens a subscription to resources, and gives the error that refused it; undefined where it was accepted. */
+  subscribe(uris: readonly string[]): Promise<JsonObject | undefined>
+}
+
+type Open = (server: Server, limits: Partial<Bounds>, era: Era) => Promise<Peer>
+
+const endings: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const end of endings.splice(0)) await end()
+})
+
+const keys = ['k'.repeat(32)]
+const yes = { action: 'accept', content: { ok: true } }
+const subscription = (uris: readonly string[]): JsonObject => ({
+  notifications: { resourceSubscriptions: uris },
+})
+
+/** Subscribes as the era does: one request for all of them, or one for each. */
+async function subscribed(
+  era: Era,
+  uris: readonly string[],
+  request: Peer['request'],
+  listen: (params: JsonObject) => Promise<JsonObject | undefined>,
+): Promise<JsonObject | undefined> {
+  if (era === 'stateless') return listen(subscription(uris))
+  for (const uri of uris) {
+    const { error } = await request('resources/subscribe', { uri })
+    if (error !== undefined) return error as JsonObject
+  }
+  return undefined
+}
+
+/** Sends a request of 2026-07-28 until it is complete. */
+async function complete(
+  send: (params: JsonObject) => Promise<JsonObject>,
+  params: JsonObject,
+): Promise<JsonObject> {
+  let more: JsonObject = {}
+  for (;;) {
+    const response = await send({ ...params, ...more })
+    const result = response['result'] as JsonObject | undefined
+    if (result?.['resultType'] !== 'input_required') return response
+    const asked = Object.keys((result['inputRequests'] ?? {}) as object)
+    more = {
+      requestState: result['requestState'],
+      inputResponses: Object.fromEntries(asked.map((key) => [key, yes])),
+    }
+  }
+}
+
+const overHttp: Open = async (server, limits, era) => {
+  const mounted = await nodeFace(server, { limits })
+  endings.push(() => mounted.close())
+  if (era === 'stateless') {
+    const send = (method: string, params: JsonObject) => mounted.send(modern(method, params))
+    const request: Peer['request'] = (method, params = {}) =>
+      complete(async (all) => (await send(method, all)).json(), params)
+    const listen = async (params: JsonObject): Promise<JsonObject | undefined> => {
+      const answer = await send('subscriptions/listen', params)
+      if (answer.status !== 200 || answer.header('content-type') === 'application/json')
+        return (await answer.json())['error'] as JsonObject
+      await until(() => answer.messages().length > 0)
+      return undefined
+    }
+    return { request, subscribe: (uris) => subscribed(era, uris, request, listen) }
+  }
+  const { post } = await session(mounted)
+  let last = 0
+  const request: Peer['request'] = async (method, params = {}) => {
+    const id = ++last
+    const answer = await post({ jsonrpc: '2.0', id, method, params })
+    if (answer.header('content-type') === 'application/json') return answer.json()
+    const answered = new Set<unknown>()
+    const find = (): JsonObject | undefined =>
+      answer.messages().find((message) => message['id'] === id && !('method' in message))
+    while (find() === undefined) {
+      await until(
+        () =>
+          find() !== undefined ||
+          answer.messages().some((one) => 'method' in one && !answered.has(one['id'])),
+      )
+      for (const asked of answer.messages()) {
+        if (!('method' in asked) || asked['id'] === undefined || answered.has(asked['id'])) continue
+        answered.add(asked['id'])
+        await post({ jsonrpc: '2.0', id: asked['id'], result: yes })
+      }
+    }
+    return find() ?? {}
+  }
+  return { request, subscribe: (uris) => subscribed(era, uris, request, async () => undefined) }
+}
+
+const overLines: Open = async (server, limits, era) => {
+  const input = new PassThrough()
+  const output = new PassThrough()
+  const received: JsonObject[] = []
+  let rest = ''
+  const send = (message: JsonObject): boolean => input.write(`${JSON.stringify(message)}\n`)
+  output.on('data', (chunk) => {
+    const lines = `${rest}${chunk}`.split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      const message = JSON.parse(line)
+      received.push(message)
+      if (message.method === 'elicitation/create') send({ jsonrpc: '2.0', id: message.id, result: yes })
+    }
+  })
+  const connection = serveStdio(server, { input, output, keys, limits })
+  endings.push(() => connection.close())
+  let last = 0
+  const one = async (method: string, params: JsonObject): Promise<JsonObject> => {
+    const id = `r${++last}`
+    send({ jsonrpc: '2.0', id, method, params: era === 'stateless' ? { _meta: meta(), ...params } : params })
+    const find = (): JsonObject | undefined =>
+      received.find((message) => message['id'] === id || isAcknowledged(message, id))
+    await until(() => find() !== undefined)
+    return find() ?? {}
+  }
+  if (era === 'session') {
+    send(initialize())
+    send(initialized)
+  }
+  const request: Peer['request'] = (method, params = {}) => complete((all) => one(method, all), params)
+  const listen = async (params: JsonObject): Promise<JsonObject | undefined> =>
+    (await one('subscriptions/listen', params))['error'] as JsonObject | undefined
+  return { request, subscribe: (uris) => subscribed(era, uris, request, listen) }
+}
+
+function isAcknowledged({ method, params }: JsonObject, id: string): boolean {
+  return (
+    method === 'notifications/subscriptions/acknowledged' &&
+    JSON.stringify(params).includes(JSON.stringify(id))
+  )
+}
+
+const places: [string, Open, Era][] = [
+  ['HTTP, with a session', overHttp, 'session'],
+  ['HTTP, on 2026-07-28', overHttp, 'stateless'],
+  ['lines, with a session', overLines, 'session'],
+  ['lines, on 2026-07-28', overLines, 'stateless'],
+]
+
+const sure = z.object({ ok: z.boolean() })
+const shop = () =>
+  defineServer({
+    name: 'shop',
+    version: '1.0.0',
+    pageSize: 1,
+    onError: () => {},
+    tools: {
+      survey: tool({
+        input: z.object({ questions: z.number() }),
+        async run({ questions }, ctx) {
+          for (let i = 1; i <= questions; i++) await ctx.elicit({ message: `Sure ${i}?`, schema: sure })
+          return 'asked'
+        },
+      }),
+      remember: tool({
+        input: z.object({ chars: z.number() }),
+        async run({ chars }, ctx) {
+          await ctx.step('text', () => 'x'.repeat(chars))
+          await ctx.elicit({ message: 'Sure?', schema: sure })
+          return 'remembered'
+        },
+      }),
+    },
+    resources: {
+      ...Object.fromEntries(
+        ['a', 'b', 'c'].map((name) => [name, resource({ uri: `shop://${name}`, read: () => name })]),
+      ),
+      any: template({ uriTemplate: 'shop://any/{id}', read: ({ id }) => id }),
+    },
+    prompts: { one: prompt({ run: () => 'one' }), two: prompt({ run: () => 'two' }) },
+  })
+
+const messageOf = ({ error, result }: JsonObject): string => JSON.stringify(error ?? result)
+
+describe.each(places)('limits given to a server hold over %s', (_, open, era) => {
+  it('subscribedUris', async () => {
+    const peer = await open(shop(), { subscribedUris: 2 }, era)
+    expect(await peer.subscribe(['shop://a', 'shop://b'])).toBeUndefined()
+    const other = await open(shop(), { subscribedUris: 2 }, era)
+    expect(await other.subscribe(['shop://a', 'shop://b', 'shop://c'])).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('at most 2'),
+    })
+  })
+
+  it('uriChars, lower and higher than the default', async () => {
+    const long = `shop://any/${'x'.repeat(90)}`
+    const low = await open(shop(), { uriChars: 100 }, era)
+    expect(messageOf(await low.request('resources/read', { uri: 'shop://a' }))).toContain('contents')
+    expect(await low.request('resources/read', { uri: long })).toMatchObject({
+      error: { code: -32602, message: expect.stringContaining('100 characters') },
+    })
+    expect(await low.subscribe([long])).toMatchObject({ code: -32602 })
+    const high = await open(shop(), { uriChars: 20_000 }, era)
+    const longer = `shop://any/${'x'.repeat(10_000)}`
+    expect(messageOf(await high.request('resources/read', { uri: longer }))).toContain('contents')
+    expect(await high.subscribe([longer])).toBeUndefined()
+  })
+
+  it('cursorChars', async () => {
+    const usual = await open(shop(), {}, era)
+    const { result } = await usual.request('prompts/list')
+    const { nextCursor: cursor } = result as { nextCursor: string }
+    expect(messageOf(await usual.request('prompts/list', { cursor }))).toContain('two')
+    const low = await open(shop(), { cursorChars: cursor.length - 1 }, era)
+    expect(await low.request('prompts/list', { cursor })).toMatchObject({ error: { code: -32602 } })
+  })
+
+  it('questions', async () => {
+    const peer = await open(shop(), { questions: 2 }, era)
+    const survey = (questions: number) =>
+      peer.request('tools/call', { name: 'survey', arguments: { questions } })
+    expect(messageOf(await survey(2))).toContain('"asked"')
+    expect(messageOf(await survey(3))).not.toContain('"asked"')
+  })
+})
+
+describe.each([
+  ['HTTP', overHttp],
+  ['lines', overLines],
+])('limits given to a server hold over %s', (_, open) => {
+  it('stateChars: a larger state is kept on the server, and the client gets a handle', async () => {
+    const states: string[] = []
+    const server = shop()
+    const watched: Server = {
+      ...server,
+      async handle(exchange) {
+        const outcome = await server.handle(exchange)
+        if (outcome.type === 'input_required') states.push(outcome.state ?? '')
+        return outcome
+      },
+    }
+    const peer = await open(watched, { stateChars: 1000 }, 'stateless')
+    const done = await peer.request('tools/call', { name: 'remember', arguments: { chars: 2000 } })
+    expect(messageOf(done)).toContain('remembered')
+    expect(states.map(({ length }) => length < 1000)).toEqual([true])
+  })
+
+  it('a scope is needed for a URI of any length that the limits allow', async () => {
+    const guarded = defineServer({
+      name: 'guarded',
+      version: '1.0.0',
+      resources: {
+        secret: template({ uriTemplate: 'secret://{id}', scopes: ['secrets'], read: ({ id }) => id }),
+      },
+    })
+    const seen: string[] = []
+    const watched: Server = {
+      ...guarded,
+      scopesFor: (...asked) => {
+        const scopes = guarded.scopesFor(...asked)
+        if (asked[0] === 'resources/subscribe') seen.push(scopes.join())
+        return scopes
+      },
+    }
+    const peer = await open(watched, { uriChars: 20_000 }, 'session')
+    await peer.subscribe([`secret://${'x'.repeat(10_000)}`])
+    expect(new Set(seen)).toEqual(new Set(['secrets']))
+  })
+})
