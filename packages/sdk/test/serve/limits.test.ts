@@ -1,7 +1,14 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
+import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { compose } from '../../src/compose/index.ts'
+import { skills, skillsExtension } from '../../src/extensions/skills/index.ts'
+import { tasks, tasksExtension } from '../../src/extensions/tasks/index.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
+import { MetaKey } from '../../src/protocol/meta.ts'
 import type { Bounds } from '../../src/serve/bounds.ts'
 import { serveStdio } from '../../src/serve/stdio.ts'
 import { defineServer } from '../../src/server/define.ts'
@@ -256,6 +263,39 @@ describe.each([
     expect(states.map(({ length }) => length < 1000)).toEqual([true])
   })
 
+  it.each(['session', 'stateless'] as const)('the parts of a composition have them too, %s', async (era) => {
+    const composed = compose({ name: 'all', version: '1.0.0', pageSize: 1, servers: { shop: shop() } })
+    const peer = await open(composed, { uriChars: 100, cursorChars: 3 }, era)
+    expect(await peer.request('resources/read', { uri: `shop://any/${'x'.repeat(90)}` })).toMatchObject({
+      error: { code: -32602, message: expect.stringContaining('100 characters') },
+    })
+    const { result } = await peer.request('prompts/list')
+    expect(result).not.toHaveProperty('nextCursor')
+    expect(await peer.request('prompts/list', { cursor: 'shop:' })).toMatchObject({ error: { code: -32602 } })
+  })
+
+  it('so have skills', async () => {
+    const server = defineServer({ name: 's', version: '1.0.0', extensions: [skills([])] })
+    const peer = await open(server, { uriChars: 10 }, 'stateless')
+    expect(
+      await peer.request('skills/get', {
+        uri: 'skill://pdf/SKILL.md',
+        _meta: meta({ [MetaKey.clientCapabilities]: { extensions: { [skillsExtension]: {} } } }),
+      }),
+    ).toMatchObject({ error: { code: -32602, message: expect.stringContaining('10 characters') } })
+  })
+
+  it('so have subscriptions to tasks', async () => {
+    const server = defineServer({ name: 't', version: '1.0.0', extensions: [tasks()] })
+    const peer = await open(server, { subscribedUris: 1 }, 'stateless')
+    expect(
+      await peer.request('subscriptions/listen', {
+        notifications: { taskIds: ['a', 'b'] },
+        _meta: meta({ [MetaKey.clientCapabilities]: { extensions: { [tasksExtension]: {} } } }),
+      }),
+    ).toMatchObject({ error: { code: -32602, message: expect.stringContaining('at most 1 tasks') } })
+  })
+
   it('a scope is needed for a URI of any length that the limits allow', async () => {
     const guarded = defineServer({
       name: 'guarded',
@@ -276,5 +316,32 @@ describe.each([
     const peer = await open(watched, { uriChars: 20_000 }, 'session')
     await peer.subscribe([`secret://${'x'.repeat(10_000)}`])
     expect(new Set(seen)).toEqual(new Set(['secrets']))
+  })
+})
+
+describe('the default limits', () => {
+  /** Files that build defaults: of a mount, a background request, or an option. */
+  const builders = [
+    'compose/catalogue.ts',
+    'core/memory-backplane.ts',
+    'core/state.ts',
+    'extensions/skills/client/skills-client.ts',
+    'extensions/tasks/engine.ts',
+    'extensions/tasks/options.ts',
+    'serve/bounds.ts',
+  ]
+
+  it('are read only where defaults are built', async () => {
+    const src = fileURLToPath(new URL('../../src/', import.meta.url))
+    const files = await readdir(src, { recursive: true })
+    const readers: string[] = []
+    for (const file of files.filter((name) =>
+      /^(core|server|serve|compose|extensions)\W.*\.ts$/.test(name),
+    )) {
+      const text = await readFile(join(src, file), 'utf8')
+      if (/^import \{[^}]*\blimits\b[^}]*\} from '[^']*limits\.ts'/m.test(text))
+        readers.push(file.replaceAll('\\', '/'))
+    }
+    expect(readers.sort()).toEqual(builders)
   })
 })
