@@ -37,6 +37,6 @@ export async function settled(terminal: Terminal, quietMs = 400): Promise<void> 
   }
 }
 
-async function changed(isDone: () => boolean, withinMs = 1_000): Promise<void> {
+async function changed(isDone: () => boolean, withinMs = 10_000): Promise<void> {
   for (const end = performance.now() + withinMs; !isDone() && performance.now() < end; ) await pause(10)
 }

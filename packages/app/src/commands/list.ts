@@ -9,6 +9,7 @@ import { type CommandContext, connectTo, type ServerOptions } from './context.ts
 import { everyServer, type Look, namesNoServer, type ServerLists } from './every-server.ts'
 import { meter } from './meter.ts'
 import { tree } from './tree.ts'
+import { refuseEmptyList, refuseHeldBack } from './trust.ts'
 
 export interface ToolsOptions extends ServerOptions {
   meter?: boolean
@@ -28,9 +29,11 @@ export async function tools(context: CommandContext<ToolsOptions>): Promise<Exit
   const all = session.host.tools().map(({ tool }) => tool)
   const name = onlyWord(rest, 'tools [target] [name]')
   if (name === undefined) {
+    if (all.length === 0) refuseEmptyList(session, ['tool'])
     output.result({ tools: all }, () => toolTable(all, output))
     return ExitCode.done
   }
+  if (!all.some((tool) => tool.name === name)) refuseHeldBack(session, { what: 'tool', name })
   const tool = found(all, (tool) => tool.name, name, 'tool')
   output.result(tool, () => toolText(tool, output))
   return ExitCode.done
@@ -46,6 +49,7 @@ export async function resources(context: CommandContext<ResourcesOptions>): Prom
   onlyNothing(rest, 'resources [target]')
   const direct = session.host.resources().map(({ resource }) => resource)
   const templates = session.host.templates().map(({ template }) => template)
+  if (direct.length + templates.length === 0) refuseEmptyList(session, ['resource', 'template'])
   output.result({ resources: direct, resourceTemplates: templates }, () =>
     resourceTables(direct, templates, output),
   )
@@ -60,12 +64,15 @@ export async function prompts(context: CommandContext): Promise<ExitCode> {
   const { output } = context
   onlyNothing(rest, 'prompts [target]')
   const all = session.host.prompts().map(({ prompt }) => prompt)
+  if (all.length === 0) refuseEmptyList(session, ['prompt'])
   output.result({ prompts: all }, () => promptTable(all, output))
   return ExitCode.done
 }
 
 const toolLists: ServerLists = {
   lists: ['tools'],
+  kinds: ['tool'],
+  isEmpty: (host, server) => !host.tools().some((entry) => entry.server === server),
   of: (host, server, look) => {
     const own = host.tools().flatMap((entry) => (entry.server === server ? [entry.tool] : []))
     return { result: { tools: own }, text: toolTable(own, look) }
@@ -74,6 +81,9 @@ const toolLists: ServerLists = {
 
 const resourceLists: ServerLists = {
   lists: ['resources'],
+  kinds: ['resource', 'template'],
+  isEmpty: (host, server) =>
+    ![...host.resources(), ...host.templates()].some((entry) => entry.server === server),
   of: (host, server, look) => {
     const own = host.resources().flatMap((entry) => (entry.server === server ? [entry.resource] : []))
     const templates = host.templates().flatMap((entry) => (entry.server === server ? [entry.template] : []))
@@ -86,6 +96,8 @@ const resourceLists: ServerLists = {
 
 const promptLists: ServerLists = {
   lists: ['prompts'],
+  kinds: ['prompt'],
+  isEmpty: (host, server) => !host.prompts().some((entry) => entry.server === server),
   of: (host, server, look) => {
     const own = host.prompts().flatMap((entry) => (entry.server === server ? [entry.prompt] : []))
     return { result: { prompts: own }, text: promptTable(own, look) }

@@ -83,6 +83,7 @@ export const eras = {
     method: string,
     params: JsonObject,
     answer: LiveRequest,
+    rounds = 10,
   ): Promise<JsonObject> => {
     const asking = replay({
       sealer: createSealer(['k'.repeat(32)]),
@@ -90,7 +91,7 @@ export const eras = {
       audience: 'test',
     })
     let carried: JsonObject = {}
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < rounds; round++) {
       const outcome = await server.handle(exchange(method, { ...params, ...carried }, { asking }))
       if (outcome.type !== 'input_required') return outcome.result
       const inputResponses: JsonObject = {}
@@ -104,5 +105,11 @@ export const eras = {
   },
 } satisfies Record<
   string,
-  (server: Server, method: string, params: JsonObject, answer: LiveRequest) => Promise<JsonObject>
+  (
+    server: Server,
+    method: string,
+    params: JsonObject,
+    answer: LiveRequest,
+    rounds?: number,
+  ) => Promise<JsonObject>
 >

@@ -89,7 +89,7 @@ export interface HttpOptions {
    * served as ever. Default: sessions in the memory of this process.
    */
   sessions?: 'none'
-  /** Path of the endpoint. Default `/mcp`. */
+  /** Path of the endpoint. Default `/mcp`, or the path at which Express, or a framework like it, mounts the handler. */
   path?: string
   /**
    * Serves the HTTP+SSE transport of 2024-11-05 too, for clients that know no other: `sse: '/sse'` is the path of

@@ -4,7 +4,7 @@ import { encodeEvent } from '../../jsonrpc/sse.ts'
 import { type Answered, encodeAnswer, encodeMessage, isDroppable, type Outlet } from '../message.ts'
 import { unref } from '../timers.ts'
 import { type Core, listening, type Serving } from './core.ts'
-import type { HttpReply } from './face.ts'
+import type { HttpReply, HttpRequest } from './face.ts'
 import { answerPatienceMs, EventStream } from './stream.ts'
 
 /**
@@ -15,14 +15,20 @@ export abstract class PostAnswer implements Outlet, Serving {
   readonly transport = 'tcp'
   protected readonly core: Core
   protected readonly reply: HttpReply
+  readonly #request: HttpRequest
   #stream: EventStream | undefined
   #ticks = 0
   #long: ReturnType<typeof setTimeout> | undefined
   #over = false
 
-  constructor(core: Core, reply: HttpReply) {
+  constructor(core: Core, reply: HttpReply, request: HttpRequest) {
     this.core = core
     this.reply = reply
+    this.#request = request
+  }
+
+  headers(): Readonly<Record<string, string>> {
+    return this.#request.headers()
   }
 
   abstract readonly principal: string | null

@@ -67,7 +67,7 @@ class SessionlessPost extends PostAnswer implements BatchReceiver {
   readonly #calls: Calls
 
   constructor(core: Core, { request, reply, caller }: LegacyTrip) {
-    super(core, reply)
+    super(core, reply, request)
     this.peer = {
       ...caller,
       revision:
