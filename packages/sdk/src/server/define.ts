@@ -119,11 +119,7 @@ export function defineServer<
     get scopes() {
       return registry.scopes
     },
-    scopesFor: (
-      method: string,
-      params: Parameters<Server['scopesFor']>[1],
-      uriChars: number = Number.POSITIVE_INFINITY,
-    ) => scopesFor(registry, method, params, uriChars),
+    scopesFor: (...request: Parameters<Server['scopesFor']>) => scopesFor(registry, ...request),
     headerPlan: (tool: string) => registry.tools.get(tool)?.headers,
     taskSupport: (tool: string) => registry.tools.get(tool)?.task,
   })

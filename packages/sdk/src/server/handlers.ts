@@ -126,7 +126,7 @@ function seenBy(registry: Registry, kind: 'tools' | 'templates' | 'prompts', pee
 
 /** Resources by their own, then the members templates want to show; a URI is told once. */
 async function resourcesOf(registry: Registry, exchange: Exchange): Promise<readonly Resource[]> {
-  const { peer, limits } = exchange
+  const { peer } = exchange
   const resources = visible(registry.resources, registry.rows.resources, peer)
   const templates = [...registry.templates.values()].filter(({ scopes }) => allows(peer, scopes))
   const lists = templates.flatMap(({ members }) => members ?? [])
@@ -137,8 +137,7 @@ async function resourcesOf(registry: Registry, exchange: Exchange): Promise<read
     const listed = await Promise.all(lists.map(async (members) => members(ctx)))
     const byUri = new Map(resources.map((row) => [row.uri, row]))
     for (const row of listed.flat()) {
-      if (!byUri.has(row.uri) && allows(peer, scopesOfUri(registry, row.uri, limits.uriChars)))
-        byUri.set(row.uri, row)
+      if (!byUri.has(row.uri) && allows(peer, scopesOfUri(registry, row.uri))) byUri.set(row.uri, row)
     }
     return [...byUri.values()]
   } catch (error) {

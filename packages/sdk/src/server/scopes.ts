@@ -9,13 +9,13 @@ const none: readonly string[] = []
 
 /**
  * What a request needs its caller to be allowed. Nothing for one that is malformed or names what is not there.
- * @param uriChars the longest URI that is looked up; a longer one is refused wherever it is used
+ * @param uriChars the longest URI of a client that is looked up; a longer one is refused wherever it is used
  */
 export function scopesFor(
   registry: Registry,
   method: string,
   params: Readonly<JsonObject> | undefined,
-  uriChars: number,
+  uriChars?: number,
 ): readonly string[] {
   if (registry.scopes.length === 0 || params === undefined) return none
   switch (method) {
@@ -34,7 +34,11 @@ export function scopesFor(
 }
 
 /** What reading a URI needs: whatever its resource does, or else the first template that matches it. */
-export function scopesOfUri(registry: Registry, uri: unknown, uriChars: number): readonly string[] {
+export function scopesOfUri(
+  registry: Registry,
+  uri: unknown,
+  uriChars: number = Number.POSITIVE_INFINITY,
+): readonly string[] {
   if (registry.scopes.length === 0 || typeof uri !== 'string' || uri.length > uriChars) return none
   const resource = registry.resourceAt(uri)
   if (resource !== undefined) return resource.scopes

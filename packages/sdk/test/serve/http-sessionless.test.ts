@@ -8,6 +8,7 @@ import { StreamableHTTPClientTransport as LegacyHttp } from '@modelcontextprotoc
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
+import { connect, http } from '../../src/client/index.ts'
 import { compose } from '../../src/compose/index.ts'
 import { type HttpOptions, serveHttp } from '../../src/serve/http/index.ts'
 import { defineServer } from '../../src/server/define.ts'
@@ -425,6 +426,26 @@ describe.each([
     expect(steps).toEqual([1, 2, 3])
     expect(await client.callTool({ name: 'ask' })).toMatchObject({ isError: true })
     await client.close()
+    check()
+  })
+
+  it('the client of this package does too', async () => {
+    const { url, fetch, check } = await place()
+    const client = await connect(http(url.href, fetch === undefined ? {} : { fetch }), {
+      revisions: ['2025-11-25'],
+      onElicit: () => answer,
+    })
+    onTestFinished(() => client.close())
+    expect(client.server).toMatchObject({ revision: '2025-11-25', era: 'session' })
+    for (let i = 0; i < 3; i++) {
+      expect(await client.tools()).toHaveLength(3)
+      expect(await client.call('echo')).toMatchObject({ content: [{ text: 'echo' }] })
+    }
+    const steps: number[] = []
+    await client.call('noisy', {}, { onProgress: ({ progress }) => steps.push(progress) })
+    expect(steps).toEqual([1, 2, 3])
+    expect(await client.call('ask')).toMatchObject({ isError: true })
+    await expect(client.watch({ toolsListChanged: true })).rejects.toMatchObject({ code: 'CAPABILITY' })
     check()
   })
 

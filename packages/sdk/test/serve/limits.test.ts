@@ -34,7 +34,17 @@ afterEach(async () => {
 })
 
 const keys = ['k'.repeat(32)]
+const capabilities = { elicitation: {}, sampling: { tools: {} } }
 const yes = { action: 'accept', content: { ok: true } }
+const sampled = { role: 'assistant', content: { type: 'text', text: 'sampled' }, model: 'm' }
+
+const able = meta({ [MetaKey.clientCapabilities]: capabilities })
+
+/** The answer to a question of the server. */
+function answerTo(question: unknown): JsonObject {
+  const { method } = question as { method: string }
+  return method === 'sampling/createMessage' ? sampled : yes
+}
 const subscription = (uris: readonly string[]): JsonObject => ({
   notifications: { resourceSubscriptions: uris },
 })
@@ -64,10 +74,10 @@ async function complete(
     const response = await send({ ...params, ...more })
     const result = response['result'] as JsonObject | undefined
     if (result?.['resultType'] !== 'input_required') return response
-    const asked = Object.keys((result['inputRequests'] ?? {}) as object)
+    const asked = Object.entries((result['inputRequests'] ?? {}) as JsonObject)
     more = {
       requestState: result['requestState'],
-      inputResponses: Object.fromEntries(asked.map((key) => [key, yes])),
+      inputResponses: Object.fromEntries(asked.map(([key, question]) => [key, answerTo(question)])),
     }
   }
 }
@@ -76,7 +86,8 @@ const overHttp: Open = async (server, limits, era) => {
   const mounted = await nodeFace(server, { limits })
   endings.push(() => mounted.close())
   if (era === 'stateless') {
-    const send = (method: string, params: JsonObject) => mounted.send(modern(method, params))
+    const send = (method: string, params: JsonObject) =>
+      mounted.send(modern(method, { _meta: able, ...params }))
     const request: Peer['request'] = (method, params = {}) =>
       complete(async (all) => (await send(method, all)).json(), params)
     const listen = async (params: JsonObject): Promise<JsonObject | undefined> => {
@@ -88,7 +99,7 @@ const overHttp: Open = async (server, limits, era) => {
     }
     return { request, subscribe: (uris) => subscribed(era, uris, request, listen) }
   }
-  const { post } = await session(mounted)
+  const { post } = await session(mounted, '2025-11-25', {}, capabilities)
   let last = 0
   const request: Peer['request'] = async (method, params = {}) => {
     const id = ++last
@@ -106,7 +117,7 @@ const overHttp: Open = async (server, limits, era) => {
       for (const asked of answer.messages()) {
         if (!('method' in asked) || asked['id'] === undefined || answered.has(asked['id'])) continue
         answered.add(asked['id'])
-        await post({ jsonrpc: '2.0', id: asked['id'], result: yes })
+        await post({ jsonrpc: '2.0', id: asked['id'], result: answerTo(asked) })
       }
     }
     return find() ?? {}
@@ -126,7 +137,9 @@ const overLines: Open = async (server, limits, era) => {
     for (const line of lines) {
       const message = JSON.parse(line)
       received.push(message)
-      if (message.method === 'elicitation/create') send({ jsonrpc: '2.0', id: message.id, result: yes })
+      if ('method' in message && 'id' in message) {
+        send({ jsonrpc: '2.0', id: message.id, result: answerTo(message) })
+      }
     }
   })
   const connection = serveStdio(server, { input, output, keys, limits })
@@ -134,14 +147,14 @@ const overLines: Open = async (server, limits, era) => {
   let last = 0
   const one = async (method: string, params: JsonObject): Promise<JsonObject> => {
     const id = `r${++last}`
-    send({ jsonrpc: '2.0', id, method, params: era === 'stateless' ? { _meta: meta(), ...params } : params })
+    send({ jsonrpc: '2.0', id, method, params: era === 'stateless' ? { _meta: able, ...params } : params })
     const find = (): JsonObject | undefined =>
       received.find((message) => message['id'] === id || isAcknowledged(message, id))
     await until(() => find() !== undefined)
     return find() ?? {}
   }
   if (era === 'session') {
-    send(initialize())
+    send(initialize('2025-11-25', 'init', capabilities))
     send(initialized)
   }
   const request: Peer['request'] = (method, params = {}) => complete((all) => one(method, all), params)
@@ -185,6 +198,29 @@ const shop = () =>
           await ctx.step('text', () => 'x'.repeat(chars))
           await ctx.elicit({ message: 'Sure?', schema: sure })
           return 'remembered'
+        },
+      }),
+      sample: tool({
+        input: z.object({ rounds: z.number() }),
+        async run({ rounds }, ctx) {
+          const { content } = await ctx.sample({
+            maxTokens: 10,
+            tools: [{ name: 'look', inputSchema: { type: 'object' } }],
+            messages: [
+              { role: 'user', content: { type: 'text', text: 'Look' } },
+              ...Array.from({ length: rounds }, (_, at) => [
+                {
+                  role: 'assistant' as const,
+                  content: [{ type: 'tool_use' as const, id: `${at}`, name: 'look', input: {} }],
+                },
+                {
+                  role: 'user' as const,
+                  content: [{ type: 'tool_result' as const, toolUseId: `${at}`, content: [] }],
+                },
+              ]).flat(),
+            ],
+          })
+          return JSON.stringify(content)
         },
       }),
     },
@@ -239,6 +275,13 @@ describe.each(places)('limits given to a server hold over %s', (_, open, era) =>
       peer.request('tools/call', { name: 'survey', arguments: { questions } })
     expect(messageOf(await survey(2))).toContain('"asked"')
     expect(messageOf(await survey(3))).not.toContain('"asked"')
+  })
+
+  it('samplingToolRounds', async () => {
+    const peer = await open(shop(), { samplingToolRounds: 2 }, era)
+    const sample = (rounds: number) => peer.request('tools/call', { name: 'sample', arguments: { rounds } })
+    expect(messageOf(await sample(2))).toContain('sampled')
+    expect(messageOf(await sample(3))).not.toContain('sampled')
   })
 })
 
@@ -319,6 +362,20 @@ describe.each([
     expect(refused?.['code']).toBe(open === overHttp ? -32600 : undefined)
     expect(new Set(seen)).toEqual(new Set(['secrets']))
   })
+})
+
+it('a listed URI that is longer than uriChars needs its scope to be seen', async () => {
+  const uri = `secret://${'x'.repeat(200)}`
+  const guarded = defineServer({
+    name: 'guarded',
+    version: '1.0.0',
+    resources: {
+      open: template({ uriTemplate: 'open://{id}', list: () => [{ uri, name: 'x' }], read: ({ id }) => id }),
+      secret: template({ uriTemplate: 'secret://{id}', scopes: ['secrets'], read: ({ id }) => id }),
+    },
+  })
+  const peer = await overHttp(guarded, { uriChars: 100 }, 'stateless')
+  expect(await peer.request('resources/list')).toMatchObject({ result: { resources: [] } })
 })
 
 describe('the default limits', () => {

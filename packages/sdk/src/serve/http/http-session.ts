@@ -134,7 +134,7 @@ export class HttpSession {
   /** Whether a notice may go to whoever listens: the token of a subscription may have allowed more. */
   #isForListener({ method, params }: JsonRpcNotification): boolean {
     if (method !== 'notifications/resources/updated') return true
-    return allows(this.listener, this.server.scopesFor('resources/subscribe', params, this.#bounds.uriChars))
+    return allows(this.listener, this.server.scopesFor('resources/subscribe', params))
   }
 
   #newStream(): ResumableStream {
