@@ -16,6 +16,7 @@ import { unref } from '../timers.ts'
 import type { HttpRequest } from './face.ts'
 import type { Legacy } from './legacy.ts'
 import type { Authenticate, HttpOptions, HttpRefusal } from './options.ts'
+import { listening } from './post-answer.ts'
 import type { Sessionless } from './sessionless.ts'
 import { Shares } from './shares.ts'
 import type { SseSessions } from './sse.ts'
@@ -48,8 +49,6 @@ export interface OlderPath {
 const graceMs = 1000
 /** Network addresses whose callers are remembered, so that a caller is the same value for all of its requests. */
 const addresses = 10_000
-/** The request whose answer is a stream that stays open. */
-export const listening = 'subscriptions/listen'
 
 /** What every request of one mounted server shares. */
 export class Core {

@@ -3,9 +3,12 @@ import type { JsonRpcNotification, JsonRpcResponse } from '../../jsonrpc/message
 import { encodeEvent } from '../../jsonrpc/sse.ts'
 import { type Answered, encodeAnswer, encodeMessage, isDroppable, type Outlet } from '../message.ts'
 import { unref } from '../timers.ts'
-import { type Core, listening, type Serving } from './core.ts'
+import type { Core, Serving } from './core.ts'
 import type { HttpReply, HttpRequest } from './face.ts'
 import { answerPatienceMs, EventStream } from './stream.ts'
+
+/** The request whose answer is a stream that stays open. */
+export const listening = 'subscriptions/listen'
 
 /**
  * The answer to a POST that belongs to no session: one JSON text, or an event stream from the first notification or long
