@@ -8,9 +8,9 @@ const folder = join(root, 'packages', 'sdk')
 /** What is loaded only when it is needed: see `core/later.ts`. */
 const asking =
   'core/(?:live|replay|sealed-replay|seal|state|journal|questions|asking|secret-fields|json-value)'
-const sessions = 'serve/(?:session|session-room|asker|batch)'
+const sessions = 'serve/(?:session|session-room|asker|batch|initialize)'
 const revisions = 'protocol/(?:session-revision|revisions|fields)'
-const legacy = 'serve/http/(?:legacy|http-session|sessions|resumable|event-log|post-stream)'
+const legacy = 'serve/http/(?:legacy|sessionless|http-session|sessions|resumable|event-log|post-stream)'
 const lines = 'duplex|late-session|line-|calls|cancel'
 const apart = `(?!(?:${[asking, revisions, sessions, legacy].join('|')})\\.ts$)`
 

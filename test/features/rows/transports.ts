@@ -78,6 +78,20 @@ export const transports: Group = {
       },
     },
     {
+      title: 'clients of these revisions can be served without sessions, each request by any instance',
+      since: '2025-03-26',
+      until: '2025-11-25',
+      ours: ours(
+        'packages/sdk/test/serve/http-sessionless.test.ts > the official SDK 1 lists, calls and hears of progress',
+      ),
+      peers: {
+        v2: yes(source('sessionIdGenerator: undefined')),
+        v1: yes(source('sessionIdGenerator: undefined')),
+        fastmcp: unknown,
+        lite: unknown,
+      },
+    },
+    {
       title: 'a client begins a lost session anew',
       since: '2025-03-26',
       until: '2025-11-25',

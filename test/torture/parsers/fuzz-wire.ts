@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { fromBase64Url, toBase64Url } from '../../../packages/sdk/src/core/base64url.ts'
+import { limits } from '../../../packages/sdk/src/core/limits.ts'
 import { LineReader } from '../../../packages/sdk/src/jsonrpc/lines.ts'
 import { classify, isObject, parseJson } from '../../../packages/sdk/src/jsonrpc/parse.ts'
 import { EventReader } from '../../../packages/sdk/src/jsonrpc/sse.ts'
@@ -191,7 +192,7 @@ function id(input: Buffer): void {
   const bytes = fromBase64Url(text)
   if (bytes !== undefined)
     mustHold(fromBase64Url(toBase64Url(bytes)) !== undefined, 'base64 is not read back')
-  const outcome = page('items', items, text, 3, {})
+  const outcome = page('items', items, { params: { cursor: text }, limits }, 3, {})
   mustHold(JSON.stringify(outcome).length < 200, 'a page is larger than a page')
 }
 

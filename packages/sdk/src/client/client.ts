@@ -94,6 +94,7 @@ export class McpClient implements Client {
       timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
       maxTotalMs: options.maxTotalMs ?? defaultMaxTotalMs,
       maxRounds: options.maxRounds ?? defaultMaxRounds,
+      maxQuestions: options.maxQuestions ?? limits.questions,
       extensions: options.extensions ?? [],
       relist: async () => {
         await this.tools({ cache: 'refresh' })
@@ -232,7 +233,8 @@ export class McpClient implements Client {
     }
     return allPages(method, page, () => this.#cache.dropMethod(method), {
       bytes: this.#options.maxListBytes ?? limits.listBytes,
-      option: 'maxListBytes of connect',
+      pages: this.#options.maxListPages ?? limits.pages,
+      of: 'connect',
     })
   }
 

@@ -28,6 +28,8 @@ export interface ExtensionCall {
   apart(method: string, params: JsonObject): Promise<JsonObject>
   /** Answers questions with the caller's handlers, as if the server had asked back; the clocks stand still meanwhile. */
   answer(inputRequests: unknown): Promise<JsonObject>
+  /** Questions that may be answered at once: `maxQuestions` of `connect`. */
+  readonly maxQuestions: number
   /** There was a sign of life: the idle clock begins anew. */
   touch(): void
   /** Waits so many milliseconds, or rejects when the signal aborts. */

@@ -13,8 +13,9 @@ export interface Page<T> {
 /** How much of a list is taken. */
 export interface ListBound {
   readonly bytes: number
-  /** The option that sets it, for messages. */
-  readonly option: string
+  readonly pages: number
+  /** The function whose options `maxListBytes` and `maxListPages` set it, for messages. */
+  readonly of: string
 }
 
 /**
@@ -53,14 +54,14 @@ async function walk<T>(
   const seen = new Set<string>()
   let cursor: string | undefined
   let bytes = 0
-  for (let pages = 1; pages <= limits.pages; pages++) {
+  for (let pages = 1; pages <= bound.pages; pages++) {
     const page = await fetch(cursor)
     bytes += page.bytes
     if (bytes > bound.bytes) {
       throw new McpError(
         'LIMIT',
         `${method} was given up at page ${pages} with ${bytes} bytes, because a list may have at most ${bound.bytes}. ` +
-          `Raise ${bound.option} if the server needs more`,
+          `Raise maxListBytes of ${bound.of} if the server needs more`,
       )
     }
     for (const entry of page.entries) all.push(entry)
@@ -77,6 +78,7 @@ async function walk<T>(
   }
   throw new McpError(
     'LIMIT',
-    `${method} has more than ${limits.pages} pages (${bytes} bytes so far), so it was given up`,
+    `${method} has more than ${bound.pages} pages (${bytes} bytes so far), so it was given up. ` +
+      `Raise maxListPages of ${bound.of} if the server needs more`,
   )
 }

@@ -25,6 +25,7 @@ export interface RequestsOptions {
   readonly timeoutMs: number
   readonly maxTotalMs: number
   readonly maxRounds: number
+  readonly maxQuestions: number
   readonly extensions: readonly ClientExtension[]
   /** Lists the tools anew, past the cache. */
   readonly relist: () => Promise<void>
@@ -131,7 +132,7 @@ export class Requests {
     finish: ((resultType: string, result: JsonObject) => Promise<JsonObject>) | undefined,
     span: TelemetrySpan | undefined,
   ): Promise<Completed> {
-    const { era, answers, maxRounds, wire } = this.#options
+    const { era, answers, maxRounds, maxQuestions, wire } = this.#options
     const warn = (text: string): void => wire.warn(text)
     const onProgress = increasing(options.onProgress, warn)
     const params = options.relay === undefined ? await this.#extended(method, given) : given
@@ -152,6 +153,7 @@ export class Requests {
         scope,
         span,
         maxRounds,
+        maxQuestions,
         resume: options.resume && this.#resumed(options.resume, method),
         onRound: options.onRound && guarded(options.onRound, 'onRound', warn),
         onClosed: (hear) => wire.onClosed(hear),
@@ -277,7 +279,7 @@ export class Requests {
   }
 
   #callOf(method: string, params: JsonObject, { scope, id, span, onProgress }: CallParts): ExtensionCall {
-    const { era, answers, timeoutMs } = this.#options
+    const { era, answers, timeoutMs, maxQuestions } = this.#options
     const { revision: version } = era.facts
     let last = id
     const send = (
@@ -307,7 +309,16 @@ export class Requests {
         }
       },
       answer: (questions) =>
-        answerAll(questions, last, { scope, method, params, answers: answers.now, version, span }),
+        answerAll(questions, last, {
+          scope,
+          method,
+          params,
+          answers: answers.now,
+          version,
+          span,
+          maxQuestions,
+        }),
+      maxQuestions,
       touch: () => scope.touch(),
       wait: (ms) => wait(ms, scope.signal),
     }

@@ -1,4 +1,3 @@
-import { limits } from '../core/limits.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
@@ -18,6 +17,8 @@ export interface RoundsOptions {
   /** The call's own, where it is followed. */
   readonly span: TelemetrySpan | undefined
   readonly maxRounds: number
+  /** Questions that are answered at once. */
+  readonly maxQuestions: number
   /** The type of a result that does not say it by itself. */
   typeOf(result: JsonObject): string
   /** Finishes a result of a type that an extension adds; undefined where none does. */
@@ -115,18 +116,19 @@ function roundIn({ inputRequests, requestState }: JsonObject, method: string): R
 export async function answerAll(
   inputRequests: unknown,
   id: RequestId,
-  options: Pick<RoundsOptions, 'scope' | 'method' | 'params' | 'version' | 'span'> &
+  options: Pick<RoundsOptions, 'scope' | 'method' | 'params' | 'version' | 'span' | 'maxQuestions'> &
     Partial<Pick<RoundsOptions, 'onClosed'>> & { readonly answers: Answers },
 ): Promise<JsonObject> {
   if (!isObject(inputRequests)) throw protocol('"inputRequests" must be an object')
   const questions = Object.entries(inputRequests)
-  if (questions.length > limits.questions) {
+  const { scope, method, params, answers, version, span, maxQuestions } = options
+  if (questions.length > maxQuestions) {
     throw new McpError(
       'LIMIT',
-      `The server asked ${questions.length} questions at once; at most ${limits.questions} are answered`,
+      `The server asked ${questions.length} questions at once; at most ${maxQuestions} are answered. ` +
+        'Raise maxQuestions of connect if the server needs more',
     )
   }
-  const { scope, method, params, answers, version, span } = options
   const stop = branch(scope.signal)
   const resume = scope.pause()
   const forget = options.onClosed?.(() =>

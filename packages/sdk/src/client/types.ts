@@ -186,6 +186,8 @@ export interface ConnectOptions extends AnswerOptions {
   maxTotalMs?: number
   /** How often one call may be asked back. Default 10. */
   maxRounds?: number
+  /** Questions of one request that are answered at once (2026-07-28); more fail with McpError 'LIMIT'. Default 64. */
+  maxQuestions?: number
   /** Level of log messages wanted from the start. */
   logLevel?: LoggingLevel
   onLog?: (message: ServerNotifications['notifications/message']) => void
@@ -196,6 +198,8 @@ export interface ConnectOptions extends AnswerOptions {
   onChange?: (change: ServerChange) => void
   /** Bytes of one list, all its pages together, before it is given up with McpError 'LIMIT'. Default 16 MiB. */
   maxListBytes?: number
+  /** Pages of one list before it is given up with McpError 'LIMIT'. Default 1000. */
+  maxListPages?: number
   /** Turns the answer cache off. */
   cache?: false
   /** Hears of what was tolerated: stray output, tools left out, late answers. */

@@ -94,7 +94,7 @@ export class Catalogue {
     const peer: Peer = { ...caller, scopes }
     const signal = AbortSignal.timeout(readMs)
     for (const method of ['resources/list', 'resources/templates/list']) {
-      const exchange = { id: 0, method, params: {}, peer, signal, asking: none, notify: () => {} }
+      const exchange = { id: 0, method, params: {}, peer, signal, asking: none, limits, notify: () => {} }
       await this.#pages(session === undefined ? exchange : { ...exchange, session }).catch(() => {})
     }
   }

@@ -1,6 +1,5 @@
 import type { Change, Changes } from '../core/changes.ts'
 import type { Caller, Exchange, Outcome } from '../core/exchange.ts'
-import { limits } from '../core/limits.ts'
 import { allows } from '../core/scopes.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
@@ -104,7 +103,7 @@ class ComposedServer implements Composition {
     return [...new Set(this.#list().flatMap(({ server }) => server.scopes))]
   }
 
-  scopesFor(method: string, params: Readonly<JsonObject> | undefined): readonly string[] {
+  scopesFor(...[method, params, uriChars]: Parameters<Server['scopesFor']>): readonly string[] {
     const { name, ref } = params ?? {}
     // A request may hold more params than its method has: only those count that say where it goes.
     const reference = method === 'completion/complete' && isObject(ref) ? ref : undefined
@@ -114,10 +113,10 @@ class ComposedServer implements Composition {
       const found = this.#named(named)
       if (found === undefined) return []
       const own = reference === undefined ? { name: found.name } : { ref: { ...reference, name: found.name } }
-      return found.member.server.scopesFor(method, { ...params, ...own })
+      return found.member.server.scopesFor(method, { ...params, ...own }, uriChars)
     }
     // Whose a URI is takes asking; what any of them needs for it is needed.
-    return [...new Set(this.#list().flatMap(({ server }) => server.scopesFor(method, params)))]
+    return [...new Set(this.#list().flatMap(({ server }) => server.scopesFor(method, params, uriChars)))]
   }
 
   add(): void {
@@ -194,13 +193,13 @@ class ComposedServer implements Composition {
   }
 
   async #serve(exchange: Exchange): Promise<Outcome> {
-    const { method, params, peer } = exchange
+    const { method, params, peer, limits } = exchange
     switch (method) {
       case 'server/discover':
         return this.#discover(exchange)
       case 'subscriptions/listen':
         return listen(this.changes, this.capabilities, exchange, (uri) =>
-          allows(peer, this.scopesFor('resources/subscribe', { uri })),
+          allows(peer, this.scopesFor('resources/subscribe', { uri }, limits.uriChars)),
         )
       case 'tools/list':
         return this.#page(exchange, this.#namedList('tools', method))

@@ -1,5 +1,5 @@
 import type { Exchange, Outcome } from '../core/exchange.ts'
-import { limits } from '../core/limits.ts'
+import type { RequestLimits } from '../core/limits.ts'
 import { jsonBytes } from '../jsonrpc/bytes.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
@@ -29,10 +29,6 @@ export interface MergeOptions {
 }
 
 const maxCalls = 100
-/** Bytes of one member's list. A client takes twice as many in all, so that one member keeps it from none of the others. */
-const memberBytes = limits.listBytes / 2
-/** A merged page that has this many bytes waits for no more members, so that it stays small enough to be a message. */
-const enoughBytes = limits.messageBytes / 2
 
 /**
  * One page over all members. The cursor is the prefix of a member, how many pages and bytes it gave, and its own cursor, empty
@@ -43,10 +39,15 @@ export async function mergedPage(
   list: MergedList,
   { members, pageSize, onFailure }: MergeOptions,
 ): Promise<Outcome> {
+  const { limits, params } = exchange
+  /** Bytes of one member's list. A client takes twice as many in all, so that one member keeps it from none of the others. */
+  const memberBytes = limits.listBytes / 2
+  /** A merged page that has this many bytes waits for no more members, so that it stays small enough to be a message. */
+  const enoughBytes = limits.messageBytes / 2
   const offering = members.filter(({ server }) => server.capabilities[list.capability] !== undefined)
   const entries: JsonObject[] = []
   const hints = new Hints()
-  let at = placeOf(exchange.params['cursor'], offering)
+  let at = placeOf(params['cursor'], offering, limits)
   let total = 0
   for (let calls = 0; at !== undefined; calls++) {
     if (entries.length >= pageSize || calls === maxCalls || total >= enoughBytes) break
@@ -68,10 +69,10 @@ export async function mergedPage(
         if (shown !== undefined) entries.push(shown)
       }
     }
-    const next = after(at, page, bytes)
+    const next = after(at, page, bytes, limits)
     const isEndless = next !== undefined && pages >= limits.pages
-    if (isTooMuch) onFailure(member, tooLarge(exchange.method, pages, bytes))
-    else if (isEndless) onFailure(member, endless(exchange.method))
+    if (isTooMuch) onFailure(member, tooLarge(exchange.method, pages, bytes, memberBytes))
+    else if (isEndless) onFailure(member, endless(exchange.method, limits.pages))
     at = next === undefined || isTooMuch || isEndless ? atFirst(following(member, offering)) : next
   }
   const result: JsonObject = { [list.column]: entries, ...hints.common }
@@ -91,7 +92,7 @@ interface Place {
 
 const cursorForm = /^([^:+]*)(?:\+(\d{1,6})\+(\d{1,12}))?:(.*)$/s
 
-function placeOf(cursor: unknown, members: readonly Member[]): Place | undefined {
+function placeOf(cursor: unknown, members: readonly Member[], limits: RequestLimits): Place | undefined {
   if (cursor === undefined || cursor === '') return atFirst(members[0])
   const fits = typeof cursor === 'string' && cursor.length <= limits.cursorChars
   const [, name, pages = '1', bytes = '0', own = ''] = (fits && cursorForm.exec(cursor)) || []
@@ -112,7 +113,12 @@ function atFirst(member: Member | undefined): Place | undefined {
 }
 
 /** The place after a page in the same member; undefined where that was its last. */
-function after({ member, pages }: Place, page: JsonObject | undefined, bytes: number): Place | undefined {
+function after(
+  { member, pages }: Place,
+  page: JsonObject | undefined,
+  bytes: number,
+  limits: RequestLimits,
+): Place | undefined {
   const cursor = page?.['nextCursor']
   if (typeof cursor !== 'string' || cursor === '') return undefined
   const next = { member, pages: pages + 1, bytes, cursor }
@@ -128,11 +134,11 @@ function bytesOf(page: JsonObject, { pages }: Place): number {
   return pages === 1 && page['nextCursor'] === undefined ? 0 : jsonBytes(page)
 }
 
-function endless(method: string): McpError {
-  return new McpError('LIMIT', `It gave more than ${limits.pages} pages of ${method}: the rest is left out`)
+function endless(method: string, most: number): McpError {
+  return new McpError('LIMIT', `It gave more than ${most} pages of ${method}: the rest is left out`)
 }
 
-function tooLarge(method: string, pages: number, bytes: number): McpError {
+function tooLarge(method: string, pages: number, bytes: number, memberBytes: number): McpError {
   return new McpError(
     'LIMIT',
     `It gave ${bytes} bytes of ${method} in ${pages} pages, and a member may give at most ${memberBytes}: the rest is left out`,

@@ -1,6 +1,5 @@
 import { conduct } from '../core/conduct.ts'
 import { type Carried, type Exchange, InputRequired, type Outcome, type Round } from '../core/exchange.ts'
-import { limits } from '../core/limits.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
@@ -45,7 +44,7 @@ export async function passStateless(passing: Passing, seat: Seat): Promise<Outco
     }
     const requests = questionsIn(result['inputRequests'])
     const keys = Object.keys(requests)
-    if (!asks || keys.length > limits.questions) throw unusable()
+    if (!asks || keys.length > exchange.limits.questions) throw unusable()
     // A client that is asked by the end of a round waits by itself before it comes back without an answer.
     if (keys.length > 0) idle = 0
     else if (exchange.asking.relay !== undefined) {
@@ -158,7 +157,7 @@ async function sent(
 }
 
 function passageOf({ exchange, capabilities, asks }: Passing, notices: Notices): Passage {
-  const { asking, peer } = exchange
+  const { asking, peer, limits } = exchange
   let asked = 0
   return {
     relay: { capabilities },

@@ -1,7 +1,6 @@
 import { readable } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { type Carried, type Exchange, InputRequired, type Outcome, type Round } from './exchange.ts'
-import { limits } from './limits.ts'
 
 /** A handler's way to its round: opened at the first question, so that a handler that never asks pays nothing. */
 export interface RoundHandle {
@@ -86,8 +85,9 @@ class Conducted<T> {
   async #again(needed: InputRequired, handle: Handle, nth: number): Promise<Outcome> {
     const next = await Promise.race([handle.get().require(needed), handle.get().ended])
     if ('type' in next) return next
-    if (nth < limits.questions) return this.run(handle.opened, next, nth + 1)
-    throw new Error(`A handler asked for input ${limits.questions} times without finishing`)
+    const { questions } = this.#exchange.limits
+    if (nth < questions) return this.run(handle.opened, next, nth + 1)
+    throw new Error(`A handler asked for input ${questions} times without finishing`)
   }
 }
 

@@ -5,6 +5,7 @@ import type { Implementation, LoggingLevel } from '../protocol/definitions.ts'
 import type { ServerNotification } from '../protocol/methods.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { Journal } from './journal.ts'
+import type { RequestLimits } from './limits.ts'
 
 /** What the transport found out about who sends a request. */
 export interface Caller {
@@ -60,6 +61,8 @@ export interface Exchange {
   readonly signal: AbortSignal
   /** How questions reach the client in this exchange. */
   readonly asking: Asking
+  /** The limits that apply to it: those that the server was mounted with. */
+  readonly limits: RequestLimits
   /** The session it belongs to; absent where every request stands alone. */
   readonly session?: ClientSession
   /** What it came over; absent within one process. */

@@ -1,4 +1,4 @@
-/** Bounds on everything a peer can make grow. Each place that enforces one takes an override. */
+/** Default bounds on everything a peer can make grow. Each place that enforces one takes an override. */
 export const limits = {
   /** Bytes of one request body, one response body, one stdio frame, or one SSE event. */
   messageBytes: 4_194_304,
@@ -96,3 +96,19 @@ export const limits = {
    */
   samplingToolRounds: 20,
 } as const
+
+/** The limits that apply to the serving of one request. */
+export type RequestLimits = Readonly<
+  Record<
+    | 'uriChars'
+    | 'cursorChars'
+    | 'stateChars'
+    | 'subscribedUris'
+    | 'questions'
+    | 'samplingToolRounds'
+    | 'messageBytes'
+    | 'listBytes'
+    | 'pages',
+    number
+  >
+>

@@ -6,7 +6,6 @@ import { toolRounds } from '../protocol/elicit.ts'
 import { forPeer, missingFor } from './askable.ts'
 import type { Asking, Carried, Exchange, InputRequired, Outcome, Round } from './exchange.ts'
 import { describeFault, faultInJson } from './json-value.ts'
-import { limits } from './limits.ts'
 import { answerTo, faultOf, Keys } from './questions.ts'
 
 /** Sends one question as a request and waits for its result. Rejects when there is none. */
@@ -26,6 +25,13 @@ export function live(request: LiveRequest): Asking {
 export const none: Asking = live(() =>
   Promise.reject(new McpError('CANNOT_ASK', 'this connection cannot carry questions')),
 )
+
+/** Cannot ask, whatever the client declared: the first question ends the request with this reason. */
+export function cannotAsk(why: string): Asking {
+  const begin = (exchange: Exchange): Round => new UnaskableRound(exchange, why)
+  const relay: LiveRequest = (method) => Promise.reject(new McpError('CANNOT_ASK', `${method}: ${why}`))
+  return { begin, resume: async (exchange) => begin(exchange), relay }
+}
 
 /** A round that ends early at most once, and keeps the questions and parked signal every way of asking has. */
 export abstract class BaseRound {
@@ -83,14 +89,12 @@ export abstract class BaseRound {
       )
       return true
     }
-    if (
-      question.method === 'sampling/createMessage' &&
-      toolRounds(question.params) > limits.samplingToolRounds
-    ) {
+    const { samplingToolRounds } = this.exchange.limits
+    if (question.method === 'sampling/createMessage' && toolRounds(question.params) > samplingToolRounds) {
       this.fail(
         new McpError(
           'TOO_MANY_ROUNDS',
-          `A handler let the model use tools more than ${limits.samplingToolRounds} times in a row: ask for an answer without ` +
+          `A handler let the model use tools more than ${samplingToolRounds} times in a row: ask for an answer without ` +
             "tools (toolChoice: { mode: 'none' }) before, or begin anew with what was found out",
         ),
       )
@@ -130,12 +134,10 @@ class LiveRound extends BaseRound implements Round {
     const name = this.keys.next(question.method, key)
     return new Promise((resolve) => {
       if (this.over || this.refused(question)) return
-      if (++this.#asked > limits.questions) {
+      const { questions } = this.exchange.limits
+      if (++this.#asked > questions) {
         this.fail(
-          new McpError(
-            'TOO_MANY_ROUNDS',
-            `A handler asked more than ${limits.questions} questions in one request`,
-          ),
+          new McpError('TOO_MANY_ROUNDS', `A handler asked more than ${questions} questions in one request`),
         )
         return
       }
@@ -184,6 +186,22 @@ class LiveRound extends BaseRound implements Round {
       type: 'complete',
       result: { content: [{ type: 'text', text: error.message }], isError: true },
     })
+  }
+}
+
+class UnaskableRound extends LiveRound {
+  readonly #why: string
+
+  constructor(exchange: Exchange, why: string) {
+    super(exchange, () => Promise.reject(new McpError('CANNOT_ASK', why)))
+    this.#why = why
+  }
+
+  protected override refused(question: Question): boolean {
+    this.cannotAsk(
+      new RpcError(ErrorCode.InternalError, `The server cannot send ${question.method}: ${this.#why}`),
+    )
+    return true
   }
 }
 

@@ -7,7 +7,6 @@ import type { Backplane } from './backplane.ts'
 import { canonical, digest } from './canonical.ts'
 import type { Asking, Carried, Exchange, InputRequired, Outcome, Round } from './exchange.ts'
 import { emptyJournal, type Journal } from './journal.ts'
-import { limits } from './limits.ts'
 import { BaseRound, copyOf, idempotencyKey, occurrence, runStep } from './live.ts'
 import { answerTo } from './questions.ts'
 import type { Sealer } from './seal.ts'
@@ -277,10 +276,11 @@ class ReplayRound extends BaseRound implements Round {
   }
 
   async #outcome(): Promise<Outcome> {
-    if (Object.keys(this.#journal.answers).length + this.#asked.size > limits.questions) {
+    const { questions } = this.exchange.limits
+    if (Object.keys(this.#journal.answers).length + this.#asked.size > questions) {
       throw new RpcError(
         ErrorCode.InternalError,
-        `A handler asked more than ${limits.questions} questions in one request`,
+        `A handler asked more than ${questions} questions in one request`,
       )
     }
     const place = new Map(this.#order.map((key, at) => [key, at]))

@@ -70,7 +70,7 @@ export function createStateKeeper(options: {
   const forget = (key: string): Promise<void> =>
     backplane.delete(key).catch((error) => options.onFailed?.(error))
 
-  const unseal = async (state: unknown): Promise<unknown> => {
+  const unseal = async ({ limits }: Exchange, state: unknown): Promise<unknown> => {
     if (typeof state !== 'string') throw refuse('not a string')
     if (state.length > limits.stateChars) throw refuse('too long')
     const opened = await sealer.open(state)
@@ -93,14 +93,14 @@ export function createStateKeeper(options: {
         journal,
       }
       const sealed = await sealer.seal(claims)
-      if (sealed.length <= limits.stateChars) return sealed
+      if (sealed.length <= exchange.limits.stateChars) return sealed
       const handle = crypto.randomUUID()
       await shared(backplane.set(storedAt(handle), sealed, ttlMs, exchange.peer.quotaKey))
       return sealer.seal({ handle })
     },
 
     async open(exchange, state) {
-      const outer = await unseal(state)
+      const outer = await unseal(exchange, state)
       const claims = isStored(outer) ? await fetchStored(outer.handle) : outer
       if (!isClaims(claims)) throw refuse('not a request state')
       if (claims.exp <= Date.now()) throw refuse('expired')

@@ -1,13 +1,12 @@
 import { RpcError } from '../jsonrpc/error.ts'
 import { parseJson } from '../jsonrpc/parse.ts'
-import type { ConnectionOptions } from '../serve/connection.ts'
-import { openConnection } from '../serve/duplex.ts'
+import { type DuplexOptions, openConnection } from '../serve/duplex.ts'
 import type { Server } from '../server/server.ts'
 import { DuplexLink } from './duplex.ts'
 import type { LinkFactory } from './link.ts'
 
 /** A server value in this process. Messages become JSON text and back both ways, as they would on a wire. */
-export function memory(server: Server, options?: ConnectionOptions): LinkFactory {
+export function memory(server: Server, options?: Pick<DuplexOptions, 'caller' | 'limits'>): LinkFactory {
   return () =>
     new DuplexLink('memory', async (events) => {
       const connection = openConnection(

@@ -1,31 +1,34 @@
-import type { Caller } from '../core/exchange.ts'
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
-import type { JsonRpcResponse } from '../jsonrpc/message.ts'
+import type { JsonRpcRequest, JsonRpcResponse } from '../jsonrpc/message.ts'
 import { classify } from '../jsonrpc/parse.ts'
 import { isModern } from '../protocol/client-meta.ts'
-import type { SessionOutlet } from './asker.ts'
-import { failure, wantsAnswer } from './message.ts'
+import { type Answered, failure, wantsAnswer } from './message.ts'
 import type { Session } from './session.ts'
+
+/** Handles the messages of a batch: a session, or one POST without one. */
+export type BatchReceiver = Pick<Session, 'peer' | 'notification' | 'response' | 'unusable' | 'refusal'>
+
+type Serve = (message: JsonRpcRequest) => Answered | Promise<Answered>
 
 /**
  * Serves the messages of one batch (2025-03-26) at the same time.
+ * @param serve serves one of its requests
  * @returns the responses, none when nothing in it wanted one
  * @throws RpcError -32600 for an array that is no batch here
  */
 export async function serveBatch(
-  session: Session,
+  receiver: BatchReceiver,
   values: readonly unknown[],
-  outlet: SessionOutlet,
   max: number,
-  caller?: Caller,
+  serve: Serve,
 ): Promise<JsonRpcResponse[]> {
-  requireBatch(session, values, max)
-  const responses = await Promise.all(values.map((value) => serveOne(session, value, outlet, caller)))
+  requireBatch(receiver, values, max)
+  const responses = await Promise.all(values.map((value) => serveOne(receiver, value, serve)))
   return responses.filter((response) => response !== undefined)
 }
 
-function requireBatch(session: Session, values: readonly unknown[], max: number): void {
-  const revision = session.peer?.revision
+function requireBatch({ peer }: BatchReceiver, values: readonly unknown[], max: number): void {
+  const revision = peer?.revision
   if (revision?.batches !== true) {
     throw refused(`batches are part of revision 2025-03-26 only, so send each message by itself`)
   }
@@ -34,22 +37,21 @@ function requireBatch(session: Session, values: readonly unknown[], max: number)
 }
 
 async function serveOne(
-  session: Session,
+  receiver: BatchReceiver,
   value: unknown,
-  outlet: SessionOutlet,
-  caller: Caller | undefined,
+  serve: Serve,
 ): Promise<JsonRpcResponse | undefined> {
   const classified = classify(value)
   switch (classified.kind) {
     case 'invalid':
       if (wantsAnswer(value)) return failure(classified.id, classified.error)
-      session.unusable(classified)
+      receiver.unusable(classified)
       return undefined
     case 'notification':
-      session.notification(classified.message)
+      receiver.notification(classified.message)
       return undefined
     case 'response':
-      session.response(classified.message)
+      receiver.response(classified.message)
       return undefined
     case 'request': {
       const { message } = classified
@@ -57,9 +59,9 @@ async function serveOne(
         return failure(message.id, refused('this request may not be part of a batch'))
       }
       try {
-        return await session.request(message, outlet, caller)
+        return await serve(message)
       } catch (error) {
-        return failure(message.id, session.refusal(error, message.method))
+        return failure(message.id, receiver.refusal(error, message.method))
       }
     }
   }

@@ -274,7 +274,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
       throw unsupportedVersion(readPeerMeta(message.params?.['_meta']).version)
     }
     this.#calls.admit(message.id)
-    const call = openCall(this.#server, message, this.#caller, this.#asking, this)
+    const call = openCall(this.#server, message, this.#caller, this.#asking, this, this.#bounds)
     return this.#calls.run(call, this.#server)
   }
 
@@ -292,7 +292,9 @@ class DuplexConnection implements Duplex, SessionOutlet {
     const refuse = (error: unknown): void =>
       this.#out(failure(undefined, refusalOf(error, 'batch', this.#server)))
     return this.#session.use(({ session, serveBatch }) => {
-      return serveBatch(session, values, this, this.#bounds.batch, caller).then((responses) => {
+      const serve = (message: JsonRpcRequest): Answered | Promise<Answered> =>
+        session.request(message, this, caller)
+      return serveBatch(session, values, this.#bounds.batch, serve).then((responses) => {
         if (responses.length === 0 || !this.#open) return
         if (this.#options.sendBatch !== undefined) this.#options.sendBatch(responses)
         else for (const response of responses) this.#send(response)

@@ -1,4 +1,5 @@
 import type { Asking, Caller, ClientSession, Exchange, Outcome, Peer, Transport } from '../core/exchange.ts'
+import type { RequestLimits } from '../core/limits.ts'
 import { ErrorCode, RpcError, readable } from '../jsonrpc/error.ts'
 import { responseBody, responseText } from '../jsonrpc/kept.ts'
 import type {
@@ -46,13 +47,14 @@ export class Call {
     peer: Peer,
     asking: Asking,
     outlet: Outlet,
+    limits: RequestLimits,
     session?: ClientSession | undefined,
   ) {
     this.id = request.id
     this.method = request.method
     this.peer = peer
     this.#outlet = outlet
-    this.exchange = new ServedExchange(this, request.params ?? {}, asking, outlet, session)
+    this.exchange = new ServedExchange(this, request.params ?? {}, asking, outlet, limits, session)
   }
 
   get signal(): AbortSignal {
@@ -157,6 +159,7 @@ class ServedExchange implements Exchange {
   readonly params: JsonObject
   readonly peer: Peer
   readonly asking: Asking
+  readonly limits: RequestLimits
   readonly session?: ClientSession
   readonly transport?: Transport
   readonly headers?: () => Readonly<Record<string, string>>
@@ -169,6 +172,7 @@ class ServedExchange implements Exchange {
     params: JsonObject,
     asking: Asking,
     outlet: Outlet,
+    limits: RequestLimits,
     session: ClientSession | undefined,
   ) {
     this.id = served.id
@@ -176,6 +180,7 @@ class ServedExchange implements Exchange {
     this.params = params
     this.peer = served.peer
     this.asking = asking
+    this.limits = limits
     if (session !== undefined) this.session = session
     if (outlet.transport !== undefined) this.transport = outlet.transport
     if (outlet.headers !== undefined) this.headers = headersOf(outlet)
@@ -195,10 +200,11 @@ export function openCall(
   caller: Caller,
   asking: Asking,
   outlet: Outlet,
+  limits: RequestLimits,
 ): Call {
   const peer = peerOf(readPeerMeta(request.params?.['_meta']), caller)
   requireMethod(server, peer.revision, request.method)
-  return new Call(request, peer, asking, outlet)
+  return new Call(request, peer, asking, outlet, limits)
 }
 
 /**

@@ -11,20 +11,17 @@ import type {
 } from '../jsonrpc/message.ts'
 import { Pending } from '../jsonrpc/pending.ts'
 import { TransientSet } from '../jsonrpc/transient.ts'
-import type { ClientCapabilities, ServerCapabilities } from '../protocol/capabilities.ts'
-import { isCapabilities, isImplementation, isLoggingLevel, keptIdentity } from '../protocol/client-meta.ts'
+import { isLoggingLevel } from '../protocol/client-meta.ts'
 import type { SubscriptionFilter } from '../protocol/definitions.ts'
-import { latestLegacy } from '../protocol/eras.ts'
 import { isAtLeast, loggingLevels } from '../protocol/meta.ts'
 import type { ServerNotification } from '../protocol/methods.ts'
-import type { Revision } from '../protocol/revision.ts'
-import { revisionOf, revisions } from '../protocol/revisions.ts'
 import { lacking } from '../server/scopes.ts'
 import type { Server } from '../server/server.ts'
 import { Asker, type Inquiry, type SessionOutlet } from './asker.ts'
 import type { Bounds } from './bounds.ts'
 import type { Calls } from './calls.ts'
 import { cancelCall } from './cancel.ts'
+import { initialize } from './initialize.ts'
 import { fullError, type MemoryAccount } from './memory.ts'
 import { type Answered, Call, refusalOf, requireMethod } from './message.ts'
 import { report } from './report.ts'
@@ -49,9 +46,6 @@ export interface Unusable {
   readonly id: RequestId | undefined
   readonly error: RpcError
 }
-
-/** Level of log messages for a client of a session that did not ask for one. */
-const defaultLogLevel = 'info'
 
 /** One client of the legacy era, from `initialize` until it is gone. */
 export class Session {
@@ -109,14 +103,17 @@ export class Session {
     if (message.method === 'ping') return this.#result(message, {})
     const peer = this.#peerOf(caller)
     requireMethod(this.#server, peer.revision, message.method)
-    const refused = lacking(this.#server.scopesFor(message.method, message.params), peer)
+    const refused = lacking(
+      this.#server.scopesFor(message.method, message.params, this.#options.bounds.uriChars),
+      peer,
+    )
     if (refused !== undefined) throw refused
     const own = this.#own(message, peer)
     if (own instanceof Promise) return own.then((result) => this.#result(message, result))
     if (own !== undefined) return this.#result(message, own)
 
     const asker = new Asker(this.#inquiry, outlet)
-    const call = new Call(message, peer, asker, outlet, this.#shown)
+    const call = new Call(message, peer, asker, outlet, this.#options.bounds, this.#shown)
     const response = calls.run(call, this.#server)
     if (!(response instanceof Promise)) return this.#answered(asker, response)
     return response.then((later) => this.#answered(asker, later))
@@ -199,28 +196,11 @@ export class Session {
     if (this.#peer !== undefined) {
       throw new RpcError(ErrorCode.InvalidRequest, 'Invalid request: this session is already initialized')
     }
-    const { protocolVersion, capabilities, clientInfo } = params ?? {}
-    if (typeof protocolVersion !== 'string') throw invalid('"protocolVersion" must be a string')
-    if (!isCapabilities(capabilities)) throw invalid('"capabilities" must be an object of objects')
-    if (!isImplementation(clientInfo)) throw invalid('"clientInfo" must have a "name" and a "version"')
-    const revision = negotiated(protocolVersion)
     const { server, caller } = this.#options
-    const kept = keptIdentity(clientInfo, capabilities)
-    this.#hold(kept.chars)
-    this.#peer = {
-      ...caller,
-      revision,
-      capabilities: kept.capabilities,
-      info: kept.info,
-      logLevel: server.capabilities.logging === undefined ? undefined : defaultLogLevel,
-    }
-    const result: JsonObject = {
-      protocolVersion: revision.version,
-      capabilities: offeredTo(server.capabilitiesOn(revision.version, caller), capabilities),
-      serverInfo: server.info,
-    }
-    if (server.instructions !== undefined) result['instructions'] = server.instructions
-    return revision.result('initialize', result, server.info)
+    const { peer, result, chars } = initialize(server, caller, params)
+    this.#hold(chars)
+    this.#peer = peer
+    return result
   }
 
   /**
@@ -354,19 +334,6 @@ const everyList: SubscriptionFilter = {
   toolsListChanged: true,
   promptsListChanged: true,
   resourcesListChanged: true,
-}
-
-/** Sessions know of extensions only where the client speaks of them first. */
-function offeredTo(offered: ServerCapabilities, client: ClientCapabilities): ServerCapabilities {
-  if (client.extensions !== undefined) return offered
-  const { extensions: _extensions, ...rest } = offered
-  return rest
-}
-
-/** The revision both sides will speak: the requested one where it has sessions, else the newest that has. */
-function negotiated(requested: string): Revision {
-  const revision = revisionOf(requested)
-  return revision?.era === 'session' ? revision : revisions[latestLegacy]
 }
 
 function noticeOf(change: Change): ServerNotification | undefined {

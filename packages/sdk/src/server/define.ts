@@ -89,8 +89,8 @@ export function defineServer<
           innermost,
         )
   const handle: Server['handle'] = (exchange) => {
-    const { method, params, peer } = exchange
-    const refused = lacking(scopesFor(registry, method, params), peer)
+    const { method, params, peer, limits } = exchange
+    const refused = lacking(scopesFor(registry, method, params, limits.uriChars), peer)
     if (refused !== undefined) throw refused
     return serve(exchange)
   }
@@ -119,8 +119,7 @@ export function defineServer<
     get scopes() {
       return registry.scopes
     },
-    scopesFor: (method: string, params: Parameters<Server['scopesFor']>[1]) =>
-      scopesFor(registry, method, params),
+    scopesFor: (...request: Parameters<Server['scopesFor']>) => scopesFor(registry, ...request),
     headerPlan: (tool: string) => registry.tools.get(tool)?.headers,
     taskSupport: (tool: string) => registry.tools.get(tool)?.task,
   })

@@ -43,10 +43,10 @@ export function handlersOf(parts: Parts): Handler {
   /** A list that is not the same for everybody is nothing that others may keep. */
   const hintsOf = (scoped: boolean): CacheHints => (scoped ? { ...hints, cacheScope: 'private' } : hints)
   const list = (name: string, kind: 'tools' | 'templates' | 'prompts'): Handler => {
-    return ({ params, peer }) => {
+    return (exchange) => {
       const scoped = registry.isScoped(kind)
-      const rows = scoped ? seenBy(registry, kind, peer) : registry.rows[kind]
-      return page(name, rows, params['cursor'], pageSize, hintsOf(scoped))
+      const rows = scoped ? seenBy(registry, kind, exchange.peer) : registry.rows[kind]
+      return page(name, rows, exchange, pageSize, hintsOf(scoped))
     }
   }
   const table: Readonly<Record<string, Handler>> = {
@@ -64,7 +64,7 @@ export function handlersOf(parts: Parts): Handler {
     'resources/list': async (exchange) => {
       const scoped = registry.isScoped('resources') || registry.isScoped('templates')
       const rows = await resourcesOf(registry, exchange)
-      return page('resources', rows, exchange.params['cursor'], pageSize, hintsOf(scoped))
+      return page('resources', rows, exchange, pageSize, hintsOf(scoped))
     },
     'resources/templates/list': list('resourceTemplates', 'templates'),
     'resources/read': (exchange) => readResource(registry, exchange),
@@ -75,7 +75,9 @@ export function handlersOf(parts: Parts): Handler {
       return registry.complete(registry, exchange, report)
     },
     'subscriptions/listen': (exchange) =>
-      listen(changes, capabilities(), exchange, (uri) => allows(exchange.peer, scopesOfUri(registry, uri))),
+      listen(changes, capabilities(), exchange, (uri) =>
+        allows(exchange.peer, scopesOfUri(registry, uri, exchange.limits.uriChars)),
+      ),
   }
   const rows = new Map(Object.entries(methods))
   const handlers = new Map(

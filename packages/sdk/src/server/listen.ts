@@ -1,7 +1,7 @@
 import type { Change, Changes } from '../core/changes.ts'
 import type { Exchange, Outcome } from '../core/exchange.ts'
 import { changesFor } from '../core/hub.ts'
-import { limits } from '../core/limits.ts'
+import type { RequestLimits } from '../core/limits.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import type { SubscriptionFilter } from '../protocol/definitions.ts'
@@ -19,7 +19,7 @@ export async function listen(
   exchange: Exchange,
   allowed: (uri: string) => boolean = () => true,
 ): Promise<Outcome> {
-  const honored = honoredOf(exchange.params['notifications'], capabilities, allowed)
+  const honored = honoredOf(exchange, capabilities, allowed)
   const _meta = { [MetaKey.subscriptionId]: exchange.id }
   const uris = new Set(honored.resourceSubscriptions)
   const watching = changes.watch((change) => wants(honored, uris, change), exchange.signal, exchange)
@@ -76,10 +76,11 @@ function noticeOf(change: Change, meta: object): ServerNotification | undefined 
 }
 
 function honoredOf(
-  filter: unknown,
+  { params, limits }: Exchange,
   capabilities: ServerCapabilities,
   allowed: (uri: string) => boolean,
 ): SubscriptionFilter {
+  const filter = params['notifications']
   if (!isObject(filter)) throw invalidParams('"notifications" must say which notices are wanted')
   const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions } = filter
   for (const flag of ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged']) {
@@ -94,16 +95,18 @@ function honoredOf(
   if (resourcesListChanged === true && capabilities.resources?.listChanged === true)
     honored.resourcesListChanged = true
   if (resourceSubscriptions !== undefined && capabilities.resources?.subscribe === true) {
-    honored.resourceSubscriptions = urisOf(resourceSubscriptions).filter(allowed)
+    honored.resourceSubscriptions = urisOf(resourceSubscriptions, limits).filter(allowed)
   }
   return honored
 }
 
-function urisOf(value: unknown): string[] {
-  if (!Array.isArray(value) || value.length > limits.subscribedUris) {
-    throw invalidParams(`"resourceSubscriptions" must be a list of at most ${limits.subscribedUris} URIs`)
+function urisOf(value: unknown, { subscribedUris, uriChars }: RequestLimits): string[] {
+  if (!Array.isArray(value) || value.length > subscribedUris) {
+    throw invalidParams(`"resourceSubscriptions" must be a list of at most ${subscribedUris} URIs`)
   }
-  const uris = value.filter((uri) => typeof uri === 'string' && uri.length <= limits.uriChars)
-  if (uris.length !== value.length) throw invalidParams('"resourceSubscriptions" must hold URIs')
+  const uris = value.filter((uri) => typeof uri === 'string' && uri.length <= uriChars)
+  if (uris.length !== value.length) {
+    throw invalidParams(`"resourceSubscriptions" must hold URIs of at most ${uriChars} characters`)
+  }
   return uris
 }

@@ -1,20 +1,24 @@
 import { fromBase64Url, toBase64Url } from '../core/base64url.ts'
-import type { Outcome } from '../core/exchange.ts'
-import { limits } from '../core/limits.ts'
+import type { Exchange, Outcome } from '../core/exchange.ts'
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 
 const cursorPrefix = 'from:'
 
-/** One page of a list, from the position of the cursor; an empty one is that of the first page, as some clients send it. */
+/**
+ * One page of a list, from the position of the request's cursor; an empty one is that of the first page, as some clients
+ * send it.
+ */
 export function page(
   name: string,
   items: readonly unknown[],
-  cursor: unknown,
+  { params, limits }: Pick<Exchange, 'params' | 'limits'>,
   size: number,
   hints: object,
 ): Outcome {
-  const from = cursor === undefined || cursor === '' ? 0 : positionOf(cursor, items.length)
+  const { cursor } = params
+  const from =
+    cursor === undefined || cursor === '' ? 0 : positionOf(cursor, items.length, limits.cursorChars)
   const end = from + size
   const result: JsonObject = {
     [name]: from === 0 && end >= items.length ? items : items.slice(from, end),
@@ -25,9 +29,8 @@ export function page(
   return { type: 'complete', result }
 }
 
-function positionOf(cursor: unknown, length: number): number {
-  const bytes =
-    typeof cursor === 'string' && cursor.length <= limits.cursorChars ? fromBase64Url(cursor) : undefined
+function positionOf(cursor: unknown, length: number, maxChars: number): number {
+  const bytes = typeof cursor === 'string' && cursor.length <= maxChars ? fromBase64Url(cursor) : undefined
   const text = bytes === undefined ? '' : new TextDecoder().decode(bytes)
   const position = text.startsWith(cursorPrefix) ? Number(text.slice(cursorPrefix.length)) : Number.NaN
   if (!Number.isSafeInteger(position) || position < 1 || position > length) {

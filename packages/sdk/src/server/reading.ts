@@ -1,5 +1,4 @@
 import type { Exchange, Outcome } from '../core/exchange.ts'
-import { limits } from '../core/limits.ts'
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { Registry } from './registry.ts'
 import { invalidParams } from './run.ts'
@@ -7,10 +6,9 @@ import { invalidParams } from './run.ts'
 /** Serves `resources/read`: the resource at the URI, else the first template that matches it. */
 export async function readResource(registry: Registry, exchange: Exchange): Promise<Outcome> {
   const { uri } = exchange.params
+  const { uriChars } = exchange.limits
   if (typeof uri !== 'string') throw invalidParams('"uri" must be a string')
-  if (uri.length > limits.uriChars) {
-    throw invalidParams(`"uri" must have at most ${limits.uriChars} characters`)
-  }
+  if (uri.length > uriChars) throw invalidParams(`"uri" must have at most ${uriChars} characters`)
   const resource = registry.resourceAt(uri)
   if (resource !== undefined) return resource.serve(exchange)
   for (const template of registry.templates.values()) {

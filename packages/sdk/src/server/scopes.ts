@@ -1,5 +1,4 @@
 import type { Caller } from '../core/exchange.ts'
-import { limits } from '../core/limits.ts'
 import { allows } from '../core/scopes.ts'
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
@@ -8,11 +7,15 @@ import type { Registry } from './registry.ts'
 
 const none: readonly string[] = []
 
-/** What a request needs its caller to be allowed. Nothing for one that is malformed or names what is not there. */
+/**
+ * What a request needs its caller to be allowed. Nothing for one that is malformed or names what is not there.
+ * @param uriChars the longest URI of a client that is looked up; a longer one is refused wherever it is used
+ */
 export function scopesFor(
   registry: Registry,
   method: string,
   params: Readonly<JsonObject> | undefined,
+  uriChars?: number,
 ): readonly string[] {
   if (registry.scopes.length === 0 || params === undefined) return none
   switch (method) {
@@ -22,7 +25,7 @@ export function scopesFor(
       return byName(registry.prompts, params['name'])
     case 'resources/read':
     case 'resources/subscribe':
-      return scopesOfUri(registry, params['uri'])
+      return scopesOfUri(registry, params['uri'], uriChars)
     case 'completion/complete':
       return scopesOfReference(registry, params['ref'])
     default:
@@ -31,8 +34,12 @@ export function scopesFor(
 }
 
 /** What reading a URI needs: whatever its resource does, or else the first template that matches it. */
-export function scopesOfUri(registry: Registry, uri: unknown): readonly string[] {
-  if (registry.scopes.length === 0 || typeof uri !== 'string' || uri.length > limits.uriChars) return none
+export function scopesOfUri(
+  registry: Registry,
+  uri: unknown,
+  uriChars: number = Number.POSITIVE_INFINITY,
+): readonly string[] {
+  if (registry.scopes.length === 0 || typeof uri !== 'string' || uri.length > uriChars) return none
   const resource = registry.resourceAt(uri)
   if (resource !== undefined) return resource.scopes
   for (const { template, scopes } of registry.templates.values()) {

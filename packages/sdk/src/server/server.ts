@@ -148,8 +148,11 @@ export interface Server<D extends Definitions = Definitions> {
   log(level: LoggingLevel, data: unknown, logger?: string): void
   /** Every scope that some definition needs. */
   readonly scopes: readonly string[]
-  /** What a request needs its caller to be allowed, as far as definitions say. */
-  scopesFor(method: string, params: Readonly<JsonObject> | undefined): readonly string[]
+  /**
+   * What a request needs its caller to be allowed, as far as definitions say.
+   * @param uriChars the longest URI that is looked up, where longer ones are refused anyway. Default: any
+   */
+  scopesFor(method: string, params: Readonly<JsonObject> | undefined, uriChars?: number): readonly string[]
   /** Which arguments of a tool are mirrored into HTTP headers; undefined when there are none. */
   headerPlan(tool: string): HeaderPlan | undefined
   /** Whether calls of a tool run as tasks; undefined when only its handler knows. */

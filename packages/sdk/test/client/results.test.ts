@@ -88,6 +88,19 @@ describe('lists', () => {
     expect(server.of('tools/list')).toHaveLength(2)
   })
 
+  it('may have other bounds in pages', async () => {
+    let pages = 0
+    const { client } = await serve(
+      (one) => result(one, listed({ tools: [tool(`n${++pages}`)], nextCursor: `c${pages}` })),
+      { maxListPages: 3 },
+    )
+    await expect(client.tools()).rejects.toMatchObject({
+      code: 'LIMIT',
+      message: expect.stringMatching(/more than 3 pages.*maxListPages of connect/),
+    })
+    expect(pages).toBe(3)
+  })
+
   it('leave out entries that are none, with a warning', async () => {
     faultyPeer('entries of its list are no tools')
     const { client, warnings } = await serve((one) =>

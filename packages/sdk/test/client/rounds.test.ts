@@ -173,6 +173,20 @@ describe('an answer', () => {
     expect(asked).toBe(0)
   })
 
+  it('may ask as many questions at once as maxQuestions allows', async () => {
+    const of = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`q${i}`, form()]))
+    const low = await serve(() => asks({ inputRequests: of(3) }), { maxQuestions: 2 })
+    await expect(low.client.call('x')).rejects.toMatchObject({
+      code: 'LIMIT',
+      message: expect.stringMatching(/at most 2 .*maxQuestions of connect/),
+    })
+    const high = await serve((_, nth) => (nth === 1 ? asks({ inputRequests: of(65) }) : done), {
+      maxQuestions: 65,
+    })
+    await expect(high.client.call('x')).resolves.toEqual({ content })
+  })
+
   it('may not ask back on a list', async () => {
     faultyPeer('questions in answer to a list')
     const { client } = await serve(() => asks({ inputRequests: { a: form() } }))

@@ -1,6 +1,7 @@
 import { conduct, type RoundHandle } from '../../src/core/conduct.ts'
 import { type Asking, type Exchange, local, type Outcome } from '../../src/core/exchange.ts'
 import { lateReplay } from '../../src/core/late-replay.ts'
+import { limits } from '../../src/core/limits.ts'
 import { memoryBackplane } from '../../src/core/memory-backplane.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import type { InputRequests, Question } from '../../src/protocol/asking.ts'
@@ -39,6 +40,7 @@ export function exchange(
     },
     signal: new AbortController().signal,
     asking,
+    limits,
     notify: () => {},
   }
 }

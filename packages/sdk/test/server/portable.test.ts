@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 /** A server with everything, called where there is nothing but what browsers have. */
 const program = `
-  import { defineServer, ask, inputRequired, prompt, resource, template, tool } from './index.ts'
+  import { defineServer, ask, inputRequired, limits, prompt, resource, template, tool } from './index.ts'
   import { none } from './core/asking.ts'
   import { revisions } from './protocol/revisions.ts'
   const server = defineServer({
@@ -32,6 +32,7 @@ const program = `
       peer: { revision: revisions['2026-07-28'], capabilities: {}, principal: null },
       signal: new AbortController().signal,
       asking: none,
+      limits,
       notify() {},
     })
     return result

@@ -1,5 +1,6 @@
 import { type LiveRequest, live, none, replay } from '../../src/core/asking.ts'
 import { type Asking, type Exchange, local, type Outcome, type Peer } from '../../src/core/exchange.ts'
+import { limits } from '../../src/core/limits.ts'
 import { memoryBackplane } from '../../src/core/memory-backplane.ts'
 import { createSealer } from '../../src/core/seal.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
@@ -32,6 +33,7 @@ export function exchange(method: string, params: JsonObject = {}, overrides: Ove
     },
     signal: overrides.signal ?? new AbortController().signal,
     asking: overrides.asking ?? none,
+    limits,
     notify: overrides.notify ?? (() => {}),
   }
 }

@@ -1,5 +1,4 @@
 import type { Exchange, Outcome, Peer } from '../../core/exchange.ts'
-import { limits } from '../../core/limits.ts'
 import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
 import type { CacheHints } from '../../protocol/definitions.ts'
 import type { Context } from '../../server/context.ts'
@@ -54,20 +53,20 @@ export function skills(values: readonly SkillValue[], options: SkillsOptions = {
   let catalogue = new Catalogue(values)
   let server: Server | undefined
   const methods: Record<string, ExtensionMethod> = {
-    'skills/list': method(scopes, ({ params }) => listOf(catalogue, params['cursor'], pageSize, hints)),
-    'skills/get': method(scopes, async ({ params }) => {
-      const uri = uriIn(params)
+    'skills/list': method(scopes, (exchange) => listOf(catalogue, exchange, pageSize, hints)),
+    'skills/get': method(scopes, async (exchange) => {
+      const uri = uriIn(exchange)
       const found = catalogue.find(uri)
       if (found === undefined) throw invalidParams(`No skill is served at ${clipped(uri)}`)
       return { type: 'complete', result: { skill: await catalogue.entry(found), ...hints } }
     }),
   }
   if (directoryRead) {
-    methods['resources/directory/read'] = method(scopes, ({ params }) => {
-      const uri = uriIn(params)
+    methods['resources/directory/read'] = method(scopes, (exchange) => {
+      const uri = uriIn(exchange)
       const children = catalogue.directory(uri)
       if (children === undefined) throw invalidParams(`${clipped(uri)} is not a directory resource`)
-      return page('resources', children, params['cursor'], rowsOnPage, hints)
+      return page('resources', children, exchange, rowsOnPage, hints)
     })
   }
   return {
@@ -115,11 +114,11 @@ function method(
 
 async function listOf(
   catalogue: Catalogue,
-  cursor: unknown,
+  exchange: Exchange,
   pageSize: number,
   hints: CacheHints,
 ): Promise<Outcome> {
-  const outcome = page('skills', catalogue.listed, cursor, pageSize, hints)
+  const outcome = page('skills', catalogue.listed, exchange, pageSize, hints)
   if (outcome.type !== 'complete') return outcome
   const from = outcome.result['skills']
   const shown = catalogue.listed.filter((one) => Array.isArray(from) && from.includes(one))
@@ -139,7 +138,7 @@ function requireScopes(scopes: readonly string[], peer: Peer): void {
   if (refused !== undefined) throw refused
 }
 
-function uriIn({ uri }: Exchange['params']): string {
+function uriIn({ params: { uri }, limits }: Exchange): string {
   if (typeof uri === 'string' && uri.length <= limits.uriChars) return uri
   throw invalidParams(`"uri" must be a string of at most ${limits.uriChars} characters`)
 }

@@ -1,6 +1,7 @@
 import { toBase64Url } from '../../core/base64url.ts'
 import type { Exchange, Peer } from '../../core/exchange.ts'
 import type { Journal } from '../../core/journal.ts'
+import { limits } from '../../core/limits.ts'
 import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import type { ServerNotification } from '../../protocol/methods.ts'
@@ -228,6 +229,7 @@ export class TaskEngine {
       server: this.server,
       serve: this.#serve,
       maxTaskBytes: this.settings.maxTaskBytes,
+      limits: { ...limits, questions: this.settings.maxQuestions },
       save: (edit) =>
         this.#change(id, (now) => {
           const mine = this.#runs.get(id) === run && now.running && now.holder === this.#holder

@@ -1,5 +1,4 @@
 import type { Exchange, Outcome } from '../../core/exchange.ts'
-import { limits } from '../../core/limits.ts'
 import { ErrorCode, RpcError } from '../../jsonrpc/error.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import { MetaKey } from '../../protocol/meta.ts'
@@ -18,7 +17,7 @@ export async function listenToTasks(
   const filter = exchange.params['notifications']
   if (!isObject(filter) || filter['taskIds'] === undefined) return next(exchange)
   requireExtension(exchange.peer, tasksExtension)
-  const taskIds = await ownIds(engine, exchange, idsIn(filter['taskIds']))
+  const taskIds = await ownIds(engine, exchange, idsIn(filter['taskIds'], exchange.limits.subscribedUris))
   const notify = (notification: ServerNotification): void => {
     if (notification.method !== 'notifications/subscriptions/acknowledged') {
       exchange.notify(notification)
@@ -45,15 +44,15 @@ async function tell(engine: TaskEngine, exchange: Exchange, id: string): Promise
   }
 }
 
-function idsIn(value: unknown): string[] {
+function idsIn(value: unknown, most: number): string[] {
   const ids = Array.isArray(value) ? value.filter((id) => typeof id === 'string') : undefined
   if (ids === undefined || !Array.isArray(value) || ids.length < value.length) {
     throw new RpcError(ErrorCode.InvalidParams, 'Invalid params: "taskIds" must be a list of ids')
   }
-  if (ids.length > limits.subscribedUris) {
+  if (ids.length > most) {
     throw new RpcError(
       ErrorCode.InvalidParams,
-      `Invalid params: at most ${limits.subscribedUris} tasks can be listened to at once`,
+      `Invalid params: at most ${most} tasks can be listened to at once`,
     )
   }
   return [...new Set(ids)]

@@ -1,3 +1,4 @@
+import { limits } from '../../core/limits.ts'
 import { McpError } from '../../jsonrpc/error.ts'
 import { memoryTaskStore } from './memory-store.ts'
 import type { TaskStatus } from './record.ts'
@@ -30,6 +31,8 @@ export interface TasksOptions {
   maxTasksPerPrincipal?: number
   /** Bytes of one task with its arguments, its answers and its result. Default 1 MiB. */
   maxTaskBytes?: number
+  /** Questions that the handler of one task may ask. Default 64. */
+  maxQuestions?: number
   /**
    * Milliseconds until another process takes a task over whose process gave no sign of life. Default 15 000. A handler
    * that blocks its process for longer may find that its steps are done somewhere else.
@@ -53,6 +56,7 @@ export function settingsOf(options: TasksOptions): Settings {
     maxTasks: options.maxTasks ?? 1024,
     maxTasksPerPrincipal: options.maxTasksPerPrincipal ?? 64,
     maxTaskBytes: options.maxTaskBytes ?? 1_048_576,
+    maxQuestions: options.maxQuestions ?? limits.questions,
     leaseMs: options.leaseMs ?? 15_000,
     maxTakeovers: options.maxTakeovers ?? 5,
     onEvent: options.onEvent ?? (() => {}),

@@ -1,6 +1,6 @@
 import type { Asking, Exchange, Outcome, Round } from '../../core/exchange.ts'
 import type { Journal } from '../../core/journal.ts'
-import { limits } from '../../core/limits.ts'
+import type { RequestLimits } from '../../core/limits.ts'
 import { replayRound } from '../../core/replay.ts'
 import type { StateKeeper } from '../../core/state.ts'
 import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
@@ -21,6 +21,8 @@ export interface RunParts {
   /** Past the server's layers: the request went through them when it became a task. */
   readonly serve: Serve
   readonly maxTaskBytes: number
+  /** Those of the requests it makes: a task outlives the request that created it. */
+  readonly limits: RequestLimits
   /** Changes the task, if this run still has it to itself; undefined when it does not. */
   save(edit: (record: TaskRecord) => TaskRecord): Promise<TaskRecord | undefined>
   /** Hears of progress and log messages. */
@@ -87,7 +89,7 @@ export class TaskRun {
 
   /** Runs the handler once and says what is to become of its task. */
   async #round(record: TaskRecord): Promise<(now: TaskRecord) => TaskRecord> {
-    const { server, serve } = this.#parts
+    const { server, serve, limits } = this.#parts
     try {
       if (record.journal.round > limits.questions) {
         throw new Error(`A handler asked for input ${limits.questions} times without finishing`)
@@ -137,6 +139,7 @@ export class TaskRun {
       peer: peerOf(record),
       signal: this.#controller.signal,
       asking: new TaskAsking(record, this.#keeper),
+      limits: this.#parts.limits,
       notify: (notification) => this.#notice(notification),
     }
   }

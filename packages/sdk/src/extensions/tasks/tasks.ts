@@ -1,6 +1,5 @@
 import { fromBase64Url, toBase64Url } from '../../core/base64url.ts'
 import type { Caller, Exchange, Outcome } from '../../core/exchange.ts'
-import { limits } from '../../core/limits.ts'
 import { ErrorCode, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
@@ -166,14 +165,14 @@ function marked(engine: TaskEngine, outcome: Outcome): Outcome {
 }
 
 /** Serves `tasks/list` of 2025-11-25. */
-async function list(engine: TaskEngine, { peer, params }: Exchange): Promise<Outcome> {
+async function list(engine: TaskEngine, { peer, params, limits }: Exchange): Promise<Outcome> {
   if (!isKnown(peer)) {
     throw new RpcError(
       ErrorCode.MethodNotFound,
       'Method not found: tasks are listed only for callers that can be told apart',
     )
   }
-  const records = await engine.list(peer, placeIn(params['cursor']), pageSize + 1)
+  const records = await engine.list(peer, placeIn(params['cursor'], limits.cursorChars), pageSize + 1)
   const shown = records.slice(0, pageSize)
   const last = shown.at(-1)
   const more = records.length > pageSize && last !== undefined ? { nextCursor: cursorOf(last) } : {}
@@ -184,10 +183,9 @@ function cursorOf({ createdAt, id }: TaskPlace): string {
   return toBase64Url(new TextEncoder().encode(`${createdAt} ${id}`))
 }
 
-function placeIn(cursor: unknown): TaskPlace | undefined {
+function placeIn(cursor: unknown, maxChars: number): TaskPlace | undefined {
   if (cursor === undefined || cursor === '') return undefined
-  const bytes =
-    typeof cursor === 'string' && cursor.length <= limits.cursorChars ? fromBase64Url(cursor) : undefined
+  const bytes = typeof cursor === 'string' && cursor.length <= maxChars ? fromBase64Url(cursor) : undefined
   const [createdAt, id] = bytes === undefined ? [] : new TextDecoder().decode(bytes).split(' ')
   if (createdAt === undefined || id === undefined || !Number.isSafeInteger(Number(createdAt))) {
     throw invalid('the cursor is not one of this list. Start without one')

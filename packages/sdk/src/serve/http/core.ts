@@ -16,6 +16,8 @@ import { unref } from '../timers.ts'
 import type { HttpRequest } from './face.ts'
 import type { Legacy } from './legacy.ts'
 import type { Authenticate, HttpOptions, HttpRefusal } from './options.ts'
+import { listening } from './post-answer.ts'
+import type { Sessionless } from './sessionless.ts'
 import { Shares } from './shares.ts'
 import type { SseSessions } from './sse.ts'
 
@@ -47,8 +49,6 @@ export interface OlderPath {
 const graceMs = 1000
 /** Network addresses whose callers are remembered, so that a caller is the same value for all of its requests. */
 const addresses = 10_000
-/** The request whose answer is a stream that stays open. */
-export const listening = 'subscriptions/listen'
 
 /** What every request of one mounted server shares. */
 export class Core {
@@ -59,8 +59,10 @@ export class Core {
   readonly memory: MemoryBudget
   /** The most that the body of one request may have: where memory is short, less than the limit for messages. */
   readonly messageBytes: number
-  /** Serves the legacy era. Many servers never meet it. */
+  /** Serves the legacy era with sessions. Many servers never meet it. */
   readonly legacy: Later<Legacy>
+  /** Serves the legacy era instead, if the server is mounted without sessions. */
+  readonly sessionless: Later<Sessionless> | undefined
   /** Serves HTTP+SSE, where that was wished for. */
   readonly sse: OlderPath | undefined
   /** What joins this node to others, where they share a backplane. */
@@ -72,8 +74,8 @@ export class Core {
   readonly #addressOf: (request: HttpRequest) => string | undefined
   readonly #anonymous = new TransientMap<string, Caller>()
   #subscriptions = 0
-  /** Requests of sessions whose handlers run, also where their session has ended. */
-  #sessionCalls = 0
+  /** Requests whose handlers run, other than subscriptions, also where their session has ended. */
+  #calls = 0
   #ticking: ReturnType<typeof setTimeout> | undefined
   #onIdle: (() => void) | undefined
   #closing: Promise<void> | undefined
@@ -105,6 +107,7 @@ export class Core {
       const { Legacy } = await import('./legacy.ts')
       return new Legacy(this)
     })
+    this.sessionless = options.sessions === 'none' ? withoutSessions(this) : undefined
     this.sse = options.sse === undefined ? undefined : olderPath(options.sse, this)
   }
 
@@ -132,15 +135,8 @@ export class Core {
   /** Room for the requests of one principal's sessions among all that are being served. */
   callPlaces(principal: string | null): CallPlaces {
     return {
-      take: () => {
-        const busy = this.#openCall(principal)
-        if (busy === undefined) this.#sessionCalls++
-        return busy?.error
-      },
-      give: () => {
-        this.#sessionCalls--
-        this.#shares.give(principal)
-      },
+      take: () => this.#openCall(principal)?.error,
+      give: () => this.#closeCall(principal),
     }
   }
 
@@ -154,9 +150,20 @@ export class Core {
     const busy =
       serving.method === listening ? this.#openListening(serving) : this.#openCall(serving.principal)
     if (busy !== undefined) return busy
+    this.begin(serving, ticks)
+    return undefined
+  }
+
+  /** Registers an answer in progress, so that `close` waits for it. Its calls take their places by themselves. */
+  begin(serving: Serving, ticks: boolean): void {
     this.#serving.add(serving)
     if (ticks) this.#ticking ??= this.#tickLater()
-    return undefined
+  }
+
+  /** Unregisters an answer that was given. */
+  end(serving: Serving): void {
+    this.#serving.delete(serving)
+    if (this.#serving.size === 0) this.#onIdle?.()
   }
 
   #openListening({ principal }: Serving): Busy | undefined {
@@ -172,13 +179,20 @@ export class Core {
   }
 
   #openCall(principal: string | null): Busy | undefined {
-    const calls = this.#serving.size - this.#subscriptions + this.#sessionCalls
-    if (calls >= this.bounds.inFlightPerNode) {
+    if (this.#calls >= this.bounds.inFlightPerNode) {
       return busy(503, 'Too many requests in flight: try again later')
     }
-    if (this.#shares.take(principal)) return undefined
+    if (this.#shares.take(principal)) {
+      this.#calls++
+      return undefined
+    }
     const { inFlightPerPrincipal } = this.bounds
     return busy(429, `Too many requests in flight: wait for some of your ${inFlightPerPrincipal} to finish`)
+  }
+
+  #closeCall(principal: string | null): void {
+    this.#calls--
+    this.#shares.give(principal)
   }
 
   /** One timer for every answer that is owed: most are given long before it rings. */
@@ -197,10 +211,9 @@ export class Core {
       this.#subscriptions--
       this.#listenShares.give(serving.principal)
     } else {
-      this.#shares.give(serving.principal)
+      this.#closeCall(serving.principal)
     }
-    this.#serving.delete(serving)
-    if (this.#serving.size === 0) this.#onIdle?.()
+    this.end(serving)
   }
 
   /** Ends everything: what handlers still answer within 1 s is sent. */
@@ -243,6 +256,13 @@ function networkOf(address: string): string {
   const last = tail === undefined || tail === '' ? [] : tail.split(':')
   const zeros = tail === undefined ? 0 : Math.max(0, 8 - groups.length - last.length)
   return `${[...groups, ...Array<string>(zeros).fill('0'), ...last].slice(0, 4).join(':')}::/64`
+}
+
+function withoutSessions(core: Core): Later<Sessionless> {
+  return new Later(async () => {
+    const { Sessionless } = await import('./sessionless.ts')
+    return new Sessionless(core)
+  })
 }
 
 function olderPath(path: string, core: Core): OlderPath {

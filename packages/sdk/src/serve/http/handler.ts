@@ -40,6 +40,7 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
   if (options.sse !== undefined) checkPath('sse', options.sse)
   if (options.sse === path)
     throw new TypeError(`sse: "${path}" is the path of the endpoint, so it needs another`)
+  checkSessions(options)
   const guard = new Guard({
     allowedHosts: options.allowedHosts ?? [],
     allowedOrigins: options.allowedOrigins ?? [],
@@ -90,6 +91,17 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
       return listenOn(node, { port, host, path, bounds: core.bounds, onClose: () => core.close() })
     },
     close: () => core.close(),
+  }
+}
+
+function checkSessions({ sessions, sse }: HttpOptions): void {
+  if (sessions !== undefined && sessions !== 'none') {
+    throw new TypeError(
+      `sessions: ${JSON.stringify(sessions)} is not known. Use 'none', or leave it out for sessions in memory`,
+    )
+  }
+  if (sessions === 'none' && sse !== undefined) {
+    throw new TypeError("sse: HTTP+SSE needs sessions. Leave out sse, or leave out sessions: 'none'")
   }
 }
 

@@ -85,7 +85,9 @@ export class Legacy {
     if (owner === undefined || refusesScopes(this.#core, reply, caller, values)) return undefined
     const { server, bounds } = this.#core
     const post = new PostStream(owner, reply, trip.request)
-    return post.awaited(serveBatch(owner.session, values, post, bounds.batch, caller)).then(
+    const serve = (message: JsonRpcRequest): Answered | Promise<Answered> =>
+      owner.session.request(message, post, caller)
+    return post.awaited(serveBatch(owner.session, values, bounds.batch, serve)).then(
       (responses) => {
         if (responses.length > 0) {
           post.answer(200, `[${responses.map((response) => encodeMessage(response, server)).join(',')}]`)
@@ -233,7 +235,7 @@ async function resume(
 }
 
 /** Any known revision with sessions will do: clients are known to name another than they agreed on. */
-function checkVersion({ request, reply }: LegacyTrip, id: RequestId | undefined): boolean {
+export function checkVersion({ request, reply }: LegacyTrip, id: RequestId | undefined): boolean {
   const version = request.header('mcp-protocol-version')
   if (version === undefined || eraOf(version) === 'session') return true
   reply.send(400, JSON.stringify(failure(id, unsupportedVersion(version))))
@@ -241,7 +243,7 @@ function checkVersion({ request, reply }: LegacyTrip, id: RequestId | undefined)
 }
 
 /** Clients take a status such as 404 for the loss of their session, so most refusals are plain answers. */
-function refusalStatus(refusal: RpcError): number {
+export function refusalStatus(refusal: RpcError): number {
   return refusal.code === ErrorCode.InvalidRequest ? 400 : 200
 }
 

@@ -50,7 +50,7 @@ function open(
   const { named } = requireMethod(core.server, peer.revision, method)
   if (named !== undefined) requireName(request, params?.[named])
   if (method === 'tools/call') requireParams(core.server, request, params)
-  return new Call(message, peer, core.asking, outlet)
+  return new Call(message, peer, core.asking, outlet, core.bounds)
 }
 
 function requireHeader(request: HttpRequest, name: string, title: string, expected: string): void {

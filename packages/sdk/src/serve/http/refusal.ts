@@ -41,8 +41,9 @@ export function refusesScopes(core: Core, reply: HttpReply, caller: Caller, valu
   return true
 }
 
-function scopesOf({ server }: Core, message: unknown): readonly string[] {
+function scopesOf({ server, bounds }: Core, message: unknown): readonly string[] {
   if (!isObject(message)) return []
   const { method, params } = message
-  return typeof method === 'string' ? server.scopesFor(method, isObject(params) ? params : undefined) : []
+  if (typeof method !== 'string') return []
+  return server.scopesFor(method, isObject(params) ? params : undefined, bounds.uriChars)
 }

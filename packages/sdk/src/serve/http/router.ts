@@ -17,8 +17,8 @@ import { serveModern } from './modern.ts'
 import type { Authenticate, HttpOptions, Identified } from './options.ts'
 import { sessionIdIn } from './query.ts'
 import { refusesScopes, sendRefusal } from './refusal.ts'
+import type { Sessionless } from './sessionless.ts'
 
-const methods = 'POST, GET, DELETE'
 /** Seconds after which a client that found no room may try again. */
 const retryAfter = '10'
 const documentPreflight: HeaderFields = {
@@ -34,6 +34,8 @@ export class Router {
   readonly #core: Core
   readonly #guard: Guard
   readonly #path: string
+  /** What the endpoint accepts. */
+  readonly #methods: string
   readonly #authenticate: Authenticate | undefined
   readonly #accepts = new AcceptReader()
   readonly #mounts: boolean
@@ -49,6 +51,7 @@ export class Router {
     this.#core = core
     this.#guard = guard
     this.#path = path
+    this.#methods = core.sessionless !== undefined ? 'POST' : 'POST, GET, DELETE'
     this.#authenticate = options.authenticate
     this.#mounts = options.path === undefined
     this.#warn = warn
@@ -93,7 +96,7 @@ export class Router {
     } else if (request.method === 'OPTIONS') {
       this.#options(request, reply)
     } else if (request.method !== 'POST' && request.method !== 'GET' && request.method !== 'DELETE') {
-      this.#wrongMethod(reply, methods)
+      this.#wrongMethod(reply, this.#methods)
     } else if (this.#authenticate === undefined) {
       this.#route(request, reply, this.#core.anonymous(request))
     } else {
@@ -164,11 +167,13 @@ export class Router {
     reply.memory = memory
     if (this.#isOlder(request)) this.#older(request, reply, caller, memory)
     else if (request.method === 'POST') this.#post(request, reply, caller, memory)
-    else if (namesStateless(request)) this.#wrongMethod(reply, 'POST')
+    else if (this.#core.sessionless !== undefined || namesStateless(request)) this.#wrongMethod(reply, 'POST')
     else if (request.method === 'DELETE') {
-      this.#legacy({ request, reply, caller, memory }, (legacy, trip) => legacy.delete(trip))
+      const trip = { request, reply, caller, memory }
+      this.#loaded(this.#core.legacy, request, reply, (legacy) => legacy.delete(trip))
     } else if (this.#accepts.read(request.header('accept')).events) {
-      this.#legacy({ request, reply, caller, memory }, (legacy, trip) => legacy.get(trip))
+      const trip = { request, reply, caller, memory }
+      this.#loaded(this.#core.legacy, request, reply, (legacy) => legacy.get(trip))
     } else {
       this.#notAcceptable(reply)
     }
@@ -336,9 +341,12 @@ export class Router {
 
   #legacy(
     trip: LegacyTrip,
-    serve: (legacy: Legacy, trip: LegacyTrip) => Promise<void> | void,
+    serve: (legacy: Pick<Legacy, keyof Sessionless>) => Promise<void> | void,
   ): Promise<void> | void {
-    return this.#loaded(this.#core.legacy, trip.request, trip.reply, (legacy) => serve(legacy, trip))
+    const { sessionless, legacy } = this.#core
+    return sessionless === undefined
+      ? this.#loaded(legacy, trip.request, trip.reply, serve)
+      : this.#loaded(sessionless, trip.request, trip.reply, serve)
   }
 
   /**
@@ -378,7 +386,7 @@ export class Router {
 
   #options(request: HttpRequest, reply: HttpReply): void {
     const headers = this.#guard.preflight(request)
-    if (headers === undefined) this.#wrongMethod(reply, methods)
+    if (headers === undefined) this.#wrongMethod(reply, this.#methods)
     else reply.send(204, '', headers)
   }
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { tasks } from '../../../src/extensions/tasks/index.ts'
+import { type TasksOptions, tasks } from '../../../src/extensions/tasks/index.ts'
 import { isObject } from '../../../src/jsonrpc/parse.ts'
 import { defineServer } from '../../../src/server/define.ts'
 import { ask, inputRequired } from '../../../src/server/input-required.ts'
@@ -13,13 +13,13 @@ afterEach(async () => {
   for (const raw of open.splice(0)) await raw.close()
 })
 
-function peerOf(tools: Record<string, AnyTool>, options?: RawOptions): Raw {
+function peerOf(tools: Record<string, AnyTool>, options?: RawOptions, more: TasksOptions = {}): Raw {
   const raw = modern(
     defineServer({
       name: 'asker',
       version: '1',
       tools,
-      extensions: [tasks({ pollIntervalMs: 20 })],
+      extensions: [tasks({ pollIntervalMs: 20, ...more })],
       onError: () => {},
     }),
     options,
@@ -65,6 +65,24 @@ describe('a task that asks', () => {
     const { _meta, ...ack } = await peer.ask('tasks/update', { taskId, inputResponses: { sure: yes } })
     expect(ack).toEqual({ resultType: 'complete' })
     expect(textIn((await reached(peer, taskId, 'completed'))['result'])).toBe('done')
+  })
+
+  it('may ask as many questions as maxQuestions allows', async () => {
+    const survey = tool({
+      task: 'required',
+      async run(_args, ctx) {
+        for (let i = 1; i <= 3; i++) await ctx.elicit({ message: `Sure ${i}?`, schema: ok })
+        return 'asked'
+      },
+    })
+    const run = async (maxQuestions: number): Promise<unknown> => {
+      const peer = peerOf({ survey }, {}, { maxQuestions })
+      const taskId = idIn(await peer.ask('tools/call', { name: 'survey' }))
+      for (let i = 0; i < Math.min(maxQuestions, 3); i++) await answerNext(peer, taskId, yes)
+      return (await reached(peer, taskId, maxQuestions < 3 ? 'failed' : 'completed'))['status']
+    }
+    expect(await run(3)).toBe('completed')
+    expect(await run(2)).toBe('failed')
   })
 
   it('takes answers one by one and leaves only what is open', async () => {

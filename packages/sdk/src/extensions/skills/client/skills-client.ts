@@ -17,6 +17,8 @@ export interface SkillsClientOptions {
   onInvalid?: (why: string, entry: unknown) => void
   /** Bytes of one list, all its pages together, before it is given up with McpError 'LIMIT'. Default 16 MiB. */
   maxListBytes?: number
+  /** Pages of one list before it is given up with McpError 'LIMIT'. Default 1000. */
+  maxListPages?: number
 }
 
 /**
@@ -46,8 +48,9 @@ export interface SkillsClient extends ClientExtension {
 export function skillsClient({
   onInvalid = () => {},
   maxListBytes = limits.listBytes,
+  maxListPages = limits.pages,
 }: SkillsClientOptions = {}): SkillsClient {
-  const bound: ListBound = { bytes: maxListBytes, option: 'maxListBytes of skillsClient' }
+  const bound: ListBound = { bytes: maxListBytes, pages: maxListPages, of: 'skillsClient' }
   return {
     id: skillsExtension,
     list(client, options = {}) {

@@ -1,5 +1,4 @@
 import type { ExtensionCall } from '../../../client/extension.ts'
-import { limits } from '../../../core/limits.ts'
 import { McpError, RpcError } from '../../../jsonrpc/error.ts'
 import type { JsonObject } from '../../../jsonrpc/message.ts'
 import { isObject } from '../../../jsonrpc/parse.ts'
@@ -158,10 +157,10 @@ class Answered {
     if (status !== 'input_required') return
     const fresh = Object.entries(inputRequests).filter(([key]) => !this.#keys.has(key))
     if (fresh.length > 0) {
-      if (++this.#rounds > limits.questions) {
+      if (++this.#rounds > call.maxQuestions) {
         throw new McpError(
           'TOO_MANY_ROUNDS',
-          `The task ${taskId} asked back more than ${limits.questions} times`,
+          `The task ${taskId} asked back more than ${call.maxQuestions} times`,
         )
       }
       const answers = await call.answer(Object.fromEntries(fresh))
