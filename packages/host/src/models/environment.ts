@@ -1,7 +1,8 @@
 import type { Model } from '../types/index.ts'
 import { aiModel } from './ai-model.ts'
+import { anthropicMedia, chatMedia, googleMedia, type MediaSupport, openaiMedia } from './media.ts'
 import { offlineModel } from './offline/model.ts'
-import { ollamaUrl } from './ollama.ts'
+import { ollamaUrl, supportOf } from './ollama.ts'
 import { providerFetch } from './provider-fetch.ts'
 import { scriptModel } from './script.ts'
 
@@ -99,6 +100,8 @@ function anthropic(env: ModelEnvironment): Provider | undefined {
             model,
           )
         },
+        media: anthropicMedia,
+        cacheMark: { anthropic: { cacheControl: { type: 'ephemeral' } } },
       }),
   }
 }
@@ -119,6 +122,7 @@ function openai(env: ModelEnvironment): Provider | undefined {
             model,
           )
         },
+        media: openaiMedia,
         // Conversations are not kept at the provider.
         providerOptions: { openai: { store: false } },
       }),
@@ -144,6 +148,7 @@ function google(env: ModelEnvironment): Provider | undefined {
           })
           return create(model)
         },
+        media: googleMedia,
       }),
   }
 }
@@ -154,7 +159,7 @@ function compatible(env: ModelEnvironment): Provider | undefined {
   const apiKey = value(env, 'OPENAI_COMPATIBLE_API_KEY')
   return {
     model: value(env, 'OPENAI_COMPATIBLE_MODEL'),
-    make: (model) => compatibleModel('compatible', model, baseURL, apiKey),
+    make: (model) => compatibleModel('compatible', model, baseURL, apiKey, chatMedia),
   }
 }
 
@@ -166,7 +171,7 @@ function ollama(env: ModelEnvironment): Provider | undefined {
   const baseURL = `${url.origin}/v1`
   return {
     model: value(env, 'OLLAMA_MODEL') ?? 'llama3.2',
-    make: (model) => compatibleModel('ollama', model, baseURL, undefined),
+    make: (model) => compatibleModel('ollama', model, baseURL, undefined, () => supportOf(url, model)),
   }
 }
 
@@ -175,10 +180,12 @@ function compatibleModel(
   model: string,
   baseURL: string,
   apiKey: string | undefined,
+  media: MediaSupport | (() => Promise<MediaSupport>),
 ): Model {
   return aiModel({
     id: `${provider}/${model}`,
     apiKey,
+    media,
     load: async () => {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
       const create = createOpenAICompatible({

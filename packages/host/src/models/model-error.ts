@@ -27,18 +27,26 @@ export class ModelError extends Error {
   readonly retryAfterMs: number | undefined
   /** Whether the same request may succeed later. */
   readonly passes: boolean
+  /** Whether the provider may have refused an image, audio or a file, rather than the request as a whole. */
+  readonly mayConcernMedia: boolean
 
   constructor(
     kind: ModelErrorKind,
     model: string,
     message: string,
-    options: { cause?: unknown; retryAfterMs?: number | undefined; passes?: boolean } = {},
+    options: {
+      cause?: unknown
+      retryAfterMs?: number | undefined
+      passes?: boolean
+      mayConcernMedia?: boolean
+    } = {},
   ) {
     super(message, options.cause === undefined ? {} : { cause: options.cause })
     this.kind = kind
     this.model = model
     this.retryAfterMs = options.retryAfterMs
     this.passes = options.passes ?? (kind === 'limit' || kind === 'unavailable')
+    this.mayConcernMedia = options.mayConcernMedia ?? false
   }
 }
 
@@ -69,7 +77,12 @@ export function toModelError(id: string, error: unknown, key?: string): ModelErr
   const said = failure.text === '' ? '' : ` The provider says: ${failure.text}`
   const { retryAfterMs } = failure
   const make = (kind: ModelErrorKind, message: string, passes?: boolean): ModelError =>
-    new ModelError(kind, id, message, { cause: error, retryAfterMs, ...(passes !== undefined && { passes }) })
+    new ModelError(kind, id, message, {
+      cause: error,
+      retryAfterMs,
+      mayConcernMedia: concernsMedia(failure),
+      ...(passes !== undefined && { passes }),
+    })
 
   if (failure.status === undefined) {
     const where = failure.host === undefined ? 'its provider' : failure.host
@@ -123,6 +136,15 @@ export function toModelError(id: string, error: unknown, key?: string): ModelErr
     )
   }
   return make('request', `${id} rejected the request (HTTP ${status}).${said}`)
+}
+
+/** Servers refuse media with any status; those for a wrong request may not say what was wrong. */
+function concernsMedia({ status, text }: Failure): boolean {
+  if (status === undefined || status < 400 || [401, 402, 403, 429].includes(status)) return false
+  if (status === 400 || status === 413 || status === 415 || status === 422) return true
+  return /\b(?:images?|image_url|audio|input_audio|vision|multi-?modal|mmproj|pdf|media type|file parts?)\b/i.test(
+    text,
+  )
 }
 
 /** The one with a status or a system code: of a series of retries in the last one, else as far below as causes go. */

@@ -1,8 +1,10 @@
 import { isRecord } from '../json.ts'
 import type { ModelEnvironment } from './environment.ts'
+import { chatMedia, type MediaSupport, ollamaMedia } from './media.ts'
 import { providerFetch } from './provider-fetch.ts'
 
 const patienceMs = 300
+const showMs = 5_000
 const most = 200
 
 /** An Ollama that answers, and the models it holds. */
@@ -35,6 +37,22 @@ export async function findOllama(env: ModelEnvironment): Promise<FoundOllama | u
     return models.length === 0 ? undefined : { host, models: models.map(({ name }) => name) }
   } catch {
     return undefined
+  }
+}
+
+/** The media that a model accepts, as its Ollama says; an assumption where it does not answer or is too old to say. */
+export async function supportOf(url: URL, model: string): Promise<MediaSupport> {
+  try {
+    const answer = await providerFetch(new URL('/api/show', url), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model }),
+      signal: AbortSignal.timeout(showMs),
+    })
+    const json: unknown = answer.ok ? await answer.json() : undefined
+    return isRecord(json) && Array.isArray(json.capabilities) ? ollamaMedia(json.capabilities) : chatMedia
+  } catch {
+    return chatMedia
   }
 }
 
