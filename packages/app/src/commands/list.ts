@@ -9,6 +9,7 @@ import { type CommandContext, connectTo, type ServerOptions } from './context.ts
 import { everyServer, type Look, namesNoServer, type ServerLists } from './every-server.ts'
 import { meter } from './meter.ts'
 import { tree } from './tree.ts'
+import { outOfUseLines } from './trust.ts'
 
 export interface ToolsOptions extends ServerOptions {
   meter?: boolean
@@ -29,6 +30,7 @@ export async function tools(context: CommandContext<ToolsOptions>): Promise<Exit
   const name = onlyWord(rest, 'tools [target] [name]')
   if (name === undefined) {
     output.result({ tools: all }, () => toolTable(all, output))
+    for (const line of outOfUseLines(session.host.trust.server(session.server))) output.note(line)
     return ExitCode.done
   }
   const tool = found(all, (tool) => tool.name, name, 'tool')

@@ -68,6 +68,27 @@ export async function decide(
   return ExitCode.done
 }
 
+/** What a server offers and is out of use: what it is, why, and how to look at it. */
+export function outOfUse({ server, items }: ServerTrust): (TrustItem & { reason: string; look: string })[] {
+  const look = `jackfield trust ${oneLine(server)}`
+  return items
+    .filter(({ state, listed }) => state !== 'pinned' && listed)
+    .map(({ what, name, state, changes, findings }) => {
+      const danger = findings.find(({ severity }) => severity === 'danger')
+      const isNew = changes.every(({ kind }) => kind === 'added')
+      const waits = danger?.message ?? (isNew ? 'It is new.' : 'It changed since you agreed to it.')
+      return { what, name, reason: state === 'blocked' ? 'You blocked it.' : oneLine(waits), look }
+    })
+}
+
+/** The same in a line each, for a person. */
+export function outOfUseLines(server: ServerTrust): string[] {
+  return outOfUse(server).map(({ what, name, reason, look }) => {
+    const use = `jackfield trust accept ${oneLine(server.server)} ${oneLine(name)}`
+    return `${titleOf({ what, name })} of ${oneLine(server.server)} is out of use. ${reason} See "${look}", then use it with "${use}".`
+  })
+}
+
 /** Throws an error that says why, where a server offers a thing that is out of use until the person accepts it. */
 export function refuseHeldBack(
   { host, server }: Pick<Session, 'host' | 'server'>,
