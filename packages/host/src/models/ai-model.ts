@@ -6,7 +6,7 @@ import { oneLine } from '../text.ts'
 import type { Model, ModelReply, ModelRequest } from '../types/index.ts'
 import { chatMedia, type MediaKind, type MediaSupport } from './media.ts'
 import { blocksOf, type KeptParts, toModelMessages } from './messages.ts'
-import { ModelError, toModelError } from './model-error.ts'
+import { ModelError, type ModelSettings, toModelError } from './model-error.ts'
 import { type RetryOptions, withRetries } from './retry.ts'
 import { type ToolNames, toolNames } from './tool-names.ts'
 
@@ -28,6 +28,10 @@ export interface AiModelOptions {
   load: () => Promise<LanguageModel>
   /** The key of the provider, which no failure shows, also where the provider repeats it. */
   apiKey?: string | undefined
+  /** The variables that its settings came from, which failures name. */
+  settings?: ModelSettings
+  /** The names of the provider's models, for a failure that says which there are; undefined where it lists none. */
+  list?: () => Promise<readonly string[] | undefined>
   /** Options for the provider by its name. */
   providerOptions?: Record<string, Record<string, string | number | boolean>>
   /**
@@ -51,6 +55,13 @@ export function aiModel(options: AiModelOptions): Model {
   const refused = new Set<MediaKind>()
   let loading: Promise<LanguageModel> | undefined
   let support: Promise<MediaSupport> | undefined
+  const context = { key: options.apiKey, settings: options.settings }
+
+  async function failureOf(error: unknown): Promise<ModelError> {
+    const failed = toModelError(options.id, error, context)
+    if (failed.status !== 404 || options.list === undefined) return failed
+    return toModelError(options.id, error, { ...context, listed: await options.list() })
+  }
 
   async function generate(request: ModelRequest): Promise<ModelReply> {
     request.signal?.throwIfAborted()
@@ -72,7 +83,7 @@ export function aiModel(options: AiModelOptions): Model {
           return toReply(options.id, answer, request, names, kept)
         } catch (error) {
           request.signal?.throwIfAborted()
-          const refusal = toModelError(options.id, error, options.apiKey)
+          const refusal = await failureOf(error)
           if (sent.size === 0 || !refusal.mayConcernMedia) throw refusal
           // More models accept images than anything else, so images go last.
           const rest = [...sent].filter((kind) => kind !== 'image')
@@ -81,7 +92,7 @@ export function aiModel(options: AiModelOptions): Model {
       }
     }
     const retries = options.sleep === undefined ? {} : { sleep: options.sleep }
-    return withRetries(request, work, (error) => toModelError(options.id, error, options.apiKey), retries)
+    return withRetries(request, work, (error) => toModelError(options.id, error, context), retries)
   }
 
   return { id: options.id, isLanguageModel: true, generate }

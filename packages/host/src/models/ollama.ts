@@ -3,6 +3,8 @@ import type { ModelEnvironment } from './environment.ts'
 import { chatMedia, type MediaSupport, ollamaMedia } from './media.ts'
 import { providerFetch } from './provider-fetch.ts'
 
+/** Where an Ollama listens unless it is told otherwise. */
+export const usualOllama = '127.0.0.1:11434'
 const patienceMs = 300
 const showMs = 5_000
 const most = 200
@@ -21,7 +23,7 @@ export interface FoundOllama {
  */
 export async function findOllama(env: ModelEnvironment): Promise<FoundOllama | undefined> {
   const named = env['OLLAMA_HOST']?.trim()
-  const host = named === undefined || named === '' ? '127.0.0.1:11434' : named
+  const host = named === undefined || named === '' ? usualOllama : named
   const url = ollamaUrl(host)
   if (url === undefined) return undefined
   try {
