@@ -14,7 +14,9 @@ test('the help of chat names the variables of every provider', async () => {
 })
 
 test('a model that cannot be had is refused with the option it was named by', async () => {
-  const refused = await run(['chat', '--model', 'opnai/gpt', '--config', join(tempFolder(), 'none.json')])
+  const config = join(tempFolder(), 'config.json')
+  writeFileSync(config, '{"mcpServers":{}}')
+  const refused = await run(['chat', '--model', 'opnai/gpt', '--config', config, '--no-store'])
   expect(refused).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('--model opnai/gpt: there is no provider'),

@@ -42,6 +42,7 @@ export class ModelError extends Error {
       retryAfterMs?: number | undefined
       passes?: boolean
       mayConcernMedia?: boolean
+      status?: number | undefined
     } = {},
   ) {
     super(message, options.cause === undefined ? {} : { cause: options.cause })
