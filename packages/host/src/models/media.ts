@@ -1,6 +1,7 @@
 import type { ContentBlock } from '@jackfield/sdk'
 import { oneLine } from '../text.ts'
 
+/** What media are to a model: something to look at, to listen to, or a document. */
 export type MediaKind = 'image' | 'audio' | 'file'
 
 /** The media that a model accepts besides text, by media type, and where a request may hold them. */

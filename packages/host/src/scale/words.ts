@@ -51,7 +51,7 @@ export function words(text: string): string[] {
     .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2')
     .replace(/(\p{Lu})(\p{Lu}\p{Ll}\p{Ll})/gu, '$1 $2')
     .toLowerCase()
-    .replace(/\b(on|to|e|wi|log|sign)-(call|dos?|mails?|fi|in|out)\b/g, '$1$2')
+    .replace(/\b(on|to|e|wi)-(call|dos?|mails?|fi)\b/g, '$1$2')
     .replace(/(\p{L})['’]s\b/gu, '$1')
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '' && !empty.has(word))
