@@ -6,7 +6,8 @@ import { root } from './run.ts'
 const folder = join(root, 'packages', 'sdk')
 
 /** What is loaded only when it is needed: see `core/later.ts`. */
-const asking = 'core/(?:live|replay|sealed-replay|seal|state|journal|questions|asking)'
+const asking =
+  'core/(?:live|replay|sealed-replay|seal|state|journal|questions|asking|secret-fields|json-value)'
 const sessions = 'serve/(?:session|session-room|asker|batch)'
 const revisions = 'protocol/(?:session-revision|revisions|fields)'
 const legacy = 'serve/http/(?:legacy|http-session|sessions|resumable|event-log|post-stream)'
@@ -28,6 +29,8 @@ const groups = [
   group('revisions', `(?:${revisions})\\.ts$`),
   group('sessions', `(?:${sessions})\\.ts$`),
   group('legacy', `(?:${legacy})\\.ts$`),
+  // What imports modules of Node stays out of what runs in browsers.
+  group('processes', 'links/(?:inherited-|process-)'),
   group('client', '(?:client/(?!engine|lists)|links/(?!memory))'),
   group('tasks', 'extensions/tasks/'),
   group('skills', 'extensions/skills/'),

@@ -85,12 +85,10 @@ async function write(build: RolldownBuild, draft: string, { groups, chunks }: Bu
     sourcemapExcludeSources: true,
     // The draft lies one folder deeper than what becomes of it.
     sourcemapPathTransform: (source) => source.replace(/^\.\.\//, ''),
-    // Names of functions and classes stay, because they are what a stack trace is read by.
-    minify: {
-      compress: true,
-      mangle: { toplevel: false, keepNames: { function: true, class: true } },
-      codegen: { removeWhitespace: true },
-    },
+    // Not minified: Node prints the source line of an uncaught error, which in minified code is the whole file.
+    minify: false,
+    minifyInternalExports: false,
+    comments: { legal: true, annotation: true, jsdoc: false },
     codeSplitting: { groups: groups.map((group, at) => ({ ...group, priority: groups.length - at })) },
   })
   return output.flatMap((one) => (one.type === 'chunk' ? [{ file: one.fileName, imports: one.imports }] : []))

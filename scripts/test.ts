@@ -28,7 +28,7 @@ const steps: Step[] = [
   {
     title: 'packages',
     command: ['node', 'scripts/packages.ts'],
-    limit: 120,
+    limit: 300,
     fact: (output) => output.trimEnd().split('\n').at(-1),
   },
   {

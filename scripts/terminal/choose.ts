@@ -14,6 +14,8 @@ export async function choose(terminal: Terminal, label: string): Promise<void> {
     return /[●›] (.*)/.exec(line ?? '')?.[1]
   }
   await terminal.until(label)
+  // The list may arrive in pieces, its marked line last.
+  await changed(() => at() !== undefined)
   for (let step = 0; step < mostSteps && at()?.startsWith(label) !== true; step++) {
     const before = at()
     terminal.press('down')
@@ -37,6 +39,6 @@ export async function settled(terminal: Terminal, quietMs = 400): Promise<void> 
   }
 }
 
-async function changed(isDone: () => boolean, withinMs = 1_000): Promise<void> {
+async function changed(isDone: () => boolean, withinMs = 10_000): Promise<void> {
   for (const end = performance.now() + withinMs; !isDone() && performance.now() < end; ) await pause(10)
 }

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { readFileSync, readlinkSync } from 'node:fs'
 import headless from '@xterm/headless'
 import { type Cell, cellsOf } from './cells.ts'
 
@@ -40,6 +41,8 @@ export interface Terminal extends AsyncDisposable {
   cells(): Cell[][]
   type(text: string): void
   press(...pressed: Key[]): void
+  /** Gives the terminal another size, as a person does who drags its window. */
+  resize(cols: number, rows: number): void
   /** Waits until the screen (or, with `anywhere`, all of the history) shows this; the error tells what it shows instead. */
   until(shown: string | RegExp, options?: { withinMs?: number; anywhere?: boolean }): Promise<void>
   /** Settles with the exit code when the program is over. */
@@ -106,14 +109,21 @@ export function openTerminal(
     )
   const top = (): number => screen.buffer.active.baseY
   const terminal: Terminal = {
-    screen: () => lines(top(), top() + rows),
+    screen: () => lines(top(), top() + screen.rows),
     history: () =>
-      lines(0, top() + rows)
+      lines(0, top() + screen.rows)
         .join('\n')
         .trimEnd(),
-    cells: () => cellsOf(screen.buffer.active, cols, rows),
+    cells: () => cellsOf(screen.buffer.active, screen.cols, screen.rows),
     type: (text) => void child.stdin.write(text),
     press: (...pressed) => void child.stdin.write(pressed.map((key) => keys[key]).join('')),
+    resize(cols, rows) {
+      const [program = ''] = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ')
+      const device = readlinkSync(`/proc/${program}/fd/0`)
+      screen.resize(cols, rows)
+      // The program gets SIGWINCH by this.
+      spawnSync('stty', ['-F', device, 'cols', String(cols), 'rows', String(rows)])
+    },
     async until(shown, { withinMs = 20_000, anywhere = false } = {}) {
       const deadline = performance.now() + withinMs
       const text = (): string => (anywhere ? terminal.history() : terminal.screen().join('\n'))

@@ -103,6 +103,7 @@ Session.prototype.request = function (message: JsonRpcRequest, outlet: SessionOu
       asked.set(question.id, question.method)
       return outlet.request(question)
     },
+    ...(outlet.headers === undefined ? {} : { headers: () => outlet.headers?.() ?? {} }),
     ...(outlet.detach === undefined ? {} : { detach: () => outlet.detach?.() }),
   }
   return request.call(this, message, noting, caller)

@@ -3,14 +3,18 @@ import { run } from './cli/program.ts'
 const stop = new AbortController()
 const listeners: (() => void)[] = []
 let interrupts = 0
-process.on('SIGINT', () => {
+function interrupt(): void {
   const listener = listeners.at(-1)
-  if (listener !== undefined) return listener()
+  if (listener !== undefined) {
+    listener()
+    return
+  }
   interrupts += 1
   stop.abort(new Error('Interrupted'))
   // Someone who presses it again does not want to wait for a tidy end.
   if (interrupts > 1) process.exit(130)
-})
+}
+process.on('SIGINT', interrupt)
 process.on('SIGTERM', () => stop.abort(new Error('Ended')))
 // The reader of a pipe may leave before everything is written.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -25,6 +29,7 @@ process.exitCode = await run(process.argv.slice(2), {
   env: process.env,
   cwd: process.cwd(),
   signal: stop.signal,
+  interrupt,
   onInterrupt(listener) {
     listeners.push(listener)
     return () => {

@@ -189,6 +189,7 @@ class LiveHost implements Host {
     this.trust = new Trust({
       table: this.#store.trust,
       servers: () => this.#servers,
+      unpinned: options.unpinned ?? [],
       asker: this.inbox,
       recorder: this.#recorder,
       redactor: this.#discretion.redactor,

@@ -1,3 +1,4 @@
+import type { Client } from '@jackfield/sdk/client'
 import { describe, expect, test } from 'vitest'
 import { clientOf, eras, travelServer } from './fixture.ts'
 
@@ -92,7 +93,7 @@ describe.each(eras)('plan-vacation on %s', (era) => {
     [{ destination: 'Barcelona', departure_date: 'June' }, 'a date that exists'],
     [{}, 'destination'],
   ])('says what is wrong with %j', async (args, message) => {
-    const client = await clientOf(era)
+    const client: Client = await clientOf(era)
     await expect(client.prompt('plan-vacation', args)).rejects.toThrow(message)
   })
 

@@ -118,6 +118,9 @@ interface Cell {
   readonly status: number
 }
 
+/** Mounts that hand web requests over. */
+const overWeb = ['Hono', 'fetch']
+
 /** Every request to one mount. */
 function cellsOf(mount: string, port: number): Cell[] {
   const cells: Cell[] = []
@@ -134,7 +137,9 @@ function cellsOf(mount: string, port: number): Cell[] {
     for (const host of [...bad, ...good]) {
       for (const origin of [...badOrigins(port), ...goodOrigins(port)]) {
         const isFine = good.includes(host) && goodOrigins(port).includes(origin)
-        add(sent, isFine ? status : 403, host, origin)
+        // Over node:http a second Host is refused as such; the web joins the two to one that is none of this machine.
+        const refusal = host.length > 1 && !overWeb.includes(mount) ? 400 : 403
+        add(sent, isFine ? status : refusal, host, origin)
       }
     }
   }

@@ -27,7 +27,7 @@ describe('an object in the place of a name', () => {
     expect(() => planFrom({ name: named, packages })).toThrow('an object cannot be installed')
     expect(() =>
       planFrom({ name: named, packages: [{ registryType: 'npm', identifier: '-x', version: '1.0.0' }] }),
-    ).toThrow('an object has a package with a identifier that cannot be one')
+    ).toThrow('an object cannot be installed: it is')
   })
 
   it('of a platform is refused in words', () => {

@@ -200,7 +200,7 @@ async function eachCancelled(revision: ProtocolVersion): Promise<void> {
     tools: {
       wait: tool({
         run: (_, ctx) =>
-          new Promise((resolve) => {
+          new Promise<string>((resolve) => {
             ctx.signal.addEventListener('abort', () => {
               had()
               resolve('over')

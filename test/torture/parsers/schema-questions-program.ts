@@ -16,7 +16,7 @@ const asked = new Differences('question')
 
 const answering: ConnectOptions = {
   elicitation: { form: true, url: true },
-  sampling: { tools: true, context: true },
+  sampling: { tools: true, context: true, unrelated: true },
   onElicit: () => ({ action: 'decline' }),
   onSample: () => ({ role: 'assistant', content: { type: 'text', text: 'said' }, model: 'm' }),
   onRoots: [{ uri: 'file:///home' }],

@@ -17,12 +17,21 @@ import { type TurnView, turnView } from './view.ts'
 /** Ends of a turn that leave work undone. */
 const cutShort: readonly Turn['stopReason'][] = ['maxCalls', 'maxTurns', 'maxTokens']
 
-/** Holds a conversation until the person leaves. Returns whether the last turn was cut short at a limit. */
-export async function converse(state: ChatState, face: ChatFace): Promise<boolean> {
+/** How a conversation ended, for the exit code of a run without a person. */
+export interface ConversationEnd {
+  /** The last turn was cut short at a limit. */
+  readonly isCut: boolean
+  /** The first failure of a model. */
+  readonly failed: ModelError | undefined
+}
+
+/** Holds a conversation until the person leaves. */
+export async function converse(state: ChatState, face: ChatFace): Promise<ConversationEnd> {
   const { host } = state
   const { palette } = face
   let isCut = false
   let view: TurnView | undefined
+  let failed: ModelError | undefined
   const news = createNews(state, (text) => {
     face.write(`${face.palette.dim(flowed(text, face.columns(), 0, 2))}\n`)
   })
@@ -31,16 +40,17 @@ export async function converse(state: ChatState, face: ChatFace): Promise<boolea
   try {
     for (;;) {
       if (face.live !== undefined) face.write(`${statusLine(state, palette, face.columns())}\n`)
-      const line = await face.readLine(`${palette.green('you')} › `, { complete })
-      if (line === undefined) return isCut
+      const line = await face.readLine(`${palette.green('you')} › `, { complete, isMessage: true })
+      if (line === undefined) return { isCut, failed }
       try {
         const outcome = await handle(line, state, face, (shown) => {
           view = shown
         })
-        if (outcome === 'leave') return isCut
+        if (outcome === 'leave') return { isCut, failed }
         if (outcome !== undefined) isCut = cutShort.includes(outcome.stopReason)
       } catch (error) {
         if (!isExpected(error)) throw error
+        if (error instanceof ModelError) failed ??= error
         tellError(error, face)
       } finally {
         view = undefined

@@ -10,21 +10,23 @@ import {
   type ModelFacts,
   type Surface,
 } from '@jackfield/host'
-import { ExitCode } from '../cli/exit.ts'
+import { CliError, ExitCode } from '../cli/exit.ts'
+import { failureOf } from '../cli/failure.ts'
 import { followConfig } from '../cli/follow.ts'
-import { type Io, isInteractive, type Output } from '../cli/io.ts'
+import { createOutput, type Io, isInteractive, type Output } from '../cli/io.ts'
 import { type modelsInUse, modelsToTalkTo } from '../cli/models.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readConfig } from '../cli/target.ts'
 import { version } from '../cli/version.ts'
+import { flowed } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { answersSurface, readAnswers } from '../surface/answers-file.ts'
 import { terminalSurface } from '../surface/terminal.ts'
 import { converse } from './chat.ts'
 import { createFloor } from './floor.ts'
 import { greet, tellLeft, tellServers } from './greet.ts'
-import { latest, takeUp } from './keep.ts'
+import { earlierInputs, latest, takeUp } from './keep.ts'
 import { jsonFace, pipedFace } from './piped-face.ts'
 import type { ChatState } from './state.ts'
 import { terminalFace } from './terminal-face.ts'
@@ -62,14 +64,14 @@ export async function chat(options: ChatOptions, io: Io, output: Output): Promis
       roots,
     },
     models,
-    answers === undefined ? undefined : answersSurface(answers, (message) => output.note(message)),
+    answers === undefined ? undefined : (note) => answersSurface(answers, note),
     io,
-    (host) =>
+    (host, note) =>
       followConfig(host, options, io, (event) => {
-        if ('problem' in event) return output.note(plain(event.problem))
+        if ('problem' in event) return note(plain(event.problem))
         for (const [what, names] of Object.entries(event.done))
-          if (names.length > 0) output.note(`${what} by the configuration: ${oneLine(names.join(', '))}`)
-        if (event.policy) output.note(`the configuration has other rules now: ${event.config.rules.length}`)
+          if (names.length > 0) note(`${what} by the configuration: ${oneLine(names.join(', '))}`)
+        if (event.policy) note(`the configuration has other rules now: ${event.config.rules.length}`)
       }),
     {
       facts: config.sampling.models ?? [],
@@ -97,17 +99,21 @@ export interface HoldOptions {
   maxCalls?: number
 }
 
+/** Writes a message beside the conversation: above a line that is being typed. */
+type Note = (text: string) => void
+
 /**
  * Starts a host and holds a conversation on it until the person leaves. Questions go to `surface` where one is given,
  * else to the person at the terminal, else to nobody. `begin` is called before the first word, what it gives after the last.
  * Where no person can continue it, a conversation whose last turn was cut short at a limit gives the exit code 1.
+ * Rejects when `io.signal` aborts, whatever is still going on then.
  */
 export async function hold(
   options: Omit<HostOptions, 'surface' | 'models'>,
   models: ReturnType<typeof modelsInUse>,
-  surface: Surface | undefined,
+  surface: ((note: Note) => Surface) | undefined,
   io: Io,
-  begin: (host: Host) => () => void = () => () => {},
+  begin: (host: Host, note: Note) => () => void = () => () => {},
   {
     facts = [],
     codeMode = false,
@@ -125,11 +131,26 @@ export async function hold(
         input: io.stdin,
         output: io.stdout,
         env: io.env,
+        onInterrupt: () => io.interrupt(),
         onAsking: (begins) => floor.asking(begins),
         ...(store !== undefined && { store }),
       })
     : undefined
-  const face = surface ?? person
+  const interrupted = Promise.withResolvers<never>()
+  interrupted.promise.catch(() => {})
+  const leave = (): void => interrupted.reject(new CliError(ExitCode.interrupted, 'Interrupted.'))
+  if (io.signal.aborted) leave()
+  else io.signal.addEventListener('abort', leave, { once: true })
+  const talkFace = interactive
+    ? terminalFace(io, floor, { leave, earlier: () => earlierInputs(host) })
+    : json
+      ? jsonFace(io)
+      : pipedFace(io)
+  const { palette } = talkFace
+  const note: Note = interactive
+    ? (text) => talkFace.write(`${palette.dim(flowed(text, talkFace.columns(), 0, 2))}\n`)
+    : (text) => createOutput(io, false).note(text)
+  const face = surface?.(note) ?? person
   await using host = createHost({
     ...options,
     ...(face !== undefined && { surface: face }),
@@ -137,7 +158,6 @@ export async function hold(
     models: [...models],
     info: { name: 'jackfield', title: 'Jackfield', version },
   })
-  const talkFace = interactive ? terminalFace(io, floor) : json ? jsonFace(io) : pipedFace(io)
   const begun = (model: Model, resumed?: string): Conversation =>
     createConversation({
       ...{ host, model, codeMode },
@@ -146,7 +166,7 @@ export async function hold(
       onLate: (result) => tellLate(result, talkFace),
     })
   const state: ChatState = {
-    ...{ host, models, facts, attached: [], env: io.env, talk: begun(models[0]), person: face },
+    ...{ host, models, facts, attached: [], env: io.env, talk: begun(models[0]), person: face, store },
     open(resumed) {
       const before = resumed === undefined || modelChosen ? undefined : host.conversations.find(resumed).model
       return begun(models.find(({ id }) => id === before) ?? state.talk.model, resumed)
@@ -159,23 +179,26 @@ export async function hold(
     Object.values(options.servers).filter(({ disabled }) => disabled !== true).length,
     talkFace,
   )
-  await started(host)
-  await floor.free()
+  await Promise.race([started(host, io.signal).then(() => person?.idle()), interrupted.promise])
   tellServers(host, talkFace)
   if (resumed !== undefined) takeUp(resumed, state, talkFace)
-  const end = begin(host)
+  const end = begin(host, note)
   try {
-    const isCut = await converse(state, talkFace)
+    const { isCut, failed } = await Promise.race([converse(state, talkFace), interrupted.promise])
     tellLeft(state, talkFace, store)
-    return isCut && !interactive ? ExitCode.toolError : ExitCode.done
+    // At a terminal, the person saw it and could go on.
+    if (interactive) return ExitCode.done
+    if (failed !== undefined) return failureOf(failed, false).exitCode
+    return isCut ? ExitCode.toolError : ExitCode.done
   } finally {
     end()
   }
 }
 
 /** Waits until every server is ready or failed, but for none whose start the person put off. */
-async function started(host: Host): Promise<void> {
+async function started(host: Host, signal: AbortSignal): Promise<void> {
   const later = Promise.withResolvers<void>()
+  signal.addEventListener('abort', () => later.resolve(), { once: true })
   const off = host.on((event) => {
     if (event.type === 'later') later.resolve()
   })

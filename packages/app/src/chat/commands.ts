@@ -174,7 +174,8 @@ function help(state: ChatState, face: ChatFace): CommandOutcome {
     return [`/${oneLine(entry.command)}`, `${about}\n${oneLine(args.join(' '))}`.trim()]
   })
   if (own.length > 0) face.write(`\n${table(['PROMPT', 'DOES'], own, options)}\n`)
-  const keys = 'Ctrl+C stops the running turn. Tab completes. Anything else you type goes to the model.'
+  const keys =
+    'Ctrl+C stops the running turn. Tab completes, Up and Ctrl+R find what you typed before. Alt+Enter, Ctrl+J or a \\ before Enter begins a new line. What you send while an answer is written is queued. Anything else you type goes to the model.'
   face.write(`${face.palette.dim(flowed(keys, options.columns))}\n`)
   return done
 }
@@ -251,12 +252,15 @@ async function call(
   signal: AbortSignal,
 ): Promise<CommandOutcome> {
   const [name, ...rest] = words
-  const entry = state.host.tools().find((tool) => tool.name === name)
+  const entry = state.host
+    .tools()
+    .find((tool) => tool.name === name || `${tool.server}.${tool.tool.name}` === name)
   if (entry === undefined) throw usageError(`There is no tool "${name ?? ''}". /tools lists them.`)
   const args = argumentsFrom(rest, entry.tool.inputSchema)
   requireAll(args, entry.tool.inputSchema)
   const { result } = await state.host.call(entry.name, args, {
     caller: 'person',
+    typed: true,
     conversation: state.talk.id,
     signal,
   })

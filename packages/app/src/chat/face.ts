@@ -37,6 +37,8 @@ export interface ReadOptions {
   complete?: (line: string) => Promise<[hits: string[], part: string]>
   /** What stands there already, to be changed. */
   draft?: string
+  /** It is a message to the model or a command of the chat: what was queued is read first, and history applies. */
+  isMessage?: boolean
 }
 
 /** The ends of a chat: a place to write, and a way to read one line. */
@@ -55,6 +57,8 @@ export interface ChatFace {
   tell?(event: ChatEvent): void
   /** Reads a line; undefined when the person is done (Ctrl+D). */
   readLine(prompt: string, options?: ReadOptions): Promise<string | undefined>
+  /** Leaves the terminal to other work, such as an editor, until that is over. Only terminals have it. */
+  aside?<T>(work: () => Promise<T>): Promise<T>
   /** Gives a signal that is aborted when the person stops the turn, and a function to call when it is over. */
   turn(): { signal: AbortSignal; done(): void }
 }

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import type { ConversationEntry, ConversationFacts } from '@jackfield/host'
+import type { ConversationEntry, ConversationFacts, Host } from '@jackfield/host'
 import { McpError, type SamplingMessage } from '@jackfield/sdk'
 import { usageError } from '../cli/exit.ts'
 import { ago } from '../output/ago.ts'
@@ -14,6 +14,8 @@ import { count } from './status.ts'
 /** Turns that are shown when a conversation is taken up again. */
 const recalled = 2
 const idLength = 8
+/** Characters of an earlier input that is offered again. */
+const mostInput = 10_000
 
 /** `/resume`: which conversations there are, or goes on with one. */
 export function resume([which]: readonly string[], state: ChatState, face: ChatFace): void {
@@ -44,6 +46,21 @@ export function takeUp(which: string, state: ChatState, face: ChatFace): void {
   state.attached = []
   tellConversation(facts, state, face)
   recall(conversations.entries(facts.id), state, face)
+}
+
+/** What the person said in the conversations that were last spoken in, oldest first. */
+export function earlierInputs({ conversations }: Pick<Host, 'conversations'>): string[] {
+  return conversations
+    .list({ limit: 20 })
+    .toReversed()
+    .flatMap(({ id }) => conversations.entries(id))
+    .flatMap((entry) => {
+      if (entry.kind !== 'message' || entry.by !== 'person') return []
+      const blocks = Array.isArray(entry.message.content) ? entry.message.content : [entry.message.content]
+      // What was attached goes before what was typed.
+      const last = blocks.findLast((block) => block.type === 'text')
+      return last?.type === 'text' && last.text.length <= mostInput ? [last.text] : []
+    })
 }
 
 /** `/new` */

@@ -2,6 +2,7 @@ import { showQuestion } from '@jackfield/host'
 import { usageError } from '../cli/exit.ts'
 import { itemOf } from '../commands/inbox.ts'
 import { showLog } from '../commands/log.ts'
+import { answerWith } from '../forms/later.ts'
 import { age } from '../output/age.ts'
 import { toolResult } from '../output/content.ts'
 import { flowed } from '../output/flow.ts'
@@ -27,7 +28,7 @@ export function tools(words: readonly string[], { host, talk }: ChatState, face:
 }
 
 /** `/inbox`: questions that wait. */
-export function inbox({ host }: ChatState, face: ChatFace): void {
+export function inbox({ host, store }: ChatState, face: ChatFace): void {
   const items = host.inbox.list({ state: 'open' })
   if (items.length === 0) {
     face.write('No question waits.\n')
@@ -45,14 +46,14 @@ export function inbox({ host }: ChatState, face: ChatFace): void {
     `${table(['ID', 'ASKED', 'SERVER', 'STATE', 'QUESTION'], rows, { palette: face.palette, columns })}\n`,
   )
   face.write(
-    `${face.palette.dim('/respond <id> answers one here, jackfield respond <id> in another window.')}\n`,
+    `${face.palette.dim(`/respond <id> answers one here, ${answerWith('<id>', store)} in another window.`)}\n`,
   )
 }
 
 /** `/respond <id>`: puts a question of the inbox once more; where its program ended, its call goes on here. */
 export async function respond(
   [id, ...more]: readonly string[],
-  { host, person }: ChatState,
+  { host, person, store }: ChatState,
   face: ChatFace,
   signal: AbortSignal,
 ): Promise<void> {
@@ -64,7 +65,7 @@ export async function respond(
     )
   }
   if (person === undefined) {
-    const ways = waysToAnswer(item.question).map((way) => `  jackfield respond ${shortId(item)} ${way}`)
+    const ways = waysToAnswer(item.question).map((way) => `  ${answerWith(item.id, store)} ${way}`)
     throw usageError(`Nobody can be asked here. Answer it in another window:\n${ways.join('\n')}`)
   }
   const answer = await showQuestion(person, item.question, signal)

@@ -6,7 +6,7 @@ import { cancelled } from '../forms/prompter.ts'
 import { promptResult } from '../output/content.ts'
 import { flowed } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
-import { editText } from '../surface/edit.ts'
+import { editText, hasEditor } from '../surface/edit.ts'
 import { typeahead } from './attach.ts'
 import type { CommandOutcome } from './commands.ts'
 import type { ChatFace } from './face.ts'
@@ -131,7 +131,8 @@ async function edited(
   }
   const change = async (block: SamplingContent): Promise<SamplingContent> => {
     if (block.type !== 'text') return block
-    const text = await editText(block.text, { prompter: onLine, env, suffix: '.md' })
+    const edit = () => editText(block.text, { prompter: onLine, env, suffix: '.md' })
+    const text = await (hasEditor(env) && face.aside !== undefined ? face.aside(edit) : edit())
     return text === cancelled ? block : { ...block, text }
   }
   const changed: SamplingMessage[] = []

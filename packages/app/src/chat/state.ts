@@ -21,6 +21,8 @@ export interface ChatState {
   attached: AttachedNext[]
   /** Whom questions are put to here, where somebody is there. */
   person?: Surface | undefined
+  /** The store, where it is not the usual one. */
+  store?: string | undefined
   /** Where keys of further models are. */
   env: NodeJS.ProcessEnv
 }

@@ -1,25 +1,68 @@
-import { createInterface, type Interface } from 'node:readline'
 import type { Io } from '../cli/io.ts'
+import type { ScreenKey } from '../forms/screen.ts'
 import { paletteFor } from '../output/palette.ts'
+import { oneLine, plain } from '../output/sanitize.ts'
+import { readKeys } from '../surface/read-keys.ts'
 import type { ChatFace, ReadOptions } from './face.ts'
 import type { Floor } from './floor.ts'
+import { InputEditor } from './input-editor.ts'
+import { type InputView, TerminalOutput } from './terminal-output.ts'
 
-type Read = { kind: 'line'; line: string } | { kind: 'aside'; draft: string } | { kind: 'over' }
+/** A text that is being typed, and what becomes of it. */
+interface Typing {
+  editor: InputEditor
+  prompt: string
+  complete?: ReadOptions['complete']
+  /** Typed while a turn runs: it is shown only where there is something to show. */
+  ahead: boolean
+  submit(text: string): void
+  interrupt(): void
+  end(): void
+}
 
-const beginning = '\r\u001b[K'
+export interface TerminalFaceOptions {
+  /** Called when Ctrl+C is pressed again while something still runs that does not read a text. */
+  leave?: () => void
+  /** What was typed in earlier conversations, oldest first. */
+  earlier?: () => readonly string[]
+}
+
+const leaveHint = '(Ctrl+C again, Ctrl+D or /quit leaves)\n'
+const mostHistory = 1_000
+const queuedRows = 4
 
 /**
- * A chat face on a terminal, with history and Tab. The line being typed makes room for questions and for what happens
- * meanwhile, and is there again afterwards. While a question stands on the screen, everything else waits.
+ * A chat face on a terminal, with several lines, history, search and Tab. What is typed while a turn runs is kept below
+ * the output: whole messages are queued, and shown so. While a question is on the screen, everything else waits.
  */
-export function terminalFace(io: Io, floor: Floor): ChatFace {
-  let history: string[] = []
-  let reader: Interface | undefined
+export function terminalFace(
+  io: Io,
+  floor: Floor,
+  { leave = () => {}, earlier = () => [] }: TerminalFaceOptions = {},
+): ChatFace {
+  const palette = paletteFor(io.stdout, io.env)
+  const output = new TerminalOutput(io.stdout)
+  const queue: string[] = []
+  let history: string[] | undefined
+  /** What was typed during a turn and not sent yet. */
+  let kept = ''
+  let typing: Typing | undefined
+  /** Whether Ctrl+C was pressed since a text was read last. */
+  let interrupted = false
+  let watching = false
+  let detach: (() => void) | undefined
   let held: (() => void)[] = []
-  /** Takes the line that is drawn anew off the hook, so that what follows stands below it. */
-  let leaveLive: (() => void) | undefined
 
-  /** Does it now, or when no question stands on the screen any more. */
+  const inputs = (): readonly string[] => {
+    history ??= [...new Set(earlier())].slice(-mostHistory)
+    return history
+  }
+  const remember = (text: string): void => {
+    if (text.trim() === '') return
+    history = [...inputs().filter((one) => one !== text), text].slice(-mostHistory)
+  }
+
+  /** Does it now, or when no question is on the screen any more. */
   function inTurn(work: () => void): void {
     if (!floor.taken) {
       work()
@@ -35,117 +78,210 @@ export function terminalFace(io: Io, floor: Floor): ChatFace {
     held.push(work)
   }
 
-  function write(text: string): void {
-    leaveLive?.()
-    if (reader === undefined) {
-      io.stdout.write(text)
+  function draw(): void {
+    output.show(typing === undefined || detach === undefined ? undefined : viewOf(typing))
+  }
+
+  function viewOf({ editor, prompt, ahead }: Typing): InputView | undefined {
+    if (ahead && queue.length === 0 && editor.text === '' && editor.search === undefined) return undefined
+    const { search, note } = editor
+    const room = output.columns - 1
+    const hidden = queue.length - queuedRows
+    const above = ahead
+      ? [
+          ...queue.slice(0, queuedRows).map((text) => palette.dim(oneLine(`queued › ${text}`, room))),
+          ...(hidden > 0 ? [palette.dim(`… ${hidden} more queued`)] : []),
+        ]
+      : []
+    if (search !== undefined) {
+      const mark = search.found || search.query === '' ? '' : ', nothing found'
+      return { above, prompt: `${oneLine(`(search${mark}) ${search.query}`, room - 10)} › `, ...editor.shown }
+    }
+    if (note !== undefined) above.push(palette.yellow(oneLine(note, room)))
+    return { above, prompt, text: editor.text, at: editor.line.at }
+  }
+
+  function attach(): void {
+    if (typing === undefined || detach !== undefined) return
+    if (floor.taken) {
+      floor.free().then(attach)
       return
     }
-    io.stdout.write(`${beginning}${text}${text.endsWith('\n') ? '' : '\n'}`)
-    reader.prompt(true)
+    io.stdout.write('\u001b[?2004h')
+    const stop = readKeys(io.stdin, press, () => typing?.end())
+    detach = () => {
+      detach = undefined
+      draw()
+      stop()
+      io.stdout.write('\u001b[?2004l')
+    }
+    draw()
   }
 
-  function live(line: string, over: boolean): void {
-    io.stdout.write(`${leaveLive === undefined ? '' : beginning}${line}${over ? '\n' : ''}`)
-    if (!over && leaveLive !== undefined) return
-    const free = over ? undefined : floor.typing(() => leaveLive?.())
-    leaveLive =
-      free === undefined
-        ? undefined
-        : () => {
-            free()
-            leaveLive = undefined
-            io.stdout.write('\n')
+  floor.typing(() => {
+    detach?.()
+    output.endLine()
+    floor.free().then(attach)
+  })
+
+  function press(key: ScreenKey): void {
+    const now = typing
+    if (now === undefined) return
+    const action = now.editor.press(key)
+    if (action === 'submit') now.submit(now.editor.text)
+    else if (action === 'interrupt') now.interrupt()
+    else if (action === 'end') now.end()
+    else if (action === 'complete') complete(now)
+    draw()
+  }
+
+  function complete({ editor, complete: wanted }: Typing): void {
+    if (wanted === undefined) return
+    const { text, at } = editor.line
+    wanted(text.slice(0, at)).then(
+      ([hits, part]) => {
+        // What was typed meanwhile is what counts.
+        if (typing?.editor !== editor || editor.text !== text || hits.length === 0) return
+        const common = hits.reduce(commonStart)
+        if (common.length > part.length || hits.length === 1) editor.completeWith(part, common)
+        else output.write(`${palette.dim(hits.map((hit) => oneLine(hit, 100)).join('   '))}\n`)
+        draw()
+      },
+      () => {},
+    )
+  }
+
+  /** Reads one text; what was read before goes on afterwards. */
+  function begin(next: Typing): () => void {
+    const outer = typing
+    detach?.()
+    typing = next
+    attach()
+    return () => {
+      if (typing !== next) return
+      detach?.()
+      typing = outer
+      attach()
+    }
+  }
+
+  function echo(prompt: string, text: string): void {
+    output.write(`${prompt}${plain(text).replaceAll('\n', '\n      ')}\n`)
+  }
+
+  /** Ctrl+C between two texts, also while a turn ends that it stopped. */
+  function onIdleInterrupt(): void {
+    if (interrupted) leave()
+    else output.write(leaveHint)
+    interrupted = true
+  }
+
+  function read(prompt: string, { complete, draft = '', isMessage = false }: ReadOptions) {
+    return new Promise<string | undefined>((resolve) => {
+      let asked = false
+      interrupted = false
+      const editor = new InputEditor(isMessage ? kept || draft : draft, isMessage ? inputs : undefined)
+      if (isMessage) kept = ''
+      const done = begin({
+        ...{ editor, prompt, ahead: false },
+        ...(complete !== undefined && { complete }),
+        submit(text) {
+          done()
+          echo(prompt, text)
+          if (isMessage) remember(text)
+          resolve(text)
+        },
+        interrupt() {
+          const isEmpty = editor.text === ''
+          if (asked && isEmpty) {
+            done()
+            resolve(undefined)
+            return
           }
-  }
-
-  function readOnce(prompt: string, draft: string, complete: ReadOptions['complete']): Promise<Read> {
-    return new Promise((resolve) => {
-      const own = createInterface({
-        input: io.stdin,
-        output: io.stdout,
-        history,
-        historySize: 200,
-        removeHistoryDuplicates: true,
-        prompt,
-        completer: (line: string, done: (error: Error | null, found: [string[], string]) => void) => {
-          const none: [string[], string] = [[], line]
-          if (complete === undefined) return done(null, none)
-          complete(line).then(
-            (found) => done(null, found),
-            () => done(null, none),
-          )
+          asked = true
+          editor.replace('')
+          output.write(leaveHint)
+          draw()
+        },
+        end() {
+          done()
+          output.write('\n')
+          resolve(undefined)
         },
       })
-      reader = own
-      let outcome: Read = { kind: 'over' }
-      let interrupted = false
-      const done = floor.typing(() => {
-        outcome = { kind: 'aside', draft: own.line }
-        io.stdout.write('\n')
-        own.close()
-      })
-      own.on('history', (lines: string[]) => {
-        history = [...lines]
-      })
-      own.on('line', (line) => {
-        outcome = { kind: 'line', line }
-        own.close()
-      })
-      own.on('SIGINT', () => {
-        if (interrupted) return own.close()
-        interrupted = true
-        io.stdout.write('\n(Ctrl+C again, Ctrl+D or /quit leaves)\n')
-        // What was typed goes, from its end to its beginning.
-        own.write(null, { ctrl: true, name: 'e' })
-        own.write(null, { ctrl: true, name: 'u' })
-        own.prompt()
-      })
-      own.once('close', () => {
-        done()
-        reader = undefined
-        resolve(outcome)
-      })
-      own.prompt()
-      if (draft !== '') own.write(draft)
     })
   }
 
   return {
-    palette: paletteFor(io.stdout, io.env),
+    palette,
     columns: () => io.stdout.columns,
-    write: (text) => inTurn(() => write(text)),
+    write: (text) => inTurn(() => output.write(text)),
     live: (line, over) => {
       // What is only on its way is drawn again when it moves on.
-      if (over || !floor.taken) inTurn(() => live(line, over))
+      if (over || !floor.taken) inTurn(() => output.replaceLine(line, over))
     },
-    async readLine(prompt, { complete, draft: first = '' } = {}) {
-      let draft = first
-      for (;;) {
-        await floor.free()
-        const read = await readOnce(prompt, draft, complete)
-        if (read.kind === 'line') return read.line
-        if (read.kind === 'over') {
-          io.stdout.write('\n')
-          return undefined
-        }
-        draft = read.draft
+    async readLine(prompt, options = {}) {
+      if (!watching) io.onInterrupt(onIdleInterrupt)
+      watching = true
+      // The next question may begin before this continues.
+      while (floor.taken) await floor.free()
+      const next = options.isMessage === true ? queue.shift() : undefined
+      if (next === undefined) return read(prompt, options)
+      echo(prompt, next)
+      return next
+    },
+    async aside(work) {
+      floor.asking(true)
+      try {
+        return await work()
+      } finally {
+        floor.asking(false)
       }
     },
     turn() {
       const stop = new AbortController()
       let over = false
-      const end = io.onInterrupt(() => {
+      const interrupt = (): void => {
+        interrupted = true
         stop.abort(new Error('The person stopped the turn'))
+        // Queued messages were meant for after the answer, so they can be changed now.
+        kept = [...queue.splice(0), ...(kept === '' ? [] : [kept]), ahead.editor.text].join('\n').trim()
+        ahead.editor = new InputEditor('')
         // Whoever presses it again while the turn still ends wants to leave.
         done()
-      })
+      }
+      const ahead: Typing = {
+        editor: new InputEditor(kept, inputs),
+        prompt: `${palette.green('you')} › `,
+        ahead: true,
+        submit(text) {
+          ahead.editor = new InputEditor('', inputs)
+          if (text.trim() !== '') {
+            remember(text)
+            queue.push(text)
+          }
+          draw()
+        },
+        interrupt,
+        end: () => {},
+      }
+      kept = ''
+      const end = io.onInterrupt(interrupt)
+      const stopTyping = begin(ahead)
       const done = (): void => {
         if (over) return
         over = true
         end()
+        if (kept === '') kept = ahead.editor.text
+        stopTyping()
       }
       return { signal: AbortSignal.any([stop.signal, io.signal]), done }
     },
   }
+}
+
+function commonStart(one: string, other: string): string {
+  let at = 0
+  while (at < one.length && one[at] === other[at]) at += 1
+  return one.slice(0, at)
 }

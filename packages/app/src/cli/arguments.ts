@@ -7,7 +7,7 @@ type Type = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | '
 
 /**
  * Reads `key=value` words by a tool's input schema: numbers, booleans and JSON where the schema wants them, text
- * otherwise. `key:=json` is always JSON, `key=@file` the contents of a file, `key=@@text` a text that begins with `@`.
+ * otherwise. `key:=json` is always JSON, `key=@file` the contents of a file, `key=@-` those of stdin, `key=@@text` a text that begins with `@`.
  * A key given several times makes an array. Throws a usage error that names the argument.
  */
 export function argumentsFrom(words: readonly string[], schema: JsonSchema): JsonObject {
@@ -47,9 +47,9 @@ export function textArguments(words: readonly string[]): Record<string, string> 
   )
 }
 
-/** Reads the value of `--args`: a JSON object, or `@file` with one. */
+/** Reads the value of `--args`: a JSON object, `@file` with one, or `-` for stdin. */
 export function jsonArguments(text: string): JsonObject {
-  const value = parseJson('--args', fromFile('--args', text))
+  const value = parseJson('--args', fromFile('--args', text === '-' ? '@-' : text))
   if (!isObject(value))
     throw usageError('--args must be a JSON object, for example --args \'{"city":"Oslo"}\'.')
   return value
@@ -182,7 +182,7 @@ function fromFile(key: string, text: string): string {
   if (!text.startsWith('@')) return text
   const file = text.slice(1)
   try {
-    return readFileSync(file, 'utf8')
+    return readFileSync(file === '-' ? 0 : file, 'utf8')
   } catch (error) {
     throw usageError(
       `${key}: the file "${file}" cannot be read (${whyUnreadable(error)}). A text that begins with @ is written @@.`,

@@ -38,12 +38,12 @@ export function addConfigCommands(program: Command, io: Io, begin: (json: boolea
     async () => (await load()).explainConfig,
   )
   ofConfig(
-    config.command('allow').usage('[options] <server>'),
-    'agree that a server that a file of this folder names is started',
+    config.command('allow').usage('[options] <server...>').option('--all', 'every configured server'),
+    'agree that servers that files of this folder name are started',
     async () => (await load()).allowServer,
   )
   ofConfig(
-    config.command('forbid').usage('[options] <server>'),
+    config.command('forbid').usage('[options] <server...>').option('--all', 'every configured server'),
     'take that agreement back',
     async () => (await load()).forbidServer,
   )

@@ -9,6 +9,8 @@ export const ExitCode = {
   cannotConnect: 3,
   /** The server answered with a protocol error, or not at all. */
   protocol: 4,
+  /** What the server says is not as agreed to, and out of use until the person accepts it. */
+  outOfUse: 5,
   /** Interrupted with Ctrl+C. */
   interrupted: 130,
 } as const

@@ -27,11 +27,12 @@ export function failureOf(error: unknown, interrupted: boolean): Failure {
     }
   }
   if (error instanceof McpError) {
+    const text = plain(error.message).replace(/\b(\d+) ms\b/g, (_, ms: string) => inSeconds(Number(ms)))
     const connecting =
       error.code === 'CONNECT_FAILED' || error.code === 'VERSION_MISMATCH' || error.code === 'UNAUTHORIZED'
     return {
       exitCode: connecting ? ExitCode.cannotConnect : ExitCode.protocol,
-      message: plain(error.message),
+      message: text,
       code: error.code,
     }
   }
@@ -48,4 +49,8 @@ export function failureOf(error: unknown, interrupted: boolean): Failure {
     return { exitCode: ExitCode.toolError, message: plain(error.message), code: error.kind }
   const message = error instanceof Error ? error.message : String(error)
   return { exitCode: ExitCode.toolError, message: plain(message) }
+}
+
+function inSeconds(ms: number): string {
+  return ms < 1_000 ? `${ms} ms` : `${ms / 1_000} s`
 }

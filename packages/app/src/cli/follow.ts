@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path'
 import { configFiles, type Host, type LayeredConfig, type Reconfigured } from '@jackfield/host'
 import { CliError } from './exit.ts'
 import type { Io } from './io.ts'
-import { type ConfigChoice, layersOf, readLayers } from './target.ts'
+import { type ConfigChoice, layersOf, problemLine, readLayers } from './target.ts'
 
 const settleMs = 200
 
@@ -24,6 +24,9 @@ export function followConfig(
   const read = async (): Promise<void> => {
     try {
       const config = await readLayers(options, io)
+      const problem = config.problems.find(({ file, path }) => path === '' && config.broken.includes(file))
+      // Until the file can be read again, what it said before holds.
+      if (problem !== undefined) return told({ problem: problemLine(problem) })
       const { servers, rules, defaultVerdict } = config
       const policy = { rules, ...(defaultVerdict !== undefined && { defaultVerdict }) }
       let other: { policy?: true } = {}

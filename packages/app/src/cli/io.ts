@@ -14,6 +14,8 @@ export interface Io {
   cwd: string
   /** Aborted by Ctrl+C. */
   signal: AbortSignal
+  /** Does what Ctrl+C does, where a key is read that is no signal. */
+  interrupt(): void
   /** Takes Ctrl+C over from `signal` until the returned function is called. */
   onInterrupt(listener: () => void): () => void
 }

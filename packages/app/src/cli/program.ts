@@ -26,6 +26,7 @@ const about =
 const more = `
 A <target> is a server named in the config, a URL, or left out when a command follows --:
   jackfield tools everything
+  jackfield call everything.echo message=hi
   jackfield call https://example.org/mcp search query=flights
   jackfield call echo message=hi -- npx -y @modelcontextprotocol/server-everything
 
@@ -36,9 +37,11 @@ A call you type is your consent to it: only a deny rule of the config stops it. 
 row in the activity log (jackfield activity), kept in ~/.local/share/jackfield unless --store says otherwise. Where the
 store cannot be opened, a command fails before it starts anything; --no-store runs it without one.
 
-Arguments are key=value, read by the tool's schema; key:=json is JSON, key=@file the contents of a file.
-Exit codes: 0 done, 1 the tool failed or was refused, or a conversation was cut short, 2 wrong usage or no usable store,
-3 cannot connect, 4 protocol error.`
+Arguments are key=value, read by the tool's schema; key:=json is JSON, key=@file the contents of a file, key=@- those of stdin.
+Exit codes: 0 done; 1 the tool failed or was refused, or a conversation was cut short; 2 wrong usage, no usable
+store, or a server that is not configured; 3 cannot connect; 4 protocol error, or a tool, prompt or resource that the server does not have; 5 what the server says changed and
+is out of use until you accept it (jackfield trust); 130 interrupted. With --json, a failure is one object on stderr:
+{"error":{"message":"…"}}.`
 
 /** Runs one command line and gives its exit code. Everything a person should see is written by then. */
 export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
@@ -47,6 +50,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   const command = dashes === -1 ? undefined : argv.slice(dashes + 1)
   let code: ExitCode = ExitCode.done
   let json = false
+  const wantsJson = own.includes('--json')
   const program = new Command('jackfield')
     .description(about)
     .version(version)
@@ -55,7 +59,9 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     .showHelpAfterError('Try --help.')
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
-      writeErr: (text) => io.stderr.write(text),
+      writeErr: (text) => {
+        if (!wantsJson) io.stderr.write(text)
+      },
     })
     .exitOverride()
 
@@ -125,7 +131,10 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     async () => (await import('../commands/call.ts')).call,
     (made) =>
       made
-        .option('--args <json>', 'arguments as one JSON object, or @file with one; sent unchecked')
+        .option(
+          '--args <json>',
+          'arguments as one JSON object, @file with one, or - for stdin; sent unchecked',
+        )
         .option(
           '--park',
           'leave questions in the inbox and wait until they are answered (jackfield respond)',
@@ -260,6 +269,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     .addOption(noStoreOption())
     .action(async (options: ChatOptions) => {
       const { chat } = await import('../chat/command.ts')
+      json = options.json === true
       code = await chat(options, io, createOutput(io, false))
     })
 
@@ -282,11 +292,18 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     return code
   } catch (error) {
     // Commander has already written its message, or the help that was asked for.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.usage
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return ExitCode.done
+      if (wantsJson) {
+        const message = error.message.replace(/^error: /, '')
+        io.stderr.write(`${exactJson({ error: { message } })}\n`)
+      }
+      return ExitCode.usage
+    }
     const { failureOf } = await import('./failure.ts')
     const failure = failureOf(error, io.signal.aborted)
     const { exitCode, ...told } = failure
-    io.stderr.write(json ? `${exactJson({ error: told })}\n` : `${failure.message}\n`)
+    io.stderr.write(json || wantsJson ? `${exactJson({ error: told })}\n` : `${failure.message}\n`)
     return exitCode
   }
 }

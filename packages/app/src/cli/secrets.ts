@@ -1,16 +1,16 @@
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { type SecretKey, type SecretStore, sealedCredentials, sealedSecrets } from '@jackfield/host'
 import { McpError } from '@jackfield/sdk'
 import type { CredentialStore } from '@jackfield/sdk/client/auth'
 import type { Io } from './io.ts'
-import { storeFile } from './store.ts'
+import { dataFolder } from './store.ts'
 
 /**
  * Where the person's secrets are kept: sealed with JACKFIELD_PASSPHRASE or the file JACKFIELD_KEY_FILE where one is set,
  * else with a key in the keychain of the system.
  */
 export function secretStore(io: Pick<Io, 'env' | 'cwd'>): SecretStore {
-  const folder = join(dirname(storeFile(undefined, io)), 'secrets')
+  const folder = join(dataFolder(io), 'secrets')
   const key = keyFrom(io)
   const store = sealedSecrets(folder, key)
   if (key.kind !== 'keychain') return store
@@ -25,7 +25,7 @@ export function secretStore(io: Pick<Io, 'env' | 'cwd'>): SecretStore {
 
 /** Where tokens are kept of servers that the person signed in at, sealed with the same key as secrets. */
 export function credentialStore(io: Pick<Io, 'env' | 'cwd'>): CredentialStore {
-  const store = sealedCredentials(join(dirname(storeFile(undefined, io)), 'credentials'), keyFrom(io))
+  const store = sealedCredentials(join(dataFolder(io), 'credentials'), keyFrom(io))
   return {
     get: (key) => explained(store.get(key)),
     set: (key, value) => explained(store.set(key, value)),

@@ -10,6 +10,8 @@ import {
 } from '@jackfield/host'
 import { McpError, RpcError } from '@jackfield/sdk'
 import { defaultEnvironment } from '@jackfield/sdk/client/stdio'
+import { changeLines } from '../output/definitions.ts'
+import { paletteFor } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { type Answers, answersSurface, modelsNamed } from '../surface/answers-file.ts'
 import { type TerminalSurface, terminalSurface } from '../surface/terminal.ts'
@@ -78,6 +80,7 @@ export async function openSession(
       surface === undefined && !approves(target) ? [] : [...modelsFor(options.answers, target.config, io)],
     store: storeFile(options.store, io),
     connectTimeoutMs,
+    ...(target.isTyped === true && { unpinned: [target.name] }),
     ...hostSettings(target.config, options, io, person?.askInput),
     ...(timeoutMs !== undefined && { connectTimeoutMs: timeoutMs, callTimeoutMs: timeoutMs }),
     info: { name: 'jackfield', title: 'Jackfield', version },
@@ -92,15 +95,14 @@ export async function openSession(
     },
   })
   const said: string[] = []
-  tell(host, target, options.verbose === true, said, output)
+  tell(host, target, options.verbose === true, said, io, output)
   const stop = (): void => {
     host.close()
   }
   io.signal.addEventListener('abort', stop, { once: true })
   try {
     await host.start()
-    await startQuestions(person)
-    await host.logins.pending(target.name)
+    await startQuestions(host, person, io.signal)
     io.signal.throwIfAborted()
     const state = host.connections.get(target.name)
     if (state !== undefined && 'fix' in state) throw cannotConnect(target, state, options, said, io)
@@ -122,14 +124,22 @@ export function errorOf({ code, message, data }: Failure): Error {
 }
 
 /** Shows what the server says beside its answers; the end of its stderr is kept in `said`. */
-function tell(host: Host, target: Target, verbose: boolean, said: string[], output: Output): void {
+function tell(host: Host, target: Target, verbose: boolean, said: string[], io: Io, output: Output): void {
+  const warned = new Set<string>()
   host.on((event) => {
     if (event.type === 'log') {
       const { level, logger, data } = event
       const from = logger === undefined ? '' : ` ${oneLine(logger)}`
       output.note(`[${level}]${from}: ${plain(typeof data === 'string' ? data : JSON.stringify(data))}`)
     }
-    if (event.type === 'warning') output.note(`! ${oneLine(event.message)}`)
+    if (event.type === 'trust' && event.accepted !== undefined) {
+      const head = `! ${oneLine(event.server)} changed what it says about itself since it was last started so:`
+      output.note([head, ...changeLines(event.accepted, paletteFor(io.stderr, io.env))].join('\n'))
+    }
+    if (event.type === 'warning' && !warned.has(event.message)) {
+      warned.add(event.message)
+      output.note(`! ${oneLine(event.message)}`)
+    }
     if (event.type === 'login') output.note(`Sign in at the page that opens, or here:\n  ${plain(event.url)}`)
     if (event.type === 'stderr') {
       if (verbose) output.note(`${oneLine(target.name)}: ${plain(event.text).trimEnd()}`)
@@ -146,6 +156,7 @@ export function personAt(io: Io, { store }: { store?: string } = {}): TerminalSu
     input: io.stdin,
     output: io.stderr,
     env: io.env,
+    onInterrupt: () => io.interrupt(),
     ...(store !== undefined && { store }),
   })
 }
@@ -159,10 +170,25 @@ export function onlookerAt(io: Io): TerminalSurface | undefined {
   return { ...person, urlElicitation: false, show }
 }
 
-/** Waits for the person at the terminal while they are asked about what changed about servers that just started. */
-export async function startQuestions(person: TerminalSurface | undefined): Promise<void> {
-  await new Promise(setImmediate)
-  await person?.idle()
+/**
+ * Waits for the questions that servers raise when they start, and for the logins that follow from the answers. Returns
+ * early once `signal` is aborted.
+ */
+export async function startQuestions(
+  host: Host,
+  person: TerminalSurface | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const aborted = new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+  while (!signal.aborted) {
+    await new Promise(setImmediate)
+    await person?.idle()
+    const logins = [...host.connections.keys()].flatMap((server) => host.logins.pending(server) ?? [])
+    if (logins.length === 0) return
+    await Promise.race([Promise.all(logins), aborted])
+  }
 }
 
 /** An answers file decides alone which model may answer, so that a run does not depend on the keys at hand. */
@@ -180,7 +206,7 @@ function approves({ name, config }: Target): boolean {
 function cannotConnect(
   target: Target,
   { state, reason, fix, error }: Extract<ConnectionState, { fix: string }>,
-  { era, revision }: SessionOptions,
+  { era, revision, timeout }: SessionOptions,
   said: readonly string[],
   io: Io,
 ): CliError {
@@ -189,12 +215,15 @@ function cannotConnect(
   const why =
     error?.code === 'VERSION_MISMATCH' && asked !== undefined && asked !== 'auto'
       ? `it does not speak what ${option} ${asked} asks for. Leave ${option} out to let both sides agree on a revision.`
-      : `${plain(error?.message ?? reason)}${state === 'needs-sign-in' ? `. ${plain(fix)}` : ''}`
+      : error?.code === 'TIMEOUT' && timeout !== undefined
+        ? `it did not answer within ${timeout} s (--timeout)`
+        : `${plain(error?.message ?? reason)}${state === 'needs-sign-in' ? `. ${plain(fix)}` : ''}`
   const last = plain(said.join('')).trim().split('\n').slice(-8)
+  // A server that ended is reported with an excerpt already; one that runs without answering is not.
   const stderr =
-    last.length === 0 || last[0] === '' || why.includes(last.at(-1) ?? '')
+    last[0] === '' || why.includes('It wrote to stderr: ')
       ? ''
-      : `\nIts last words:\n  ${last.join('\n  ')}`
+      : `\nIt wrote to stderr:\n  ${last.join('\n  ')}`
   const code = error?.code
   const hint = wantedVariables(target, `${why}\n${said.join('')}`, io)
   return new CliError(ExitCode.cannotConnect, `Cannot connect to ${target.name}: ${why}${stderr}${hint}`, {

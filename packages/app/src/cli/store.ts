@@ -1,7 +1,9 @@
 import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
+import { usageError } from './exit.ts'
 import type { Io } from './io.ts'
+import { whyUnreadable } from './unreadable.ts'
 
 /**
  * The store of the activity log and of remembered decisions: the file of `--store`, `:memory:` with `--no-store`, or a file in
@@ -10,10 +12,33 @@ import type { Io } from './io.ts'
 export function storeFile(option: string | undefined, io: Pick<Io, 'env' | 'cwd'>): string {
   if (option === ':memory:') return option
   if (option !== undefined) return resolve(io.cwd, option)
-  const { XDG_DATA_HOME: data, HOME: home } = io.env
-  // A relative folder is to be ignored, as the XDG specification says.
-  const base = data !== undefined && isAbsolute(data) ? data : join(home ?? homedir(), '.local', 'share')
-  return join(base, 'jackfield', 'activity.db')
+  const { HOME: home } = io.env
+  // Making a folder below a missing one in /proc never returns in Node, so the home folder is looked at first.
+  const why = isXdg(io) || home === undefined ? undefined : whyNoFolder(home)
+  if (why !== undefined)
+    throw usageError(
+      `HOME is "${home}", which cannot be used: ${why}. Set HOME to your home folder, or name a file with --store. To run without a store, where a command offers it: --no-store.`,
+    )
+  return join(dataFolder(io), 'activity.db')
+}
+
+/** The data folder of this user. */
+export function dataFolder(io: Pick<Io, 'env'>): string {
+  const { XDG_DATA_HOME: data = '', HOME: home } = io.env
+  return join(isXdg(io) ? data : join(home ?? homedir(), '.local', 'share'), 'jackfield')
+}
+
+/** A relative folder is to be ignored, as the XDG specification says. */
+function isXdg({ env }: Pick<Io, 'env'>): boolean {
+  return env.XDG_DATA_HOME !== undefined && isAbsolute(env.XDG_DATA_HOME)
+}
+
+function whyNoFolder(path: string): string | undefined {
+  try {
+    return statSync(path).isDirectory() ? undefined : 'it is no folder'
+  } catch (error) {
+    return whyUnreadable(error)
+  }
 }
 
 /** The store for a command that only reads: reading creates none, and one that does not exist is empty. */

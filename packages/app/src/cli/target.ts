@@ -17,6 +17,8 @@ export interface Target {
   server: ServerConfig
   /** The configuration it stands in, with the person's rules. */
   config: LayeredConfig | undefined
+  /** The person typed the command that starts it. */
+  isTyped?: boolean
 }
 
 /** The words of a command line, before and after `--`. */
@@ -65,6 +67,7 @@ export async function takeTarget(
         name: nameOfProgram(program),
         server: { command: program, args, ...(env !== undefined && { env }) },
         config: undefined,
+        isTyped: true,
       },
       rest: words,
     }
@@ -79,7 +82,25 @@ export async function takeTarget(
     throw usageError('Which server? Give a configured name, a URL, or a command after --.')
   }
   if (/^https?:\/\//i.test(given)) return { target: urlTarget(given, options.header ?? []), rest }
-  return { target: await configured(given, options, io), rest }
+  const { name, tool } = await splitName(given, options, io)
+  return { target: await configured(name, options, io), rest: tool === undefined ? rest : [tool, ...rest] }
+}
+
+/** `server.tool` as both words, where no server has all of it as its name and one has its beginning. */
+async function splitName(
+  given: string,
+  options: TargetOptions,
+  io: Io,
+): Promise<{ name: string; tool?: string }> {
+  if (!/[.]|__/.test(given)) return { name: given }
+  const { servers } = await readLayers(options, io)
+  if (Object.hasOwn(servers, given)) return { name: given }
+  for (const separator of given.matchAll(/[.]|__/g)) {
+    const name = given.slice(0, separator.index)
+    const tool = given.slice(separator.index + separator[0].length)
+    if (tool !== '' && Object.hasOwn(servers, name)) return { name, tool }
+  }
+  return { name: given }
 }
 
 /** The variables of `--env`; `bare` gives the value of one that is written without. */
@@ -161,7 +182,13 @@ async function configured(name: string, options: TargetOptions, io: Io): Promise
     )
   }
   const server = Object.hasOwn(config.servers, name) ? config.servers[name] : undefined
-  if (server !== undefined) return { name, server, config }
+  const unread = config.problems.filter(({ file, path }) => path === '' && config.broken.includes(file))
+  if (server !== undefined) {
+    for (const problem of unread) io.stderr.write(`! ${problemLine(problem)}\n`)
+    return { name, server, config }
+  }
+  if (unread[0] !== undefined)
+    throw usageError(`No server "${name}" is known, but a file could not be read: ${problemLine(unread[0])}`)
   const broken = config.problems.find(
     ({ path, severity }) => severity === 'error' && path.split(/[.[]/).includes(name),
   )

@@ -20,6 +20,10 @@ export interface ConfigCommandOptions extends ConfigChoice {
   json?: boolean
 }
 
+export interface AllowOptions extends ConfigCommandOptions {
+  all?: boolean
+}
+
 /** What a person is shown of a server: every secret stands by its name. */
 interface Listed {
   name: string
@@ -137,26 +141,33 @@ export async function explainConfig(
   return ExitCode.done
 }
 
-/** `jackfield config allow <server>`: agrees that what a file of this folder names is started. */
+/** `jackfield config allow <server...>`: agrees that what files of this folder name is started. */
 export async function allowServer(
   words: readonly string[],
-  options: ConfigCommandOptions,
+  options: AllowOptions,
   io: Io,
   output: Output,
 ): Promise<ExitCode> {
-  const [name] = words
-  if (name === undefined) throw usageError('Which server? jackfield config shows those that wait for you.')
   const config = await readLayers(options, io)
-  if (!Object.hasOwn(config.servers, name)) throw unknownServer(name, config)
+  const names = namesOf(words, options, config)
   await using host = quietHost(config, options, io)
+  const done: { server: string; allowed: true; changed: boolean }[] = []
+  for (const name of names) done.push(await allowOne(name, host, output))
+  output.result(done.length === 1 && options.all !== true ? done[0] : { servers: done }, () =>
+    done
+      .map(({ server, changed }) =>
+        changed
+          ? `${oneLine(server)} may be started from now on, as long as it stays the same. Take it back with: jackfield config forbid ${oneLine(server)}`
+          : `${oneLine(server)} may be started already.`,
+      )
+      .join('\n'),
+  )
+  return ExitCode.done
+}
+
+async function allowOne(name: string, host: Host, output: Output) {
   const needed = await host.consents.needed(name)
-  if (needed === undefined) {
-    output.result(
-      { server: name, allowed: true, changed: false },
-      () => `${oneLine(name)} may be started already.`,
-    )
-    return ExitCode.done
-  }
+  if (needed === undefined) return { server: name, allowed: true as const, changed: false }
   const { file, command, program, given, findings, before } = needed
   output.note(`${oneLine(name)} of ${file} runs:`)
   output.note(`  ${oneLine(command)}`)
@@ -166,41 +177,50 @@ export async function allowServer(
   for (const { name, value } of given) output.note(`  ${oneLine(`${name}=${value}`)}`)
   for (const finding of findings) output.note(`${finding.severity}: ${oneLine(finding.message)}`)
   await host.consents.allow(name, 'the command line')
-  output.result(
-    {
-      server: name,
-      allowed: true,
-      changed: true,
-      command,
-      ...(program !== undefined && { program }),
-      given,
-      findings,
-    },
-    () =>
-      `${oneLine(name)} may be started from now on, as long as it stays the same. Take it back with: jackfield config forbid ${oneLine(name)}`,
+  return {
+    server: name,
+    allowed: true as const,
+    changed: true,
+    command,
+    ...(program !== undefined && { program }),
+    given,
+    findings,
+  }
+}
+
+/** `jackfield config forbid <server...>`: takes the agreement back. */
+export async function forbidServer(
+  words: readonly string[],
+  options: AllowOptions,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  const config = await readLayers(options, io)
+  const names = namesOf(words, options, config)
+  await using host = quietHost(config, options, io)
+  const done = names.map((name) => ({ server: name, forgotten: host.consents.forget(name) }))
+  output.result(done.length === 1 && options.all !== true ? done[0] : { servers: done }, () =>
+    done
+      .map(({ server, forgotten }) =>
+        forgotten === 0
+          ? `You had not agreed to ${oneLine(server)}.`
+          : `${oneLine(server)} is asked about again before it is started.`,
+      )
+      .join('\n'),
   )
   return ExitCode.done
 }
 
-/** `jackfield config forbid <server>`: takes the agreement back. */
-export async function forbidServer(
-  words: readonly string[],
-  options: ConfigCommandOptions,
-  io: Io,
-  output: Output,
-): Promise<ExitCode> {
-  const [name] = words
-  if (name === undefined) throw usageError('Which server?')
-  const config = await readLayers(options, io)
-  if (!Object.hasOwn(config.servers, name)) throw unknownServer(name, config)
-  await using host = quietHost(config, options, io)
-  const count = host.consents.forget(name)
-  output.result({ server: name, forgotten: count }, () =>
-    count === 0
-      ? `You had not agreed to ${oneLine(name)}.`
-      : `${oneLine(name)} is asked about again before it is started.`,
-  )
-  return ExitCode.done
+/** The servers that were named, or with --all every one. Throws before anything is decided where one is unknown. */
+function namesOf(words: readonly string[], { all }: AllowOptions, config: LayeredConfig): readonly string[] {
+  if (all === true && words.length > 0) throw usageError('Give names or --all, not both.')
+  if (all !== true && words.length === 0)
+    throw usageError(
+      'Which server? Name some, or give --all. jackfield config shows those that wait for you.',
+    )
+  const unknown = words.find((name) => !Object.hasOwn(config.servers, name))
+  if (unknown !== undefined) throw unknownServer(unknown, config)
+  return all === true ? Object.keys(config.servers) : words
 }
 
 /** A host that knows the servers and starts none. */

@@ -2,9 +2,10 @@ import { createHost, type Host, type InboxItem } from '@jackfield/host'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { storeFile, storeToRead } from '../cli/store.ts'
+import { answerWith } from '../forms/later.ts'
 import { age } from '../output/age.ts'
 import { pretty } from '../output/content.ts'
-import { inboxTable, shortId, standing, waysToAnswer, whatIsAsked } from '../output/inbox.ts'
+import { inboxTable, standing, waysToAnswer, whatIsAsked } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
 
 export interface InboxOptions {
@@ -25,7 +26,7 @@ export async function inbox(
   await using host = inboxOf(store)
   if (id !== undefined) {
     const item = itemOf(host, id)
-    output.result(item, () => whole(item))
+    output.result(jsonOf(item), () => whole(item, options.store))
     return ExitCode.done
   }
   const { server } = options
@@ -33,9 +34,9 @@ export async function inbox(
     ...(options.all === true && { state: 'all' }),
     ...(server !== undefined && { server }),
   })
-  output.result({ store, questions: items }, () => {
+  output.result({ store, questions: items.map(jsonOf) }, () => {
     const heading = output.palette.dim(store)
-    if (items.length > 0) return `${heading}\n${inboxTable(items, output, Date.now())}`
+    if (items.length > 0) return `${heading}\n${inboxTable(items, output, Date.now(), options.store)}`
     return `${heading}\nNo question waits for you.${options.all === true ? '' : ' jackfield inbox --all shows those that were answered.'}`
   })
   return ExitCode.done
@@ -61,7 +62,19 @@ export function itemOf(host: Host, id: string): InboxItem {
   return item
 }
 
-function whole(item: InboxItem): string {
+/** An item with the words of the table beside the question. */
+function jsonOf(item: InboxItem): object {
+  const { question } = item
+  return {
+    ...item,
+    server: question.cause.server,
+    kind: question.kind,
+    state: standing(item),
+    what: whatIsAsked(question),
+  }
+}
+
+function whole(item: InboxItem, store: string | undefined): string {
   const { question, answer, reason } = item
   const { server, tool, caller } = question.cause
   const facts = [
@@ -81,8 +94,6 @@ function whole(item: InboxItem): string {
   ]
   const lines = facts.map(([name = '', value = '']) => `${name.padEnd(10)}${oneLine(value)}`)
   const ways =
-    item.state === 'open'
-      ? waysToAnswer(question).map((way) => `jackfield respond ${shortId(item)} ${way}`)
-      : []
+    item.state === 'open' ? waysToAnswer(question).map((way) => `${answerWith(item.id, store)} ${way}`) : []
   return [...lines, '', pretty(question), ...(ways.length === 0 ? [] : ['', ...ways])].join('\n')
 }

@@ -9,7 +9,7 @@ import { type CommandContext, connectTo, type ServerOptions } from './context.ts
 import { everyServer, type Look, namesNoServer, type ServerLists } from './every-server.ts'
 import { meter } from './meter.ts'
 import { tree } from './tree.ts'
-import { outOfUseLines } from './trust.ts'
+import { outOfUseLines, refuseEmptyList, refuseHeldBack } from './trust.ts'
 
 export interface ToolsOptions extends ServerOptions {
   meter?: boolean
@@ -29,10 +29,12 @@ export async function tools(context: CommandContext<ToolsOptions>): Promise<Exit
   const all = session.host.tools().map(({ tool }) => tool)
   const name = onlyWord(rest, 'tools [target] [name]')
   if (name === undefined) {
+    if (all.length === 0) refuseEmptyList(session, ['tool'])
     output.result({ tools: all }, () => toolTable(all, output))
     for (const line of outOfUseLines(session.host.trust.server(session.server))) output.note(line)
     return ExitCode.done
   }
+  if (!all.some((tool) => tool.name === name)) refuseHeldBack(session, { what: 'tool', name })
   const tool = found(all, (tool) => tool.name, name, 'tool')
   output.result(tool, () => toolText(tool, output))
   return ExitCode.done
@@ -48,6 +50,7 @@ export async function resources(context: CommandContext<ResourcesOptions>): Prom
   onlyNothing(rest, 'resources [target]')
   const direct = session.host.resources().map(({ resource }) => resource)
   const templates = session.host.templates().map(({ template }) => template)
+  if (direct.length + templates.length === 0) refuseEmptyList(session, ['resource', 'template'])
   output.result({ resources: direct, resourceTemplates: templates }, () =>
     resourceTables(direct, templates, output),
   )
@@ -62,12 +65,15 @@ export async function prompts(context: CommandContext): Promise<ExitCode> {
   const { output } = context
   onlyNothing(rest, 'prompts [target]')
   const all = session.host.prompts().map(({ prompt }) => prompt)
+  if (all.length === 0) refuseEmptyList(session, ['prompt'])
   output.result({ prompts: all }, () => promptTable(all, output))
   return ExitCode.done
 }
 
 const toolLists: ServerLists = {
   lists: ['tools'],
+  kinds: ['tool'],
+  isEmpty: (host, server) => !host.tools().some((entry) => entry.server === server),
   of: (host, server, look) => {
     const own = host.tools().flatMap((entry) => (entry.server === server ? [entry.tool] : []))
     return { result: { tools: own }, text: toolTable(own, look) }
@@ -76,6 +82,9 @@ const toolLists: ServerLists = {
 
 const resourceLists: ServerLists = {
   lists: ['resources'],
+  kinds: ['resource', 'template'],
+  isEmpty: (host, server) =>
+    ![...host.resources(), ...host.templates()].some((entry) => entry.server === server),
   of: (host, server, look) => {
     const own = host.resources().flatMap((entry) => (entry.server === server ? [entry.resource] : []))
     const templates = host.templates().flatMap((entry) => (entry.server === server ? [entry.template] : []))
@@ -88,6 +97,8 @@ const resourceLists: ServerLists = {
 
 const promptLists: ServerLists = {
   lists: ['prompts'],
+  kinds: ['prompt'],
+  isEmpty: (host, server) => !host.prompts().some((entry) => entry.server === server),
   of: (host, server, look) => {
     const own = host.prompts().flatMap((entry) => (entry.server === server ? [entry.prompt] : []))
     return { result: { prompts: own }, text: promptTable(own, look) }

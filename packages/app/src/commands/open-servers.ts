@@ -47,9 +47,12 @@ export async function openServers(
     info: { name: 'jackfield', title: 'Jackfield', version },
     connect: { lists, follow: false },
   })
+  const stop = (): void => void host.close()
+  io.signal.addEventListener('abort', stop, { once: true })
   try {
+    io.signal.throwIfAborted()
     await host.start()
-    await startQuestions(person)
+    await startQuestions(host, person, io.signal)
     io.signal.throwIfAborted()
     const ready: string[] = []
     for (const [server, connection] of host.connections) {
@@ -61,6 +64,8 @@ export async function openServers(
   } catch (error) {
     await host.close()
     throw error
+  } finally {
+    io.signal.removeEventListener('abort', stop)
   }
 }
 

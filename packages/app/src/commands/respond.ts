@@ -11,6 +11,7 @@ import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { errorOf, openSession, personAt } from '../cli/session.ts'
 import { storeFile } from '../cli/store.ts'
 import { type Target, takeTarget } from '../cli/target.ts'
+import { answerWith } from '../forms/later.ts'
 import { toolResult } from '../output/content.ts'
 import { shortId, waysToAnswer } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -78,7 +79,7 @@ async function goOn(
     output.result({ id: item.id, state: 'answered', open: rest.map(({ id }) => id) }, () =>
       [
         'Answered. The call goes on when its other questions are answered too:',
-        ...rest.map((other) => `  jackfield respond ${shortId(other)}`),
+        ...rest.map((other) => `  ${answerWith(other.id, options.store)}`),
       ].join('\n'),
     )
     return ExitCode.done
@@ -104,7 +105,7 @@ async function answerTo(
   if (written !== undefined) return written
   const person = personAt(io, options)
   if (person !== undefined) return await showQuestion(person, question, io.signal)
-  const ways = waysToAnswer(question).map((way) => `  jackfield respond ${shortId(question)} ${way}`)
+  const ways = waysToAnswer(question).map((way) => `  ${answerWith(question.id, options.store)} ${way}`)
   throw usageError(`There is no answer. Write one of:\n${ways.join('\n')}`)
 }
 

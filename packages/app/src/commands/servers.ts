@@ -33,8 +33,11 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
     store: storeFile(options.store, io),
     ...(person !== undefined && { surface: person }),
   })
+  const close = (): void => void host.close()
+  io.signal.addEventListener('abort', close, { once: true })
   await host.start()
-  await startQuestions(person)
+  await startQuestions(host, person, io.signal)
+  io.signal.removeEventListener('abort', close)
   io.signal.throwIfAborted()
   const list = [...host.connections].map(([name, connection]) => ({
     name,

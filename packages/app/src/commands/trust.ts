@@ -99,8 +99,28 @@ export function refuseHeldBack(
   const why = item.state === 'blocked' ? 'you blocked it' : 'nobody has accepted it as it is now'
   const shown = oneLine(server)
   throw new CliError(
-    ExitCode.toolError,
+    ExitCode.outOfUse,
     `${titleOf(item)} of ${shown} is out of use: ${why}. See "jackfield trust ${shown}", then use it with "jackfield trust accept ${shown} ${oneLine(name)}".`,
+  )
+}
+
+/** Throws where a list of a server is empty because all of it is out of use until the person accepts it. */
+export function refuseEmptyList(
+  { host, server }: Pick<Session, 'host' | 'server'>,
+  whats: readonly TrustItem['what'][],
+): void {
+  const held = host.trust
+    .server(server)
+    .items.filter(({ what, state, listed }) => whats.includes(what) && listed && state !== 'pinned')
+  if (held.length === 0) return
+  const shown = oneLine(server)
+  if (held.every(({ changes }) => changes.every(({ kind }) => kind === 'added'))) {
+    const reasons = outOfUseLines(host.trust.server(server))
+    throw new CliError(ExitCode.outOfUse, `Nothing of ${shown} is listed.\n${reasons.join('\n')}`)
+  }
+  throw new CliError(
+    ExitCode.outOfUse,
+    `${shown} says something else about itself than what you agreed to, so nothing of it is listed: ${count(held.length, 'thing')} ${held.length === 1 ? 'is' : 'are'} out of use. Another server may answer there now. See "jackfield trust ${shown}", then "jackfield trust accept ${shown}" or "jackfield trust block ${shown}".`,
   )
 }
 

@@ -16,9 +16,9 @@ type Answer = HostAnswers['elicitation']
 const unsafe = 'It asked for a secret in a form. A page of its own (URL mode) is the way to ask for one.'
 
 /**
- * Puts a server's form to the person and shows all answers for review before they are sent: on one screen, where Esc
- * is cancel, or field by field where the terminal cannot draw, where Esc goes back a field and before the first is
- * cancel. Ctrl+C is cancel anywhere; undefined leaves the form for later.
+ * Puts a server's form to the person and shows all answers for review before they are sent: on one screen, or field by
+ * field where the terminal cannot draw, where Esc goes back a field. Undefined, as for Esc elsewhere, leaves the form
+ * for later.
  */
 export async function askForm(
   question: ElicitationQuestion & { params: ElicitFormParams },
@@ -42,8 +42,8 @@ export async function askForm(
   const onScreen = screen !== undefined && fields.length > 0
   for (;;) {
     if (!onScreen || asksSecret) {
-      const start = await prompter.select<'answer' | 'later' | Refusal>(startOf(question, fields))
-      if (start === 'later') return undefined
+      const start = await prompter.select<'answer' | 'later' | Refusal>(startOf(question, fields, prompter))
+      if (start === 'later' || start === cancelled) return undefined
       if (start !== 'answer') {
         const answer = await refused(start, prompter)
         if (answer === undefined) continue
@@ -57,7 +57,7 @@ export async function askForm(
   }
 }
 
-function startOf({ id, cause }: ElicitationQuestion, fields: readonly FormField[]) {
+function startOf({ id, cause }: ElicitationQuestion, fields: readonly FormField[], prompter: Prompter) {
   const secret = fields.find((field) => field.secret !== undefined)?.secret
   const count = `${fields.length} ${fields.length === 1 ? 'field' : 'fields'}`
   if (secret !== undefined) {
@@ -67,7 +67,7 @@ function startOf({ id, cause }: ElicitationQuestion, fields: readonly FormField[
       options: [
         ...refusals('Decline: the server should ask for it on a page of its own'),
         { value: 'answer' as const, label },
-        later(id),
+        later(id, prompter),
       ],
       initial: 'decline' as const,
     }
@@ -75,7 +75,7 @@ function startOf({ id, cause }: ElicitationQuestion, fields: readonly FormField[
   const label = fields.length === 0 ? 'Yes, accept' : `Answer (${count})`
   return {
     message: fields.length === 0 ? 'Agree?' : 'Answer this?',
-    options: [{ value: 'answer' as const, label }, ...refusals(), later(id)],
+    options: [{ value: 'answer' as const, label }, ...refusals(), later(id, prompter)],
     initial: 'answer' as const,
   }
 }
@@ -84,9 +84,9 @@ async function refuse({ id }: ElicitationQuestion, prompter: Prompter): Promise<
   for (;;) {
     const choice = await prompter.select<Refusal | 'later'>({
       message: 'What should the server be told?',
-      options: [...refusals(), later(id)],
+      options: [...refusals(), later(id, prompter)],
     })
-    if (choice === 'later') return undefined
+    if (choice === 'later' || choice === cancelled) return undefined
     const answer = await refused(choice, prompter)
     if (answer !== undefined) return answer
   }
@@ -103,7 +103,7 @@ async function fillIn(
   const values: Values = new Map(Object.entries(remembered))
   let from = 0
   for (;;) {
-    if ((await askFrom(from, fields, values, prompter)) === cancelled) return { action: 'cancel' }
+    if ((await askFrom(from, fields, values, prompter)) === cancelled) return undefined
     from = fields.length
     const finished = finishForm(schema, Object.fromEntries(values))
     if ('problem' in finished) {
@@ -121,14 +121,12 @@ async function fillIn(
       case 'remember': {
         const remember = await askRemember(fields, content, Object.keys(remembered), prompter)
         if (remember !== cancelled) return { action: 'accept', content, remember }
-        if (!prompter.wentBack()) return { action: 'cancel' }
         break
       }
       case 'change':
-        if ((await changeOne(fields, values, content, prompter)) === 'left') return { action: 'cancel' }
+        await changeOne(fields, values, content, prompter)
         break
       case cancelled:
-        if (!prompter.wentBack()) return { action: 'cancel' }
         from = fields.length - 1
         break
       default: {
@@ -151,7 +149,7 @@ async function askFrom(
     if (field === undefined) break
     const answer = await askField(field, values.get(field.key) ?? field.default, prompter)
     if (answer === cancelled) {
-      if (n === 0 || !prompter.wentBack()) return cancelled
+      if (n === 0) return cancelled
       n -= 2
     } else if (answer === undefined) values.delete(field.key)
     else values.set(field.key, answer)

@@ -12,8 +12,8 @@ import { refused } from './refusals.ts'
 type Answer = HostAnswers['elicitation']
 
 /**
- * Lets the person fill in a form on one screen and look at all of it before it is sent. Esc is cancel, and so is
- * Ctrl+C; undefined leaves it for later.
+ * Lets the person fill in a form on one screen and look at all of it before it is sent. Undefined, as for Esc, leaves
+ * it for later.
  */
 export async function fillOnScreen(
   { id, params, remembered = {} }: ElicitationQuestion & { params: ElicitFormParams },
@@ -30,8 +30,7 @@ export async function fillOnScreen(
         return done === undefined || (done === 'review' && model.showFaults()) ? undefined : { done }
       },
     })
-    if (action === 'later') return undefined
-    if (action === cancelled) return { action: 'cancel' }
+    if (action === 'later' || action === cancelled) return undefined
     if (action !== 'review') {
       const answer = await refused(action, prompter)
       if (answer === undefined) continue
@@ -59,12 +58,11 @@ async function look(
   for (;;) {
     const next = await review(id, fields, content, prompter)
     if (next === 'send') return { action: 'accept', content }
-    if (next === 'later') return undefined
+    if (next === 'later' || next === cancelled) return undefined
     if (next === 'change') return 'change'
     if (next === 'remember') {
       const remember = await askRemember(fields, content, before, prompter)
       if (remember !== cancelled) return { action: 'accept', content, remember }
-      if (!prompter.wentBack()) return { action: 'cancel' }
       continue
     }
     const answer = await refused(next, prompter)

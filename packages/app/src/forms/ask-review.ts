@@ -32,19 +32,19 @@ export async function review(
         ? []
         : [{ value: 'remember' as const, label: 'Send, and remember answers for the next time…' }]),
       ...refusals(),
-      later(id),
+      later(id, prompter),
     ],
     initial: 'send',
   })
 }
 
-/** Lets the person change one answer; 'left' where they closed the form. */
+/** Lets the person change one answer; Esc changes nothing. */
 export async function changeOne(
   fields: readonly FormField[],
   values: Values,
   content: Readonly<Record<string, ElicitValue>>,
   prompter: Prompter,
-): Promise<'left' | undefined> {
+): Promise<void> {
   const rows = reviewForm(fields, content)
   const chosen = await prompter.select({
     message: 'Which answer?',
@@ -55,12 +55,10 @@ export async function changeOne(
     })),
   })
   const field = chosen === cancelled ? undefined : fields[Number(chosen)]
-  if (field === undefined) return prompter.wentBack() ? undefined : 'left'
+  if (field === undefined) return
   const answer = await askField(field, values.get(field.key) ?? field.default, prompter)
   if (answer === undefined) values.delete(field.key)
   else if (answer !== cancelled) values.set(field.key, answer)
-  else if (!prompter.wentBack()) return 'left'
-  return undefined
 }
 
 /** Lets the person choose fields that the next form of the server starts with; never secrets. */

@@ -52,12 +52,12 @@ async function askConsent(
         ...refusals().slice(0, 1),
         ...(page.blocked === undefined ? agreeing : []),
         ...refusals().slice(1),
-        later(question.id),
+        later(question.id, prompter),
       ],
       initial: 'decline',
     })
     if (choice === 'open' || choice === 'self') return { action: 'accept', visit: choice }
-    if (choice === 'later') return undefined
+    if (choice === 'later' || choice === cancelled) return undefined
     if (choice === 'copy') {
       prompter.copy(page.href)
       continue
@@ -88,7 +88,7 @@ async function askFinished(
         {
           value: 'later',
           label: 'Not yet: leave it in the inbox',
-          hint: `then: ${answerWith(id)} --accept`,
+          hint: `then: ${answerWith(id, prompter.store)} --accept`,
           key: 'l',
         },
         ...(page.opens ? [{ value: 'open', label: opened ? 'Open the page again' : 'Open the page' }] : []),
@@ -99,8 +99,8 @@ async function askFinished(
     })
     if (choice === 'finished') return { action: 'accept' }
     if (choice === 'open') return { action: 'accept', visit: 'open' }
-    if (choice === 'later') return undefined
-    if (choice === cancelled || choice === 'abandon') return { action: 'cancel' }
+    if (choice === 'later' || choice === cancelled) return undefined
+    if (choice === 'abandon') return { action: 'cancel' }
     prompter.copy(page.href)
   }
 }

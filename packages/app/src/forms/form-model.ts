@@ -120,7 +120,7 @@ export class FormModel {
     if (ctrl && (name === 'c' || name === 'd')) return 'cancel'
     if (ctrl && name === 'l') return 'later'
     if (this.#list !== undefined) return this.#inList(this.#list, key)
-    if (name === 'escape') return 'cancel'
+    if (name === 'escape') return 'later'
     if (name === 'down' || (name === 'tab' && !shift)) return this.#move(1)
     if (name === 'up' || name === 'tab') return this.#move(-1)
     const { action } = this

@@ -207,7 +207,7 @@ function keysOf(model: FormModel): string {
   }
   if (action !== undefined) {
     const keys = formActions.map(({ key, short }) => `${key} ${short}`)
-    return `←→ move · enter · ${keys.join(' · ')} · esc cancel`
+    return `←→ move · enter · ${keys.join(' · ')} · esc later`
   }
   const kind = fields[focus]?.kind
   const change =
@@ -216,7 +216,7 @@ function keysOf(model: FormModel): string {
       : kind === 'choice' || kind === 'choices'
         ? 'enter choose'
         : 'type to change · enter next'
-  return `↑↓ tab move · ${change} · ctrl+l later · esc cancel`
+  return `↑↓ tab move · ${change} · esc later`
 }
 
 function flow(text: string, columns: number): string[] {

@@ -1,6 +1,6 @@
 import type { ScreenView } from './screen.ts'
 
-/** Set apart from every answer: the person pressed Esc or Ctrl+C. */
+/** Set apart from every answer: the person pressed Esc, or the question is over. */
 export const cancelled: unique symbol = Symbol('cancelled')
 export type Cancelled = typeof cancelled
 
@@ -15,6 +15,8 @@ export interface Choice<T extends string> {
 
 /** The few ways a form asks; a terminal implements them, a test scripts them. */
 export interface Prompter {
+  /** The store, where it is not the usual one: the command that answers a question later names it. */
+  readonly store?: string
   /** Shows lines without asking. */
   say(lines: string[]): void
   text(question: {
@@ -39,8 +41,6 @@ export interface Prompter {
    * or the question withdrawn. Absent where lines that stand already cannot be drawn over.
    */
   screen?<T>(view: ScreenView<T>): Promise<T | Cancelled>
-  /** Whether the last question was left with Esc, and not with Ctrl+C. */
-  wentBack(): boolean
   /** Puts a text into the clipboard of the person's terminal, where that lets programs do so. */
   copy(text: string): void
 }

@@ -12,9 +12,9 @@ export function refusals(decline = 'Decline'): { value: Refusal; label: string; 
   ]
 }
 
-/** The answer that a refusal stands for; undefined where the person thought better of it. Esc is cancel. */
+/** The answer that a refusal stands for; undefined where the person thought better of it. */
 export async function refused(
-  choice: Refusal | typeof cancelled,
+  choice: Refusal,
   prompter: Prompter,
 ): Promise<HostAnswers['elicitation'] | undefined> {
   if (choice === 'decline') return { action: 'decline' }
@@ -23,6 +23,6 @@ export async function refused(
     message: 'Why? Only your activity log keeps it',
     validate: () => undefined,
   })
-  if (reason === cancelled) return prompter.wentBack() ? undefined : { action: 'cancel' }
+  if (reason === cancelled) return undefined
   return { action: 'decline', ...(reason.trim() !== '' && { reason: reason.trim() }) }
 }

@@ -1,4 +1,5 @@
 import type { HostQuestion, InboxItem } from '@jackfield/host'
+import { answerWith } from '../forms/later.ts'
 import { age } from './age.ts'
 import { oneLine } from './sanitize.ts'
 import { type TableOptions, table } from './table.ts'
@@ -64,7 +65,12 @@ export function standing({ state, waits, resumable }: InboxItem): string {
 }
 
 /** Questions, oldest first, with how many there are and what to do next. */
-export function inboxTable(items: readonly InboxItem[], look: TableOptions, now: number): string {
+export function inboxTable(
+  items: readonly InboxItem[],
+  look: TableOptions,
+  now: number,
+  store?: string,
+): string {
   const rows = items.map((item) => [
     shortId(item),
     age(item.at, now),
@@ -76,7 +82,7 @@ export function inboxTable(items: readonly InboxItem[], look: TableOptions, now:
   const open = items.filter(({ state }) => state === 'open')
   const parked = open.filter(({ waits }) => !waits).length
   const told = `${count(open.length, 'question')} open: ${open.length - parked} with a program that waits, ${parked} parked.`
-  const next = open.length === 0 ? '' : ` Answer one with: jackfield respond <id>`
+  const next = open.length === 0 ? '' : ` Answer one with: ${answerWith('<id>', store)}`
   return `${table(['ID', 'ASKED', 'SERVER', 'KIND', 'STATE', 'WHAT'], rows, look)}\n${look.palette.dim(told + next)}`
 }
 

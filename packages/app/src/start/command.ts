@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { hold } from '../chat/command.ts'
-import { CliError, ExitCode } from '../cli/exit.ts'
+import type { ExitCode } from '../cli/exit.ts'
 import { type Io, isInteractive, type Output } from '../cli/io.ts'
 import { modelsInUse } from '../cli/models.ts'
 import { plannedTrip } from './planned-trip.ts'
-import { bundledServers, sampleFolder } from './servers.ts'
+import { bundledServers, leftOut, sampleFolder } from './servers.ts'
 
 export interface StartOptions {
   script?: boolean
@@ -20,12 +20,10 @@ export async function start(options: StartOptions, io: Io, output: Output): Prom
   }
   const home = resolve(io.cwd, '.jackfield')
   const folder = resolve(home, 'sample')
-  await sampleFolder(folder)
   const { servers, missing } = await bundledServers({ database: resolve(home, 'travel.db'), folder })
-  if (Object.keys(servers).length === 0) {
-    throw new CliError(ExitCode.cannotConnect, `None of the servers is installed: ${missing.join(', ')}.`)
-  }
-  for (const name of missing) output.note(`Not installed, so left out: ${name}`)
+  await sampleFolder(folder)
+  const note = leftOut(missing)
+  if (note !== undefined) output.note(note)
   return hold(
     {
       servers,
@@ -36,5 +34,7 @@ export async function start(options: StartOptions, io: Io, output: Output): Prom
     modelsInUse(io.env, options.model, []),
     undefined,
     io,
+    undefined,
+    { store: resolve(home, 'host.db') },
   )
 }

@@ -20,7 +20,7 @@ import { checkTrip, parsed, records, text } from './checks.ts'
 import type { StartOptions } from './command.ts'
 import { scriptedPerson } from './person.ts'
 import { picture } from './picture.ts'
-import { bundledServers, sampleFolder } from './servers.ts'
+import { bundledServers, leftOut, sampleFolder } from './servers.ts'
 import { createTranscript, type Transcript } from './transcript.ts'
 
 const city = 'Barcelona'
@@ -30,10 +30,14 @@ const request =
 
 /** Holds one whole planning conversation with a scripted person, then looks up whether what was said is true. */
 export async function plannedTrip(options: StartOptions, io: Io, output: Output): Promise<ExitCode> {
-  const transcript = createTranscript((words) => io.stdout.write(words), output.palette)
+  const transcript = createTranscript(
+    (words) => io.stdout.write(words),
+    output.palette,
+    columnsFor(options, output),
+  )
   const home = await mkdtemp(join(tmpdir(), 'jackfield-'))
   try {
-    const passed = await hold(transcript, home, options, io)
+    const passed = await hold(transcript, home, options, io, output)
     if (options.record !== undefined) {
       const file = resolve(io.cwd, options.record)
       const log = transcript.lines.findIndex((line) => line.text === logHeading)
@@ -46,13 +50,23 @@ export async function plannedTrip(options: StartOptions, io: Io, output: Output)
   }
 }
 
-async function hold(transcript: Transcript, home: string, options: StartOptions, io: Io): Promise<boolean> {
+/** A picture has the columns that it is drawn for, whatever the terminal has. */
+function columnsFor({ record }: StartOptions, { columns }: Output): number | undefined {
+  return record === undefined ? columns : undefined
+}
+
+async function hold(
+  transcript: Transcript,
+  home: string,
+  options: StartOptions,
+  io: Io,
+  output: Output,
+): Promise<boolean> {
   const folder = join(home, 'sample')
-  await sampleFolder(folder)
   const { servers, missing } = await bundledServers({ database: join(home, 'travel.db'), folder })
-  if (missing.length > 0) {
-    throw new CliError(ExitCode.cannotConnect, `Not installed: ${missing.join(', ')}. Run npm install first.`)
-  }
+  const note = leftOut(missing)
+  if (note !== undefined) output.note(note)
+  await sampleFolder(folder)
   // Without anybody there, the outcome must not depend on whose key happens to be set.
   const models = modelsInUse(io.env, options.model ?? 'offline', [])
   const planner = models[0].isLanguageModel ? 'Model' : 'Planner'

@@ -2,14 +2,20 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { ServerConfig } from '@jackfield/host'
+import { CliError, ExitCode } from '../cli/exit.ts'
 
-/** The servers that come along, and those that could not be found. */
+/** The servers of `jackfield start`, and those that are not installed. */
 export interface Bundled {
   servers: Record<string, ServerConfig>
-  missing: string[]
+  /** Packages by the name of their server. */
+  missing: ReadonlyMap<string, string>
 }
 
-/** Configs of the bundled servers: travel on a database, the file server on a folder, and the one that shows everything. */
+/**
+ * Configs of the servers of `jackfield start`: travel on a database, the file server on a folder, and the one that shows
+ * everything. The first comes with this package, the others where they are installed.
+ * @throws CliError if the travel server is not installed
+ */
 export async function bundledServers(options: { database: string; folder: string }): Promise<Bundled> {
   const wanted: [name: string, entry: string, args: string[]][] = [
     ['travel', '@jackfield/server-travel', ['--db', options.database]],
@@ -17,13 +23,25 @@ export async function bundledServers(options: { database: string; folder: string
     ['everything', '@modelcontextprotocol/server-everything', ['stdio']],
   ]
   const servers: Record<string, ServerConfig> = {}
-  const missing: string[] = []
+  const missing = new Map<string, string>()
   for (const [name, entry, args] of wanted) {
     const program = await programOf(entry)
-    if (program === undefined) missing.push(`${name} (${entry})`)
+    if (program === undefined) missing.set(name, entry)
     else servers[name] = { command: process.execPath, args: [program, ...args] }
   }
+  const travel = missing.get('travel')
+  if (travel !== undefined) {
+    const why = `The travel server (${travel}), which comes with jackfield, is not installed. Install jackfield again.`
+    throw new CliError(ExitCode.cannotConnect, why)
+  }
   return { servers, missing }
+}
+
+/** What to say of servers that are not installed; undefined where all are. */
+export function leftOut(missing: ReadonlyMap<string, string>): string | undefined {
+  if (missing.size === 0) return undefined
+  const names = [...missing.keys()].join(', ')
+  return `Not installed, so left out: ${names}. To add them: npm install ${[...missing.values()].join(' ')}`
 }
 
 /** The program a package installs, where the package is installed. */

@@ -21,11 +21,20 @@ export interface Transcript {
   say(role: Speaker, name: string, text: string, tone?: Tone): void
 }
 
-const columns = 96
+const mostColumns = 96
+const fewestColumns = 32
 const margin = 12
 
-/** Starts a transcript that prints to `write`. Texts are made safe to print here. */
-export function createTranscript(write: (text: string) => void, palette: Palette): Transcript {
+/**
+ * Starts a transcript that prints to `write`. Texts are made safe to print here.
+ * @param columns those of the terminal, where it is one
+ */
+export function createTranscript(
+  write: (text: string) => void,
+  palette: Palette,
+  columns: number = mostColumns,
+): Transcript {
+  const width = Math.max(fewestColumns, Math.min(columns, mostColumns)) - margin
   const lines: Line[] = []
 
   function add(line: Line): void {
@@ -40,7 +49,7 @@ export function createTranscript(write: (text: string) => void, palette: Palette
       add({ speaker: undefined, text, tone: 'heading' })
     },
     say(role, name, text, tone = 'normal') {
-      for (const [n, line] of wrap(plain(text), columns - margin).entries()) {
+      for (const [n, line] of wrap(plain(text), width).entries()) {
         add({ speaker: n === 0 ? { role, name } : undefined, text: line, tone })
       }
     },

@@ -11,7 +11,7 @@ import { editJson, editText } from './edit.ts'
 type Question = Extract<HostQuestion, { kind: 'approval' }>
 type Choice = 'deny' | 'allow' | 'show' | 'allow-for' | 'edit' | 'respond' | 'deny-why' | 'deny-for' | 'later'
 
-/** Asks whether a tool may be called, with its arguments in full. Esc is a refusal; undefined leaves it for later. */
+/** Asks whether a tool may be called, with its arguments in full. Undefined, as for Esc, leaves it for later. */
 export async function askApproval(
   question: Question,
   prompter: Prompter,
@@ -27,7 +27,7 @@ export async function askApproval(
   for (;;) {
     const choice = await prompter.select<Choice>({
       message: 'Allow this call?',
-      options: options(question, args, all),
+      options: options(question, args, all, prompter),
       initial: 'deny',
     })
     switch (choice) {
@@ -74,26 +74,32 @@ export async function askApproval(
         if (reason === cancelled) break
         return { verdict: 'deny', ...(reason.trim() !== '' && { reason: reason.trim() }) }
       }
-      case 'later':
-        return undefined
-      default:
+      case 'deny':
         return { verdict: 'deny' }
+      default:
+        return undefined
     }
   }
 }
 
-function options(question: Question, args: Record<string, unknown>, all: boolean): Option<Choice>[] {
+function options(
+  question: Question,
+  args: Record<string, unknown>,
+  all: boolean,
+  prompter: Prompter,
+): Option<Choice>[] {
   const characters = JSON.stringify(args).length.toLocaleString('en')
   const remembers = question.remember.length > 0
   return [
-    { value: 'deny', label: 'No' },
-    { value: 'allow', label: 'Yes, this once' },
+    { value: 'deny', label: 'No', key: 'n' },
+    { value: 'allow', label: 'Yes, this once', key: 'y' },
     { value: 'show', label: all ? 'Show the exact JSON' : `Show everything (${characters} characters)` },
     ...(remembers
       ? [
           {
             value: 'allow-for' as const,
             label: 'Yes, and remember…',
+            key: 'a',
             hint: 'as long as the tool stays the same',
           },
         ]
@@ -102,7 +108,7 @@ function options(question: Question, args: Record<string, unknown>, all: boolean
     { value: 'respond', label: 'Answer in place of the tool…', hint: 'it is not called' },
     { value: 'deny-why', label: 'No, and say why…' },
     ...(remembers ? [{ value: 'deny-for' as const, label: 'Not now: no, and remember…' }] : []),
-    later(question.id),
+    later(question.id, prompter),
   ]
 }
 

@@ -7,7 +7,6 @@ import { type Cancelled, type Choice, cancelled } from '../forms/prompter.ts'
 export interface SelectStreams {
   input: Readable
   output: Writable
-  signal?: AbortSignal
 }
 
 const most = 12
@@ -16,6 +15,7 @@ const most = 12
 export async function clackSelect<T extends string>(
   streams: SelectStreams,
   { message, options, initial }: { message: string; options: Choice<T>[]; initial?: T },
+  isWithdrawn: () => boolean = () => false,
 ): Promise<T | Cancelled> {
   const keys = options.flatMap(({ key, label }) =>
     key === undefined ? [] : [`${styleText('dim', `${key}:`)} ${label.toLowerCase()}`],
@@ -29,6 +29,8 @@ export async function clackSelect<T extends string>(
       const asked = wrapTextWithPrefix(streams.output, message, bar, `${clack.symbol(this.state)}  `)
       const head = `${styleText('gray', clack.S_BAR)}\n${asked}\n`
       const chosen = this.options[this.cursor]
+      // What was withdrawn was not decided, so no choice stays on the screen.
+      if (this.state === 'cancel' && isWithdrawn()) return head.trimEnd()
       if (this.state === 'submit' || this.state === 'cancel') {
         const style = this.state === 'submit' ? ('dim' as const) : (['strikethrough', 'dim'] as const)
         const prefix = `${styleText('gray', clack.S_BAR)}  `

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import * as clack from '@clack/prompts'
-import { cancelled, type Prompter } from '../forms/prompter.ts'
+import { type Cancelled, cancelled, type Prompter } from '../forms/prompter.ts'
 import { flowed } from '../output/flow.ts'
 import { clackSelect, type SelectStreams } from './clack-select.ts'
 import { drawn } from './drawn.ts'
@@ -11,32 +11,49 @@ export interface ClackOptions {
   env?: NodeJS.ProcessEnv
   /** Aborted when the answer is no longer wanted; the question then closes as cancelled. */
   signal?: AbortSignal
+  store?: string
+  /** Called when the person left a question with Ctrl+C. */
+  onInterrupt?: () => void
 }
 
 /** Asks on a terminal. */
 export function clackPrompter(options: ClackOptions): Prompter {
   const { input, output, signal } = options
-  let lastKey: string | undefined
 
-  /** Asks with streams of its own signal, since what was asked must not touch the terminal once it is answered. */
-  const asking = async <T>(ask: (streams: SelectStreams) => Promise<T>): Promise<T> => {
-    const withdrawn = new AbortController()
-    const withdraw = (): void => withdrawn.abort(signal?.reason)
-    const see = (_typed: unknown, key: { name?: string } | undefined): void => {
-      lastKey = key?.name
+  const isWithdrawn = (): boolean => signal?.aborted === true
+
+  /** Asks, and notes Ctrl+C. */
+  const asking = async <T>(ask: () => Promise<T>): Promise<T> => {
+    let interrupted = false
+    const see = (_typed: unknown, key: { name?: string; ctrl?: boolean } | undefined): void => {
+      interrupted = key?.ctrl === true && key.name === 'c'
     }
     input.on('keypress', see)
-    signal?.addEventListener('abort', withdraw, { once: true })
-    if (signal?.aborted === true) withdraw()
     try {
-      return await ask({ input, output, signal: withdrawn.signal })
+      return await ask()
     } finally {
-      signal?.removeEventListener('abort', withdraw)
       input.off('keypress', see)
+      if (interrupted) options.onInterrupt?.()
     }
   }
+
+  /** The prompts of clack leave what they drew on the screen when their signal is aborted, but not when Esc is pressed. */
+  const prompting = <T>(ask: (streams: SelectStreams) => Promise<T | symbol>): Promise<T | Cancelled> =>
+    asking(async () => {
+      const withdraw = (): void => {
+        input.emit('keypress', '\u001b', { name: 'escape', sequence: '\u001b' })
+      }
+      if (isWithdrawn()) return cancelled
+      signal?.addEventListener('abort', withdraw, { once: true })
+      try {
+        const given = await ask({ input, output })
+        return typeof given === 'symbol' || isWithdrawn() ? cancelled : given
+      } finally {
+        signal?.removeEventListener('abort', withdraw)
+      }
+    })
   return {
-    wentBack: () => lastKey === 'escape',
+    ...(options.store !== undefined && { store: options.store }),
     // OSC 52: the terminal itself keeps the clipboard, wherever this program runs.
     copy: (text) => {
       options.output.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`)
@@ -48,7 +65,7 @@ export function clackPrompter(options: ClackOptions): Prompter {
       ),
     async text(question) {
       const { initial, placeholder, validate, message } = question
-      const typed = await asking((streams) =>
+      return prompting<string>((streams) =>
         clack.text({
           ...streams,
           message,
@@ -57,12 +74,13 @@ export function clackPrompter(options: ClackOptions): Prompter {
           validate: (text) => validate(text ?? ''),
         }),
       )
-      return clack.isCancel(typed) ? cancelled : typed
     },
-    select: (question) => asking((streams) => clackSelect(streams, question)),
-    ...(canDraw(options) && { screen: (view) => asking((streams) => drawn(streams, view)) }),
+    select: (question) => prompting((streams) => clackSelect(streams, question, isWithdrawn)),
+    ...(canDraw(options) && {
+      screen: (view) => asking(() => drawn({ input, output, ...(signal !== undefined && { signal }) }, view)),
+    }),
     async multiselect({ message, options: choices, initial, required }) {
-      const chosen = await asking((streams) =>
+      return prompting<string[]>((streams) =>
         clack.multiselect<string>({
           ...streams,
           message,
@@ -72,7 +90,6 @@ export function clackPrompter(options: ClackOptions): Prompter {
           maxItems: 12,
         }),
       )
-      return clack.isCancel(chosen) ? cancelled : chosen
     },
   }
 }

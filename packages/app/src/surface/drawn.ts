@@ -2,6 +2,7 @@ import { createInterface, type Key } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { type Cancelled, cancelled } from '../forms/prompter.ts'
 import type { ScreenFrame, ScreenKey, ScreenView } from '../forms/screen.ts'
+import { cleaned, writes } from './read-keys.ts'
 
 export interface DrawnStreams {
   input: Readable
@@ -78,15 +79,4 @@ export function drawn<T>(
     output.write(codes.pastes)
     draw()
   })
-}
-
-/** What a key writes: nothing where it moves or controls. */
-function writes(typed: string | undefined, { ctrl, meta }: Key): Pick<ScreenKey, 'typed'> {
-  if (typed === undefined || ctrl === true || meta === true || /^\p{Cc}/u.test(typed)) return {}
-  return { typed }
-}
-
-/** A pasted text without what only moves cursors; its line feeds stay. */
-function cleaned(text: string): string {
-  return text.replaceAll(/\r\n?/g, '\n').replaceAll(/[^\P{Cc}\n\t]/gu, '')
 }

@@ -5,6 +5,11 @@ import { join } from 'node:path'
 import { readJson } from '@jackfield/sdk'
 import { type Cancelled, cancelled, type Prompter } from '../forms/prompter.ts'
 
+/** Whether the person has an editor of their own. */
+export function hasEditor({ VISUAL, EDITOR }: NodeJS.ProcessEnv): boolean {
+  return (VISUAL ?? EDITOR ?? '').trim() !== ''
+}
+
 /** Lets the person edit a text: in `$VISUAL` or `$EDITOR` where set, otherwise on one line. */
 export async function editText(
   text: string,
@@ -50,7 +55,7 @@ export async function editJson<T>(
     read: (edited: unknown) => { value: T } | { problem: string }
   },
 ): Promise<T | Cancelled> {
-  const onOneLine = (options.env.VISUAL ?? options.env.EDITOR ?? '').trim() === ''
+  const onOneLine = !hasEditor(options.env)
   let text = onOneLine ? JSON.stringify(value) : `${JSON.stringify(value, null, 2)}\n`
   for (;;) {
     const edited = await editText(text, { ...options, suffix: '.json' })

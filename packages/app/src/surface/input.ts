@@ -7,6 +7,24 @@ import { oneLine } from '../output/sanitize.ts'
 export async function askForInput(
   server: string,
   input: ConfigInput,
+  { onInterrupt, ...streams }: { input: Readable; output: Writable; onInterrupt?: () => void },
+): Promise<string | undefined> {
+  let interrupted = false
+  const see = (_typed: unknown, key: { name?: string; ctrl?: boolean } | undefined): void => {
+    interrupted = key?.ctrl === true && key.name === 'c'
+  }
+  streams.input.on('keypress', see)
+  try {
+    return await ask(server, input, streams)
+  } finally {
+    streams.input.off('keypress', see)
+    if (interrupted) onInterrupt?.()
+  }
+}
+
+async function ask(
+  server: string,
+  input: ConfigInput,
   streams: { input: Readable; output: Writable },
 ): Promise<string | undefined> {
   const message = `${oneLine(server)} needs ${oneLine(input.description ?? input.id)}`

@@ -20,9 +20,9 @@ export async function askLogin(
   const choice = await prompter.select({
     message: 'Open it?',
     options: [
-      later(id),
-      ...(page.blocked === undefined ? [{ value: 'allow', label: 'Open it and sign in' }] : []),
-      { value: 'deny', label: 'No', hint: 'go on without this server' },
+      later(id, prompter),
+      ...(page.blocked === undefined ? [{ value: 'allow', label: 'Open it and sign in', key: 'y' }] : []),
+      { value: 'deny', label: 'No', hint: 'go on without this server', key: 'n' },
     ],
     initial: 'later',
   })

@@ -1,13 +1,13 @@
 import type { HostQuestion, Surface } from '@jackfield/host'
 import type { Output } from '../cli/io.ts'
-import { shortId, waysToAnswer, whatIsAsked } from '../output/inbox.ts'
+import { answerWith } from '../forms/later.ts'
+import { waysToAnswer, whatIsAsked } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
 
 /** A face without a person: it says how each question can be answered, and leaves it in the inbox. */
 export function parkedSurface(output: Output, { store }: { store?: string }): Surface {
-  const where = store === undefined ? '' : ` --store ${oneLine(store)}`
   const leave = async (question: HostQuestion): Promise<undefined> => {
-    const command = `jackfield respond ${shortId(question)}${where}`
+    const command = answerWith(question.id, store)
     output.note(
       [
         `? ${oneLine(question.cause.server)} asks (${question.kind}): ${whatIsAsked(question)}`,

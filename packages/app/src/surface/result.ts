@@ -38,15 +38,15 @@ export async function askResult(
     const choice = await prompter.select<Choice>({
       message: 'Let it through?',
       options: [
-        { value: 'deny', label: 'No, hold it back' },
-        { value: 'allow', label: edited ? 'Yes, as edited' : 'Yes' },
+        { value: 'deny', label: 'No, hold it back', key: 'n' },
+        { value: 'allow', label: edited ? 'Yes, as edited' : 'Yes', key: 'y' },
         {
           value: 'show',
           label: `Show the exact JSON (${JSON.stringify(result).length.toLocaleString('en')} characters)`,
         },
         { value: 'edit', label: 'Edit it…' },
         { value: 'deny-why', label: 'No, and say why…' },
-        later(question.id),
+        later(question.id, prompter),
       ],
       initial: 'deny',
     })
@@ -72,10 +72,10 @@ export async function askResult(
         if (reason === cancelled) break
         return { verdict: 'deny', ...(reason.trim() !== '' && { reason: reason.trim() }) }
       }
-      case 'later':
-        return undefined
-      default:
+      case 'deny':
         return { verdict: 'deny' }
+      default:
+        return undefined
     }
   }
 }

@@ -22,10 +22,10 @@ export async function askRoots(
   const choice = await prompter.select({
     message: 'Tell it?',
     options: [
-      { value: 'allow', label: roots.length === 1 ? 'Yes, tell it' : 'Yes, of all of them' },
+      { value: 'allow', label: roots.length === 1 ? 'Yes, tell it' : 'Yes, of all of them', key: 'y' },
       ...(roots.length === 1 ? [] : [{ value: 'some' as const, label: 'Only of some' }]),
-      { value: 'deny', label: 'No, it sees none' },
-      later(id),
+      { value: 'deny', label: 'No, it sees none', key: 'n' },
+      later(id, prompter),
     ],
     initial: 'deny',
   })

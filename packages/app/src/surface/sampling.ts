@@ -12,7 +12,7 @@ type Remembering = 'allow-conversation' | 'allow-always'
 type RequestChoice = 'later' | 'deny' | 'allow' | 'edit' | 'model' | 'context' | 'show' | Remembering
 type ResultChoice = 'later' | 'deny' | 'allow' | 'edit' | 'again' | 'model' | 'show' | Remembering
 
-/** Shows what a server wants to ask a model, all of it, before anything is sent. Esc is a refusal; undefined leaves it for later. */
+/** Shows what a server wants to ask a model, all of it, before anything is sent. Undefined, as for Esc, leaves it for later. */
 export async function reviewRequest(
   question: Of<'sampling-request'>,
   prompter: Prompter,
@@ -30,10 +30,11 @@ export async function reviewRequest(
     const choice = await prompter.select<RequestChoice>({
       message: 'Send this to the model?',
       options: [
-        { value: 'deny', label: 'Deny' },
+        { value: 'deny', label: 'Deny', key: 'n' },
         {
           value: 'allow',
           label: context ? `Send, with the ${texts.length} texts of the conversation` : 'Send',
+          key: 'y',
         },
         ...(all ? [] : [{ value: 'show' as const, label: 'Show all of it' }]),
         { value: 'edit', label: 'Edit' },
@@ -49,7 +50,7 @@ export async function reviewRequest(
               },
             ]),
         ...lasting(`Send, and let requests of ${server} pass`),
-        later(question.id),
+        later(question.id, prompter),
       ],
       initial: 'deny',
     })
@@ -83,15 +84,15 @@ export async function reviewRequest(
         context = !context
         if (context) prompter.say(requestText(asMessages(texts), palette).split('\n').slice(1))
         break
-      case 'later':
-        return undefined
-      default:
+      case 'deny':
         return { verdict: 'deny' }
+      default:
+        return undefined
     }
   }
 }
 
-/** Shows what the model answered before the server gets it. Esc is a refusal; undefined leaves it for later. */
+/** Shows what the model answered before the server gets it. Undefined, as for Esc, leaves it for later. */
 export async function reviewResult(
   question: Of<'sampling-result'>,
   prompter: Prompter,
@@ -106,8 +107,8 @@ export async function reviewResult(
     const choice = await prompter.select<ResultChoice>({
       message: 'Give this answer to the server?',
       options: [
-        { value: 'deny', label: 'Deny' },
-        { value: 'allow', label: 'Give it' },
+        { value: 'deny', label: 'Deny', key: 'n' },
+        { value: 'allow', label: 'Give it', key: 'y' },
         ...(all ? [] : [{ value: 'show' as const, label: 'Show all of it' }]),
         { value: 'edit', label: 'Edit' },
         { value: 'again', label: 'Ask again' },
@@ -115,7 +116,7 @@ export async function reviewResult(
           ? [{ value: 'model' as const, label: 'Ask another model' }]
           : []),
         ...lasting(`Give it, and let answers to ${server} pass`),
-        later(question.id),
+        later(question.id, prompter),
       ],
       initial: 'deny',
     })
@@ -142,10 +143,10 @@ export async function reviewResult(
         if (model === undefined) break
         return { verdict: 'regenerate', model }
       }
-      case 'later':
-        return undefined
-      default:
+      case 'deny':
         return { verdict: 'deny' }
+      default:
+        return undefined
     }
   }
 }

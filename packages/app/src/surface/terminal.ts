@@ -1,9 +1,11 @@
 import type { Readable, Writable } from 'node:stream'
 import type { AskInput, HostQuestion, Surface } from '@jackfield/host'
+import { McpError } from '@jackfield/sdk'
 import { askElicitation } from '../forms/ask-elicitation.ts'
 import { answerWith } from '../forms/later.ts'
 import type { Prompter } from '../forms/prompter.ts'
 import { paletteFor } from '../output/palette.ts'
+import { oneLine } from '../output/sanitize.ts'
 import { askApproval } from './approval.ts'
 import { askInstallation, type Installation } from './installation.ts'
 import { askLogin } from './login.ts'
@@ -18,6 +20,8 @@ export interface TerminalOptions {
   env: NodeJS.ProcessEnv
   /** The store, where it is not the usual one: questions that are left for later are answered there. */
   store?: string
+  /** Called when the person left a question with Ctrl+C. */
+  onInterrupt?: () => void
   /** Called before a question is put and after it is answered, to stop and go on with other output. */
   onAsking?: (asking: boolean) => void
 }
@@ -26,8 +30,8 @@ export interface TerminalOptions {
 export interface TerminalSurface extends Surface {
   readonly askInput: AskInput
   readonly askInstallation: (installation: Installation, signal: AbortSignal) => Promise<boolean>
-  /** Resolves when the questions that were put so far are off the screen. */
-  idle(): Promise<unknown>
+  /** Resolves when no question is on the screen and every answer given so far has been applied by the host. */
+  idle(): Promise<void>
 }
 
 /** The person at a terminal. Questions are put one after another, in the order they come. */
@@ -42,11 +46,23 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
       try {
         // Most commands ask nothing, and what draws questions is much to load.
         const { clackPrompter } = await import('./clack.ts')
-        const answer = await ask(
-          clackPrompter({ input: options.input, output: options.output, env: options.env, signal }),
-        )
-        // A question that was withdrawn while it stood on the screen has no answer.
+        const left = new AbortController()
+        const { input, output, env } = options
+        const prompter = clackPrompter({
+          ...{ input, output, env },
+          ...(options.store !== undefined && { store: options.store }),
+          signal: AbortSignal.any([signal, left.signal]),
+          onInterrupt() {
+            options.onInterrupt?.()
+            left.abort(new McpError('CANCELLED', 'The person interrupted the question'))
+          },
+        })
+        const answer = await ask(prompter)
+        if (signal.aborted && !left.signal.aborted && signal.reason instanceof Error)
+          prompter.say([`${oneLine(signal.reason.message)}.`])
+        // A question that was withdrawn or interrupted while it was on the screen has no answer.
         signal.throwIfAborted()
+        left.signal.throwIfAborted()
         return answer
       } finally {
         options.onAsking?.(false)
@@ -54,6 +70,15 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
     })
     last = turn.catch(() => {})
     return turn
+  }
+
+  async function idle(): Promise<void> {
+    for (let seen: Promise<unknown> | undefined; seen !== last; ) {
+      seen = last
+      await seen
+      // The host applies an answer in microtasks that follow this one; an event loop turn later it is stored.
+      await new Promise(setImmediate)
+    }
   }
 
   /** Puts a question; what is left for later is told of with the way to answer it. */
@@ -78,11 +103,12 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
     askInput: (server, input) =>
       inTurn(new AbortController().signal, async () => {
         const { askForInput } = await import('./input.ts')
-        return askForInput(server, input, options)
+        const { input: keys, output, onInterrupt } = options
+        return askForInput(server, input, { input: keys, output, ...(onInterrupt && { onInterrupt }) })
       }),
     askInstallation: (installation, signal) =>
       inTurn(signal, (prompter) => askInstallation(installation, prompter)),
-    idle: () => last,
+    idle,
     urlElicitation: true,
     show: {
       approval: (question, signal) =>

@@ -1,6 +1,6 @@
 import { type HostAnswers, type HostQuestion, makeVisible } from '@jackfield/host'
 import { later } from '../forms/later.ts'
-import { cancelled, type Prompter } from '../forms/prompter.ts'
+import type { Prompter } from '../forms/prompter.ts'
 import { changeLines, findingLines } from '../output/definitions.ts'
 import type { Palette } from '../output/palette.ts'
 import { showText } from './long-text.ts'
@@ -27,7 +27,11 @@ export async function askDrift(
     const choice = await prompter.select({
       message: 'What is shown here is out of use. Use it from now on?',
       options: [
-        { ...later(id), label: 'Decide later', hint: 'it stays out of use, and the question in the inbox' },
+        {
+          ...later(id, prompter),
+          label: 'Decide later',
+          hint: 'it stays out of use, and the question in the inbox',
+        },
         { value: 'accept', label: 'Accept it as it is now' },
         { value: 'block', label: 'Block it', hint: 'until it changes again' },
         ...(all ? [] : [{ value: 'show', label: 'Show all of it' }]),
@@ -41,7 +45,7 @@ export async function askDrift(
   }
 }
 
-/** Asks whether a server may be started, or an address be spoken to. Esc is a no; undefined leaves it for later. */
+/** Asks whether a server may be started, or an address be spoken to. Undefined, as for Esc, leaves it for later. */
 export async function askInstall(
   { id, cause, config, file, command, program, given, findings, before }: Of<'install'>,
   prompter: Prompter,
@@ -69,14 +73,13 @@ export async function askInstall(
   const choice = await prompter.select({
     message: isAddress ? `Connect to it ${again}?` : `Start it ${again}?`,
     options: [
-      { value: 'deny', label: 'No' },
-      { value: 'allow', label: 'Yes', hint: 'asked again when it changes' },
-      later(id),
+      { value: 'deny', label: 'No', key: 'n' },
+      { value: 'allow', label: 'Yes', hint: 'asked again when it changes', key: 'y' },
+      later(id, prompter),
     ],
     initial: 'deny',
   })
-  if (choice === 'later') return undefined
-  return choice === cancelled || choice === 'deny' ? { verdict: 'deny' } : { verdict: 'allow' }
+  return choice === 'allow' || choice === 'deny' ? { verdict: choice } : undefined
 }
 
 function indented(text: string): string[] {

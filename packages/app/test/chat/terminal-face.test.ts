@@ -12,6 +12,7 @@ function terminal() {
   })
   const interrupts: (() => void)[] = []
   const floor = createFloor()
+  let left = 0
   const face = terminalFace(
     {
       stdin: stdin,
@@ -20,16 +21,56 @@ function terminal() {
       env: { NO_COLOR: '1' },
       cwd: '/',
       signal: new AbortController().signal,
+      interrupt: () => {},
       onInterrupt(listener) {
         interrupts.push(listener)
         return () => interrupts.splice(interrupts.indexOf(listener), 1)
       },
     },
     floor,
+    {
+      leave: () => {
+        left += 1
+      },
+    },
   )
   const tick = () => new Promise((resolve) => setTimeout(resolve, 20))
-  return { face, floor, interrupts, stdin, seen: () => seen, tick }
+  return { face, floor, interrupts, stdin, seen: () => seen, left: () => left, tick }
 }
+
+describe('Ctrl+C between two lines', () => {
+  test('says how to leave, leaves when it is pressed again, and counts anew with the next line', async () => {
+    const { face, interrupts, stdin, seen, left, tick } = terminal()
+    const read = async (): Promise<void> => {
+      const line = face.readLine('› ')
+      await tick()
+      stdin.write('hello\r')
+      await line
+    }
+    const press = (): void => interrupts.at(-1)?.()
+    await read()
+    press()
+    expect(seen()).toContain('(Ctrl+C again, Ctrl+D or /quit leaves)')
+    await read()
+    press()
+    expect(left()).toBe(0)
+    press()
+    expect(left()).toBe(1)
+  })
+
+  test('leaves when it is pressed again while a turn ends that it stopped', async () => {
+    const { face, interrupts, stdin, left, tick } = terminal()
+    const line = face.readLine('› ')
+    await tick()
+    stdin.write('hello\r')
+    await line
+    const { signal } = face.turn()
+    interrupts.at(-1)?.()
+    expect([signal.aborted, left()]).toEqual([true, 0])
+    interrupts.at(-1)?.()
+    expect(left()).toBe(1)
+  })
+})
 
 describe('a line typed at a terminal', () => {
   test('is read, and the next one too', async () => {
@@ -42,6 +83,21 @@ describe('a line typed at a terminal', () => {
     await tick()
     stdin.write('there\r')
     expect(await second).toBe('there')
+  })
+
+  test('is not asked for while a question is drawn that follows another at once', async () => {
+    const { face, floor, stdin, seen, tick } = terminal()
+    floor.asking(true)
+    const line = face.readLine('› ')
+    floor.asking(false)
+    floor.asking(true)
+    await tick()
+    expect(seen()).not.toContain('›')
+    floor.asking(false)
+    await tick()
+    expect(seen()).toContain('›')
+    stdin.write('hello\r')
+    expect(await line).toBe('hello')
   })
 
   test('makes room for a question and is there again afterwards, as far as it was typed', async () => {

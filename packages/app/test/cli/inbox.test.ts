@@ -54,7 +54,7 @@ describe('a call whose process was killed', () => {
     const call = await parked()
     call.child.kill('SIGKILL')
     await call.ended
-    expect(await questions()).toMatchObject([{ state: 'open', waits: false, resumable: true }])
+    expect(await questions()).toMatchObject([{ state: 'parked', waits: false, resumable: true }])
     const { code, stdout } = await run(['respond', call.id, '--accept', 'seat=1B', ...options])
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toEqual({ action: 'accept', content: { seat: '1B' }, state: 'seat wanted' })
@@ -89,7 +89,7 @@ describe('a call that is interrupted', () => {
     const wrong = await run(['respond', call.id, '--accept', 'seat=1B', ...only, '--', ...another])
     expect(wrong.code).toBe(1)
     expect(wrong.stderr).toContain('booking is not the server that asked')
-    expect(await questions()).toMatchObject([{ state: 'open' }])
+    expect(await questions()).toMatchObject([{ state: 'parked' }])
     const right = await run(['respond', call.id, '--cancel', ...only, '--', ...eras.stateless])
     expect(JSON.parse(right.stdout)).toEqual({ action: 'cancel', state: 'seat wanted' })
     expect(options).toHaveLength(4)
@@ -98,14 +98,16 @@ describe('a call that is interrupted', () => {
 
 describe('answers on the command line', () => {
   it('that do not fit are refused with what to write, and the question stays open', async () => {
-    const { options, questions, parked } = place('stateless')
+    const { options, questions, parked, store } = place('stateless')
     const call = await parked()
     const refused = async (...words: string[]): Promise<string> => {
       const { code, stderr } = await run(['respond', call.id, ...words, ...options])
       expect(code).toBe(2)
       return stderr
     }
-    expect(await refused()).toContain(`jackfield respond ${call.id} --accept seat=… window=…`)
+    expect(await refused()).toContain(
+      `jackfield respond ${call.id} --store ${store} --accept seat=… window=…`,
+    )
     expect(await refused('--accept')).toContain('"seat" is required')
     expect(await refused('--accept', 'seat=1', 'window=perhaps')).toContain('window')
     expect(await refused('--accept', 'seat=1', 'door=2')).toContain('door')
@@ -132,7 +134,7 @@ describe('the inbox', () => {
     const whole = (await run(['inbox', call.id, '--store', store])).stdout
     expect(whole).toContain('booking, its tool book, called by cli')
     expect(whole).toContain('"requestedSchema"')
-    expect(whole).toContain(`jackfield respond ${call.id} --decline`)
+    expect(whole).toContain(`jackfield respond ${call.id} --store ${store} --decline`)
     await run(['respond', call.id, '--cancel', '--store', store])
     await call.ended
   })

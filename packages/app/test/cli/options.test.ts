@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { progressText } from '../../src/cli/progress.ts'
 import { revisionsFor } from '../../src/cli/revisions.ts'
 import { storeFile } from '../../src/cli/store.ts'
+import { tempFolder } from './jackfield.ts'
 
 describe('--era and --revision', () => {
   test('leave the revisions they name', () => {
@@ -23,11 +24,12 @@ describe('--era and --revision', () => {
 })
 
 test('the store is the file named, or lies in the data folder of the person', () => {
+  const home = tempFolder()
   const at = (option: string | undefined, env: Record<string, string> = {}): string =>
-    storeFile(option, { env: { HOME: '/home/ada', ...env }, cwd: '/work' })
-  expect(at(undefined)).toBe('/home/ada/.local/share/jackfield/activity.db')
+    storeFile(option, { env: { HOME: home, ...env }, cwd: '/work' })
+  expect(at(undefined)).toBe(`${home}/.local/share/jackfield/activity.db`)
   expect(at(undefined, { XDG_DATA_HOME: '/data' })).toBe('/data/jackfield/activity.db')
-  expect(at(undefined, { XDG_DATA_HOME: 'data' })).toBe('/home/ada/.local/share/jackfield/activity.db')
+  expect(at(undefined, { XDG_DATA_HOME: 'data' })).toBe(`${home}/.local/share/jackfield/activity.db`)
   expect(at('mine.db')).toBe('/work/mine.db')
   expect(at(':memory:')).toBe(':memory:')
 })

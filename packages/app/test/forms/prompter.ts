@@ -25,13 +25,11 @@ export function scripted(...answers: Scripted[]): ScriptedPrompter {
   const offered: string[][] = []
   const initials: (string | string[] | undefined)[] = []
   const copied: string[] = []
-  let back = false
   const next = (message: string, initial: string | string[] | undefined): string | string[] | Cancelled => {
     asked.push(message)
     initials.push(initial)
     const answer = left.shift()
     if (answer === undefined) throw new Error(`nobody answers: ${message}`)
-    back = answer === esc
     return answer === esc ? cancelled : answer
   }
   return {
@@ -64,7 +62,6 @@ export function scripted(...answers: Scripted[]): ScriptedPrompter {
       if (!Array.isArray(answer)) return cancelled
       return options.flatMap(({ value, label }) => (answer.includes(label) ? [value] : []))
     },
-    wentBack: () => back,
     copy: (text) => {
       copied.push(text)
     },

@@ -3,11 +3,12 @@ import { expect, test } from 'vitest'
 import { picture } from '../../src/start/picture.ts'
 import { createTranscript } from '../../src/start/transcript.ts'
 
-function told(): { printed: string; svg: string } {
+function told(columns?: number): { printed: string; svg: string } {
   let printed = ''
-  const transcript = createTranscript((text) => {
+  const write = (text: string): void => {
     printed += text
-  }, picocolors.createColors(false))
+  }
+  const transcript = createTranscript(write, picocolors.createColors(false), columns)
   transcript.heading('1. Begin')
   transcript.say('person', 'Person', `Fly <me> & "you"\u001b[31m ${'far '.repeat(40)}`)
   transcript.say('server', 'travel', 'Booked.', 'good')
@@ -21,6 +22,17 @@ test('a transcript names who speaks once and wraps what they say', () => {
   expect(lines[2]).toMatch(/^ {12}far/)
   expect(lines.at(-2)).toBe('travel      Booked.')
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(96)
+})
+
+test.each([
+  [40, 40],
+  [10, 32],
+  [200, 96],
+])('a transcript on a terminal of %i columns takes at most %i of them', (columns, most) => {
+  const lines = told(columns).printed.split('\n')
+  const widest = Math.max(...lines.map((line) => line.length))
+  expect(widest).toBeLessThanOrEqual(most)
+  expect(widest).toBeGreaterThan(most - 12)
 })
 
 test('a picture is well-formed, holds every word, and needs nothing from elsewhere', () => {

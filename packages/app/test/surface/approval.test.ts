@@ -154,7 +154,7 @@ describe('what is answered', () => {
   const exactly = [{ at: '', equals: {} }]
   test.each<[string, Scripted[], unknown]>([
     ['no', ['deny'], { verdict: 'deny' }],
-    ['Esc', [cancelled], { verdict: 'deny' }],
+    ['Esc', [cancelled], undefined],
     ['yes', ['allow'], { verdict: 'allow' }],
     [
       'yes, for this conversation and these arguments',
@@ -320,7 +320,7 @@ describe('whether a result may be seen', () => {
   test.each<[string, Scripted[], unknown]>([
     ['yes', ['show', 'allow'], { verdict: 'allow' }],
     ['no', ['deny'], { verdict: 'deny' }],
-    ['Esc', [cancelled], { verdict: 'deny' }],
+    ['Esc', [cancelled], undefined],
     ['no, with a reason', ['deny-why', 'private'], { verdict: 'deny', reason: 'private' }],
     [
       'edited',

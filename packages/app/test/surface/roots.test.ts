@@ -44,7 +44,6 @@ function answering(choice: string | typeof cancelled, chosen: string[] | typeof 
     text: async () => cancelled,
     select: async ({ options }) => options.find(({ value }) => value === choice)?.value ?? cancelled,
     multiselect: async () => chosen,
-    wentBack: () => false,
     copy: () => {},
   }
   return { said, prompter }

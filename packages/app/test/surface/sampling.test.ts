@@ -150,13 +150,13 @@ describe('reviewing what a server asks a model', () => {
     expect(person.offered[0]).not.toContain('context')
   })
 
-  test('lets further requests pass, or refuses; Esc is a refusal', async () => {
+  test('lets further requests pass, or refuses; Esc leaves it for later', async () => {
     const answer = (choice: string | typeof cancelled) =>
       reviewRequest(request, scripted(choice), palette, {})
     expect(await answer('allow-conversation')).toEqual({ verdict: 'allow', remember: 'conversation' })
     expect(await answer('allow-always')).toEqual({ verdict: 'allow', remember: 'always' })
     expect(await answer('deny')).toEqual({ verdict: 'deny' })
-    expect(await answer(cancelled)).toEqual({ verdict: 'deny' })
+    expect(await answer(cancelled)).toBeUndefined()
   })
 
   test('says why it is asked again', async () => {
@@ -202,14 +202,14 @@ describe('reviewing what a model answered', () => {
     })
   })
 
-  test.each<[(string | typeof cancelled)[], object]>([
+  test.each<[(string | typeof cancelled)[], object | undefined]>([
     [['allow'], { verdict: 'allow' }],
     [['allow-conversation'], { verdict: 'allow', remember: 'conversation' }],
     [['allow-always'], { verdict: 'allow', remember: 'always' }],
     [['again'], { verdict: 'regenerate' }],
     [['model', 'ollama/llama'], { verdict: 'regenerate', model: 'ollama/llama' }],
     [['model', cancelled, 'deny'], { verdict: 'deny' }],
-    [[cancelled], { verdict: 'deny' }],
+    [[cancelled], undefined],
   ])('%j', async (choices, answer) => {
     expect(await reviewResult(result, scripted(...choices), palette, {})).toEqual(answer)
   })

@@ -137,9 +137,7 @@ describe('starting a server for the first time', () => {
 
   test('shows what it was before, and Esc does not start it', async () => {
     const person = scripted(cancelled)
-    expect(await askInstall({ ...install, before: 'npx -y other' }, person, palette)).toEqual({
-      verdict: 'deny',
-    })
+    expect(await askInstall({ ...install, before: 'npx -y other' }, person, palette)).toBeUndefined()
     expect(person.said).toContain('  npx -y other')
     expect(person.asked).toEqual(['Start it for the first time since it changed?'])
   })

@@ -80,13 +80,17 @@ describe.skipIf(missing !== undefined)('a form in a terminal', () => {
     expect(await terminal.exited).toBe(0)
   })
 
-  test.each(['escape', 'ctrl+c'] as const)('is cancelled by %s', async (key) => {
+  test.each([
+    ['escape', 'Left in the inbox.'],
+    ['ctrl+c', 'Interrupted.'],
+  ] as const)('is left by %s without an answer', async (key, shown) => {
     const terminal = asked(form({ name: { type: 'string' } }))
     await terminal.until('Review and send')
     terminal.type('Ada')
     await terminal.until(/› name +Ada/)
     terminal.press(key)
-    await terminal.until('answered {"action":"cancel"}', { anywhere: true })
+    await terminal.until(shown, { anywhere: true })
+    expect(terminal.history()).not.toContain('answered {')
   })
 
   test('taller than the terminal scrolls, and its last choice can be taken', async () => {

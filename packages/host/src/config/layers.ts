@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { ConfigLayer, FieldOrigin, ServerConfig, ServerOrigin } from '../types/index.ts'
 import { appFiles } from './apps.ts'
@@ -38,6 +38,8 @@ export interface ConfigFile {
 export interface LayeredConfig extends HostConfig {
   /** Those that were read, the first wins. */
   files: ConfigFile[]
+  /** Those that are there and cannot be followed; nothing of them counts. */
+  broken: string[]
 }
 
 /** Where the person's own configuration stands, or would stand. */
@@ -73,7 +75,10 @@ export function configFiles(options: LayerOptions): ConfigFile[] {
 /**
  * Reads every file that there is and puts them together: a server that several files name is the first one's alone.
  * Files of the working folder may forbid and ask, but allow nothing. No file is ever written.
- * @throws ConfigError for a file of the person's own that cannot be followed in full, and for an unknown profile.
+ * A file that is no valid config is left out with a problem. It may have held rules that forbid, so nothing is allowed
+ * without a question then.
+ * @throws ConfigError for a file that was named and is not valid, for one that cannot be opened, for a rule that cannot
+ *   be followed, and for an unknown profile.
  */
 export async function loadLayers(options: LayerOptions): Promise<LayeredConfig> {
   const { cwd, home, env = process.env } = options
@@ -81,6 +86,7 @@ export async function loadLayers(options: LayerOptions): Promise<LayeredConfig> 
   const files = options.files === undefined ? possible.filter(({ file }) => isFile(file)) : possible
   const problems: ConfigProblem[] = []
   const read: { from: ConfigFile; config: HostConfig }[] = []
+  const broken: string[] = []
   for (const from of files) {
     try {
       const workspace = from.layer === 'named' ? undefined : cwd
@@ -92,7 +98,8 @@ export async function loadLayers(options: LayerOptions): Promise<LayeredConfig> 
       })
       read.push({ from, config: from.layer === 'project' ? tightened(config, from.file) : config })
     } catch (error) {
-      if (!(error instanceof ConfigError) || !mayBeLeftOut(from)) throw error
+      if (!(error instanceof ConfigError) || !mayBeLeftOut(from, error)) throw error
+      if (!isOfAnotherApp(from)) broken.push(from.file)
       problems.push({
         file: from.file,
         path: '',
@@ -102,6 +109,10 @@ export async function loadLayers(options: LayerOptions): Promise<LayeredConfig> 
     }
   }
   const merged = together(read, problems)
+  if (broken.length > 0) {
+    merged.rules = merged.rules.filter(({ verdict }) => verdict !== 'allow')
+    if (merged.defaultVerdict === 'allow') merged.defaultVerdict = 'ask'
+  }
   const profile = options.profile
   if (profile !== undefined) {
     const chosen = merged.profiles[profile]
@@ -112,11 +123,29 @@ export async function loadLayers(options: LayerOptions): Promise<LayeredConfig> 
     }
     merged.servers = inProfile(merged.servers, chosen)
   }
-  return { ...merged, files }
+  return { ...merged, files, broken }
 }
 
-/** What a file of another application says about itself is no reason to stop. */
-function mayBeLeftOut({ file, layer }: ConfigFile): boolean {
+/**
+ * A file is left out where it is readable and no config. A rule that cannot be followed, and a file that cannot be
+ * opened, stop everything.
+ */
+function mayBeLeftOut(from: ConfigFile, { problems }: ConfigError): boolean {
+  if (from.layer === 'named') return false
+  return isOfAnotherApp(from) || (problems.length === 0 && isReadable(from.file))
+}
+
+function isReadable(file: string): boolean {
+  try {
+    accessSync(file, constants.R_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Files of other applications hold no rules that count. */
+function isOfAnotherApp({ file, layer }: ConfigFile): boolean {
   return layer === 'discovered' || (layer === 'project' && !/[\\/](?:\.mcp|jackfield)\.json$/.test(file))
 }
 

@@ -34,7 +34,7 @@ export function judgeStart({ error }: Tried, said: string): { finding: Finding; 
   const fix =
     last === ''
       ? 'Start it by hand in a terminal, where it says more.'
-      : 'Its last words say why. It may want an argument, a variable in "env", or a package.'
+      : 'Its output on stderr says why. It may want an argument, a variable in "env", or a package.'
   throw new Fault(message, fix)
 }
 
@@ -66,6 +66,7 @@ function handshakeAdvice(error: unknown): string {
     if (error.code === 'TIMEOUT')
       return 'It runs but says nothing. Is this an MCP server, and does it wait for something, such as a login?'
     if (error.code === 'VERSION_MISMATCH') return 'It speaks no revision that is known here. Update it.'
+    if (error.code === 'HTTP') return 'Check the path of its address, and its log.'
     if (error.code === 'UNAUTHORIZED') return 'Sign in, or put a token into "headers".'
   }
   return 'It answers, but not in the words of the protocol. Tell its author what stands above.'

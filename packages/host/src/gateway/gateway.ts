@@ -122,6 +122,8 @@ export class Gateway implements OpenGateway {
       remove: inner.remove,
       resourceUpdated: inner.resourceUpdated,
       elicitationComplete: inner.elicitationComplete,
+      isSubscribed: inner.isSubscribed,
+      log: inner.log,
       scopesFor: inner.scopesFor,
       headerPlan: inner.headerPlan,
       taskSupport: inner.taskSupport,
@@ -158,6 +160,7 @@ export class Gateway implements OpenGateway {
     return {
       publish: (change: Change) => changes.publish(change),
       watch: (...given) => changes.watch(...given),
+      isWatched: (change) => changes.isWatched(change),
       hold: async (filter) => ({
         honored: filter,
         release: await this.#hold(filter.resourceSubscriptions ?? []),

@@ -109,14 +109,14 @@ export class LiveInbox implements Inbox, Asker {
       if (before !== undefined) return resolve(before)
       const row = this.#put(question, activity, parked)
 
-      const over = (): void => {
-        open.end()
+      const over = (why: string): void => {
+        open.end(why)
         signal.removeEventListener('abort', withdraw)
         this.#open.delete(question.id)
         if (this.#open.size === 0) this.#stopLooking()
       }
       const settled = (now: InboxRow): void => {
-        over()
+        over(outcomeOf(now))
         const answer = now.state === 'answered' ? this.#taken(asked, now) : undefined
         if (answer !== undefined) resolve(answer)
         else if (now.state === 'open') reject(new McpError('CANCELLED', 'The question stays in the inbox'))
@@ -129,10 +129,10 @@ export class LiveInbox implements Inbox, Asker {
         try {
           const now = this.#withdraw(question.id, reason)
           if (now?.state === 'answered') settled(now)
-          else over()
+          else over(reason)
         } catch (problem) {
           // Whoever waits must hear of the failure even while the store cannot be written.
-          over()
+          over(reason)
           process.emitWarning(`A question could not be withdrawn in the store: ${reasonOf(problem)}`)
         }
         reject(error)
@@ -379,6 +379,12 @@ function sameQuestion(one: HostQuestion, other: HostQuestion): boolean {
   const text = ({ id: _id, cause: _cause, ...rest }: HostQuestion): string =>
     canonical(rest.kind === 'roots' ? rest.roots : rest)
   return text(one) === text(other)
+}
+
+/** What became of a question, for the faces that showed it. */
+function outcomeOf({ state, answer, reason }: InboxRow): string {
+  if (state === 'answered' && answer !== undefined) return `Answered by ${answer.by}`
+  return `The question is ${state === 'open' ? 'left in the inbox' : state}${reason === undefined ? '' : `: ${reason}`}`
 }
 
 function notOpen({ id, state, answer, reason }: InboxRow): McpError {

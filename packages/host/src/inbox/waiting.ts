@@ -66,8 +66,8 @@ export class Waiting {
     if (this.#showing.delete(attachment)) this.#left = true
   }
 
-  /** Takes the question off every face. */
-  end(): void {
-    this.#over.abort(new McpError('CANCELLED', 'The question was settled'))
+  /** Takes the question off every face, which are told why. */
+  end(reason: string): void {
+    this.#over.abort(new McpError('CANCELLED', reason))
   }
 }

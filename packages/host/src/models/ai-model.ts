@@ -20,12 +20,28 @@ interface Answer {
   response: { modelId: string }
 }
 
+/**
+ * A language model as a provider package of the AI SDK makes it. Declared here with the parts that identify one, because
+ * the declarations of the AI SDK itself do not compile with every TypeScript that this package supports.
+ */
+export interface AiLanguageModel {
+  /** The version of the AI SDK's provider interface: `v4`. */
+  readonly specificationVersion: string
+  readonly provider: string
+  readonly modelId: string
+  doGenerate(options: never): PromiseLike<object>
+  doStream(options: never): PromiseLike<object>
+}
+
 /** A language model of the AI SDK: its name, and the way to its provider. */
 export interface AiModelOptions {
   /** As the person names it: `provider/model`. */
   id: string
-  /** Imports the provider at the first request, so that starting costs nothing. */
-  load: () => Promise<LanguageModel>
+  /**
+   * Imports the provider at the first request, so that starting costs nothing. A string names a model of the AI SDK's
+   * global provider.
+   */
+  load: () => Promise<AiLanguageModel | string>
   /** The key of the provider, which no failure shows, also where the provider repeats it. */
   apiKey?: string | undefined
   /** The variables that its settings came from, which failures name. */
@@ -66,7 +82,7 @@ export function aiModel(options: AiModelOptions): Model {
   async function generate(request: ModelRequest): Promise<ModelReply> {
     request.signal?.throwIfAborted()
     const names = toolNames(namesIn(request))
-    loading ??= options.load()
+    loading ??= load(options)
     const model = await loading
     if (holdsMedia(request)) {
       const given = options.media ?? chatMedia
@@ -105,6 +121,21 @@ function holdsMedia({ messages }: ModelRequest): boolean {
         ? block.content.some(({ type }) => type !== 'text')
         : block.type === 'image' || block.type === 'audio',
     ),
+  )
+}
+
+async function load({ id, load }: AiModelOptions): Promise<LanguageModel> {
+  const model = await load()
+  if (isLanguageModel(model)) return model
+  const why =
+    '"load" gave no language model: give what a provider package of the AI SDK returns for a model name'
+  throw new ModelError('request', id, why)
+}
+
+function isLanguageModel(model: AiLanguageModel | string): model is LanguageModel {
+  if (typeof model === 'string') return true
+  return (
+    isRecord(model) && typeof model['doGenerate'] === 'function' && typeof model['doStream'] === 'function'
   )
 }
 

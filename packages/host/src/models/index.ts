@@ -1,4 +1,4 @@
-export { type AiModelOptions, aiModel } from './ai-model.ts'
+export { type AiLanguageModel, type AiModelOptions, aiModel } from './ai-model.ts'
 export { type ModelEnvironment, modelsFromEnvironment } from './environment.ts'
 export type { MediaKind, MediaSupport } from './media.ts'
 export { ModelError, type ModelErrorKind, type ModelSettings } from './model-error.ts'

@@ -7,6 +7,8 @@ import { isAgreed } from './revisions.ts'
 
 export interface LookOptions {
   connection: ServerConnection
+  /** Under which name what is known of the server is kept. */
+  identity: string
   /** The revision that is spoken, where one is. */
   revision: string | undefined
   ledger: Ledger
@@ -35,8 +37,8 @@ export interface Look {
  * was, or says something else, is only noted. Resources come and go with data, so new ones are pinned too.
  */
 export function lookAt(options: LookOptions): Look {
-  const { connection, revision, ledger, definitions, profile, at, isDangerous } = options
-  const { identity, lists, client, name: label } = connection
+  const { connection, identity, revision, ledger, definitions, profile, at, isDangerous } = options
+  const { lists, client, name: label } = connection
   const known = ledger.rows(identity)
   const rows: TrustRow[] = []
   const gone: TrustRow[] = []

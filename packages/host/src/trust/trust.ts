@@ -2,10 +2,11 @@ import { McpError } from '@jackfield/sdk'
 import type { UseGate } from '../catalog/index.ts'
 import type { ServerConnection } from '../connections/index.ts'
 import type { Asker } from '../inbox/index.ts'
+import { fingerprint } from '../json.ts'
 import type { Redactor } from '../secrets/index.ts'
 import type { Recorder, TrustRow, TrustTable, TrustWriter } from '../store/index.ts'
 import { reasonOf } from '../text.ts'
-import type { HostEvent, ServerTrust, TrustDesk, TrustItem } from '../types/index.ts'
+import type { DefinitionChange, HostEvent, ServerTrust, TrustDesk, TrustItem } from '../types/index.ts'
 import { changesOf, listed, stateOf } from './changes.ts'
 import { type Definition, Definitions, type Part } from './definitions.ts'
 import { keyOf, Ledger } from './ledger.ts'
@@ -19,6 +20,8 @@ export interface TrustDeps {
   table: TrustTable
   /** The configured servers, by name. */
   servers: () => ReadonlyMap<string, ServerConnection>
+  /** Names of servers whose changes are accepted and reported. */
+  unpinned: readonly string[]
   asker: Asker
   recorder: Recorder
   redactor: Redactor
@@ -54,19 +57,23 @@ export class Trust implements TrustDesk {
 
   /** Compares what a server says now with what was agreed to, if it was not done since its lists were fetched. */
   look(connection: ServerConnection): void {
-    const { lists, client, name, identity } = connection
+    const { lists, client, name } = connection
+    const identity = this.#identity(connection)
+    const isPinned = !this.#deps.unpinned.includes(name)
     const last = this.#looked.get(connection)
     if (this.#deps.signal.aborted || (last?.lists === lists && last.client === client)) return
     const revision = client?.server.revision ?? last?.revision
     this.#looked.set(connection, { lists, client, revision })
     const found = lookAt({
       connection,
+      identity,
       revision,
       ledger: this.#ledger,
       definitions: this.#definitions,
       profile: this.#profile(name),
       at: new Date().toISOString(),
       isDangerous: (definition) =>
+        isPinned &&
         scanDefinition(definition, this.#neighbours(name)).some(({ severity }) => severity === 'danger'),
     })
     this.#keep(name, found)
@@ -77,7 +84,9 @@ export class Trust implements TrustDesk {
         'noted',
       )
     }
-    if (found.rows.length + found.gone.length > 0) this.#deps.emit({ type: 'trust', server: name })
+    const accepted = isPinned ? [] : this.#acceptChanges(name, identity)
+    if (found.rows.length + found.gone.length > 0)
+      this.#deps.emit({ type: 'trust', server: name, ...(accepted.length > 0 && { accepted }) })
     this.#review(
       name,
       identity,
@@ -85,16 +94,36 @@ export class Trust implements TrustDesk {
     )
   }
 
+  /** Accepts what changed about a server whose definitions are not pinned, and gives the changes. */
+  #acceptChanges(server: string, identity: string): DefinitionChange[] {
+    const rows = this.#ledger.rows(identity)
+    const changed = [...rows.values()].filter((row) => row.listed && stateOf(row) === 'quarantined')
+    if (changed.length === 0) return []
+    const changes = changed.flatMap((row) => changesOf(row, rows.values()))
+    this.#write(identity, changed, (row, at) => ({ ...row, agreed: { ...row.seen, at } }))
+    const summary = `${listed(changed)} of ${server} changed; its definitions are not pinned`
+    const items = changed.map(({ what, name, seen }) => ({ what, name, hash: seen.hash }))
+    this.#deps.recorder.note({ kind: 'drift', server, summary, detail: { items } }, 'accepted')
+    return changes
+  }
+
+  /** Under which name definitions are kept: those of a typed command apart from those of a configured server. */
+  #identity({ name, identity }: Pick<ServerConnection, 'name' | 'identity'>): string {
+    return this.#deps.unpinned.includes(name) ? fingerprint(`unpinned ${identity}`) : identity
+  }
+
   /** Puts what waits for the person to a face that was not there before. */
   askAgain(): void {
-    for (const { name, identity } of this.#deps.servers().values()) this.#review(name, identity, false)
+    for (const server of this.#deps.servers().values())
+      this.#review(server.name, this.#identity(server), false)
   }
 
   /** What decides about the things of one server. */
   gate(connection: ServerConnection): UseGate {
     if (this.#deps.signal.aborted) return () => closed
     this.look(connection)
-    const { name, identity } = connection
+    const { name } = connection
+    const identity = this.#identity(connection)
     // Another program on the same store may have decided meanwhile.
     if (this.#questioner.asks(identity)) this.#review(name, identity, false)
     const rows = this.#ledger.rows(identity)
@@ -126,14 +155,14 @@ export class Trust implements TrustDesk {
     if (text === undefined || this.#deps.signal.aborted) return undefined
     this.look(connection)
     const said = this.#definitions.instructions(text)
-    const rows = this.#ledger.rows(connection.identity)
+    const rows = this.#ledger.rows(this.#identity(connection))
     const refused = this.#refusal(connection.name, said, rows, undefined)
     return refused === undefined ? this.#deps.redactor.text(text) : undefined
   }
 
   servers(): ServerTrust[] {
     const configured = [...this.#deps.servers().values()]
-    const identities = new Set(configured.map(({ identity }) => identity))
+    const identities = new Set(configured.map((server) => this.#identity(server)))
     return [
       ...configured.map(({ name }) => this.server(name)),
       ...this.#ledger
@@ -307,7 +336,7 @@ export class Trust implements TrustDesk {
   }
 
   #named(identity: string): ServerConnection[] {
-    return [...this.#deps.servers().values()].filter((server) => server.identity === identity)
+    return [...this.#deps.servers().values()].filter((server) => this.#identity(server) === identity)
   }
 
   #find(given: string): { name: string; identity: string; configured: boolean; since?: string } {
@@ -315,7 +344,7 @@ export class Trust implements TrustDesk {
     const known = this.#ledger.servers()
     const connection = this.#deps.servers().get(given)
     const identity =
-      connection?.identity ??
+      (connection && this.#identity(connection)) ??
       known.findLast(({ label }) => label === given)?.identity ??
       known.find((server) => given.length >= 8 && server.identity.startsWith(given))?.identity
     if (identity === undefined) {
@@ -334,8 +363,9 @@ export class Trust implements TrustDesk {
 
   /** Whose tools are told apart from whose. */
   #neighbours(server: string): Neighbours {
-    const tools = [...this.#deps.servers().values()].map(({ name, identity }) => {
-      const names = [...this.#ledger.rows(identity).values()].filter(
+    const tools = [...this.#deps.servers().values()].map((connection) => {
+      const { name } = connection
+      const names = [...this.#ledger.rows(this.#identity(connection)).values()].filter(
         (row) => row.what === 'tool' && row.listed,
       )
       return [name, names.map((row) => row.name)] as const

@@ -1,6 +1,7 @@
 import type { InboxItem } from './inbox.ts'
 import type { Caller } from './policy.ts'
 import type { ConnectionState } from './server.ts'
+import type { DefinitionChange } from './trust.ts'
 
 /** One row of the activity log. */
 export interface Activity {
@@ -80,8 +81,11 @@ export type HostEvent =
   | { type: 'roots' }
   /** The rules changed: see `host.policy`. */
   | { type: 'policy' }
-  /** What may be used of a server changed: see `host.trust`. */
-  | { type: 'trust'; server: string }
+  /**
+   * What may be used of a server changed: see `host.trust`. `accepted`: what changed about a server whose definitions
+   * are not pinned.
+   */
+  | { type: 'trust'; server: string; accepted?: readonly DefinitionChange[] }
   | { type: 'activity'; row: Activity }
   /** A call goes out to its server now (`begins`), or is over. */
   | { type: 'call'; state: 'begins'; call: CallNotice }

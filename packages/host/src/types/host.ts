@@ -145,6 +145,11 @@ export interface HostOptions {
   home?: string
   /** Starts what files of the working folder name without asking the person first. Default false. */
   startProjectServers?: boolean
+  /**
+   * Servers whose changed definitions are accepted and reported by the event `trust` instead of put out of use: those
+   * that a person starts by a command they typed. What is known of them is kept apart from configured servers.
+   */
+  unpinned?: readonly string[]
   /** Folders servers may be told of, besides `workspace` and its repository; the person is asked per server. */
   roots?: Root[]
   /** The folder the person works in, which answers can be remembered for. Default: none. */

@@ -125,17 +125,28 @@ describe('layers', () => {
     ])
   })
 
-  it('go on without a file of another application that cannot be read, and stop at one of the person', async () => {
+  it('go on without a file that cannot be read, and then let no other file allow anything', async () => {
     const at = world({
       'work/.vscode/mcp.json': '{ "servers": { "a" ',
-      [own]: { mcpServers: { c: { command: 'c' } } },
+      [own]: { mcpServers: { c: { command: 'c' } }, jackfield: { rules: [{ verdict: 'allow', tool: 'x' }] } },
     })
-    const { servers, problems } = await loadLayers(at)
+    const { servers, problems, rules } = await loadLayers(at)
     expect(Object.keys(servers)).toEqual(['c'])
     expect(problems).toMatchObject([
       { severity: 'error', message: expect.stringContaining('is not valid JSON') },
     ])
-    await expect(loadLayers(world({ [own]: '{ nonsense' }))).rejects.toThrow('is not valid JSON')
+    expect(rules).toHaveLength(1)
+    const allowing = 'mcpServers: {}\njackfield:\n  rules:\n    - verdict: allow\n      tool: x\n'
+    const broken = await loadLayers(
+      world({
+        [own]: '{ nonsense',
+        [own.replace(/json$/, 'yaml')]: allowing,
+        'work/.mcp.json': { mcpServers: { d: { command: 'd' } } },
+      }),
+    )
+    expect(Object.keys(broken.servers)).toEqual(['d'])
+    expect(broken.rules).toEqual([])
+    expect(broken.broken).toEqual([expect.stringContaining(own)])
   })
 
   it('have profiles: those left out are disabled, and one named in full is enabled', async () => {

@@ -81,9 +81,9 @@ describe('the doctor', () => {
     ['an interpreter that is missing', () => script('#!/no/such/interpreter\n'), 'executable', 'Install it'],
     [
       'a crash at the start',
-      () => ({ ...rough('exit'), connectTimeoutMs: 3_000 }),
+      () => ({ ...rough('exit'), connectTimeoutMs: 20_000 }),
       'start',
-      'Its last words say why',
+      'Its output on stderr says why',
     ],
     ['noise on stdout', () => node(noisy), 'output', 'stderr'],
     [

@@ -149,14 +149,15 @@ describe('a server of the working folder', () => {
     writeFileSync(own, JSON.stringify({ mcpServers: { files: telling({}) } }))
     await run()
     await run()
-    expect(face.asked).toMatchObject([
-      { findings: [] },
-      {
-        findings: [
-          { code: 'takes-a-name', message: expect.stringContaining(own) },
-          { code: 'changed-elsewhere' },
-        ],
-      },
+    // Where Node itself is installed may be a finding too.
+    const aboutNames = face.asked.map((question) =>
+      question.kind === 'install'
+        ? question.findings.filter(({ code }) => code !== 'temporary-program')
+        : undefined,
+    )
+    expect(aboutNames).toMatchObject([
+      [],
+      [{ code: 'takes-a-name', message: expect.stringContaining(own) }, { code: 'changed-elsewhere' }],
     ])
   })
 

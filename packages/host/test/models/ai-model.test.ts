@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { nowhere } from '../../../../test/setup/ports.ts'
-import { ModelError } from '../../src/models/index.ts'
+import { aiModel, ModelError } from '../../src/models/index.ts'
 import { claude, first, gpt, local, request } from './asked-models.ts'
 import { anthropic, chat, openai, provider } from './provider.ts'
 
@@ -111,6 +111,13 @@ test('aborting ends the request at the provider and rejects with the reason', as
 })
 
 describe('failures say what happened and what to do', () => {
+  test('a "load" that gives no language model', async () => {
+    const model = aiModel({ id: 'mine/one', load: async () => JSON.parse('{ "modelId": "one" }') })
+    const failed = model.generate(request())
+    await expect(failed).rejects.toBeInstanceOf(ModelError)
+    await expect(failed).rejects.toThrow('"load" gave no language model')
+  })
+
   test.each([
     [
       401,

@@ -1,3 +1,4 @@
+import { limits } from '../core/limits.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
@@ -18,6 +19,7 @@ import {
   fillDefaults,
   isElicitSchema,
   oddInForm,
+  toolRounds,
 } from '../protocol/elicit.ts'
 import { isExtensionId } from '../protocol/meta.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
@@ -32,6 +34,7 @@ export class Answers {
   readonly #visits: Visits
   readonly #handlers: AnswerHandlers
   readonly #capabilities: ClientCapabilities
+  readonly #sampling: ConnectOptions['sampling']
   readonly #relay: ConnectOptions['relay']
   readonly #telemetry: ConnectOptions['telemetry']
 
@@ -39,6 +42,7 @@ export class Answers {
     this.#visits = visits
     this.#handlers = options
     this.#capabilities = capabilitiesOf(options)
+    this.#sampling = options.sampling
     this.#relay = options.relay
     this.#telemetry = options.telemetry
   }
@@ -65,6 +69,11 @@ export class Answers {
     }
   }
 
+  /** Whether samples are answered that belong to no request of this client. What is relayed is for others to judge. */
+  get samplesUnrelated(): boolean {
+    return this.#relay !== undefined || this.#sampling?.unrelated === true
+  }
+
   /**
    * The answer to one question.
    * @throws RpcError for a question against the rules, or the one its handler threw
@@ -77,7 +86,16 @@ export class Answers {
     version: ProtocolVersion,
     parent?: TelemetrySpan,
   ): Promise<JsonObject> {
-    const work = (): Promise<JsonObject> => this.#answer(method, params, context, version)
+    const work = async (): Promise<JsonObject> => {
+      const answer = await this.#answer(method, params, context, version)
+      try {
+        JSON.stringify(answer)
+        return answer
+      } catch (error) {
+        const { unsent } = await import('../core/json-value.ts')
+        throw unsent(`The answer to ${method}`, answer, error) ?? error
+      }
+    }
     const span = this.#telemetry?.begin({
       by: 'server',
       method,
@@ -161,6 +179,12 @@ export class Answers {
     }
     const fault = checkSampling(params)
     if (fault !== undefined) throw refused(fault)
+    const { maxToolRounds = limits.samplingToolRounds } = this.#sampling ?? {}
+    if (toolRounds(params) > maxToolRounds) {
+      throw refused(
+        `the model used tools more than ${maxToolRounds} times in a row, and this client answers no more`,
+      )
+    }
     const { includeContext, ...rest } = params
     const request: CreateMessageParams =
       includeContext === undefined || can?.context === undefined ? rest : { ...rest, includeContext }

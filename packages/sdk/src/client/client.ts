@@ -133,10 +133,12 @@ export class McpClient implements Client {
 
   prompt(
     name: string,
-    args: Record<string, string> = {},
+    args: Record<string, string | undefined> = {},
     options: CallOptions = {},
   ): Promise<GetPromptResult> {
-    return this.request('prompts/get', { name, arguments: args }, options)
+    const given: Record<string, string> = {}
+    for (const [key, value] of Object.entries(args)) if (value !== undefined) given[key] = value
+    return this.request('prompts/get', { name, arguments: given }, options)
   }
 
   async complete(params: CompleteParams, options: CallOptions = {}): Promise<CompleteResult['completion']> {

@@ -1,4 +1,5 @@
 import { McpError } from '../jsonrpc/error.ts'
+import { isObject } from '../jsonrpc/parse.ts'
 import { http } from '../links/http.ts'
 import type { Link, LinkFactory } from '../links/link.ts'
 import type { ClientCapabilities } from '../protocol/capabilities.ts'
@@ -97,7 +98,15 @@ function connecting(options: ConnectOptions, signal?: AbortSignal): Scope {
 
 async function linkFor(target: Target): Promise<Link | LinkFactory> {
   if (typeof target === 'string' || target instanceof URL) return http(target)
-  if (typeof target === 'function' || 'request' in target) return target
+  if (typeof target === 'function') return target
+  const given: unknown = target
+  if (!isObject(given) || !('request' in given || 'handle' in given)) {
+    throw new McpError(
+      'INVALID',
+      'connect needs what to connect to as its first argument: a URL, a server, or a link such as stdio({ command })',
+    )
+  }
+  if ('request' in target) return target
   // Serving in this process is loaded only where it is used, so that a browser's client stays small.
   const { memory } = await import('../links/memory.ts')
   return memory(target)
@@ -152,5 +161,6 @@ function withGuards(options: ConnectOptions): ConnectOptions {
 
 function asConnectError(error: unknown): unknown {
   if (!(error instanceof McpError) || error.code !== 'CONNECTION_CLOSED') return error
-  return new McpError('CONNECT_FAILED', error.message, { cause: error, details: { ...error.details } })
+  // The cause of the loss, not the loss itself: its message and details would be printed twice.
+  return new McpError('CONNECT_FAILED', error.message, { cause: error.cause, details: { ...error.details } })
 }

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonRpcNotification } from '../jsonrpc/message.ts'
 import type { Tool } from '../protocol/definitions.ts'
 import type { ClientMethod, ClientRequests } from '../protocol/methods.ts'
-import type { CallOptions, Client, ServerFacts } from './types.ts'
+import type { CallOptions, Client, ProgressReport, ServerFacts } from './types.ts'
 
 /** The request whose result an extension finishes, and what it may use to do so. */
 export interface ExtensionCall {
@@ -10,8 +10,20 @@ export interface ExtensionCall {
   readonly server: ServerFacts
   /** Aborted when the caller no longer waits. */
   readonly signal: AbortSignal
-  /** Sends a request of the extension, with this call's signal. */
-  request(method: string, params: JsonObject): Promise<JsonObject>
+  /**
+   * Takes progress that was reported for this call: what is not further than before is ignored. Absent where the caller
+   * does not ask for progress.
+   */
+  readonly onProgress?: (report: ProgressReport) => void
+  /**
+   * Sends a request of the extension, with this call's signal.
+   * @param onProgress takes progress of this request; `false` asks for none
+   */
+  request(
+    method: string,
+    params: JsonObject,
+    onProgress?: ((report: ProgressReport) => void) | false,
+  ): Promise<JsonObject>
   /** Sends a request of the extension that is no part of this call: with its own clock, and also when it was aborted. */
   apart(method: string, params: JsonObject): Promise<JsonObject>
   /** Answers questions with the caller's handlers, as if the server had asked back; the clocks stand still meanwhile. */

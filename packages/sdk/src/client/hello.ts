@@ -32,9 +32,11 @@ export interface Met {
   readonly facts: ServerFacts
 }
 
+const olderHint = 'To reach a server of older revisions, allow them in the option "revisions".'
+
 type Probed =
   | { readonly kind: 'modern'; readonly facts: ServerFacts }
-  /** No sign of the modern era; `version` when the server named one that is older, `lost` when no answer came. */
+  /** No sign of the modern era; `version` when the server named one that is older, `lost` when it failed to answer. */
   | {
       readonly kind: 'legacy'
       readonly version?: ProtocolVersion
@@ -94,12 +96,19 @@ function legacyFrom(
 function modernOnly(probed: Probed, modern: readonly ProtocolVersion[]): ServerFacts {
   if (probed.kind === 'modern') return probed.facts
   if (probed.kind === 'gone') throw probed.error
-  if (probed.kind === 'legacy' && probed.lost !== undefined) throw probed.lost
+  if (probed.kind === 'legacy' && probed.lost !== undefined) throw withOlderHint(probed.lost)
   const why = probed.kind === 'legacy' ? ` (${probed.why})` : ''
   throw new McpError(
     'VERSION_MISMATCH',
-    `The server does not speak ${modern.join(' or ')}${why}. To reach it, allow older revisions in the option "revisions".`,
+    `The server does not speak ${modern.join(' or ')}${why}. ${olderHint}`,
   )
+}
+
+/** A failure of HTTP, with a hint where a server of an older revision could answer so. */
+function withOlderHint({ code, message, details, cause }: McpError): McpError {
+  const { status } = details
+  const older = code === 'HTTP' && (status === 400 || status === 404 || status === 405)
+  return new McpError(code, older ? `${message} ${olderHint}` : message, { cause, details: { ...details } })
 }
 
 async function orSilence(probe: Promise<Probed>, patience: Scope): Promise<Probed> {
@@ -174,7 +183,7 @@ async function discover(
       if (!(error instanceof RpcError)) return afterFailure(error, wire)
       const named = supportedIn(error)
       const ours = named && greeting.versions.filter((version) => named.includes(version))
-      if (named === undefined && !isModernError(error)) return { kind: 'legacy', why: error.message }
+      if (named === undefined && !isModernError(error)) return answeredWith(error)
       if (ours !== undefined) {
         const newest = newestOf(ours)
         if (newest === undefined) throw mismatch(named ?? [], greeting)
@@ -233,10 +242,17 @@ function afterFailure(error: unknown, wire: Wire): Probed {
       return wire.isOpen ? { kind: 'legacy', why: error.message, lost: error } : { kind: 'gone', error }
     case 'HTTP':
     case 'PROTOCOL':
-      return { kind: 'legacy', why: error.message }
+      return { kind: 'legacy', why: error.message, lost: error }
     default:
       throw error
   }
+}
+
+/** An error that says nothing of revisions: one of the server itself may have any cause. */
+function answeredWith({ code, message }: RpcError): Probed {
+  if (code !== ErrorCode.InternalError) return { kind: 'legacy', why: message }
+  const why = `The server failed to answer server/discover: ${message} (${code}). Its log may say why.`
+  return { kind: 'legacy', why: message, lost: new McpError('CONNECT_FAILED', why) }
 }
 
 function read(result: JsonObject, greeting: Greeting): Probed {

@@ -49,7 +49,21 @@ export class Inbox {
       this.#refuse(id, ErrorCode.InternalError, 'Too many requests are being served')
     } else if (!this.#answers.session.can(method)) {
       this.#refuse(id, ErrorCode.MethodNotFound, `Method not found: ${method}`)
+    } else if (!this.#isRelated(method, params, cause)) {
+      this.#refuse(
+        id,
+        ErrorCode.InvalidParams,
+        'Invalid params: sampling/createMessage belongs to no request of this client (its option sampling.unrelated allows that)',
+      )
     } else this.#serve(id, method, params, cause, version)
+  }
+
+  /** Whether a question may be answered: a sample is only where a request of this client, or a task, may be what asks. */
+  #isRelated(method: QuestionMethod, { _meta: meta }: JsonObject, cause: Cause | undefined): boolean {
+    if (method !== 'sampling/createMessage' || this.#answers.session.samplesUnrelated) return true
+    if (cause !== undefined || (isObject(meta) && meta[MetaKey.relatedTask] !== undefined)) return true
+    // Over HTTP too: servers of others send what a call asks on the stream that belongs to no request.
+    return this.#wire.asking.length > 0
   }
 
   #serve(

@@ -30,6 +30,31 @@ export interface RequestsOptions {
   readonly relist: () => Promise<void>
 }
 
+type OnProgress = NonNullable<CallOptions['onProgress']>
+
+/** What belongs to one call of an extension. */
+interface CallParts {
+  readonly scope: Scope
+  readonly id: RequestId
+  readonly span?: TelemetrySpan | undefined
+  readonly onProgress?: OnProgress | undefined
+}
+
+/** Passes on only what is further than before, however many requests report it. */
+function increasing(
+  onProgress: CallOptions['onProgress'],
+  warn: (text: string) => void,
+): OnProgress | undefined {
+  if (onProgress === undefined) return undefined
+  const report = guarded(onProgress, 'onProgress', warn)
+  let last = Number.NEGATIVE_INFINITY
+  return (now) => {
+    if (!(now.progress > last)) return
+    last = now.progress
+    report(now)
+  }
+}
+
 const rows: ReadonlyMap<string, MethodRow> = new Map(Object.entries(methods))
 const reserved = new Map([
   ['initialize', 'connect sends it'],
@@ -72,7 +97,8 @@ export class Requests {
     const scope = this.#scope(method, params, options)
     try {
       scope.signal.throwIfAborted()
-      return await run(this.#callOf(method, params, scope, beforeFirst))
+      const onProgress = increasing(options.onProgress, (text) => this.#options.wire.warn(text))
+      return await run(this.#callOf(method, params, { scope, id: beforeFirst, onProgress }))
     } finally {
       scope.close()
     }
@@ -107,12 +133,13 @@ export class Requests {
   ): Promise<Completed> {
     const { era, answers, maxRounds, wire } = this.#options
     const warn = (text: string): void => wire.warn(text)
+    const onProgress = increasing(options.onProgress, warn)
     const params = options.relay === undefined ? await this.#extended(method, given) : given
     const scope = this.#scope(method, params, options)
     const { revision } = era.facts
     const send = async (more: JsonObject): Promise<Sent> => {
       const declared = answers.now
-      const out = this.#outgoing(method, params, more, scope, options, span && { span })
+      const out = this.#outgoing(method, params, more, scope, options, onProgress, span && { span })
       return { ...(await this.#sendTool(out)), answers: declared }
     }
     try {
@@ -133,8 +160,11 @@ export class Requests {
         typeOf: (result) => this.#typeOf(result, method),
         extended: finish
           ? (resultType, result) => finish(resultType, result)
-          : (resultType, result, id) =>
-              this.#finisher(resultType)?.(result, this.#callOf(method, params, scope, id, span)),
+          : (resultType, result, id) => {
+              const finisher = this.#finisher(resultType)
+              const call = this.#callOf(method, params, { scope, id, span, onProgress })
+              return finisher && this.#finished(finisher(result, call), id, onProgress)
+            },
       })
     } catch (error) {
       answers.visits.beginAll(error)
@@ -160,7 +190,8 @@ export class Requests {
     params: JsonObject,
     more: JsonObject,
     scope: Scope,
-    options: CallOptions,
+    options: Omit<CallOptions, 'onProgress'>,
+    onProgress: OnProgress | false | undefined,
     trace: Pick<Outgoing, 'span' | 'parent'> = {},
   ): Outgoing {
     const { wire, era } = this.#options
@@ -180,8 +211,8 @@ export class Requests {
       scope,
       repeatable: options.repeatable === true,
       ...(headers && { headers }),
-      progress: options.onProgress !== undefined || row === undefined || row.asks === true,
-      ...(options.onProgress && { onProgress: guarded(options.onProgress, 'onProgress', warn) }),
+      progress: onProgress !== false && (onProgress !== undefined || row === undefined || row.asks === true),
+      ...(onProgress && { onProgress }),
       ...(options.onLog && { onLog: guarded(options.onLog, 'onLog', warn) }),
       ...(options.relay && { relay: options.relay }),
       ...trace,
@@ -231,25 +262,39 @@ export class Requests {
     return 'complete'
   }
 
-  #callOf(
-    method: string,
-    params: JsonObject,
-    scope: Scope,
+  /** What an extension makes of a result; progress under the token of its request is taken until then. */
+  async #finished(
+    result: Promise<JsonObject>,
     id: RequestId,
-    span?: TelemetrySpan,
-  ): ExtensionCall {
+    onProgress: OnProgress | undefined,
+  ): Promise<JsonObject> {
+    const release = onProgress && this.#options.wire.keepProgress(id, onProgress)
+    try {
+      return await result
+    } finally {
+      release?.()
+    }
+  }
+
+  #callOf(method: string, params: JsonObject, { scope, id, span, onProgress }: CallParts): ExtensionCall {
     const { era, answers, timeoutMs } = this.#options
     const { revision: version } = era.facts
     let last = id
-    const send = (name: string, more: JsonObject, scope: Scope): Promise<Answered> =>
-      this.#sendAgain(this.#outgoing(name, more, {}, scope, {}, span && { parent: span }))
+    const send = (
+      name: string,
+      more: JsonObject,
+      scope: Scope,
+      onProgress?: OnProgress | false,
+    ): Promise<Answered> =>
+      this.#sendAgain(this.#outgoing(name, more, {}, scope, {}, onProgress, span && { parent: span }))
     return {
       method,
       params,
       server: era.facts,
       signal: scope.signal,
-      request: async (name, more) => {
-        const answered = await send(name, more, scope)
+      ...(onProgress && { onProgress }),
+      request: async (name, more, taking) => {
+        const answered = await send(name, more, scope, taking)
         last = answered.id
         return answered.result
       },

@@ -1,3 +1,5 @@
+// For `Symbol.asyncDispose` in the published types, whatever "lib" their users compile with.
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { JsonObject, JsonRpcMessage, RequestId } from '../jsonrpc/message.ts'
 import type {
   CreateMessageParams,
@@ -28,7 +30,6 @@ import type {
   ProtocolVersion,
   ServerNotifications,
 } from '../protocol/methods.ts'
-import type { SchemaOrNone } from '../server/definitions.ts'
 import type { InputOf, OutputOf } from '../server/schema.ts'
 import type { Definitions, Server } from '../server/server.ts'
 import type { ClientExtension } from './extension.ts'
@@ -72,7 +73,17 @@ export interface AnswerOptions extends AnswerHandlers {
   /** Forms and URL visits this client can show. Default: both false unless `onElicit` is given, then forms only. */
   elicitation?: { form?: boolean; url?: boolean }
   /** What sampling may bring along. Default: neither tools nor context. */
-  sampling?: { tools?: boolean; context?: boolean }
+  sampling?: {
+    tools?: boolean
+    context?: boolean
+    /** Times in a row the model may use tools and get their results in one request; more are refused with -32602. Default 20. */
+    maxToolRounds?: number
+    /**
+     * Also answers samples that belong to no request of this client: those that come while none is under way. Default
+     * false: they are refused with -32602.
+     */
+    unrelated?: boolean
+  }
 }
 
 /** What a server asked back instead of a result (2026-07-28). It is plain JSON and can be kept as such. */
@@ -201,8 +212,11 @@ export interface ConnectOptions extends AnswerOptions {
   signal?: AbortSignal
 }
 
-type ToolsOf<S> =
-  S extends Server<infer D> ? (D extends Definitions ? Named<NonNullable<D['tools']>> : never) : never
+type DefinedBy<S, K extends keyof Definitions> =
+  S extends Server<infer D> ? (D extends Definitions ? Named<NonNullable<D[K]>> : never) : never
+type ToolsOf<S> = DefinedBy<S, 'tools'>
+type PromptsOf<S> = DefinedBy<S, 'prompts'>
+type ResourcesOf<S> = DefinedBy<S, 'resources'>
 /** Nothing where the names are not known, so that such a server's client is like any other. */
 type Named<T> = string extends keyof T ? never : T
 type InOf<T> = T extends { input?: infer In } ? Exclude<In, undefined> : never
@@ -216,7 +230,7 @@ export type ToolArguments<S, N> = [ToolsOf<S>] extends [never]
   : N extends keyof ToolsOf<S>
     ? [InOf<ToolsOf<S>[N]>] extends [never]
       ? JsonObject
-      : InputOf<InOf<ToolsOf<S>[N]> & SchemaOrNone>
+      : InputOf<InOf<ToolsOf<S>[N]>>
     : never
 /** Result of one tool, with its structured content typed where the server's type is known. */
 export type ToolResult<S, N> = [ToolsOf<S>] extends [never]
@@ -226,6 +240,43 @@ export type ToolResult<S, N> = [ToolsOf<S>] extends [never]
       ? CallToolResult
       : Omit<CallToolResult, 'structuredContent'> & { structuredContent?: OutputOf<OutOf<ToolsOf<S>[N]>> }
     : never
+
+/** Names of a server's prompts; any string where the server's type is not known. */
+export type PromptName<S> = [PromptsOf<S>] extends [never] ? string : keyof PromptsOf<S> & string
+/** Arguments of one prompt: on the wire every one is a string. */
+export type PromptArguments<S, N> = [PromptsOf<S>] extends [never]
+  ? Record<string, string | undefined>
+  : N extends keyof PromptsOf<S>
+    ? [InOf<PromptsOf<S>[N]>] extends [never]
+      ? Record<string, never>
+      : Texts<InputOf<InOf<PromptsOf<S>[N]>>>
+    : never
+/** The members as text: those that are text already keep their choices. */
+type Texts<T> = T extends object
+  ? { [M in keyof T]: [T[M]] extends [string | undefined] ? T[M] : string }
+  : Record<string, string>
+/**
+ * URIs of a server's resources, for the editor to offer: those of its resources and the form of its templates. Any other
+ * string is accepted too, because URIs also come in results.
+ */
+export type ResourceUri<S> = [ResourcesOf<S>] extends [never]
+  ? string
+  : UriOf<ResourcesOf<S>[keyof ResourcesOf<S>]> | (string & {})
+type UriOf<R> = R extends { readonly kind: 'template'; uriTemplate: infer T extends string }
+  ? Expanded<T>
+  : R extends { uri: infer U extends string }
+    ? U
+    : never
+/** A URI template with text in place of every expression. */
+type Expanded<T extends string> = string extends T
+  ? string
+  : T extends `${infer Before}{${string}}${infer After}`
+    ? `${Before}${string}${Expanded<After>}`
+    : T
+
+/** Arguments and options of a call; the arguments may be left out where none is required. */
+type Given<Args, Options> =
+  Record<never, never> extends Args ? [args?: Args, options?: Options] : [args: Args, options?: Options]
 
 /** What the client learned about its server. */
 export interface ServerFacts {
@@ -255,9 +306,7 @@ export interface BaseClient {
   tools(options?: ReadOptions): Promise<Tool[]>
   resources(options?: ReadOptions): Promise<Resource[]>
   templates(options?: ReadOptions): Promise<ResourceTemplate[]>
-  read(uri: string, options?: ReadOptions): Promise<ReadResourceResult>
   prompts(options?: ReadOptions): Promise<Prompt[]>
-  prompt(name: string, args?: Record<string, string>, options?: CallOptions): Promise<GetPromptResult>
   complete(params: CompleteParams, options?: CallOptions): Promise<CompleteResult['completion']>
   /**
    * Watches for changes, in the way the server's era has; `onChange` of `connect` is called for them too.
@@ -294,6 +343,12 @@ export interface BaseClient {
 export interface UntypedClient extends BaseClient {
   /** Calls a tool, answering the server's questions on the way. A tool's own failure is a result with `isError`. */
   call(name: string, args?: JsonObject, options?: CallOptions): Promise<CallToolResult>
+  prompt(
+    name: string,
+    args?: Record<string, string | undefined>,
+    options?: CallOptions,
+  ): Promise<GetPromptResult>
+  read(uri: string, options?: ReadOptions): Promise<ReadResourceResult>
 }
 
 /** A client of a server whose tools the compiler knows: their names, arguments and results are checked. */
@@ -301,10 +356,16 @@ export interface TypedClient<S> extends BaseClient {
   /** Calls a tool, answering the server's questions on the way. A tool's own failure is a result with `isError`. */
   call<N extends ToolName<S>>(
     name: N,
-    args?: ToolArguments<S, N>,
-    options?: CallOptions,
+    ...given: Given<ToolArguments<S, N>, CallOptions>
   ): Promise<ToolResult<S, N>>
+  prompt<N extends PromptName<S>>(
+    name: N,
+    ...given: Given<PromptArguments<S, N>, CallOptions>
+  ): Promise<GetPromptResult>
+  read(uri: ResourceUri<S>, options?: ReadOptions): Promise<ReadResourceResult>
 }
 
 /** One connection to one server. Give the server's type (`Client<typeof server>`) to have tool names, arguments and results checked. */
-export type Client<S = unknown> = [ToolsOf<S>] extends [never] ? UntypedClient : TypedClient<S>
+export type Client<S = unknown> = [ToolsOf<S> | PromptsOf<S> | ResourcesOf<S>] extends [never]
+  ? UntypedClient
+  : TypedClient<S>

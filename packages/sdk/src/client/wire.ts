@@ -16,7 +16,7 @@ import { isGatewayFailure, wishOf } from './gateway.ts'
 import { isSafe } from './safe.ts'
 import type { Scope } from './scope.ts'
 import { followed, type TelemetrySpan } from './telemetry.ts'
-import type { AskContext, CallOptions, ConnectOptions } from './types.ts'
+import type { AskContext, CallOptions, ConnectOptions, ProgressReport } from './types.ts'
 
 export type LogMessage = ServerNotifications['notifications/message']
 export type Cause = NonNullable<AskContext['cause']>
@@ -68,6 +68,8 @@ export class Wire {
   readonly #options: ConnectOptions
   readonly #flights = new TransientMap<RequestId, Flight>()
   readonly #untilClosed = new TransientSet<() => void>()
+  /** Takes progress under the tokens of requests whose answer continues, such as one with a task. */
+  readonly #lasting = new TransientMap<RequestId, (report: ProgressReport) => void>()
   #events: WireEvents | undefined
   #sessionEnded = (): void => {}
   #nextId = 1
@@ -105,6 +107,14 @@ export class Wire {
     else this.#untilClosed.add(hear)
     return () => {
       this.#untilClosed.delete(hear)
+    }
+  }
+
+  /** Keeps taking progress under the token of an answered request, until the returned function is called. */
+  keepProgress(id: RequestId, onProgress: (report: ProgressReport) => void): () => void {
+    this.#lasting.set(id, onProgress)
+    return () => {
+      this.#lasting.delete(id)
     }
   }
 
@@ -183,6 +193,9 @@ export class Wire {
       return { id, result: resultOf(answer) }
     } catch (error) {
       failed = this.#mayHaveRun(error) && !isSafe(out) ? unknownOutcome(out.method, error) : error
+      // Of what JSON cannot carry, the runtime does not say where it is.
+      if (error instanceof TypeError)
+        failed = (await import('../core/json-value.ts')).unsent(out.method, params, error) ?? error
       throw failed
     } finally {
       this.#flights.delete(id)
@@ -236,15 +249,21 @@ export class Wire {
   #progress(params: JsonObject | undefined): void {
     const { progressToken, progress, total, message } = params ?? {}
     if (typeof progressToken !== 'string' && typeof progressToken !== 'number') return
-    const flight = this.#flights.get(progressToken)
-    if (flight === undefined || typeof progress !== 'number' || !(progress > flight.lastProgress)) return
-    flight.lastProgress = progress
-    flight.scope.touch()
-    flight.onProgress?.({
+    if (typeof progress !== 'number') return
+    const report: ProgressReport = {
       progress,
       ...(typeof total === 'number' ? { total } : {}),
       ...(typeof message === 'string' ? { message } : {}),
-    })
+    }
+    const flight = this.#flights.get(progressToken)
+    if (flight === undefined) {
+      this.#lasting.get(progressToken)?.(report)
+      return
+    }
+    if (!(progress > flight.lastProgress)) return
+    flight.lastProgress = progress
+    flight.scope.touch()
+    flight.onProgress?.(report)
   }
 
   #log(params: JsonObject | undefined, flight: Flight | undefined): void {

@@ -6,9 +6,10 @@ import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
-import type { Implementation } from '../protocol/definitions.ts'
+import type { Implementation, LoggingLevel } from '../protocol/definitions.ts'
 import { type MethodRow, methodRow, type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
 import { listen } from '../server/listen.ts'
+import { logOf } from '../server/notices.ts'
 import { clipped } from '../server/run.ts'
 import type { Server } from '../server/server.ts'
 import type { Composition, CompositionOptions } from './composition.ts'
@@ -148,6 +149,14 @@ class ComposedServer implements Composition {
 
   elicitationComplete(id: string): void {
     this.changes.publish({ type: 'elicitation', id })
+  }
+
+  isSubscribed(uri: string): boolean {
+    return this.changes.isWatched({ type: 'resource', uri })
+  }
+
+  log(level: LoggingLevel, data: unknown, logger?: string): void {
+    this.changes.publish(logOf(level, data, logger))
   }
 
   #list(): readonly Member[] {

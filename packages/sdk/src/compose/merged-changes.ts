@@ -46,6 +46,10 @@ export class MergedChanges implements Changes {
     return watcher.hub.watch(wants, signal)
   }
 
+  isWatched(change: Change): boolean {
+    return [...this.#watchers].some(({ wants, listener }) => listener !== undefined && wants(change))
+  }
+
   async hold(filter: SubscriptionFilter, listener: Listener): Promise<Held> {
     const { resourceSubscriptions: uris, ...lists } = filter
     const { parts, routed } = await this.#parts(filter, listener)

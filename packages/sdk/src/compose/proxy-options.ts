@@ -1,3 +1,5 @@
+// For `Symbol.asyncDispose` in the published types, whatever "lib" their users compile with.
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { Target } from '../client/connect.ts'
 import type { ConnectOptions } from '../client/types.ts'
 import type { Caller } from '../core/exchange.ts'

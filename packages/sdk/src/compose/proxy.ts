@@ -5,9 +5,10 @@ import type { Caller, Exchange, Outcome } from '../core/exchange.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type { ClientCapabilities, ServerCapabilities } from '../protocol/capabilities.ts'
-import type { Implementation } from '../protocol/definitions.ts'
+import type { Implementation, LoggingLevel } from '../protocol/definitions.ts'
 import { type MethodRow, methodRow, type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
 import { listen } from '../server/listen.ts'
+import { logOf } from '../server/notices.ts'
 import type { Server } from '../server/server.ts'
 import { isOwnFault, relayedError } from './faults.ts'
 import { HeldCalls } from './held.ts'
@@ -94,7 +95,9 @@ class ProxyServer implements ProxiedServer {
       publish: (change) => {
         for (const { changes } of [this.#base, ...this.#seats.all]) changes.publish(change)
       },
-      watch: (wants, signal, listener) => this.#home(listener).changes.watch(wants, signal),
+      watch: (wants, signal, listener) => this.#home(listener).changes.watch(wants, signal, listener),
+      isWatched: (change) =>
+        [this.#base, ...this.#seats.all].some(({ changes }) => changes.isWatched(change)),
       hold: async (filter, listener) => this.#home(listener).watches.hold(filter),
     }
     this.handle = through(options.use ?? [], (exchange) => this.#serve(exchange))
@@ -188,6 +191,14 @@ class ProxyServer implements ProxiedServer {
 
   elicitationComplete(id: string): void {
     this.changes.publish({ type: 'elicitation', id })
+  }
+
+  isSubscribed(uri: string): boolean {
+    return this.changes.isWatched({ type: 'resource', uri })
+  }
+
+  log(level: LoggingLevel, data: unknown, logger?: string): void {
+    this.changes.publish(logOf(level, data, logger))
   }
 
   async close(): Promise<void> {

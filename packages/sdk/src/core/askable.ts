@@ -53,6 +53,13 @@ export function missingFor(peer: Peer, question: Question): ClientCapabilities |
   }
 }
 
+/** A question as this peer may be asked it: without context that it did not declare it can give. */
+export function forPeer<Q extends Question>(peer: Peer, question: Q): Q {
+  if (question.method !== 'sampling/createMessage' || canAsk(peer, 'sampling.context')) return question
+  const { includeContext, ...params } = question.params
+  return includeContext === undefined || includeContext === 'none' ? question : { ...question, params }
+}
+
 function unless(can: boolean, needed: ClientCapabilities): ClientCapabilities | undefined {
   return can ? undefined : needed
 }

@@ -1,4 +1,4 @@
-import type { SubscriptionFilter } from '../protocol/definitions.ts'
+import type { LoggingLevel, SubscriptionFilter } from '../protocol/definitions.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Something about a server that changed. */
@@ -9,6 +9,13 @@ export type Change =
   | { readonly type: 'resource'; readonly uri: string }
   /** A person finished at the URL they were asked to visit. */
   | { readonly type: 'elicitation'; readonly id: string }
+  /** A log message for every client that wants its level; each is sent, equal ones too. */
+  | {
+      readonly type: 'log'
+      readonly level: LoggingLevel
+      readonly data: unknown
+      readonly logger: string | undefined
+    }
   /** Changes may have been missed: whatever is listened for may be another. */
   | { readonly type: 'anything' }
 
@@ -21,6 +28,8 @@ export interface Changes {
    * bounded. `listener` says on whose behalf, where not everybody hears the same.
    */
   watch(wants: (change: Change) => boolean, signal: AbortSignal, listener?: Listener): AsyncIterable<Change>
+  /** Whether a client in this process is subscribed to this change. */
+  isWatched(change: Change): boolean
   /**
    * Sees to it that these changes are heard of where they happen, until they are let go. Absent where that needs no
    * doing. Rejects with an RpcError for what cannot be watched.

@@ -64,6 +64,8 @@ export interface Exchange {
   readonly session?: ClientSession
   /** What it came over; absent within one process. */
   readonly transport?: Transport
+  /** The headers of its HTTP request by lower-case name, without credentials. Absent where it came another way. */
+  headers?(): Readonly<Record<string, string>>
   /** Sends a notice about this request before its answer. Does nothing once the exchange is over. */
   notify(notification: ServerNotification): void
   /** Closes the response stream now; the client reconnects for the rest. Absent where nothing can be resumed. */

@@ -1,9 +1,14 @@
 import type { SubscriptionFilter } from '../protocol/definitions.ts'
-import type { Change, Changes } from './changes.ts'
+import type { Change, Changes, Listener } from './changes.ts'
+
+/** Log messages kept for one watcher that does not read them; more are counted and left out. */
+const maxUnreadLogs = 100
 
 interface Watcher {
   wants(change: Change): boolean
   tell(change: Change): void
+  /** On whose behalf; undefined for what is no client. */
+  readonly listener: Listener | undefined
 }
 
 /** An in-process hub for one server's changes. */
@@ -13,7 +18,9 @@ export function createChanges(): Changes {
     publish(change) {
       for (const watcher of watchers) if (watcher.wants(change)) watcher.tell(change)
     },
-    watch: (wants, signal) => watch(watchers, wants, signal),
+    watch: (wants, signal, listener) => watch(watchers, { wants, listener }, signal),
+    isWatched: (change) =>
+      [...watchers].some(({ listener, wants }) => listener !== undefined && wants(change)),
   }
 }
 
@@ -28,13 +35,22 @@ export function changesFor(change: Change, filter: SubscriptionFilter): Change[]
   return [...lists, ...resources]
 }
 
-function watch(watchers: Set<Watcher>, wants: Watcher['wants'], signal: AbortSignal): AsyncIterable<Change> {
+function watch(
+  watchers: Set<Watcher>,
+  { wants, listener }: Pick<Watcher, 'wants' | 'listener'>,
+  signal: AbortSignal,
+): AsyncIterable<Change> {
   const unread = new Map<string, Change>()
+  let logs = 0
+  let lostLogs = 0
   let wake: (() => void) | undefined
   const watcher: Watcher = {
     wants,
+    listener,
     tell(change) {
-      unread.set(keyOf(change), change)
+      if (change.type !== 'log') unread.set(keyOf(change), change)
+      else if (unread.size < maxUnreadLogs) unread.set(`log ${++logs}`, change)
+      else unread.set('lost logs', lostLog(++lostLogs))
       wake?.()
     },
   }
@@ -52,6 +68,7 @@ function watch(watchers: Set<Watcher>, wants: Watcher['wants'], signal: AbortSig
       while (!signal.aborted) {
         for (const [key, change] of unread) {
           unread.delete(key)
+          if (key === 'lost logs') lostLogs = 0
           yield change
           if (signal.aborted) return
         }
@@ -69,7 +86,12 @@ function watch(watchers: Set<Watcher>, wants: Watcher['wants'], signal: AbortSig
   return read()
 }
 
-function keyOf(change: Change): string {
+function lostLog(count: number): Change {
+  const data = `${count} log messages were left out: this client did not read them in time`
+  return { type: 'log', level: 'warning', data, logger: undefined }
+}
+
+function keyOf(change: Exclude<Change, { type: 'log' }>): string {
   switch (change.type) {
     case 'resource':
       return `resource ${change.uri}`

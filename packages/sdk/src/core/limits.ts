@@ -90,4 +90,9 @@ export const limits = {
   cacheChars: 33_554_432,
   /** Questions one request may put on a legacy session, and rounds of the explicit form. */
   questions: 64,
+  /**
+   * Times in a row a model may use tools and get their results within one conversation (`sampling/createMessage`): a server
+   * asks no more, and a client answers no more.
+   */
+  samplingToolRounds: 20,
 } as const

@@ -2,8 +2,10 @@ import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { readJson } from '../jsonrpc/reread.ts'
 import type { Question, QuestionMethod, Questions } from '../protocol/asking.ts'
-import { missingFor } from './askable.ts'
+import { toolRounds } from '../protocol/elicit.ts'
+import { forPeer, missingFor } from './askable.ts'
 import type { Asking, Carried, Exchange, InputRequired, Outcome, Round } from './exchange.ts'
+import { describeFault, faultInJson } from './json-value.ts'
 import { limits } from './limits.ts'
 import { answerTo, faultOf, Keys } from './questions.ts'
 
@@ -81,6 +83,19 @@ export abstract class BaseRound {
       )
       return true
     }
+    if (
+      question.method === 'sampling/createMessage' &&
+      toolRounds(question.params) > limits.samplingToolRounds
+    ) {
+      this.fail(
+        new McpError(
+          'TOO_MANY_ROUNDS',
+          `A handler let the model use tools more than ${limits.samplingToolRounds} times in a row: ask for an answer without ` +
+            "tools (toolChoice: { mode: 'none' }) before, or begin anew with what was found out",
+        ),
+      )
+      return true
+    }
     const fault = faultOf(question)
     if (fault !== undefined) {
       this.fail(
@@ -108,9 +123,10 @@ class LiveRound extends BaseRound implements Round {
   }
 
   put<M extends QuestionMethod>(
-    question: Extract<Question, { method: M }>,
+    asked: Extract<Question, { method: M }>,
     key?: string,
   ): Promise<Questions[M]['answer']> {
+    const question = forPeer(this.exchange.peer, asked)
     const name = this.keys.next(question.method, key)
     return new Promise((resolve) => {
       if (this.over || this.refused(question)) return
@@ -133,7 +149,8 @@ class LiveRound extends BaseRound implements Round {
   }
 
   step<T>(name: string, work: (idempotencyKey: string) => T | Promise<T>): Promise<T> {
-    return runStep(work, idempotencyKey(this.#flow, occurrence(this.#steps, name)))
+    const key = idempotencyKey(this.#flow, occurrence(this.#steps, name))
+    return runStep(name, work, key).then((text) => (text === undefined ? undefined : readJson(text)))
   }
 
   async leave(): Promise<void> {}
@@ -182,9 +199,27 @@ export function idempotencyKey(flow: string, step: string): string {
   return `${flow}/${step}`
 }
 
-/** Runs a step and gives its result as JSON would carry it, so that it reads the same when it is remembered. */
-export async function runStep<T>(work: (idempotencyKey: string) => T | Promise<T>, key: string): Promise<T> {
+/**
+ * Runs a step and gives its result as JSON text, so that a later run of the handler gets the same; undefined where it gave
+ * nothing.
+ * @throws TypeError for a result that JSON would lose or change
+ */
+export async function runStep(
+  name: string,
+  work: (idempotencyKey: string) => unknown,
+  key: string,
+): Promise<string | undefined> {
   const value = await work(key)
-  const text = JSON.stringify(value)
-  return text === undefined ? value : readJson(text)
+  if (value === undefined) return undefined
+  const fault = faultInJson(value, 'exact')
+  if (fault === undefined) return JSON.stringify(value)
+  throw new TypeError(
+    `The step "${name}" gave what JSON cannot carry, so that a later run would get something else: ` +
+      `${describeFault(fault, 'its result')}. Return plain JSON from it, such as a date as text, and nothing for undefined`,
+  )
+}
+
+/** A JSON value of its own: what happens to it does not change the one that is remembered. */
+export function copyOf<T>(value: T): T {
+  return value === undefined ? value : readJson(JSON.stringify(value))
 }

@@ -4,6 +4,7 @@ import type { Question, QuestionMethod, Questions } from '../protocol/asking.ts'
 import { checkElicitContent, checkElicitSchema, checkSampling } from '../protocol/elicit.ts'
 import type { Shape } from '../protocol/shape.ts'
 import { root, sampled } from '../protocol/shapes.ts'
+import { secretFieldOf, whyNoSecrets } from './secret-fields.ts'
 
 /** The kind of a question as it stands in made-up keys and messages. */
 const kinds: Readonly<Record<QuestionMethod, string>> = {
@@ -35,12 +36,19 @@ export function faultOf(question: Question): string | undefined {
     case 'elicitation/create':
       return question.params.mode === 'url'
         ? faultOfUrl(question.params.url)
-        : checkElicitSchema(question.params.requestedSchema)
+        : faultOfForm(question.params.requestedSchema)
     case 'sampling/createMessage':
       return checkSampling(question.params)
     case 'roots/list':
       return undefined
   }
+}
+
+function faultOfForm(schema: unknown): string | undefined {
+  const fault = checkElicitSchema(schema)
+  if (fault !== undefined) return fault
+  const secret = secretFieldOf(isObject(schema) ? schema['properties'] : undefined)
+  return secret === undefined ? undefined : whyNoSecrets(secret)
 }
 
 function faultOfUrl(url: string): string | undefined {

@@ -1,12 +1,14 @@
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import { readJson } from '../jsonrpc/reread.ts'
 import type { Question, QuestionMethod, Questions } from '../protocol/asking.ts'
+import { forPeer } from './askable.ts'
 import type { Backplane } from './backplane.ts'
 import { canonical, digest } from './canonical.ts'
 import type { Asking, Carried, Exchange, InputRequired, Outcome, Round } from './exchange.ts'
 import { emptyJournal, type Journal } from './journal.ts'
 import { limits } from './limits.ts'
-import { BaseRound, idempotencyKey, occurrence, runStep } from './live.ts'
+import { BaseRound, copyOf, idempotencyKey, occurrence, runStep } from './live.ts'
 import { answerTo } from './questions.ts'
 import type { Sealer } from './seal.ts'
 import { createStateKeeper, type StateKeeper } from './state.ts'
@@ -115,7 +117,7 @@ class ReplayRound extends BaseRound implements Round {
       ...this.#fresh.keys(),
       ...Object.keys(journal.steps).map((name) => `step ${name}`),
     ])
-    this.carried = { state: journal.state, answers: this.#carriedAnswers() }
+    this.carried = { state: copyOf(journal.state), answers: copyOf(this.#carriedAnswers()) }
   }
 
   get replaying(): boolean {
@@ -123,9 +125,10 @@ class ReplayRound extends BaseRound implements Round {
   }
 
   put<M extends QuestionMethod>(
-    question: Extract<Question, { method: M }>,
+    asked: Extract<Question, { method: M }>,
     key?: string,
   ): Promise<Questions[M]['answer']> {
+    const question = forPeer(this.exchange.peer, asked)
     const name = this.keys.next(question.method, key)
     this.#order.push(name)
     return new Promise((resolve) => {
@@ -138,7 +141,7 @@ class ReplayRound extends BaseRound implements Round {
           return
         }
         this.#journal.answers[identity] = answer
-        resolve(answer)
+        resolve(copyOf(answer))
       })
     })
   }
@@ -148,14 +151,15 @@ class ReplayRound extends BaseRound implements Round {
     const done = this.#journal.steps[place]
     if (done !== undefined) {
       this.#unread.delete(`step ${place}`)
-      return Promise.resolve(done.value as T)
+      // What was remembered is what the same step gave before.
+      return Promise.resolve(copyOf(done.value) as T)
     }
     this.#busy++
-    return runStep(work, idempotencyKey(this.#journal.flow, place))
-      .then(async (value) => {
-        this.#journal.steps[place] = { value }
+    return runStep(name, work, idempotencyKey(this.#journal.flow, place))
+      .then(async (text) => {
+        this.#journal.steps[place] = text === undefined ? {} : { value: readJson(text) }
         await this.#keeper.keep?.(this.exchange, this.#journal)
-        return value
+        return text === undefined ? undefined : readJson(text)
       })
       .finally(() => this.#rest())
   }
@@ -169,7 +173,10 @@ class ReplayRound extends BaseRound implements Round {
   }
 
   async require(needed: InputRequired): Promise<Outcome> {
-    const requests = Object.entries(needed.requests)
+    const requests = Object.entries(needed.requests).map(([key, question]): [string, Question] => [
+      key,
+      forPeer(this.exchange.peer, question),
+    ])
     if (requests.length === 0 && needed.state === undefined) {
       throw new TypeError('inputRequired needs at least one question, or state to carry')
     }
@@ -179,7 +186,7 @@ class ReplayRound extends BaseRound implements Round {
     }
     this.#journal.state = needed.state
     this.#journal.carries = true
-    this.#journal.required = needed.requests
+    this.#journal.required = Object.fromEntries(requests)
     return this.#outcome()
   }
 

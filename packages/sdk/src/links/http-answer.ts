@@ -3,16 +3,14 @@ import { ByteCollector } from '../jsonrpc/bytes.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import { InvalidInput } from '../jsonrpc/invalid-input.ts'
 import type { JsonRpcErrorObject } from '../jsonrpc/message.ts'
-import { classify, parseJson } from '../jsonrpc/parse.ts'
-import { shown } from '../jsonrpc/shown.ts'
+
 import { nextTurn, pieceEnd, Slice } from '../jsonrpc/slice.ts'
+
 import { EventReader, type ServerSentEvent } from '../jsonrpc/sse.ts'
 import { lostBy } from './http-request.ts'
 import { tooMuchInvalid } from './inbound.ts'
 
-const errorBodyBytes = 64 * 1024
 const decoder = new TextDecoder('utf-8', { fatal: true })
-const loginHint = 'It wants credentials: give http() the "auth" option, such as oauth(…), or a header'
 
 /** The media type of an answer, without its parameters. */
 export function mediaType(response: Response): string {
@@ -133,41 +131,19 @@ export async function failureOf(
   signal: AbortSignal,
   url: URL,
 ): Promise<JsonRpcErrorObject | McpError> {
-  const text = await bodyText(response, Math.min(errorBodyBytes, limits.messageBytes), signal, url).catch(
-    (error) => {
-      if (signal.aborted) throw error
-      return ''
-    },
-  )
-  const rpc = rpcErrorIn(text)
-  const { status } = response
-  if (status === 401 || status === 403) {
-    const why = rpc?.message ?? shown(text)
-    return new McpError(
-      'UNAUTHORIZED',
-      `${url.origin} refused the request with status ${status}${why === '' ? '' : `: ${why}`}${status === 401 ? `. ${loginHint}` : ''}`,
-      { details: { status, challenge: response.headers.get('www-authenticate') ?? undefined } },
-    )
-  }
-  if (rpc !== undefined) return rpc
-  const retryAfterMs = retryAfter(response)
-  const why = text === '' ? '' : `: ${shown(text)}`
-  const wish =
-    retryAfterMs === undefined
-      ? ''
-      : `. It wants to be asked again after ${Math.ceil(retryAfterMs / 1_000)} s`
-  return new McpError('HTTP', `${url} answered with status ${status}${why}${wish}`, {
-    details: retryAfterMs === undefined ? { status } : { status, retryAfterMs },
-  })
+  const { readFailure } = await import('./http-failure.ts')
+  return readFailure(response, signal, url)
 }
 
-function rpcErrorIn(text: string): JsonRpcErrorObject | undefined {
-  try {
-    const found = classify(parseJson(text))
-    return found.kind === 'response' && 'error' in found.message ? found.message.error : undefined
-  } catch {
-    return undefined
-  }
+/** The error for an answer to a request that is a success and cannot hold a response. */
+export async function notAnAnswer(
+  response: Response,
+  method: string,
+  signal: AbortSignal,
+  url: URL,
+): Promise<McpError> {
+  const { readPage } = await import('./http-failure.ts')
+  return readPage(response, method, signal, url)
 }
 
 /** Milliseconds the server asks to wait, from its `Retry-After` header. */

@@ -13,7 +13,7 @@ import { encodeHeaderValue } from '../protocol/headers.ts'
 import { MetaKey } from '../protocol/meta.ts'
 import { type ProtocolVersion, rowOf } from '../protocol/methods.ts'
 import { Advance } from './http-advance.ts'
-import { bodyText, discard, eachEvent, failureOf, mediaType } from './http-answer.ts'
+import { bodyText, discard, eachEvent, failureOf, mediaType, notAnAnswer } from './http-answer.ts'
 import { Endpoint, type HttpOptions } from './http-request.ts'
 import { followAnswer, keepListening, move, type StreamSource } from './http-session.ts'
 import { messagesIn, notUtf8, Tolerance } from './inbound.ts'
@@ -215,12 +215,7 @@ class HttpLink implements Link {
       throw new McpError('PROTOCOL', `The answer to ${message.method} holds no response with the same id`)
     }
     if (type !== 'text/event-stream') {
-      discard(response)
-      throw new McpError(
-        'HTTP',
-        `${url} answered ${message.method} with status ${response.status} and ${type || 'no content type'}, neither JSON nor an event stream. Is it an MCP endpoint?`,
-        { details: { status: response.status } },
-      )
+      throw await notAnAnswer(response, message.method, signal, url)
     }
     const source = this.#source(call, call.session)
     if (!call.modern) {

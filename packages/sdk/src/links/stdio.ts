@@ -3,14 +3,16 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { limits } from '../core/limits.ts'
 import { McpError } from '../jsonrpc/error.ts'
+
 import { LineSource } from '../jsonrpc/line-source.ts'
-import { shown } from '../jsonrpc/shown.ts'
+
 import { type Channel, type ChannelEvents, DuplexLink } from './duplex.ts'
 import { withoutInheritedDescriptors } from './inherited-descriptors.ts'
 import { LineSender } from './line-sender.ts'
 import type { Link, LinkFactory } from './link.ts'
 import { serverIdVariable } from './process-descendants.ts'
 import { ProcessTree, within } from './process-tree.ts'
+import { stderrExcerpt } from './stderr-excerpt.ts'
 import { childEnvironment } from './stdio-environment.ts'
 import { type Launch, noSuchProgram, windowsLaunch } from './stdio-windows.ts'
 
@@ -47,7 +49,9 @@ const drainMs = 100
 const exitMs = 200
 /** Each reads 64 kB of a stream; pipes hold a few times that. */
 const turnsToCatchUp = 16
-const keptStderrChars = 4_096
+/** Enough for an error that stands before its own details. */
+const keptStderrChars = 16_384
+const reportedStderrChars = 4_096
 
 /**
  * A server that runs as a child process and speaks on its standard streams. Give it to `connect`.
@@ -201,10 +205,10 @@ class ServerProcess implements Channel {
         : signalCode !== null
           ? `was ended by ${signalCode}`
           : how
-    const last = this.#stderr.trimEnd().split('\n').at(-1)?.trim()
-    const words = last ? ` Its last words: ${shown(last)}` : ''
-    return new McpError('CONNECTION_CLOSED', `The server process "${this.#command}" ${end}.${words}`, {
-      details: { exitCode, signal: signalCode, stderr: this.#stderr },
+    const excerpt = stderrExcerpt(this.#stderr)
+    const why = excerpt === '' ? '' : ` It wrote to stderr: ${excerpt}`
+    return new McpError('CONNECTION_CLOSED', `The server process "${this.#command}" ${end}.${why}`, {
+      details: { exitCode, signal: signalCode, stderr: this.#stderr.slice(-reportedStderrChars) },
     })
   }
 }

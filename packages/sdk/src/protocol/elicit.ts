@@ -250,6 +250,17 @@ export function checkSampling(params: CreateMessageParams): string | undefined {
   return open.length === 0 ? undefined : `the tool use "${open[0]}" has no result`
 }
 
+/** How often the model used tools and got their results since the last user message without tool results. */
+export function toolRounds({ messages }: Pick<CreateMessageParams, 'messages'>): number {
+  let rounds = 0
+  for (const message of [...messages].reverse()) {
+    if (message.role !== 'user') continue
+    if (!blocksOf(message).some((block) => block.type === 'tool_result')) break
+    rounds++
+  }
+  return rounds
+}
+
 function blocksOf(message: SamplingMessage): Extract<SamplingMessage['content'], unknown[]> {
   return Array.isArray(message.content) ? message.content : [message.content]
 }

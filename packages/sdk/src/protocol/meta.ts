@@ -26,6 +26,14 @@ export const loggingLevels = [
   'emergency',
 ] as const
 
+/** Whether a message of one level is at least as severe as the least severe one that is wanted. */
+export function isAtLeast(
+  level: (typeof loggingLevels)[number],
+  wanted: (typeof loggingLevels)[number] | undefined,
+): boolean {
+  return wanted !== undefined && loggingLevels.indexOf(level) >= loggingLevels.indexOf(wanted)
+}
+
 const extensionId =
   /^[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*\/[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?$/
 

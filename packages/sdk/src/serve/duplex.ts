@@ -133,17 +133,16 @@ class DuplexConnection implements Duplex, SessionOutlet {
     if (!this.#accepting) return true
     const { waiting } = this.#session
     const full = this.#memory.admit(bytes)
-    if (full !== undefined) this.#overflow(value, fullError(full))
-    else if (waiting === 0) return this.#take(value, bytes, caller)
-    else if (waiting < this.#bounds.inFlight) {
-      this.#session.line(
-        () => this.#take(value, bytes, caller),
-        () => this.#memory.give(bytes),
-      )
-    } else {
+    if (full !== undefined) return this.#overflow(value, fullError(full))
+    if (waiting === 0) return this.#take(value, bytes, caller)
+    if (waiting >= this.#bounds.inFlight) {
       this.#memory.give(bytes)
-      this.#overflow(value, tooMany())
+      return this.#overflow(value, tooMany())
     }
+    this.#session.line(
+      () => this.#take(value, bytes, caller),
+      () => this.#memory.give(bytes),
+    )
     return true
   }
 
@@ -152,11 +151,20 @@ class DuplexConnection implements Duplex, SessionOutlet {
   }
 
   /** Refuses what came while too much is under way. What holds nothing once it was looked at is taken all the same. */
-  #overflow(value: unknown, error: RpcError): void {
+  #overflow(value: unknown, error: RpcError): boolean {
     const classified = classify(value)
-    if (Array.isArray(value)) this.#out(failure(undefined, error))
-    else if (classified.kind === 'request') this.#out(failure(classified.message.id, error))
-    else if (this.#session.waiting === 0) this.#take(value, 0, undefined)
+    if (Array.isArray(value)) {
+      if (this.#isBatch(value)) this.#out(failure(undefined, error))
+      return this.#isBatch(value)
+    }
+    if (classified.kind === 'request') this.#out(failure(classified.message.id, error))
+    else if (this.#session.waiting === 0) return this.#take(value, 0, undefined)
+    return classified.kind !== 'invalid'
+  }
+
+  /** Whether an array may be a batch: it has no more members than one may have, and a message among them. */
+  #isBatch(value: readonly unknown[]): boolean {
+    return value.length <= this.#bounds.batch && value.some((one) => classify(one).kind !== 'invalid')
   }
 
   /** Serves one value and counts its bytes until that is over. The result is false for what holds no message. */
@@ -164,8 +172,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
     const served = this.#serve(value, caller)
     if (served instanceof Promise) served.then(() => this.#memory.give(bytes))
     else this.#memory.give(bytes)
-    if (!Array.isArray(value)) return served !== false
-    return value.length <= this.#bounds.batch && value.some((one) => classify(one).kind !== 'invalid')
+    return Array.isArray(value) ? this.#isBatch(value) : served !== false
   }
 
   /** Serves one value: gives a promise of the end of its handlers where that is not now, and false for what is no message. */

@@ -21,6 +21,8 @@ import { report } from './report.ts'
 /** Where messages about one request go. */
 export interface Outlet {
   readonly transport?: Transport | undefined
+  /** The headers of the HTTP request, without credentials; absent where it came another way. */
+  headers?(): Readonly<Record<string, string>>
   notify(message: JsonRpcNotification): void
   /** Closes the response stream now; the client reconnects for the rest. Absent where nothing can be resumed. */
   detach?(): void
@@ -140,6 +142,10 @@ function notifyOf(served: Call): Exchange['notify'] {
   return (notification) => served.notify(notification)
 }
 
+function headersOf(outlet: Outlet): () => Readonly<Record<string, string>> {
+  return () => outlet.headers?.() ?? {}
+}
+
 function detachOf(outlet: Outlet): () => void {
   return () => outlet.detach?.()
 }
@@ -153,6 +159,7 @@ class ServedExchange implements Exchange {
   readonly asking: Asking
   readonly session?: ClientSession
   readonly transport?: Transport
+  readonly headers?: () => Readonly<Record<string, string>>
   readonly signal: AbortSignal
   readonly notify: (notification: ServerNotification) => void
   readonly detach?: () => void
@@ -171,6 +178,7 @@ class ServedExchange implements Exchange {
     this.asking = asking
     if (session !== undefined) this.session = session
     if (outlet.transport !== undefined) this.transport = outlet.transport
+    if (outlet.headers !== undefined) this.headers = headersOf(outlet)
     this.signal = served.signal
     this.notify = notifyOf(served)
     if (outlet.detach !== undefined) this.detach = detachOf(outlet)

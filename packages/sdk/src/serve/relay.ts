@@ -70,7 +70,7 @@ export class Relay {
   }
 
   #take(change: Change): boolean {
-    if (fromElsewhere.has(change)) return false
+    if (fromElsewhere.has(change) || change.type === 'log') return false
     const key = JSON.stringify(change)
     if (this.#untold.has(key)) return false
     this.#untoldChars += key.length

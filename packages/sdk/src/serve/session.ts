@@ -15,7 +15,7 @@ import type { ClientCapabilities, ServerCapabilities } from '../protocol/capabil
 import { isCapabilities, isImplementation, isLoggingLevel, keptIdentity } from '../protocol/client-meta.ts'
 import type { SubscriptionFilter } from '../protocol/definitions.ts'
 import { latestLegacy } from '../protocol/eras.ts'
-import { loggingLevels } from '../protocol/meta.ts'
+import { isAtLeast, loggingLevels } from '../protocol/meta.ts'
 import type { ServerNotification } from '../protocol/methods.ts'
 import type { Revision } from '../protocol/revision.ts'
 import { revisionOf, revisions } from '../protocol/revisions.ts'
@@ -329,6 +329,7 @@ export class Session {
     if (change.type === 'resource') return this.#subscribed.has(change.uri)
     if (change.type === 'elicitation') return this.#visits.has(change.id)
     if (change.type === 'anything') return true
+    if (change.type === 'log') return isAtLeast(change.level, this.#peer?.logLevel)
     return this.#server.capabilities[change.type]?.listChanged === true
   }
 
@@ -374,6 +375,13 @@ function noticeOf(change: Change): ServerNotification | undefined {
       return { method: 'notifications/resources/updated', params: { uri: change.uri } }
     case 'elicitation':
       return { method: 'notifications/elicitation/complete', params: { elicitationId: change.id } }
+    case 'log': {
+      const { level, data, logger } = change
+      return {
+        method: 'notifications/message',
+        params: { level, data, ...(logger === undefined ? {} : { logger }) },
+      }
+    }
     case 'anything':
       return undefined
     default:

@@ -2,12 +2,14 @@ import { type AddressInfo, createServer, isIPv4, type Server as NetServer, type 
 import type { Backplane } from '../core/backplane.ts'
 import { local, nobody } from '../core/exchange.ts'
 import { memoryBackplane } from '../core/memory-backplane.ts'
+import { stateKeys } from '../core/state-keys.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { Server } from '../server/server.ts'
 import { type Bounds, bounds } from './bounds.ts'
 import { LineConnection } from './line-connection.ts'
 import { MemoryBudget } from './memory.ts'
 import { failure } from './message.ts'
+import { requireServer } from './require-server.ts'
 import { bindPrivately, clearStale } from './socket-file.ts'
 
 /** Where a server listens: a Unix domain socket (a named pipe on Windows), or a TCP port. */
@@ -77,6 +79,7 @@ export async function serveSocket(
   address: SocketAddress,
   options: SocketOptions = {},
 ): Promise<SocketServer> {
+  requireServer(server, 'serveSocket')
   if ('port' in address && !isLoopback(hostOf(address)) && options.dangerouslyListenBeyondLoopback !== true) {
     throw new TypeError(
       `host: "${hostOf(address)}" is reached from other machines, and a socket authenticates nobody. Serve HTTP there, ` +
@@ -106,6 +109,7 @@ class ListeningServer implements SocketServer {
     this.#address = address
     this.#options = options
     this.#limits = bounds(options.limits)
+    stateKeys(options.keys)
     this.#keys = options.keys ?? [crypto.getRandomValues(new Uint8Array(32))]
     this.#backplane = options.backplane ?? memoryBackplane(this.#limits)
     this.#memory = new MemoryBudget(this.#limits.memoryBytes)

@@ -3,6 +3,7 @@ import type { Backplane } from '../core/backplane.ts'
 import type { Server } from '../server/server.ts'
 import { type Bounds, bounds } from './bounds.ts'
 import { LineConnection } from './line-connection.ts'
+import { requireServer } from './require-server.ts'
 import { guardStdout } from './stdout.ts'
 
 /** How a server is mounted on stdin and stdout. All of it has defaults. */
@@ -54,6 +55,7 @@ export interface StdioServer {
  * for another second and `outlives` is not set.
  */
 export function serveStdio(server: Server, options: StdioOptions = {}): StdioServer {
+  requireServer(server, 'serveStdio')
   // The global one: to import `node:process` is to have every member of it made, at the price of milliseconds.
   const { input = process.stdin, output = process.stdout } = options
   const guard = options.output === undefined ? guardStdout() : undefined

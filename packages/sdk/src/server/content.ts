@@ -1,36 +1,145 @@
+import { McpError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
-import type { ContentBlock, ResourceContents } from '../protocol/content.ts'
+import type {
+  AudioContent,
+  ContentBlock,
+  EmbeddedResource,
+  ImageContent,
+  ResourceContents,
+} from '../protocol/content.ts'
+import { toBase64 } from './base64.ts'
 
-const mimeType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;.*)?$/
+const mimeTypePattern = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;.*)?$/
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/
+
+/**
+ * An image as a content block.
+ * @param data bytes, or base64
+ * @throws McpError 'INVALID' for text that is not base64, such as a `data:` URL, and for a missing MIME type
+ */
+export function image(data: Uint8Array | string, mimeType: string): ImageContent {
+  return checked({ type: 'image', data: encoded(data), mimeType })
+}
+
+/** Audio as a content block, since 2025-03-26. As `image` otherwise. */
+export function audio(data: Uint8Array | string, mimeType: string): AudioContent {
+  return checked({ type: 'audio', data: encoded(data), mimeType })
+}
+
+/** Bytes at a URI as a content block: an embedded resource, whose `resource` can also be returned by a `read`. As `image` otherwise. */
+export function blob(uri: string, data: Uint8Array | string, mimeType: string): EmbeddedResource {
+  return checked({ type: 'resource', resource: { uri, mimeType, blob: encoded(data) } })
+}
+
+function encoded(data: Uint8Array | string): string {
+  return typeof data === 'string' ? data : toBase64(data)
+}
+
+function checked<B extends ContentBlock>(block: B): B {
+  const fault = faultOfContent(block)
+  if (fault === undefined) return block
+  throw new McpError('INVALID', `This ${block.type} cannot be sent: ${fault}`)
+}
 
 /** Whether a value is a content block with everything its type must have. */
 export function isContent(value: unknown): value is ContentBlock {
-  if (!isObject(value)) return false
+  return faultOfContent(value) === undefined
+}
+
+/** What keeps a value from being a content block, naming the member; undefined for one that is whole. */
+export function faultOfContent(value: unknown): string | undefined {
+  if (!isObject(value)) return 'it is no object with a "type"'
   switch (value['type']) {
     case 'text':
-      return typeof value['text'] === 'string'
+      return typeof value['text'] === 'string' ? undefined : '"text" is no string'
     case 'image':
     case 'audio':
-      return (
-        isBase64(value['data']) && typeof value['mimeType'] === 'string' && mimeType.test(value['mimeType'])
-      )
+      return faultOfBase64('data', value['data']) ?? faultOfMimeType(value['mimeType'])
     case 'resource_link':
-      return typeof value['uri'] === 'string' && typeof value['name'] === 'string'
-    case 'resource':
-      return isContents(value['resource'])
+      return faultOfTexts(value, ['uri', 'name'])
+    case 'resource': {
+      const fault = faultOfContents(value['resource'])
+      return fault === undefined ? undefined : `in "resource", ${fault}`
+    }
     default:
-      return false
+      return `"type" is ${JSON.stringify(value['type'])}: use text, image, audio, resource_link or resource`
   }
 }
 
 /** Whether a value is the contents of a resource: a URI with either text or bytes in base64. */
 export function isContents(value: unknown): value is ResourceContents {
-  if (!isObject(value) || typeof value['uri'] !== 'string') return false
-  const { text, blob } = value
-  return blob === undefined ? typeof text === 'string' : text === undefined && isBase64(blob)
+  return faultOfContents(value) === undefined
 }
 
-function isBase64(value: unknown): boolean {
-  return typeof value === 'string' && value.length % 4 === 0 && base64.test(value)
+/** What keeps a value from being the contents of a resource, naming the member; undefined for what is whole. */
+export function faultOfContents(value: unknown): string | undefined {
+  if (!isObject(value)) return 'it is no object with a "uri"'
+  if (typeof value['uri'] !== 'string') return '"uri" is missing'
+  const { text, blob: bytes } = value
+  if (bytes === undefined) return typeof text === 'string' ? undefined : '"text" or "blob" is missing'
+  return text === undefined ? faultOfBase64('blob', bytes) : 'there is a "text" beside the "blob"'
+}
+
+/** What an author gave and JSON cannot carry. Where in it is found out when it is reported: see `reported`. */
+export class Unwritable extends TypeError {
+  readonly place: string
+  readonly value: unknown
+
+  constructor(place: string, value: unknown, cause: unknown) {
+    super(`The result cannot be written as JSON: ${place}`, { cause })
+    this.place = place
+    this.value = value
+  }
+}
+
+/**
+ * The JSON text of what an author gave, undefined where JSON has none for it.
+ * @throws Unwritable for what JSON cannot carry, such as a BigInt or an object within itself
+ */
+export function requireWritable(place: string, value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
+    throw new Unwritable(place, value, error)
+  }
+}
+
+/** An error as its author reads it: with the place of what JSON cannot carry. */
+export async function reported(error: unknown): Promise<unknown> {
+  if (!(error instanceof Unwritable)) return error
+  const { place, value, message, cause } = error
+  const { faultInJson } = await import('../core/json-value.ts')
+  const { path, what } = faultInJson(value, 'writable') ?? { path: '', what: String(cause) }
+  const at = path === '' || path.startsWith('[') ? `${place}${path}` : `${place}.${path}`
+  return new TypeError(`${message.slice(0, -place.length)}${at} is ${what}`, { cause })
+}
+
+/** The same for a content block, or the contents of a resource: only its metadata and its annotations can hold such things. */
+export function requireWritableBlock(place: string, block: unknown): void {
+  if (!isObject(block)) return
+  const { _meta: meta, annotations, resource } = block
+  if (meta !== undefined) requireWritable(`${place}._meta`, meta)
+  if (annotations !== undefined) requireWritable(`${place}.annotations`, annotations)
+  requireWritableBlock(`${place}.resource`, resource)
+}
+
+function faultOfTexts(value: Record<string, unknown>, names: readonly string[]): string | undefined {
+  const missing = names.find((name) => typeof value[name] !== 'string')
+  return missing === undefined ? undefined : `"${missing}" is missing`
+}
+
+function faultOfBase64(member: string, value: unknown): string | undefined {
+  if (value === undefined) return `"${member}" is missing`
+  if (value instanceof Uint8Array) return `"${member}" holds bytes: give them to image(), audio() or blob()`
+  if (typeof value !== 'string') return `"${member}" is no base64`
+  if (value.startsWith('data:')) {
+    return `"${member}" is a data: URL: give what follows its comma, and its type in "mimeType"`
+  }
+  return value.length % 4 === 0 && base64.test(value) ? undefined : `"${member}" is no base64`
+}
+
+function faultOfMimeType(value: unknown): string | undefined {
+  if (value === undefined) return '"mimeType" is missing'
+  const isType = typeof value === 'string' && mimeTypePattern.test(value)
+  return isType ? undefined : `"mimeType" is no media type such as image/png: ${JSON.stringify(value)}`
 }

@@ -1,5 +1,6 @@
 import type { Askable } from '../core/askable.ts'
-import type { Peer } from '../core/exchange.ts'
+import type { Peer, Transport } from '../core/exchange.ts'
+import type { JsonOf } from '../core/json-value.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type {
   CreateMessageParams,
@@ -9,7 +10,7 @@ import type {
   Root,
 } from '../protocol/asking.ts'
 import type { LoggingLevel } from '../protocol/definitions.ts'
-import type { DescribedSchema } from './described.ts'
+import type { DescribedSchema, SchemaShape } from './described.ts'
 import type { OutputOf } from './schema.ts'
 
 /** The person's answer to a form: their values, or the way they refused. */
@@ -17,8 +18,11 @@ export type Elicited<T> =
   | { readonly action: 'accept'; readonly content: T }
   | { readonly action: 'decline' | 'cancel' }
 
+/** What describes a form: a validator, an object of validators (one for each field), or the form's own JSON Schema. */
+export type FormSchema = DescribedSchema | SchemaShape | ElicitSchema
+
 /** What a form asks, and for what. */
-export interface ElicitForm<S extends DescribedSchema | ElicitSchema> {
+export interface ElicitForm<S extends FormSchema> {
   /** Why the server asks, in words for the person. */
   message: string
   /** A flat object of primitive fields. */
@@ -28,7 +32,28 @@ export interface ElicitForm<S extends DescribedSchema | ElicitSchema> {
 }
 
 /** The values a form gives, by its schema: a validator's own type, or values by name for a plain schema. */
-export type ElicitContent<S> = S extends DescribedSchema ? OutputOf<S> : Record<string, ElicitValue>
+export type ElicitContent<S> = S extends DescribedSchema | SchemaShape
+  ? OutputOf<S>
+  : Record<string, ElicitValue>
+
+/** What a step runs. Its type is an error where its result is not JSON. */
+export type StepWork<T> = ((idempotencyKey: string) => T | Promise<T>) &
+  // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing has this type
+  ([T] extends [JsonOf<T> | undefined | void] ? unknown : { error: 'the result of a step must be JSON' })
+
+/** How a request came. */
+export interface RequestTransport {
+  /** A child process's pipes, a network or a socket file; undefined within one process, and in a background task. */
+  readonly kind: Transport | undefined
+  /** The session's id, where the transport has one: `Mcp-Session-Id`. Revision 2026-07-28 has no sessions. */
+  readonly sessionId: string | undefined
+  /**
+   * Headers of the HTTP request by lower-case name, read-only; empty where there are none (other transports, HTTP+SSE of
+   * 2024-11-05, background tasks). Without `authorization`, `proxy-authorization`, `cookie`, `dpop` and `mcp-session-id`: what a
+   * handler needs of those, the option `authenticate` of `serveHttp` passes on in `claims`, which are `ctx.peer.claims`.
+   */
+  readonly headers: Readonly<Record<string, string>>
+}
 
 /** What a handler sees of the request it serves. */
 export interface Context {
@@ -37,6 +62,8 @@ export interface Context {
   readonly signal: AbortSignal
   /** Aborted when a question ended this run; the handler runs again from the top with the answer. Let go of resources here. */
   readonly parked: AbortSignal
+  /** How the request came: over which transport, in which session, with which HTTP headers. */
+  readonly transport: RequestTransport
   /** The request's own `_meta`. */
   readonly meta: Readonly<JsonObject>
 
@@ -48,9 +75,7 @@ export interface Context {
    * On revision 2026-07-28 the handler runs again from the top with the answers so far, so keep effects before a
    * question inside `step`.
    */
-  elicit<const S extends DescribedSchema | ElicitSchema>(
-    form: ElicitForm<S>,
-  ): Promise<Elicited<ElicitContent<S>>>
+  elicit<const S extends FormSchema>(form: ElicitForm<S>): Promise<Elicited<ElicitContent<S>>>
   /**
    * Asks the person to visit a URL. `accept` means they agreed to go, not that they finished there. With an `id`
    * (the same on every run), `server.elicitationComplete(id)` can tell a 2025-11-25 client later that they did.
@@ -66,10 +91,12 @@ export interface Context {
   /** Asks for the folders the client opened to this server. */
   roots(options?: { key?: string }): Promise<Root[]>
   /**
-   * Runs `work` once in the life of the request, however often the handler runs, and remembers what it gave
-   * (a JSON value). `work` gets an idempotency key that stays the same should it ever run again.
+   * Runs `work` once in the life of the request, however often the handler runs, and remembers its result. The result is
+   * JSON, or nothing: what JSON would lose or change (a `Date`, a `Map`, `undefined` within an object, an instance of a class, a
+   * BigInt) fails the handler with a TypeError that names the place, so that every run gets the same. `work` gets an
+   * idempotency key that stays the same should it ever run again.
    */
-  step<T>(name: string, work: (idempotencyKey: string) => T | Promise<T>): Promise<T>
+  step<T>(name: string, work: StepWork<T>): Promise<NoInfer<T>>
 
   /**
    * Goes on as a task, where the server has the tasks extension and the client speaks it: the client is answered with

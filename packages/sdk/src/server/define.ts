@@ -3,11 +3,12 @@ import { createChanges } from '../core/hub.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import { shown } from '../jsonrpc/shown.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
-import type { Implementation } from '../protocol/definitions.ts'
+import type { Implementation, LoggingLevel } from '../protocol/definitions.ts'
 import { isExtensionId } from '../protocol/meta.ts'
 import { methodRow, methods, type ProtocolVersion } from '../protocol/methods.ts'
 import { type Extension, ExtensionMethods } from './extension.ts'
 import { handlersOf } from './handlers.ts'
+import { logOf } from './notices.ts'
 import { type ListName, Registry } from './registry.ts'
 import { lacking, scopesFor } from './scopes.ts'
 import type {
@@ -19,7 +20,7 @@ import type {
   Server,
   ServerOptions,
 } from './server.ts'
-import { requireHints, requireIcons } from './shown.ts'
+import { requireHints, requireIcons, requireMembers } from './shown.ts'
 import type { Report } from './tools.ts'
 
 const defaultPageSize = 1000
@@ -39,7 +40,9 @@ export function defineServer<
   const { pageSize = defaultPageSize, cache, instructions } = options
   requireOptions(options, pageSize)
   const { extensions = [] } = options
+  const hasTasks = extensions.some(({ id }) => id === tasksExtension)
   const check = (definitions: Definitions): Definitions => {
+    if (!hasTasks) refuseTasks(definitions)
     for (const extension of extensions) extension.check?.(definitions)
     return definitions
   }
@@ -49,18 +52,22 @@ export function defineServer<
   const changes = createChanges()
   const report = reporter(options)
   let capabilities = capabilitiesOf(registry, options)
+  /** Whether a client was given the capabilities, which it takes for what the server has as long as it is connected. */
+  let declared = false
 
   const tell = (lists: readonly ListName[]): void => {
     capabilities = capabilitiesOf(registry, options)
     for (const type of lists) changes.publish({ type })
   }
   const added = new ExtensionMethods(extensions)
-  const capabilitiesOn: Server['capabilitiesOn'] = (version, caller) =>
-    Object.assign(
+  const capabilitiesOn: Server['capabilitiesOn'] = (version, caller) => {
+    declared = true
+    return Object.assign(
       {},
       capabilities,
       ...extensions.map((extension) => extension.capabilities?.(version, caller)),
     )
+  }
   const handlers = handlersOf({
     registry,
     changes,
@@ -99,10 +106,16 @@ export function defineServer<
     changes,
     handle,
     report,
-    add: (definitions: Definitions) => tell(registry.add(check(definitions))),
+    add: (definitions: Definitions) => {
+      requireMembers(`What is added to server "${options.name}"`, definitions, kinds)
+      if (declared) refuseUndeclared(options.name, definitions, registry)
+      tell(registry.add(check(definitions)))
+    },
     remove: (names: Parameters<Server['remove']>[0]) => tell(registry.remove(names)),
     resourceUpdated: (uri: string) => changes.publish({ type: 'resource', uri }),
     elicitationComplete: (id: string) => changes.publish({ type: 'elicitation', id }),
+    isSubscribed: (uri: string) => changes.isWatched({ type: 'resource', uri }),
+    log: (level: LoggingLevel, data: unknown, logger?: string) => changes.publish(logOf(level, data, logger)),
     get scopes() {
       return registry.scopes
     },
@@ -115,11 +128,42 @@ export function defineServer<
   return server
 }
 
+const tasksExtension = 'io.modelcontextprotocol/tasks'
+const kinds = ['tools', 'resources', 'prompts'] as const
+const optionNames = [
+  ...['name', 'version', 'title', 'serverDescription', 'websiteUrl', 'icons', 'instructions'],
+  ...kinds,
+  ...['cache', 'pageSize', 'use', 'onError', 'experimental', 'extensions'],
+]
+
+/** Refuses tools that no call could reach: they only run as tasks, and the server has none. */
+function refuseTasks({ tools = {} }: Definitions): void {
+  const needy = Object.entries(tools).find(([, { task }]) => task === 'required')
+  if (needy === undefined) return
+  throw new McpError(
+    'INVALID',
+    `Tool "${needy[0]}" has "task: 'required'", but the server has no tasks: give it the extension tasks() of ` +
+      '@jackfield/sdk/extensions/tasks in "extensions", or leave "task" out',
+  )
+}
+
+/** Refuses the first definition of a kind after clients were given capabilities without it. */
+function refuseUndeclared(server: string, definitions: Definitions, { offered }: Registry): void {
+  const kind = kinds.find((one) => Object.keys(definitions[one] ?? {}).length > 0 && !offered.has(one))
+  if (kind === undefined) return
+  throw new McpError(
+    'INVALID',
+    `Server "${server}" was defined without ${kind}, and clients that are connected were given capabilities without them, ` +
+      `which cannot change. Define it with "${kind}: {}" to add ${kind} later`,
+  )
+}
+
 function requireOptions(options: ServerOptions<Definitions>, pageSize: number): void {
   const { name, version, icons, cache, extensions = [] } = options
   if (typeof name !== 'string' || name === '') throw new McpError('INVALID', 'A server needs a name')
   if (typeof version !== 'string' || version === '')
     throw new McpError('INVALID', `Server "${name}" needs a version`)
+  requireMembers(`Server "${name}"`, options, optionNames)
   if (!Number.isSafeInteger(pageSize) || pageSize < 1) {
     throw new McpError(
       'INVALID',

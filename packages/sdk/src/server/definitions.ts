@@ -10,13 +10,27 @@ import type {
   ToolAnnotations,
 } from '../protocol/definitions.ts'
 import type { Completer, Context } from './context.ts'
-import type { DescribedSchema } from './described.ts'
+import type { DescribedSchema, SchemaShape } from './described.ts'
 import type { InputOf, OutputOf } from './schema.ts'
 import type { TemplateVariables } from './uri-template.ts'
 
 type Awaitable<T> = T | Promise<T>
-/** A validator, plain JSON Schema, or none. */
-export type SchemaOrNone = DescribedSchema | JsonSchema | undefined
+/** A validator, an object of validators (the object schema with these members), plain JSON Schema, or none. */
+export type SchemaOrNone = DescribedSchema | SchemaShape | JsonSchema | undefined
+
+/** Members of a shape whose validator cannot describe itself as JSON Schema. */
+type Undescribed<S> = S extends DescribedSchema | undefined
+  ? never
+  : {
+      [M in keyof S]: S[M] extends DescribedSchema ? never : S[M] extends { '~standard': unknown } ? M : never
+    }[keyof S]
+
+/** Refuses, where a definition is written, an object of validators that cannot describe themselves. */
+export type Described<In, Out = undefined> = [Undescribed<In>] extends [never]
+  ? [Undescribed<Out>] extends [never]
+    ? unknown
+    : { output: 'its members cannot describe themselves as JSON Schema: wrap each with toStandardJsonSchema' }
+  : { input: 'its members cannot describe themselves as JSON Schema: wrap each with toStandardJsonSchema' }
 
 /** Primitive values a handler writes down. */
 export type Literal = string | number | boolean | null | undefined
@@ -38,6 +52,8 @@ export interface ReplyParts<T> {
 
 /** A tool's result in full: content, structured content, failure and metadata. Make one with `reply`. */
 export class Reply<out T = unknown> {
+  /** Only an instance is a reply: an object with the same members is not. */
+  readonly #isReply = true
   readonly content: ContentBlock[] | undefined
   readonly structured: T | undefined
   readonly isError: boolean
@@ -53,6 +69,11 @@ export class Reply<out T = unknown> {
     this.structured = structured
     this.isError = isError
     this.meta = meta
+  }
+
+  /** Whether a value was made by `reply`. */
+  static is(value: unknown): value is Reply {
+    return typeof value === 'object' && value !== null && #isReply in value
   }
 }
 
@@ -126,8 +147,8 @@ export type ReadReturn =
   | undefined
 
 /** A resource at one URI, and how it is read. */
-export interface ResourceDefinition extends Shown {
-  uri: string
+export interface ResourceDefinition<U extends string = string> extends Shown {
+  uri: U
   mimeType?: string
   annotations?: Annotations
   size?: number

@@ -8,6 +8,9 @@ export type DescribedSchema<In = unknown, Out = In> = {
   readonly '~standard': StandardSchemaV1.Props<In, Out> & StandardJSONSchemaV1.Props<In, Out>
 }
 
+/** The members of an object, each with its schema: short for the object schema with those members. */
+export type SchemaShape = { readonly [member: string]: DescribedSchema }
+
 /** A checked value, or what is wrong with it. */
 export type Checked =
   | { readonly ok: true; readonly value: unknown }
@@ -27,6 +30,27 @@ export function validate(schema: DescribedSchema, value: unknown): Checked | Pro
 }
 
 /**
+ * Whether a validator has nothing against a member of an object, whatever it says of others; undefined for one that is
+ * asynchronous or fails.
+ */
+export function acceptsMember(schema: DescribedSchema, member: string, value: unknown): boolean | undefined {
+  try {
+    const result = schema['~standard'].validate({ [member]: value })
+    if ('then' in result) {
+      Promise.resolve(result).catch(() => {})
+      return undefined
+    }
+    const wrong = (result.issues ?? []).some(({ path = [] }) => {
+      const [first] = path
+      return String(isObject(first) ? first['key'] : first) === member
+    })
+    return !wrong
+  } catch {
+    return undefined
+  }
+}
+
+/**
  * The JSON Schema of a validator.
  * @throws McpError 'INVALID' when it has none, saying what to do
  */
@@ -42,6 +66,7 @@ export function jsonOf(schema: DescribedSchema, side: 'input' | 'output'): JsonS
   try {
     return jsonSchema[side]({ target: 'draft-2020-12' })
   } catch (error) {
+    if (error instanceof McpError) throw error
     const why = error instanceof Error ? error.message : String(error)
     throw new McpError('INVALID', `the schema cannot be written as JSON Schema: ${why}`, { cause: error })
   }

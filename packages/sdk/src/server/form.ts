@@ -1,7 +1,9 @@
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ElicitSchema } from '../protocol/asking.ts'
 import { checkElicitSchema, isElicitSchema } from '../protocol/elicit.ts'
-import { type DescribedSchema, isDescribed, jsonOf } from './described.ts'
+import type { FormSchema } from './context.ts'
+import { jsonOf } from './described.ts'
+import { describedOf } from './schema-shape.ts'
 
 /** A form, or why a schema cannot be shown as one. */
 export type Form =
@@ -14,34 +16,49 @@ const known = new WeakMap<object, Form>()
 
 const common = ['title', 'description', 'default']
 const limits: Readonly<Record<string, readonly string[]>> = {
-  string: ['minLength', 'maxLength', 'format', 'enum', 'enumNames', 'oneOf'],
+  string: ['minLength', 'maxLength', 'format', 'enum', 'enumNames', 'oneOf', 'writeOnly'],
   number: ['minimum', 'maximum'],
   integer: ['minimum', 'maximum'],
   boolean: [],
   array: ['minItems', 'maxItems', 'items'],
 }
-const formats = ['email', 'uri', 'date', 'date-time']
+/** `password` is none that a form has: it is kept so that the form is refused for it where it is to be sent. */
+const formats = ['email', 'uri', 'date', 'date-time', 'password']
 
 /**
  * The form a schema describes: a flat object of primitive fields. What a form cannot say about a field, such as a
  * pattern, is left out of it and checked by the validator when the answer comes.
  */
-export function formOf(schema: DescribedSchema | ElicitSchema): Form {
+export function formOf(schema: FormSchema, question: object = { schema }): Form {
+  const unusable = whyNoSchema(schema, question)
+  if (unusable !== undefined) return { ok: false, why: unusable }
   const made = known.get(schema) ?? make(schema)
   known.set(schema, made)
   return made
 }
 
 /** The form a schema describes. @throws TypeError naming the field that no form can show */
-export function requireForm(schema: DescribedSchema | ElicitSchema): ElicitSchema {
-  const form = formOf(schema)
+export function requireForm(schema: FormSchema, question: object): ElicitSchema {
+  const form = formOf(schema, question)
   if (form.ok) return form.schema
   throw new TypeError(form.why)
 }
 
-function make(schema: DescribedSchema | ElicitSchema): Form {
+/** Why a question has no schema that a form could be made of; undefined when it has one. */
+function whyNoSchema(schema: unknown, question: object): string | undefined {
+  if ('requestedSchema' in question) {
+    return 'The form of a question is its "schema" (a validator, an object of validators or JSON Schema): rename "requestedSchema" to "schema"'
+  }
+  const isSchema = isObject(schema) || typeof schema === 'function'
+  return isSchema
+    ? undefined
+    : 'A question needs a "schema": a validator, an object of validators, or JSON Schema'
+}
+
+function make(schema: FormSchema): Form {
   try {
-    const form = isDescribed(schema) ? reduced(jsonOf(schema, 'input')) : schema
+    const described = describedOf(schema)
+    const form = described === undefined ? schema : reduced(jsonOf(described, 'input'))
     if (isElicitSchema(form)) return { ok: true, schema: form }
     return { ok: false, why: `The schema cannot be shown as a form: ${checkElicitSchema(form)}` }
   } catch (error) {

@@ -1,6 +1,6 @@
 import { InputRequired } from '../core/exchange.ts'
-import type { CreateMessageParams, ElicitSchema, InputRequests, Question } from '../protocol/asking.ts'
-import type { DescribedSchema } from './described.ts'
+import type { CreateMessageParams, InputRequests, Question } from '../protocol/asking.ts'
+import type { FormSchema } from './context.ts'
 import { requireForm } from './form.ts'
 
 /**
@@ -13,14 +13,14 @@ export function inputRequired(needed: { requests?: InputRequests; state?: unknow
 
 /** Makes the questions `inputRequired` takes. */
 export const ask: {
-  elicit(form: { message: string; schema: DescribedSchema | ElicitSchema }): Question
+  elicit(form: { message: string; schema: FormSchema }): Question
   elicitUrl(visit: { message: string; url: string }): Question
   sample(request: CreateMessageParams): Question
   roots(): Question
 } = {
-  elicit: ({ message, schema }) => ({
+  elicit: (form) => ({
     method: 'elicitation/create',
-    params: { mode: 'form', message, requestedSchema: requireForm(schema) },
+    params: { mode: 'form', message: form.message, requestedSchema: requireForm(form.schema, form) },
   }),
   elicitUrl: (visit) => ({ method: 'elicitation/create', params: { mode: 'url', ...visit } }),
   sample: (params) => ({ method: 'sampling/createMessage', params }),

@@ -52,6 +52,8 @@ function wants(filter: SubscriptionFilter, uris: ReadonlySet<string>, change: Ch
     case 'resource':
       return uris.has(change.uri)
     case 'elicitation':
+    case 'log':
+      // Revision 2026-07-28 has log messages on the response of a request that wants them, and nowhere else.
       return false
     case 'anything':
       return true
@@ -65,6 +67,7 @@ function noticeOf(change: Change, meta: object): ServerNotification | undefined 
       return { method: 'notifications/resources/updated', params: { uri: change.uri, _meta } }
     case 'elicitation':
       return { method: 'notifications/elicitation/complete', params: { elicitationId: change.id, _meta } }
+    case 'log':
     case 'anything':
       return undefined
     default:

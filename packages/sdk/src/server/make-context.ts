@@ -3,12 +3,12 @@ import type { RoundHandle } from '../core/conduct.ts'
 import type { Exchange, Peer } from '../core/exchange.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
-import type { ElicitSchema } from '../protocol/asking.ts'
-import type { Context, ElicitContent, Elicited, ElicitForm } from './context.ts'
+import type { Context, ElicitContent, Elicited, ElicitForm, FormSchema, RequestTransport } from './context.ts'
 import { ToolError } from './definitions.ts'
-import { type DescribedSchema, isDescribed, validate } from './described.ts'
+import { validate } from './described.ts'
 import { formOf } from './form.ts'
 import type { Notices } from './notices.ts'
+import { describedOf } from './schema-shape.ts'
 
 /** The context of one run. Nothing is made before it is used, and every member works taken off the context. */
 export class HandlerContext implements Context {
@@ -45,6 +45,11 @@ export class HandlerContext implements Context {
 
   get parked(): AbortSignal {
     return this.#round.get().parked
+  }
+
+  get transport(): RequestTransport {
+    const { transport: kind, session, headers } = this.#exchange
+    return { kind, sessionId: session?.id, headers: headers?.() ?? {} }
   }
 
   get meta(): Readonly<JsonObject> {
@@ -124,20 +129,18 @@ export class HandlerContext implements Context {
     return this.#round.opened?.replaying ?? false
   }
 
-  async #elicit<S extends DescribedSchema | ElicitSchema>(
-    question: ElicitForm<S>,
-  ): Promise<Elicited<ElicitContent<S>>> {
+  async #elicit<S extends FormSchema>(question: ElicitForm<S>): Promise<Elicited<ElicitContent<S>>> {
     const { message, schema, key } = question
-    const form = formOf(schema)
+    const form = formOf(schema, question)
     if (!form.ok) return this.#end(new TypeError(form.why))
     const params = { mode: 'form' as const, message, requestedSchema: form.schema }
     const { action, content = {} } = await this.#round
       .get()
       .put({ method: 'elicitation/create', params }, key)
     if (action !== 'accept') return { action }
-    const checked = isDescribed(schema)
-      ? await validate(schema, content)
-      : { ok: true as const, value: content }
+    const described = describedOf(schema)
+    const checked =
+      described === undefined ? { ok: true as const, value: content } : await validate(described, content)
     if (!checked.ok) return this.#end(new ToolError(`The answer cannot be used: ${checked.why}`))
     // The content was checked against the very schema its type comes from.
     return { action, content: checked.value as ElicitContent<S> }

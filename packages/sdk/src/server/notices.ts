@@ -1,7 +1,10 @@
+import type { Change } from '../core/changes.ts'
 import type { Exchange } from '../core/exchange.ts'
+import { McpError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import { readJson } from '../jsonrpc/reread.ts'
 import type { LoggingLevel } from '../protocol/definitions.ts'
-import { loggingLevels, MetaKey, type ProgressToken } from '../protocol/meta.ts'
+import { isAtLeast, loggingLevels, MetaKey, type ProgressToken } from '../protocol/meta.ts'
 import type { ServerNotifications } from '../protocol/methods.ts'
 
 const burst = 100
@@ -39,8 +42,7 @@ export class Notices {
   }
 
   log(level: LoggingLevel, data: unknown, logger: string | undefined): void {
-    const wanted = this.#exchange.peer.logLevel
-    if (this.#closed || wanted === undefined || severity(level) < severity(wanted)) return
+    if (this.#closed || !isAtLeast(level, this.#exchange.peer.logLevel)) return
     if (!this.#mayTell()) {
       this.#leftOut++
       return
@@ -55,7 +57,7 @@ export class Notices {
     if (this.#held !== undefined) this.#tell(this.#held)
     const wanted = this.#exchange.peer.logLevel
     if (this.#leftOut > 0 && wanted !== undefined) {
-      const level = severity(wanted) > severity('warning') ? wanted : 'warning'
+      const level = isAtLeast('warning', wanted) ? 'warning' : wanted
       const data = `${this.#leftOut} log messages were left out: at most ${perSecond} a second are sent`
       this.#exchange.notify({ method: 'notifications/message', params: { level, data } })
     }
@@ -94,8 +96,18 @@ export class Notices {
   }
 }
 
-function severity(level: LoggingLevel): number {
-  return loggingLevels.indexOf(level)
+/**
+ * A log message that belongs to no request, with its data as it is now.
+ * @throws McpError 'INVALID' for a level that is none
+ */
+export function logOf(level: LoggingLevel, data: unknown, logger: string | undefined): Change {
+  if (!loggingLevels.includes(level)) {
+    throw new McpError(
+      'INVALID',
+      `There is no log level ${JSON.stringify(level)}: use one of ${loggingLevels.join(', ')}`,
+    )
+  }
+  return { type: 'log', level, data: readJson(JSON.stringify(loggable(data))), logger }
 }
 
 /** The data as JSON can carry it. */

@@ -2,7 +2,7 @@ import type { Exchange, Outcome } from '../core/exchange.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Prompt } from '../protocol/definitions.ts'
-import { isContent } from './content.ts'
+import { faultOfContent, reported, requireWritable } from './content.ts'
 import type { Context } from './context.ts'
 import { clipped, invalidParams, runHandler, shownToPeer } from './run.ts'
 import type { Prepared } from './schema.ts'
@@ -24,7 +24,7 @@ export async function getPrompt(prompt: Served, exchange: Exchange): Promise<Out
       (returned) => resultOf(prompt, returned),
     )
   } catch (error) {
-    return shownToPeer(error)
+    return shownToPeer(await reported(error))
   }
 }
 
@@ -56,17 +56,23 @@ function resultOf(prompt: Served, returned: unknown): JsonObject {
     return { ...described, messages: [{ role: 'user', content: { type: 'text', text: returned } }] }
   }
   const whole = isObject(returned) && Array.isArray(returned['messages']) ? returned : undefined
-  const messages: unknown = whole?.['messages'] ?? (Array.isArray(returned) ? returned : [returned])
-  if (Array.isArray(messages) && messages.every(isMessage)) return { ...described, ...whole, messages }
-  throw new TypeError(
-    `Prompt "${prompt.listed.name}" must return text, messages with a "role" and a "content", or a result with "messages"`,
-  )
+  const given: unknown = whole?.['messages'] ?? returned
+  const messages: readonly unknown[] = Array.isArray(given) ? given : [given]
+  for (const [at, message] of messages.entries())
+    requireMessage(prompt.listed.name, message, `messages[${at}]`)
+  const result = { ...described, ...whole, messages }
+  requireWritable('the result', result)
+  return result
 }
 
-function isMessage(value: unknown): boolean {
-  return (
-    isObject(value) &&
-    (value['role'] === 'user' || value['role'] === 'assistant') &&
-    isContent(value['content'])
+function requireMessage(prompt: string, message: unknown, place: string): void {
+  const isOne = isObject(message) && (message['role'] === 'user' || message['role'] === 'assistant')
+  const fault = isOne
+    ? faultOfContent(message['content'])
+    : 'it needs a "role", user or assistant, and a "content"'
+  if (fault === undefined) return
+  throw new TypeError(
+    `Prompt "${prompt}" must return text, messages with a "role" and a "content", or a result with "messages"; ` +
+      `${place} is none: ${fault}`,
   )
 }

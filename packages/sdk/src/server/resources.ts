@@ -4,7 +4,7 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { ResourceContents } from '../protocol/content.ts'
 import type { CacheHints } from '../protocol/definitions.ts'
 import { toBase64 } from './base64.ts'
-import { isContents } from './content.ts'
+import { faultOfContents, isContents, reported, requireWritable, requireWritableBlock } from './content.ts'
 import type { Context } from './context.ts'
 import { notFound } from './reading.ts'
 import { runHandler, shownToPeer } from './run.ts'
@@ -38,7 +38,7 @@ export async function serveRead(exchange: Exchange, uri: string, source: Source)
       }),
     )
   } catch (error) {
-    return shownToPeer(error)
+    return shownToPeer(await reported(error))
   }
 }
 
@@ -61,9 +61,10 @@ function resultOf(uri: string, source: Source, returned: unknown): JsonObject {
   }
   if (Array.isArray(returned)) return { contents: returned.map(requireContents), ...cache }
   if (!isObject(returned) || !Array.isArray(returned['contents'])) {
-    return { contents: [requireContents(returned)], ...cache }
+    return { contents: [requireContents(returned, 0)], ...cache }
   }
   const { contents, cache: own, meta } = returned
+  if (meta !== undefined) requireWritable('_meta', meta)
   return {
     contents: contents.map(requireContents),
     ...cache,
@@ -72,9 +73,13 @@ function resultOf(uri: string, source: Source, returned: unknown): JsonObject {
   }
 }
 
-function requireContents(value: unknown): ResourceContents {
-  if (isContents(value)) return value
+function requireContents(value: unknown, at: number): ResourceContents {
+  if (isContents(value)) {
+    requireWritableBlock(`contents[${at}]`, value)
+    return value
+  }
   throw new TypeError(
-    'A resource must give text, bytes, or contents with a "uri" and either a "text" or a "blob" in base64',
+    'A resource must give text, bytes, or contents with a "uri" and either a "text" or a "blob" in base64; ' +
+      `contents[${at}] is none: ${faultOfContents(value)}`,
   )
 }

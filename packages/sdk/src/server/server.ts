@@ -2,7 +2,7 @@ import type { Changes } from '../core/changes.ts'
 import type { Caller, Exchange, Outcome } from '../core/exchange.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
-import type { CacheHints, Implementation } from '../protocol/definitions.ts'
+import type { CacheHints, Implementation, LoggingLevel } from '../protocol/definitions.ts'
 import type { HeaderPlan } from '../protocol/headers.ts'
 import type { MethodRow, ProtocolVersion } from '../protocol/methods.ts'
 import type {
@@ -23,7 +23,7 @@ export type ToolValue<
 > = ToolDefinition<In, Out> & { readonly kind: 'tool'; readonly [making]?: Make<AnyTool, ToolEntry> }
 
 /** A resource made by `resource`. */
-export type ResourceValue = ResourceDefinition & {
+export type ResourceValue<U extends string = string> = ResourceDefinition<U> & {
   readonly kind: 'resource'
   readonly [making]?: Make<ResourceValue, ResourceEntry>
 }
@@ -118,7 +118,12 @@ export interface Server<D extends Definitions = Definitions> {
    * @throws RpcError where the protocol wants an error response; a promise rejects with it
    */
   handle(exchange: Exchange): Outcome | Promise<Outcome>
-  /** Adds or replaces definitions and tells watchers. */
+  /**
+   * Adds or replaces definitions and notifies subscribed clients.
+   * @throws McpError 'INVALID' for a definition that cannot be served, and, once a client was given the server's
+   * capabilities, for the first definition of a kind that they do not name: that client would never ask for it. Define the
+   * server with an empty list of that kind, such as `tools: {}`, to add to it later.
+   */
   add(definitions: Definitions): void
   /** Removes definitions by name and tells watchers. */
   remove(names: { tools?: string[]; resources?: string[]; prompts?: string[] }): void
@@ -129,6 +134,18 @@ export interface Server<D extends Definitions = Definitions> {
    * other revisions a client finds out by calling again.
    */
   elicitationComplete(id: string): void
+  /**
+   * Whether a client connected to this process is subscribed to a resource, by `resources/subscribe` or
+   * `subscriptions/listen`. Clients of other nodes are not known here.
+   */
+  isSubscribed(uri: string): boolean
+  /**
+   * Sends a log message that belongs to no request to every client connected to this process that wants its level: those
+   * of sessions, `info` and above unless they set another level. Clients of 2026-07-28 get log messages only with the
+   * response to a request that asks for them, so this sends them nothing; use `ctx.log` there.
+   * @throws McpError 'INVALID' for a level that is none
+   */
+  log(level: LoggingLevel, data: unknown, logger?: string): void
   /** Every scope that some definition needs. */
   readonly scopes: readonly string[]
   /** What a request needs its caller to be allowed, as far as definitions say. */

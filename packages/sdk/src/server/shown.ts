@@ -29,6 +29,9 @@ export function scopesOf(what: string, scopes: readonly string[] = []): readonly
   return [...new Set(scopes)]
 }
 
+/** Members that every kind of definition can have. */
+export const shownMembers: readonly string[] = ['kind', 'title', 'description', 'icons', 'meta', 'scopes']
+
 /** What every kind of definition shows in its list. @throws McpError 'INVALID' */
 export function shown(
   what: string,
@@ -41,6 +44,74 @@ export function shown(
     ...(description === undefined ? {} : { description }),
     ...(icons === undefined ? {} : { icons }),
     ...(meta === undefined ? {} : { _meta: meta }),
+  }
+}
+
+/** Members that users of other SDKs write, and what to write here. */
+const elsewhere: Readonly<Record<string, string>> = {
+  inputSchema: 'the schema of the arguments is "input"',
+  outputSchema: 'the schema of the result is "output"',
+  argsSchema: 'the schema of the arguments is "input"',
+  paramsSchema: 'the schema of the arguments is "input"',
+  parameters: 'the schema of the arguments is "input"',
+  args: 'the schema of the arguments is "input"',
+  arguments: 'the schema of the arguments is "input"',
+  schema: 'the schema of the arguments is "input"',
+  name: 'its name is its key in "defineServer"',
+  _meta: 'metadata is "meta"',
+  readOnlyHint: 'it belongs into "annotations"',
+  destructiveHint: 'it belongs into "annotations"',
+  idempotentHint: 'it belongs into "annotations"',
+  openWorldHint: 'it belongs into "annotations"',
+  tool: 'tools are "tools"',
+  resource: 'resources are "resources"',
+  resourceTemplates: 'templates are defined in "resources", by template()',
+  templates: 'templates are defined in "resources", by template()',
+  prompt: 'prompts are "prompts"',
+  middleware: 'middleware is "use"',
+  capabilities: 'capabilities follow from what is defined',
+  description: 'the description of a server is "serverDescription"',
+}
+const handlerNames: readonly string[] = [
+  'handler',
+  'handle',
+  'execute',
+  'callback',
+  'cb',
+  'fn',
+  'call',
+  'func',
+]
+
+/**
+ * Refuses members that a definition does not have: what they were meant to do would not happen.
+ * @param known what it can have
+ * @param handler the function it must have, where it needs one
+ * @throws McpError 'INVALID' naming the member and, where known, what to write instead
+ */
+export function requireMembers(
+  what: string,
+  value: object,
+  known: readonly string[],
+  handler?: { readonly name: string; readonly does: string },
+): void {
+  const unknown = Object.entries(value).find(
+    ([name, member]) => member !== undefined && !known.includes(name),
+  )
+  if (unknown !== undefined) {
+    const [name] = unknown
+    const replaced =
+      handler !== undefined && [...handlerNames, 'run', 'read'].includes(name)
+        ? `the function that ${handler.does} is "${handler.name}"`
+        : Object.hasOwn(elsewhere, name)
+          ? elsewhere[name]
+          : undefined
+    throw invalid(`${what} has an unknown member "${name}": ${replaced ?? `use one of ${known.join(', ')}`}`)
+  }
+  if (handler === undefined) return
+  const run: unknown = Reflect.get(value, handler.name)
+  if (typeof run !== 'function') {
+    throw invalid(`${what} needs "${handler.name}", the function that ${handler.does}`)
   }
 }
 

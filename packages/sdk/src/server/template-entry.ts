@@ -3,12 +3,27 @@ import type { Context } from './context.ts'
 import type { TemplateEntry } from './entries.ts'
 import { climbs, serveRead } from './resources.ts'
 import type { AnyTemplate } from './server.ts'
-import { attempt, requireHints, scopesOf, shown } from './shown.ts'
+import { attempt, invalid, requireHints, requireMembers, scopesOf, shown, shownMembers } from './shown.ts'
 import { parseTemplate } from './uri-template.ts'
+
+const members = [
+  ...shownMembers,
+  'uriTemplate',
+  'mimeType',
+  'annotations',
+  'cache',
+  'complete',
+  'list',
+  'read',
+]
 
 /** Makes a template ready. @throws McpError 'INVALID' */
 export function templateEntry(name: string, value: AnyTemplate): TemplateEntry {
   const what = `Template "${name}"`
+  if ('uri' in value) {
+    throw invalid(`${what} has a "uri": name its URI template in "uriTemplate", or define it with resource()`)
+  }
+  requireMembers(what, value, members, { name: 'read', does: 'serves a read' })
   const { uriTemplate, mimeType, annotations, cache, list } = value
   const template = attempt(what, 'uriTemplate', () => parseTemplate(uriTemplate))
   requireHints(what, cache)

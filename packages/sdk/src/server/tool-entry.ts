@@ -4,9 +4,10 @@ import type { Context } from './context.ts'
 import type { ToolEntry } from './entries.ts'
 import { objectSchema, ready } from './input-schema.ts'
 import type { AnyTool } from './server.ts'
-import { attempt, invalid, scopesOf, shown } from './shown.ts'
+import { attempt, invalid, requireMembers, scopesOf, shown, shownMembers } from './shown.ts'
 import { callTool } from './tools.ts'
 
+const members = [...shownMembers, 'input', 'output', 'annotations', 'task', 'run']
 const toolName = /^[A-Za-z0-9_.-]{1,128}$/
 
 /** Makes a tool ready. @throws McpError 'INVALID' */
@@ -14,6 +15,10 @@ export function toolEntry(name: string, value: AnyTool): ToolEntry {
   const what = `Tool "${name}"`
   if (!toolName.test(name)) {
     throw invalid(`"${name}" cannot be a tool's name: use 1 to 128 of A-Z a-z 0-9 _ - .`)
+  }
+  requireMembers(what, value, members, { name: 'run', does: 'serves a call' })
+  if (value.task !== undefined && value.task !== 'optional' && value.task !== 'required') {
+    throw invalid(`${what} has a "task" that is neither "optional" nor "required"`)
   }
   const input = value.input === undefined ? undefined : ready(what, value.input, 'input')
   const output = value.output === undefined ? undefined : ready(what, value.output, 'output')

@@ -1,4 +1,5 @@
 import type {
+  Described,
   Literal,
   PromptDefinition,
   ResourceDefinition,
@@ -18,12 +19,12 @@ export function tool<
   In extends SchemaOrNone = undefined,
   Out extends SchemaOrNone = undefined,
   L extends Literal = Literal,
->(definition: ToolDefinition<In, Out, L>): ToolValue<In, Out> {
+>(definition: ToolDefinition<In, Out, L> & Described<In, Out>): ToolValue<NoInfer<In>, NoInfer<Out>> {
   return { ...definition, kind: 'tool', [making]: toolEntry }
 }
 
 /** Defines a resource at one URI; its name is the key it is given in `defineServer`. */
-export function resource(definition: ResourceDefinition): ResourceValue {
+export function resource<const U extends string>(definition: ResourceDefinition<U>): ResourceValue<U> {
   return { ...definition, kind: 'resource', [making]: resourceEntry }
 }
 
@@ -34,7 +35,7 @@ export function template<const T extends string>(definition: TemplateDefinition<
 
 /** Defines a prompt: its name is the key it is given in `defineServer`. */
 export function prompt<In extends SchemaOrNone = undefined>(
-  definition: PromptDefinition<In>,
-): PromptValue<In> {
+  definition: PromptDefinition<In> & Described<In>,
+): PromptValue<NoInfer<In>> {
   return { ...definition, kind: 'prompt', [making]: promptEntry }
 }

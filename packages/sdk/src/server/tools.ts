@@ -3,7 +3,7 @@ import { RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ContentBlock } from '../protocol/content.ts'
-import { isContent } from './content.ts'
+import { faultOfContent, reported, requireWritable, requireWritableBlock, Unwritable } from './content.ts'
 import { Reply, ToolError } from './definitions.ts'
 import type { Checked } from './described.ts'
 import type { ToolEntry } from './entries.ts'
@@ -26,9 +26,10 @@ export function callTool(tool: ToolEntry, exchange: Exchange, report: Report): O
           (returned) => resultOf(tool, returned, report),
         )
       : failed(`Invalid arguments for "${name}": ${checked.why}`)
-  const fail = (error: unknown): Outcome => {
+  const fail = (error: unknown): Outcome | Promise<Outcome> => {
     if (error instanceof RpcError) throw error
     if (error instanceof ToolError) return failed(error.message)
+    if (error instanceof Unwritable) return reported(error).then(fail)
     if (!exchange.signal.aborted) report(error, { method: exchange.method, name })
     return failed(`"${name}" failed unexpectedly. What went wrong was written to the server's own log.`)
   }
@@ -52,7 +53,7 @@ function checkArguments(tool: ToolEntry, args: Record<string, unknown>): Checked
 /** The wire result of what a tool returned; its structured content satisfies the output schema. */
 function resultOf(tool: ToolEntry, returned: unknown, report: Report): JsonObject | Promise<JsonObject> {
   const { output } = tool
-  if (returned instanceof Reply && (output === undefined || returned.isError)) {
+  if (Reply.is(returned) && (output === undefined || returned.isError)) {
     return replyResult(returned, returned.structured)
   }
   return output === undefined
@@ -66,7 +67,7 @@ async function structuredResult(
   returned: unknown,
   report: Report,
 ): Promise<JsonObject> {
-  if (returned instanceof Reply) {
+  if (Reply.is(returned)) {
     const checked = await output.check(returned.structured)
     return checked.ok ? replyResult(returned, checked.value) : brokenOutput(tool, checked.why, report)
   }
@@ -76,28 +77,46 @@ async function structuredResult(
 }
 
 function replyResult(reply: Reply, structured: unknown): JsonObject {
-  if (reply.content?.every(isContent) === false)
-    throw new TypeError('A reply holds content that is not whole')
+  if (reply.content !== undefined) requireBlocks(reply.content)
   const content = reply.content ?? (structured === undefined ? [] : [textOf(structured)])
   const result: JsonObject = { content }
-  if (structured !== undefined) result['structuredContent'] = structured
+  if (structured !== undefined) {
+    if (reply.content !== undefined) requireWritable('structuredContent', structured)
+    result['structuredContent'] = structured
+  }
   if (reply.isError) result['isError'] = true
-  if (reply.meta !== undefined) result['_meta'] = reply.meta
+  if (reply.meta !== undefined) {
+    requireWritable('_meta', reply.meta)
+    result['_meta'] = reply.meta
+  }
   return result
 }
 
 function contentOf(tool: ToolEntry, returned: unknown): ContentBlock[] {
   if (returned === undefined) return []
   if (typeof returned === 'string') return [{ type: 'text', text: returned }]
+  if (isObject(returned) && !('type' in returned)) {
+    const hint =
+      'content' in returned ? ' An object with "content" is a result only as reply({ content }).' : ''
+    throw new TypeError(
+      `Tool "${tool.name}" returned neither text nor content blocks. Give it an output schema to return values, or use reply().${hint}`,
+    )
+  }
   const blocks: unknown[] = Array.isArray(returned) ? returned : [returned]
-  if (blocks.every(isContent)) return blocks
-  throw new TypeError(
-    `Tool "${tool.name}" returned neither text nor whole content blocks. Give it an output schema to return values, or use reply().`,
-  )
+  requireBlocks(blocks)
+  return blocks
+}
+
+function requireBlocks(blocks: readonly unknown[]): asserts blocks is ContentBlock[] {
+  for (const [at, block] of blocks.entries()) {
+    const fault = faultOfContent(block)
+    if (fault !== undefined) throw new TypeError(`content[${at}] is no whole content block: ${fault}`)
+    requireWritableBlock(`content[${at}]`, block)
+  }
 }
 
 function textOf(value: unknown): ContentBlock {
-  const text = JSON.stringify(value)
+  const text = requireWritable('structuredContent', value)
   if (text === undefined) throw new TypeError('A structured result must be a value JSON can write')
   return { type: 'text', text }
 }

@@ -1,5 +1,5 @@
-import { defineServer, tool } from '@jackfield/sdk'
-import { type Client, connect, type Target } from '@jackfield/sdk/client'
+import { defineServer, prompt, resource, template, tool } from '@jackfield/sdk'
+import { type Client, connect, type ResourceUri, type Target } from '@jackfield/sdk/client'
 import { type } from 'arktype'
 import { describe, expect, expectTypeOf, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
@@ -20,6 +20,18 @@ const server = defineServer({
       run: ({ grams }) => `${grams} g`,
     }),
     now: tool({ description: 'The time', run: () => 'noon' }),
+    find: tool({ input: { text: z.string().optional() }, run: ({ text = '' }) => text }),
+  },
+  prompts: {
+    plan: prompt({
+      input: { to: z.string(), days: z.coerce.number().optional(), by: z.enum(['train', 'bus']).optional() },
+      run: ({ to }) => to,
+    }),
+    greet: prompt({ run: () => 'Hello' }),
+  },
+  resources: {
+    terms: resource({ uri: 'shop://terms', read: () => 'Paid is paid.' }),
+    order: template({ uriTemplate: 'shop://orders/{id}{?lines}', read: ({ id }) => id }),
   },
 })
 
@@ -52,11 +64,58 @@ describe('a client typed by its server', () => {
       () => client.call('price', { item: 'tea', count: 'two' }),
       // @ts-expect-error grams are a number
       () => client.call('weigh', { grams: '5' }),
+      // @ts-expect-error an item is needed
+      () => client.call('price'),
+      // @ts-expect-error an item is needed
+      () => client.call('price', undefined, { timeoutMs: 1000 }),
     ]
     for (const call of wrong) {
       const outcome = await call().catch((error) => ({ isError: true, error }))
       expect(outcome.isError).toBe(true)
     }
+  })
+
+  it('leaves out arguments where none is needed', async () => {
+    const client = await open()
+    await client.call('now', undefined, { timeoutMs: 10_000 })
+    await client.call('find')
+    await client.call('find', { text: 'tea' })
+  })
+
+  it('knows the prompts and their arguments, which are text', async () => {
+    const client = await open()
+    await client.prompt('greet')
+    const { messages } = await client.prompt('plan', { to: 'Rome', days: '3', by: 'train' })
+    expect(messages).toHaveLength(1)
+    const wrong = [
+      // @ts-expect-error there is no such prompt
+      () => client.prompt('plans', { to: 'Rome' }),
+      // @ts-expect-error "to" is needed
+      () => client.prompt('plan'),
+      // @ts-expect-error "to" is needed
+      () => client.prompt('plan', { days: '3' }),
+      // @ts-expect-error arguments are text
+      () => client.prompt('plan', { to: 'Rome', days: 3 }),
+      // @ts-expect-error there is no such choice
+      () => client.prompt('plan', { to: 'Rome', by: 'boat' }),
+    ]
+    expect(wrong).toHaveLength(5)
+  })
+
+  it('knows the resources, and reads others too', async () => {
+    const client = await open()
+    type Uri = Parameters<typeof client.read>[0]
+    expectTypeOf<'shop://terms'>().toExtend<Uri>()
+    expectTypeOf<ResourceUri<typeof server>>().toEqualTypeOf<Uri>()
+    expectTypeOf<Extract<ResourceUri<typeof server>, `shop://orders/${string}`>>().not.toBeNever()
+    expect((await client.read('shop://orders/7')).contents).toMatchObject([{ text: '7' }])
+    const link: string = 'shop://terms'
+    expect((await client.read(link)).contents).toHaveLength(1)
+  })
+
+  it('can be passed on as a client of any server', async () => {
+    const any: Client = await open()
+    expect(await any.call('now')).toHaveProperty('content')
   })
 
   it('can be named for a server reached elsewhere', () => {

@@ -82,7 +82,8 @@ function everything(): Server {
         },
       }),
       hang: tool({
-        run: (_, ctx) => new Promise((resolve) => ctx.signal.addEventListener('abort', resolve)),
+        run: (_, ctx) =>
+          new Promise<void>((resolve) => ctx.signal.addEventListener('abort', () => resolve())),
       }),
       change: tool({
         run: () => {

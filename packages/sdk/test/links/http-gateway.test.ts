@@ -3,6 +3,9 @@ import { type Client, connect, http, sse } from '../../src/client/index.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { listed } from '../client/support/results.ts'
 import { during } from './during.ts'
+// What a client loads with the first failure and the first list would take real time, and this time is virtual.
+import '../../src/client/lists.ts'
+import '../../src/links/http-failure.ts'
 
 const revisions = ['2025-11-25', '2026-07-28'] as const
 type Revision = (typeof revisions)[number]

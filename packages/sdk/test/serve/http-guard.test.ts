@@ -415,7 +415,6 @@ describe('a raw socket', () => {
     ['Content-Encoding', ['identity', 'gzip']],
     ['Content-Length', [String(body.length), '0']],
     ['Authorization', ['Bearer a', 'Bearer b']],
-    ['DPoP', ['a', 'b']],
     ['Origin', ['http://localhost', 'http://evil.com']],
     ['Last-Event-ID', ['a', 'b']],
     ['MCP-Protocol-Version', ['2026-07-28', '2025-11-25']],

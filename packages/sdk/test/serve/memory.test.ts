@@ -301,8 +301,9 @@ describe('lines', () => {
     })
     connection.receive(initialize())
     await until(() => answers.length === 1)
-    const ask = (id: number, name: string, bytes: number): void =>
+    const ask = (id: number, name: string, bytes: number): void => {
       connection.receive({ jsonrpc: '2.0', id, method: 'tools/call', params: { name } }, bytes)
+    }
     ask(1, 'hang', 500_000)
     await until(() => server.ran.length === 1)
     ask(2, 'echo', 500_000)

@@ -12,8 +12,12 @@ interface Asked {
   readonly refused: unknown
 }
 
-/** A shop that asks before it pays, and remembers as little as it is told. */
-async function shop(limits: HttpOptions['limits']) {
+const byPrincipal: HttpOptions = {
+  authenticate: async (request) => ({ principal: request.header('authorization') ?? '' }),
+}
+
+/** A shop that asks before it pays, and remembers as little as its limits say. */
+async function shop(limits: HttpOptions['limits'], callers: HttpOptions = byPrincipal) {
   const paid: string[] = []
   const warnings: string[] = []
   const server = defineServer({
@@ -36,8 +40,8 @@ async function shop(limits: HttpOptions['limits']) {
   })
   const mounted = await webFace(server, {
     ...(limits && { limits }),
-    authenticate: async (request) => ({ principal: request.header('authorization') ?? '' }),
     onWarning: (text) => warnings.push(text),
+    ...callers,
   })
   onTestFinished(() => mounted.close())
   const send = async (user: string, params: JsonObject): Promise<JsonObject> =>
@@ -102,6 +106,16 @@ describe('a server that remembers as many used answers as it may', () => {
     expect(warnings.join()).toMatch(/for "greedy" .* \(a fifth of limits\.remembered\)/)
     expect(await (await ask('other')).answer()).toMatchObject(done)
     expect(paid).toHaveLength(3)
+  })
+
+  it('keeps room for others where one network address uses up a fifth and nobody authenticates', async () => {
+    const { ask } = await shop(
+      { remembered: 10 },
+      { clientAddress: (request) => request.header('authorization') },
+    )
+    for (let nth = 0; nth < 2; nth++) expect(await (await ask('203.0.113.7')).answer()).toMatchObject(done)
+    expect(await (await ask('203.0.113.7')).answer()).toMatchObject(full)
+    expect(await (await ask('198.51.100.9')).answer()).toMatchObject(done)
   })
 
   it('tells so in one line, whatever the principal is called', async () => {

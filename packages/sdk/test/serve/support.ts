@@ -86,6 +86,8 @@ export function testServer(
     remove: () => {},
     resourceUpdated: (uri) => changes.publish({ type: 'resource', uri }),
     elicitationComplete: (id) => changes.publish({ type: 'elicitation', id }),
+    isSubscribed: (uri) => changes.isWatched({ type: 'resource', uri }),
+    log: () => {},
     headerPlan: (tool) => new Map(Object.entries(options.plans ?? {})).get(tool),
     taskSupport: () => undefined,
     scopes: [],

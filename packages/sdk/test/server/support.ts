@@ -81,6 +81,7 @@ export const eras = {
     method: string,
     params: JsonObject,
     answer: LiveRequest,
+    rounds = 10,
   ): Promise<JsonObject> => {
     const asking = replay({
       sealer: createSealer(['k'.repeat(32)]),
@@ -88,7 +89,7 @@ export const eras = {
       audience: 'test',
     })
     let carried: JsonObject = {}
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < rounds; round++) {
       const outcome = await server.handle(exchange(method, { ...params, ...carried }, { asking }))
       if (outcome.type !== 'input_required') return outcome.result
       const inputResponses: JsonObject = {}
@@ -102,5 +103,11 @@ export const eras = {
   },
 } satisfies Record<
   string,
-  (server: Server, method: string, params: JsonObject, answer: LiveRequest) => Promise<JsonObject>
+  (
+    server: Server,
+    method: string,
+    params: JsonObject,
+    answer: LiveRequest,
+    rounds?: number,
+  ) => Promise<JsonObject>
 >

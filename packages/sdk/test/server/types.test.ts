@@ -75,7 +75,7 @@ describe('types from a server value', () => {
 
   it('refuse an option there is not, and a definition in the wrong place', () => {
     // @ts-expect-error it is "instructions"
-    defineServer({ name: 'x', version: '1', instuctions: 'typo' })
+    expect(() => defineServer({ name: 'x', version: '1', instuctions: 'typo' })).toThrow('"instuctions"')
     const misplaced = { t: tool({ run: () => 'x' }) }
     // @ts-expect-error a tool is no prompt
     expect(() => defineServer({ name: 'x', version: '1', prompts: misplaced })).toThrow('prompt()')
@@ -100,6 +100,17 @@ describe('types of a definition', () => {
     tool({ run: () => 1 })
     // @ts-expect-error video is no content
     tool({ run: () => [{ type: 'video' as const, data: '', mimeType: '' }] })
+  })
+
+  it('refuse a wrong result also where the tool is defined within the server', () => {
+    const base = { name: 'x', version: '1' }
+    // @ts-expect-error a number is no content
+    defineServer({ ...base, tools: { t: tool({ run: () => 5 }) } })
+    // @ts-expect-error content alone is no reply
+    defineServer({ ...base, tools: { t: tool({ run: () => ({ content: [{ type: 'text', text: 'a' }] }) }) } })
+    // @ts-expect-error the output schema wants a number
+    defineServer({ ...base, tools: { t: tool({ output: cents, run: () => ({ cents: 'many' }) }) } })
+    defineServer({ ...base, tools: { t: tool({ output: cents, run: () => ({ cents: 1 }) }) } })
   })
 
   it('accept every way to say a result', () => {

@@ -126,7 +126,7 @@ export function createRulesServer(): Server {
       stubborn: tool({
         description: 'Answers although it was cancelled',
         run: (_args, ctx) =>
-          new Promise((resolve) => {
+          new Promise<string>((resolve) => {
             ctx.progress(1)
             ctx.signal.addEventListener('abort', () => {
               reasons.push(String(ctx.signal.reason))

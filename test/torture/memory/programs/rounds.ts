@@ -32,7 +32,11 @@ const server = defineServer({
     }),
   },
 })
-const { port, listeners } = await served(server, { limits: { stateTtlMs } })
+const { port, listeners } = await served(server, {
+  limits: { stateTtlMs, rememberedChars: 268_435_456 },
+  // All clients here have one address.
+  clientAddress: () => undefined,
+})
 const free = Array.from({ length: lanes }, () => new Lane(port))
 
 const _meta = {

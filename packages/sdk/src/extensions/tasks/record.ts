@@ -26,9 +26,18 @@ interface StoredPeer extends Omit<Peer, 'revision' | 'scopes' | 'logLevel' | 'in
   readonly info?: Peer['info']
 }
 
+/** How far a task got. */
+export interface TaskProgress {
+  readonly progress: number
+  readonly total?: number
+  readonly message?: string
+}
+
 interface TaskBody {
   readonly status: TaskStatus
   readonly statusMessage?: string
+  /** The newest progress its handler reported. */
+  readonly progress?: TaskProgress
   /** Milliseconds since 1970. */
   readonly updatedAt: number
   /** How often somebody began to work on it after another had let go. */

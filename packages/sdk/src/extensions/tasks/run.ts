@@ -10,7 +10,7 @@ import { MetaKey } from '../../protocol/meta.ts'
 import type { ServerNotification } from '../../protocol/methods.ts'
 import { unref } from '../../serve/timers.ts'
 import type { Server } from '../../server/server.ts'
-import { asked, completed, failed, peerOf, type TaskRecord, toRow } from './record.ts'
+import { asked, completed, failed, peerOf, type TaskProgress, type TaskRecord, toRow } from './record.ts'
 
 /** Has a request served. */
 export type Serve = (exchange: Exchange) => Promise<Outcome>
@@ -55,7 +55,7 @@ export class TaskRun {
   readonly #parts: RunParts
   readonly #controller = new AbortController()
   #journal: Journal | undefined
-  #message: string | undefined
+  #progress: TaskProgress | undefined
   #telling: ReturnType<typeof setTimeout> | undefined
 
   constructor(record: TaskRecord, parts: RunParts) {
@@ -75,7 +75,9 @@ export class TaskRun {
       const settle = await this.#round(record)
       clearTimeout(this.#telling)
       this.#telling = undefined
-      record = this.#stopped ? undefined : await this.#parts.save((now) => this.#bounded(now, settle(now)))
+      record = this.#stopped
+        ? undefined
+        : await this.#parts.save((now) => this.#bounded(now, settle({ ...now, ...this.#reported(now) })))
     }
   }
 
@@ -158,18 +160,30 @@ export class TaskRun {
   #notice(notification: ServerNotification): void {
     if (this.#stopped) return
     this.#parts.onNotice(notification)
-    if (notification.method !== 'notifications/progress' || notification.params.message === undefined) return
-    this.#message = notification.params.message
+    if (notification.method !== 'notifications/progress') return
+    const { progress, total, message } = notification.params
+    this.#progress = {
+      progress,
+      ...(total === undefined ? {} : { total }),
+      ...(message === undefined ? {} : { message }),
+    }
     this.#telling ??= unref(setTimeout(() => this.#tell(), messageEveryMs))
   }
 
-  /** Makes the newest progress message the task's own. */
+  /** The newest progress as the task keeps it. A handler that runs again reports from the start, which is no progress. */
+  #reported({ progress: known }: TaskRecord): Pick<TaskRecord, 'progress' | 'statusMessage'> {
+    const progress = this.#progress
+    if (progress === undefined || (known !== undefined && known.progress >= progress.progress)) return {}
+    return { progress, ...(progress.message === undefined ? {} : { statusMessage: progress.message }) }
+  }
+
+  /** Makes the newest progress the task's own, and its message. */
   #tell(): void {
     this.#telling = undefined
-    const statusMessage = this.#message
-    if (statusMessage === undefined) return
     const { server, save } = this.#parts
-    save((now) => ({ ...now, statusMessage })).catch((error) => server.report(error, { method: 'tasks' }))
+    save((now) => ({ ...now, ...this.#reported(now) })).catch((error) =>
+      server.report(error, { method: 'tasks' }),
+    )
   }
 }
 

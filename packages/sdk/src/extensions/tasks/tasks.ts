@@ -4,6 +4,7 @@ import { limits } from '../../core/limits.ts'
 import { ErrorCode, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
+import { MetaKey } from '../../protocol/meta.ts'
 import type { ProtocolVersion } from '../../protocol/methods.ts'
 import type { Extension, ExtensionMethod } from '../../server/extension.ts'
 import type { Middleware } from '../../server/server.ts'
@@ -79,6 +80,7 @@ function methodsOf(engine: TaskEngine): Readonly<Record<string, ExtensionMethod>
         const record = await found(exchange)
         const { peer } = exchange
         engine.read(record, peer)
+        notifyProgress(record, exchange)
         return complete(dialectOf(peer).state(record, peer, engine.server, settings))
       },
     },
@@ -105,6 +107,14 @@ function methodsOf(engine: TaskEngine): Readonly<Record<string, ExtensionMethod>
     'tasks/result': { ...shared, until: first, handle: (exchange) => awaitResult(engine, exchange) },
     'tasks/list': { since: first, until: first, open: true, handle: (exchange) => list(engine, exchange) },
   }
+}
+
+/** Reports how far a task got to a client that asks for progress when it looks at the task. */
+function notifyProgress({ progress }: TaskRecord, { params, notify }: Exchange): void {
+  const meta = params['_meta']
+  const token = isObject(meta) ? meta[MetaKey.progressToken] : undefined
+  if (progress === undefined || (typeof token !== 'string' && typeof token !== 'number')) return
+  notify({ method: 'notifications/progress', params: { progressToken: token, ...progress } })
 }
 
 /** Makes tasks of calls, says which tools can be such, and adds tasks to subscriptions. */

@@ -23,18 +23,25 @@ export interface HttpRequest {
   readonly address: string | undefined
   /** A header by its lower-case name. */
   header(name: string): string | undefined
+  /** Every header by its lower-case name, without those that prove who sent it. */
+  headers(): Readonly<Record<string, string>>
   /** Whether a header came more than once. */
   repeats(name: string): boolean
   /** The name of a header that came more than once though a message may have one at most; undefined where none did. */
   repeatedSingleton(): string | undefined
   /** Whether the path, ignoring the query, is this one. */
   isAt(path: string): boolean
+  /** Whether a framework routed exactly this path to the handler. Absent where a request does not say. */
+  readonly isMounted?: boolean
   /**
    * Reads the body and calls back once; never, if the client goes away meanwhile. What came of it is on the account until
    * then.
    */
   read(maxBytes: number, memory: MemoryAccount, onBody: (body: Body) => void): void
 }
+
+/** Bytes in memory of their own. Not written as `Uint8Array<ArrayBuffer>`: that type has parameters only since TypeScript 5.7. */
+export type Bytes = ReturnType<TextEncoder['encode']>
 
 /** Where the answer to one HTTP request goes. */
 export interface HttpReply {
@@ -49,7 +56,7 @@ export interface HttpReply {
   /** Says whom to tell when the connection is over, answered or not; in place of whoever was named before. */
   onClose(listener: () => void): void
   /** Sends a whole answer. A body is JSON text, or the bytes of one; '' is none. */
-  send(status: number, body: string | Uint8Array<ArrayBuffer>, headers?: HeaderFields): void
+  send(status: number, body: string | Bytes, headers?: HeaderFields): void
   /** Begins an event stream. */
   open(headers?: HeaderFields): Pipe
 }
@@ -64,6 +71,27 @@ export interface Pipe {
   end(): void
   /** Breaks the connection. */
   cut(): void
+}
+
+/** Headers that prove who sent a request, or let another one speak in its session: no handler is given them. */
+const credentials: ReadonlySet<string> = new Set([
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'dpop',
+  'mcp-session-id',
+])
+
+/** Headers as handlers may see them. */
+export function withoutCredentials(
+  headers: Iterable<readonly [string, string | readonly string[] | undefined]>,
+): Readonly<Record<string, string>> {
+  const shown: Record<string, string> = Object.create(null)
+  for (const [name, value] of headers) {
+    if (value === undefined || credentials.has(name)) continue
+    shown[name] = typeof value === 'string' ? value : value.join(', ')
+  }
+  return Object.freeze(shown)
 }
 
 /** What every event stream is sent with: no cache, no proxy that waits for more, no compression. */

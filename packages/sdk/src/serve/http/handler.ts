@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server } from '../../server/server.ts'
+import { requireServer } from '../require-server.ts'
 import { Core } from './core.ts'
 import { Guard } from './guard.ts'
 import { type Listener, listenOn } from './listen.ts'
@@ -24,10 +25,15 @@ export interface HttpHandler {
   close(): Promise<void>
 }
 
+const notOfNode =
+  'handler.node takes the request and the response of node:http. In Fastify, call reply.hijack() and pass request.raw ' +
+  'and reply.raw; in Hono, return handler.fetch(c.req.raw).'
+
 const everywhere: ReadonlySet<string> = new Set(['0.0.0.0', '::', ''])
 
 /** Mounts a server on HTTP. */
 export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandler {
+  requireServer(server, 'serveHttp')
   const warn = options.onWarning ?? ((message: string): void => console.warn(message))
   const path = options.path ?? '/mcp'
   checkPath('path', path)
@@ -41,7 +47,7 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
     anyOrigin: options.dangerouslyAllowAnyOrigin ?? false,
   })
   const core = new Core(server, options, warn)
-  const router = new Router(core, guard, path, options.authenticate)
+  const router = new Router(core, guard, path, options, warn)
   if (server.scopes.length > 0 && options.authenticate === undefined) {
     warn(
       `${server.info.name}: some definitions need scopes, but nobody is asked who they are, so nobody can use those. ` +
@@ -61,6 +67,7 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
   const serve = (request: IncomingMessage, response: ServerResponse): void =>
     router.handle(new NodeRequest(request), new NodeReply(response, unsent))
   const node = (request: IncomingMessage, response: ServerResponse): void => {
+    if (!('writeHead' in response)) throw new TypeError(notOfNode)
     if (response.socket === null) inTurn(request, response, serve)
     else serve(request, response)
   }
@@ -78,6 +85,7 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
       } else {
         guard.allowHost(host.includes(':') ? `[${host}]` : host)
       }
+      router.ownsPort = true
       await core.join()
       return listenOn(node, { port, host, path, bounds: core.bounds, onClose: () => core.close() })
     },

@@ -61,7 +61,7 @@ export class Legacy {
     const { reply, caller } = trip
     if (owner === undefined || refusesScopes(this.#core, reply, caller, message)) return undefined
     const { server } = this.#core
-    const post = new PostStream(owner, reply)
+    const post = new PostStream(owner, reply, trip.request)
     const answered = (response: Answered): void =>
       post.answer(200, response === undefined ? '' : encodeAnswer(response, server))
     const refused = (error: unknown): void => {
@@ -84,7 +84,7 @@ export class Legacy {
     const { reply, caller } = trip
     if (owner === undefined || refusesScopes(this.#core, reply, caller, values)) return undefined
     const { server, bounds } = this.#core
-    const post = new PostStream(owner, reply)
+    const post = new PostStream(owner, reply, trip.request)
     return post.awaited(serveBatch(owner.session, values, post, bounds.batch, caller)).then(
       (responses) => {
         if (responses.length > 0) {

@@ -14,7 +14,7 @@ export function isCoded(contentEncoding: string | undefined): boolean {
 
 /**
  * Headers of which a message has one at most. Where there are two, one reader takes the first and another the last, so a proxy
- * could check another value than the server uses.
+ * could check another value than the server uses. A second `DPoP` is answered as RFC 9449 says, by the check of proofs.
  */
 export const singletons = [
   'host',
@@ -23,7 +23,6 @@ export const singletons = [
   'content-length',
   'content-encoding',
   'authorization',
-  'dpop',
   'last-event-id',
   'mcp-protocol-version',
   'mcp-session-id',

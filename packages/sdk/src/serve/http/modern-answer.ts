@@ -12,7 +12,7 @@ import {
 } from '../message.ts'
 import { unref } from '../timers.ts'
 import { type Core, listening, type Serving } from './core.ts'
-import type { HttpReply } from './face.ts'
+import type { HttpReply, HttpRequest } from './face.ts'
 import { answerPatienceMs, EventStream } from './stream.ts'
 
 /** The answer to one stateless request: one JSON text, or an event stream from the first notice or long wait on. */
@@ -20,15 +20,21 @@ export class ModernAnswer implements Outlet, Serving {
   readonly transport = 'tcp'
   readonly #core: Core
   readonly #reply: HttpReply
+  readonly #request: HttpRequest
   #call: Call | undefined
   #stream: EventStream | undefined
   #ticks = 0
   #long: ReturnType<typeof setTimeout> | undefined
   #over = false
 
-  constructor(core: Core, reply: HttpReply) {
+  constructor(core: Core, reply: HttpReply, request: HttpRequest) {
     this.#core = core
     this.#reply = reply
+    this.#request = request
+  }
+
+  headers(): Readonly<Record<string, string>> {
+    return this.#request.headers()
   }
 
   /** Serves a call, and gives a promise of the end of its handler where that is not now. */

@@ -22,7 +22,7 @@ export function serveModern(
   caller: Caller,
   message: JsonRpcRequest,
 ): Promise<void> | undefined {
-  const answer = new ModernAnswer(core, reply)
+  const answer = new ModernAnswer(core, reply, request)
   let call: Call
   try {
     call = open(core, request, caller, message, answer)

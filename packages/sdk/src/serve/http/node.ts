@@ -5,7 +5,7 @@ import { Feed } from '../feed.ts'
 import { fullError, fullStatus, type MemoryAccount } from '../memory.ts'
 import { failure } from '../message.ts'
 import type { Body, HeaderFields, HttpReply, HttpRequest, Pipe } from './face.ts'
-import { streamHeaders } from './face.ts'
+import { streamHeaders, withoutCredentials } from './face.ts'
 import type { Lease } from './lease.ts'
 import { singletons } from './media.ts'
 import { endWith, pieceBytes, type UnsentAnswers } from './node-body.ts'
@@ -13,6 +13,12 @@ import { endWith, pieceBytes, type UnsentAnswers } from './node-body.ts'
 const singletonBits: ReadonlyMap<string, number> = new Map(singletons.map((name, at) => [name, 1 << at]))
 /** Most headers differ from all of these in length already, which costs less than a look at their letters. */
 const singletonLengths: ReadonlySet<number> = new Set(singletons.map(({ length }) => length))
+
+/** What Express and its like add to a request; a route's path is no text where it is a pattern. */
+interface MountedRequest extends IncomingMessage {
+  readonly baseUrl?: string
+  readonly route?: { readonly path?: unknown }
+}
 
 /** A request as `node:http` gives it. */
 export class NodeRequest implements HttpRequest {
@@ -43,6 +49,10 @@ export class NodeRequest implements HttpRequest {
     return typeof value === 'string' ? value : value?.join(', ')
   }
 
+  headers(): Readonly<Record<string, string>> {
+    return withoutCredentials(Object.entries(this.#request.headers))
+  }
+
   repeats(name: string): boolean {
     const { rawHeaders } = this.#request
     let count = 0
@@ -71,6 +81,14 @@ export class NodeRequest implements HttpRequest {
   isAt(path: string): boolean {
     const url = this.url
     return url === path || isPath(url, path) || isPath(originalUrl(this.#request), path)
+  }
+
+  /** Express and its like say which prefix and which route matched. */
+  get isMounted(): boolean {
+    const request: MountedRequest = this.#request
+    const { baseUrl = '', route } = request
+    const mount = `${baseUrl}${route?.path ?? ''}`
+    return mount.length > 1 && !mount.startsWith('/.well-known/') && isPath(originalUrl(request), mount)
   }
 
   read(maxBytes: number, memory: MemoryAccount, onBody: (body: Body) => void): void {

@@ -81,7 +81,7 @@ export interface HttpOptions {
    * without harm, or hand the key of `ctx.step` on. Default false: it is refused, and the client starts its request over.
    */
   acceptUnknownStates?: boolean
-  /** Path of the endpoint. Default `/mcp`. */
+  /** Path of the endpoint. Default `/mcp`, or the path at which Express, or a framework like it, mounts the handler. */
   path?: string
   /**
    * Serves the HTTP+SSE transport of 2024-11-05 too, for clients that know no other: `sse: '/sse'` is the path of

@@ -2,7 +2,7 @@ import type { JsonRpcNotification, JsonRpcRequest } from '../../jsonrpc/message.
 import type { SessionOutlet } from '../asker.ts'
 import { encodeMessage, isDroppable } from '../message.ts'
 import { unref } from '../timers.ts'
-import type { HttpReply } from './face.ts'
+import type { HttpReply, HttpRequest } from './face.ts'
 import type { HttpSession } from './http-session.ts'
 import type { ResumableStream } from './resumable.ts'
 
@@ -14,14 +14,20 @@ export class PostStream implements SessionOutlet {
   readonly transport = 'tcp'
   readonly #owner: HttpSession
   readonly #reply: HttpReply
+  readonly #request: HttpRequest
   #wait: ReturnType<typeof setTimeout> | undefined
   #stream: ResumableStream | undefined
   #over = false
 
-  constructor(owner: HttpSession, reply: HttpReply) {
+  constructor(owner: HttpSession, reply: HttpReply, request: HttpRequest) {
     this.#owner = owner
     this.#reply = reply
+    this.#request = request
     owner.posts.add(this)
+  }
+
+  headers(): Readonly<Record<string, string>> {
+    return this.#request.headers()
   }
 
   /** Prepares for an answer that is not there yet. */

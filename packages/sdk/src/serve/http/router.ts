@@ -14,7 +14,7 @@ import type { Guard } from './guard.ts'
 import type { Legacy, LegacyTrip } from './legacy.ts'
 import { AcceptReader, isCoded, isJson, isTransferCoded } from './media.ts'
 import { serveModern } from './modern.ts'
-import type { Authenticate, Identified } from './options.ts'
+import type { Authenticate, HttpOptions, Identified } from './options.ts'
 import { sessionIdIn } from './query.ts'
 import { refusesScopes, sendRefusal } from './refusal.ts'
 
@@ -36,12 +36,22 @@ export class Router {
   readonly #path: string
   readonly #authenticate: Authenticate | undefined
   readonly #accepts = new AcceptReader()
+  readonly #mounts: boolean
+  readonly #warn: (message: string) => void
+  /** Whether all requests of a port come here, so that no framework can keep any from this handler. */
+  ownsPort = false
+  #isPublished = false
+  /** What the operator was warned of. */
+  readonly #hinted = new Set<'metadata' | 'path'>()
 
-  constructor(core: Core, guard: Guard, path: string, authenticate: Authenticate | undefined) {
+  /** Without `path` in the options, it is the one given, or the one that a framework mounted the handler at. */
+  constructor(core: Core, guard: Guard, path: string, options: HttpOptions, warn: (message: string) => void) {
     this.#core = core
     this.#guard = guard
     this.#path = path
-    this.#authenticate = authenticate
+    this.#authenticate = options.authenticate
+    this.#mounts = options.path === undefined
+    this.#warn = warn
   }
 
   /** Answers one request. Never throws. */
@@ -75,7 +85,8 @@ export class Router {
       return
     }
     reply.extra = this.#guard.corsFor(request)
-    if (!request.isAt(this.#path) && !this.#isOlder(request)) {
+    if (!this.#isEndpoint(request) && !this.#isOlder(request)) {
+      if (request.method === 'POST') this.#hint('path', request)
       refuse(reply, 404, ErrorCode.InvalidRequest, `Not found: the endpoint is ${this.#path}`)
     } else if (this.#core.closing) {
       this.#closing(reply)
@@ -95,6 +106,7 @@ export class Router {
     if (!('principal' in caller)) {
       if (caller.because !== undefined) report(this.#core.server, caller.because, request.method)
       sendRefusal(reply, caller)
+      if (caller.status === 401) this.#hint('metadata', request)
       return
     }
     if (caller.expires !== undefined || caller.stillCounts !== undefined) reply.lease = caller
@@ -115,10 +127,32 @@ export class Router {
       refuse(reply, 403, ErrorCode.InvalidRequest, refused)
       return
     }
+    this.#isPublished = true
     reply.extra = { 'Access-Control-Allow-Origin': '*' }
     if (request.method === 'GET') reply.send(200, document, { 'Cache-Control': 'public, max-age=300' })
     else if (request.method === 'OPTIONS') reply.send(204, '', documentPreflight)
     else this.#wrongMethod(reply, 'GET')
+  }
+
+  #isEndpoint(request: HttpRequest): boolean {
+    return request.isAt(this.#path) || (this.#mounts && request.isMounted === true)
+  }
+
+  /** Warns once of a path that a framework does not route here, or routes here and this handler does not expect. */
+  #hint(what: 'metadata' | 'path', { url }: HttpRequest): void {
+    if (this.ownsPort || this.#hinted.has(what)) return
+    this.#hinted.add(what)
+    const mounting = {
+      name: this.#core.server.info.name,
+      path: this.#path,
+      url,
+      documents: this.#authenticate?.documents,
+      isPublished: () => this.#isPublished,
+    }
+    import('./mount-hints.ts').then(
+      ({ hint }) => hint(what, mounting, this.#warn),
+      () => {},
+    )
   }
 
   #isOlder(request: HttpRequest): boolean {

@@ -1,7 +1,7 @@
 import { ByteCollector, collectedBytes } from '../../jsonrpc/bytes.ts'
 import type { MemoryAccount } from '../memory.ts'
 import type { Body, HeaderFields, HttpReply, HttpRequest, Pipe } from './face.ts'
-import { streamHeaders } from './face.ts'
+import { streamHeaders, withoutCredentials } from './face.ts'
 import type { Lease } from './lease.ts'
 
 /** A request as the web's `fetch` gives it. */
@@ -33,6 +33,10 @@ export class WebRequest implements HttpRequest {
 
   header(name: string): string | undefined {
     return this.#request.headers.get(name) ?? undefined
+  }
+
+  headers(): Readonly<Record<string, string>> {
+    return withoutCredentials(this.#request.headers)
   }
 
   /** The web joins repeated headers and does not tell. */

@@ -143,6 +143,17 @@ describe('what tasks may take', () => {
     expect(await bob.ask('tools/call', call)).toMatchObject({ resultType: 'task' })
   })
 
+  it('is so many of one network address where nobody authenticates, and each task is found from any', async () => {
+    const server = make({ maxTasksPerPrincipal: 1 })
+    const from = (address: string): Raw =>
+      as(server, { caller: { ...caller(null), quotaKey: `address ${address}` } })
+    const [first, second] = [from('203.0.113.7'), from('198.51.100.9')]
+    const taskId = idIn(await first.ask('tools/call', call))
+    expect((await first.send('tools/call', call))['error']).toMatchObject({ code: -32603 })
+    expect(await second.ask('tools/call', call)).toMatchObject({ resultType: 'task' })
+    expect(await second.ask('tasks/get', { taskId })).toMatchObject({ taskId, status: 'working' })
+  })
+
   it('is so many in all', async () => {
     const server = make({ maxTasks: 1 })
     await as(server, { caller: caller('ada') }).ask('tools/call', call)

@@ -360,7 +360,7 @@ describe('a client that speaks tasks, on 2025-11-25', () => {
     const none = defineServer({
       name: 'none',
       version: '1',
-      tools: { must: tool({ task: 'required', run: () => 'no tasks here' }) },
+      tools: { must: tool({ task: 'optional', run: () => 'no tasks here' }) },
     })
     const other = await connected(none, '2025-11-25')
     expect(await other.tasks.start(other.client, 'must')).toHaveProperty('result')

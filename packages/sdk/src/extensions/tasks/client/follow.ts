@@ -133,7 +133,7 @@ class Looking {
   async look(): Promise<JsonObject> {
     const taskId = this.#id
     try {
-      const task = await this.#call.request('tasks/get', { taskId })
+      const task = await this.#call.request('tasks/get', { taskId }, this.#call.onProgress ?? false)
       this.state = stateIn(task)
       if (this.state.taskId !== taskId) throw protocol('it gave another task than the one asked for')
       this.#failures = 0

@@ -1,0 +1,183 @@
+import { edited, type Line, mostTyped, withTyped } from '../forms/line-edit.ts'
+import type { ScreenKey } from '../forms/screen.ts'
+
+/** What a key leads to, beside a change of the text. */
+export type InputAction = 'submit' | 'complete' | 'interrupt' | 'end'
+
+/** The text being typed to a conversation: several lines, with history and search. */
+export class InputEditor {
+  readonly #history: () => readonly string[]
+  #line: Line
+  /** Steps back in the history; 0 is the text being typed. */
+  #back = 0
+  #typed: Line
+  #search: { query: string; skip: number } | undefined
+  #note: string | undefined
+
+  /** `history`: earlier inputs, newest last. Read when the first of them is wanted. */
+  constructor(draft: string, history: () => readonly string[] = () => []) {
+    this.#history = history
+    this.#line = { text: draft, at: draft.length }
+    this.#typed = this.#line
+  }
+
+  get text(): string {
+    return this.#line.text
+  }
+
+  get line(): Line {
+    return this.#line
+  }
+
+  /** What is searched for, and whether something was found; undefined outside a search. */
+  get search(): { query: string; found: boolean } | undefined {
+    if (this.#search === undefined) return undefined
+    return { query: this.#search.query, found: this.#match() !== undefined }
+  }
+
+  /** Something to tell about the last key. */
+  get note(): string | undefined {
+    return this.#note
+  }
+
+  replace(text: string): void {
+    this.#line = { text, at: text.length }
+    this.#back = 0
+    this.#search = undefined
+  }
+
+  insert(text: string): void {
+    const { line, cut } = withTyped(this.#line, text)
+    this.#line = line
+    if (cut) this.#note = `Only ${mostTyped.toLocaleString('en')} characters fit; the rest was left out.`
+  }
+
+  /** Replaces the end of the text before the cursor with a completion. */
+  completeWith(part: string, whole: string): void {
+    const { text, at } = this.#line
+    const head = text.slice(0, at - part.length) + whole
+    this.#line = { text: head + text.slice(at), at: head.length }
+  }
+
+  press(key: ScreenKey): InputAction | undefined {
+    this.#note = undefined
+    if (this.#search !== undefined) return this.#inSearch(this.#search, key)
+    const { name, ctrl = false, meta = false, typed } = key
+    if (ctrl && name === 'c') return 'interrupt'
+    if (ctrl && name === 'd' && this.text === '') return 'end'
+    if (ctrl && name === 'r') {
+      this.#search = { query: '', skip: 0 }
+      return undefined
+    }
+    if (name === 'return' && meta) return this.#write('\n')
+    if (name === 'enter') return this.#write('\n')
+    if (name === 'return') return this.#enter()
+    if (name === 'tab') return 'complete'
+    if (name === 'up' || (ctrl && name === 'p')) return this.#vertical(-1)
+    if (name === 'down' || (ctrl && name === 'n')) return this.#vertical(1)
+    if (name === 'home' || (ctrl && name === 'a')) return this.#to(this.#lineStart())
+    if (name === 'end' || (ctrl && name === 'e')) return this.#to(this.#lineEnd())
+    if (meta && (name === 'b' || name === 'left')) return this.#to(this.#wordLeft())
+    if (meta && (name === 'f' || name === 'right')) return this.#to(this.#wordRight())
+    const changed = edited(this.#line, ctrl && name === 'd' ? { name: 'delete' } : key)
+    if (changed !== undefined) {
+      this.#line = changed
+      return undefined
+    }
+    if (typed === undefined || ctrl || meta) return undefined
+    return this.#write(typed)
+  }
+
+  #write(text: string): undefined {
+    this.insert(text)
+    return undefined
+  }
+
+  /** A backslash before the cursor makes Enter a line break. */
+  #enter(): 'submit' | undefined {
+    const { text, at } = this.#line
+    if (text[at - 1] !== '\\') return 'submit'
+    this.#line = { text: `${text.slice(0, at - 1)}\n${text.slice(at)}`, at }
+    return undefined
+  }
+
+  #to(at: number): undefined {
+    this.#line = { text: this.#line.text, at }
+    return undefined
+  }
+
+  #lineStart(): number {
+    const { text, at } = this.#line
+    return text.lastIndexOf('\n', at - 1) + 1
+  }
+
+  #lineEnd(): number {
+    const { text, at } = this.#line
+    const end = text.indexOf('\n', at)
+    return end === -1 ? text.length : end
+  }
+
+  #wordLeft(): number {
+    const { text, at } = this.#line
+    return text.slice(0, at).replace(/\S+\s*$/, '').length
+  }
+
+  #wordRight(): number {
+    const { text, at } = this.#line
+    return at + (/^\s*\S+/.exec(text.slice(at))?.[0].length ?? text.length - at)
+  }
+
+  /** Moves to the line above or below; from the first or last line, through the history. */
+  #vertical(by: 1 | -1): undefined {
+    const { text, at } = this.#line
+    const start = this.#lineStart()
+    const column = at - start
+    if (by === -1 && start > 0) {
+      const above = text.lastIndexOf('\n', start - 2) + 1
+      return this.#to(Math.min(above + column, start - 1))
+    }
+    const end = this.#lineEnd()
+    if (by === 1 && end < text.length) {
+      const below = text.indexOf('\n', end + 1)
+      return this.#to(Math.min(end + 1 + column, below === -1 ? text.length : below))
+    }
+    const history = this.#history()
+    const back = this.#back - by
+    if (back < 0 || back > history.length) return undefined
+    if (this.#back === 0) this.#typed = this.#line
+    this.#back = back
+    const entry = back === 0 ? undefined : history.at(-back)
+    this.#line = entry === undefined ? this.#typed : { text: entry, at: entry.length }
+    return undefined
+  }
+
+  #match(): string | undefined {
+    if (this.#search === undefined) return undefined
+    const { query, skip } = this.#search
+    const wanted = query.toLowerCase()
+    const fitting = this.#history().filter((entry) => query !== '' && entry.toLowerCase().includes(wanted))
+    return fitting.at(-1 - Math.min(skip, Math.max(0, fitting.length - 1)))
+  }
+
+  /** Enter takes what was found as the text, without sending it; Esc and Ctrl+C leave the text as it was. */
+  #inSearch(search: { query: string; skip: number }, key: ScreenKey): undefined {
+    const { name, ctrl = false, meta = false, typed } = key
+    if (ctrl && name === 'r') this.#search = { ...search, skip: search.skip + 1 }
+    else if (name === 'escape' || (ctrl && (name === 'c' || name === 'g'))) this.#search = undefined
+    else if (name === 'backspace') this.#search = { query: [...search.query].slice(0, -1).join(''), skip: 0 }
+    else if (typed !== undefined && !ctrl && !meta && name !== 'return' && name !== 'tab' && name !== 'enter')
+      this.#search = { query: search.query + typed.replaceAll(/\s+/g, ' '), skip: 0 }
+    else {
+      const found = this.#match()
+      if (found !== undefined) this.replace(found)
+      this.#search = undefined
+    }
+    return undefined
+  }
+
+  /** What is shown while a search is on: the match, or the text as it was. */
+  get shown(): Line {
+    const found = this.#match()
+    return found === undefined ? this.#line : { text: found, at: found.length }
+  }
+}

@@ -1,0 +1,142 @@
+import type { TextStream } from '../cli/io.ts'
+import { visibleText } from '../forms/typed-text.ts'
+import { widthOf } from '../output/width.ts'
+
+/** The input under the output: its lines, each with a prompt, and where the cursor is. */
+export interface InputView {
+  /** Lines above the input, such as queued messages. Each must fit or be cut. */
+  readonly above: readonly string[]
+  readonly prompt: string
+  readonly text: string
+  /** The cursor in `text`, in UTF-16 units. */
+  readonly at: number
+}
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+/** Rows of the input that are shown at once. */
+const mostRows = 12
+
+/**
+ * Output that goes on above an input. The last line of the output, as long as it is not ended, and the input are drawn
+ * anew together, so that what is typed never appears in what is written.
+ */
+export class TerminalOutput {
+  readonly #stream: TextStream & { rows?: number }
+  /** The line of the output that is not ended yet. */
+  #partial = ''
+  #input: InputView | undefined
+  /** Rows between the first row that is drawn anew and the cursor. */
+  #up = 0
+
+  constructor(stream: TextStream & { rows?: number }) {
+    this.#stream = stream
+  }
+
+  get columns(): number {
+    return this.#stream.columns ?? 80
+  }
+
+  /** Writes text that is safe to print. */
+  write(text: string): void {
+    const before = this.#partial
+    this.#follow(text)
+    if (this.#input === undefined) this.#stream.write(text)
+    else this.#draw(before + text)
+  }
+
+  /** Replaces the line that is not ended; with `over`, ends it. */
+  replaceLine(line: string, over: boolean): void {
+    const before = this.#partial
+    this.#partial = over ? '' : line
+    const text = `${line}${over ? '\n' : ''}`
+    if (this.#input === undefined) this.#stream.write(`${before === '' ? '' : '\r\u001b[K'}${text}`)
+    else this.#draw(text)
+  }
+
+  /** Ends the line that is not ended, so that what another part of the program draws starts on its own line. */
+  endLine(): void {
+    if (this.#partial !== '') this.write('\n')
+  }
+
+  /** Shows an input under the output, or takes it away. */
+  show(input: InputView | undefined): void {
+    if (input === undefined && this.#input === undefined) return
+    // Without an input, the cursor is at the end of the line that is not ended.
+    if (this.#input === undefined) this.#up = rowsOf(this.#partial, this.columns) - 1
+    this.#input = input
+    this.#draw(this.#partial)
+  }
+
+  #follow(text: string): void {
+    const end = text.lastIndexOf('\n')
+    this.#partial = end === -1 ? this.#partial + text : text.slice(end + 1)
+  }
+
+  /** Draws `text`, which begins where the line that is not ended begins, and the input under it. */
+  #draw(text: string): void {
+    const head = `\u001b[?25l${this.#up === 0 ? '' : `\u001b[${this.#up}A`}\r\u001b[J`
+    const input = this.#input
+    if (input === undefined) {
+      this.#stream.write(`${head}${text}\u001b[?25h`)
+      this.#up = 0
+      return
+    }
+    const screen = this.#stream.rows ?? 24
+    const { lines, cursor } = laidOut(input, this.columns, Math.max(1, screen - 4))
+    let partialRows = this.#partial === '' ? 0 : rowsOf(this.#partial, this.columns)
+    let gap = partialRows === 0 ? '' : '\r\n'
+    // A line that does not fit above the input cannot be drawn anew, so it ends here.
+    if (partialRows + lines.length >= screen) {
+      this.#partial = ''
+      partialRows = 0
+      gap = '\r\n'
+    }
+    const back = lines.length - 1 - cursor.row
+    const place = `${back > 0 ? `\u001b[${back}A` : ''}\r${cursor.column > 0 ? `\u001b[${cursor.column}C` : ''}`
+    this.#stream.write(`${head}${text}${gap}${lines.join('\r\n')}${place}\u001b[?25h`)
+    this.#up = partialRows + cursor.row
+  }
+}
+
+function rowsOf(line: string, columns: number): number {
+  return Math.max(1, Math.ceil(widthOf(line) / columns))
+}
+
+/** The rows of an input and the place of its cursor; only those around the cursor where there are too many. */
+function laidOut(
+  { above, prompt, text, at }: InputView,
+  columns: number,
+  room: number,
+): { lines: string[]; cursor: { row: number; column: number } } {
+  const indent = widthOf(prompt)
+  const rows: string[] = [prompt]
+  let width = indent
+  let cursor = { row: 0, column: indent }
+  const margin = ' '.repeat(indent)
+  let seen = 0
+  for (const { segment } of graphemes.segment(text)) {
+    if (seen === at) cursor = { row: rows.length - 1, column: width }
+    seen += segment.length
+    if (segment === '\n') {
+      rows.push(margin)
+      width = indent
+      continue
+    }
+    const shown = visibleText(segment)
+    // The last column stays free for the cursor.
+    if (width + widthOf(shown) > columns - 1 && width > indent) {
+      rows.push(margin)
+      width = indent
+      if (seen - segment.length === at) cursor = { row: rows.length - 1, column: width }
+    }
+    rows[rows.length - 1] += shown
+    width += widthOf(shown)
+  }
+  if (at >= seen) cursor = { row: rows.length - 1, column: width }
+  const most = Math.max(1, Math.min(mostRows, room - above.length))
+  const from = Math.max(0, Math.min(cursor.row - Math.floor(most / 2), rows.length - most))
+  return {
+    lines: [...above, ...rows.slice(from, from + most)],
+    cursor: { row: above.length + cursor.row - from, column: Math.min(cursor.column, columns - 1) },
+  }
+}

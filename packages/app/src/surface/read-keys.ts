@@ -1,0 +1,90 @@
+import { createInterface, type Key } from 'node:readline'
+import type { Readable } from 'node:stream'
+import type { ScreenKey } from '../forms/screen.ts'
+
+/** Milliseconds within which the next part of a paste that spans several reads arrives. */
+const pasteGapMs = 30
+
+/**
+ * Reads keys until the returned function is called. A paste is one key that types all of it, whether or not the terminal
+ * marks pastes: a line break is Enter only where no more was read with it. `ended` is called when the input ends.
+ */
+export function readKeys(input: Readable, press: (key: ScreenKey) => void, ended: () => void): () => void {
+  let over = false
+  let pasted: string | undefined
+  let burst: { keys: number; breaks: number; waiting?: 'return' | 'enter'; late: boolean } | undefined
+  let lines = open()
+
+  function open(): ReturnType<typeof createInterface> {
+    const made = createInterface({ input, terminal: true, escapeCodeTimeout: 50 })
+    // What the keys mean is decided here, so the interface must neither end the program nor close by itself.
+    made.on('SIGINT', () => {})
+    made.once('close', () => {
+      if (over) return
+      if (input.readableEnded || input.destroyed) ended()
+      else lines = open()
+    })
+    return made
+  }
+
+  function settle(): void {
+    if (burst === undefined || over) return
+    const { waiting, keys, breaks, late } = burst
+    if (waiting !== undefined && breaks > 0 && !late) {
+      burst.late = true
+      setTimeout(settle, pasteGapMs)
+      return
+    }
+    burst = undefined
+    // Alone it is Ctrl+J; after text it is a line that was typed before the terminal was read key by key.
+    if (waiting !== undefined) press({ name: waiting === 'enter' && keys === 1 ? 'enter' : 'return' })
+  }
+
+  function see(typed: string | undefined, key: Key): void {
+    if (key.name === 'paste-start') {
+      pasted = ''
+      return
+    }
+    if (pasted !== undefined) {
+      if (key.name !== 'paste-end') pasted += typed ?? ''
+      else {
+        const text = cleaned(pasted)
+        pasted = undefined
+        press({ typed: text })
+      }
+      return
+    }
+    if (burst === undefined) {
+      burst = { keys: 0, breaks: 0, late: false }
+      setImmediate(settle)
+    }
+    if (burst.waiting !== undefined) {
+      if (burst.waiting === 'return' && key.name === 'enter') return
+      delete burst.waiting
+      burst.breaks += 1
+      press({ typed: '\n' })
+    }
+    burst.keys += 1
+    const isBreak = (key.name === 'return' || key.name === 'enter') && key.meta !== true && key.ctrl !== true
+    if (isBreak) burst.waiting = key.name === 'enter' ? 'enter' : 'return'
+    else press({ ...key, ...writes(typed, key) })
+  }
+
+  input.on('keypress', see)
+  return () => {
+    over = true
+    input.off('keypress', see)
+    lines.close()
+  }
+}
+
+/** What a key writes: nothing where it moves or controls. */
+export function writes(typed: string | undefined, { ctrl, meta }: Key): Pick<ScreenKey, 'typed'> {
+  if (typed === undefined || ctrl === true || meta === true || /^\p{Cc}/u.test(typed)) return {}
+  return { typed }
+}
+
+/** A pasted text without what only moves cursors; its line feeds stay. */
+export function cleaned(text: string): string {
+  return text.replaceAll(/\r\n?/g, '\n').replaceAll(/[^\P{Cc}\n\t]/gu, '')
+}

@@ -1,0 +1,195 @@
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { everything, onEverything, run, tempFolder } from './jackfield.ts'
+
+const saying = fileURLToPath(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
+const asking = fileURLToPath(new URL('./asking-server.ts', import.meta.url))
+const silent = [
+  process.execPath,
+  '-e',
+  `require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    const { id, method } = JSON.parse(line)
+    const answers = {
+      initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } },
+      'tools/list': { tools: [{ name: 'wait', inputSchema: { type: 'object' } }] },
+    }
+    if (answers[method]) console.log(JSON.stringify({ jsonrpc: '2.0', id, result: answers[method] }))
+  })`,
+]
+
+function folder(files: Record<string, unknown>): string {
+  const cwd = tempFolder()
+  for (const [name, content] of Object.entries(files))
+    writeFileSync(join(cwd, name), typeof content === 'string' ? content : JSON.stringify(content))
+  return cwd
+}
+
+const [command, ...args] = everything
+const demo = { command, args }
+const named = (name: string) => ({ ...demo, env: { NAME: name } })
+
+describe.concurrent('what a command says and ends with', { timeout: 60_000 }, () => {
+  test('config allow takes several names, and every server with --all', async () => {
+    const cwd = folder({
+      '.mcp.json': { mcpServers: { one: named('1'), two: named('2'), three: named('3') } },
+    })
+    expect((await run(['config', 'allow'], { cwd })).code).toBe(2)
+    const two = await run(['config', 'allow', 'one', 'two', '--json'], { cwd })
+    expect(JSON.parse(two.stdout).servers.map(({ server }: { server: string }) => server)).toEqual([
+      'one',
+      'two',
+    ])
+    const states = async (): Promise<string[]> =>
+      JSON.parse((await run(['config', '--json'], { cwd })).stdout).servers.map(
+        ({ state }: { state: string }) => state,
+      )
+    expect(await states()).toEqual(['on', 'on', 'waits for your yes'])
+    expect((await run(['config', 'allow', 'three', 'nope'], { cwd })).code).toBe(2)
+    expect(await states()).toEqual(['on', 'on', 'waits for your yes'])
+    expect((await run(['config', 'allow', '--all'], { cwd })).code).toBe(0)
+    expect(await states()).toEqual(['on', 'on', 'on'])
+    expect((await run(['config', 'forbid', 'one', 'two'], { cwd })).code).toBe(0)
+    expect(await states()).toEqual(['waits for your yes', 'waits for your yes', 'on'])
+  })
+
+  test.each([401, 404])('a piped conversation fails where the model answers with %i', async (status) => {
+    const server = createServer((_req, res) => {
+      res.writeHead(status, { 'content-type': 'application/json' })
+      res.end(JSON.stringify({ error: { message: 'no' } }))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    const address = server.address()
+    const port = typeof address === 'object' ? address?.port : 0
+    const cwd = folder({ '.mcp.json': { mcpServers: {} } })
+    const env = { OPENAI_COMPATIBLE_BASE_URL: `http://127.0.0.1:${port}/v1`, OPENAI_COMPATIBLE_MODEL: 'm' }
+    for (const more of [[], ['--json']])
+      expect((await run(['chat', ...more], { cwd, env, stdin: 'hi\n' })).code).toBe(1)
+  })
+
+  test('a config file that cannot be read disables itself alone, and nothing is allowed without a question then', async () => {
+    const cwd = folder({
+      '.mcp.json': '{ not json',
+      'jackfield.json': { mcpServers: { demo } },
+    })
+    const listed = await run(['tools', 'demo', '--start-what-this-folder-names'], { cwd })
+    expect(listed.code).toBe(0)
+    expect(listed.stdout).toContain('echo')
+    expect(listed.stderr).toContain('.mcp.json')
+    const unknown = await run(['tools', 'other'], { cwd })
+    expect(unknown.code).toBe(2)
+    expect(unknown.stderr).toContain('.mcp.json')
+  })
+
+  test('a timeout is told in the seconds that were given', async () => {
+    const called = await run(['call', 'wait', '--timeout', '1', '--', ...silent])
+    expect(called).toMatchObject({ code: 4, stderr: expect.stringMatching(/ 1 s$/m) })
+    const started = await run(['tools', '--timeout', '1', '--', 'sleep', '30'])
+    expect(started).toMatchObject({ code: 3, stderr: expect.stringContaining('within 1 s') })
+  })
+
+  test.each([
+    [['nonsense', '--json'], 2],
+    [['tools', '--nonsense', '--json'], 2],
+    [['call', '--json'], 2],
+    [['chat', '--json', '--config', '/nowhere'], 2],
+    [onEverything('call', 'nosuch', '--json'), 4],
+    [['tools', '--json', '--', 'no-such-program'], 3],
+  ])('%j fails with one JSON object', async (words, expected) => {
+    const { code, stdout, stderr } = await run(words)
+    expect({ code, stdout }).toEqual({ code: expected, stdout: '' })
+    expect(JSON.parse(stderr)).toEqual({ error: expect.objectContaining({ message: expect.any(String) }) })
+  })
+
+  test.each([
+    ['tools', 'demo', 'nosuch'],
+    ['call', 'demo', 'nosuch'],
+    ['policy', 'explain', 'demo', 'nosuch'],
+    ['prompt', 'demo', 'nosuch'],
+    ['complete', 'demo', 'nosuch', 'x', 'y'],
+  ])('%s %s %s is 4, as the server has no such thing', async (...words) => {
+    const cwd = folder({ 'c.json': { mcpServers: { demo } } })
+    expect((await run([...words, '--config', 'c.json'], { cwd })).code).toBe(4)
+  })
+
+  test.each([
+    ['tools', 'nope'],
+    ['call', 'nope', 'x'],
+    ['prompt', 'nope', 'x'],
+    ['search', 'x', '--server', 'nope'],
+    ['doctor', 'nope'],
+    ['trust', 'nope'],
+    ['config', 'explain', 'nope'],
+  ])('%s %s %s is 2, as no such server is configured', async (...words) => {
+    const cwd = folder({ 'c.json': { mcpServers: { demo } } })
+    const given = words.filter((word) => word !== undefined)
+    expect((await run([...given, '--config', 'c.json'], { cwd })).code).toBe(2)
+  })
+
+  test('the inbox says the same as JSON and as a table, and names the store to answer in', async () => {
+    const cwd = folder({})
+    const store = join(cwd, 'my store.db')
+    const parked = run(['call', 'book', '--park', '--store', store, '--', process.execPath, asking], { cwd })
+    const list = async () =>
+      JSON.parse((await run(['inbox', '--json', '--store', store], { cwd })).stdout).questions
+    await expect.poll(async () => (await list()).length, { timeout: 20_000 }).toBe(1)
+    const [item] = await list()
+    expect(item).toMatchObject({ state: 'waits', kind: 'elicitation', server: 'node', what: 'Which seat?' })
+    const table = await run(['inbox', '--store', store], { cwd })
+    expect(table.stdout).toMatch(/elicitation +waits +Which seat\?/)
+    expect(table.stdout).toContain(`jackfield respond <id> --store '${store}'`)
+    const answer = ['respond', item.id, '--accept', 'seat=4A', '--store', store]
+    expect((await run(answer, { cwd })).code).toBe(0)
+    expect((await parked).code).toBe(0)
+  })
+
+  test('a home that cannot be used is told, and does not hang', async () => {
+    const cwd = folder({ file: '' })
+    for (const home of ['/proc/nohome', join(cwd, 'file')]) {
+      const env = { HOME: home, XDG_DATA_HOME: '' }
+      const echo = onEverything('call', 'echo', 'message=hi')
+      const { code, stdout, stderr } = await run(echo, { cwd, env })
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+      expect(stderr).toContain(`HOME is "${home}", which cannot be used`)
+      expect((await run(['call', '--no-store', ...echo.slice(1)], { cwd, env })).code).toBe(0)
+    }
+  })
+
+  test('server.tool and server__tool name a tool in every command that takes a server and a tool', async () => {
+    const cwd = folder({ 'c.json': { mcpServers: { demo } } })
+    const use = ['--config', 'c.json']
+    for (const name of ['demo.echo', 'demo__echo']) {
+      expect((await run(['call', name, 'message=hi', ...use], { cwd })).stdout).toContain('Echo: hi')
+      expect((await run(['tools', name, ...use], { cwd })).stdout).toMatch(/^echo/)
+      expect((await run(['policy', 'explain', name, 'message=hi', ...use], { cwd })).code).toBe(0)
+    }
+  })
+
+  test('arguments are read from stdin', async () => {
+    const piped = await run(onEverything('call', 'echo', 'message=@-'), { stdin: 'from a pipe' })
+    expect(piped.stdout).toContain('Echo: from a pipe')
+    const whole = await run(onEverything('call', 'echo', '--args', '-'), { stdin: '{"message":"as JSON"}' })
+    expect(whole.stdout).toContain('Echo: as JSON')
+  })
+
+  test('another server in the place of one that was agreed to is 5, with what to do', async () => {
+    const cwd = folder({})
+    const says = join(cwd, 'says.json')
+    const env = { SAYS: says, LOG: join(cwd, 'log') }
+    const shop = { command: process.execPath, args: [saying], env }
+    writeFileSync(join(cwd, 'c.json'), JSON.stringify({ mcpServers: { shop } }))
+    const tool = (name: string) => ({ name, description: `Does ${name}.`, inputSchema: { type: 'object' } })
+    const use = ['--config', 'c.json', '--store', join(cwd, 's.db')]
+    writeFileSync(says, JSON.stringify({ tools: [tool('buy')] }))
+    expect((await run(['tools', 'shop', ...use], { cwd })).code).toBe(0)
+    writeFileSync(says, JSON.stringify({ tools: [tool('steal'), tool('lie')] }))
+    for (const words of [['tools', 'shop'], ['tools'], ['call', 'shop', 'steal'], ['tools', 'shop', 'lie']]) {
+      const { code, stderr } = await run([...words, ...use], { cwd })
+      expect({ words, code }).toEqual({ words, code: 5 })
+      expect(stderr).toContain('jackfield trust accept shop')
+    }
+  })
+})

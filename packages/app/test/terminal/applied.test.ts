@@ -1,0 +1,163 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createHost } from '@jackfield/host'
+import { describe, expect, test } from 'vitest'
+import { choose } from '../../../../scripts/terminal/choose.ts'
+import { world } from '../../../sdk/test/client-auth/support/world.ts'
+import { run, tempFolder } from '../cli/jackfield.ts'
+import { type InProcess, inProcess } from './in-process.ts'
+import { missing, person } from './person.ts'
+
+const saying = fileURLToPath(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
+
+const definition = (description: string) => ({
+  instructions: description,
+  tools: [{ name: 'buy', description, inputSchema: { type: 'object' } }],
+  prompts: [{ name: 'greet' }],
+  resources: [{ name: 'note', uri: 'note:/1' }],
+})
+
+/** Commands that connect configured servers, by the name of the command, and why each other command does not. */
+const commands: Readonly<Record<string, readonly string[] | string>> = {
+  tools: ['tools'],
+  search: ['search', 'buy'],
+  find: ['find', 'greet'],
+  run: ['run', 'program.js'],
+  resources: ['resources'],
+  prompts: ['prompts', 'shop'],
+  call: ['call', 'shop', 'buy'],
+  read: ['read', 'shop', 'note:/1'],
+  prompt: ['prompt', 'shop', 'greet'],
+  complete: ['complete', 'shop', 'greet', 'name', 'a'],
+  watch: ['watch', 'shop', 'note:/1'],
+  servers: ['servers'],
+  chat: ['chat', '--model', 'offline'],
+  replay: ['replay', 'saved.json'],
+  policy: ['policy', 'explain', 'shop', 'buy'],
+  start: 'has servers of its own',
+  doctor: 'examines servers without the host that pins what they say',
+  trust: 'with --check it asks nothing and says what waits',
+  inbox: 'reads the store',
+  respond: 'connects only the server of a question that is answered',
+  roots: 'reads the configuration and the store',
+  sampling: 'reads the configuration and the store',
+  activity: 'reads the store',
+  log: 'reads the store',
+  record: 'runs another program',
+  'serve-recording': 'serves a file',
+  config: 'reads and writes files',
+  secret: 'writes the secret store',
+  login: 'asks nothing: the person wants the login',
+  logout: 'asks nothing',
+  registry: 'searches a registry',
+  install: 'asks about the installation only',
+  uninstall: 'writes files',
+  gateway: 'runs until it is interrupted',
+  store: 'renames a file',
+}
+
+const connecting = Object.entries(commands).flatMap(([name, words]) =>
+  typeof words === 'string' ? [] : [[name, words] as const],
+)
+
+const program = 'return 1'
+const saved = {
+  format: 'jackfield-replay',
+  version: 1,
+  method: 'tools/call',
+  server: 'shop',
+  target: 'buy',
+  arguments: {},
+}
+
+function write(folder: string, name: string, content: unknown): string {
+  const file = join(folder, name)
+  writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
+  return file
+}
+
+/** Lets a command that does not end by itself end. */
+function leave(name: string, terminal: InProcess): void {
+  if (name === 'chat') terminal.type('/quit\r')
+  if (name === 'watch') terminal.interrupt()
+}
+
+const leaving: Readonly<Record<string, string>> = { chat: 'servers are connected', watch: 'Ctrl+C ends it' }
+
+async function end(name: string, terminal: InProcess): Promise<void> {
+  const last = leaving[name]
+  if (last !== undefined) await terminal.until(last)
+  leave(name, terminal)
+  await terminal.ended
+}
+
+describe('an answer given in a command is applied before the command ends', { timeout: 60_000 }, () => {
+  test('for every command that connects servers; the others are named with the reason', async () => {
+    const { stdout } = await run(['--help'])
+    const listed = stdout.replace(/\nA <target>[\s\S]*/, '')
+    const names = [...listed.matchAll(/^ {2}([a-z][a-z-]*) {2,}\S/gm)]
+    expect(new Set(names.map(([, name]) => name))).toEqual(new Set(Object.keys(commands)))
+  })
+
+  test.skipIf(missing !== undefined).each(connecting)('%s: a changed definition', async (name, words) => {
+    const ann = person()
+    const says = (description: string): string => ann.write('says.json', definition(description))
+    const env = { SAYS: says('Buys one item.'), LOG: ann.write('calls.log', '') }
+    const shop = { command: process.execPath, args: [saying], env }
+    ann.write('.config/jackfield/config.json', { mcpServers: { shop } })
+    write(ann.home, 'program.js', program)
+    write(ann.home, 'saved.json', saved)
+    expect((await ann.quietly('servers')).code).toBe(0)
+    says('Buys every item.')
+    const terminal = ann.terminal(words)
+    await terminal.until('Use it from now on?')
+    await choose(terminal, 'Accept it as it is now')
+    const last = leaving[name]
+    if (last !== undefined) await terminal.until(last)
+    if (name === 'chat') terminal.type('/quit\r')
+    if (name === 'watch') terminal.press('ctrl+c')
+    await terminal.exited
+    const { servers } = JSON.parse((await ann.quietly('trust', '--json')).stdout)
+    const states = servers[0].items.map(({ state }: { state: string }) => state)
+    expect(new Set(states)).toEqual(new Set(['pinned']))
+    const { questions } = JSON.parse((await ann.quietly('inbox', '--all', '--json')).stdout)
+    expect(questions.map(({ state }: { state: string }) => state)).toEqual(['answered'])
+  })
+
+  test.each(connecting)('%s: whether a server of this folder may start', async (name, words) => {
+    const home = tempFolder()
+    const env = { SAYS: write(home, 'says.json', definition('Buys one item.')), LOG: join(home, 'calls.log') }
+    write(home, '.mcp.json', { mcpServers: { shop: { command: process.execPath, args: [saying], env } } })
+    write(home, 'program.js', program)
+    write(home, 'saved.json', saved)
+    const store = join(home, 'store.db')
+    const terminal = inProcess([...words, '--store', store], { home })
+    await terminal.until('Start it for the first time?')
+    terminal.press('down', 'enter')
+    await end(name, terminal)
+    const host = createHost({ servers: {}, models: [], store })
+    expect(host.inbox.list({ state: 'all' }).map(({ state }) => state)).toEqual(['answered'])
+    expect(host.trust.server('shop').since).toBeDefined()
+    await host.close()
+  })
+
+  test.skipIf(missing !== undefined).each([
+    ['tools', ['tools']],
+    ['servers', ['servers']],
+    ['call', ['call', 'shop', 'x']],
+  ] as const)('%s: a login', async (_name, words) => {
+    const shop = await world()
+    const ann = person()
+    for (const name of ['xdg-open', 'open']) ann.program(name)
+    ann.write('.config/jackfield/config.json', { mcpServers: { shop: { url: shop.url } } })
+    const terminal = ann.terminal(words)
+    await terminal.until('Open it?')
+    await choose(terminal, 'Open it and sign in')
+    await expect.poll(ann.noted).toContain(`${shop.as.issuer}/authorize?`)
+    const { headers } = await fetch(ann.noted(), { redirect: 'manual' })
+    await fetch(new URL(headers.get('location') ?? '', ann.noted()))
+    expect(await terminal.exited).toBe(0)
+    expect(shop.as.at('/token')).toHaveLength(1)
+  })
+})

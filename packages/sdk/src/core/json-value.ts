@@ -1,0 +1,130 @@
+import { McpError } from '../jsonrpc/error.ts'
+
+/** What JSON can carry, seen from a type: members that JSON would lose or change are `never`. */
+export type JsonOf<T> = T extends string | number | boolean | null
+  ? T
+  : T extends bigint | symbol | undefined | ((...args: never[]) => unknown)
+    ? never
+    : T extends
+          | Date
+          | ReadonlyMap<unknown, unknown>
+          | ReadonlySet<unknown>
+          | ArrayBufferView
+          | ArrayBuffer
+          | Error
+      ? never
+      : T extends object
+        ? { [K in keyof T]: K extends symbol ? never : JsonOf<T[K]> }
+        : T
+
+/** A part of a value that JSON cannot carry. */
+export interface JsonFault {
+  /** Where it is, such as `items[2].at`; empty for the value itself. */
+  readonly path: string
+  /** What it is, such as `a BigInt`. */
+  readonly what: string
+}
+
+const maxDepth = 1000
+
+/** Why something was not sent, where that is a part of it that JSON cannot carry; undefined for another reason. */
+export function unsent(what: string, value: unknown, cause: unknown): McpError | undefined {
+  const fault = faultInJson(value, 'writable')
+  if (fault === undefined) return undefined
+  return new McpError(
+    'INVALID',
+    `${what} was not sent: ${describeFault(fault, 'it')}, which JSON cannot carry`,
+    {
+      cause,
+    },
+  )
+}
+
+/**
+ * What a value must be: `writable`, whatever `JSON.stringify` accepts; `plain`, without functions and instances of classes, which
+ * it would lose or change; `exact`, also without `undefined`, NaN and infinities.
+ */
+type Strictness = 'writable' | 'plain' | 'exact'
+
+/** The first part of a value that JSON cannot carry; undefined when there is none. */
+export function faultInJson(value: unknown, strictness: Strictness): JsonFault | undefined {
+  return faultAt(value, '', strictness, [])
+}
+
+/** The fault as the end of a sentence: `"items[2].at" is a BigInt`. */
+export function describeFault({ path, what }: JsonFault, root: string): string {
+  return `${path === '' ? root : `"${path}"`} is ${what}`
+}
+
+function faultAt(
+  value: unknown,
+  path: string,
+  strictness: Strictness,
+  above: readonly object[],
+): JsonFault | undefined {
+  switch (typeof value) {
+    case 'bigint':
+      return { path, what: 'a BigInt' }
+    case 'undefined':
+      return strictness === 'exact' ? { path, what: 'undefined' } : undefined
+    case 'symbol':
+    case 'function':
+      return strictness !== 'writable' ? { path, what: `a ${typeof value}` } : undefined
+    case 'number':
+      return strictness === 'exact' && !Number.isFinite(value) ? { path, what: String(value) } : undefined
+    case 'object':
+      return value === null ? undefined : faultOfObject(value, path, strictness, above)
+    default:
+      return undefined
+  }
+}
+
+function faultOfObject(
+  object: object,
+  path: string,
+  strictness: Strictness,
+  above: readonly object[],
+): JsonFault | undefined {
+  if (above.includes(object)) return { path, what: 'a reference to an object that contains it' }
+  if (above.length >= maxDepth) return { path, what: `nested deeper than ${maxDepth} levels` }
+  const inside = [...above, object]
+  if (Array.isArray(object)) {
+    for (let at = 0; at < object.length; at++) {
+      const fault = faultAt(object[at], `${path}[${at}]`, strictness, inside)
+      if (fault !== undefined) return fault
+    }
+    return undefined
+  }
+  if (strictness !== 'writable' && !isPlain(object)) return { path, what: classNameOf(object) }
+  if ('toJSON' in object && typeof object.toJSON === 'function') {
+    return strictness !== 'writable' ? { path, what: 'an object with toJSON' } : faultOfToJson(object, path)
+  }
+  for (const [name, member] of Object.entries(object)) {
+    const fault = faultAt(member, path === '' ? name : `${path}.${name}`, strictness, inside)
+    if (fault !== undefined) return fault
+  }
+  return undefined
+}
+
+function faultOfToJson(object: object, path: string): JsonFault | undefined {
+  try {
+    JSON.stringify(object)
+    return undefined
+  } catch (error) {
+    return {
+      path,
+      what: `an object whose toJSON failed (${error instanceof Error ? error.message : String(error)})`,
+    }
+  }
+}
+
+/** Whether an object is made by a literal: its class is `Object`, of this realm or another, or none. */
+function isPlain(object: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(object)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+function classNameOf(object: object): string {
+  const { name } = object.constructor
+  return name === '' ? 'an instance of a class' : `an instance of ${name}`
+}

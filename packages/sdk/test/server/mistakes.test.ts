@@ -1,0 +1,212 @@
+import { connect } from '@jackfield/sdk/client'
+import { tasks } from '@jackfield/sdk/extensions/tasks'
+import { serveHttp } from '@jackfield/sdk/http'
+import { serveSocket } from '@jackfield/sdk/socket'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+import { defineServer, McpError, prompt, resource, type Server, template, tool } from '../../src/index.ts'
+import { openConnection } from '../../src/serve/duplex.ts'
+
+const base = { name: 'shop', version: '1.0.0' }
+const run = () => 'done'
+const read = () => 'text'
+
+/** The message a definition is refused with, written as JavaScript would: without its type being looked at. */
+function refusal(define: () => unknown): string {
+  try {
+    define()
+  } catch (error) {
+    expect(error).toBeInstanceOf(McpError)
+    expect(error).toHaveProperty('code', 'INVALID')
+    return error instanceof Error ? error.message : ''
+  }
+  return 'accepted'
+}
+
+describe('what can never work is refused where it is defined, with what to write instead', () => {
+  test.each<[string, () => unknown, string]>([
+    [
+      'the name of the schema elsewhere',
+      // @ts-expect-error it is "input"
+      () => defineServer({ ...base, tools: { t: tool({ inputSchema: z.object({}), run }) } }),
+      'Tool "t" has an unknown member "inputSchema": the schema of the arguments is "input"',
+    ],
+    [
+      'the name of the output schema elsewhere',
+      // @ts-expect-error it is "output"
+      () => defineServer({ ...base, tools: { t: tool({ outputSchema: z.object({}), run }) } }),
+      'Tool "t" has an unknown member "outputSchema": the schema of the result is "output"',
+    ],
+    [
+      'a handler of another name',
+      // @ts-expect-error it is "run"
+      () => defineServer({ ...base, tools: { t: tool({ handler: run }) } }),
+      'Tool "t" has an unknown member "handler": the function that serves a call is "run"',
+    ],
+    [
+      'a handler called execute',
+      // @ts-expect-error it is "run"
+      () => defineServer({ ...base, prompts: { p: prompt({ execute: run }) } }),
+      'Prompt "p" has an unknown member "execute": the function that serves a request for it is "run"',
+    ],
+    [
+      'no handler',
+      // @ts-expect-error "run" is needed
+      () => defineServer({ ...base, tools: { t: tool({}) } }),
+      'Tool "t" needs "run", the function that serves a call',
+    ],
+    [
+      'no reader',
+      // @ts-expect-error "read" is needed
+      () => defineServer({ ...base, resources: { r: resource({ uri: 'x:1' }) } }),
+      'Resource "r" needs "read", the function that serves a read',
+    ],
+    [
+      'a resource with a template',
+      // @ts-expect-error it is template()
+      () => defineServer({ ...base, resources: { r: resource({ uriTemplate: 'x:{a}', read }) } }),
+      'Resource "r" has a "uriTemplate": define it with template()',
+    ],
+    [
+      'a template with a URI',
+      // @ts-expect-error it is "uriTemplate"
+      () => defineServer({ ...base, resources: { r: template({ uri: 'x:{a}', read }) } }),
+      'Template "r" has a "uri": name its URI template in "uriTemplate", or define it with resource()',
+    ],
+    [
+      'an unknown member',
+      // @ts-expect-error there is no such member
+      () => defineServer({ ...base, tools: { t: tool({ colour: 'red', run }) } }),
+      'Tool "t" has an unknown member "colour": use one of kind, title, description',
+    ],
+    [
+      'tools under another name',
+      // @ts-expect-error it is "tools"
+      () => defineServer({ ...base, tool: { t: tool({ run }) } }),
+      'Server "shop" has an unknown member "tool": tools are "tools"',
+    ],
+    [
+      'tools added under another name',
+      // @ts-expect-error it is "tools"
+      () => defineServer(base).add({ tool: { t: tool({ run }) } }),
+      'What is added to server "shop" has an unknown member "tool": tools are "tools"',
+    ],
+    [
+      'a number as the argument of a prompt',
+      () =>
+        defineServer({ ...base, prompts: { p: prompt({ input: z.object({ n: z.number().min(5) }), run }) } }),
+      'Prompt "p": input: the argument "n" is of type "number", but the arguments of a prompt are strings',
+    ],
+    [
+      'a boolean as the argument of a prompt',
+      () => defineServer({ ...base, prompts: { p: prompt({ input: { b: z.boolean() }, run }) } }),
+      'Prompt "p": input: the argument "b" is of type "boolean"',
+    ],
+    [
+      'an integer as the argument of a prompt, in JSON Schema',
+      () =>
+        defineServer({
+          ...base,
+          prompts: { p: prompt({ input: { type: 'object', properties: { n: { type: 'integer' } } }, run }) },
+        }),
+      'Prompt "p": input: the argument "n" is of type "integer"',
+    ],
+    [
+      'a tool that only runs as a task, without tasks',
+      () => defineServer({ ...base, tools: { t: tool({ task: 'required', run }) } }),
+      `Tool "t" has "task: 'required'", but the server has no tasks: give it the extension tasks()`,
+    ],
+    [
+      'the same, added later',
+      () => defineServer(base).add({ tools: { t: tool({ task: 'required', run }) } }),
+      `Tool "t" has "task: 'required'"`,
+    ],
+  ])('%s', (_, define, why) => {
+    expect(refusal(define)).toContain(why)
+  })
+
+  test('arguments of a prompt that convert text are accepted', () => {
+    const input = z.object({
+      n: z.coerce.number().min(5),
+      on: z.stringbool(),
+      day: z.enum(['mon', 'tue']).optional(),
+      any: z.unknown(),
+    })
+    expect(refusal(() => defineServer({ ...base, prompts: { p: prompt({ input, run }) } }))).toBe('accepted')
+  })
+
+  test('a tool that only runs as a task is accepted with tasks', () => {
+    const tools = { t: tool({ task: 'required', run }) }
+    expect(refusal(() => defineServer({ ...base, tools, extensions: [tasks()] }))).toBe('accepted')
+  })
+})
+
+describe('a kind of definitions that connected clients do not know of', () => {
+  test('is refused by add once a client is connected, with what to define', async () => {
+    const server = defineServer(base)
+    const client = await connect(server)
+    onTestFinished(() => client.close())
+    const refused = refusal(() => server.add({ tools: { t: tool({ run }) } }))
+    expect(refused).toContain('Server "shop" was defined without tools')
+    expect(refused).toContain('Define it with "tools: {}"')
+  })
+
+  test.each(['2025-11-25', '2026-07-28'] as const)(
+    'can be added to where it was defined empty, for a client of %s that is connected',
+    async (revision) => {
+      const server: Server = defineServer({ ...base, tools: {}, prompts: {}, resources: {} })
+      const client = await connect(server, { revisions: [revision] })
+      onTestFinished(() => client.close())
+      expect(await client.tools()).toEqual([])
+      server.add({
+        tools: { t: tool({ run }) },
+        prompts: { p: prompt({ run }) },
+        resources: { r: resource({ uri: 'x:1', read }) },
+      })
+      expect(await client.call('t')).toMatchObject({ content: [{ text: 'done' }] })
+      expect((await client.tools({ cache: 'refresh' })).map(({ name }) => name)).toEqual(['t'])
+      expect((await client.prompt('p')).messages).toHaveLength(1)
+      expect((await client.read('x:1')).contents).toHaveLength(1)
+    },
+  )
+})
+
+describe('options that can never work are refused at once', () => {
+  const server = defineServer(base)
+  const quiet = { onWarning: () => {} }
+
+  test.each<[string, unknown, string]>([
+    [
+      'a missing environment variable',
+      [undefined],
+      '"keys[0]" is undefined (is its environment variable set?)',
+    ],
+    ['one string', 'k'.repeat(32), '"keys" must be a list of secrets, not one string: write keys: [secret]'],
+    ['a number', [7], '"keys[0]" is a number'],
+    ['a short one', ['short'], 'at least 32 bytes'],
+  ])('keys: %s', async (_, keys, why) => {
+    const options = { ...quiet, keys }
+    // @ts-expect-error as JavaScript may call it
+    expect(() => serveHttp(server, options)).toThrow(why)
+    // @ts-expect-error as JavaScript may call it
+    expect(() => openConnection(server, () => {}, options)).toThrow(why)
+    // @ts-expect-error as JavaScript may call it
+    await expect(serveSocket(server, { port: 0 }, options)).rejects.toThrow(why)
+  })
+
+  test('no server', async () => {
+    // @ts-expect-error as JavaScript may call it
+    expect(() => serveHttp()).toThrow(
+      'serveHttp needs a server as its first argument, made by defineServer, not undefined',
+    )
+    // @ts-expect-error as JavaScript may call it
+    await expect(serveSocket(undefined, { port: 0 })).rejects.toThrow('serveSocket needs a server')
+  })
+
+  test('nothing to connect to', async () => {
+    // @ts-expect-error as JavaScript may call it
+    await expect(connect()).rejects.toThrow('connect needs what to connect to as its first argument')
+    // @ts-expect-error as JavaScript may call it
+    await expect(connect({})).rejects.toMatchObject({ code: 'INVALID' })
+  })
+})
