@@ -76,7 +76,8 @@ const toolLists: ServerLists = {
   isEmpty: (host, server) => !host.tools().some((entry) => entry.server === server),
   of: (host, server, look) => {
     const own = host.tools().flatMap((entry) => (entry.server === server ? [entry.tool] : []))
-    return { result: { tools: own }, text: toolTable(own, look) }
+    const held = outOfUseLines(host.trust.server(server))
+    return { result: { tools: own }, text: [toolTable(own, look), ...held].join('\n') }
   },
 }
 

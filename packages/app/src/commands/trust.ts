@@ -81,12 +81,18 @@ export function outOfUse({ server, items }: ServerTrust): (TrustItem & { reason:
     })
 }
 
-/** The same in a line each, for a person. */
+const mostLines = 10
+
+/** The same in a line each, for a person; after ten, how many more there are. */
 export function outOfUseLines(server: ServerTrust): string[] {
-  return outOfUse(server).map(({ what, name, reason, look }) => {
-    const use = `jackfield trust accept ${oneLine(server.server)} ${oneLine(name)}`
-    return `${titleOf({ what, name })} of ${oneLine(server.server)} is out of use. ${reason} See "${look}", then use it with "${use}".`
+  const shown = oneLine(server.server)
+  const all = outOfUse(server)
+  const lines = all.slice(0, mostLines).map(({ what, name, reason, look }) => {
+    const use = `jackfield trust accept ${shown} ${oneLine(name)}`
+    return `${titleOf({ what, name })} of ${shown} is out of use. ${reason} See "${look}", then use it with "${use}".`
   })
+  const more = all.length - lines.length
+  return more > 0 ? [...lines, `${more} more of ${shown}: see "jackfield trust ${shown}".`] : lines
 }
 
 /** Throws an error that says why, where a server offers a thing that is out of use until the person accepts it. */

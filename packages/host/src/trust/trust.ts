@@ -45,6 +45,8 @@ export class Trust implements TrustDesk {
   readonly #questioner: Questioner
   /** What was looked at last, by connection: looking again would find nothing new. */
   readonly #looked = new WeakMap<ServerConnection, Looked>()
+  /** Why definitions that were never accepted are out of use: lists ask about each of them again and again. */
+  readonly #unaccepted = new WeakMap<Definition, string>()
 
   constructor(deps: TrustDeps) {
     this.#deps = deps
@@ -391,11 +393,15 @@ export class Trust implements TrustDesk {
       return `its ${what} changed since the person agreed to it, and they have not accepted that`
     }
     // The finding's message quotes the text, which no model should read.
-    const grave = scanDefinition(definition, this.#neighbours(server)).find(
-      ({ severity }) => severity === 'danger',
-    )
-    const why =
-      grave === undefined ? 'it is new' : `what it says looks like an attack on the model (${grave.code})`
+    let why = this.#unaccepted.get(definition)
+    if (why === undefined) {
+      const grave = scanDefinition(definition, this.#neighbours(server)).find(
+        ({ severity }) => severity === 'danger',
+      )
+      why =
+        grave === undefined ? 'it is new' : `what it says looks like an attack on the model (${grave.code})`
+      this.#unaccepted.set(definition, why)
+    }
     return `${why}, and the person has not accepted it. They see why with: jackfield trust ${server}`
   }
 
