@@ -13,6 +13,22 @@ const headings: readonly (readonly [heading: string, commands: readonly string[]
   ],
 ]
 
+/** Says in the help of commands with `--model` which variables choose a model. */
+export const modelHelp = `
+Models are chosen by --model provider/model, else JACKFIELD_MODEL, else the config's jackfield.models, else the first
+provider below whose variables are set. A variable in the second column is needed, those in the third are optional:
+  anthropic   ANTHROPIC_API_KEY             ANTHROPIC_MODEL, ANTHROPIC_BASE_URL
+  openai      OPENAI_API_KEY                OPENAI_MODEL, OPENAI_BASE_URL (a server with the Responses API)
+  google      GEMINI_API_KEY                GEMINI_MODEL, GOOGLE_GENERATIVE_AI_BASE_URL
+  compatible  OPENAI_COMPATIBLE_BASE_URL    OPENAI_COMPATIBLE_MODEL, OPENAI_COMPATIBLE_API_KEY (chat completions)
+  ollama      OLLAMA_HOST                   OLLAMA_MODEL; without OLLAMA_HOST, port 11434 of this machine is tried
+  offline     nothing: a planner without a language model
+
+  ANTHROPIC_API_KEY=… jackfield chat
+  OPENAI_API_KEY=… jackfield chat --model openai/gpt-6-sol
+  OPENAI_COMPATIBLE_BASE_URL=http://127.0.0.1:8000/v1 jackfield chat --model compatible/qwen3
+  jackfield chat --model ollama/llama3.2`
+
 /** Puts every command of the program under its heading. */
 export function groupCommands(program: Command): void {
   const rank = new Map(headings.flatMap(([, commands]) => commands).map((name, at) => [name, at]))

@@ -12,8 +12,17 @@ export function modelsInUse(
   configured: readonly string[],
 ): readonly [Model, ...Model[]] {
   const wanted = option ?? env.JACKFIELD_MODEL ?? configured[0]
+  const setting =
+    option !== undefined
+      ? '--model'
+      : env.JACKFIELD_MODEL !== undefined
+        ? 'JACKFIELD_MODEL'
+        : 'jackfield.models'
   try {
-    const [first = offlineModel, ...rest] = modelsFromEnvironment({ ...env, JACKFIELD_MODEL: wanted })
+    const [first = offlineModel, ...rest] = modelsFromEnvironment(
+      { ...env, JACKFIELD_MODEL: wanted },
+      setting,
+    )
     const others = [...configured.flatMap((id) => modelNamed(env, id)), ...rest]
     const known = new Map(others.map((model) => [model.id, model]))
     known.delete(first.id)

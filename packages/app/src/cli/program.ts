@@ -8,7 +8,7 @@ import type { StartOptions } from '../start/command.ts'
 import { addConfigCommands } from './config-commands.ts'
 import { ExitCode } from './exit.ts'
 import { addGatewayCommands } from './gateway-commands.ts'
-import { groupCommands } from './help.ts'
+import { groupCommands, modelHelp } from './help.ts'
 import { addInstallCommands } from './install-commands.ts'
 import { createOutput, type Io } from './io.ts'
 import { addLogCommands } from './log-commands.ts'
@@ -253,7 +253,8 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   withConfigOptions(
     program.command('chat').description('hold a conversation in the terminal, with every configured server'),
   )
-    .option('--model <name>', 'provider/model, offline, or script:file.json; default from the environment')
+    .addHelpText('after', modelHelp)
+    .option('--model <name>', 'provider/model, offline, or script:file.json; see below')
     .option('--root <folder...>', 'folders that servers may be told of, after asking you')
     .option('--code', 'let the model write programs that call the tools')
     .option(
@@ -278,7 +279,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
       'start with the servers that come along: a conversation here, or a planned trip without a terminal',
     )
     .option('--script', 'hold one whole planning conversation without asking anybody')
-    .option('--model <name>', 'provider/model, or offline')
+    .option('--model <name>', 'provider/model, or offline; see jackfield chat --help')
     .option('--record <file>', 'draw the scripted conversation as an SVG picture')
     .action(async (options: StartOptions) => {
       const { start } = await import('../start/command.ts')

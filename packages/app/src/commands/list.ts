@@ -9,7 +9,7 @@ import { type CommandContext, connectTo, type ServerOptions } from './context.ts
 import { everyServer, type Look, namesNoServer, type ServerLists } from './every-server.ts'
 import { meter } from './meter.ts'
 import { tree } from './tree.ts'
-import { refuseEmptyList, refuseHeldBack } from './trust.ts'
+import { outOfUseLines, refuseEmptyList, refuseHeldBack } from './trust.ts'
 
 export interface ToolsOptions extends ServerOptions {
   meter?: boolean
@@ -31,6 +31,7 @@ export async function tools(context: CommandContext<ToolsOptions>): Promise<Exit
   if (name === undefined) {
     if (all.length === 0) refuseEmptyList(session, ['tool'])
     output.result({ tools: all }, () => toolTable(all, output))
+    for (const line of outOfUseLines(session.host.trust.server(session.server))) output.note(line)
     return ExitCode.done
   }
   if (!all.some((tool) => tool.name === name)) refuseHeldBack(session, { what: 'tool', name })
@@ -75,7 +76,8 @@ const toolLists: ServerLists = {
   isEmpty: (host, server) => !host.tools().some((entry) => entry.server === server),
   of: (host, server, look) => {
     const own = host.tools().flatMap((entry) => (entry.server === server ? [entry.tool] : []))
-    return { result: { tools: own }, text: toolTable(own, look) }
+    const held = outOfUseLines(host.trust.server(server))
+    return { result: { tools: own }, text: [toolTable(own, look), ...held].join('\n') }
   },
 }
 

@@ -10,6 +10,7 @@ import { standing, whyStanding } from '../output/connection.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import { wrap } from '../output/width.ts'
+import { outOfUse, outOfUseLines } from './trust.ts'
 
 /** Columns of a terminal that has room for reasons beside the rest. Below, they stand under the table. */
 const roomForReasons = 100
@@ -45,6 +46,7 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
     resources: host.resources().filter((entry) => entry.server === name).length,
     templates: host.templates().filter((entry) => entry.server === name).length,
     prompts: host.prompts().filter((entry) => entry.server === name).length,
+    outOfUse: outOfUse(host.trust.server(name)),
   }))
   const failed = list.some((entry) => 'fix' in entry)
   // Begins before the first word, so that nothing that changes after it is missed.
@@ -74,6 +76,9 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
     })
     return [heading, table(headings, rows, output), ...below].join('\n')
   })
+  for (const { name } of list) {
+    for (const line of outOfUseLines(host.trust.server(name))) output.note(line)
+  }
   if (stop === undefined) return failed ? ExitCode.cannotConnect : ExitCode.done
   await new Promise<void>((resolve) => io.signal.addEventListener('abort', () => resolve(), { once: true }))
   stop()

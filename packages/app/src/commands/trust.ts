@@ -68,6 +68,33 @@ export async function decide(
   return ExitCode.done
 }
 
+/** What a server offers and is out of use: what it is, why, and how to look at it. */
+export function outOfUse({ server, items }: ServerTrust): (TrustItem & { reason: string; look: string })[] {
+  const look = `jackfield trust ${oneLine(server)}`
+  return items
+    .filter(({ state, listed }) => state !== 'pinned' && listed)
+    .map(({ what, name, state, changes, findings }) => {
+      const danger = findings.find(({ severity }) => severity === 'danger')
+      const isNew = changes.every(({ kind }) => kind === 'added')
+      const waits = danger?.message ?? (isNew ? 'It is new.' : 'It changed since you agreed to it.')
+      return { what, name, reason: state === 'blocked' ? 'You blocked it.' : oneLine(waits), look }
+    })
+}
+
+const mostLines = 10
+
+/** The same in a line each, for a person; after ten, how many more there are. */
+export function outOfUseLines(server: ServerTrust): string[] {
+  const shown = oneLine(server.server)
+  const all = outOfUse(server)
+  const lines = all.slice(0, mostLines).map(({ what, name, reason, look }) => {
+    const use = `jackfield trust accept ${shown} ${oneLine(name)}`
+    return `${titleOf({ what, name })} of ${shown} is out of use. ${reason} See "${look}", then use it with "${use}".`
+  })
+  const more = all.length - lines.length
+  return more > 0 ? [...lines, `${more} more of ${shown}: see "jackfield trust ${shown}".`] : lines
+}
+
 /** Throws an error that says why, where a server offers a thing that is out of use until the person accepts it. */
 export function refuseHeldBack(
   { host, server }: Pick<Session, 'host' | 'server'>,
@@ -93,6 +120,10 @@ export function refuseEmptyList(
     .items.filter(({ what, state, listed }) => whats.includes(what) && listed && state !== 'pinned')
   if (held.length === 0) return
   const shown = oneLine(server)
+  if (held.every(({ changes }) => changes.every(({ kind }) => kind === 'added'))) {
+    const reasons = outOfUseLines(host.trust.server(server))
+    throw new CliError(ExitCode.outOfUse, `Nothing of ${shown} is listed.\n${reasons.join('\n')}`)
+  }
   throw new CliError(
     ExitCode.outOfUse,
     `${shown} says something else about itself than what you agreed to, so nothing of it is listed: ${count(held.length, 'thing')} ${held.length === 1 ? 'is' : 'are'} out of use. Another server may answer there now. See "jackfield trust ${shown}", then "jackfield trust accept ${shown}" or "jackfield trust block ${shown}".`,

@@ -3,6 +3,26 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { begin, everything, filesystem, onEverything, run, tempFolder, travel } from './jackfield.ts'
 
+test('the help of chat names the variables of every provider', async () => {
+  const { stdout } = await run(['chat', '--help'])
+  const providers = ['anthropic', 'openai', 'google', 'compatible', 'ollama', 'offline']
+  for (const name of providers) expect(stdout).toMatch(new RegExp(`^  ${name} +\\S`, 'm'))
+  for (const name of ['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'GEMINI_API_KEY', 'OLLAMA_HOST']) {
+    expect(stdout).toContain(name)
+  }
+  expect(stdout).toContain('OPENAI_COMPATIBLE_BASE_URL=http://127.0.0.1:8000/v1 jackfield chat')
+})
+
+test('a model that cannot be had is refused with the option it was named by', async () => {
+  const config = join(tempFolder(), 'config.json')
+  writeFileSync(config, '{"mcpServers":{}}')
+  const refused = await run(['chat', '--model', 'opnai/gpt', '--config', config, '--no-store'])
+  expect(refused).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--model opnai/gpt: there is no provider'),
+  })
+})
+
 describe.concurrent('listing', () => {
   test('tools are an aligned table, and one of them is shown with its arguments', async () => {
     const list = await run(onEverything('tools'))

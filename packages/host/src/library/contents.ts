@@ -1,27 +1,25 @@
-import type { ResourceContents, SamplingContent, SamplingMessage } from '@jackfield/sdk'
+import type { ContentBlock, ResourceContents, SamplingContent, SamplingMessage } from '@jackfield/sdk'
 import { fingerprint } from '../json.ts'
-import { bytesOf, textOf } from '../models/messages.ts'
+import { bytesOf } from '../models/media.ts'
+import { saidOf as blocksFor, textOf } from '../models/messages.ts'
 import { estimateTokens } from '../scale/index.ts'
 import { imageSize } from './looks.ts'
 
-/** Base64 characters of one image a model is given; providers refuse more. */
-const imageCharacters = 6_000_000
+/** Base64 characters of one image or recording that a model is given; providers refuse more. */
+const mediaCharacters = 6_000_000
 const sniffed = 65_536
 /** What providers scale images down to, and charge for it. */
 const image = { pixelsPerToken: 750, most: 1_600 }
 const audioBytesPerToken = 500
 
-/** Contents as what a person says: texts and images as they are, of everything else what it is. */
+/** Contents as what a person says: texts, images and audio as they are, of everything else what it is. */
 export function saidOf(contents: readonly ResourceContents[]): SamplingMessage[] {
   return contents.flatMap((resource): SamplingMessage[] => {
-    const isImage = 'blob' in resource && /^image\//i.test(resource.mimeType ?? '')
-    if (!isImage || resource.blob.length > imageCharacters) {
-      return [said({ type: 'text', text: textOf({ type: 'resource', resource }) })]
+    const block: ContentBlock = { type: 'resource', resource }
+    if ('blob' in resource && resource.blob.length > mediaCharacters) {
+      return [said({ type: 'text', text: textOf(block, 'it is too large for a model') })]
     }
-    return [
-      said({ type: 'text', text: `[resource ${resource.uri}]` }),
-      said({ type: 'image', data: resource.blob, mimeType: resource.mimeType ?? '' }),
-    ]
+    return blocksFor(block).map(said)
   })
 }
 

@@ -1,5 +1,5 @@
 import { type ResourceContents, readJson } from '@jackfield/sdk'
-import { bytesOf } from '../models/messages.ts'
+import { bytesOf } from '../models/media.ts'
 import type { ContentPreview } from '../types/index.ts'
 import { jsonTree } from './json-tree.ts'
 import { imageSize, looksLike } from './looks.ts'

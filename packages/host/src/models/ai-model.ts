@@ -1,11 +1,12 @@
 import type { SamplingContent } from '@jackfield/sdk'
-import type { GenerateTextResult, LanguageModel, ToolSet } from 'ai'
+import type { GenerateTextResult, LanguageModel, ModelMessage, ToolSet } from 'ai'
 import { isRecord } from '../json.ts'
 import { keepWithin } from '../keep-within.ts'
 import { oneLine } from '../text.ts'
 import type { Model, ModelReply, ModelRequest } from '../types/index.ts'
+import { chatMedia, type MediaKind, type MediaSupport } from './media.ts'
 import { blocksOf, type KeptParts, toModelMessages } from './messages.ts'
-import { ModelError, toModelError } from './model-error.ts'
+import { ModelError, type ModelSettings, toModelError } from './model-error.ts'
 import { type RetryOptions, withRetries } from './retry.ts'
 import { type ToolNames, toolNames } from './tool-names.ts'
 
@@ -43,8 +44,19 @@ export interface AiModelOptions {
   load: () => Promise<AiLanguageModel | string>
   /** The key of the provider, which no failure shows, also where the provider repeats it. */
   apiKey?: string | undefined
+  /** The variables that its settings came from, which failures name. */
+  settings?: ModelSettings
+  /** The names of the provider's models, for a failure that says which there are; undefined where it lists none. */
+  list?: () => Promise<readonly string[] | undefined>
   /** Options for the provider by its name. */
   providerOptions?: Record<string, Record<string, string | number | boolean>>
+  /**
+   * The media that the model accepts; a function is called once, before the first request that holds any. Default what a
+   * server of Chat Completions may accept.
+   */
+  media?: MediaSupport | (() => Promise<MediaSupport>)
+  /** Options by provider that mark the parts of a request for the provider's cache. Default none. */
+  cacheMark?: Record<string, Record<string, Record<string, string>>>
   /** Waits before the provider is asked again. Default a timer. */
   sleep?: RetryOptions['sleep']
 }
@@ -55,22 +67,61 @@ const keptCalls = 2_000
 /** A language model behind a provider of the AI SDK. Throws `ModelError`, or the signal's reason when aborted. */
 export function aiModel(options: AiModelOptions): Model {
   const kept = new Map<string, KeptParts>()
+  /** Kinds of media that the model refused although it was assumed to accept them. */
+  const refused = new Set<MediaKind>()
   let loading: Promise<LanguageModel> | undefined
+  let support: Promise<MediaSupport> | undefined
+  const context = { key: options.apiKey, settings: options.settings }
+
+  async function failureOf(error: unknown): Promise<ModelError> {
+    const failed = toModelError(options.id, error, context)
+    if (failed.status !== 404 || options.list === undefined) return failed
+    return toModelError(options.id, error, { ...context, listed: await options.list() })
+  }
 
   async function generate(request: ModelRequest): Promise<ModelReply> {
     request.signal?.throwIfAborted()
     const names = toolNames(namesIn(request))
     loading ??= load(options)
     const model = await loading
+    if (holdsMedia(request)) {
+      const given = options.media ?? chatMedia
+      support ??= typeof given === 'function' ? given() : Promise.resolve(given)
+    }
+    const media = (await support) ?? chatMedia
     const work = async (onText: ModelRequest['onText']): Promise<ModelReply> => {
-      const answer = await ask(model, { ...request, onText }, names, kept, options.providerOptions)
-      return toReply(options.id, answer, request, names, kept)
+      const without = new Set(refused)
+      for (;;) {
+        const { messages, sent } = toModelMessages(request.messages, { names, kept, media, refused: without })
+        try {
+          const answer = await ask(model, { ...request, onText }, messages, names, options)
+          if (media.assumed === true) for (const kind of without) refused.add(kind)
+          return toReply(options.id, answer, request, names, kept)
+        } catch (error) {
+          request.signal?.throwIfAborted()
+          const refusal = await failureOf(error)
+          if (sent.size === 0 || !refusal.mayConcernMedia) throw refusal
+          // More models accept images than anything else, so images go last.
+          const rest = [...sent].filter((kind) => kind !== 'image')
+          for (const kind of rest.length > 0 ? rest : sent) without.add(kind)
+        }
+      }
     }
     const retries = options.sleep === undefined ? {} : { sleep: options.sleep }
-    return withRetries(request, work, (error) => toModelError(options.id, error, options.apiKey), retries)
+    return withRetries(request, work, (error) => toModelError(options.id, error, context), retries)
   }
 
   return { id: options.id, isLanguageModel: true, generate }
+}
+
+function holdsMedia({ messages }: ModelRequest): boolean {
+  return messages.some((message) =>
+    blocksOf(message.content).some((block) =>
+      block.type === 'tool_result'
+        ? block.content.some(({ type }) => type !== 'text')
+        : block.type === 'image' || block.type === 'audio',
+    ),
+  )
 }
 
 async function load({ id, load }: AiModelOptions): Promise<LanguageModel> {
@@ -98,26 +149,30 @@ function namesIn(request: ModelRequest): string[] {
 async function ask(
   model: LanguageModel,
   request: Omit<ModelRequest, 'onText'> & { onText: ModelRequest['onText'] },
+  messages: ModelMessage[],
   names: ToolNames,
-  kept: ReadonlyMap<string, KeptParts>,
-  providerOptions: AiModelOptions['providerOptions'],
+  { providerOptions, cacheMark }: Pick<AiModelOptions, 'providerOptions' | 'cacheMark'>,
 ): Promise<Answer> {
   const ai = await import('ai')
   // Its warnings go to stdout, which belongs to the caller.
   globalThis.AI_SDK_LOG_WARNINGS = false
+  const mark = cacheMark === undefined ? {} : { providerOptions: cacheMark }
   const tools: ToolSet = {}
-  for (const tool of request.tools ?? []) {
+  for (const [at, tool] of (request.tools ?? []).entries()) {
     tools[names.toWire(tool.name)] = ai.tool({
       ...(tool.description !== undefined && { description: tool.description }),
       inputSchema: ai.jsonSchema(() => tool.inputSchema),
+      ...(at === (request.tools ?? []).length - 1 && mark),
     })
   }
   const call = {
     model,
-    messages: toModelMessages(request.messages, names, kept),
+    messages: cacheMark === undefined ? messages : marked(messages, cacheMark),
     maxOutputTokens: request.maxTokens,
     maxRetries: 0,
-    ...(request.system !== undefined && { instructions: request.system }),
+    ...(request.system !== undefined && {
+      instructions: { role: 'system' as const, content: request.system, ...mark },
+    }),
     ...(request.tools !== undefined &&
       request.tools.length > 0 && { tools, toolChoice: request.toolChoice ?? ('auto' as const) }),
     ...(request.temperature !== undefined && { temperature: request.temperature }),
@@ -141,6 +196,21 @@ async function ask(
     stream.response,
   ])
   return { content, finishReason, rawFinishReason, usage, response }
+}
+
+/**
+ * Marks where a provider's cache may end: after this request, and after the one before it (in front of the last reply),
+ * because providers look back a few blocks only to find what they already have.
+ */
+function marked(
+  messages: readonly ModelMessage[],
+  mark: NonNullable<AiModelOptions['cacheMark']>,
+): ModelMessage[] {
+  const last = messages.length - 1
+  const before = messages.findLastIndex(({ role }) => role === 'assistant') - 1
+  return messages.map((message, at) =>
+    at === last || at === before ? { ...message, providerOptions: mark } : message,
+  )
 }
 
 function toReply(

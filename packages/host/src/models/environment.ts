@@ -1,7 +1,9 @@
 import type { Model } from '../types/index.ts'
-import { aiModel } from './ai-model.ts'
+import { type AiModelOptions, aiModel } from './ai-model.ts'
+import { listedModels, nearNames } from './listed-models.ts'
+import { anthropicMedia, chatMedia, googleMedia, openaiMedia } from './media.ts'
 import { offlineModel } from './offline/model.ts'
-import { ollamaUrl } from './ollama.ts'
+import { ollamaUrl, supportOf, usualOllama } from './ollama.ts'
 import { providerFetch } from './provider-fetch.ts'
 import { scriptModel } from './script.ts'
 
@@ -17,9 +19,10 @@ interface Provider {
 /**
  * The models that the environment has keys or addresses for, the preferred one first, the offline planner last.
  * `JACKFIELD_MODEL=provider/model` (or `offline`, or `script:file.json`) chooses; providers are `anthropic`, `openai`,
- * `google`, `compatible` and `ollama`. Throws an Error that names the missing variable where the choice cannot be had.
+ * `google`, `compatible` and `ollama`. Throws an Error that names the missing variable where the choice cannot be had, and
+ * `setting` (default `JACKFIELD_MODEL`, or an option such as `--model`) as the place of the choice.
  */
-export function modelsFromEnvironment(env: ModelEnvironment): Model[] {
+export function modelsFromEnvironment(env: ModelEnvironment, setting: string = 'JACKFIELD_MODEL'): Model[] {
   const providers = new Map<string, Provider>()
   for (const [name, provider] of [
     ['anthropic', anthropic(env)],
@@ -44,7 +47,7 @@ export function modelsFromEnvironment(env: ModelEnvironment): Model[] {
   if (wanted === 'offline') return [offlineModel, ...models]
   if (wanted.startsWith('script:'))
     return [scriptModel(wanted.slice('script:'.length)), ...models, offlineModel]
-  const chosen = choose(wanted, providers)
+  const chosen = choose(wanted, providers, setting)
   return [chosen, ...models.filter((model) => model.id !== chosen.id), offlineModel]
 }
 
@@ -56,22 +59,39 @@ const needs: Readonly<Record<string, string>> = {
   ollama: 'OLLAMA_HOST',
 }
 
-function choose(wanted: string, providers: ReadonlyMap<string, Provider>): Model {
+function choose(wanted: string, providers: ReadonlyMap<string, Provider>, setting: string): Model {
   const slash = wanted.indexOf('/')
   const name = slash === -1 ? wanted : wanted.slice(0, slash)
   const provider = providers.get(name)
+  const written = (choice: string): string => `${setting}${setting.startsWith('-') ? ' ' : '='}${choice}`
   if (provider === undefined) {
     const known = `Providers are ${Object.keys(needs).join(', ')}, and offline.`
     if (!Object.hasOwn(needs, name)) {
-      throw new Error(`JACKFIELD_MODEL=${wanted}: there is no provider "${name}". ${known}`)
+      const meant = likelyMeant(name, wanted)
+      const hint = meant === undefined ? '' : ` Did you mean ${meant}?`
+      throw new Error(`${written(wanted)}: there is no provider "${name}".${hint} ${known}`)
     }
-    throw new Error(`JACKFIELD_MODEL=${wanted} needs ${needs[name]}, which is not set.`)
+    throw new Error(`${written(wanted)} needs ${needs[name]}, which is not set.`)
   }
   const model = slash === -1 ? provider.model : wanted.slice(slash + 1)
   if (model === undefined || model === '') {
-    throw new Error(`JACKFIELD_MODEL=${wanted} names no model. Write JACKFIELD_MODEL=${name}/<model>.`)
+    throw new Error(`${written(wanted)} names no model. Write ${written(`${name}/<model>`)}.`)
   }
   return provider.make(model)
+}
+
+/** How models are usually named, by provider. */
+const usualNames: readonly (readonly [RegExp, provider: string])[] = [
+  [/^claude/i, 'anthropic'],
+  [/^(?:gpt|o\d|chatgpt)/i, 'openai'],
+  [/^gem(?:ini|ma)/i, 'google'],
+]
+
+function likelyMeant(name: string, wanted: string): string | undefined {
+  const usual = usualNames.find(([pattern]) => pattern.test(wanted))
+  if (usual !== undefined && !wanted.includes('/')) return `${usual[1]}/${wanted}`
+  const [near] = nearNames(name, [...Object.keys(needs), 'offline'])
+  return near === undefined ? undefined : `${near}${wanted.slice(name.length)}`
 }
 
 function value(env: ModelEnvironment, ...names: string[]): string | undefined {
@@ -93,12 +113,20 @@ function anthropic(env: ModelEnvironment): Provider | undefined {
       aiModel({
         id: `anthropic/${model}`,
         apiKey,
+        settings: { key: 'ANTHROPIC_API_KEY', baseURL: 'ANTHROPIC_BASE_URL' },
+        list: () =>
+          listedModels(`${baseURL ?? 'https://api.anthropic.com/v1'}/models?limit=1000`, {
+            'x-api-key': apiKey,
+            'anthropic-version': '2023-06-01',
+          }),
         load: async () => {
           const { createAnthropic } = await import('@ai-sdk/anthropic')
           return createAnthropic({ apiKey, fetch: providerFetch, ...(baseURL !== undefined && { baseURL }) })(
             model,
           )
         },
+        media: anthropicMedia,
+        cacheMark: { anthropic: { cacheControl: { type: 'ephemeral' } } },
       }),
   }
 }
@@ -113,12 +141,22 @@ function openai(env: ModelEnvironment): Provider | undefined {
       aiModel({
         id: `openai/${model}`,
         apiKey,
+        settings: {
+          key: 'OPENAI_API_KEY',
+          baseURL: 'OPENAI_BASE_URL',
+          ...(baseURL !== undefined && {
+            otherApi:
+              'For a server with chat completions only, set OPENAI_COMPATIBLE_BASE_URL in place of OPENAI_BASE_URL, and OPENAI_COMPATIBLE_API_KEY and OPENAI_COMPATIBLE_MODEL with it.',
+          }),
+        },
+        list: () => listOpenAI(baseURL ?? 'https://api.openai.com/v1', apiKey),
         load: async () => {
           const { createOpenAI } = await import('@ai-sdk/openai')
           return createOpenAI({ apiKey, fetch: providerFetch, ...(baseURL !== undefined && { baseURL }) })(
             model,
           )
         },
+        media: openaiMedia,
         // Conversations are not kept at the provider.
         providerOptions: { openai: { store: false } },
       }),
@@ -126,8 +164,11 @@ function openai(env: ModelEnvironment): Provider | undefined {
 }
 
 function google(env: ModelEnvironment): Provider | undefined {
-  const apiKey = value(env, 'GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY')
-  if (apiKey === undefined) return undefined
+  const key = ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'].find(
+    (name) => value(env, name) !== undefined,
+  )
+  const apiKey = key === undefined ? undefined : value(env, key)
+  if (key === undefined || apiKey === undefined) return undefined
   const baseURL = value(env, 'GOOGLE_GENERATIVE_AI_BASE_URL')
   return {
     model: value(env, 'GEMINI_MODEL') ?? 'gemini-flash-latest',
@@ -135,6 +176,12 @@ function google(env: ModelEnvironment): Provider | undefined {
       aiModel({
         id: `google/${model}`,
         apiKey,
+        settings: { key, baseURL: 'GOOGLE_GENERATIVE_AI_BASE_URL' },
+        list: () =>
+          listedModels(
+            `${withoutSlash(baseURL ?? 'https://generativelanguage.googleapis.com/v1beta')}/models?pageSize=1000`,
+            { 'x-goog-api-key': apiKey },
+          ),
         load: async () => {
           const { createGoogleGenerativeAI } = await import('@ai-sdk/google')
           const create = createGoogleGenerativeAI({
@@ -144,6 +191,7 @@ function google(env: ModelEnvironment): Provider | undefined {
           })
           return create(model)
         },
+        media: googleMedia,
       }),
   }
 }
@@ -154,19 +202,35 @@ function compatible(env: ModelEnvironment): Provider | undefined {
   const apiKey = value(env, 'OPENAI_COMPATIBLE_API_KEY')
   return {
     model: value(env, 'OPENAI_COMPATIBLE_MODEL'),
-    make: (model) => compatibleModel('compatible', model, baseURL, apiKey),
+    make: (model) =>
+      compatibleModel('compatible', model, baseURL, {
+        apiKey,
+        media: chatMedia,
+        settings: {
+          key: 'OPENAI_COMPATIBLE_API_KEY',
+          baseURL: 'OPENAI_COMPATIBLE_BASE_URL',
+          otherApi:
+            'For a server with /responses only, set OPENAI_BASE_URL and OPENAI_API_KEY in place of OPENAI_COMPATIBLE_BASE_URL, and OPENAI_MODEL with them.',
+        },
+      }),
   }
 }
 
 function ollama(env: ModelEnvironment): Provider | undefined {
-  const host = value(env, 'OLLAMA_HOST')
+  const isWanted = /^ollama(?:\/|$)/.test(value(env, 'JACKFIELD_MODEL') ?? '')
+  const host = value(env, 'OLLAMA_HOST') ?? (isWanted ? usualOllama : undefined)
   if (host === undefined) return undefined
   const url = ollamaUrl(host)
   if (url === undefined) throw new Error(`OLLAMA_HOST=${host} is not an address such as 127.0.0.1:11434.`)
   const baseURL = `${url.origin}/v1`
   return {
     model: value(env, 'OLLAMA_MODEL') ?? 'llama3.2',
-    make: (model) => compatibleModel('ollama', model, baseURL, undefined),
+    make: (model) =>
+      compatibleModel('ollama', model, baseURL, {
+        apiKey: undefined,
+        media: () => supportOf(url, model),
+        settings: { baseURL: 'OLLAMA_HOST' },
+      }),
   }
 }
 
@@ -174,11 +238,13 @@ function compatibleModel(
   provider: string,
   model: string,
   baseURL: string,
-  apiKey: string | undefined,
+  options: Required<Pick<AiModelOptions, 'media' | 'settings'>> & { apiKey: string | undefined },
 ): Model {
+  const { apiKey } = options
   return aiModel({
+    ...options,
     id: `${provider}/${model}`,
-    apiKey,
+    list: () => listOpenAI(baseURL, apiKey),
     load: async () => {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
       const create = createOpenAICompatible({
@@ -191,4 +257,13 @@ function compatibleModel(
       return create(model)
     },
   })
+}
+
+function listOpenAI(baseURL: string, apiKey: string | undefined): Promise<string[] | undefined> {
+  const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
+  return listedModels(`${withoutSlash(baseURL)}/models`, headers)
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, '')
 }

@@ -1,10 +1,22 @@
-import type { ContentBlock, SamplingContent, SamplingMessage } from '@jackfield/sdk'
+import type { ContentBlock, SamplingContent, SamplingMessage, ToolResultContent } from '@jackfield/sdk'
 import type { ModelMessage, ToolResultPart } from 'ai'
+import {
+  described,
+  leftOut,
+  type Media,
+  type MediaKind,
+  type MediaSupport,
+  mediaIn,
+  textIn,
+  whyNot,
+} from './media.ts'
 import type { ToolNames } from './tool-names.ts'
 
 type AssistantPart = Exclude<Extract<ModelMessage, { role: 'assistant' }>['content'], string>[number]
 type UserPart = Exclude<Extract<ModelMessage, { role: 'user' }>['content'], string>[number]
 type ToolOutput = ToolResultPart['output']
+type OutputPart = Extract<ToolOutput, { type: 'content' }>['value'][number]
+type MediaPart = { type: 'file'; data: { type: 'data'; data: string }; mediaType: string; filename?: string }
 type ProviderOptions = NonNullable<ToolResultPart['providerOptions']>
 
 /** What a provider wants back with a tool call it made: the thinking before it, and its own marks on it. */
@@ -13,37 +25,180 @@ export interface KeptParts {
   options: ProviderOptions | undefined
 }
 
-/** Turns MCP sampling messages into those of the AI SDK. */
+/** What messages are turned into depends on. */
+export interface MessageOptions {
+  names: ToolNames
+  kept: ReadonlyMap<string, KeptParts>
+  media: MediaSupport
+  /** Kinds of media that the model refused: a note replaces them. */
+  refused: ReadonlySet<MediaKind>
+}
+
+/** Turns MCP sampling messages into those of the AI SDK, and says which kinds of media they hold. */
 export function toModelMessages(
   messages: readonly SamplingMessage[],
-  names: ToolNames,
-  kept: ReadonlyMap<string, KeptParts>,
-): ModelMessage[] {
-  const calls = new Map<string, string>()
-  const out: ModelMessage[] = []
-  for (const message of messages) {
+  options: MessageOptions,
+): { messages: ModelMessage[]; sent: Set<MediaKind> } {
+  const conversion = new Conversion(options)
+  for (const message of messages) conversion.add(message)
+  return conversion.end()
+}
+
+class Conversion {
+  readonly #options: MessageOptions
+  readonly #calls = new Map<string, string>()
+  readonly #out: ModelMessage[] = []
+  readonly #sent = new Set<MediaKind>()
+  /** Media that belong to an earlier message and can be sent only in one of the user. */
+  #following: UserPart[] = []
+
+  constructor(options: MessageOptions) {
+    this.#options = options
+  }
+
+  add(message: SamplingMessage): void {
     const blocks = blocksOf(message.content)
     if (message.role === 'assistant') {
-      const content = blocks.flatMap((block) => assistantParts(block, names, kept, calls))
-      if (content.length > 0) out.push({ role: 'assistant', content })
-      continue
+      this.#user([])
+      const content = blocks.flatMap((block) => this.#assistantParts(block))
+      if (content.length > 0) this.#out.push({ role: 'assistant', content })
+      return
     }
     const results = blocks.filter((block) => block.type === 'tool_result')
     if (results.length > 0) {
-      out.push({
+      this.#out.push({
         role: 'tool',
         content: results.map((block) => ({
           type: 'tool-result',
           toolCallId: block.toolUseId,
-          toolName: calls.get(block.toolUseId) ?? 'unknown',
-          output: toolOutput(block.content, block.structuredContent, block.isError === true),
+          toolName: this.#calls.get(block.toolUseId) ?? 'unknown',
+          output: this.#toolOutput(block),
         })),
       })
     }
-    const content = blocks.flatMap(userParts)
-    if (content.length > 0) out.push({ role: 'user', content })
+    const content = blocks.flatMap((block) => this.#userParts(block))
+    // Providers want the results of all calls before anything else, so media wait for the message after them.
+    if (content.length > 0) this.#user(content)
   }
-  return out
+
+  end(): { messages: ModelMessage[]; sent: Set<MediaKind> } {
+    this.#user([])
+    return { messages: this.#out, sent: this.#sent }
+  }
+
+  #user(content: UserPart[]): void {
+    const whole = [...this.#following, ...content]
+    this.#following = []
+    if (whole.length > 0) this.#out.push({ role: 'user', content: whole })
+  }
+
+  #assistantParts(block: SamplingContent): AssistantPart[] {
+    switch (block.type) {
+      case 'text':
+        return block.text === '' ? [] : [{ type: 'text', text: block.text }]
+      case 'image':
+      case 'audio': {
+        const media = mediaIn(block)
+        if (media === undefined) return []
+        const refusal = this.#refusal(media)
+        if (refusal !== undefined) return [{ type: 'text', text: refusal }]
+        if (this.#options.media.inReplies === true) return [this.#file(media)]
+        return [{ type: 'text', text: this.#follow(media, 'your message') }]
+      }
+      case 'tool_use': {
+        const toolName = this.#options.names.toWire(block.name)
+        this.#calls.set(block.id, toolName)
+        const extra = this.#options.kept.get(block.id)
+        return [
+          ...(extra?.before ?? []),
+          {
+            type: 'tool-call',
+            toolCallId: block.id,
+            toolName,
+            input: block.input,
+            ...(extra?.options !== undefined && { providerOptions: extra.options }),
+          },
+        ]
+      }
+      case 'tool_result':
+        return []
+    }
+  }
+
+  #userParts(block: SamplingContent): UserPart[] {
+    switch (block.type) {
+      case 'text':
+        return block.text === '' ? [] : [{ type: 'text', text: block.text }]
+      case 'image':
+      case 'audio': {
+        const media = mediaIn(block)
+        if (media === undefined) return []
+        const refusal = this.#refusal(media)
+        return refusal === undefined ? [this.#file(media)] : [{ type: 'text', text: refusal }]
+      }
+      case 'tool_use':
+      case 'tool_result':
+        return []
+    }
+  }
+
+  #toolOutput({ toolUseId, content, structuredContent, isError }: ToolResultContent): ToolOutput {
+    const { media: support } = this.#options
+    const name = this.#calls.get(toolUseId) ?? 'a tool'
+    const parts: OutputPart[] = []
+    const say = (text: string): void => {
+      const at = support.textFirst === true ? 0 : parts.length - 1
+      const last = parts[at]
+      if (last?.type === 'text') parts[at] = { type: 'text', text: `${last.text}\n\n${text}` }
+      else if (support.textFirst === true) parts.unshift({ type: 'text', text })
+      else parts.push({ type: 'text', text })
+    }
+    for (const block of content) {
+      const media = mediaIn(block)
+      if (media === undefined) {
+        say(textOf(block, ''))
+        continue
+      }
+      const text = block.type === 'resource' ? textIn(media) : undefined
+      const refusal = text === undefined ? this.#refusal(media) : `[resource ${uriOf(block)}]\n${text}`
+      if (refusal !== undefined) say(refusal)
+      else if (isError !== true && support.inResults.has(media.type)) parts.push(this.#file(media))
+      else say(this.#follow(media, `the result of ${name}`))
+    }
+    if (content.length === 0) {
+      say(structuredContent === undefined ? '(no output)' : JSON.stringify(structuredContent))
+    }
+    if (isError !== true && parts.some((part) => part.type !== 'text')) {
+      // A provider may take a result without words for none.
+      if (!parts.some((part) => part.type === 'text')) parts.unshift({ type: 'text', text: '[media only]' })
+      return { type: 'content', value: parts }
+    }
+    const value = parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n\n')
+    return isError === true ? { type: 'error-text', value } : { type: 'text', value }
+  }
+
+  /** Why the model is not sent these media; undefined where it is. */
+  #refusal(media: Media): string | undefined {
+    const { media: support, refused } = this.#options
+    if (!support.types.has(media.type)) return leftOut(media, whyNot(media, support))
+    return refused.has(media.kind) ? leftOut(media, 'this model refused it') : undefined
+  }
+
+  /** Has media follow in the next message of the user; returns the words in their place. */
+  #follow(media: Media, of: string): string {
+    this.#following.push({ type: 'text', text: `[${described(media)} of ${of}:]` }, this.#file(media))
+    return `[${described(media)} follows in the next message of the user]`
+  }
+
+  #file(media: Media): MediaPart {
+    this.#sent.add(media.kind)
+    return {
+      type: 'file',
+      data: { type: 'data', data: media.data },
+      mediaType: media.type,
+      ...(media.filename !== undefined && { filename: media.filename }),
+    }
+  }
 }
 
 /** The blocks of a message, which may hold one or many. */
@@ -51,94 +206,36 @@ export function blocksOf(content: SamplingMessage['content']): SamplingContent[]
   return Array.isArray(content) ? content : [content]
 }
 
-function assistantParts(
-  block: SamplingContent,
-  names: ToolNames,
-  kept: ReadonlyMap<string, KeptParts>,
-  calls: Map<string, string>,
-): AssistantPart[] {
-  switch (block.type) {
-    case 'text':
-      return block.text === '' ? [] : [{ type: 'text', text: block.text }]
-    case 'image':
-    case 'audio':
-      return [file(block)]
-    case 'tool_use': {
-      const toolName = names.toWire(block.name)
-      calls.set(block.id, toolName)
-      const extra = kept.get(block.id)
-      return [
-        ...(extra?.before ?? []),
-        {
-          type: 'tool-call',
-          toolCallId: block.id,
-          toolName,
-          input: block.input,
-          ...(extra?.options !== undefined && { providerOptions: extra.options }),
-        },
-      ]
-    }
-    case 'tool_result':
-      return []
-  }
-}
-
-function userParts(block: SamplingContent): UserPart[] {
-  switch (block.type) {
-    case 'text':
-      return block.text === '' ? [] : [{ type: 'text', text: block.text }]
-    case 'image':
-    case 'audio':
-      return [file(block)]
-    case 'tool_use':
-    case 'tool_result':
-      return []
-  }
-}
-
-function file(block: { data: string; mimeType: string }): Extract<UserPart, { type: 'file' }> {
-  return { type: 'file', data: { type: 'data', data: block.data }, mediaType: block.mimeType }
-}
-
-function toolOutput(content: readonly ContentBlock[], structured: unknown, isError: boolean): ToolOutput {
-  const images = content.filter((block) => block.type === 'image')
-  const texts = content.filter((block) => block.type !== 'image').map(textOf)
-  if (content.length === 0) texts.push(structured === undefined ? '(no output)' : JSON.stringify(structured))
-  const text = texts.join('\n\n')
-  if (isError) return { type: 'error-text', value: text }
-  if (images.length === 0) return { type: 'text', value: text }
-  return {
-    type: 'content',
-    value: [
-      ...(text === '' ? [] : [{ type: 'text' as const, text }]),
-      ...images.map((image) => ({
-        type: 'file' as const,
-        data: { type: 'data' as const, data: image.data },
-        mediaType: image.mimeType,
-      })),
-    ],
-  }
-}
-
-/** A block of a tool's result in words, for models that take only text there. */
-export function textOf(block: ContentBlock): string {
+/** A content block in words, for what takes only text; `why` says why media are not there. */
+export function textOf(block: ContentBlock, why: string): string {
+  const media = mediaIn(block)
   switch (block.type) {
     case 'text':
       return block.text
-    case 'image':
-    case 'audio':
-      return `[${block.mimeType}, ${bytesOf(block.data)} bytes, not shown to you]`
     case 'resource_link':
       return `[resource ${block.uri}: ${block.title ?? block.name}]`
     case 'resource':
-      return 'text' in block.resource
-        ? `[resource ${block.resource.uri}]\n${block.resource.text}`
-        : `[resource ${block.resource.uri}, ${block.resource.mimeType ?? 'binary'}, ${bytesOf(block.resource.blob)} bytes, not shown to you]`
+      if ('text' in block.resource) return `[resource ${block.resource.uri}]\n${block.resource.text}`
+      break
+    default:
   }
+  if (media === undefined) return ''
+  if (block.type !== 'resource') return leftOut(media, why)
+  return `[resource ${uriOf(block)}]\n${textIn(media) ?? leftOut(media, why)}`
 }
 
-/** Bytes behind a base64 text. */
-export function bytesOf(base64: string): number {
-  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0
-  return Math.max(0, Math.floor((base64.length * 3) / 4) - padding)
+/** A content block as a message may hold it: images and audio as they are, anything else in words. */
+export function saidOf(block: ContentBlock): SamplingContent[] {
+  const media = mediaIn(block)
+  if (media === undefined || media.kind === 'file') {
+    return [{ type: 'text', text: textOf(block, 'a message holds text, images and audio only') }]
+  }
+  const { kind, data, type: mimeType } = media
+  const label: SamplingContent[] =
+    block.type === 'resource' ? [{ type: 'text', text: `[resource ${block.resource.uri}]` }] : []
+  return [...label, { type: kind, data, mimeType }]
+}
+
+function uriOf(block: ContentBlock): string {
+  return block.type === 'resource' ? block.resource.uri : ''
 }

@@ -1,4 +1,5 @@
 import { isRecord } from '../json.ts'
+import { nearNames } from './listed-models.ts'
 import { TooLarge } from './provider-fetch.ts'
 
 /** Why a model gave no answer. */
@@ -25,42 +26,76 @@ export class ModelError extends Error {
   readonly model: string
   /** Milliseconds after which the provider wants to be asked again, where it says so. */
   readonly retryAfterMs: number | undefined
+  /** The HTTP status of the provider's answer, where there was one. */
+  readonly status: number | undefined
   /** Whether the same request may succeed later. */
   readonly passes: boolean
+  /** Whether the provider may have refused an image, audio or a file, rather than the request as a whole. */
+  readonly mayConcernMedia: boolean
 
   constructor(
     kind: ModelErrorKind,
     model: string,
     message: string,
-    options: { cause?: unknown; retryAfterMs?: number | undefined; passes?: boolean } = {},
+    options: {
+      cause?: unknown
+      retryAfterMs?: number | undefined
+      passes?: boolean
+      mayConcernMedia?: boolean
+      status?: number | undefined
+    } = {},
   ) {
     super(message, options.cause === undefined ? {} : { cause: options.cause })
     this.kind = kind
     this.model = model
     this.retryAfterMs = options.retryAfterMs
     this.passes = options.passes ?? (kind === 'limit' || kind === 'unavailable')
+    this.status = options.status
+    this.mayConcernMedia = options.mayConcernMedia ?? false
   }
+}
+
+/** The variables that a model's settings came from, for messages that say what to correct. */
+export interface ModelSettings {
+  /** That of the key, whether it is set or not; undefined where the provider takes no key. */
+  key?: string
+  /** That of the address, whether it is set or not. */
+  baseURL?: string
+  /** What to set instead where the server has another API than the one that was asked. */
+  otherApi?: string
+}
+
+/** What else is known of a model when its provider fails. */
+export interface ErrorContext {
+  key?: string | undefined
+  settings?: ModelSettings | undefined
+  /** The models that the provider lists, where it was asked. */
+  listed?: readonly string[] | undefined
 }
 
 interface Failure {
   status: number | undefined
   text: string
-  host: string | undefined
+  url: URL | undefined
   code: string | undefined
   retryAfterMs: number | undefined
 }
 
+/** Says that a model is served by another path than the one that was asked. */
+const otherPath = /\bv1\/(?:responses|chat\/completions)\b|\bresponses api\b|\bnot a chat model\b/i
 /** So many causes are looked at below an error. */
 const deepest = 5
 /** Nobody is there at all, so asking again soon is of no use. */
 const absent: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'])
 
 /** Turns whatever a provider threw into a `ModelError`, whose message does not hold the key. */
-export function toModelError(id: string, error: unknown, key?: string): ModelError {
+export function toModelError(id: string, error: unknown, context: ErrorContext = {}): ModelError {
   if (error instanceof ModelError) return error
+  const { key, settings = {}, listed } = context
+  const address = settings.baseURL ?? 'the base URL'
   const large = errorsIn(error).find((one) => one instanceof TooLarge)
   if (large !== undefined) {
-    const message = `${id} gave an answer that was cut off: ${large.message}. Check the base URL, or ask for less.`
+    const message = `${id} gave an answer that was cut off: ${large.message}. Check ${address}, or ask for less.`
     return new ModelError('other', id, message, { cause: error })
   }
   const failure = read(innermost(error), (text) =>
@@ -69,14 +104,20 @@ export function toModelError(id: string, error: unknown, key?: string): ModelErr
   const said = failure.text === '' ? '' : ` The provider says: ${failure.text}`
   const { retryAfterMs } = failure
   const make = (kind: ModelErrorKind, message: string, passes?: boolean): ModelError =>
-    new ModelError(kind, id, message, { cause: error, retryAfterMs, ...(passes !== undefined && { passes }) })
+    new ModelError(kind, id, message, {
+      cause: error,
+      retryAfterMs,
+      status: failure.status,
+      mayConcernMedia: concernsMedia(failure),
+      ...(passes !== undefined && { passes }),
+    })
 
   if (failure.status === undefined) {
-    const where = failure.host === undefined ? 'its provider' : failure.host
+    const where = failure.url?.host ?? 'its provider'
     if (failure.code !== undefined) {
       return make(
         'unavailable',
-        `${id} cannot be reached: ${where} does not answer (${failure.code}). Check the network and the base URL.`,
+        `${id} cannot be reached: ${where} does not answer (${failure.code}). Check the network and ${address}.`,
         !absent.has(failure.code),
       )
     }
@@ -89,24 +130,51 @@ export function toModelError(id: string, error: unknown, key?: string): ModelErr
   }
   const status = failure.status
   if (status < 300) {
-    return make('other', `${id} gave an answer that cannot be read. Check the base URL.${said}`)
+    return make('other', `${id} gave an answer that cannot be read. Check ${address}.${said}`)
   }
   if (status < 400) {
     return make(
       'other',
-      `${id} is not where it was asked: its provider sends on to another address (HTTP ${status}), which is not followed. Correct the base URL.${said}`,
+      `${id} is not where it was asked: its provider sends on to another address (HTTP ${status}), which is not followed. Correct ${address}.${said}`,
     )
   }
   if (status === 401 || status === 403) {
+    if (key === undefined && settings.key !== undefined) {
+      return make('key', `${id} wants an API key (HTTP ${status}). Set ${settings.key}.${said}`)
+    }
     return make(
       'key',
-      `${id} refused the API key (HTTP ${status}). Check the key and what it may use.${said}`,
+      `${id} refused the API key (HTTP ${status}). Check ${settings.key ?? 'the key'} and what the key may use.${said}`,
+    )
+  }
+  const model = id.slice(id.indexOf('/') + 1)
+  const host = failure.url?.host ?? 'its provider'
+  const path = failure.url?.pathname ?? 'the path that was asked'
+  const otherApi = settings.otherApi === undefined ? '' : ` ${settings.otherApi}`
+  if (status < 500 && otherPath.test(failure.text)) {
+    return make(
+      'request',
+      `${id}: ${host} does not take this model at ${path} (HTTP ${status}).${otherApi}${said}`,
+    )
+  }
+  if (status === 405 || (status === 404 && listed?.includes(model) === true)) {
+    return make('request', `${id}: ${host} has no ${path} (HTTP ${status}).${otherApi}${said}`)
+  }
+  if (status === 404 && listed === undefined && !/model/i.test(failure.text)) {
+    const ends = /\/v\d/.test(path) ? '' : ', which usually ends in /v1'
+    const why = `either ${host} has no ${path}, or it does not know the model`
+    return make(
+      'request',
+      `${id} was not found (HTTP 404): ${why}. Correct ${address}${ends}.${otherApi}${said}`,
     )
   }
   if (status === 404) {
+    const provider = id.slice(0, id.indexOf('/') + 1)
+    const near = nearNames(model, listed ?? []).map((name) => oneLine(`${provider}${name}`))
+    const names = near.length === 0 ? '' : ` Near names: ${near.join(', ')}.`
     return make(
       'unknown-model',
-      `${id} is not known to its provider (HTTP 404). Choose another with JACKFIELD_MODEL=provider/model.${said}`,
+      `${id} is not known to its provider (HTTP 404).${names} Choose another with --model or JACKFIELD_MODEL=provider/model.${said}`,
     )
   }
   if (status === 402 || status === 429) {
@@ -123,6 +191,15 @@ export function toModelError(id: string, error: unknown, key?: string): ModelErr
     )
   }
   return make('request', `${id} rejected the request (HTTP ${status}).${said}`)
+}
+
+/** Servers refuse media with any status; those for a wrong request may not say what was wrong. */
+function concernsMedia({ status, text }: Failure): boolean {
+  if (status === undefined || status < 400 || [401, 402, 403, 429].includes(status)) return false
+  if (status === 400 || status === 413 || status === 415 || status === 422) return true
+  return /\b(?:images?|image_url|audio|input_audio|vision|multi-?modal|mmproj|pdf|media type|file parts?)\b/i.test(
+    text,
+  )
 }
 
 /** The one with a status or a system code: of a series of retries in the last one, else as far below as causes go. */
@@ -144,14 +221,14 @@ function errorsIn(error: unknown): Error[] {
 function read(error: unknown, clean: (text: string) => string): Failure {
   if (!(error instanceof Error)) {
     const text = oneLine(clean([typeOf(error), messageOf(error)].filter((part) => part !== '').join(': ')))
-    return { status: undefined, text, host: undefined, code: undefined, retryAfterMs: undefined }
+    return { status: undefined, text, url: undefined, code: undefined, retryAfterMs: undefined }
   }
   const status = 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : undefined
   const url = 'url' in error && typeof error.url === 'string' ? error.url : undefined
   return {
     status,
     text: oneLine(clean(error.message)),
-    host: url === undefined ? undefined : (URL.parse(url)?.host ?? undefined),
+    url: url === undefined ? undefined : (URL.parse(url) ?? undefined),
     code: 'code' in error && typeof error.code === 'string' ? error.code : undefined,
     retryAfterMs: 'responseHeaders' in error ? retryAfter(error.responseHeaders) : undefined,
   }

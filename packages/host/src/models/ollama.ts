@@ -1,8 +1,12 @@
 import { isRecord } from '../json.ts'
 import type { ModelEnvironment } from './environment.ts'
+import { chatMedia, type MediaSupport, ollamaMedia } from './media.ts'
 import { providerFetch } from './provider-fetch.ts'
 
+/** Where an Ollama listens unless it is told otherwise. */
+export const usualOllama = '127.0.0.1:11434'
 const patienceMs = 300
+const showMs = 5_000
 const most = 200
 
 /** An Ollama that answers, and the models it holds. */
@@ -19,7 +23,7 @@ export interface FoundOllama {
  */
 export async function findOllama(env: ModelEnvironment): Promise<FoundOllama | undefined> {
   const named = env['OLLAMA_HOST']?.trim()
-  const host = named === undefined || named === '' ? '127.0.0.1:11434' : named
+  const host = named === undefined || named === '' ? usualOllama : named
   const url = ollamaUrl(host)
   if (url === undefined) return undefined
   try {
@@ -35,6 +39,22 @@ export async function findOllama(env: ModelEnvironment): Promise<FoundOllama | u
     return models.length === 0 ? undefined : { host, models: models.map(({ name }) => name) }
   } catch {
     return undefined
+  }
+}
+
+/** The media that a model accepts, as its Ollama says; an assumption where it does not answer or is too old to say. */
+export async function supportOf(url: URL, model: string): Promise<MediaSupport> {
+  try {
+    const answer = await providerFetch(new URL('/api/show', url), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model }),
+      signal: AbortSignal.timeout(showMs),
+    })
+    const json: unknown = answer.ok ? await answer.json() : undefined
+    return isRecord(json) && Array.isArray(json.capabilities) ? ollamaMedia(json.capabilities) : chatMedia
+  } catch {
+    return chatMedia
   }
 }
 

@@ -1,13 +1,17 @@
 import type { CallToolResult, ContentBlock } from '@jackfield/sdk'
 import { isRecord } from '../json.ts'
+import { leftOut, type Media, mediaIn } from '../models/media.ts'
 import { oneLine } from '../text.ts'
 import { blocksOf, documentOf, textIn } from './text.ts'
 
-/** Base64 characters of one image a model is given; providers refuse more. */
-const imageCharacters = 6_000_000
+/** Base64 characters of one image or document that a model is given; providers refuse more. */
+const mediaCharacters = 6_000_000
+/** The same of a recording, which costs a model a token for every 500 bytes or so. */
+const audioCharacters = 1_500_000
 /** UTF-8 bytes of a preview, 1 200 tokens by estimate. */
 const previewBytes = 4_200
 const noteBytes = 80
+const tooLargeHere = 'it is too large for a model'
 const outlined = 20
 
 /**
@@ -17,7 +21,7 @@ const outlined = 20
 export function fit(result: CallToolResult, characters: number, keep: () => string): ContentBlock[] {
   const blocks = blocksOf(result)
   const total = blocks.reduce((sum, block) => sum + sizeOf(block), 0)
-  const tooLarge = blocks.some((block) => block.type === 'image' && block.data.length > imageCharacters)
+  const tooLarge = blocks.some(isTooLarge)
   if (total <= characters && !tooLarge) return [...blocks]
 
   let room = Math.min(previewBytes, characters)
@@ -36,7 +40,7 @@ export function fit(result: CallToolResult, characters: number, keep: () => stri
   }
   for (const block of blocks) {
     const text = textIn(block)
-    if (block.type === 'image' && block.data.length <= imageCharacters) {
+    if (sentAsMedia(block) !== undefined && !isTooLarge(block)) {
       out.push(block)
     } else if (block.type === 'text') {
       const kept = cut(block.text)
@@ -45,13 +49,16 @@ export function fit(result: CallToolResult, characters: number, keep: () => stri
       room -= Buffer.byteLength(block.resource.uri)
       const kept = cut(text)
       if (kept !== '') out.push({ ...block, resource: { ...block.resource, text: kept } })
-    } else if (sizeOf(block) <= room) {
+    } else if (!isTooLarge(block) && sizeOf(block) <= room) {
       room -= sizeOf(block)
       shown += sizeOf(block)
       out.push(block)
     } else if (room > 0) {
       room -= noteBytes
-      say(`[${nameOf(block)} left out: too large for the model]`)
+      const media = mediaIn(block)
+      say(
+        media === undefined ? '[a link was left out: too large for the model]' : leftOut(media, tooLargeHere),
+      )
     }
   }
   const id = keep()
@@ -63,15 +70,22 @@ export function fit(result: CallToolResult, characters: number, keep: () => stri
   return out
 }
 
-/** Characters that a block costs as text; images are paid for otherwise. */
-function sizeOf(block: ContentBlock): number {
-  if (block.type === 'image') return 0
-  return textIn(block)?.length ?? JSON.stringify(block).length
+/** What models take as an image, a recording or a document; undefined for all else. */
+function sentAsMedia(block: ContentBlock): Media | undefined {
+  const media = mediaIn(block)
+  return media?.kind === 'file' && media.type !== 'application/pdf' ? undefined : media
 }
 
-function nameOf(block: ContentBlock): string {
-  if (block.type === 'image' || block.type === 'audio') return oneLine(block.mimeType).slice(0, 40)
-  return block.type === 'resource_link' ? 'a link' : 'a resource'
+function isTooLarge(block: ContentBlock): boolean {
+  const media = sentAsMedia(block)
+  if (media === undefined) return false
+  return media.data.length > (media.kind === 'audio' ? audioCharacters : mediaCharacters)
+}
+
+/** Characters that a block costs as text; media are paid for otherwise. */
+function sizeOf(block: ContentBlock): number {
+  if (sentAsMedia(block) !== undefined) return 0
+  return textIn(block)?.length ?? JSON.stringify(block).length
 }
 
 /** What stands where in the JSON of a result, one level deep. */

@@ -150,6 +150,25 @@ parcel package shipment delivery
 route itinerary trip
 draft unsent
 void cancel
+save write
+download fetch
+content text
+transit train bus
+cafe restaurant place
+subtitle transcript caption
+postpone reschedule delay
+silence mute
+outage incident
+chargeback dispute
+pipeline ci
+money balance
+draft prepare
+pass conclusion result
+site host
+node machine
+engineer responder
+term keyword
+combine merge join
 `
   .trim()
   .split('\n')

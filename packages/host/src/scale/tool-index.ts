@@ -14,12 +14,22 @@ interface Entry {
 }
 
 const bounds = { description: 3_000, parameters: 4_000, name: 300, query: 1_000, words: 32, results: 100 }
-const weights = { synonym: 0.7, intent: 0.7, prefix: 0.4, fuzzy: 0.3, server: 1.6, exactName: 1_000 }
+const weights = {
+  synonym: 0.7,
+  intent: 0.7,
+  prefix: 0.4,
+  fuzzy: 0.3,
+  server: 0.6,
+  adjacent: 0.2,
+  exactName: 1_000,
+}
 const boost = { name: 3, title: 2, description: 1, parameters: 0.5, server: 1.2 }
 
 /** Tools by the words that tell of them. Only what changed since the last look is read anew. */
 export class ToolIndex {
   readonly #tools = new Map<string, CatalogTool>()
+  /** Neighbouring words of descriptions, made when they are first asked for. */
+  readonly #pairs = new Map<string, ReadonlySet<string>>()
   readonly #index = new MiniSearch<Entry>({
     fields: ['name', 'title', 'description', 'parameters', 'server'],
     tokenize: words,
@@ -82,19 +92,43 @@ export class ToolIndex {
     )
     const different = new Set(asked)
     const servers = this.#servers(different)
+    const pairs = pairsOf(asked)
     return new Map(
       [...scores].map(([name, { score, answered }]) => {
         const covered = 0.35 + (0.65 * answered) / Math.max(1, different.size)
-        const place = servers.has(this.#tools.get(name)?.server ?? '') ? weights.server : 1
-        return [name, (score + weights.intent * (wanted.get(name) ?? 0)) * covered * place]
+        const place = 1 + (servers.get(this.#tools.get(name)?.server ?? '') ?? 0)
+        const together = 1 + weights.adjacent * this.#together(name, pairs)
+        return [name, (score + weights.intent * (wanted.get(name) ?? 0)) * covered * place * together]
       }),
     )
   }
 
-  /** Servers whose name is among the words. */
-  #servers(asked: ReadonlySet<string>): Set<string> {
+  /** Servers whose name is among the words, and how much that says: less where tools of others have the word as well. */
+  #servers(asked: ReadonlySet<string>): Map<string, number> {
     const all = new Set([...this.#tools.values()].map(({ server }) => server))
-    return new Set([...all].filter((server) => words(server).some((word) => asked.has(word))))
+    const found = new Map<string, number>()
+    for (const server of all) {
+      for (const word of words(server).filter((one) => asked.has(one))) {
+        const others = this.#index
+          .search(word, { fields: ['name', 'title', 'description'], tokenize: whole })
+          .filter(({ id }) => this.#tools.get(String(id))?.server !== server)
+        const says = weights.server / (1 + others.length / 5)
+        found.set(server, Math.max(found.get(server) ?? 0, says))
+      }
+    }
+    return found
+  }
+
+  /** How many of these neighbouring words a tool's description has as neighbours too. */
+  #together(name: string, pairs: ReadonlySet<string>): number {
+    if (pairs.size === 0) return 0
+    let own = this.#pairs.get(name)
+    if (own === undefined) {
+      const description = this.#tools.get(name)?.tool.description ?? ''
+      own = pairsOf(words(description.slice(0, bounds.description)))
+      this.#pairs.set(name, own)
+    }
+    return [...pairs].filter((pair) => own.has(pair)).length
   }
 
   /** How well each tool answers one word, by the best of the word's forms. */
@@ -127,11 +161,14 @@ export class ToolIndex {
 
   #drop(name: string): void {
     if (!this.#tools.delete(name)) return
+    this.#pairs.delete(name)
     this.#index.discard(name)
   }
 }
 
 const loosely = { prefix: weights.prefix, fuzzy: weights.fuzzy }
+const pairsOf = (list: readonly string[]): Set<string> =>
+  new Set(list.slice(1).map((word, at) => `${list[at]} ${word}`))
 const whole = (term: string): string[] => [term]
 
 function toEntry({ name, server, tool }: CatalogTool): Entry {

@@ -1,6 +1,6 @@
 /** Words that say nothing about what a tool does. */
 const empty = new Set(
-  'a an the of to in on at by for from with and or is are be been was it its this that these those as into onto i me my we our you your he his she her they them their what which who when where how do does did can could should would will please want need tool tools using use used given if so not no any some let lets there here up out about'.split(
+  'a an the of to in on at by for from with and or is are be been was it its this that these those as into onto i me my we our you your he his she her they them their what which who when where how do does did can could should would will please want need tool tools using use used given if so not no any some let lets there here up out about another other else again just now'.split(
     ' ',
   ),
 )
@@ -15,14 +15,32 @@ const intents: readonly (readonly [RegExp, string])[] = [
   [/\b(?:statistics|figures|trends?|totals?|average)\b/i, 'analyze'],
 ]
 
+/** Ways of putting a wish whose words mean something else one by one, and the words that tools have for it. */
+const idioms: readonly (readonly [RegExp, string])[] = [
+  [/\bget (?:to|home)\b/gi, ' directions route '],
+  [/\bhow (?:big|large)\b/gi, ' size info '],
+  [/\bhow much money\b/gi, ' balance '],
+  [/\bcheck(?:ed)? off\b/gi, ' complete '],
+  [/\b(?:warmer|hotter|colder|cooler)\b/gi, ' temperature '],
+  [/\b(?:brighter|dimmer|darker)\b/gi, ' light brightness '],
+  [/\bto the (?:page|site|url)\b|\bgo to\b/gi, ' navigate '],
+  // Names of files and addresses say what is meant, not what it is called.
+  [
+    /(?<![\w/])(?:[\w-]+|\*)\.(?:txt|md|log|json|csv|tsv|ya?ml|xml|html?|pdf|docx?|xlsx?|png|jpe?g|py|ts|rs|go)\b/gi,
+    ' file ',
+  ],
+  [/\bhttps?:\/\/\S+|\b[\w-]+\.(?:com|org|net|io|dev)\b/gi, ' url '],
+]
+
 /** How people say in which form they want something; the form is not what they look for. */
 const form = /\bas (?:an? )?(?:csv|json|pdf|excel|file)(?: file)?\b/i
 
 /** The words of a query, and the verbs that the way it is put suggests, whether or not they stand in it. */
 export function wish(query: string): { words: string[]; verbs: string[] } {
   const verbs = intents.flatMap(([way, verb]) => (way.test(query) ? [stem(verb)] : []))
-  if (!form.test(query)) return { words: words(query), verbs }
-  return { words: words(query.replace(form, ' ')), verbs: [...verbs, stem('export')] }
+  const plain = idioms.reduce((text, [idiom, meant]) => text.replace(idiom, meant), query)
+  if (!form.test(query)) return { words: words(plain), verbs }
+  return { words: words(plain.replace(form, ' ')), verbs: [...verbs, stem('export')] }
 }
 
 /** The words of a text for searching: names split at their humps, lower case, without accents, endings taken off. */
@@ -33,6 +51,7 @@ export function words(text: string): string[] {
     .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2')
     .replace(/(\p{Lu})(\p{Lu}\p{Ll}\p{Ll})/gu, '$1 $2')
     .toLowerCase()
+    .replace(/\b(on|to|e|wi)-(call|dos?|mails?|fi)\b/g, '$1$2')
     .replace(/(\p{L})['’]s\b/gu, '$1')
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '' && !empty.has(word))

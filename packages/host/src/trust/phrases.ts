@@ -23,14 +23,14 @@ const phrases: readonly Phrase[] = [
     severity: 'danger',
     says: 'tells the model to set aside what it was told',
     pattern:
-      /\b(?:ignore|disregard|forget|override|bypass|overrule|do not follow|don't follow)\b.{0,25}\b(?:all|any|the|your|these|those|previous|prior|above|earlier|preceding|other|system|safety|original)\b.{0,30}\b(?:instructions?|prompts?|rules|directions|directives|guidelines|guardrails|restrictions|policies|messages)\b/,
+      /\b(?:ignore|disregard|forget|override|bypass|overrule|do not follow|don't follow)\b.{0,25}\b(?:all|any|the|your|these|those|previous|prior|above|earlier|preceding|other|system|safety|original)\b.{0,30}\b(?:instructions?|prompts?|rules|directions|directives|guidelines|guardrails|restrictions|policies|messages)\b(?!(?: or commands?)? (?:that are |that appear |which are )?(?:returned|contained|found|embedded|included|written|inside|within|in|from)\b(?! (?:the )?(?:system|user|developer|prompt|person|human)).{0,25}\b(?:this tool|results?|responses?|outputs?|data|rows|pages?|documents?|contents?|websites?|e-?mails?|files?)\b)/,
   },
   {
     code: 'speaks-to-the-model',
     severity: 'danger',
     says: 'tells the model to keep something from you',
     pattern: new RegExp(
-      String.raw`\b(?:do not|don't|never|must not|should not|shouldn't|avoid|refrain from|without(?! first\b)|without first(?<!(?:\b(?:never|not|cannot)|n't)\b[^.!?;:]{0,80}without first))\b.{0,20}\b(?:tell|telling|mention|mentioning|inform|informing|reveal|revealing|notify|notifying|show|showing|disclose|disclosing|alert|alerting|explain|explaining|report|reporting|let|letting)\b.{0,50}\b${user}`,
+      String.raw`\b(?:do not|don't|never|must not|should not|shouldn't|avoid|refrain from|without(?! first\b)|without first(?<!(?:\b(?:never|not|cannot)|n't)\b[^.!?;:]{0,80}without first))\b(?:(?!\b(?:that|which|who)\b).){0,20}\b(?:tell|telling|mention|mentioning|inform|informing|reveal|revealing|notify|notifying|show|showing|disclose|disclosing|alert|alerting|explain|explaining|report|reporting|let|letting)\b(?:(?!\b(?:unless|until)\b).){0,50}\b${user}`,
     ),
   },
   {
@@ -155,6 +155,36 @@ const phrases: readonly Phrase[] = [
   },
 ]
 
+const searched = phrases.map((phrase) => ({ ...phrase, pattern: new RegExp(phrase.pattern, 'g') }))
+
+/** Ends right before what it forbids: "do not", "never share or", "**do not** ever". "Do not forget to" forbids nothing. */
+const forbids =
+  /(?:\b(?:do not|don't|does not|doesn't|never|must not|mustn't|should not|shouldn't|shall not|cannot|can't|may not|will not|won't|avoid|refrain from|instead of|rather than|no need to)|(?<!\b(?:if|or|whether) )\bnot)[ *_]+(?:(?:ever|please|to|be|directly|accidentally|also|any|it|them|or|and|share|sharing|send|sending|paste|pasting|pass|passing|include|including|put|putting|write|writing|store|storing|print|log|expose|exposing|read|reading|open|access|copy|return|show|provide|submit|commit|enter)[ ,*_]+){0,6}["'`]?(?:(?:~|\$home)?\/)?$/
+/** Takes a prohibition back, in the sentence that holds it. */
+const takesBack = /\b(?:without|unless|except|but|instead|only if|just|rather)\b/
+const beforeLength = 80
+const afterLength = 60
+/** So many forbidden matches are looked past; a text with more is no ordinary one. */
+const mostForbidden = 200
+
+/** The words of the first match that the text does not forbid; undefined where there is none. */
+function unforbidden(plain: string, pattern: RegExp): string | undefined {
+  pattern.lastIndex = 0
+  for (let count = 0; ; count += 1) {
+    const match = pattern.exec(plain)
+    if (match === null) return undefined
+    const [words] = match
+    const end = match.index + words.length
+    const rest = plain.slice(end, end + afterLength).split(/[.!?](?:\s|$)/, 1)
+    const isForbidden =
+      count < mostForbidden &&
+      forbids.test(plain.slice(Math.max(0, match.index - beforeLength), match.index)) &&
+      !takesBack.test(words + rest.join(''))
+    if (!isForbidden) return words
+    pattern.lastIndex = match.index + 1
+  }
+}
+
 /** A phrase that was found, with the words that say it. */
 export interface PhraseFound {
   code: string
@@ -168,12 +198,13 @@ export function phrasesIn(text: string): PhraseFound[] {
   const plain = flat(text)
   const found: PhraseFound[] = []
   const said = new Set<string>()
-  for (const { code, severity, says, pattern } of phrases) {
-    const match = pattern.exec(plain)
-    if (match === null || said.has(says)) continue
+  for (const { code, severity, says, pattern } of searched) {
+    if (said.has(says)) continue
+    const words = unforbidden(plain, pattern)
+    if (words === undefined) continue
     if (code === 'reads-secrets' && found.some((earlier) => earlier.code === code)) continue
     said.add(says)
-    found.push({ code, severity, says, words: match[0].trim() })
+    found.push({ code, severity, says, words: words.trim() })
   }
   // One such phrase may be clumsy; several in one text are a plan.
   const addressed = found.filter((one) => one.code !== 'reads-secrets' || one.severity === 'danger')

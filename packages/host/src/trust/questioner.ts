@@ -2,7 +2,7 @@ import { questionId } from '../asking/index.ts'
 import { type Asker, Nobody } from '../inbox/index.ts'
 import { frozenCopy } from '../json.ts'
 import type { Recorder, TrustRow } from '../store/index.ts'
-import { reasonOf } from '../text.ts'
+import { oneLine, reasonOf } from '../text.ts'
 import type { DefinitionChange, HostEvent, TrustFinding } from '../types/index.ts'
 import { listed } from './changes.ts'
 
@@ -54,8 +54,12 @@ export class Questioner {
     if (this.#deps.asker.can('drift')) this.#ask(review, about)
     else if (isNew) {
       this.#row(review, review.tell()).close('quarantined', { reason: 'nobody can be asked here' })
-      this.#deps.emit({ type: 'warning', server, message: `${summary(review)}. Nobody can be asked here.` })
-    } else this.#deps.emit({ type: 'warning', server, message: summary(review) })
+      this.#deps.emit({
+        type: 'warning',
+        server,
+        message: `${summary(review)}. Nobody can be asked here. ${lookWith(server)}`,
+      })
+    } else this.#deps.emit({ type: 'warning', server, message: `${summary(review)}. ${lookWith(server)}` })
   }
 
   async #ask(review: Review, about: string): Promise<void> {
@@ -85,7 +89,7 @@ export class Questioner {
       })
       if (until.aborted) return
       const why = error instanceof Nobody ? 'Nobody can be asked here' : reasonOf(error)
-      emit({ type: 'warning', server, message: `${summary(review)}. ${why}.` })
+      emit({ type: 'warning', server, message: `${summary(review)}. ${why}. ${lookWith(server)}` })
     }
   }
 
@@ -111,4 +115,8 @@ function summary({ server, waiting }: Review): string {
   const changed = waiting.some(({ agreed }) => agreed !== undefined)
   const why = changed ? 'not as agreed to' : 'new or suspicious'
   return `${listed(waiting)} of ${server} ${are} ${why}, and out of use until accepted`
+}
+
+function lookWith(server: string): string {
+  return `See why with: jackfield trust ${oneLine(server)}`
 }

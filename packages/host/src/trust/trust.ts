@@ -45,6 +45,8 @@ export class Trust implements TrustDesk {
   readonly #questioner: Questioner
   /** What was looked at last, by connection: looking again would find nothing new. */
   readonly #looked = new WeakMap<ServerConnection, Looked>()
+  /** Why definitions that were never accepted are out of use: lists ask about each of them again and again. */
+  readonly #unaccepted = new WeakMap<Definition, string>()
 
   constructor(deps: TrustDeps) {
     this.#deps = deps
@@ -128,7 +130,7 @@ export class Trust implements TrustDesk {
     if (this.#questioner.asks(identity)) this.#review(name, identity, false)
     const rows = this.#ledger.rows(identity)
     const revision = this.#looked.get(connection)?.revision
-    return (what, entry) => refusal(this.#definitions.of(what, entry), rows, revision)
+    return (what, entry) => this.#refusal(name, this.#definitions.of(what, entry), rows, revision)
   }
 
   /** Why a tool may not be called now; undefined where it may. */
@@ -155,7 +157,8 @@ export class Trust implements TrustDesk {
     if (text === undefined || this.#deps.signal.aborted) return undefined
     this.look(connection)
     const said = this.#definitions.instructions(text)
-    const refused = refusal(said, this.#ledger.rows(this.#identity(connection)), undefined)
+    const rows = this.#ledger.rows(this.#identity(connection))
+    const refused = this.#refusal(connection.name, said, rows, undefined)
     return refused === undefined ? this.#deps.redactor.text(text) : undefined
   }
 
@@ -372,30 +375,42 @@ export class Trust implements TrustDesk {
     return neighboursOf(server, new Map(tools))
   }
 
+  /** Why a thing may not be used, in words that a model may read; undefined where it may. */
+  #refusal(
+    server: string,
+    definition: Definition,
+    rows: ReadonlyMap<string, TrustRow>,
+    revision: string | undefined,
+  ): string | undefined {
+    const row = rows.get(keyOf(definition))
+    const agreed = row !== undefined && isAgreed(row, definition, revision)
+    const meant = agreed ? row.agreed?.hash : definition.hash
+    if (row?.blocked !== undefined && row.blocked === meant) return 'the person blocked it'
+    if (agreed) return undefined
+    if (row?.agreed !== undefined) {
+      const fields = new Set(changesOf(row, []).map(({ field }) => field?.split(/[.[]/)[0] ?? 'definition'))
+      const what = fields.size === 0 ? 'definition' : [...fields].join(', ')
+      return `its ${what} changed since the person agreed to it, and they have not accepted that`
+    }
+    // The finding's message quotes the text, which no model should read.
+    let why = this.#unaccepted.get(definition)
+    if (why === undefined) {
+      const grave = scanDefinition(definition, this.#neighbours(server)).find(
+        ({ severity }) => severity === 'danger',
+      )
+      why =
+        grave === undefined ? 'it is new' : `what it says looks like an attack on the model (${grave.code})`
+      this.#unaccepted.set(definition, why)
+    }
+    return `${why}, and the person has not accepted it. They see why with: jackfield trust ${server}`
+  }
+
   /** What a server may offer depends on what the host can do, so lists are told apart by it. */
   #profile(server: string): string {
     const { asker } = this.#deps
     const kinds = (['elicitation', 'sampling-request', 'roots'] as const).filter((kind) => asker.can(kind))
     return [server, ...kinds, ...(asker.urls ? ['url'] : [])].join(' ')
   }
-}
-
-function refusal(
-  definition: Definition,
-  rows: ReadonlyMap<string, TrustRow>,
-  revision: string | undefined,
-): string | undefined {
-  const row = rows.get(keyOf(definition))
-  const agreed = row !== undefined && isAgreed(row, definition, revision)
-  const meant = agreed ? row.agreed?.hash : definition.hash
-  if (row?.blocked !== undefined && row.blocked === meant) return 'the person blocked it'
-  if (agreed) return undefined
-  if (row?.agreed !== undefined) {
-    const fields = new Set(changesOf(row, []).map(({ field }) => field?.split(/[.[]/)[0] ?? 'definition'))
-    const what = fields.size === 0 ? 'definition' : [...fields].join(', ')
-    return `its ${what} changed since the person agreed to it, and they have not accepted that`
-  }
-  return 'the person has not accepted it yet: it is new, or what it says looks like an attack on the model'
 }
 
 const order: readonly Part[] = ['instructions', 'tool', 'prompt', 'template', 'resource']

@@ -2,7 +2,7 @@ import type { SamplingMessage } from '@jackfield/sdk'
 import { describe, expect, test } from 'vitest'
 import type { ModelWait } from '../../src/types/index.ts'
 import { claude, first, gpt, hello, local, request, weather } from './asked-models.ts'
-import { anthropic, chat, openai, provider } from './provider.ts'
+import { anthropic, chat, google, openai, provider } from './provider.ts'
 
 describe('tools', () => {
   test('are offered under names every provider accepts, and called back under their own', async () => {
@@ -184,14 +184,7 @@ test('what Gemini marks a call with goes back to it, and to nobody else', async 
     functionCall: { name: 'weather__get_forecast_v2', args: { city: 'Oslo' } },
     thoughtSignature: 'sig-g',
   }
-  const answer = (parts: unknown[]) => ({
-    json: {
-      candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP', index: 0 }],
-      usageMetadata: { promptTokenCount: 11, candidatesTokenCount: 7, totalTokenCount: 18 },
-      modelVersion: 'gemini-test-1',
-    },
-  })
-  await using server = await provider(answer([part]), answer([{ text: 'Snow.' }]))
+  await using server = await provider(google.answer([part]), google.answer([{ text: 'Snow.' }]))
   const model = first({
     GEMINI_API_KEY: 'key-g',
     GOOGLE_GENERATIVE_AI_BASE_URL: `${server.url}/v1beta`,

@@ -249,7 +249,7 @@ describe('failures say what happened and what to do', () => {
     })
     await expect(claude(server).generate(request())).rejects.toMatchObject({
       kind: 'other',
-      message: expect.stringMatching(/sends on to another address.*307.*Correct the base URL/),
+      message: expect.stringMatching(/sends on to another address.*307.*Correct ANTHROPIC_BASE_URL/),
     })
     expect(other.received).toEqual([])
   })

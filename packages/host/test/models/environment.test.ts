@@ -52,6 +52,11 @@ describe('models from the environment', () => {
     expect(ids({ ...env, JACKFIELD_MODEL: 'compatible/qwen' })).toEqual(['compatible/qwen', 'offline'])
   })
 
+  test('a model of Ollama that is named is asked of this machine where no address is set', () => {
+    expect(ids({ JACKFIELD_MODEL: 'ollama/qwen3' })[0]).toBe('ollama/qwen3')
+    expect(ids({ JACKFIELD_MODEL: 'offline' })).toEqual(['offline'])
+  })
+
   test('an Ollama address that is none is refused', () => {
     expect(() => ids({ OLLAMA_HOST: 'http://' })).toThrow(/OLLAMA_HOST/)
   })

@@ -8,10 +8,11 @@ export interface Received {
   body: Record<string, unknown>
 }
 
-/** What the provider answers: JSON, or server-sent events written one after another. */
-export type Answer =
+/** What the provider answers: JSON, or server-sent events written one after another. With a `path`, for that path only. */
+export type Answer = { path?: string } & (
   | { status?: number; headers?: Record<string, string>; json: unknown }
   | { events: { event?: string; data: unknown }[]; betweenMs?: number; hang?: true }
+)
 
 export interface Provider extends AsyncDisposable {
   url: string
@@ -28,7 +29,12 @@ export async function provider(...answers: Answer[]): Promise<Provider> {
     let text = ''
     for await (const chunk of req) text += chunk
     received.push({ path: req.url ?? '', headers: req.headers, body: text === '' ? {} : JSON.parse(text) })
-    const answer = answers[Math.min(received.length, answers.length) - 1]
+    const own = answers.filter(({ path }) => path === req.url)
+    const here = own.length > 0 ? own : answers.filter(({ path }) => path === undefined)
+    const isHere = (path: string): boolean =>
+      own.length > 0 ? path === req.url : !answers.some((one) => one.path === path)
+    const count = received.filter(({ path }) => isHere(path)).length
+    const answer = here[Math.min(count, here.length) - 1]
     if (answer === undefined) return res.writeHead(500).end()
     if ('json' in answer) {
       res.writeHead(answer.status ?? 200, { 'content-type': 'application/json', ...answer.headers })
@@ -229,6 +235,26 @@ export const openai = {
     return {
       events: events.map((data, n) => ({ event: String(data.type), data: { ...data, sequence_number: n } })),
     }
+  },
+}
+
+/** Google's Gemini API. */
+export const google = {
+  answer(parts: unknown[]): Answer {
+    return {
+      json: {
+        candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP', index: 0 }],
+        usageMetadata: { promptTokenCount: 11, candidatesTokenCount: 7, totalTokenCount: 18 },
+        modelVersion: 'gemini-test-1',
+      },
+    }
+  },
+}
+
+/** Ollama's own API. */
+export const ollama = {
+  show(capabilities: string[]): Answer {
+    return { path: '/api/show', json: { details: { family: 'test' }, capabilities } }
   },
 }
 

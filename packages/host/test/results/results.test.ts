@@ -109,6 +109,21 @@ describe('what a model gets', () => {
     expect(count()).toBe(0)
   })
 
+  it('is every image, recording and document that a provider takes; of larger ones it is told the kind and size', () => {
+    const { results } = kept()
+    const media = (data: string): ContentBlock[] => [
+      { type: 'image', data, mimeType: 'image/png' },
+      { type: 'audio', data, mimeType: 'audio/wav' },
+      { type: 'resource', resource: { uri: 'file:///a.pdf', mimeType: 'application/pdf', blob: data } },
+    ]
+    const fitting = media('A'.repeat(1_000_000))
+    expect(results.fit({ content: fitting }, { characters: 20_000 })).toEqual(fitting)
+    const shown = results.fit({ content: media('A'.repeat(8_000_000)) }, { characters: 20_000 })
+    for (const what of ['an image', 'audio', 'a file'])
+      expect(textOf(shown)).toContain(`[${what} of 6.0 MB (`)
+    expect(textOf(shown)).not.toContain('AAAA')
+  })
+
   it('says of JSON what stands where', () => {
     const { results } = kept()
     const structuredContent = { items: Array(9_000).fill(1), note: 'short', page: { next: 2 } }

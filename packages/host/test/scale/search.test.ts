@@ -2,7 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createScale } from '../../src/scale/index.ts'
 import type { CatalogTool, Scale } from '../../src/types/index.ts'
+import { popularServers } from '../fixtures/popular-servers.ts'
 import { corpusTools } from './corpus.ts'
+import { popularQueries } from './popular-queries.ts'
 import { queries } from './queries.ts'
 
 const scale = createScale(() => corpusTools)
@@ -55,6 +57,36 @@ describe('searching among five hundred tools', () => {
       }),
       { numRuns: 150 },
     )
+  })
+})
+
+describe('searching among the tools of popular servers', () => {
+  const tools = popularServers.flatMap(({ server, tools }) =>
+    tools.map((tool): CatalogTool => ({ name: `${server}__${tool.name}`, server, tool })),
+  )
+  const popular = createScale(() => tools)
+  const places = popularQueries.map(({ server, tool, query }) => ({
+    query,
+    wanted: `${server}__${tool}`,
+    found: named(popular, query, 3),
+  }))
+  const within = (count: number): number =>
+    places.filter(({ wanted, found }) => found.slice(0, count).includes(wanted)).length / places.length
+
+  test('the queries are at least 200, over at least 40 servers, and each names a tool there is', () => {
+    expect(popularQueries.length).toBeGreaterThanOrEqual(200)
+    expect(new Set(popularQueries.map(({ server }) => server)).size).toBeGreaterThanOrEqual(40)
+    const names = new Set(tools.map(({ name }) => name))
+    expect(places.filter(({ wanted }) => !names.has(wanted))).toEqual([])
+  })
+
+  test('puts the right one first for eight of ten wishes, and among the first three for nine', () => {
+    const missed = places
+      .filter(({ wanted, found }) => found[0] !== wanted)
+      .map(({ query, wanted, found }) => `${query}: wanted ${wanted}, found ${found.join(', ')}`)
+    const figures = `first: ${(within(1) * 100).toFixed(1)} %, among three: ${(within(3) * 100).toFixed(1)} %\n${missed.join('\n')}`
+    expect(within(3), figures).toBeGreaterThanOrEqual(0.9)
+    expect(within(1), figures).toBeGreaterThanOrEqual(0.8)
   })
 })
 

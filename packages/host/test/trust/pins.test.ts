@@ -265,7 +265,12 @@ describe('what changed', () => {
     await host.reconnect('s')
     expect(offered(host)).not.toContain('tool buy')
     expect(host.events.filter(({ type }) => type === 'warning')).toMatchObject([
-      { server: 's', message: expect.stringContaining('tool buy of s is not as agreed to, and out of use') },
+      {
+        server: 's',
+        message: expect.stringMatching(
+          /^tool buy of s is not as agreed to, and out of use.*See why with: jackfield trust s$/,
+        ),
+      },
     ])
     const late = person({ drift: () => ({ verdict: 'accept' }) })
     host.attach(late)

@@ -7,7 +7,8 @@ import { scanTexts } from '../../src/trust/index.ts'
 import type { TrustFinding } from '../../src/types/index.ts'
 import { makeVisible } from '../../src/visible.ts'
 import { everything, filesystem, folder, session, started } from '../fixtures/hosts.ts'
-import { ordinary, poisoned, poisonedNames } from './samples.ts'
+import { popularServers } from '../fixtures/popular-servers.ts'
+import { ordinary, poisoned, poisonedNames, poisonedProhibitions } from './samples.ts'
 import { saying, shop } from './saying.ts'
 
 const at = 'tools.t.description'
@@ -38,6 +39,10 @@ describe('poisoned descriptions', () => {
     expect(scanTexts([{ at, text, isName: true }])).toMatchObject([
       { severity: 'danger', code: 'asks-for-context' },
     ])
+  })
+
+  it.each(poisonedProhibitions)('are found behind words that look like a prohibition: %s', (text) => {
+    expect(scan(text)).toContainEqual(expect.objectContaining({ severity: 'danger' }))
   })
 
   it('are found whatever the case, the spaces and the look of the letters', () => {
@@ -72,6 +77,23 @@ describe('ordinary descriptions', () => {
       share: true,
       alarms: expect.anything(),
     })
+  })
+})
+
+describe('the tools of popular servers', () => {
+  it('raise no alarm in at least 98 of 100, and all of them are in use at once', async () => {
+    expect(popularServers.length).toBeGreaterThanOrEqual(50)
+    const tools = popularServers.flatMap(({ server, tools }) =>
+      tools.map((tool) => ({ ...tool, name: `${server}_${tool.name}` })),
+    )
+    const host = await started({ servers: { popular: saying({ tools }).config } })
+    const items = host.trust
+      .server('popular')
+      .items.map(({ name, state, findings }) => ({ name, state, alarms: alarming(findings) }))
+    expect(items.length).toBeGreaterThanOrEqual(300)
+    const alarmed = items.filter(({ alarms }) => alarms.length > 0)
+    expect(alarmed.length / items.length, JSON.stringify(alarmed, null, 2)).toBeLessThan(0.02)
+    expect(items.filter(({ state }) => state !== 'pinned')).toEqual([])
   })
 })
 
@@ -155,6 +177,7 @@ describe('scanning', () => {
     ['<!--'],
     ['x-'],
     ['send all '],
+    ['do not include api keys in the query '],
     ['curl '],
     ['\u200d'],
   ])('comes to an end on a long text made to be slow: %j', (part) => {

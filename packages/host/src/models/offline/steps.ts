@@ -50,7 +50,7 @@ export function callsSince(messages: readonly SamplingMessage[], from: number): 
       if (block.type !== 'tool_result') continue
       const call = asked.get(block.toolUseId)
       if (call === undefined) continue
-      const texts = block.content.map(textOf)
+      const texts = block.content.map((one) => textOf(one, 'the offline planner takes text only'))
       done.push({
         ...call,
         text: texts.join('\n'),

@@ -1,0 +1,58 @@
+import { isRecord } from '../json.ts'
+import { providerFetch } from './provider-fetch.ts'
+
+const patienceMs = 3_000
+const most = 2_000
+const shown = 5
+const nearEnough = 0.5
+
+/** The names of the models that a provider lists at an address; undefined where it lists none. */
+export async function listedModels(
+  url: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<string[] | undefined> {
+  try {
+    const answer = await providerFetch(url, { headers, signal: AbortSignal.timeout(patienceMs) })
+    const json: unknown = answer.ok ? await answer.json() : undefined
+    if (!isRecord(json)) return undefined
+    // OpenAI and Anthropic list ids in `data`; Google lists names such as `models/gemini-flash-latest` in `models`.
+    const entries = Array.isArray(json.data) ? json.data : Array.isArray(json.models) ? json.models : []
+    const names = entries.slice(0, most).flatMap((entry: unknown) => {
+      if (!isRecord(entry)) return []
+      const name = typeof entry.id === 'string' ? entry.id : entry.name
+      return typeof name === 'string' ? [name.replace(/^models\//, '')] : []
+    })
+    return names.length === 0 ? undefined : names
+  } catch {
+    return undefined
+  }
+}
+
+/** The names that are written much as another one, the nearest first. */
+export function nearNames(wanted: string, names: readonly string[]): string[] {
+  return names
+    .map((name) => ({ name, likeness: likeness(wanted.toLowerCase(), name.toLowerCase()) }))
+    .filter((one) => one.likeness >= nearEnough)
+    .toSorted((one, other) => other.likeness - one.likeness)
+    .slice(0, shown)
+    .map(({ name }) => name)
+}
+
+/** From 0 to 1: the share of pairs of letters that two words have in common. */
+function likeness(one: string, other: string): number {
+  const left = pairs(one)
+  const right = pairs(other)
+  let common = 0
+  for (const [pair, count] of left) common += Math.min(count, right.get(pair) ?? 0)
+  const all = one.length + other.length - 2
+  return all <= 0 ? Number(one === other) : (2 * common) / all
+}
+
+function pairs(word: string): Map<string, number> {
+  const found = new Map<string, number>()
+  for (let at = 0; at + 1 < word.length; at += 1) {
+    const pair = word.slice(at, at + 2)
+    found.set(pair, (found.get(pair) ?? 0) + 1)
+  }
+  return found
+}

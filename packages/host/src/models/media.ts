@@ -1,0 +1,152 @@
+import type { ContentBlock } from '@jackfield/sdk'
+import { oneLine } from '../text.ts'
+
+/** What media are to a model: something to look at, to listen to, or a document. */
+export type MediaKind = 'image' | 'audio' | 'file'
+
+/** The media that a model accepts besides text, by media type, and where a request may hold them. */
+export interface MediaSupport {
+  types: ReadonlySet<string>
+  /** The types that a tool result may hold. The others follow the results in a message of the user. */
+  inResults: ReadonlySet<string>
+  /** Whether a tool result has one text before its media, rather than texts and media in any order. */
+  textFirst?: true
+  /** Whether a message of the assistant may hold media. */
+  inReplies?: true
+  /** Whether this is an assumption: a kind that the server refuses is not sent again. */
+  assumed?: true
+}
+
+/** Bytes that a message or a tool result holds. */
+export interface Media {
+  kind: MediaKind
+  /** Lower case, without parameters. */
+  type: string
+  /** Base64. */
+  data: string
+  filename?: string
+}
+
+const images = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
+const documents = ['application/pdf']
+const nothing: ReadonlySet<string> = new Set()
+
+export const anthropicMedia: MediaSupport = {
+  types: new Set([...images, ...documents]),
+  inResults: new Set([...images, ...documents]),
+}
+
+/** Of the Responses API, which has no audio. */
+export const openaiMedia: MediaSupport = anthropicMedia
+
+export const googleMedia: MediaSupport = {
+  types: new Set([
+    ...['image/jpeg', 'image/png', 'image/webp', 'image/heic', 'image/heif'],
+    ...['audio/wav', 'audio/mpeg', 'audio/aiff', 'audio/aac', 'audio/ogg', 'audio/flac'],
+    ...documents,
+  ]),
+  inResults: new Set(['image/jpeg', 'image/png', 'image/webp', ...documents]),
+  textFirst: true,
+  inReplies: true,
+}
+
+/** Of Chat Completions, whose tool results are text. Which media a model behind it accepts is not known beforehand. */
+export const chatMedia: MediaSupport = {
+  types: new Set([...images, 'audio/wav', 'audio/mpeg', ...documents]),
+  inResults: nothing,
+  assumed: true,
+}
+
+/** Of a model of Ollama, by the capabilities that Ollama lists. */
+export function ollamaMedia(capabilities: readonly unknown[]): MediaSupport {
+  const types = [
+    ...(capabilities.includes('vision') ? images : []),
+    ...(capabilities.includes('audio') ? ['audio/wav', 'audio/mpeg'] : []),
+  ]
+  return { types: new Set(types), inResults: nothing, assumed: true }
+}
+
+/** The media of a content block; undefined for text and links. */
+export function mediaIn(block: ContentBlock): Media | undefined {
+  if (block.type === 'image' || block.type === 'audio') {
+    return { kind: block.type, type: mediaType(block.mimeType), data: block.data }
+  }
+  if (block.type !== 'resource' || !('blob' in block.resource)) return undefined
+  const { uri, blob, mimeType } = block.resource
+  const type = mediaType(mimeType ?? 'application/octet-stream')
+  const kind = kindOf(type)
+  const filename = nameIn(uri)
+  return { kind, type, data: blob, ...(filename !== undefined && { filename }) }
+}
+
+/** The text that bytes are, for media types of text; undefined for others and for what is no UTF-8. */
+export function textIn({ type, data }: Media): string | undefined {
+  if (!/^text\/|[/+](?:json|xml|yaml)$|^application\/(?:javascript|x-yaml|toml|sql)$/.test(type))
+    return undefined
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(data, 'base64'))
+  } catch {
+    return undefined
+  }
+}
+
+/** Says in place of media what they were and why they are not there. */
+export function leftOut(media: Media, why: string): string {
+  return `[${described(media)} was left out: ${why}]`
+}
+
+export function described({ kind, type, data }: Media): string {
+  const what = kind === 'audio' ? 'audio' : kind === 'image' ? 'an image' : 'a file'
+  return `${what} of ${sizeText(bytesOf(data))} (${oneLine(type)})`
+}
+
+/** Why a model cannot be sent these media. */
+export function whyNot({ kind, type }: Media, { types }: MediaSupport): string {
+  const ofKind = [...types].filter((one) => kindOf(one) === kind)
+  if (types.size === 0) return 'this model takes text only'
+  if (ofKind.length > 0) return `this model takes ${plural[kind]} of these types only: ${ofKind.join(', ')}`
+  return kind === 'file'
+    ? `this model takes no files of type ${oneLine(type)}`
+    : `this model takes no ${plural[kind]}`
+}
+
+/** Bytes behind a base64 text. */
+export function bytesOf(base64: string): number {
+  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0
+  return Math.max(0, Math.floor((base64.length * 3) / 4) - padding)
+}
+
+const plural: Readonly<Record<MediaKind, string>> = { image: 'images', audio: 'audio', file: 'files' }
+
+function kindOf(type: string): MediaKind {
+  return type.startsWith('image/') ? 'image' : type.startsWith('audio/') ? 'audio' : 'file'
+}
+
+const otherNames: Readonly<Record<string, string>> = {
+  'image/jpg': 'image/jpeg',
+  'image/pjpeg': 'image/jpeg',
+  'image/x-png': 'image/png',
+  'audio/x-wav': 'audio/wav',
+  'audio/wave': 'audio/wav',
+  'audio/vnd.wave': 'audio/wav',
+  'audio/mp3': 'audio/mpeg',
+  'audio/x-aiff': 'audio/aiff',
+  'audio/x-flac': 'audio/flac',
+  'application/x-pdf': 'application/pdf',
+}
+
+function mediaType(given: string): string {
+  const type = given.split(';', 1).join('').trim().toLowerCase()
+  return Object.hasOwn(otherNames, type) ? (otherNames[type] ?? type) : type
+}
+
+/** The last part of a URI's path, for a provider that wants a file to have a name. */
+function nameIn(uri: string): string | undefined {
+  const name = URL.parse(uri)?.pathname.split('/').at(-1)
+  return name !== undefined && /^[\w.-]{1,100}$/.test(name) ? name : undefined
+}
+
+function sizeText(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} bytes`
+  return bytes < 1_000_000 ? `${Math.round(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+}
