@@ -51,6 +51,8 @@ export {
   type SecretKey,
   sealedCredentials,
   sealedSecrets,
+  SystemKey,
+  type SystemKeyOptions,
   withoutSecrets,
 } from './secrets/index.ts'
 export { asStoreError, StoreError, type StoreFault, setAsideStore } from './store/index.ts'

@@ -14,4 +14,5 @@ export {
 export { createSecrets } from './secrets.ts'
 export { memorySecrets, type SecretKey, sealedCredentials, sealedSecrets } from './store.ts'
 export { fill, type Withheld, withhold } from './withhold.ts'
+export { SystemKey, type SystemKeyOptions } from './system-key.ts'
 export { withoutSecrets } from './without-secrets.ts'

@@ -246,11 +246,21 @@ describe('a key', () => {
     const path = join(await folder(), 'key')
     await writeFile(path, 'short', { mode: 0o600 })
     const { store } = await files(keyFile(path))
-    await expect(store.get('a')).rejects.toMatchObject({ code: 'INVALID' })
+    await expect(store.set('a', 'one')).rejects.toMatchObject({ code: 'INVALID' })
   })
 
   it('cannot be a short passphrase', () => {
     expect(() => passphrase('short')).toThrow(/at least 12 characters/)
+  })
+
+  it('is loaded for what is read or written, and not for what is not there', async () => {
+    const broken: StoreKey = { load: () => Promise.reject(new Error('no key')) }
+    const { store } = await files(broken)
+    expect(await store.get('a')).toBeUndefined()
+    expect(await store.exclusive('a', async () => 'done')).toBe('done')
+    await store.delete('a')
+    await expect(store.set('a', 'one')).rejects.toThrow('no key')
+    expect(await store.get('a')).toBeUndefined()
   })
 
   it('in the keychain works, or says what is missing', async () => {

@@ -37,50 +37,124 @@ export function keyFile(path: string): StoreKey {
   return { load: () => readOrMake(path) }
 }
 
-/** Under which name a key is kept in the system's own key store. */
+/** Under which name a key is kept in the system's own key store, and how long to wait for it. */
 export interface KeychainOptions {
   /** The name the key is kept under. Default `Jackfield`. */
   service?: string
   /** The account the key is kept for. Default `credentials`. */
   account?: string
+  /** Milliseconds to wait for the keychain, which may be asking the user to unlock it. Default 60 000. */
+  timeoutMs?: number
+}
+
+/**
+ * Why no key came from the keychain, in `details` of the error: the system has none, it did not answer in time, or it
+ * refused, as one does that is locked.
+ */
+export interface KeychainFailure {
+  keychain: 'absent' | 'no answer' | 'refused'
 }
 
 /**
  * A key kept in the keychain of the system: Keychain, Credential Manager or Secret Service. Needs the package
- * `@napi-rs/keyring`, which the application installs.
+ * `@napi-rs/keyring`, which the application installs. A new key is never put into the keyring of the Linux kernel, which
+ * loses it at the next boot.
+ *
+ * A call to a keychain that does not answer cannot be cancelled, and keeps the process alive: end it with
+ * `process.exit()` after an error with the code `TIMEOUT`.
  */
-export function keychain({ service = 'Jackfield', account = 'credentials' }: KeychainOptions = {}): StoreKey {
+export function keychain({
+  service = 'Jackfield',
+  account = 'credentials',
+  timeoutMs = 60_000,
+}: KeychainOptions = {}): StoreKey {
+  let pending: Promise<Uint8Array> | undefined
   return {
-    async load() {
-      const { AsyncEntry } = await keyring()
-      try {
-        const entry = new AsyncEntry(service, account)
-        const kept = await entry.getPassword()
-        if (typeof kept === 'string') return checked(Buffer.from(kept, 'base64'), 'The key in the keychain')
-        const key = randomBytes(keyBytes)
-        await entry.setPassword(key.toString('base64'))
-        return key
-      } catch (cause) {
-        if (cause instanceof McpError) throw cause
-        throw new McpError(
-          'CONNECT_FAILED',
-          'The keychain of this system does not answer. Unlock it, or start its service (on Linux a Secret Service such as gnome-keyring or KWallet), or use a passphrase or a key file',
-          { cause },
-        )
-      }
+    load() {
+      pending ??= fromKeychain(service, account).finally(() => {
+        pending = undefined
+      })
+      return withinTime(pending, timeoutMs)
     },
   }
+}
+
+const otherKeys = 'or use a passphrase or a key file'
+
+async function fromKeychain(service: string, account: string): Promise<Uint8Array> {
+  const { AsyncEntry } = await keyring()
+  try {
+    // Only Linux has stores to choose from; elsewhere the option is ignored.
+    const entry = new AsyncEntry(service, account, { linux: { store: 'secret-service' } })
+    const saved = await entry.getPassword()
+    if (typeof saved === 'string') return decoded(saved)
+    const key = randomBytes(keyBytes)
+    await entry.setPassword(key.toString('base64'))
+    return key
+  } catch (cause) {
+    if (cause instanceof McpError) throw cause
+    // "Platform failure" is how the package reports a missing service; a locked keychain fails differently.
+    const isAbsent =
+      process.platform === 'linux' && cause instanceof Error && /^Platform failure:/.test(cause.message)
+    if (!isAbsent) {
+      const message = `The keychain of this system refuses access. Unlock it, ${otherKeys}`
+      throw failure('CONNECT_FAILED', message, 'refused', cause)
+    }
+    const saved = await inKernel(service, account)
+    if (saved !== undefined) return decoded(saved)
+    const message = `This system has no keychain that answers. Start its service (on Linux a Secret Service such as gnome-keyring or KWallet), ${otherKeys}`
+    throw failure('CONNECT_FAILED', message, 'absent', cause)
+  }
+}
+
+/** A key of the kernel's keyring, where earlier versions put it if there was no Secret Service. */
+async function inKernel(service: string, account: string): Promise<string | undefined> {
+  const { AsyncEntry } = await keyring()
+  try {
+    const entry = new AsyncEntry(service, account, { linux: { store: 'keyutils' } })
+    return (await entry.getPassword()) ?? undefined
+  } catch {
+    // A container often has no access to it, so nothing was put there either.
+    return undefined
+  }
+}
+
+async function withinTime(key: Promise<Uint8Array>, timeoutMs: number): Promise<Uint8Array> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const message = `The keychain of this system did not answer within ${timeoutMs / 1000} s. Unlock it if it shows a dialog, restart its service, ${otherKeys}`
+      reject(failure('TIMEOUT', message, 'no answer'))
+    }, timeoutMs)
+  })
+  try {
+    return await Promise.race([key, timeout])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function decoded(saved: string): Uint8Array {
+  return checked(Buffer.from(saved, 'base64'), 'The key in the keychain')
+}
+
+function failure(
+  code: 'CONNECT_FAILED' | 'TIMEOUT' | 'INVALID',
+  message: string,
+  keychain: KeychainFailure['keychain'],
+  cause?: unknown,
+): McpError {
+  const details = { keychain } satisfies KeychainFailure
+  return new McpError(code, message, { cause, details })
 }
 
 async function keyring(): Promise<typeof import('@napi-rs/keyring')> {
   try {
     return await import('@napi-rs/keyring')
   } catch (cause) {
-    throw new McpError(
-      'INVALID',
-      'Keeping the key in the keychain needs the package @napi-rs/keyring, which is not installed or not built for this system. Install it, or use a passphrase or a key file',
-      { cause },
-    )
+    const message =
+      'Keeping the key in the keychain needs the package @napi-rs/keyring, which is not installed or not built for this system. Install it, or use a passphrase or a key file'
+    throw failure('INVALID', message, 'absent', cause)
   }
 }
 
