@@ -3,7 +3,6 @@ import { run } from './cli/program.ts'
 const stop = new AbortController()
 const listeners: (() => void)[] = []
 let interrupts = 0
-let mustExit = false
 function interrupt(): void {
   const listener = listeners.at(-1)
   if (listener !== undefined) {
@@ -31,9 +30,6 @@ process.exitCode = await run(process.argv.slice(2), {
   cwd: process.cwd(),
   signal: stop.signal,
   interrupt,
-  exitWhenDone() {
-    mustExit = true
-  },
   onInterrupt(listener) {
     listeners.push(listener)
     return () => {
@@ -44,11 +40,3 @@ process.exitCode = await run(process.argv.slice(2), {
 })
 // A terminal that was read from would keep the process waiting.
 if (process.stdin.isTTY) process.stdin.unref()
-if (mustExit) {
-  // What was written to a pipe must be read first.
-  const written = [process.stdout, process.stderr].map(
-    (stream) => new Promise<void>((resolve) => stream.write('', () => resolve())),
-  )
-  await Promise.all(written)
-  process.exit()
-}

@@ -49,10 +49,10 @@ export { type SandboxReadiness, sandboxReady } from './sandbox/index.ts'
 export {
   memorySecrets,
   type SecretKey,
-  sealedCredentials,
-  sealedSecrets,
   SystemKey,
   type SystemKeyOptions,
+  sealedCredentials,
+  sealedSecrets,
   withoutSecrets,
 } from './secrets/index.ts'
 export { asStoreError, StoreError, type StoreFault, setAsideStore } from './store/index.ts'

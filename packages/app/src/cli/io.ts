@@ -16,8 +16,6 @@ export interface Io {
   signal: AbortSignal
   /** Does what Ctrl+C does, where a key is read that is no signal. */
   interrupt(): void
-  /** Has the program exit when the command is done, although a native call is pending that cannot be cancelled. */
-  exitWhenDone?(): void
   /** Takes Ctrl+C over from `signal` until the returned function is called. */
   onInterrupt(listener: () => void): () => void
 }

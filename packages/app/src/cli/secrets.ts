@@ -1,5 +1,11 @@
 import { join, resolve } from 'node:path'
-import { type SecretKey, type SecretStore, SystemKey, sealedCredentials, sealedSecrets } from '@jackfield/host'
+import {
+  type SecretKey,
+  type SecretStore,
+  SystemKey,
+  sealedCredentials,
+  sealedSecrets,
+} from '@jackfield/host'
 import { McpError } from '@jackfield/sdk'
 import type { CredentialStore } from '@jackfield/sdk/client/auth'
 import { usageError } from './exit.ts'
@@ -7,7 +13,7 @@ import type { Io } from './io.ts'
 import { dataFolder } from './store.ts'
 
 /** What opening the stores of secrets needs. */
-export type SecretsIo = Pick<Io, 'env' | 'cwd' | 'stderr' | 'exitWhenDone'>
+export type SecretsIo = Pick<Io, 'env' | 'cwd' | 'stderr'>
 
 /**
  * Where the user's secrets are kept: sealed with JACKFIELD_PASSPHRASE or the file JACKFIELD_KEY_FILE where one is set,
@@ -20,10 +26,10 @@ export function secretStore(io: SecretsIo): SecretStore {
     get kind() {
       return store.kind
     },
-    names: () => explained(io, store.names()),
-    get: (name) => explained(io, store.get(name)),
-    set: (name, value) => explained(io, store.set(name, value)),
-    remove: (name) => explained(io, store.remove(name)),
+    names: () => explained(store.names()),
+    get: (name) => explained(store.get(name)),
+    set: (name, value) => explained(store.set(name, value)),
+    remove: (name) => explained(store.remove(name)),
   }
 }
 
@@ -31,19 +37,18 @@ export function secretStore(io: SecretsIo): SecretStore {
 export function credentialStore(io: SecretsIo): CredentialStore {
   const store = sealedCredentials(join(dataFolder(io), 'credentials'), keyFrom(io))
   return {
-    get: (key) => explained(io, store.get(key)),
-    set: (key, value) => explained(io, store.set(key, value)),
-    delete: (key) => explained(io, store.delete(key)),
-    exclusive: (key, work, signal) => explained(io, store.exclusive(key, work, signal)),
+    get: (key) => explained(store.get(key)),
+    set: (key, value) => explained(store.set(key, value)),
+    delete: (key) => explained(store.delete(key)),
+    exclusive: (key, work, signal) => explained(store.exclusive(key, work, signal)),
   }
 }
 
-async function explained<T>(io: SecretsIo, work: Promise<T>): Promise<T> {
+async function explained<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
     if (!(error instanceof McpError) || error.details['keychain'] === undefined) throw error
-    if (error.details['keychain'] === 'no answer') io.exitWhenDone?.()
     if (error.message.includes('JACKFIELD_PASSPHRASE')) throw error
     const how =
       'Set JACKFIELD_PASSPHRASE, or JACKFIELD_KEY_FILE to a file that is made for you. What is sealed with the key in the keychain can only be read with it'
@@ -59,13 +64,13 @@ function keyFrom(io: SecretsIo): SecretKey {
   if (text !== undefined && text !== '') return { kind: 'passphrase', text }
   if (file !== undefined && file !== '') return { kind: 'key file', file: resolve(io.cwd, file) }
   if (keychain === 'required') return { kind: 'keychain' }
-  if (keychain !== '') throw usageError('JACKFIELD_KEYCHAIN can only be "required". Unset it, or set it to that.')
+  if (keychain !== '')
+    throw usageError('JACKFIELD_KEYCHAIN can only be "required". Unset it, or set it to that.')
   const known = systemKeys.get(io.env)
   if (known !== undefined) return known
   const key = new SystemKey({
     file: join(dataFolder(io), 'sealing.key'),
     notify: (message) => io.stderr.write(`${message}\n`),
-    onNoAnswer: () => io.exitWhenDone?.(),
   })
   systemKeys.set(io.env, key)
   return key

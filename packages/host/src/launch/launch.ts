@@ -55,7 +55,8 @@ export class Launch {
   readonly #warned = new Set<string>()
 
   constructor(deps: LaunchDeps) {
-    const { options, consents, settings, identities, salt, asker, recorder, servers, redactor, onWarning } = deps
+    const { options, consents, settings, identities, salt, asker, recorder, servers, redactor, onWarning } =
+      deps
     const env = options.env ?? process.env
     const home = options.home ?? homedir()
     this.#redactor = redactor

@@ -70,7 +70,8 @@ export function createSecrets(deps: SecretsDeps): Secrets & {
     missing: () =>
       missingInputs(
         deps.servers(),
-        async (name) => settings.get(settingsPlace, name) !== undefined || (await store.get(name)) !== undefined,
+        async (name) =>
+          settings.get(settingsPlace, name) !== undefined || (await store.get(name)) !== undefined,
       ),
     redact: (text) => redactor.text(text),
     answer: input,

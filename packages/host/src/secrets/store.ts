@@ -51,11 +51,12 @@ export function sealedSecrets(folder: string, key: SecretKey): SecretStore {
   }
   return {
     get kind() {
-      const [first = 'files sealed with a key in the keychain, or with a key file where there is none', ...more] =
-        [inKeychain, inFile].flatMap(({ kind }, at) =>
-          [places.inKeychain, places.inFile][at]?.isThere() === true ? [kind] : [],
-        )
-      return [first, ...more].join(', and ')
+      const used = [
+        ...(places.inKeychain.isThere() ? [inKeychain.kind] : []),
+        ...(places.inFile.isThere() ? [inFile.kind] : []),
+      ]
+      if (used.length > 0) return used.join(', and ')
+      return 'files sealed with a key in the keychain, or with a key file where there is none'
     },
     names: async () => {
       const sealed = (await places.inKeychain.has(listName)) ? namesInKeychain() : []
@@ -99,7 +100,8 @@ export function sealedCredentials(folder: string, key: SecretKey): CredentialSto
       await (await place.open()).set(name, value)
     },
     delete: async (name) => {
-      for (const place of [inKeychain, inFile]) if (await place.has(name)) await (await place.open()).delete(name)
+      for (const place of [inKeychain, inFile])
+        if (await place.has(name)) await (await place.open()).delete(name)
     },
     // Locks are always in one folder, whichever key is used inside.
     exclusive: async (name, work, signal) => (await inFile.open()).exclusive(name, work, signal),

@@ -9,8 +9,6 @@ export interface SystemKeyOptions {
   timeoutMs?: number
   /** Called when the key file is made, and once when the keychain does not answer. */
   notify: (message: string) => void
-  /** Called once when a call to the keychain is left unanswered, which keeps the process from ending by itself. */
-  onNoAnswer?: () => void
 }
 
 /**
@@ -81,7 +79,7 @@ export class SystemKey {
   }
 
   async #load(): Promise<Uint8Array | McpError> {
-    const { timeoutMs = 5_000, notify, onNoAnswer } = this.#options
+    const { timeoutMs = 5_000, notify } = this.#options
     const { keychain } = await import('@jackfield/sdk/client/auth/node')
     try {
       return await keychain({ account: 'secrets', timeoutMs }).load('')
@@ -89,7 +87,6 @@ export class SystemKey {
       if (!(error instanceof McpError)) throw error
       if (error.details['keychain'] === 'no answer') {
         notify(`the keychain did not answer within ${timeoutMs / 1000} s, so this run does without it`)
-        onNoAnswer?.()
       } else if (error.details['keychain'] !== 'absent') {
         // A keychain that refused may be unlocked meanwhile.
         this.#attempt = undefined

@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { randomBytes, scrypt } from 'node:crypto'
 import { link, lstat, readFile, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { McpError } from '../../../jsonrpc/error.ts'
 import { isCode } from './lock-file.ts'
@@ -60,82 +62,102 @@ export interface KeychainFailure {
  * `@napi-rs/keyring`, which the application installs. A new key is never put into the keyring of the Linux kernel, which
  * loses it at the next boot.
  *
- * A call to a keychain that does not answer cannot be cancelled, and keeps the process alive: end it with
- * `process.exit()` after an error with the code `TIMEOUT`.
+ * The keychain is read in a child process, which is killed if the keychain does not answer: a call to it cannot be
+ * cancelled, and would keep this process from ending.
  */
 export function keychain({
   service = 'Jackfield',
   account = 'credentials',
   timeoutMs = 60_000,
 }: KeychainOptions = {}): StoreKey {
-  let pending: Promise<Uint8Array> | undefined
   return {
-    load() {
-      pending ??= fromKeychain(service, account).finally(() => {
-        pending = undefined
-      })
-      return withinTime(pending, timeoutMs)
+    async load() {
+      const answer = await askKeychain(service, account, timeoutMs)
+      if (answer.key !== undefined)
+        return checked(Buffer.from(answer.key, 'base64'), 'The key in the keychain')
+      if (answer.missing === true) {
+        const message = `This system has no keychain that answers. Start its service (on Linux a Secret Service such as gnome-keyring or KWallet), ${otherKeys}`
+        throw failure('CONNECT_FAILED', message, 'absent', answer.reason)
+      }
+      const message = `The keychain of this system refuses access. Unlock it, ${otherKeys}`
+      throw failure('CONNECT_FAILED', message, 'refused', answer.reason)
     },
   }
 }
 
 const otherKeys = 'or use a passphrase or a key file'
 
-async function fromKeychain(service: string, account: string): Promise<Uint8Array> {
-  const { AsyncEntry } = await keyring()
-  try {
-    // Only Linux has stores to choose from; elsewhere the option is ignored.
-    const entry = new AsyncEntry(service, account, { linux: { store: 'secret-service' } })
-    const saved = await entry.getPassword()
-    if (typeof saved === 'string') return decoded(saved)
-    const key = randomBytes(keyBytes)
-    await entry.setPassword(key.toString('base64'))
-    return key
-  } catch (cause) {
-    if (cause instanceof McpError) throw cause
-    // "Platform failure" is how the package reports a missing service; a locked keychain fails differently.
-    const isAbsent =
-      process.platform === 'linux' && cause instanceof Error && /^Platform failure:/.test(cause.message)
-    if (!isAbsent) {
-      const message = `The keychain of this system refuses access. Unlock it, ${otherKeys}`
-      throw failure('CONNECT_FAILED', message, 'refused', cause)
-    }
-    const saved = await inKernel(service, account)
-    if (saved !== undefined) return decoded(saved)
-    const message = `This system has no keychain that answers. Start its service (on Linux a Secret Service such as gnome-keyring or KWallet), ${otherKeys}`
-    throw failure('CONNECT_FAILED', message, 'absent', cause)
-  }
+/** What the child process reports. */
+interface KeychainAnswer {
+  /** Base64. */
+  key?: string
+  /** There is no keychain. */
+  missing?: boolean
+  reason?: string
 }
 
-/** A key of the kernel's keyring, where earlier versions put it if there was no Secret Service. */
-async function inKernel(service: string, account: string): Promise<string | undefined> {
-  const { AsyncEntry } = await keyring()
+/**
+ * Runs in the child process. "Platform failure" is how the package reports a missing Secret Service; a locked one fails
+ * differently. Earlier versions put the key into the kernel's keyring where there was no Secret Service.
+ */
+const program = `
+const [path, service, account] = process.argv.slice(1)
+const { AsyncEntry } = require(path)
+const entry = (store) => new AsyncEntry(service, account, { linux: { store } })
+const load = async () => {
   try {
-    const entry = new AsyncEntry(service, account, { linux: { store: 'keyutils' } })
-    return (await entry.getPassword()) ?? undefined
-  } catch {
-    // A container often has no access to it, so nothing was put there either.
-    return undefined
+    const chain = entry('secret-service')
+    const saved = await chain.getPassword()
+    if (typeof saved === 'string') return { key: saved }
+    const key = require('node:crypto').randomBytes(${keyBytes}).toString('base64')
+    await chain.setPassword(key)
+    return { key }
+  } catch (error) {
+    const reason = String(error.message)
+    if (process.platform !== 'linux' || !reason.startsWith('Platform failure:')) return { reason }
+    const older = await (async () => entry('keyutils').getPassword())().catch(() => undefined)
+    return typeof older === 'string' ? { key: older } : { missing: true, reason }
   }
 }
+load().then((answer) => process.stdout.write(JSON.stringify(answer)))
+`
 
-async function withinTime(key: Promise<Uint8Array>, timeoutMs: number): Promise<Uint8Array> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const message = `The keychain of this system did not answer within ${timeoutMs / 1000} s. Unlock it if it shows a dialog, restart its service, ${otherKeys}`
-      reject(failure('TIMEOUT', message, 'no answer'))
-    }, timeoutMs)
+function askKeychain(service: string, account: string, timeoutMs: number): Promise<KeychainAnswer> {
+  const words = ['-e', program, '--', packagePath(), service, account]
+  const env = { ...process.env, ELECTRON_RUN_AS_NODE: '1', NODE_OPTIONS: '' }
+  const options = { env, timeout: timeoutMs, killSignal: 'SIGKILL' as const, windowsHide: true }
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, words, options, (error, stdout, stderr) => {
+      if (error?.killed === true) {
+        const message = `The keychain of this system did not answer within ${timeoutMs / 1000} s. Unlock it if it shows a dialog, restart its service, ${otherKeys}`
+        reject(failure('TIMEOUT', message, 'no answer'))
+      } else if (error !== null) {
+        const message = `Keeping the key in the keychain needs the package @napi-rs/keyring, which does not work on this system. Install it anew, ${otherKeys}`
+        reject(failure('INVALID', message, 'absent', stderr.trim() || error))
+      } else {
+        resolve(answerIn(stdout))
+      }
+    })
   })
-  try {
-    return await Promise.race([key, timeout])
-  } finally {
-    clearTimeout(timer)
+}
+
+function answerIn(stdout: string): KeychainAnswer {
+  const read: unknown = JSON.parse(stdout)
+  if (typeof read !== 'object' || read === null) return { reason: 'no answer was written' }
+  return {
+    ...('key' in read && typeof read.key === 'string' && { key: read.key }),
+    ...('missing' in read && { missing: read.missing === true }),
+    ...('reason' in read && { reason: String(read.reason) }),
   }
 }
 
-function decoded(saved: string): Uint8Array {
-  return checked(Buffer.from(saved, 'base64'), 'The key in the keychain')
+function packagePath(): string {
+  try {
+    return createRequire(import.meta.url).resolve('@napi-rs/keyring')
+  } catch (cause) {
+    const message = `Keeping the key in the keychain needs the package @napi-rs/keyring, which is not installed. Install it, ${otherKeys}`
+    throw failure('INVALID', message, 'absent', cause)
+  }
 }
 
 function failure(
@@ -146,16 +168,6 @@ function failure(
 ): McpError {
   const details = { keychain } satisfies KeychainFailure
   return new McpError(code, message, { cause, details })
-}
-
-async function keyring(): Promise<typeof import('@napi-rs/keyring')> {
-  try {
-    return await import('@napi-rs/keyring')
-  } catch (cause) {
-    const message =
-      'Keeping the key in the keychain needs the package @napi-rs/keyring, which is not installed or not built for this system. Install it, or use a passphrase or a key file'
-    throw failure('INVALID', message, 'absent', cause)
-  }
 }
 
 /** Random bytes kept in a file; the first process to come makes it, whole. */
