@@ -1,7 +1,9 @@
 import { lstat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { McpError } from '@jackfield/sdk'
 import type { StoreKey } from '@jackfield/sdk/client/auth/node'
 
+/** Where the key is if the system has no keychain, and how that is reported. */
 export interface SystemKeyOptions {
   /** The key file used where the system has no keychain; made on first use, readable to its owner alone. */
   file: string
@@ -80,9 +82,12 @@ export class SystemKey {
 
   async #load(): Promise<Uint8Array | McpError> {
     const { timeoutMs = 5_000, notify } = this.#options
-    const { keychain } = await import('@jackfield/sdk/client/auth/node')
+    const { encryptedFiles, keychain } = await import('@jackfield/sdk/client/auth/node')
+    const directory = dirname(this.file)
+    const key = keychain({ account: 'secrets', timeoutMs })
     try {
-      return await keychain({ account: 'secrets', timeoutMs }).load('')
+      // Two processes that both found no key would each make one.
+      return await encryptedFiles({ directory, key }).exclusive('keychain', () => key.load(directory))
     } catch (error) {
       if (!(error instanceof McpError)) throw error
       if (error.details['keychain'] === 'no answer') {
