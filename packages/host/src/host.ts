@@ -110,6 +110,7 @@ class LiveHost implements Host {
     this.#launch = new Launch({
       options,
       consents: this.#store.consents,
+      settings: this.#store.forms,
       identities: this.#store.identities,
       salt: this.#store.trace.salt,
       asker: this.inbox,

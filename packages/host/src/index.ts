@@ -49,6 +49,8 @@ export { type SandboxReadiness, sandboxReady } from './sandbox/index.ts'
 export {
   memorySecrets,
   type SecretKey,
+  SystemKey,
+  type SystemKeyOptions,
   sealedCredentials,
   sealedSecrets,
   withoutSecrets,

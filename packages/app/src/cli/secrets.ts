@@ -1,21 +1,31 @@
 import { join, resolve } from 'node:path'
-import { type SecretKey, type SecretStore, sealedCredentials, sealedSecrets } from '@jackfield/host'
+import {
+  type SecretKey,
+  type SecretStore,
+  SystemKey,
+  sealedCredentials,
+  sealedSecrets,
+} from '@jackfield/host'
 import { McpError } from '@jackfield/sdk'
 import type { CredentialStore } from '@jackfield/sdk/client/auth'
+import { usageError } from './exit.ts'
 import type { Io } from './io.ts'
 import { dataFolder } from './store.ts'
 
+/** What opening the stores of secrets needs. */
+export type SecretsIo = Pick<Io, 'env' | 'cwd' | 'stderr'>
+
 /**
- * Where the person's secrets are kept: sealed with JACKFIELD_PASSPHRASE or the file JACKFIELD_KEY_FILE where one is set,
- * else with a key in the keychain of the system.
+ * Where the user's secrets are kept: sealed with JACKFIELD_PASSPHRASE or the file JACKFIELD_KEY_FILE where one is set,
+ * else with a key in the keychain of the system. Where the system has none, the key is in a file of the data folder,
+ * unless JACKFIELD_KEYCHAIN=required. Nothing is opened before a secret is read or written.
  */
-export function secretStore(io: Pick<Io, 'env' | 'cwd'>): SecretStore {
-  const folder = join(dataFolder(io), 'secrets')
-  const key = keyFrom(io)
-  const store = sealedSecrets(folder, key)
-  if (key.kind !== 'keychain') return store
+export function secretStore(io: SecretsIo): SecretStore {
+  const store = sealedSecrets(join(dataFolder(io), 'secrets'), keyFrom(io))
   return {
-    kind: store.kind,
+    get kind() {
+      return store.kind
+    },
     names: () => explained(store.names()),
     get: (name) => explained(store.get(name)),
     set: (name, value) => explained(store.set(name, value)),
@@ -23,8 +33,8 @@ export function secretStore(io: Pick<Io, 'env' | 'cwd'>): SecretStore {
   }
 }
 
-/** Where tokens are kept of servers that the person signed in at, sealed with the same key as secrets. */
-export function credentialStore(io: Pick<Io, 'env' | 'cwd'>): CredentialStore {
+/** Where the tokens of servers are kept that the user signed in at, sealed with the same key as secrets. */
+export function credentialStore(io: SecretsIo): CredentialStore {
   const store = sealedCredentials(join(dataFolder(io), 'credentials'), keyFrom(io))
   return {
     get: (key) => explained(store.get(key)),
@@ -38,16 +48,30 @@ async function explained<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
-    if (!(error instanceof McpError) || !/key(chain|ring)/.test(error.message)) throw error
+    if (!(error instanceof McpError) || error.details['keychain'] === undefined) throw error
     if (error.message.includes('JACKFIELD_PASSPHRASE')) throw error
-    const how = 'Set JACKFIELD_PASSPHRASE, or JACKFIELD_KEY_FILE to a file that is made for you'
-    throw new McpError(error.code, `${error.message}. ${how}.`, { cause: error })
+    const how =
+      'Set JACKFIELD_PASSPHRASE, or JACKFIELD_KEY_FILE to a file that is made for you. What is sealed with the key in the keychain can only be read with it'
+    throw new McpError(error.code, `${error.message}. ${how}.`, { cause: error, details: error.details })
   }
 }
 
-function keyFrom({ env, cwd }: Pick<Io, 'env' | 'cwd'>): SecretKey {
-  const { JACKFIELD_PASSPHRASE: text, JACKFIELD_KEY_FILE: file } = env
+/** One key for all stores of a run, so that the keychain is tried once. */
+const systemKeys = new WeakMap<NodeJS.ProcessEnv, SystemKey>()
+
+function keyFrom(io: SecretsIo): SecretKey {
+  const { JACKFIELD_PASSPHRASE: text, JACKFIELD_KEY_FILE: file, JACKFIELD_KEYCHAIN: keychain = '' } = io.env
   if (text !== undefined && text !== '') return { kind: 'passphrase', text }
-  if (file !== undefined && file !== '') return { kind: 'key file', file: resolve(cwd, file) }
-  return { kind: 'keychain' }
+  if (file !== undefined && file !== '') return { kind: 'key file', file: resolve(io.cwd, file) }
+  if (keychain === 'required') return { kind: 'keychain' }
+  if (keychain !== '')
+    throw usageError('JACKFIELD_KEYCHAIN can only be "required". Unset it, or set it to that.')
+  const known = systemKeys.get(io.env)
+  if (known !== undefined) return known
+  const key = new SystemKey({
+    file: join(dataFolder(io), 'sealing.key'),
+    notify: (message) => io.stderr.write(`${message}\n`),
+  })
+  systemKeys.set(io.env, key)
+  return key
 }

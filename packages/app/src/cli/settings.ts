@@ -1,14 +1,13 @@
 import { homedir } from 'node:os'
 import type { AskInput, HostOptions, LayeredConfig } from '@jackfield/host'
-import type { Io } from './io.ts'
-import { credentialStore, secretStore } from './secrets.ts'
+import { credentialStore, type SecretsIo, secretStore } from './secrets.ts'
 import type { ConfigChoice } from './target.ts'
 
 /** What a host takes from the configuration, and from where this program runs; the servers are not among it. */
 export function hostSettings(
   config: LayeredConfig | undefined,
   options: ConfigChoice,
-  io: Pick<Io, 'env' | 'cwd'>,
+  io: SecretsIo,
   askInput?: AskInput,
 ): Omit<HostOptions, 'servers' | 'models'> {
   return {

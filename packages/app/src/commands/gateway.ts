@@ -177,7 +177,7 @@ function storesOf(user: string | undefined, options: GatewayCommandOptions, io: 
   const folder = join(dirname(store), 'gateway', user)
   return {
     store: join(folder, 'activity.db'),
-    credentials: credentialStore({ env: { ...io.env, XDG_DATA_HOME: folder }, cwd: io.cwd }),
+    credentials: credentialStore({ ...io, env: { ...io.env, XDG_DATA_HOME: folder } }),
   }
 }
 

@@ -10,7 +10,7 @@ import {
   type Redactor,
   redactedError,
 } from '../secrets/index.ts'
-import type { ActivityLog, ConsentTable, IdentityTable, Recorder } from '../store/index.ts'
+import type { ActivityLog, ConsentTable, FormTable, IdentityTable, Recorder } from '../store/index.ts'
 import type {
   ConsentDesk,
   HostEvent,
@@ -29,6 +29,8 @@ import type { Surroundings } from './spelled.ts'
 export interface LaunchDeps {
   options: Pick<HostOptions, 'secrets' | 'credentials' | 'env' | 'home' | 'askInput' | 'startProjectServers'>
   consents: ConsentTable
+  /** Where answers are remembered that are no secrets. */
+  settings: FormTable
   identities: IdentityTable
   salt: string
   asker: Asker
@@ -53,13 +55,15 @@ export class Launch {
   readonly #warned = new Set<string>()
 
   constructor(deps: LaunchDeps) {
-    const { options, consents, identities, salt, asker, recorder, servers, redactor, onWarning } = deps
+    const { options, consents, settings, identities, salt, asker, recorder, servers, redactor, onWarning } =
+      deps
     const env = options.env ?? process.env
     const home = options.home ?? homedir()
     this.#redactor = redactor
     this.#around = { env, home }
     this.#store = options.secrets ?? memorySecrets()
-    const secrets = createSecrets({ store: this.#store, redactor, env, home, ask: options.askInput, servers })
+    const { askInput: ask } = options
+    const secrets = createSecrets({ store: this.#store, settings, redactor, env, home, ask, servers })
     this.secrets = secrets
     this.#resolve = secrets.resolve
     this.#answer = secrets.answer

@@ -13,5 +13,6 @@ export {
 } from './resolve.ts'
 export { createSecrets } from './secrets.ts'
 export { memorySecrets, type SecretKey, sealedCredentials, sealedSecrets } from './store.ts'
+export { SystemKey, type SystemKeyOptions } from './system-key.ts'
 export { fill, type Withheld, withhold } from './withhold.ts'
 export { withoutSecrets } from './without-secrets.ts'

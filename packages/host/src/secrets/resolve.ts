@@ -293,7 +293,7 @@ async function inTurn<T, R>(items: Iterable<T>, work: (item: T) => Promise<R>): 
 /** What the person has to give before these servers can start. */
 export async function missingInputs(
   servers: Iterable<[string, ServerConfig]>,
-  store: SecretStore,
+  isKnown: (name: string) => Promise<boolean>,
 ): Promise<MissingInput[]> {
   const wanted = [...servers].flatMap(([server, { from, disabled }]) =>
     from === undefined || disabled === true
@@ -304,8 +304,6 @@ export async function missingInputs(
           secret: inputSecret(input.id, from.file),
         })),
   )
-  const found = await inTurn(wanted, async (item) =>
-    (await store.get(item.secret)) === undefined ? [item] : [],
-  )
+  const found = await inTurn(wanted, async (item) => ((await isKnown(item.secret)) ? [] : [item]))
   return found.flat()
 }

@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { McpError } from '@jackfield/sdk'
 import type { CredentialStore } from '@jackfield/sdk/client/auth'
+import type { EncryptedFiles, StoreKey } from '@jackfield/sdk/client/auth/node'
 import type { SecretStore } from '../types/index.ts'
+import type { SystemKey } from './system-key.ts'
 
 /** Where the key that seals the secrets comes from. */
 export type SecretKey =
@@ -12,6 +14,8 @@ export type SecretKey =
   | { kind: 'passphrase'; text: string }
   /** A file that is made on first use, readable to its owner alone. */
   | { kind: 'key file'; file: string }
+  /** The keychain of the system, or a file where the system has none. */
+  | SystemKey
 
 const listName = 'names'
 const maxNames = 1_000
@@ -20,7 +24,7 @@ const maxChars = 65_536
 /** Secrets in memory, for as long as the process lives. */
 export function memorySecrets(): SecretStore {
   const store = onFirstUse(async () => (await import('@jackfield/sdk/client/auth')).memoryStore())
-  return secretStore(store.get, 'memory, until this program ends')
+  return secretStore(store, 'memory, until this program ends')
 }
 
 /**
@@ -28,67 +32,141 @@ export function memorySecrets(): SecretStore {
  * opened before it is needed.
  */
 export function sealedSecrets(folder: string, key: SecretKey): SecretStore {
-  const directory = folderOf(folder, key)
-  const store = onFirstUse(() => sealedFiles(directory, key))
-  return secretStore(store.get, kinds[key.kind])
+  if (key.kind !== 'system') {
+    const files = sealedFiles(folder, key)
+    return secretStore(files.open, kinds[key.kind])
+  }
+  const places = placesOf(folder, key)
+  const inKeychain = secretStore(places.inKeychain.open, kinds.keychain)
+  const inFile = secretStore(places.inFile.open, kinds['key file'])
+  /** Where a secret is; undefined where there is none of that name. */
+  const placeOf = async (name: string): Promise<SecretStore | undefined> => {
+    if (await places.inKeychain.has(keyOf(name))) return inKeychain
+    return (await places.inFile.has(keyOf(name))) ? inFile : undefined
+  }
+  const namesInKeychain = async (): Promise<string[]> => {
+    if (await key.hasKeychain()) return inKeychain.names()
+    key.report('secrets that are sealed with the key in the keychain are left out of the list')
+    return []
+  }
+  return {
+    get kind() {
+      const used = [
+        ...(places.inKeychain.isThere() ? [inKeychain.kind] : []),
+        ...(places.inFile.isThere() ? [inFile.kind] : []),
+      ]
+      if (used.length > 0) return used.join(', and ')
+      return 'files sealed with a key in the keychain, or with a key file where there is none'
+    },
+    names: async () => {
+      const sealed = (await places.inKeychain.has(listName)) ? namesInKeychain() : []
+      return [...new Set([...(await sealed), ...(await inFile.names())])].sort()
+    },
+    get: async (name) => (await placeOf(name))?.get(name),
+    set: async (name, value) => {
+      refuseUnfit(name, value)
+      const place = (await placeOf(name)) ?? ((await key.hasKeychain()) ? inKeychain : inFile)
+      await place.set(name, value)
+    },
+    remove: async (name) => (await (await placeOf(name))?.remove(name)) ?? false,
+  }
 }
 
 /**
- * Tokens in sealed files in this folder, kept as secrets are. The folder is made with the first token, and until then
- * no key is looked for.
+ * Tokens in sealed files in this folder, kept as secrets are. The key is loaded when a token is first read or written,
+ * and not before.
  */
 export function sealedCredentials(folder: string, key: SecretKey): CredentialStore {
-  const directory = folderOf(folder, key)
-  const store = onFirstUse(() => sealedFiles(directory, key))
-  const isThere = (): boolean => store.isUsed() || existsSync(directory)
+  if (key.kind !== 'system') {
+    const files = sealedFiles(folder, key)
+    return {
+      get: async (name) => (files.isThere() ? (await files.open()).get(name) : undefined),
+      set: async (name, value) => (await files.open()).set(name, value),
+      delete: async (name) => {
+        if (files.isThere()) await (await files.open()).delete(name)
+      },
+      exclusive: async (name, work, signal) => (await files.open()).exclusive(name, work, signal),
+    }
+  }
+  const { inKeychain, inFile } = placesOf(folder, key)
+  const placeOf = async (name: string): Promise<SealedFiles | undefined> => {
+    if (await inKeychain.has(name)) return inKeychain
+    return (await inFile.has(name)) ? inFile : undefined
+  }
   return {
-    get: async (name) => (isThere() ? (await store.get()).get(name) : undefined),
-    set: async (name, value) => (await store.get()).set(name, value),
-    delete: async (name) => {
-      if (isThere()) await (await store.get()).delete(name)
+    get: async (name) => (await (await placeOf(name))?.open())?.get(name),
+    set: async (name, value) => {
+      const place = (await placeOf(name)) ?? ((await key.hasKeychain()) ? inKeychain : inFile)
+      await (await place.open()).set(name, value)
     },
-    exclusive: async (name, work, signal) => (await store.get()).exclusive(name, work, signal),
+    delete: async (name) => {
+      for (const place of [inKeychain, inFile])
+        if (await place.has(name)) await (await place.open()).delete(name)
+    },
+    // Locks are always in one folder, whichever key is used inside.
+    exclusive: async (name, work, signal) => (await inFile.open()).exclusive(name, work, signal),
   }
 }
 
-const kinds: Readonly<Record<SecretKey['kind'], string>> = {
+const kinds = {
   keychain: 'files sealed with a key in the keychain',
   passphrase: 'files sealed with a passphrase',
   'key file': 'files sealed with a key file',
+} as const
+
+/** Sealed files in one folder, opened when they are first needed. */
+interface SealedFiles {
+  /** Whether the folder exists. */
+  isThere(): boolean
+  has(name: string): Promise<boolean>
+  open(): Promise<EncryptedFiles>
 }
 
-/** Each kind of key has a folder of its own. */
-function folderOf(folder: string, key: SecretKey): string {
-  return join(folder, key.kind.replace(' ', '-'))
-}
-
-async function sealedFiles(directory: string, key: SecretKey): Promise<CredentialStore> {
-  const { encryptedFiles, keychain, keyFile, passphrase } = await import('@jackfield/sdk/client/auth/node')
-  switch (key.kind) {
-    case 'keychain':
-      return encryptedFiles({ directory, key: keychain({ account: 'secrets' }) })
-    case 'passphrase':
-      return encryptedFiles({ directory, key: passphrase(key.text) })
-    case 'key file':
-      return encryptedFiles({ directory, key: keyFile(key.file) })
+/** The folder of each of the two keys. The files of `key file` have a key that the user chose, so they are apart. */
+function placesOf(folder: string, key: SystemKey): { inKeychain: SealedFiles; inFile: SealedFiles } {
+  return {
+    inKeychain: filesIn(join(folder, 'keychain'), async () => key.inKeychain),
+    inFile: filesIn(join(folder, 'own-key-file'), async () => key.inFile),
   }
 }
 
-/** A store that is made when it is first wanted; where that fails, it is tried again with the next wish. */
-function onFirstUse(make: () => Promise<CredentialStore>): {
-  isUsed: () => boolean
-  get: () => Promise<CredentialStore>
-} {
-  let store: Promise<CredentialStore> | undefined
+/** Each kind of key has a folder of its own. */
+function sealedFiles(folder: string, key: Exclude<SecretKey, SystemKey>): SealedFiles {
+  return filesIn(join(folder, key.kind.replace(' ', '-')), async () => {
+    const { keychain, keyFile, passphrase } = await import('@jackfield/sdk/client/auth/node')
+    switch (key.kind) {
+      case 'keychain':
+        return keychain({ account: 'secrets' })
+      case 'passphrase':
+        return passphrase(key.text)
+      case 'key file':
+        return keyFile(key.file)
+    }
+  })
+}
+
+function filesIn(directory: string, key: () => Promise<StoreKey>): SealedFiles {
+  const store = onFirstUse(async () => {
+    const { encryptedFiles } = await import('@jackfield/sdk/client/auth/node')
+    return encryptedFiles({ directory, key: await key() })
+  })
+  const isThere = (): boolean => existsSync(directory)
   return {
-    isUsed: () => store !== undefined,
-    get: () => {
-      store ??= make().catch((error: unknown) => {
-        store = undefined
-        throw error
-      })
-      return store
-    },
+    isThere,
+    has: async (name) => isThere() && (await store()).has(name),
+    open: store,
+  }
+}
+
+/** A store that is made when it is first wanted; where that fails, it is tried again with the next call. */
+function onFirstUse<T>(make: () => Promise<T>): () => Promise<T> {
+  let store: Promise<T> | undefined
+  return () => {
+    store ??= make().catch((error: unknown) => {
+      store = undefined
+      throw error
+    })
+    return store
   }
 }
 

@@ -264,6 +264,7 @@ describe('variables', () => {
     const secrets = memorySecrets()
     const options: Partial<HostOptions> = {
       secrets,
+      store: join(at, 'store.db'),
       async askInput(server, input) {
         asked.push(`${server} ${input.id} ${input.password === true}`)
         return `typed ${input.id}`
@@ -277,6 +278,33 @@ describe('variables', () => {
     const elsewhere = await given({ A: '${input:pin}' }, { secrets })
     expect(elsewhere.reason).toContain('the input "pin" is not given yet')
     expect(await elsewhere.host.secrets.missing()).toMatchObject([{ server: 's', input: { id: 'pin' } }])
+  })
+
+  it('that are no secrets are remembered with the settings, and need no place for secrets', async () => {
+    const at = folder()
+    const closed = async (): Promise<never> => {
+      throw new Error('The keychain of this system does not answer')
+    }
+    // Nothing is saved, and nothing can be.
+    const secrets = { ...memorySecrets(), set: closed }
+    const asked: string[] = []
+    const options: Partial<HostOptions> = {
+      secrets,
+      store: join(at, 'store.db'),
+      async askInput(_server, { id }) {
+        asked.push(id)
+        return `typed ${id}`
+      },
+    }
+    const first = await given({ B: '${input:region}' }, options, at)
+    expect(first).toMatchObject({ seen: { B: 'typed region' } })
+    const { host, seen } = await given({ B: '${input:region}' }, options, at)
+    expect({ asked, B: seen['B'] }).toEqual({ asked: ['region'], B: 'typed region' })
+    const name = `input region of ${join(at, 'c.json')}`
+    expect(await host.secrets.remove(name)).toBe(true)
+    await given({ B: '${input:region}' }, options, at)
+    expect(asked).toEqual(['region', 'region'])
+    expect((await given({ A: '${input:pin}' }, options, at)).reason).toContain('does not answer')
   })
 })
 

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { chmod, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -246,11 +247,36 @@ describe('a key', () => {
     const path = join(await folder(), 'key')
     await writeFile(path, 'short', { mode: 0o600 })
     const { store } = await files(keyFile(path))
-    await expect(store.get('a')).rejects.toMatchObject({ code: 'INVALID' })
+    await expect(store.set('a', 'one')).rejects.toMatchObject({ code: 'INVALID' })
   })
 
   it('cannot be a short passphrase', () => {
     expect(() => passphrase('short')).toThrow(/at least 12 characters/)
+  })
+
+  it('is loaded for what is read or written, and not for what is not there', async () => {
+    const broken: StoreKey = { load: () => Promise.reject(new Error('no key')) }
+    const { store } = await files(broken)
+    expect(await store.get('a')).toBeUndefined()
+    expect(await store.exclusive('a', async () => 'done')).toBe('done')
+    await store.delete('a')
+    await expect(store.set('a', 'one')).rejects.toThrow('no key')
+    expect(await store.get('a')).toBeUndefined()
+  })
+
+  it.runIf(process.platform === 'linux')('in a keychain that does not answer is an error', async () => {
+    const path = join(await folder(), 'bus')
+    const bus = createServer(() => {})
+    await new Promise<void>((resolve) => bus.listen(path, resolve))
+    onTestFinished(() => void bus.close())
+    vi.stubEnv('DBUS_SESSION_BUS_ADDRESS', `unix:path=${path}`)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const { store } = await files(keychain({ timeoutMs: 1_000 }))
+    await expect(store.set('a', 'one')).rejects.toMatchObject({
+      code: 'TIMEOUT',
+      details: { keychain: 'no answer' },
+    })
+    expect(await store.get('a')).toBeUndefined()
   })
 
   it('in the keychain works, or says what is missing', async () => {

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
-import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { access, type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { McpError } from '../../../jsonrpc/error.ts'
 import { type CredentialStore, Turns } from '../store.ts'
@@ -18,11 +18,17 @@ const magic = Buffer.from('JFC1')
 const ivBytes = 12
 const tagBytes = 16
 
+/** Credentials in encrypted files. */
+export interface EncryptedFiles extends CredentialStore {
+  /** Whether there is a credential of this name. Does not need the key. */
+  has(name: string): Promise<boolean>
+}
+
 /**
  * Keeps credentials on disk, one file each, encrypted with AES-256-GCM and readable to the owner alone. Any number of
- * processes may share the folder.
+ * processes may share the folder. The key is loaded when a credential is first read or written, and not before.
  */
-export function encryptedFiles({ directory, key }: EncryptedFilesOptions): CredentialStore {
+export function encryptedFiles({ directory, key }: EncryptedFilesOptions): EncryptedFiles {
   const turns = new Turns()
   let ready: Promise<Uint8Array> | undefined
   const secret = (): Promise<Uint8Array> => {
@@ -37,22 +43,31 @@ export function encryptedFiles({ directory, key }: EncryptedFilesOptions): Crede
 
   return {
     async get(name) {
-      const bytes = await secret()
       const path = pathOf(name)
       const sealed = await readFile(path).catch((error) => {
         if (isCode(error, 'ENOENT')) return undefined
         throw error
       })
-      return sealed === undefined ? undefined : unseal(sealed, bytes, name, path)
+      return sealed === undefined ? undefined : unseal(sealed, await secret(), name, path)
+    },
+    async has(name) {
+      try {
+        await access(pathOf(name))
+        return true
+      } catch (error) {
+        if (isCode(error, 'ENOENT')) return false
+        throw error
+      }
     },
     async set(name, value) {
-      await replace(pathOf(name), seal(value, await secret(), name))
+      const bytes = await secret()
+      await replace(pathOf(name), seal(value, bytes, name))
     },
     async delete(name) {
       await rm(pathOf(name), { force: true })
     },
     async exclusive(name, work, signal) {
-      await secret()
+      await makeFolder(directory)
       const path = `${pathOf(name)}.lock`
       return turns.take(name, () => withLockFile(path, work, signal), signal)
     },
@@ -60,8 +75,12 @@ export function encryptedFiles({ directory, key }: EncryptedFilesOptions): Crede
 }
 
 async function prepare(directory: string, key: StoreKey): Promise<Uint8Array> {
-  await mkdir(directory, { recursive: true, mode: 0o700 })
+  await makeFolder(directory)
   return withLockFile(join(directory, 'key.lock'), () => key.load(directory))
+}
+
+async function makeFolder(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
 }
 
 /** A reader sees the old content or the new, whole. */

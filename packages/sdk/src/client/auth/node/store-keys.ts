@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { randomBytes, scrypt } from 'node:crypto'
 import { link, lstat, readFile, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { McpError } from '../../../jsonrpc/error.ts'
 import { isCode } from './lock-file.ts'
@@ -37,51 +39,135 @@ export function keyFile(path: string): StoreKey {
   return { load: () => readOrMake(path) }
 }
 
-/** Under which name a key is kept in the system's own key store. */
+/** Under which name a key is kept in the system's own key store, and how long to wait for it. */
 export interface KeychainOptions {
   /** The name the key is kept under. Default `Jackfield`. */
   service?: string
   /** The account the key is kept for. Default `credentials`. */
   account?: string
+  /** Milliseconds to wait for the keychain, which may be asking the user to unlock it. Default 60 000. */
+  timeoutMs?: number
+}
+
+/**
+ * Why no key came from the keychain, in `details` of the error: the system has none, it did not answer in time, or it
+ * refused, as one does that is locked.
+ */
+export interface KeychainFailure {
+  keychain: 'absent' | 'no answer' | 'refused'
 }
 
 /**
  * A key kept in the keychain of the system: Keychain, Credential Manager or Secret Service. Needs the package
- * `@napi-rs/keyring`, which the application installs.
+ * `@napi-rs/keyring`, which the application installs. A new key is never put into the keyring of the Linux kernel, which
+ * loses it at the next boot.
+ *
+ * The keychain is read in a child process, which is killed if the keychain does not answer: a call to it cannot be
+ * cancelled, and would keep this process from ending.
  */
-export function keychain({ service = 'Jackfield', account = 'credentials' }: KeychainOptions = {}): StoreKey {
+export function keychain({
+  service = 'Jackfield',
+  account = 'credentials',
+  timeoutMs = 60_000,
+}: KeychainOptions = {}): StoreKey {
   return {
     async load() {
-      const { AsyncEntry } = await keyring()
-      try {
-        const entry = new AsyncEntry(service, account)
-        const kept = await entry.getPassword()
-        if (typeof kept === 'string') return checked(Buffer.from(kept, 'base64'), 'The key in the keychain')
-        const key = randomBytes(keyBytes)
-        await entry.setPassword(key.toString('base64'))
-        return key
-      } catch (cause) {
-        if (cause instanceof McpError) throw cause
-        throw new McpError(
-          'CONNECT_FAILED',
-          'The keychain of this system does not answer. Unlock it, or start its service (on Linux a Secret Service such as gnome-keyring or KWallet), or use a passphrase or a key file',
-          { cause },
-        )
+      const answer = await askKeychain(service, account, timeoutMs)
+      if (answer.key !== undefined)
+        return checked(Buffer.from(answer.key, 'base64'), 'The key in the keychain')
+      if (answer.missing === true) {
+        const message = `This system has no keychain that answers. Start its service (on Linux a Secret Service such as gnome-keyring or KWallet), ${otherKeys}`
+        throw failure('CONNECT_FAILED', message, 'absent', answer.reason)
       }
+      const message = `The keychain of this system refuses access. Unlock it, ${otherKeys}`
+      throw failure('CONNECT_FAILED', message, 'refused', answer.reason)
     },
   }
 }
 
-async function keyring(): Promise<typeof import('@napi-rs/keyring')> {
+const otherKeys = 'or use a passphrase or a key file'
+
+/** What the child process reports. */
+interface KeychainAnswer {
+  /** Base64. */
+  key?: string
+  /** There is no keychain. */
+  missing?: boolean
+  reason?: string
+}
+
+/**
+ * Runs in the child process. "Platform failure" is how the package reports a missing Secret Service; a locked one fails
+ * differently. Earlier versions put the key into the kernel's keyring where there was no Secret Service.
+ */
+const program = `
+const [path, service, account] = process.argv.slice(1)
+const { AsyncEntry } = require(path)
+const entry = (store) => new AsyncEntry(service, account, { linux: { store } })
+const load = async () => {
   try {
-    return await import('@napi-rs/keyring')
-  } catch (cause) {
-    throw new McpError(
-      'INVALID',
-      'Keeping the key in the keychain needs the package @napi-rs/keyring, which is not installed or not built for this system. Install it, or use a passphrase or a key file',
-      { cause },
-    )
+    const chain = entry('secret-service')
+    const saved = await chain.getPassword()
+    if (typeof saved === 'string') return { key: saved }
+    const key = require('node:crypto').randomBytes(${keyBytes}).toString('base64')
+    await chain.setPassword(key)
+    return { key }
+  } catch (error) {
+    const reason = String(error.message)
+    if (process.platform !== 'linux' || !reason.startsWith('Platform failure:')) return { reason }
+    const older = await (async () => entry('keyutils').getPassword())().catch(() => undefined)
+    return typeof older === 'string' ? { key: older } : { missing: true, reason }
   }
+}
+load().then((answer) => process.stdout.write(JSON.stringify(answer)))
+`
+
+function askKeychain(service: string, account: string, timeoutMs: number): Promise<KeychainAnswer> {
+  const words = ['-e', program, '--', packagePath(), service, account]
+  const env = { ...process.env, ELECTRON_RUN_AS_NODE: '1', NODE_OPTIONS: '' }
+  const options = { env, timeout: timeoutMs, killSignal: 'SIGKILL' as const, windowsHide: true }
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, words, options, (error, stdout, stderr) => {
+      if (error?.killed === true) {
+        const message = `The keychain of this system did not answer within ${timeoutMs / 1000} s. Unlock it if it shows a dialog, restart its service, ${otherKeys}`
+        reject(failure('TIMEOUT', message, 'no answer'))
+      } else if (error !== null) {
+        const message = `Keeping the key in the keychain needs the package @napi-rs/keyring, which does not work on this system. Install it anew, ${otherKeys}`
+        reject(failure('INVALID', message, 'absent', stderr.trim() || error))
+      } else {
+        resolve(answerIn(stdout))
+      }
+    })
+  })
+}
+
+function answerIn(stdout: string): KeychainAnswer {
+  const read: unknown = JSON.parse(stdout)
+  if (typeof read !== 'object' || read === null) return { reason: 'no answer was written' }
+  return {
+    ...('key' in read && typeof read.key === 'string' && { key: read.key }),
+    ...('missing' in read && { missing: read.missing === true }),
+    ...('reason' in read && { reason: String(read.reason) }),
+  }
+}
+
+function packagePath(): string {
+  try {
+    return createRequire(import.meta.url).resolve('@napi-rs/keyring')
+  } catch (cause) {
+    const message = `Keeping the key in the keychain needs the package @napi-rs/keyring, which is not installed. Install it, ${otherKeys}`
+    throw failure('INVALID', message, 'absent', cause)
+  }
+}
+
+function failure(
+  code: 'CONNECT_FAILED' | 'TIMEOUT' | 'INVALID',
+  message: string,
+  keychain: KeychainFailure['keychain'],
+  cause?: unknown,
+): McpError {
+  const details = { keychain } satisfies KeychainFailure
+  return new McpError(code, message, { cause, details })
 }
 
 /** Random bytes kept in a file; the first process to come makes it, whole. */
