@@ -55,10 +55,15 @@ export function jsonArguments(text: string): JsonObject {
   return value
 }
 
+/** The required arguments that are missing. */
+export function missingArguments(args: JsonObject, schema: JsonSchema): string[] {
+  const required: unknown[] = Array.isArray(schema.required) ? schema.required : []
+  return required.filter((name) => typeof name === 'string').filter((name) => !Object.hasOwn(args, name))
+}
+
 /** Names the required arguments that are missing, as a usage error. */
 export function requireAll(args: JsonObject, schema: JsonSchema): void {
-  const required = Array.isArray(schema.required) ? schema.required : []
-  const missing = required.filter((name) => typeof name === 'string' && !Object.hasOwn(args, name))
+  const missing = missingArguments(args, schema)
   if (missing.length === 0) return
   const properties = isObject(schema.properties) ? schema.properties : {}
   const lines = missing.map((name) => {

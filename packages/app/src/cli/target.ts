@@ -95,7 +95,9 @@ async function splitName(
   if (!/[.]|__/.test(given)) return { name: given }
   const { servers } = await readLayers(options, io)
   if (Object.hasOwn(servers, given)) return { name: given }
-  for (const separator of given.matchAll(/[.]|__/g)) {
+  // Dots in the parentheses of `server.tool(price: 1.5)` separate nothing.
+  const names = given.split('(', 1)[0] ?? ''
+  for (const separator of names.matchAll(/[.]|__/g)) {
     const name = given.slice(0, separator.index)
     const tool = given.slice(separator.index + separator[0].length)
     if (tool !== '' && Object.hasOwn(servers, name)) return { name, tool }
