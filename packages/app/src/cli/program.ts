@@ -4,16 +4,24 @@ import type { CommandContext, ServerOptions } from '../commands/context.ts'
 import type { InboxOptions } from '../commands/inbox.ts'
 import type { ServersOptions } from '../commands/servers.ts'
 import { exactJson } from '../output/exact.ts'
+import type { ContentOptions } from '../output/formats.ts'
 import type { StartOptions } from '../start/command.ts'
 import { addConfigCommands } from './config-commands.ts'
-import { ExitCode } from './exit.ts'
+import { ExitCode, usageError } from './exit.ts'
 import { addGatewayCommands } from './gateway-commands.ts'
 import { groupCommands } from './help.ts'
 import { addInstallCommands } from './install-commands.ts'
 import { createOutput, type Io } from './io.ts'
 import { addLogCommands } from './log-commands.ts'
 import { addLoginCommands } from './login-commands.ts'
-import { envOption, jsonOption, noStoreOption, storeOption, withConfigOptions } from './options.ts'
+import {
+  envOption,
+  jsonOption,
+  noStoreOption,
+  storeOption,
+  withConfigOptions,
+  withContentOptions,
+} from './options.ts'
 import { addPolicyCommands } from './policy-commands.ts'
 import { addRootsCommands } from './roots-commands.ts'
 import { addSamplingCommands } from './sampling-commands.ts'
@@ -50,7 +58,10 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   const command = dashes === -1 ? undefined : argv.slice(dashes + 1)
   let code: ExitCode = ExitCode.done
   let json = false
-  const wantsJson = own.includes('--json')
+  const wantsJson = own.some(
+    (word, n) =>
+      word === '--json' || word === '--output=json' || (word === '--output' && own[n + 1] === 'json'),
+  )
   const program = new Command('jackfield')
     .description(about)
     .version(version)
@@ -78,8 +89,11 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
       .usage(`[options] ${rest.join(' ')}`)
       .description(description)
       .argument('[words...]')
-      .action(async (words: string[], options: O) => {
-        json = options.json === true
+      .action(async (words: string[], given: O & ContentOptions) => {
+        if (given.json === true && given.output !== undefined && given.output !== 'json')
+          throw usageError(`--json is --output json. Give --output ${given.output} alone.`)
+        json = given.json === true || given.output === 'json'
+        const options = { ...given, ...(json && { json }) }
         const run = await load()
         code = await run({ words, command, options, io, output: createOutput(io, json) })
       })
@@ -130,7 +144,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     'call a tool',
     async () => (await import('../commands/call.ts')).call,
     (made) =>
-      made
+      withContentOptions(made)
         .option(
           '--args <json>',
           'arguments as one JSON object, @file with one, or - for stdin; sent unchecked',
@@ -144,13 +158,14 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     'read <target> <uri>',
     'read a resource',
     async () => (await import('../commands/read.ts')).read,
-    (made) => made.option('-o, --output <file>', 'write the contents to a file'),
+    (made) => withContentOptions(made).option('-o, --output-file <file>', 'write the contents to a file'),
   )
   server(
     'prompt <target> <name> [key=value...]',
     'get a prompt',
     async () => (await import('../commands/prompt.ts')).prompt,
-    (made) => made.option('--preview', 'what a model would be given, and about what it costs'),
+    (made) =>
+      withContentOptions(made).option('--preview', 'what a model would be given, and about what it costs'),
   )
   server(
     'complete <target> <prompt|template> <argument> <value> [key=value...]',

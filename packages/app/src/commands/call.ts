@@ -12,13 +12,15 @@ import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { progressLine } from '../cli/progress.ts'
 import { errorOf, type Session } from '../cli/session.ts'
 import { toolResult } from '../output/content.ts'
+import { type ContentOptions, markdownResult, printRaw, rawResult } from '../output/formats.ts'
+import { mediaOf, saveMedia } from '../output/media.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { parkedSurface } from '../surface/parked.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
 import { found } from './list.ts'
 import { refuseHeldBack } from './trust.ts'
 
-export interface CallOptions extends ServerOptions {
+export interface CallOptions extends ServerOptions, ContentOptions {
   args?: string
   park?: boolean
 }
@@ -61,7 +63,13 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
     throw new CliError(ExitCode.interrupted, 'Interrupted. The question stays in the inbox.')
   if (denied) throw new CliError(ExitCode.toolError, `${oneLine(name)} was not called: ${because(decision)}.`)
   if (error !== undefined) throw errorOf(error)
-  output.result(result, () => toolResult(result, output.palette))
+  if (options.output === 'raw') printRaw(rawResult(result), io, output)
+  else
+    output.result(result, () =>
+      options.output === 'markdown' ? markdownResult(result) : toolResult(result, output.palette),
+    )
+  if (options.saveMedia !== undefined)
+    await saveMedia(mediaOf(result.content, name), options.saveMedia, io.cwd, output)
   return result.isError === true ? ExitCode.toolError : ExitCode.done
 }
 
