@@ -9,7 +9,7 @@ import type { StartOptions } from '../start/command.ts'
 import { addConfigCommands } from './config-commands.ts'
 import { ExitCode, usageError } from './exit.ts'
 import { addGatewayCommands } from './gateway-commands.ts'
-import { groupCommands } from './help.ts'
+import { completeHelp, groupCommands } from './help.ts'
 import { addInstallCommands } from './install-commands.ts'
 import { createOutput, type Io } from './io.ts'
 import { addLogCommands } from './log-commands.ts'
@@ -32,6 +32,8 @@ const about =
   'Talks to MCP servers: lists what they offer, calls, reads, completes, watches, and holds conversations.'
 
 const more = `
+The help of a command has examples: jackfield help call. Options that most commands share: jackfield help options.
+
 A <target> is a server named in the config, a URL, or left out when a command follows --:
   jackfield tools everything
   jackfield call everything.echo message=hi
@@ -300,7 +302,12 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
       code = await start(options, io, createOutput(io, false))
     })
 
+  const shared = withSharedOptions(
+    program.command('options').usage(' ').description('options that most commands share'),
+  ).action(() => shared.outputHelp())
+
   groupCommands(program)
+  completeHelp(program, shared)
   try {
     await program.parseAsync([...own], { from: 'user' })
     return code
@@ -323,8 +330,12 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
 }
 
 function withServerOptions(command: Command): Command {
+  return withSharedOptions(command).addOption(jsonOption())
+}
+
+/** What most commands take, described by `jackfield help options`. */
+function withSharedOptions(command: Command): Command {
   return withConfigOptions(command)
-    .addOption(jsonOption())
     .option('--answers <file>', 'answers to questions of the server, for when nobody is there')
     .addOption(storeOption())
     .addOption(envOption())
