@@ -47,7 +47,7 @@ A call you type is your consent to it: only a deny rule of the config stops it. 
 row in the activity log (jackfield activity), kept in ~/.local/share/jackfield unless --store says otherwise. Where the
 store cannot be opened, a command fails before it starts anything; --no-store runs it without one.
 
-Arguments are key=value, read by the tool's schema; key:=json is JSON, key=@file the contents of a file, key=@- those of stdin.
+Arguments are values in the order of the required ones, or key=value, read by the tool's schema; key:=json is JSON, key=@file the contents of a file, key=@- those of stdin.
 Exit codes: 0 done; 1 the tool failed or was refused, or a conversation was cut short; 2 wrong usage, no usable
 store, or a server that is not configured; 3 cannot connect; 4 protocol error, or a tool, prompt or resource that the server does not have; 5 what the server says changed and
 is out of use until you accept it (jackfield trust); 130 interrupted. With --json, a failure is one object on stderr:
