@@ -60,9 +60,12 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   const command = dashes === -1 ? undefined : argv.slice(dashes + 1)
   let code: ExitCode = ExitCode.done
   let json = false
+  // Elsewhere, --output names a file.
+  const hasFormat = ['call', 'read', 'prompt'].includes(own[0] ?? '')
   const wantsJson = own.some(
     (word, n) =>
-      word === '--json' || word === '--output=json' || (word === '--output' && own[n + 1] === 'json'),
+      word === '--json' ||
+      (hasFormat && (word === '--output=json' || (word === '--output' && own[n + 1] === 'json'))),
   )
   const program = new Command('jackfield')
     .description(about)
