@@ -9,11 +9,12 @@ import { createPromptValues } from './forms/index.ts'
 import { GatewayRoom } from './gateway/index.ts'
 import { Connecting, createQuestions, defaults, Events, Requests, Running } from './host/index.ts'
 import type { LiveInbox } from './inbox/index.ts'
+import { fingerprint } from './json.ts'
 import { Discretion, Launch, reconfigure } from './launch/index.ts'
 import { createLibrary } from './library/index.ts'
 import { LoginRoom } from './login/index.ts'
 import { ParkedSecrets, Parking } from './parked/index.ts'
-import { createPolicyRoom } from './policy/index.ts'
+import { createPolicyRoom, type ServerDefinitions, saysReadOnly, toolDefinition } from './policy/index.ts'
 import { createResults } from './results/index.ts'
 import { checkRoots, Roots } from './roots/index.ts'
 import { createSampling, type Sampling } from './sampling/index.ts'
@@ -209,6 +210,7 @@ class LiveHost implements Host {
       workspace: options.workspace,
       store: this.#store,
       recorder: this.#recorder,
+      definitions: (server) => this.#definitionsOf(server),
       find: (tool) => this.#catalog.tool(this.#shown.nameOf(tool)),
       refuseWhenClosed: () => this.#running.refuseWhenClosed(),
     })
@@ -329,7 +331,26 @@ class LiveHost implements Host {
 
   leave(conversation: string): void {
     this.library.detach(conversation)
+    this.#rules.leave(conversation)
     for (const server of this.#servers.values()) server.leave(conversation)
+  }
+
+  #definitionsOf(server: string): ServerDefinitions | undefined {
+    if (!this.#servers.has(server)) return undefined
+    const { identity, items } = this.trust.server(server)
+    if (items.length === 0 || items.some(({ state }) => state === 'quarantined')) return undefined
+    const pinned = items.filter(({ what, state }) => what === 'tool' && state === 'pinned')
+    const tools = this.#catalog.tools().filter((entry) => entry.server === server)
+    return {
+      fingerprint: fingerprint([
+        identity,
+        items.map(({ what, name, state, since }) => [what, name, state, since]),
+        tools.map(({ tool }) => toolDefinition(tool)),
+      ]),
+      readOnlyTools: tools.flatMap(({ tool }) =>
+        saysReadOnly(tool) && pinned.some(({ name }) => name === tool.name) ? [tool.name] : [],
+      ),
+    }
   }
 
   on(listener: Parameters<Host['on']>[0]): () => void {

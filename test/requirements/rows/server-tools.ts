@@ -31,7 +31,7 @@ export const serverTools: readonly Requirement[] = [
     of: 'host',
     says: 'People see which tools there are and when one is used, and are asked first.',
     proof: [
-      'packages/app/test/cli/commands.test.ts > tools are an aligned table',
+      'packages/app/test/cli/commands.test.ts > tools are signatures',
       'packages/app/test/surface/approval.test.ts > says who asks for what of whom, why, and what to look out for',
       'packages/app/test/chat/chat.test.ts > plans and books a trip with answers from a file, and every call is in the activity log',
     ],

@@ -55,10 +55,15 @@ export function jsonArguments(text: string): JsonObject {
   return value
 }
 
+/** The required arguments that are missing. */
+export function missingArguments(args: JsonObject, schema: JsonSchema): string[] {
+  const required: unknown[] = Array.isArray(schema.required) ? schema.required : []
+  return required.filter((name) => typeof name === 'string').filter((name) => !Object.hasOwn(args, name))
+}
+
 /** Names the required arguments that are missing, as a usage error. */
 export function requireAll(args: JsonObject, schema: JsonSchema): void {
-  const required = Array.isArray(schema.required) ? schema.required : []
-  const missing = required.filter((name) => typeof name === 'string' && !Object.hasOwn(args, name))
+  const missing = missingArguments(args, schema)
   if (missing.length === 0) return
   const properties = isObject(schema.properties) ? schema.properties : {}
   const lines = missing.map((name) => {
@@ -91,7 +96,7 @@ function readValue(
   }
   const [only, ...more] = values
   const types = typesOf(property, root)
-  const items = isObject(property) ? resolve(property, root).items : undefined
+  const items = isObject(property) ? dereferenced(property, root).items : undefined
   if (only !== undefined && more.length === 0) {
     const bare =
       !only.json && types.has('array') && !types.has('string') && !/^\s*[[{]/.test(fromFile(key, only.text))
@@ -136,7 +141,7 @@ function named(type: Type): string {
 
 function typesOf(schema: unknown, root: JsonSchema, depth = 0): Set<Type> {
   if (!isObject(schema) || depth > 8) return new Set()
-  const own = resolve(schema, root)
+  const own = dereferenced(schema, root)
   const stated = (Array.isArray(own.type) ? own.type : [own.type]).filter(isType)
   if (stated.length > 0) return new Set(stated)
   const constants = Array.isArray(own.enum) ? own.enum : 'const' in own ? [own.const] : []
@@ -148,7 +153,7 @@ function typesOf(schema: unknown, root: JsonSchema, depth = 0): Set<Type> {
 }
 
 /** Follows a reference into the same document. */
-function resolve(schema: JsonObject, root: JsonSchema): JsonObject {
+export function dereferenced(schema: JsonObject, root: JsonSchema): JsonObject {
   let current = schema
   for (
     let hops = 0;

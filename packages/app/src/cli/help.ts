@@ -1,4 +1,5 @@
-import type { Command } from 'commander'
+import { type Command, Help, type Option } from 'commander'
+import { examples } from './examples.ts'
 
 /** The headings of the help, and the commands under each in their order. */
 const headings: readonly (readonly [heading: string, commands: readonly string[]])[] = [
@@ -9,7 +10,19 @@ const headings: readonly (readonly [heading: string, commands: readonly string[]
   ['Look back:', ['activity', 'log', 'replay', 'record', 'serve-recording']],
   [
     'Set up:',
-    ['config', 'secret', 'login', 'logout', 'registry', 'install', 'uninstall', 'gateway', 'doctor', 'store'],
+    [
+      'config',
+      'secret',
+      'login',
+      'logout',
+      'registry',
+      'install',
+      'uninstall',
+      'gateway',
+      'doctor',
+      'store',
+      'options',
+    ],
   ],
 ]
 
@@ -41,4 +54,25 @@ export function groupCommands(program: Command): void {
     subcommandTerm: (made) => made.name(),
     visibleCommands: (made) => [...order(made)],
   })
+}
+
+/** Adds examples to the help of every command, and leaves out what `shared`, the command `options`, describes for all. */
+export function completeHelp(program: Command, shared: Command): void {
+  const described = (option: Option): boolean =>
+    shared.options.some((one) => one.flags === option.flags && one.description === option.description)
+  const visit = (command: Command, path: string): void => {
+    for (const own of command.commands) visit(own, `${path} ${own.name()}`.trim())
+    if (command === program || command === shared) return
+    if (command.options.some(described)) {
+      command.configureHelp({
+        ...command.configureHelp(),
+        visibleOptions: (made) => new Help().visibleOptions(made).filter((option) => !described(option)),
+      })
+      command.addHelpText('after', '\nOptions shared by most commands: jackfield help options')
+    }
+    const { runnable = [], others = [] } = Object.hasOwn(examples, path) ? (examples[path] ?? {}) : {}
+    const lines = [...runnable, ...others].map((line) => `  jackfield ${line}`)
+    if (lines.length > 0) command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
+  }
+  visit(program, '')
 }

@@ -43,7 +43,8 @@ export function createOutput(io: Io, json: boolean): Output {
   return {
     json,
     palette,
-    columns: io.stdout.isTTY ? io.stdout.columns : undefined,
+    // A terminal that does not know its width reports 0.
+    columns: io.stdout.isTTY ? io.stdout.columns || undefined : undefined,
     result(value, text) {
       io.stdout.write(`${json ? exactJson(value, 2) : text()}\n`)
     },

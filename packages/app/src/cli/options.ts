@@ -42,3 +42,15 @@ export function envOption(): Option {
     'a variable for the command after --; without a value, the one it has here. May be given again',
   ).argParser((variable: string, before: string[] = []) => [...before, variable])
 }
+
+/** How content is printed, and where its binary data is written. */
+export function withContentOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        '--output <format>',
+        'json, as with --json; markdown; or raw: the text or bytes, unchanged',
+      ).choices(['json', 'markdown', 'raw']),
+    )
+    .option('--save-media <folder>', 'write images, audio and other binary data to new files there')
+}

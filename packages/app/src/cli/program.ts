@@ -4,16 +4,24 @@ import type { CommandContext, ServerOptions } from '../commands/context.ts'
 import type { InboxOptions } from '../commands/inbox.ts'
 import type { ServersOptions } from '../commands/servers.ts'
 import { exactJson } from '../output/exact.ts'
+import type { ContentOptions } from '../output/formats.ts'
 import type { StartOptions } from '../start/command.ts'
 import { addConfigCommands } from './config-commands.ts'
-import { ExitCode } from './exit.ts'
+import { ExitCode, usageError } from './exit.ts'
 import { addGatewayCommands } from './gateway-commands.ts'
-import { groupCommands, modelHelp } from './help.ts'
+import { completeHelp, groupCommands, modelHelp } from './help.ts'
 import { addInstallCommands } from './install-commands.ts'
 import { createOutput, type Io } from './io.ts'
 import { addLogCommands } from './log-commands.ts'
 import { addLoginCommands } from './login-commands.ts'
-import { envOption, jsonOption, noStoreOption, storeOption, withConfigOptions } from './options.ts'
+import {
+  envOption,
+  jsonOption,
+  noStoreOption,
+  storeOption,
+  withConfigOptions,
+  withContentOptions,
+} from './options.ts'
 import { addPolicyCommands } from './policy-commands.ts'
 import { addRootsCommands } from './roots-commands.ts'
 import { addSamplingCommands } from './sampling-commands.ts'
@@ -24,6 +32,8 @@ const about =
   'Talks to MCP servers: lists what they offer, calls, reads, completes, watches, and holds conversations.'
 
 const more = `
+The help of a command has examples: jackfield help call. Options that most commands share: jackfield help options.
+
 A <target> is a server named in the config, a URL, or left out when a command follows --:
   jackfield tools everything
   jackfield call everything.echo message=hi
@@ -37,7 +47,7 @@ A call you type is your consent to it: only a deny rule of the config stops it. 
 row in the activity log (jackfield activity), kept in ~/.local/share/jackfield unless --store says otherwise. Where the
 store cannot be opened, a command fails before it starts anything; --no-store runs it without one.
 
-Arguments are key=value, read by the tool's schema; key:=json is JSON, key=@file the contents of a file, key=@- those of stdin.
+Arguments are values in the order of the required ones, or key=value, read by the tool's schema; key:=json is JSON, key=@file the contents of a file, key=@- those of stdin.
 Exit codes: 0 done; 1 the tool failed or was refused, or a conversation was cut short; 2 wrong usage, no usable
 store, or a server that is not configured; 3 cannot connect; 4 protocol error, or a tool, prompt or resource that the server does not have; 5 what the server says changed and
 is out of use until you accept it (jackfield trust); 130 interrupted. With --json, a failure is one object on stderr:
@@ -50,7 +60,13 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   const command = dashes === -1 ? undefined : argv.slice(dashes + 1)
   let code: ExitCode = ExitCode.done
   let json = false
-  const wantsJson = own.includes('--json')
+  // Elsewhere, --output names a file.
+  const hasFormat = ['call', 'read', 'prompt'].includes(own[0] ?? '')
+  const wantsJson = own.some(
+    (word, n) =>
+      word === '--json' ||
+      (hasFormat && (word === '--output=json' || (word === '--output' && own[n + 1] === 'json'))),
+  )
   const program = new Command('jackfield')
     .description(about)
     .version(version)
@@ -78,8 +94,11 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
       .usage(`[options] ${rest.join(' ')}`)
       .description(description)
       .argument('[words...]')
-      .action(async (words: string[], options: O) => {
-        json = options.json === true
+      .action(async (words: string[], given: O & ContentOptions) => {
+        if (given.json === true && given.output !== undefined && given.output !== 'json')
+          throw usageError(`--json is --output json. Give --output ${given.output} alone.`)
+        json = given.json === true || given.output === 'json'
+        const options = { ...given, ...(json && { json }) }
         const run = await load()
         code = await run({ words, command, options, io, output: createOutput(io, json) })
       })
@@ -130,7 +149,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     'call a tool',
     async () => (await import('../commands/call.ts')).call,
     (made) =>
-      made
+      withContentOptions(made)
         .option(
           '--args <json>',
           'arguments as one JSON object, @file with one, or - for stdin; sent unchecked',
@@ -144,13 +163,14 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     'read <target> <uri>',
     'read a resource',
     async () => (await import('../commands/read.ts')).read,
-    (made) => made.option('-o, --output <file>', 'write the contents to a file'),
+    (made) => withContentOptions(made).option('-o, --output-file <file>', 'write the contents to a file'),
   )
   server(
     'prompt <target> <name> [key=value...]',
     'get a prompt',
     async () => (await import('../commands/prompt.ts')).prompt,
-    (made) => made.option('--preview', 'what a model would be given, and about what it costs'),
+    (made) =>
+      withContentOptions(made).option('--preview', 'what a model would be given, and about what it costs'),
   )
   server(
     'complete <target> <prompt|template> <argument> <value> [key=value...]',
@@ -286,7 +306,12 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
       code = await start(options, io, createOutput(io, false))
     })
 
+  const shared = withSharedOptions(
+    program.command('options').usage(' ').description('options that most commands share'),
+  ).action(() => shared.outputHelp())
+
   groupCommands(program)
+  completeHelp(program, shared)
   try {
     await program.parseAsync([...own], { from: 'user' })
     return code
@@ -309,8 +334,12 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
 }
 
 function withServerOptions(command: Command): Command {
+  return withSharedOptions(command).addOption(jsonOption())
+}
+
+/** What most commands take, described by `jackfield help options`. */
+function withSharedOptions(command: Command): Command {
   return withConfigOptions(command)
-    .addOption(jsonOption())
     .option('--answers <file>', 'answers to questions of the server, for when nobody is there')
     .addOption(storeOption())
     .addOption(envOption())

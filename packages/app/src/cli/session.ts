@@ -44,6 +44,8 @@ export interface Session extends AsyncDisposable {
   readonly host: Host
   /** What the host calls the server. */
   readonly server: string
+  /** The person at the terminal, where questions are put to one. */
+  readonly person: TerminalSurface | undefined
 }
 
 /**
@@ -109,7 +111,8 @@ export async function openSession(
     if (state?.state === 'degraded') {
       throw state.error === undefined ? new McpError('PROTOCOL', state.reason) : errorOf(state.error)
     }
-    return { host, server: target.name, [Symbol.asyncDispose]: () => host.close() }
+    const asked = surface === person ? person : undefined
+    return { host, server: target.name, person: asked, [Symbol.asyncDispose]: () => host.close() }
   } catch (error) {
     await host.close()
     throw error

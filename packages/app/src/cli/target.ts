@@ -64,7 +64,7 @@ export async function takeTarget(
     const env = variablesOf(options.env, (name) => valueHere(name, io))
     return {
       target: {
-        name: nameOfProgram(program),
+        name: nameOfCommand(command),
         server: { command: program, args, ...(env !== undefined && { env }) },
         config: undefined,
         isTyped: true,
@@ -95,7 +95,9 @@ async function splitName(
   if (!/[.]|__/.test(given)) return { name: given }
   const { servers } = await readLayers(options, io)
   if (Object.hasOwn(servers, given)) return { name: given }
-  for (const separator of given.matchAll(/[.]|__/g)) {
+  // Dots in the parentheses of `server.tool(price: 1.5)` separate nothing.
+  const names = given.split('(', 1)[0] ?? ''
+  for (const separator of names.matchAll(/[.]|__/g)) {
     const name = given.slice(0, separator.index)
     const tool = given.slice(separator.index + separator[0].length)
     if (tool !== '' && Object.hasOwn(servers, name)) return { name, tool }
@@ -213,7 +215,111 @@ function urlTarget(text: string, headers: string[]): Target {
   }
 }
 
-/** What a server is called that is started by a command. */
-export function nameOfProgram(program: string): string {
-  return program.split(/[\\/]/).at(-1) ?? program
+/** Programs that start another one, with the options that take the next word as their value. */
+const launchers: Readonly<Record<string, readonly string[]>> = {
+  npx: ['-p', '--package'],
+  bunx: ['-p', '--package'],
+  pnpx: ['--package'],
+  npm: ['-p', '--package'],
+  pnpm: ['--package'],
+  yarn: ['-p', '--package'],
+  bun: ['-r', '--preload', '--cwd', '--env-file'],
+  node: ['-r', '--require', '--import', '--loader', '--env-file', '-C', '--conditions'],
+  deno: [],
+  tsx: [],
+  uvx: ['--from', '--with', '--python', '-p', '--index-url'],
+  uv: ['--from', '--with', '--python', '-p', '--directory', '--project', '--index-url'],
+  pipx: ['--spec', '--python'],
+  python: ['-X', '-W'],
+  docker: [
+    '-e',
+    '--env',
+    '--env-file',
+    '-v',
+    '--volume',
+    '--mount',
+    '--name',
+    '--network',
+    '--net',
+    '-p',
+    '-w',
+    '-u',
+  ],
+  podman: [
+    '-e',
+    '--env',
+    '--env-file',
+    '-v',
+    '--volume',
+    '--mount',
+    '--name',
+    '--network',
+    '--net',
+    '-p',
+    '-w',
+    '-u',
+  ],
+  env: ['-u', '-C'],
+}
+const launcherWords = new Set(['exec', 'dlx', 'run', 'x', 'tool', '--'])
+/** Options after which there is a program text, not a file. */
+const programTexts = new Set(['-e', '--eval', '-p', '--print', '-c'])
+/** Parts of a path or package that name no server. */
+const generic =
+  /^(?:index|main|cli|app|start|run|server|servers|mcp|mcp-server|mcp_server|stdio|dist|build|out|lib|src|bin|node_modules|latest|\.+)?$/i
+
+/**
+ * What a server is called that is started by a command: its package, image or file without scope, version, `server` and
+ * `mcp`; the program itself where that says nothing, as for `node -e …`.
+ */
+export function nameOfCommand(command: readonly string[]): string {
+  const [program = ''] = command
+  const own = baseName(program)
+  return (namedBy(command) ?? own).replaceAll(/[^\w.-]+/g, '-').slice(0, 60) || 'server'
+}
+
+/** The name in the first word that is not a launcher or an option of one. */
+function namedBy(command: readonly string[]): string | undefined {
+  const [program = '', ...args] = command
+  const launcher = /^python[\d.]*$/.test(baseName(program)) ? 'python' : baseName(program)
+  if (!Object.hasOwn(launchers, launcher)) return shortName(program)
+  const valued = launchers[launcher] ?? []
+  const runsText = launcher === 'node' || launcher === 'bun' || launcher === 'python' || launcher === 'deno'
+  for (let at = 0; at < args.length; at += 1) {
+    const word = args[at] ?? ''
+    if (runsText && programTexts.has(word)) return undefined
+    if (launcher === 'python' && word === '-m') continue
+    if (valued.includes(word)) at += 1
+    else if (word.startsWith('-') || launcherWords.has(word)) continue
+    else if (launcher === 'env' && word.includes('=')) continue
+    else return namedBy(args.slice(at))
+  }
+  return undefined
+}
+
+/** The last part of a path, package or image that names something. */
+function shortName(word: string): string | undefined {
+  const parts = word.split(/[\\/]/).filter((part) => part !== '')
+  // In a package's folder the package names the server, whatever its files are called.
+  const from = parts.lastIndexOf('node_modules')
+  const ofPackage =
+    from === -1 ? parts : parts.slice(from + 1, from + (parts[from + 1]?.startsWith('@') ? 3 : 2))
+  for (const part of ofPackage.toReversed()) {
+    const plain = part
+      .replace(/^@/, '')
+      .replace(/(?:@|==|:).*$/, '')
+      .replace(/\.(?:[cm]?[jt]s|py|exe|cmd|bat|sh|rb|jar)$/i, '')
+    const short = plain
+      .replace(/^(?:mcp[-_.])?(?:server[-_.])/i, '')
+      .replace(/^mcp[-_.]/i, '')
+      .replace(/(?:[-_.]mcp)?(?:[-_.]server)$/i, '')
+      .replace(/[-_.]mcp$/i, '')
+    if (!generic.test(short)) return short
+  }
+  return undefined
+}
+
+function baseName(program: string): string {
+  const last = program.split(/[\\/]/).at(-1) ?? program
+  return last.replace(/\.(?:exe|cmd|bat)$/i, '')
 }

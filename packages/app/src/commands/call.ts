@@ -1,22 +1,31 @@
 import type { Decision } from '@jackfield/host'
 import type { JsonObject, Tool } from '@jackfield/sdk'
-import { argumentsFrom, jsonArguments, requireAll, unnamedArguments } from '../cli/arguments.ts'
+import {
+  argumentsFrom,
+  jsonArguments,
+  missingArguments,
+  requireAll,
+  unnamedArguments,
+} from '../cli/arguments.ts'
+import { namedWords, splitCall } from '../cli/call-words.ts'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { progressLine } from '../cli/progress.ts'
-import { errorOf } from '../cli/session.ts'
+import { errorOf, type Session } from '../cli/session.ts'
 import { toolResult } from '../output/content.ts'
+import { type ContentOptions, markdownResult, printRaw, rawResult } from '../output/formats.ts'
+import { mediaOf, saveMedia } from '../output/media.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { parkedSurface } from '../surface/parked.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
 import { found } from './list.ts'
 import { refuseHeldBack } from './trust.ts'
 
-export interface CallOptions extends ServerOptions {
+export interface CallOptions extends ServerOptions, ContentOptions {
   args?: string
   park?: boolean
 }
 
-/** `jackfield call <target> <tool> [--args JSON | key=value …]` */
+/** `jackfield call <target> <tool> [--args JSON | value … | key=value …]`, or `jackfield call '<tool>(key: value, …)'`. */
 export async function call(context: CommandContext<CallOptions>): Promise<ExitCode> {
   const { options, io, output } = context
   if (options.park === true && options.answers !== undefined) {
@@ -26,11 +35,15 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
   const { session, rest } = await connectTo(context, ['tools'], park)
   await using _ = session
   const { host } = session
-  const [name, ...words] = rest
-  if (name === undefined) throw usageError('Which tool? Usage: jackfield call <target> <tool> [key=value …]')
-  if (!host.tools().some(({ tool }) => tool.name === name)) refuseHeldBack(session, { what: 'tool', name })
+  const [word, ...words] = rest
+  if (word === undefined)
+    throw usageError('Which tool? Usage: jackfield call <target> <tool> [value or key=value …]')
+  const offers = (tool: string): boolean => host.tools().some((entry) => entry.tool.name === tool)
+  const { name, inside } = (offers(word) ? undefined : splitCall(word)) ?? { name: word, inside: '' }
+  if (!offers(name)) refuseHeldBack(session, { what: 'tool', name })
   const entry = found(host.tools(), ({ tool }) => tool.name, name, 'tool')
-  const args = argumentsOf(entry.tool, words, options)
+  const named = namedWords(words, entry.tool.inputSchema, inside)
+  const args = await completed(argumentsOf(entry.tool, named, options), entry.tool, session, context)
   if (options.args === undefined) {
     for (const key of unnamedArguments(args, entry.tool.inputSchema))
       output.note(`! ${oneLine(name)} names no argument "${oneLine(key)}". It is sent all the same.`)
@@ -50,7 +63,13 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
     throw new CliError(ExitCode.interrupted, 'Interrupted. The question stays in the inbox.')
   if (denied) throw new CliError(ExitCode.toolError, `${oneLine(name)} was not called: ${because(decision)}.`)
   if (error !== undefined) throw errorOf(error)
-  output.result(result, () => toolResult(result, output.palette))
+  if (options.output === 'raw') printRaw(rawResult(result), io, output)
+  else
+    output.result(result, () =>
+      options.output === 'markdown' ? markdownResult(result) : toolResult(result, output.palette),
+    )
+  if (options.saveMedia !== undefined)
+    await saveMedia(mediaOf(result.content, name), options.saveMedia, io.cwd, output)
   return result.isError === true ? ExitCode.toolError : ExitCode.done
 }
 
@@ -60,6 +79,21 @@ function because({ rule, author }: Decision): string {
     : `rule "${oneLine(rule)}" forbids it (${oneLine(author ?? 'your config')})`
 }
 
+/** Asks for required arguments that are missing, in a form. Throws a usage error that names them where no person can be asked. */
+async function completed(
+  args: JsonObject,
+  tool: Tool,
+  { person }: Session,
+  { options, io }: CommandContext<CallOptions>,
+): Promise<JsonObject> {
+  if (options.args !== undefined || missingArguments(args, tool.inputSchema).length === 0) return args
+  if (person === undefined) requireAll(args, tool.inputSchema)
+  const given = await person?.askArguments(tool, args, io.signal)
+  if (given === undefined)
+    throw new CliError(ExitCode.toolError, `${oneLine(tool.name)} was not called: cancelled.`)
+  return given
+}
+
 /** With `--args` the arguments go out as they are, so that a server's own checks can be seen. */
 function argumentsOf(tool: Tool, words: string[], options: CallOptions): JsonObject {
   const given = options.args === undefined ? undefined : jsonArguments(options.args)
@@ -67,7 +101,5 @@ function argumentsOf(tool: Tool, words: string[], options: CallOptions): JsonObj
     words,
     given === undefined ? tool.inputSchema : { ...tool.inputSchema, additionalProperties: true },
   )
-  if (given !== undefined) return { ...given, ...typed }
-  requireAll(typed, tool.inputSchema)
-  return typed
+  return { ...given, ...typed }
 }

@@ -28,7 +28,7 @@ import { secretStore } from '../cli/secrets.ts'
 import { personAt } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { storeFile } from '../cli/store.ts'
-import { nameOfProgram, variablesOf } from '../cli/target.ts'
+import { nameOfCommand, variablesOf } from '../cli/target.ts'
 import { whyUnreadable } from '../cli/unreadable.ts'
 import { version } from '../cli/version.ts'
 import { installationLines } from '../output/installation.ts'
@@ -146,7 +146,7 @@ async function found(
     // A variable without a value stays a reference, so that its value is not written down.
     const env = variablesOf(options.env, (variable) => `\${${variable}}`)
     const server = { command: program, args, ...(env !== undefined && { env }) }
-    return { plan: planForServer(name ?? nameOfProgram(program), server) }
+    return { plan: planForServer(name ?? nameOfCommand(command), server) }
   }
   if (options.env !== undefined)
     throw usageError('--env is for a command after --. Use --set for what it asks for.')

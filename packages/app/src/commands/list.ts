@@ -4,7 +4,9 @@ import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { pretty, size } from '../output/content.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
+import { firstSentence, signatureLines, typeText } from '../output/signature.ts'
 import { type TableOptions, table } from '../output/table.ts'
+import { wrap } from '../output/width.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
 import { everyServer, type Look, namesNoServer, type ServerLists } from './every-server.ts'
 import { meter } from './meter.ts'
@@ -106,39 +108,51 @@ const promptLists: ServerLists = {
   },
 }
 
-function toolTable(list: readonly Tool[], look: Look): string {
-  if (list.length === 0) return none('tools', look.palette)
-  const rows = list.map((tool) => {
-    const title = tool.title ?? tool.annotations?.title
-    const words = [title, tool.description].filter((part) => part !== undefined).join(': ')
-    return [oneLine(tool.name), hints(tool), oneLine(words)]
+/** Each tool as a signature and the first sentence of its description. */
+function toolTable(list: readonly Tool[], { palette, columns }: Look): string {
+  if (list.length === 0) return none('tools', palette)
+  const indent = '  '
+  const room = columns === undefined ? Number.POSITIVE_INFINITY : Math.max(1, columns - indent.length)
+  const entries = list.map((tool) => {
+    const [first = '', ...rest] = signatureLines(tool, columns)
+    const name = oneLine(tool.name)
+    const signature = first.startsWith(name) ? `${palette.bold(name)}${first.slice(name.length)}` : first
+    const words = firstSentence(tool.description ?? tool.title ?? tool.annotations?.title ?? '')
+    const hint = hints(tool)
+    const text = [words, ...(hint === '' ? [] : [`[${hint}]`])].join(' ').trim()
+    const below = text === '' ? [] : wrap(text, room).map((line) => `${indent}${line}`)
+    return [signature, ...rest, ...below].join('\n')
   })
-  return table(['TOOL', 'SAYS IT', 'DESCRIPTION'], rows, look)
+  const note = 'In brackets: what the server says of a tool, not verified.'
+  const hasHint = list.some((tool) => hints(tool) !== '')
+  return [...entries, ...(hasHint ? ['', ...wrap(note, room).map(palette.dim)] : [])].join('\n')
 }
 
 function hints({ annotations }: Tool): string {
-  if (annotations?.readOnlyHint === true) return 'reads'
-  if (annotations?.destructiveHint === true) return 'may destroy'
-  return annotations?.destructiveHint === false ? 'adds' : ''
+  if (annotations?.readOnlyHint === true) return 'read-only'
+  if (annotations?.destructiveHint === true) return 'destructive'
+  return annotations?.destructiveHint === false ? 'additive' : ''
 }
 
-/** Everything a person should know before calling a tool. */
+/** Everything a person should know before calling a tool: its arguments in a table, then the rest of its definition. */
 export function toolText(tool: Tool, look: TableOptions): string {
-  const { palette } = look
-  const title = tool.title ?? tool.annotations?.title
-  const says = hints(tool)
+  const { palette, columns = Number.POSITIVE_INFINITY } = look
+  const { name: _, title, description, ...definition } = tool
+  const shownTitle = title ?? tool.annotations?.title
+  const hint = hints(tool)
   const args = argumentRows(tool.inputSchema)
   return [
-    `${palette.bold(oneLine(tool.name))}${title === undefined ? '' : `  ${oneLine(title)}`}`,
-    ...(tool.description === undefined ? [] : [makeVisible(tool.description)]),
-    ...(says === '' ? [] : [palette.dim(`The server says it ${says} (not verified).`)]),
+    signatureLines(tool, look.columns).join('\n'),
+    ...(shownTitle === undefined ? [] : [palette.bold(oneLine(shownTitle))]),
+    ...(description === undefined ? [] : wrap(makeVisible(description), columns)),
+    ...(hint === '' ? [] : [palette.dim(`The server says that it is ${hint} (not verified).`)]),
     '',
     args.length === 0
       ? palette.dim('No arguments.')
       : table(['ARGUMENT', 'TYPE', '', 'DESCRIPTION'], args, look),
-    ...(tool.outputSchema === undefined
-      ? []
-      : ['', palette.dim('Structured result:'), pretty(tool.outputSchema)]),
+    '',
+    palette.dim('Definition:'),
+    pretty(definition),
   ].join('\n')
 }
 
@@ -148,25 +162,15 @@ function argumentRows(schema: JsonSchema): string[][] {
   return Object.entries(properties).map(([name, property]) => {
     const described =
       isObject(property) && typeof property.description === 'string' ? property.description : ''
+    const format =
+      isObject(property) && typeof property.format === 'string' ? ` (${oneLine(property.format)})` : ''
     return [
       oneLine(name),
-      oneLine(typeText(property)),
+      `${typeText(property, schema)}${format}`,
       required.includes(name) ? 'required' : defaultText(property),
       oneLine(described),
     ]
   })
-}
-
-function typeText(property: unknown): string {
-  if (!isObject(property)) return 'any'
-  if (Array.isArray(property.enum)) return property.enum.map((value) => JSON.stringify(value)).join(' | ')
-  if (property.type === 'array') return `${typeText(property.items)}[]`
-  const branches = property.anyOf ?? property.oneOf
-  if (Array.isArray(branches)) return branches.map(typeText).join(' | ')
-  const types = Array.isArray(property.type) ? property.type : [property.type]
-  const named = types.filter((type) => typeof type === 'string').join(' | ')
-  const format = typeof property.format === 'string' ? ` (${property.format})` : ''
-  return `${named === '' ? 'any' : named}${format}`
 }
 
 function defaultText(property: unknown): string {

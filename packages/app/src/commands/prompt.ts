@@ -1,13 +1,15 @@
 import { textArguments } from '../cli/arguments.ts'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import { promptResult } from '../output/content.ts'
+import { type ContentOptions, markdownPrompt, printRaw, rawBlocks } from '../output/formats.ts'
+import { mediaOf, saveMedia } from '../output/media.ts'
 import { promptPreview } from '../output/preview.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
 import { found } from './list.ts'
 import { refuseHeldBack } from './trust.ts'
 
-export interface PromptOptions extends ServerOptions {
+export interface PromptOptions extends ServerOptions, ContentOptions {
   preview?: boolean
 }
 
@@ -34,11 +36,20 @@ export async function prompt(context: CommandContext<PromptOptions>): Promise<Ex
     throw usageError(`Missing ${missing.length === 1 ? 'argument' : 'arguments'}:\n${lines.join('\n')}`)
   }
   if (options.preview === true) {
+    if (options.saveMedia !== undefined || (options.output !== undefined && options.output !== 'json'))
+      throw usageError('--preview prints no content. Leave out --preview, or --output and --save-media.')
     const preview = await session.host.library.prompt(entry.name, args, { signal: io.signal })
     output.result(preview, () => promptPreview(preview, output.palette))
     return ExitCode.done
   }
   const result = await session.host.prompt(entry.name, args, { signal: io.signal })
-  output.result(result, () => promptResult(result, output.palette))
+  const blocks = result.messages.map(({ content }) => content)
+  if (options.output === 'raw') printRaw(rawBlocks(blocks), io, output)
+  else
+    output.result(result, () =>
+      options.output === 'markdown' ? markdownPrompt(result) : promptResult(result, output.palette),
+    )
+  if (options.saveMedia !== undefined)
+    await saveMedia(mediaOf(blocks, name), options.saveMedia, io.cwd, output)
   return ExitCode.done
 }

@@ -1,23 +1,33 @@
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { ExitCode, usageError } from '../cli/exit.ts'
-import { size } from '../output/content.ts'
+import { readResult, size } from '../output/content.ts'
+import { type ContentOptions, markdownResources, printRaw, rawResources } from '../output/formats.ts'
+import { mediaOfResources, saveMedia } from '../output/media.ts'
 import { resourcePreview } from '../output/preview.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
 
-export interface ReadCommandOptions extends ServerOptions {
-  output?: string
+export interface ReadCommandOptions extends ServerOptions, ContentOptions {
+  outputFile?: string
 }
 
 /** `jackfield read <target> <uri>` */
 export async function read(context: CommandContext<ReadCommandOptions>): Promise<ExitCode> {
   const { options, io, output } = context
+  if (options.outputFile !== undefined && (options.output !== undefined || options.saveMedia !== undefined))
+    throw usageError('--output-file writes one content as it is. Leave out --output and --save-media.')
   const { session, rest } = await connectTo(context)
   await using _ = session
   const [uri, ...more] = rest
   if (uri === undefined || more.length > 0)
     throw usageError('Which resource? Usage: jackfield read <target> <uri>')
-  if (options.output === undefined && options.json !== true) {
+  const { outputFile, saveMedia: folder } = options
+  if (
+    outputFile === undefined &&
+    folder === undefined &&
+    options.output === undefined &&
+    options.json !== true
+  ) {
     const characters = Number.MAX_SAFE_INTEGER
     const preview = await session.host.library.preview(session.server, uri, { characters, signal: io.signal })
     output.result(preview, () => resourcePreview(preview, output.palette))
@@ -25,18 +35,25 @@ export async function read(context: CommandContext<ReadCommandOptions>): Promise
     return ExitCode.done
   }
   const result = await session.host.read(session.server, uri, { signal: io.signal })
-  if (options.output === undefined) {
-    output.result(result, () => '')
+  if (outputFile === undefined) {
+    if (options.output === 'raw') printRaw(rawResources(result.contents), io, output)
+    else
+      output.result(result, () =>
+        options.output === 'markdown'
+          ? markdownResources(result.contents)
+          : readResult(result, output.palette),
+      )
+    if (folder !== undefined) await saveMedia(mediaOfResources(result.contents), folder, io.cwd, output)
     return ExitCode.done
   }
   const [only, ...others] = result.contents
   if (only === undefined || others.length > 0) {
     throw usageError(
-      `--output takes one content, but ${uri} has ${result.contents.length}. Leave it out, or use --json.`,
+      `--output-file takes one content, but ${uri} has ${result.contents.length}. Leave it out, or use --json.`,
     )
   }
   const bytes = 'text' in only ? Buffer.from(only.text) : Buffer.from(only.blob, 'base64')
-  const file = resolve(io.cwd, options.output)
+  const file = resolve(io.cwd, outputFile)
   await writeFile(file, bytes).catch((error: Error) => {
     throw usageError(`${file} cannot be written: ${error.message}`)
   })

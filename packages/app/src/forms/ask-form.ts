@@ -138,7 +138,7 @@ async function fillIn(
 }
 
 /** Asks field after field; Esc goes back one. */
-async function askFrom(
+export async function askFrom(
   first: number,
   fields: readonly FormField[],
   values: Values,

@@ -8,8 +8,16 @@ import type { ScreenKey } from './screen.ts'
 /** What the person does with the form as a whole. */
 export type FormAction = 'review' | 'decline' | 'decline-why' | 'cancel' | 'later'
 
+/** A way out of a form. */
+export interface FormWayOut {
+  value: FormAction
+  label: string
+  key: string
+  short: string
+}
+
 /** The ways out of a form, in the order they stand under it. */
-export const formActions: readonly { value: FormAction; label: string; key: string; short: string }[] = [
+export const formActions: readonly FormWayOut[] = [
   { value: 'review', label: 'Review and send', key: 'r', short: 'review' },
   { value: 'decline', label: 'Decline', key: 'd', short: 'decline' },
   { value: 'decline-why', label: 'Decline, note why', key: 'w', short: 'note why' },
@@ -23,6 +31,8 @@ type Entry = { readonly line: Line } | { readonly value: ElicitValue | undefined
 /** A form as it stands on one screen: what every field holds, which has the focus, and what is wrong. */
 export class FormModel {
   readonly fields: readonly FormField[]
+  /** The actions under the fields. */
+  readonly actions: readonly FormWayOut[]
   readonly #entries: Entry[]
   readonly #touched = new Set<number>()
   #focus = 0
@@ -30,8 +40,13 @@ export class FormModel {
   #note: string | undefined
 
   /** `values`: what the fields hold to begin with, before the server's defaults. */
-  constructor(fields: readonly FormField[], values: ReadonlyMap<string, ElicitValue>) {
+  constructor(
+    fields: readonly FormField[],
+    values: ReadonlyMap<string, ElicitValue>,
+    actions: readonly FormWayOut[] = formActions,
+  ) {
     this.fields = fields
+    this.actions = actions
     this.#entries = fields.map((field) => entryOf(field, values.get(field.key) ?? field.default))
   }
 
@@ -47,7 +62,7 @@ export class FormModel {
 
   /** The way out that has the focus. */
   get action(): FormAction | undefined {
-    return formActions[this.#focus - this.fields.length]?.value
+    return this.actions[this.#focus - this.fields.length]?.value
   }
 
   /** What there is to say about the form as a whole. */
@@ -129,7 +144,7 @@ export class FormModel {
 
   #move(by: 1 | -1): undefined {
     if (this.#focus < this.fields.length) this.#touched.add(this.#focus)
-    const count = this.fields.length + formActions.length
+    const count = this.fields.length + this.actions.length
     this.#focus = (this.#focus + by + count) % count
     return undefined
   }
@@ -138,7 +153,7 @@ export class FormModel {
     if (name === 'return' || name === 'enter' || name === 'space') return action
     if (name === 'left') return this.#move(-1)
     if (name === 'right') return this.#move(1)
-    return formActions.find(({ key }) => key === typed)?.value
+    return this.actions.find(({ key }) => key === typed)?.value
   }
 
   #inField(key: ScreenKey): undefined {

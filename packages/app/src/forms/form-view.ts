@@ -3,7 +3,7 @@ import { fitting, flowed } from '../output/flow.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { widthOf } from '../output/width.ts'
-import { type FormModel, formActions } from './form-model.ts'
+import type { FormModel } from './form-model.ts'
 import type { OptionList } from './option-list.ts'
 import type { ScreenFrame } from './screen.ts'
 import { visibleText, window } from './typed-text.ts'
@@ -186,7 +186,7 @@ function listLines(
 function actionLines(model: FormModel, room: number, palette: Palette): string[] {
   const lines = ['']
   let width = 0
-  for (const { value, label } of formActions) {
+  for (const { value, label } of model.actions) {
     const here = model.action === value
     const more = label.length + 4
     if (width + more > room && width > 0) {
@@ -200,14 +200,15 @@ function actionLines(model: FormModel, room: number, palette: Palette): string[]
 }
 
 function keysOf(model: FormModel): string {
-  const { list, action, fields, focus } = model
+  const { list, action, actions, fields, focus } = model
+  const escapeHint = actions.some(({ value }) => value === 'later') ? 'esc later' : 'esc cancel'
   if (list !== undefined) {
     const take = list.ticked === undefined ? 'enter take' : 'space tick · enter done'
     return `↑↓ move · type to find · ${take} · esc back`
   }
   if (action !== undefined) {
-    const keys = formActions.map(({ key, short }) => `${key} ${short}`)
-    return `←→ move · enter · ${keys.join(' · ')} · esc later`
+    const keys = model.actions.map(({ key, short }) => `${key} ${short}`)
+    return `←→ move · enter · ${keys.join(' · ')} · ${escapeHint}`
   }
   const kind = fields[focus]?.kind
   const change =
@@ -216,7 +217,7 @@ function keysOf(model: FormModel): string {
       : kind === 'choice' || kind === 'choices'
         ? 'enter choose'
         : 'type to change · enter next'
-  return `↑↓ tab move · ${change} · esc later`
+  return `↑↓ tab move · ${change} · ${escapeHint}`
 }
 
 function flow(text: string, columns: number): string[] {

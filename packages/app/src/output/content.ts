@@ -72,7 +72,8 @@ export function toolResult(result: CallToolResult, palette: Palette): string {
   return parts.length === 0 ? palette.dim('(no content)') : parts.join('\n')
 }
 
-function says(entry: ContentBlock, structured: unknown): boolean {
+/** Whether a block is the structured content as text. */
+export function says(entry: ContentBlock, structured: unknown): boolean {
   if (entry.type !== 'text') return false
   try {
     return JSON.stringify(readJson(entry.text)) === JSON.stringify(structured)

@@ -35,9 +35,10 @@ export function aboutTests(tests: readonly ArgumentTest[]): string[] {
 }
 
 /** For which calls an answer is remembered, in words. */
-export function aboutGrant({ tool, server, within, arguments: tests = [] }: Grant): string {
+export function aboutGrant({ tool, server, within, readOnlyTools, arguments: tests = [] }: Grant): string {
+  const what = readOnlyTools === true ? 'read-only tools' : oneLine(tool)
   const place = within === undefined ? [] : [`in ${oneLine(within, 60)}`]
-  return [`${oneLine(tool)} of ${oneLine(server)}`, ...aboutTests(tests), ...place].join(', ')
+  return [`${what} of ${oneLine(server)}`, ...aboutTests(tests), ...place].join(', ')
 }
 
 /** A verdict with its sign, so that it can be told without colours. */

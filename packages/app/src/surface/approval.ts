@@ -9,7 +9,17 @@ import { argumentLines, heading } from './approval-card.ts'
 import { editJson, editText } from './edit.ts'
 
 type Question = Extract<HostQuestion, { kind: 'approval' }>
-type Choice = 'deny' | 'allow' | 'show' | 'allow-for' | 'edit' | 'respond' | 'deny-why' | 'deny-for' | 'later'
+type Choice =
+  | 'deny'
+  | 'allow'
+  | 'allow-read-only'
+  | 'show'
+  | 'allow-for'
+  | 'edit'
+  | 'respond'
+  | 'deny-why'
+  | 'deny-for'
+  | 'later'
 
 /** Asks whether a tool may be called, with its arguments in full. Undefined, as for Esc, leaves it for later. */
 export async function askApproval(
@@ -61,6 +71,12 @@ export async function askApproval(
         if (remember === cancelled) break
         return { verdict: 'allow', ...(edited && { arguments: args }), remember }
       }
+      case 'allow-read-only':
+        return {
+          verdict: 'allow',
+          ...(edited && { arguments: args }),
+          remember: { scope: 'conversation', readOnlyTools: true },
+        }
       case 'deny-for': {
         const remember = await askRemember(question, prompter, edited, 'widest')
         if (remember === cancelled) break
@@ -104,11 +120,26 @@ function options(
           },
         ]
       : []),
+    ...readOnlyOption(question),
     { value: 'edit', label: 'Edit the arguments…' },
     { value: 'respond', label: 'Answer in place of the tool…', hint: 'it is not called' },
     { value: 'deny-why', label: 'No, and say why…' },
     ...(remembers ? [{ value: 'deny-for' as const, label: 'Not now: no, and remember…' }] : []),
     later(question.id, prompter),
+  ]
+}
+
+/** Allows every read-only tool of the server at once, where the host offers that. */
+function readOnlyOption({ cause, readOnlyTools = [] }: Question): Option<Choice>[] {
+  if (readOnlyTools.length === 0) return []
+  const names = oneLine(readOnlyTools.join(', '), 60)
+  return [
+    {
+      value: 'allow-read-only',
+      label: `Yes, and all read-only tools of ${oneLine(cause.server, 40)} in this conversation`,
+      key: 'r',
+      hint: `${names}: read-only by the server's own word; ends when a definition of it changes`,
+    },
   ]
 }
 

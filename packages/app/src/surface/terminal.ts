@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import type { AskInput, HostQuestion, Surface } from '@jackfield/host'
-import { McpError } from '@jackfield/sdk'
+import { type JsonObject, McpError, type Tool } from '@jackfield/sdk'
 import { askElicitation } from '../forms/ask-elicitation.ts'
 import { answerWith } from '../forms/later.ts'
 import type { Prompter } from '../forms/prompter.ts'
@@ -26,10 +26,16 @@ export interface TerminalOptions {
   onAsking?: (asking: boolean) => void
 }
 
-/** A terminal also takes the values that configurations want, and a person's word for an installation. */
+/** A terminal also takes the values that configurations want, arguments of a call, and a person's word for an installation. */
 export interface TerminalSurface extends Surface {
   readonly askInput: AskInput
   readonly askInstallation: (installation: Installation, signal: AbortSignal) => Promise<boolean>
+  /** Asks for the arguments of a tool in a form; undefined where the person cancels. */
+  readonly askArguments: (
+    tool: Tool,
+    given: JsonObject,
+    signal: AbortSignal,
+  ) => Promise<JsonObject | undefined>
   /** Resolves when no question is on the screen and every answer given so far has been applied by the host. */
   idle(): Promise<void>
 }
@@ -108,6 +114,11 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
       }),
     askInstallation: (installation, signal) =>
       inTurn(signal, (prompter) => askInstallation(installation, prompter)),
+    askArguments: (tool, given, signal) =>
+      inTurn(signal, async (prompter) => {
+        const { askArguments } = await import('../forms/ask-arguments.ts')
+        return askArguments(tool, given, prompter, palette)
+      }),
     idle,
     urlElicitation: true,
     show: {

@@ -137,7 +137,7 @@ describe.concurrent('what a command says and ends with', { timeout: 60_000 }, ()
       JSON.parse((await run(['inbox', '--json', '--store', store], { cwd })).stdout).questions
     await expect.poll(async () => (await list()).length, { timeout: 20_000 }).toBe(1)
     const [item] = await list()
-    expect(item).toMatchObject({ state: 'waits', kind: 'elicitation', server: 'node', what: 'Which seat?' })
+    expect(item).toMatchObject({ state: 'waits', kind: 'elicitation', server: 'asking', what: 'Which seat?' })
     const table = await run(['inbox', '--store', store], { cwd })
     expect(table.stdout).toMatch(/elicitation +waits +Which seat\?/)
     expect(table.stdout).toContain(`jackfield respond <id> --store '${store}'`)

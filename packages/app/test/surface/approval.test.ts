@@ -49,6 +49,17 @@ async function asked(question: Question, ...answers: Scripted[]) {
   return { person, answer, text: person.said.join('\n') }
 }
 
+describe('all read-only tools of the server', () => {
+  test('can be allowed at once where the host offers it, and nowhere else', async () => {
+    const offered = approval({}, { readOnlyTools: ['look', 'find'] })
+    expect((await asked(offered, 'allow-read-only')).answer).toEqual({
+      verdict: 'allow',
+      remember: { scope: 'conversation', readOnlyTools: true },
+    })
+    await expect(asked(approval({}), 'allow-read-only')).rejects.toThrow()
+  })
+})
+
 describe('the card of a call', () => {
   test('says who asks for what of whom, why, and what to look out for', async () => {
     const { person, text } = await asked(

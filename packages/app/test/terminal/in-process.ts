@@ -20,20 +20,22 @@ export interface InProcess {
 export interface InProcessOptions {
   home: string
   columns?: number
+  /** No terminal: neither its input nor its output. */
+  piped?: boolean
   env?: Record<string, string>
 }
 
 /** Runs the sources with these words; the home folder is the working folder too. */
 export function inProcess(words: readonly string[], options: InProcessOptions): InProcess {
-  const { home, columns = 100, env = {} } = options
-  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} })
+  const { home, columns = 100, piped = false, env = {} } = options
+  const stdin = Object.assign(new PassThrough(), { isTTY: !piped, setRawMode: () => {} })
   const stop = new AbortController()
   const listeners: (() => void)[] = []
   const waiting = new Set<() => void>()
   let said = ''
   let from = 0
   const screen = (): PassThrough & { isTTY: boolean; columns: number; rows: number } => {
-    const stream = Object.assign(new PassThrough(), { isTTY: true, columns, rows: 50 })
+    const stream = Object.assign(new PassThrough(), { isTTY: !piped, columns, rows: 50 })
     stream.on('data', (chunk) => {
       said += chunk
       for (const look of waiting) look()

@@ -114,6 +114,7 @@ async function put(
         ruling.remember.length === 0
           ? []
           : likenessOf(shown, subject.base).filter((alike) => !holdsSecret(alike)),
+      ...(ruling.readOnlyTools.length > 0 && { readOnlyTools: ruling.readOnlyTools }),
       labels: ruling.labels,
       origin,
       findings: findingsOf(entry, trust(entry.server)),

@@ -213,7 +213,7 @@ export class Broker {
     const reason = this.#deps.usable?.(entry.server, entry.tool.name)
     if (reason === undefined) return undefined
     const decision: Decision = { verdict: 'deny', rule: 'quarantine', author: 'Jackfield' }
-    return { decision, reason, remember: [], matched: [], grants: [], labels: [] }
+    return { decision, reason, remember: [], matched: [], grants: [], labels: [], readOnlyTools: [] }
   }
 
   async #send(

@@ -41,7 +41,8 @@ export function createDesk({ policy, grants, find, log, recorder, refuseWhenClos
       const grant = grants.remove(id)
       if (grant === undefined) return false
       const { server, tool } = grant
-      const summary = `The answer about ${tool} of ${server} is forgotten`
+      const what = grant.readOnlyTools === true ? 'read-only tools' : tool
+      const summary = `The answer about ${what} of ${server} is forgotten`
       recorder.note({ kind: 'approval', server, summary, detail: { ...grant } }, 'revoked')
       return true
     },

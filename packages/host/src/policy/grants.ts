@@ -12,6 +12,8 @@ export interface GrantSubject {
   conversation: string | undefined
   /** The folder that relative paths count from, where known. */
   base: string | undefined
+  /** The server's definitions, as `ServerDefinitions`, where the tool says that it is read-only and none of them waits to be accepted. */
+  definitions: string | undefined
 }
 
 /** Answers that are remembered beyond one call. */
@@ -20,6 +22,12 @@ export interface Grants {
   find(subject: GrantSubject): Grant[]
   /** `label` names the server for a person who looks through the answers. */
   add(subject: GrantSubject, verdict: 'allow' | 'deny', remember: Remember, label: string): void
+  /** Forgets an answer about read-only tools of this server that was given for other definitions than these. */
+  keepOnly(identity: string, definitions: string | undefined): void
+  /** Whether there is an answer about read-only tools of this server. */
+  coversReadOnly(identity: string): boolean
+  /** Forgets the answers of a conversation that ended. */
+  leave(conversation: string): void
   /** Oldest first. */
   list(): Grant[]
   /** Forgets one answer and tells which it was; undefined where there is none of that id. */
@@ -37,13 +45,20 @@ export function createGrants(
   now: () => Date = () => new Date(),
 ): Grants {
   const passing = new Map<string, StoredGrant>()
+  const readOnlyOf = (identity: string): [string, StoredGrant][] =>
+    [...passing].filter(([, { key }]) => key.definition.startsWith('server:') && key.identity === identity)
   const all = (): StoredGrant[] =>
     [...store.list(), ...passing.values()].toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
   return {
-    find: ({ key, arguments: args, conversation, base }) =>
+    find: ({ key, arguments: args, conversation, base, definitions }) =>
       [
         ...store.find(key),
-        ...[...passing.values()].filter((grant) => canonical(grant.key) === canonical(key)),
+        ...[...passing.values()].filter(
+          (grant) =>
+            canonical(grant.key) === canonical(key) ||
+            (definitions !== undefined &&
+              canonical(grant.key) === canonical(readOnlyKey(key.identity, definitions))),
+        ),
       ]
         .filter(({ scope, within }) => {
           if (scope === 'conversation') return within === (conversation ?? '')
@@ -53,11 +68,24 @@ export function createGrants(
           testsHold(grant.arguments, args, grant.verdict === 'allow' ? 'every' : 'any', base),
         )
         .map(shown),
-    add({ key, conversation }, verdict, { scope, arguments: tests = [] }, label) {
+    add({ key: own, conversation, definitions }, verdict, remember, label) {
+      const { scope, arguments: tests = [] } = remember
+      const key =
+        remember.readOnlyTools === true && definitions !== undefined
+          ? readOnlyKey(own.identity, definitions)
+          : own
       const within = { conversation: conversation ?? '', workspace: workspace ?? '', always: '' }[scope]
       const grant = { key, verdict, scope, within, arguments: tests, label, at: now().toISOString() }
       if (scope === 'conversation') passing.set(idOf(grant), grant)
       else store.put(grant)
+    },
+    keepOnly(identity, definitions) {
+      for (const [id, { key }] of readOnlyOf(identity))
+        if (key.definition !== `server:${definitions ?? ''}`) passing.delete(id)
+    },
+    coversReadOnly: (identity) => readOnlyOf(identity).length > 0,
+    leave(conversation) {
+      for (const [id, { within }] of passing) if (within === conversation) passing.delete(id)
     },
     list: () => all().map(shown),
     remove(id) {
@@ -68,6 +96,14 @@ export function createGrants(
       return shown(found)
     },
   }
+}
+
+/** Stands for the name of a tool in the key of an answer about all read-only tools of a server. */
+const readOnlyTools = '*'
+
+/** A tool of this name has the fingerprint of one definition in its key, which no fingerprint of a server's equals. */
+function readOnlyKey(identity: string, definitions: string): GrantKey {
+  return { identity, tool: readOnlyTools, definition: `server:${definitions}` }
 }
 
 function idOf({ key, scope, within, arguments: tests }: StoredGrant): string {
@@ -82,6 +118,7 @@ function shown(grant: StoredGrant): Grant {
     tool: key.tool,
     verdict,
     scope,
+    ...(key.definition.startsWith('server:') && { readOnlyTools: true as const }),
     ...(within !== '' && { within }),
     ...(grant.arguments.length > 0 && { arguments: grant.arguments }),
     at,

@@ -1,5 +1,5 @@
 import { McpError, type Tool } from '@jackfield/sdk'
-import { frozenCopy, type JsonRecord } from '../json.ts'
+import { canonical, frozenCopy, type JsonRecord } from '../json.ts'
 import type { Caller, Decision, Grant, GrantScope, PolicyRule, Remember, Verdict } from '../types/index.ts'
 import { matchesGlob } from './glob.ts'
 import { type GrantSubject, type Grants, grantKey } from './grants.ts'
@@ -32,6 +32,16 @@ export interface Ruling {
   grants: readonly Grant[]
   /** Labels of data from other servers that may flow into the call. */
   labels: readonly string[]
+  /** The read-only tools of the server that one answer may allow for the conversation; none where it may not. */
+  readOnlyTools: readonly string[]
+}
+
+/** The definitions of a server that has none waiting to be accepted. */
+export interface ServerDefinitions {
+  /** Changes with every definition, and whenever the person agrees to another one. */
+  fingerprint: string
+  /** Names of the pinned tools that say they are read-only. */
+  readOnlyTools: readonly string[]
 }
 
 export interface Policy {
@@ -66,6 +76,9 @@ export function createPolicy(options: {
   defaultVerdict?: Verdict | undefined
   grants: Grants
   labels: Labels
+  /** The definitions of a server of this name; undefined where one waits to be accepted or none is pinned.
+   * Left out, no answer covers several tools. */
+  definitions?: ((server: string) => ServerDefinitions | undefined) | undefined
   /** Whether there is a workspace folder to remember answers for. */
   workspace: boolean
 }): Policy {
@@ -90,13 +103,23 @@ export function createPolicy(options: {
     return holdBack && found.verdict === 'allow' ? asked : byRule(found)
   }
 
+  /** The server's definitions, where the tool is pinned and says that it is read-only. Ends an answer about other ones. */
+  function definitionsFor({ server, identity, tool }: PolicySubject): ServerDefinitions | undefined {
+    const isReadOnly = saysReadOnly(tool)
+    if (!isReadOnly && !grants.coversReadOnly(identity)) return undefined
+    const found = options.definitions?.(server)
+    grants.keepOnly(identity, found?.fingerprint)
+    return isReadOnly && found?.readOnlyTools.includes(tool.name) === true ? found : undefined
+  }
+
   return {
     rules,
     defaultVerdict: fallback.verdict,
     decide(subject, typed = false) {
       const flowing = labels.flowing(subject.conversation, subject.server)
       const matched = about('call', ruleSubject(subject, flowing))
-      const fitting = grants.find(grantSubject(subject))
+      const definitions = definitionsFor(subject)
+      const fitting = grants.find(grantSubject(subject, definitions))
       const holdBack =
         subject.tool.annotations?.openWorldHint !== false &&
         flowing.some((label) => !isSettled(label, matched))
@@ -107,6 +130,10 @@ export function createPolicy(options: {
         matched,
         grants: fitting,
         labels: flowing,
+        readOnlyTools:
+          remember.includes('conversation') && subject.conversation !== undefined
+            ? (definitions?.readOnlyTools ?? [])
+            : [],
       })
       if (decision.verdict === 'deny') return ruling(decision)
       // What the person writes now says more than what they answered once.
@@ -131,8 +158,18 @@ export function createPolicy(options: {
     remember(subject, verdict, remember, ruling) {
       const scope = ruling.remember.includes(remember.scope) ? remember.scope : ruling.remember[0]
       if (scope === undefined) return undefined
-      grants.add(grantSubject(subject), verdict, { ...remember, scope }, subject.server)
-      return scope
+      const { readOnlyTools, ...own } = remember
+      if (readOnlyTools !== true) {
+        grants.add(grantSubject(subject, undefined), verdict, { ...own, scope }, subject.server)
+        return scope
+      }
+      // What the person agreed to is what the question named: nothing is remembered if it changed meanwhile.
+      const definitions = definitionsFor(subject)
+      const isSame = canonical(definitions?.readOnlyTools ?? []) === canonical(ruling.readOnlyTools)
+      if (verdict !== 'allow' || ruling.readOnlyTools.length === 0 || !isSame) return undefined
+      const answer = { scope: 'conversation', readOnlyTools } as const
+      grants.add(grantSubject(subject, definitions), verdict, answer, subject.server)
+      return 'conversation'
     },
     saw: (conversation, server, seen) => labels.saw(conversation, server, seen),
   }
@@ -168,7 +205,13 @@ function ruleSubject(subject: PolicySubject, labels: readonly string[]): RuleSub
   return { server, tool, arguments: args, caller, labels, base }
 }
 
-function grantSubject(subject: PolicySubject): GrantSubject {
+function grantSubject(subject: PolicySubject, definitions: ServerDefinitions | undefined): GrantSubject {
   const { identity, tool, arguments: args, conversation, base } = subject
-  return { key: grantKey(identity, tool), arguments: args, conversation, base }
+  const key = grantKey(identity, tool)
+  return { key, arguments: args, conversation, base, definitions: definitions?.fingerprint }
+}
+
+/** Whether a tool says that it only reads, and does not contradict itself. */
+export function saysReadOnly({ annotations }: Tool): boolean {
+  return annotations?.readOnlyHint === true && annotations.destructiveHint !== true
 }

@@ -6,7 +6,7 @@ import type { PolicyDesk, PolicyRule, Verdict } from '../types/index.ts'
 import { createDesk, type DeskDeps } from './desk.ts'
 import { createGrants } from './grants.ts'
 import { createLabels } from './labels.ts'
-import { createPolicy, type Policy } from './policy.ts'
+import { createPolicy, type Policy, type ServerDefinitions } from './policy.ts'
 
 export interface PolicyRoomOptions extends Pick<DeskDeps, 'find' | 'recorder' | 'refuseWhenClosed'> {
   rules: readonly PolicyRule[]
@@ -14,12 +14,15 @@ export interface PolicyRoomOptions extends Pick<DeskDeps, 'find' | 'recorder' | 
   /** The folder that answers can be remembered for. */
   workspace: string | undefined
   store: Store
+  definitions: (server: string) => ServerDefinitions | undefined
 }
 
 /** The policy for whoever decides by it, and the desk for whoever looks at it. */
 export interface PolicyRoom {
   policy: Policy
   desk: PolicyDesk
+  /** Forgets the answers of a conversation that ended. */
+  leave(conversation: string): void
   /**
    * Decides by these rules from now on; remembered answers stay. False where they are those there are.
    * @throws McpError 'INVALID' for a rule that cannot be followed; those there are then go on
@@ -28,12 +31,12 @@ export interface PolicyRoom {
 }
 
 export function createPolicyRoom(options: PolicyRoomOptions): PolicyRoom {
-  const { rules, defaultVerdict, store, ...deps } = options
+  const { rules, defaultVerdict, store, definitions, ...deps } = options
   const workspace = options.workspace === undefined ? undefined : resolved(options.workspace)
   const grants = createGrants(store.grants, workspace)
   const labels = createLabels(store.labels)
   const made = (next: Pick<PolicyRoomOptions, 'rules' | 'defaultVerdict'>): Policy =>
-    createPolicy({ ...next, grants, labels, workspace: workspace !== undefined })
+    createPolicy({ ...next, grants, labels, definitions, workspace: workspace !== undefined })
   let current = made({ rules, defaultVerdict })
   const policy: Policy = {
     get rules() {
@@ -50,6 +53,7 @@ export function createPolicyRoom(options: PolicyRoomOptions): PolicyRoom {
   return {
     policy,
     desk: createDesk({ ...deps, policy, grants, log: store.activity }),
+    leave: (conversation) => grants.leave(conversation),
     reload(next) {
       const { recorder } = options
       const after = made(next)

@@ -77,6 +77,11 @@ export interface Remember {
   scope: GrantScope
   /** Only calls whose arguments fit; left out, any. */
   arguments?: readonly ArgumentTest[]
+  /**
+   * Allows every tool that `readOnlyTools` of the question names. Only with the scope `conversation`. The answer ends
+   * with the conversation, and when any definition of the server changes.
+   */
+  readOnlyTools?: true
 }
 
 /** An answer that is remembered beyond one call. */
@@ -85,9 +90,12 @@ export interface Grant {
   readonly id: string
   /** The server as it was called when the answer was given. */
   readonly server: string
+  /** `*` for an answer about the read-only tools of the server. */
   readonly tool: string
   readonly verdict: 'allow' | 'deny'
   readonly scope: GrantScope
+  /** It covers every tool that says it is read-only, while no definition of the server changes. */
+  readonly readOnlyTools?: true
   /** The conversation or the workspace folder that it holds in. */
   readonly within?: string
   readonly arguments?: readonly ArgumentTest[]

@@ -36,6 +36,12 @@ export interface Questions {
     decision: Decision
     /** For how long an answer may be remembered; offer nothing else. */
     remember: readonly GrantScope[]
+    /**
+     * The tools that one answer may allow for the conversation (`Remember.readOnlyTools`): this one and the others of the
+     * server that say they are read-only. Absent where this tool does not say so, the server has changed definitions
+     * that are not accepted, or there is no conversation.
+     */
+    readOnlyTools?: readonly string[]
     /** Kinds of calls like this one that a remembered answer may cover, the narrowest first. */
     likeness: readonly { label: string; arguments?: readonly ArgumentTest[] }[]
     /** Data of these labels may flow into the call. */

@@ -1,0 +1,98 @@
+import type { JsonSchema } from '@jackfield/sdk'
+import { oneLine } from '../output/sanitize.ts'
+import { usageError } from './exit.ts'
+
+/** An argument as it was written: with its name, or at a position. */
+interface Written {
+  key?: string
+  json: boolean
+  text: string
+}
+
+/** Splits `add(a: 1, b: 2)` into the tool's name and what is between the parentheses. */
+export function splitCall(word: string): { name: string; inside: string } | undefined {
+  const [, name, inside] = /^([^()]+)\((.*)\)\s*$/s.exec(word) ?? []
+  return name === undefined || inside === undefined ? undefined : { name: name.trim(), inside }
+}
+
+/**
+ * Every argument of a call as `key=value` or `key:=json`. Words without `=` are values of the required properties, in the
+ * order of the schema, that have no value yet. `inside`: what stands between the parentheses of `add(a: 1, b: 2)`.
+ */
+export function namedWords(words: readonly string[], schema: JsonSchema, inside = ''): string[] {
+  const written = [...writtenInside(inside), ...words.map(writtenWord)]
+  const taken = new Set(written.flatMap(({ key }) => (key === undefined ? [] : [key])))
+  const required = Array.isArray(schema.required)
+    ? schema.required.filter((key) => typeof key === 'string')
+    : []
+  const free = required.filter((key) => !taken.has(key))
+  return written.map(({ key = free.shift(), json, text }) => {
+    if (key !== undefined) return `${key}${json ? ':=' : '='}${text}`
+    const positions =
+      required.length === 0
+        ? 'The tool has no required arguments that values could stand for by position.'
+        : `By position it takes: ${required.map((name) => oneLine(name)).join(', ')}.`
+    throw usageError(`"${oneLine(text, 60)}" is one value too many. ${positions} Write others as key=value.`)
+  })
+}
+
+function writtenWord(word: string): Written {
+  const equals = word.indexOf('=')
+  if (equals === -1) return { json: false, text: word }
+  const json = word[equals - 1] === ':'
+  const key = word.slice(0, json ? equals - 1 : equals)
+  if (key === '') throw usageError(`"${oneLine(word, 60)}" names no argument. Write key=value, or key:=json.`)
+  return { key, json, text: word.slice(equals + 1) }
+}
+
+/** Reads `a: 1, b: "two", c: [3]`; names may be left out. Values are JSON, texts in single quotes, or bare words. */
+function writtenInside(inside: string): Written[] {
+  return partsOf(inside).map((part) => {
+    const [, quoted, bare, value] = /^(?:("(?:[^"\\]|\\.)*")|([\w$.-]+))\s*[:=]\s*(.*)$/s.exec(part) ?? []
+    // A bare address such as https://example.org is a value: its colon is followed by slashes.
+    const isNamed = value !== undefined && !(bare !== undefined && value.startsWith('//'))
+    if (!isNamed) return writtenValue(part)
+    const key = quoted === undefined ? bare : String(JSON.parse(quoted))
+    if (value === '') throw usageError(`${oneLine(part, 60)} has no value. Write it as: name: value.`)
+    return { ...(key !== undefined && { key }), ...writtenValue(value) }
+  })
+}
+
+function writtenValue(text: string): Written {
+  const [, single] = /^'((?:[^'\\]|\\.)*)'$/s.exec(text) ?? []
+  if (single !== undefined) {
+    return { json: true, text: JSON.stringify(single.replaceAll(/\\(['\\])/g, '$1')) }
+  }
+  return { json: /^["[{]/.test(text), text }
+}
+
+/** Splits at commas that are in no string and no brackets. */
+function partsOf(text: string): string[] {
+  const parts: string[] = []
+  let depth = 0
+  let quote = ''
+  let start = 0
+  const fault = usageError(
+    `What is in the parentheses cannot be read: ${oneLine(text, 80)}. Write for example 'add(a: 1, b: "two")'.`,
+  )
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at] ?? ''
+    if (quote !== '') {
+      if (character === '\\') at += 1
+      else if (character === quote) quote = ''
+    } else if (character === '"' || (character === "'" && /(?:^|[\s,:=([{])$/.test(text.slice(start, at)))) {
+      quote = character
+    } else if ('[{('.includes(character)) depth += 1
+    else if (')}]'.includes(character)) depth -= 1
+    else if (character === ',' && depth === 0) {
+      parts.push(text.slice(start, at).trim())
+      start = at + 1
+    }
+    if (depth < 0) throw fault
+  }
+  if (depth !== 0 || quote !== '') throw fault
+  const last = text.slice(start).trim()
+  if (last !== '' || parts.length > 0) parts.push(last)
+  if (parts.includes('')) throw fault
+  return parts
+}

@@ -1,0 +1,136 @@
+import type {
+  CallToolResult,
+  ContentBlock,
+  GetPromptResult,
+  ResourceContents,
+  SamplingContent,
+} from '@jackfield/sdk'
+import type { Io, Output } from '../cli/io.ts'
+import { base64Bytes, says, size } from './content.ts'
+import { oneLine, plain } from './sanitize.ts'
+
+/** Options of commands that print content. */
+export interface ContentOptions {
+  output?: 'json' | 'markdown' | 'raw'
+  saveMedia?: string
+}
+
+/** Texts, and bytes where there are any, of content that is printed unchanged. */
+type Piece = string | Buffer
+
+/**
+ * Prints pieces as they are, one after another. On a terminal text is made safe and bytes are left out with a note,
+ * since a terminal would act on them.
+ */
+export function printRaw(pieces: readonly Piece[], { stdout }: Io, output: Output): void {
+  const isTerminal = stdout.isTTY === true
+  pieces.forEach((piece, n) => {
+    const separator = n > 0 && typeof piece === 'string' ? '\n' : ''
+    if (typeof piece === 'string') stdout.write(separator + (isTerminal ? plain(piece) : piece))
+    else if (!isTerminal) stdout.write(piece)
+    else
+      output.note(
+        `${size(piece.length)} of binary data are not shown. Redirect the output, or use --save-media.`,
+      )
+  })
+  if (isTerminal) stdout.write('\n')
+}
+
+/** Texts and bytes of blocks; links as their URIs. */
+export function rawBlocks(blocks: readonly (ContentBlock | SamplingContent)[]): Piece[] {
+  return blocks.flatMap((block): Piece[] => {
+    switch (block.type) {
+      case 'text':
+        return [block.text]
+      case 'image':
+      case 'audio':
+        return [Buffer.from(block.data, 'base64')]
+      case 'resource_link':
+        return [block.uri]
+      case 'resource':
+        return rawResources([block.resource])
+      case 'tool_use':
+        return [JSON.stringify(block.input)]
+      default:
+        return rawBlocks(block.content)
+    }
+  })
+}
+
+/** Texts and bytes of resources. */
+export function rawResources(contents: readonly ResourceContents[]): Piece[] {
+  return contents.map((entry) => ('text' in entry ? entry.text : Buffer.from(entry.blob, 'base64')))
+}
+
+/** A tool's result as it is printed raw: its blocks, or its structured content where it has no blocks. */
+export function rawResult({ content, structuredContent }: CallToolResult): Piece[] {
+  return content.length === 0 && structuredContent !== undefined
+    ? [JSON.stringify(structuredContent)]
+    : rawBlocks(content)
+}
+
+/** A tool's result as Markdown. Structured content is shown where the blocks do not say the same already. */
+export function markdownResult({ content, structuredContent }: CallToolResult): string {
+  const parts = content.map(markdownBlock)
+  if (structuredContent !== undefined && !content.some((entry) => says(entry, structuredContent)))
+    parts.push(fenced(JSON.stringify(structuredContent, null, 2), 'json'))
+  return parts.join('\n\n')
+}
+
+/** Contents of resources as Markdown: a heading and a text each. */
+export function markdownResources(contents: readonly ResourceContents[]): string {
+  return contents.map(markdownResource).join('\n\n')
+}
+
+/** A prompt's messages as Markdown, under headings of their roles. */
+export function markdownPrompt({ description, messages }: GetPromptResult): string {
+  const about = description === undefined ? [] : [plain(description)]
+  return [
+    ...about,
+    ...messages.map(({ role, content }) => `## ${oneLine(role)}\n\n${markdownBlock(content)}`),
+  ].join('\n\n')
+}
+
+function markdownBlock(block: ContentBlock | SamplingContent): string {
+  switch (block.type) {
+    case 'text':
+      return plain(block.text)
+    case 'image':
+    case 'audio':
+      return binary(block.type, block.mimeType, block.data)
+    case 'resource_link':
+      return `[${escaped(block.title ?? block.name)}](<${oneLine(block.uri).replaceAll(/[<>\\]/g, encodeURIComponent)}>)`
+    case 'resource':
+      return markdownResource(block.resource)
+    case 'tool_use':
+      return `**${escaped(block.name)}**\n\n${fenced(JSON.stringify(block.input, null, 2), 'json')}`
+    case 'tool_result':
+      return block.content.map(markdownBlock).join('\n\n')
+  }
+}
+
+function markdownResource(entry: ResourceContents): string {
+  const type = entry.mimeType ?? ''
+  const body =
+    'blob' in entry
+      ? binary('binary data', type || 'application/octet-stream', entry.blob)
+      : /^text\/markdown\b/i.test(type)
+        ? plain(entry.text)
+        : fenced(entry.text, /\bjson\b/i.test(type) ? 'json' : '')
+  return `### ${escaped(entry.uri)}\n\n${body}`
+}
+
+function binary(what: string, mimeType: string, data: string): string {
+  return `*${what}, ${escaped(mimeType)}, ${size(base64Bytes(data))}*`
+}
+
+/** A text in a fence that it cannot end. */
+function fenced(text: string, language: string): string {
+  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length))
+  const fence = '`'.repeat(longest + 1)
+  return `${fence}${language}\n${plain(text).replace(/\n$/, '')}\n${fence}`
+}
+
+function escaped(text: string): string {
+  return oneLine(text).replaceAll(/[\\`*_[\]<>#]/g, '\\$&')
+}

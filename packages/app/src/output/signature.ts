@@ -1,0 +1,73 @@
+import type { JsonSchema, Tool } from '@jackfield/sdk'
+import { dereferenced } from '../cli/arguments.ts'
+import { oneLine } from './sanitize.ts'
+import { widthOf, wrap } from './width.ts'
+
+const bounds = { depth: 4, choices: 12, sentence: 300 }
+/** A space at which a line must not break; replaced by a plain space after wrapping. */
+const joined = '\u00a0'
+
+/** A schema as a short type: `string`, `"economy" | "business"`, `number[]`. Members of objects are not listed. */
+export function typeText(given: unknown, root: JsonSchema, separator = ' | ', depth = 0): string {
+  if (!isObject(given) || depth > bounds.depth) return 'any'
+  const schema = dereferenced(given, root)
+  const inner = (part: unknown): string => typeText(part, root, separator, depth + 1)
+  const union = (parts: string[]): string => {
+    const different = [...new Set(parts)]
+    const shown = different.slice(0, bounds.choices)
+    return [...shown, ...(different.length > shown.length ? ['…'] : [])].join(separator)
+  }
+  if ('const' in schema) return oneLine(JSON.stringify(schema.const))
+  if (Array.isArray(schema.enum)) return union(schema.enum.map((value) => oneLine(JSON.stringify(value))))
+  if (schema.type === 'array') {
+    const item = inner(schema.items)
+    return item.includes(separator) ? `(${item})[]` : `${item}[]`
+  }
+  const branches = schema.anyOf ?? schema.oneOf
+  if (Array.isArray(branches)) return union(branches.map(inner))
+  const types = Array.isArray(schema.type) ? schema.type : [schema.type]
+  const named = union(types.flatMap((type) => (typeof type === 'string' ? [oneLine(type)] : [])))
+  return named === '' ? 'any' : named
+}
+
+/**
+ * A tool as it is called: `add(a: number, b?: number)`, safe to print. With `columns`, over several lines that break
+ * between arguments.
+ */
+export function signatureLines({ name, inputSchema }: Tool, columns?: number): string[] {
+  const properties = isObject(inputSchema.properties) ? inputSchema.properties : {}
+  const required = Array.isArray(inputSchema.required) ? inputSchema.required : []
+  const indent = '    '
+  const room = columns === undefined ? undefined : Math.max(1, columns - indent.length)
+  const entries = Object.entries(properties)
+  const parameters = entries.map(([key, property], n) => {
+    const begin = n === 0 ? `${oneLine(name)}(` : ''
+    const head = `${begin}${oneLine(key)}${required.includes(key) ? '' : '?'}: `
+    const tail = n === entries.length - 1 ? ')' : ','
+    const short = `${head}${typeText(property, inputSchema, '|')}${tail}`
+    // A parameter that is wider than the line has spaces to break at.
+    if (room !== undefined && widthOf(short) > room) return `${head}${typeText(property, inputSchema)}${tail}`
+    return short.replaceAll(' ', joined)
+  })
+  const text = entries.length === 0 ? `${oneLine(name)}()` : parameters.join(' ')
+  if (columns === undefined || room === undefined || widthOf(text) <= columns) {
+    return [text.replaceAll(joined, ' ')]
+  }
+  return wrap(text, room).map((line, n) => `${n === 0 ? '' : indent}${line.replaceAll(joined, ' ')}`)
+}
+
+/** The first sentence of a description, on one line. */
+export function firstSentence(text: string): string {
+  const [paragraph = ''] = text.trim().split(/\n\s*\n/)
+  const line = oneLine(paragraph.slice(0, 4_000))
+  let sentence = ''
+  for (const { segment } of new Intl.Segmenter('en', { granularity: 'sentence' }).segment(line)) {
+    sentence += segment
+    if (!/\b(?:e\.g|i\.e|vs|approx|etc|cf)\.\s*$/i.test(sentence)) break
+  }
+  return oneLine(sentence, bounds.sentence)
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,121 @@
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
+import { inProcess } from '../terminal/in-process.ts'
+import { tempFolder } from './jackfield.ts'
+import { offer } from './one-tool-server.ts'
+
+const pixel = 'iVBORw0KGgo='
+const mixed = {
+  content: [
+    { type: 'text', text: 'A chart' },
+    { type: 'image', mimeType: 'image/png', data: pixel },
+    { type: 'audio', mimeType: 'audio/wav', data: 'UklGRg==' },
+    { type: 'resource', resource: { uri: 'file:///x/..%2f..%2fetc%2fpasswd', blob: 'AAEC' } },
+    { type: 'resource', resource: { uri: 'note://a/notes.txt', mimeType: 'text/plain', text: 'a ``` b' } },
+    { type: 'resource_link', uri: 'https://example.org/a', name: 'More [here]' },
+  ],
+  structuredContent: { height: 1 },
+}
+
+function program(result: object, home: string): string[] {
+  const config = join(home, 'config.json')
+  const tools = [{ name: 'draw', inputSchema: { type: 'object' } }]
+  writeFileSync(config, JSON.stringify({ mcpServers: { art: offer(tools, result) } }))
+  return ['--config', config]
+}
+
+async function draw(options: string[], { home = tempFolder(), result = mixed as object, piped = true } = {}) {
+  const run = inProcess(['call', 'art', 'draw', ...options, ...program(result, home)], { home, piped })
+  const code = await run.ended
+  return { code, said: run.said(), home }
+}
+
+describe('--save-media', () => {
+  test('writes images, audio and blobs to new files of their kind, in the folder and nowhere else', async () => {
+    const home = tempFolder()
+    mkdirSync(join(home, 'out'))
+    writeFileSync(join(home, 'out/draw.png'), 'mine')
+    writeFileSync(join(home, 'elsewhere'), 'untouched')
+    symlinkSync(join(home, 'elsewhere'), join(home, 'out/draw.wav'))
+    const { code, said } = await draw(['--save-media', 'out'], { home })
+    expect({ code, said }).toMatchObject({ code: 0 })
+    expect(readdirSync(join(home, 'out')).toSorted()).toEqual([
+      'draw-2.png',
+      'draw-2.wav',
+      'draw.png',
+      'draw.wav',
+      'etc-passwd.bin',
+    ])
+    expect(readFileSync(join(home, 'out/draw-2.png')).toString('base64')).toBe(pixel)
+    expect(readFileSync(join(home, 'out/draw.png'), 'utf8')).toBe('mine')
+    expect(readFileSync(join(home, 'elsewhere'), 'utf8')).toBe('untouched')
+    expect(said).toContain(`8 B written to ${join(home, 'out/draw-2.png')}`)
+  })
+
+  test('writes nothing where there is too much, or data is not base64', async () => {
+    faultyPeer('its image is not base64')
+    const image = { type: 'image', mimeType: 'image/png', data: pixel }
+    const many = await draw(['--save-media', 'out'], { result: { content: Array(101).fill(image) } })
+    expect(many.code).toBe(1)
+    expect(many.said).toContain('Nothing was saved: the result has 101 files')
+    const wrong = await draw(['--save-media', 'out'], {
+      result: { content: [image, { ...image, data: '!!' }] },
+    })
+    expect(wrong.code).toBe(4)
+    expect(wrong.said).toContain('is not valid base64')
+    expect(readdirSync(many.home)).not.toContain('out')
+    expect(readdirSync(wrong.home)).not.toContain('out')
+  })
+
+  test('a folder that cannot be made is wrong usage', async () => {
+    const home = tempFolder()
+    writeFileSync(join(home, 'out'), '')
+    const { code, said } = await draw(['--save-media', 'out'], { home })
+    expect(code).toBe(2)
+    expect(said).toContain('--save-media: cannot write in')
+  })
+})
+
+describe('--output', () => {
+  test('json is the same as --json', async () => {
+    const { said } = await draw(['--output', 'json'])
+    expect(JSON.parse(said)).toEqual(mixed)
+    expect(said).toBe((await draw(['--json'])).said)
+  })
+
+  test('json makes failures JSON too', async () => {
+    const home = tempFolder()
+    const run = inProcess(['call', 'art', 'paint', '--output', 'json', ...program(mixed, home)], {
+      home,
+      piped: true,
+    })
+    expect(await run.ended).toBe(4)
+    expect(JSON.parse(run.said()).error.message).toContain('no tool "paint"')
+  })
+
+  test('markdown has links, fences and headings that the content cannot break', async () => {
+    const { said } = await draw(['--output', 'markdown'])
+    expect(said).toContain('A chart\n\n*image, image/png, 8 B*\n\n')
+    expect(said).toContain('### note://a/notes.txt\n\n````\na ``` b\n````')
+    expect(said).toContain('[More \\[here\\]](<https://example.org/a>)')
+    expect(said).toContain('```json\n{\n  "height": 1\n}\n```')
+  })
+
+  test('raw is the text unchanged where it is piped, and made safe on a terminal', async () => {
+    const result = {
+      content: [
+        { type: 'text', text: 'red\u0007\n' },
+        { type: 'text', text: 'two' },
+      ],
+    }
+    expect((await draw(['--output', 'raw'], { result })).said).toBe('red\u0007\n\ntwo')
+    expect((await draw(['--output', 'raw'], { result, piped: false })).said).toBe('red\n\ntwo\n')
+  })
+
+  test('another format, or one beside --json, is wrong usage', async () => {
+    expect(await draw(['--output', 'yaml'])).toMatchObject({ code: 2 })
+    expect(await draw(['--output', 'raw', '--json'])).toMatchObject({ code: 2 })
+  })
+})

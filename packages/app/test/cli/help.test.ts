@@ -1,0 +1,74 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { examples } from '../../src/cli/examples.ts'
+import { inProcess } from '../terminal/in-process.ts'
+import { everything, filesystem, tempFolder, travel } from './jackfield.ts'
+
+async function shown(...words: string[]): Promise<string> {
+  const run = inProcess(words, { home: tempFolder(), piped: true })
+  expect({ words, code: await run.ended }).toEqual({ words, code: 0 })
+  return run.said()
+}
+
+const commandsIn = (help: string): string[] =>
+  [...help.matchAll(/^ {2}([a-z-]+) {2,}\S/gm)].flatMap(([, name]) => name ?? [])
+
+/** A home folder that configures three servers. */
+function home(): string {
+  const folder = tempFolder()
+  const entry = ([command, ...args]: string[]): object => ({ command, args })
+  const mcpServers = {
+    everything: entry(everything),
+    travel: entry(travel()),
+    files: entry(filesystem(folder)),
+  }
+  mkdirSync(join(folder, '.config/jackfield'), { recursive: true })
+  writeFileSync(join(folder, '.config/jackfield/config.json'), JSON.stringify({ mcpServers }))
+  return folder
+}
+
+const wordsOf = (line: string): string[] =>
+  [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '')
+
+test('the help of every command has examples', async () => {
+  const names = commandsIn(await shown('--help')).filter((name) => name !== 'help' && name !== 'options')
+  expect(names.length).toBeGreaterThan(25)
+  for (const name of names) {
+    const under = Object.keys(examples).filter((path) => path === name || path.startsWith(`${name} `))
+    expect({ name, has: under.length > 0 }).toEqual({ name, has: true })
+    for (const path of under)
+      expect(await shown(...path.split(' '), '--help')).toContain('Examples:\n  jackfield ')
+  }
+})
+
+test('shared options are described on one page instead of in every help', async () => {
+  const page = await shown('help', 'options')
+  expect(await shown('options')).toBe(page)
+  for (const option of [
+    '--config <file>',
+    '--store <file>',
+    '--no-store',
+    '--answers <file>',
+    '--timeout <seconds>',
+  ]) {
+    expect(page).toContain(option)
+    for (const command of ['call', 'tools', 'servers', 'doctor']) {
+      expect(await shown(command, '--help')).not.toContain(option)
+    }
+  }
+  const call = await shown('call', '--help')
+  expect(call).toContain('--save-media <folder>')
+  expect(call).toContain('jackfield help options')
+})
+
+test('examples that need no network, terminal or id work', { timeout: 240_000 }, async () => {
+  const folder = home()
+  const failed: object[] = []
+  for (const line of Object.values(examples).flatMap(({ runnable }) => runnable)) {
+    const run = inProcess(wordsOf(line), { home: folder, piped: true })
+    const code = await run.ended
+    if (code !== 0) failed.push({ line, code, said: run.said() })
+  }
+  expect(failed).toEqual([])
+})
