@@ -26,6 +26,7 @@ export function secretStore(io: SecretsIo): SecretStore {
     get kind() {
       return store.kind
     },
+    ready: () => explained(store.ready()),
     names: () => explained(store.names()),
     get: (name) => explained(store.get(name)),
     set: (name, value) => explained(store.set(name, value)),

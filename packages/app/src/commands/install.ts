@@ -277,7 +277,9 @@ async function secretsFor({ name, needs }: InstallPlan, io: Io): Promise<Readonl
   const wanted = needs.flatMap(({ id, secret }) => (secret === undefined ? [] : [oneLine(id)]))
   if (wanted.length === 0) return new Set()
   try {
-    return new Set(await secretStore(io).names())
+    const store = secretStore(io)
+    await store.ready()
+    return new Set(await store.names())
   } catch (error) {
     if (!(error instanceof McpError)) throw error
     throw new CliError(

@@ -55,6 +55,7 @@ const commands: Readonly<Record<string, readonly string[] | string>> = {
   uninstall: 'writes files',
   gateway: 'runs until it is interrupted',
   store: 'renames a file',
+  options: 'prints help',
 }
 
 const connecting = Object.entries(commands).flatMap(([name, words]) =>

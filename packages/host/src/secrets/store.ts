@@ -24,7 +24,7 @@ const maxChars = 65_536
 /** Secrets in memory, for as long as the process lives. */
 export function memorySecrets(): SecretStore {
   const store = onFirstUse(async () => (await import('@jackfield/sdk/client/auth')).memoryStore())
-  return secretStore(store, 'memory, until this program ends')
+  return { ...secretStore(store, 'memory, until this program ends'), ready: async () => {} }
 }
 
 /**
@@ -34,13 +34,13 @@ export function memorySecrets(): SecretStore {
 export function sealedSecrets(folder: string, key: SecretKey): SecretStore {
   if (key.kind !== 'system') {
     const files = sealedFiles(folder, key)
-    return secretStore(files.open, kinds[key.kind])
+    return { ...secretStore(files.open, kinds[key.kind]), ready: async () => (await files.open()).ready() }
   }
   const places = placesOf(folder, key)
   const inKeychain = secretStore(places.inKeychain.open, kinds.keychain)
   const inFile = secretStore(places.inFile.open, kinds['key file'])
   /** Where a secret is; undefined where there is none of that name. */
-  const placeOf = async (name: string): Promise<SecretStore | undefined> => {
+  const placeOf = async (name: string): Promise<Secrets | undefined> => {
     if (await places.inKeychain.has(keyOf(name))) return inKeychain
     return (await places.inFile.has(keyOf(name))) ? inFile : undefined
   }
@@ -57,6 +57,10 @@ export function sealedSecrets(folder: string, key: SecretKey): SecretStore {
       ]
       if (used.length > 0) return used.join(', and ')
       return 'files sealed with a key in the keychain, or with a key file where there is none'
+    },
+    ready: async () => {
+      const place = (await key.hasKeychain()) ? places.inKeychain : places.inFile
+      await (await place.open()).ready()
     },
     names: async () => {
       const sealed = (await places.inKeychain.has(listName)) ? namesInKeychain() : []
@@ -170,7 +174,10 @@ function onFirstUse<T>(make: () => Promise<T>): () => Promise<T> {
   }
 }
 
-function secretStore(open: () => Promise<CredentialStore>, kind: string): SecretStore {
+/** Secrets as credentials of a store. */
+type Secrets = Omit<SecretStore, 'ready'>
+
+function secretStore(open: () => Promise<CredentialStore>, kind: string): Secrets {
   const names = async (): Promise<string[]> => {
     const kept: unknown = JSON.parse((await (await open()).get(listName)) ?? '[]')
     return Array.isArray(kept) ? kept.filter((name) => typeof name === 'string') : []

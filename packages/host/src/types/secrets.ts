@@ -7,6 +7,11 @@ import type { ConfigInput } from './config.ts'
 export interface SecretStore {
   /** For messages: `the keychain`, `files sealed with a passphrase`. */
   readonly kind: string
+  /**
+   * Resolves where secrets can be kept.
+   * @throws McpError where they cannot, such as for a keychain that refuses
+   */
+  ready(): Promise<void>
   names(): Promise<string[]>
   get(name: string): Promise<string | undefined>
   set(name: string, value: string): Promise<void>

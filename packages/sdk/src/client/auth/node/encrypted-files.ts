@@ -22,6 +22,11 @@ const tagBytes = 16
 export interface EncryptedFiles extends CredentialStore {
   /** Whether there is a credential of this name. Does not need the key. */
   has(name: string): Promise<boolean>
+  /**
+   * Loads the key, or makes one, as the first credential that is written does.
+   * @throws McpError where credentials cannot be kept
+   */
+  ready(): Promise<void>
 }
 
 /**
@@ -58,6 +63,9 @@ export function encryptedFiles({ directory, key }: EncryptedFilesOptions): Encry
         if (isCode(error, 'ENOENT')) return false
         throw error
       }
+    },
+    async ready() {
+      await secret()
     },
     async set(name, value) {
       const bytes = await secret()
