@@ -114,7 +114,7 @@ campaign(
     let made = 0
     for (const kind of kinds) {
       for (const [name, volume] of Object.entries(volumes)) {
-        if (only !== undefined && !name.includes(only)) continue
+        if (only !== undefined && !`${name}, ${kind}`.includes(only)) continue
         const count = course.long ? 10 * volume : Math.ceil(volume / 10)
         const { attacker, other } = clients[kind]
         const server = child('memory-program.ts', [kind], ['--max-old-space-size=512'])
