@@ -35,7 +35,7 @@ export class InputEditor {
     return { query: this.#search.query, found: this.#match() !== undefined }
   }
 
-  /** Something to tell about the last key. */
+  /** A message about the last key. */
   get note(): string | undefined {
     return this.#note
   }

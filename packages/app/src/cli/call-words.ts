@@ -17,7 +17,7 @@ export function splitCall(word: string): { name: string; inside: string } | unde
 
 /**
  * Every argument of a call as `key=value` or `key:=json`. Words without `=` are values of the required properties, in the
- * order of the schema, that have no value yet. `inside`: what stands between the parentheses of `add(a: 1, b: 2)`.
+ * order of the schema, that have no value yet. `inside`: the text between the parentheses of `add(a: 1, b: 2)`.
  */
 export function namedWords(words: readonly string[], schema: JsonSchema, inside = ''): string[] {
   const written = [...writtenInside(inside), ...words.map(writtenWord)]

@@ -215,6 +215,7 @@ function urlTarget(text: string, headers: string[]): Target {
   }
 }
 
+const containerOptions = '-e --env --env-file -v --volume --mount --name --network --net -p -w -u'.split(' ')
 /** Programs that start another one, with the options that take the next word as their value. */
 const launchers: Readonly<Record<string, readonly string[]>> = {
   npx: ['-p', '--package'],
@@ -231,34 +232,8 @@ const launchers: Readonly<Record<string, readonly string[]>> = {
   uv: ['--from', '--with', '--python', '-p', '--directory', '--project', '--index-url'],
   pipx: ['--spec', '--python'],
   python: ['-X', '-W'],
-  docker: [
-    '-e',
-    '--env',
-    '--env-file',
-    '-v',
-    '--volume',
-    '--mount',
-    '--name',
-    '--network',
-    '--net',
-    '-p',
-    '-w',
-    '-u',
-  ],
-  podman: [
-    '-e',
-    '--env',
-    '--env-file',
-    '-v',
-    '--volume',
-    '--mount',
-    '--name',
-    '--network',
-    '--net',
-    '-p',
-    '-w',
-    '-u',
-  ],
+  docker: containerOptions,
+  podman: containerOptions,
   env: ['-u', '-C'],
 }
 const launcherWords = new Set(['exec', 'dlx', 'run', 'x', 'tool', '--'])

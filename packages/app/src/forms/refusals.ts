@@ -12,7 +12,7 @@ export function refusals(decline = 'Decline'): { value: Refusal; label: string; 
   ]
 }
 
-/** The answer that a refusal stands for; undefined where the person thought better of it. */
+/** The answer for a refusal; undefined where the person went back. */
 export async function refused(
   choice: Refusal,
   prompter: Prompter,

@@ -67,7 +67,7 @@ export interface Turn {
    * may make; saying something continues the work. `cancelled`: the signal was aborted.
    */
   stopReason: ModelReply['stopReason'] | 'maxTurns' | 'maxCalls' | 'cancelled'
-  /** Tool calls that were not run because of `maxCalls` or `maxCallsPerReply`; the model was told so. Absent where all were. */
+  /** Tool calls that were not run because of `maxCalls` or `maxCallsPerReply`; the model got an error for each. Absent where all were run. */
   callsNotRun?: number
   /** How often the model was asked. */
   rounds: number

@@ -33,7 +33,7 @@ export class ClientCall<T> extends HeldCall<T, Request> {
   /** The last progress that its client was sent, and the last that the server reported. */
   #progress = Number.NEGATIVE_INFINITY
   #reported = Number.NEGATIVE_INFINITY
-  /** What its client is told while a person is asked, by question. */
+  /** Progress messages to its client while a person is asked, by question. */
   readonly #waiting = new Map<string, string>()
   #repeating: NodeJS.Timeout | undefined
 

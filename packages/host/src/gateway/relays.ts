@@ -140,7 +140,7 @@ export class ClientRelays implements Relays {
   }
 }
 
-/** What a client is told while a person is asked; undefined where its requests do not wait for the answer. */
+/** Progress message to a client while a person is asked; undefined where its requests do not wait for the answer. */
 function waitingFor({ kind, cause: { server } }: HostQuestion): string | undefined {
   switch (kind) {
     case 'approval':

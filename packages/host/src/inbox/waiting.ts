@@ -66,7 +66,7 @@ export class Waiting {
     if (this.#showing.delete(attachment)) this.#left = true
   }
 
-  /** Takes the question off every face, which are told why. */
+  /** Withdraws the question from every surface, with the reason. */
   end(reason: string): void {
     this.#over.abort(new McpError('CANCELLED', reason))
   }

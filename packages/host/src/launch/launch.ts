@@ -51,7 +51,7 @@ export class Launch {
   readonly #around: Surroundings
   readonly #answer: ReturnType<typeof createSecrets>['answer']
   readonly #onWarning: LaunchDeps['onWarning']
-  /** Variables that were withheld, each of which is told of once. */
+  /** Variables that were withheld; each is reported once. */
   readonly #warned = new Set<string>()
 
   constructor(deps: LaunchDeps) {

@@ -9,7 +9,7 @@ import { programName, runsPackage } from '../trust/index.ts'
 import type { StdioServerConfig, TrustFinding } from '../types/index.ts'
 import type { Surroundings } from './spelled.ts'
 
-/** What starting a command comes to on this machine: which file runs, where, and with which search path. */
+/** How a command is started on this machine: which file runs, where, and with which search path. */
 export interface Placed {
   /** The file that the command names; undefined where there is none. */
   file: string | undefined

@@ -3,7 +3,7 @@ import type { ModelEnvironment } from './environment.ts'
 import { chatMedia, type MediaSupport, ollamaMedia } from './media.ts'
 import { providerFetch } from './provider-fetch.ts'
 
-/** Where an Ollama listens unless it is told otherwise. */
+/** Where Ollama listens by default. */
 export const usualOllama = '127.0.0.1:11434'
 const patienceMs = 300
 const showMs = 5_000

@@ -98,7 +98,7 @@ export function createGrants(
   }
 }
 
-/** Stands for the name of a tool in the key of an answer about all read-only tools of a server. */
+/** Takes the place of a tool name in the key of an answer about all read-only tools of a server. */
 const readOnlyTools = '*'
 
 /** A tool of this name has the fingerprint of one definition in its key, which no fingerprint of a server's equals. */

@@ -12,7 +12,7 @@ export interface CachedAnswer {
 interface Entry {
   readonly method: string
   readonly uri: unknown
-  /** The result as JSON text, so that what is kept is known in size and shared with nobody. */
+  /** The result as JSON text, so that its size is known and no caller can change it. */
   readonly text: string
   readonly bytes: number
   readonly freshUntil: number

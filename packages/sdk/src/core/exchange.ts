@@ -12,8 +12,8 @@ export interface Caller {
   /** Who authenticated; null when nobody did. */
   readonly principal: string | null
   /**
-   * Whom limits for each client count this caller as: its principal or, where nobody authenticated, the network address
-   * it came from. Absent where callers cannot be told apart, so that only limits for all apply.
+   * Whom limits for each client count this caller as: its principal or, without authentication, the network address
+   * it came from. Absent where callers cannot be distinguished, so that only limits for all apply.
    */
   readonly quotaKey?: string
   /** What they were allowed. 'any' where the transport has no such thing: whoever started a process may use all of it. */

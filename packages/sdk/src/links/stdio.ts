@@ -49,7 +49,7 @@ const drainMs = 100
 const exitMs = 200
 /** Each reads 64 kB of a stream; pipes hold a few times that. */
 const turnsToCatchUp = 16
-/** Enough for an error that stands before its own details. */
+/** Enough for an error that comes before its own details. */
 const keptStderrChars = 16_384
 const reportedStderrChars = 4_096
 

@@ -27,7 +27,7 @@ export interface DuplexOptions extends ConnectionOptions {
   keys?: readonly (string | Uint8Array)[]
   /** Default: in memory, for this connection. */
   backplane?: Backplane
-  /** Accepts states of other processes, though nobody here knows whether they were used. Default false. */
+  /** Accepts states of other processes, though this process cannot know whether they were used. Default false. */
   acceptUnknownStates?: boolean
   limits?: Partial<Bounds>
   /** Sends the responses to one batch as one array. Default: one after the other. */

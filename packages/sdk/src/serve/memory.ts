@@ -31,7 +31,7 @@ export class MemoryBudget {
 
   /**
    * An account whose bytes count against this budget.
-   * @param principal whose they are too, or undefined where clients cannot be told apart
+   * @param principal whose they are too, or undefined where clients cannot be distinguished
    * @param connection shared by all accounts of one connection; absent where there is none to speak of
    */
   account(principal: string | undefined, connection?: ConnectionBytes): MemoryAccount {
@@ -123,7 +123,7 @@ export function fullStatus(full: FullBudget): 429 | 503 {
   return full === 'node' ? 503 : 429
 }
 
-/** What a client is told whose request finds no room. */
+/** The error for a request for which there is no room. */
 export function fullError(full: FullBudget): RpcError {
   const whose = {
     connection: 'this connection holds as much memory as one may',

@@ -30,7 +30,7 @@ export interface SocketOptions {
    */
   keys?: readonly (string | Uint8Array)[]
   /**
-   * What state shared between requests stands on. Default: memory, so that a question of another process is not answered with the
+   * Where state shared between requests is kept. Default: memory, so that a question of another process is not answered with the
    * same `keys` either.
    */
   backplane?: Backplane

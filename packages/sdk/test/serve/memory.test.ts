@@ -326,7 +326,7 @@ describe('lines', () => {
 })
 
 describe('clients that do not authenticate', () => {
-  it('are told apart by address, so that one leaves room for others', async () => {
+  it('are distinguished by address, so that one leaves room for others', async () => {
     const server = testServer({ echo, hang })
     const mounted = await nodeFace(server, {
       clientAddress: (request) => request.header('x-forwarded-for'),

@@ -108,7 +108,7 @@ export function ownerOf({
 
 const anonymous = 'nobody'
 
-/** Whether tasks of this owner are found by their ids alone, since nobody authenticated. */
+/** Whether tasks of this owner are found by their ids alone, since the caller was not authenticated. */
 export function isAnonymous(owner: string): boolean {
   return owner === anonymous || owner.startsWith(`${anonymous} `)
 }

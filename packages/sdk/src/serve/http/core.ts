@@ -120,7 +120,7 @@ export class Core {
     if (this.#relay !== undefined) await (await this.#relay.get()).open()
   }
 
-  /** The caller of a request that nobody was asked to authenticate: limits for each client count it by its address. */
+  /** The caller of a request without authentication: limits for each client count it by its address. */
   anonymous(request: HttpRequest): Caller {
     const address = this.#addressOf(request)
     if (address === undefined) return nobody

@@ -47,7 +47,7 @@ export type Bytes = ReturnType<TextEncoder['encode']>
 export interface HttpReply {
   /** Headers to send with whatever the answer is. */
   extra: HeaderFields | undefined
-  /** The account that unsent bytes of the answer are on; absent as long as nobody asked for the caller. */
+  /** The account that unsent bytes of the answer are on; absent until the caller is known. */
   memory: MemoryAccount | undefined
   /** How long an event stream may last; absent where only its client and its answer end it. */
   lease: Lease | undefined

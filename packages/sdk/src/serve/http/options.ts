@@ -70,7 +70,7 @@ export interface HttpOptions {
    */
   keys?: readonly (string | Uint8Array)[]
   /**
-   * What state shared between requests stands on: used states, stored events, changes on other nodes. Default: memory, which no
+   * Where state shared between requests is kept: used states, stored events, changes on other nodes. Default: memory, which no
    * other process knows and this one forgets at its end, so questions of an earlier or another process are not answered with
    * the same `keys` either.
    */
