@@ -200,8 +200,8 @@ export function terminalFace(
           }
           asked = true
           editor.replace('')
-          output.write(leaveHint)
           draw()
+          output.write(leaveHint)
         },
         end() {
           done()

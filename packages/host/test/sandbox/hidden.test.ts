@@ -8,9 +8,10 @@ import { named, withoutSandbox } from './bubblewrap.ts'
 
 const prying = fileURLToPath(new URL('../fixtures/prying-server.ts', import.meta.url))
 
-/** A home folder with these files. */
+/** A home folder with these files, in a folder of its own. */
 function home(files: readonly string[]): string {
-  const made = realpathSync(folder())
+  const made = join(realpathSync(folder()), 'person')
+  mkdirSync(made)
   for (const file of files) write(join(made, file), 'at first')
   vi.stubEnv('HOME', made)
   onTestFinished(() => {
