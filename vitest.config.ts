@@ -20,22 +20,37 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^@jackfield\/sdk$/, replacement: source('packages/sdk/src/index.ts') },
-      { find: /^@jackfield\/sdk\/http$/, replacement: source('packages/sdk/src/serve/http/index.ts') },
-      { find: /^@jackfield\/sdk\/auth$/, replacement: source('packages/sdk/src/auth/index.ts') },
-      { find: /^@jackfield\/sdk\/stdio$/, replacement: source('packages/sdk/src/serve/stdio.ts') },
-      { find: /^@jackfield\/sdk\/socket$/, replacement: source('packages/sdk/src/serve/socket.ts') },
+      {
+        find: /^@jackfield\/sdk\/http$/,
+        replacement: source('packages/sdk/src/transports/server/http/index.ts'),
+      },
+      { find: /^@jackfield\/sdk\/auth$/, replacement: source('packages/sdk/src/auth/server/index.ts') },
+      {
+        find: /^@jackfield\/sdk\/stdio$/,
+        replacement: source('packages/sdk/src/transports/server/stdio.ts'),
+      },
+      {
+        find: /^@jackfield\/sdk\/socket$/,
+        replacement: source('packages/sdk/src/transports/server/socket.ts'),
+      },
       { find: /^@jackfield\/sdk\/client$/, replacement: source('packages/sdk/src/client/index.ts') },
       {
         find: /^@jackfield\/sdk\/client\/auth$/,
-        replacement: source('packages/sdk/src/client/auth/index.ts'),
+        replacement: source('packages/sdk/src/auth/client/index.ts'),
       },
       {
         find: /^@jackfield\/sdk\/client\/auth\/node$/,
-        replacement: source('packages/sdk/src/client/auth/node/index.ts'),
+        replacement: source('packages/sdk/src/auth/client/node/index.ts'),
       },
-      { find: /^@jackfield\/sdk\/client\/stdio$/, replacement: source('packages/sdk/src/links/stdio.ts') },
-      { find: /^@jackfield\/sdk\/client\/socket$/, replacement: source('packages/sdk/src/links/socket.ts') },
-      { find: /^@jackfield\/sdk\/compose$/, replacement: source('packages/sdk/src/compose/index.ts') },
+      {
+        find: /^@jackfield\/sdk\/client\/stdio$/,
+        replacement: source('packages/sdk/src/transports/client/stdio.ts'),
+      },
+      {
+        find: /^@jackfield\/sdk\/client\/socket$/,
+        replacement: source('packages/sdk/src/transports/client/socket.ts'),
+      },
+      { find: /^@jackfield\/sdk\/compose$/, replacement: source('packages/sdk/src/proxy/index.ts') },
       {
         find: /^@jackfield\/sdk\/backplane\/sqlite$/,
         replacement: source('packages/sdk/src/backplane/sqlite.ts'),
@@ -68,7 +83,7 @@ export default defineConfig({
         find: /^@jackfield\/sdk\/extensions\/ui$/,
         replacement: source('packages/sdk/src/extensions/ui/index.ts'),
       },
-      { find: /^@jackfield\/sdk\/schema$/, replacement: source('packages/sdk/src/validate/index.ts') },
+      { find: /^@jackfield\/sdk\/schema$/, replacement: source('packages/sdk/src/json-schema/index.ts') },
       {
         find: /^@jackfield\/sdk\/telemetry$/,
         replacement: source('packages/sdk/src/telemetry/index.ts'),

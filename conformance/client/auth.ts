@@ -1,12 +1,12 @@
 import { connect, type HttpAuth, http } from '@jackfield/sdk/client'
 import {
+  anyAuthorizationServer,
   clientCredentials,
   enterpriseManaged,
   type OAuthClient,
   type OAuthOptions,
   oauth,
   type Redirect,
-  whicheverTheServerNames,
   workloadIdentity,
 } from '@jackfield/sdk/client/auth'
 import { options, type Play, type ScenarioContext } from './play.ts'
@@ -73,7 +73,7 @@ export const authScenarios: Readonly<Record<string, Play>> = {
 
   'auth/client-credentials-basic': authorized((context) => {
     const { client_id: clientId = '', client_secret: clientSecret = '' } = context
-    return clientCredentials({ client: { issuer: whicheverTheServerNames, clientId, clientSecret } })
+    return clientCredentials({ client: { issuer: anyAuthorizationServer, clientId, clientSecret } })
   }),
 
   'auth/client-credentials-jwt': authorized((context) => {
@@ -83,7 +83,7 @@ export const authScenarios: Readonly<Record<string, Play>> = {
       signing_algorithm: algorithm,
     } = context
     const signingKey = { privateKey, ...(algorithm !== undefined && { algorithm }) }
-    return clientCredentials({ client: { issuer: whicheverTheServerNames, clientId, signingKey } })
+    return clientCredentials({ client: { issuer: anyAuthorizationServer, clientId, signingKey } })
   }),
 
   'auth/enterprise-managed-authorization': authorized(asEmployee),
@@ -91,7 +91,7 @@ export const authScenarios: Readonly<Record<string, Play>> = {
 
   'auth/wif-jwt-bearer': authorized((context) => {
     const { client_id: clientId = '', valid_jwt: assertion = '' } = context
-    return workloadIdentity({ issuer: whicheverTheServerNames, clientId, assertion: () => assertion })
+    return workloadIdentity({ issuer: anyAuthorizationServer, clientId, assertion: () => assertion })
   }),
 }
 
@@ -102,7 +102,7 @@ function asPerson(more: Partial<OAuthOptions> = {}): HttpAuth {
 function asEmployee(context: ScenarioContext): HttpAuth {
   const { client_id: clientId = '', client_secret: clientSecret = '', idp_id_token: idToken = '' } = context
   return enterpriseManaged({
-    client: { issuer: whicheverTheServerNames, clientId, clientSecret },
+    client: { issuer: anyAuthorizationServer, clientId, clientSecret },
     idp: {
       issuer: context.idp_issuer ?? '',
       clientId: context.idp_client_id ?? '',

@@ -1,6 +1,6 @@
 import { isObject } from '../../packages/sdk/src/jsonrpc/parse.ts'
-import { latestLegacy } from '../../packages/sdk/src/protocol/eras.ts'
 import type { ProtocolVersion } from '../../packages/sdk/src/protocol/methods.ts'
+import { latestLegacy } from '../../packages/sdk/src/protocol/revision.ts'
 import { holdReceived, published, resultOfCore, versionIn } from './judge.ts'
 import { take } from './serving.ts'
 

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import { isObject } from '../../packages/sdk/src/jsonrpc/parse.ts'
-import { isProtocolVersion } from '../../packages/sdk/src/protocol/eras.ts'
 import { MetaKey } from '../../packages/sdk/src/protocol/meta.ts'
 import { methods, type ProtocolVersion } from '../../packages/sdk/src/protocol/methods.ts'
+import { isProtocolVersion } from '../../packages/sdk/src/protocol/revision.ts'
 import { checkWire, type Sender } from '../../packages/sdk/test/schema/wire.ts'
 import { faultsDeclared } from './faulty-peer.ts'
 

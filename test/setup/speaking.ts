@@ -1,8 +1,8 @@
-import { Wire } from '../../packages/sdk/src/client/wire.ts'
+import { ClientConnection } from '../../packages/sdk/src/client/client-connection.ts'
 import type { JsonRpcMessage } from '../../packages/sdk/src/jsonrpc/message.ts'
-import type { LinkEvents } from '../../packages/sdk/src/links/link.ts'
 import type { ProtocolVersion } from '../../packages/sdk/src/protocol/methods.ts'
 import { revisions } from '../../packages/sdk/src/protocol/revisions.ts'
+import type { ClientTransportEvents } from '../../packages/sdk/src/transports/client/transport.ts'
 import { holdReceived, holdSent, mayBeOfCore, published, resultOfCore, versionIn } from './judge.ts'
 
 // Holds whatever a server of ours encodes, and whatever one of our clients sends or receives.
@@ -43,11 +43,11 @@ for (const revision of Object.values(revisions)) {
   })
 }
 
-const start = Wire.prototype.start
-Wire.prototype.start = function (events) {
+const start = ClientConnection.prototype.start
+ClientConnection.prototype.start = function (events) {
   const { link } = this
   const open = link.start.bind(link)
-  link.start = (hears: LinkEvents) => {
+  link.start = (hears: ClientTransportEvents) => {
     const talk = new Conversation()
     return open({
       ...hears,

@@ -1,14 +1,60 @@
-export type * from './core/backplane.ts'
-export type * from './core/changes.ts'
-export type { Asking, Caller, Exchange, InputRequired, Outcome, Peer } from './core/exchange.ts'
-export { limits } from './core/limits.ts'
 export { ErrorCode, McpError, type McpErrorCode, RpcError } from './jsonrpc/error.ts'
-export type * from './jsonrpc/message.ts'
-export { readJson } from './jsonrpc/reread.ts'
-export type * from './protocol/asking.ts'
-export type * from './protocol/capabilities.ts'
-export type * from './protocol/content.ts'
-export type * from './protocol/definitions.ts'
+export { readJson } from './jsonrpc/exact-json.ts'
+export type {
+  JsonObject,
+  JsonRpcErrorObject,
+  JsonRpcFailure,
+  JsonRpcMessage,
+  JsonRpcNotification,
+  JsonRpcRequest,
+  JsonRpcResponse,
+  JsonRpcResult,
+  JsonValue,
+  RequestId,
+} from './jsonrpc/message.ts'
+export type {
+  Annotations,
+  AudioContent,
+  BlobResourceContents,
+  ContentBlock,
+  EmbeddedResource,
+  Icon,
+  ImageContent,
+  ResourceContents,
+  ResourceLink,
+  Role,
+  SamplingContent,
+  TextContent,
+  TextResourceContents,
+  ToolResultContent,
+  ToolUseContent,
+} from './protocol/content.ts'
+export type {
+  CacheHints,
+  CallToolResult,
+  ClientCapabilities,
+  CompleteParams,
+  CompleteResult,
+  GetPromptResult,
+  Implementation,
+  JsonSchema,
+  ListPromptsResult,
+  ListResourcesResult,
+  ListResourceTemplatesResult,
+  ListToolsResult,
+  LoggingLevel,
+  Prompt,
+  PromptArgument,
+  PromptMessage,
+  ReadResourceResult,
+  Resource,
+  ResourceTemplate,
+  Result,
+  ServerCapabilities,
+  SubscriptionFilter,
+  Tool,
+  ToolAnnotations,
+} from './protocol/definitions.ts'
 export {
   checkElicitContent,
   checkElicitSchema,
@@ -16,19 +62,87 @@ export {
   checkSampling,
   choicesOf,
   fillDefaults,
-} from './protocol/elicit.ts'
+} from './protocol/elicitation.ts'
 export { loggingLevels, MetaKey, type ProgressToken } from './protocol/meta.ts'
 export { type ProtocolVersion, protocolVersions } from './protocol/methods.ts'
+export type {
+  BooleanField,
+  CreateMessageParams,
+  CreateMessageResult,
+  ElicitField,
+  ElicitFormParams,
+  ElicitParams,
+  ElicitResult,
+  ElicitSchema,
+  ElicitUrlParams,
+  ElicitValue,
+  EnumField,
+  InputRequests,
+  InputResponses,
+  ListRootsResult,
+  ModelPreferences,
+  MultiEnumField,
+  NumberField,
+  Question,
+  QuestionMethod,
+  Questions,
+  Root,
+  SamplingMessage,
+  StringField,
+  TitledEnumField,
+  ToolChoice,
+} from './protocol/server-requests.ts'
+export type { Backplane } from './request/backplane.ts'
+export type { Change, Changes, Held, Listener } from './request/changes.ts'
+export type { Caller, Exchange, InputRequired, InputStrategy, Outcome, Peer } from './request/exchange.ts'
+export { limits } from './request/limits.ts'
 export { audio, blob, image } from './server/content.ts'
-export type * from './server/context.ts'
-export { defineServer } from './server/define.ts'
-export * from './server/definitions.ts'
-export type { DescribedSchema, SchemaShape } from './server/described.ts'
+export type {
+  Completer,
+  CompletionContext,
+  Context,
+  ElicitContent,
+  Elicited,
+  ElicitForm,
+  FormSchema,
+  InputKind,
+  RequestTransport,
+  StepWork,
+} from './server/context.ts'
+export { defineServer, prompt, resource, template, tool } from './server/define.ts'
+export {
+  type Described,
+  type Literal,
+  type PromptDefinition,
+  type PromptReturn,
+  type ReadReply,
+  type ReadReturn,
+  Reply,
+  type ReplyParts,
+  type ResourceDefinition,
+  reply,
+  type SchemaOrNone,
+  type TemplateDefinition,
+  type ToolDefinition,
+  ToolError,
+  type ToolReturn,
+} from './server/definitions.ts'
 export { declares, type Extension, type ExtensionMethod, requireExtension } from './server/extension.ts'
 export { ask, inputRequired } from './server/input-required.ts'
 export { type RateLimit, rateLimit } from './server/rate-limit.ts'
-export type { AnySchema, InputOf, OutputOf } from './server/schema.ts'
-export type * from './server/server.ts'
-export { prompt, resource, template, tool } from './server/tool.ts'
+export type { AnySchema, DescribedSchema, InputOf, OutputOf, SchemaShape } from './server/schema.ts'
+export type {
+  AnyPrompt,
+  AnyTemplate,
+  AnyTool,
+  Definitions,
+  Middleware,
+  PromptValue,
+  ResourceValue,
+  Server,
+  ServerOptions,
+  TemplateValue,
+  ToolValue,
+} from './server/server.ts'
 export { parseTemplate, type TemplateVariables, type UriTemplate } from './server/uri-template.ts'
 export { type Visible, visibility } from './server/visibility.ts'

@@ -1,5 +1,5 @@
-import { clientCredentials } from '../../../packages/sdk/src/client/auth/index.ts'
-import { pinnedFetch } from '../../../packages/sdk/src/client/auth/node/index.ts'
+import { clientCredentials } from '../../../packages/sdk/src/auth/client/index.ts'
+import { pinnedFetch } from '../../../packages/sdk/src/auth/client/node/index.ts'
 import { connect, http } from '../../../packages/sdk/src/client/index.ts'
 import { McpError } from '../../../packages/sdk/src/jsonrpc/error.ts'
 import { input, report, watchBytes } from './meter.ts'

@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineServer, limits, resource, tool } from '../../../packages/sdk/src/index.ts'
-import { type HttpOptions, serveHttp } from '../../../packages/sdk/src/serve/http/index.ts'
-import { serveSocket } from '../../../packages/sdk/src/serve/socket.ts'
+import { type HttpOptions, serveHttp } from '../../../packages/sdk/src/transports/server/http/index.ts'
+import { serveSocket } from '../../../packages/sdk/src/transports/server/socket.ts'
 import { report } from './meter.ts'
 
 // Takes what a server gives by default until it gives no more, and prints how much of each that was.

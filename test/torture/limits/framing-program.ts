@@ -1,4 +1,4 @@
-import { LineReader } from '../../../packages/sdk/src/jsonrpc/lines.ts'
+import { LineReader } from '../../../packages/sdk/src/jsonrpc/line-reader.ts'
 import { EventReader } from '../../../packages/sdk/src/jsonrpc/sse.ts'
 import { Random } from '../random.ts'
 import { cpuMs, heldBytes, input, median, numberIn, perDoubling, report } from './meter.ts'

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { defineServer, limits, tool } from '../../../packages/sdk/src/index.ts'
-import { serveHttp } from '../../../packages/sdk/src/serve/http/index.ts'
-import { serveSocket } from '../../../packages/sdk/src/serve/socket.ts'
-import { serveStdio } from '../../../packages/sdk/src/serve/stdio.ts'
+import { serveHttp } from '../../../packages/sdk/src/transports/server/http/index.ts'
+import { serveSocket } from '../../../packages/sdk/src/transports/server/socket.ts'
+import { serveStdio } from '../../../packages/sdk/src/transports/server/stdio.ts'
 import { heldBytes, input } from './meter.ts'
 
 const big = 'x'.repeat(50_000)

@@ -1,7 +1,7 @@
 import { McpError } from '@jackfield/sdk'
 import { type Client, connect } from '@jackfield/sdk/client'
 import { expect, vi } from 'vitest'
-import { Wire } from '../../../packages/sdk/src/client/wire.ts'
+import { ClientConnection } from '../../../packages/sdk/src/client/client-connection.ts'
 import { type ProtocolVersion, protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
@@ -163,7 +163,7 @@ class Run {
 /** Takes a new client through a schedule, and holds what came of it to what should have. */
 async function tryOne(schedule: Step[], revision: ProtocolVersion, overHttp: boolean): Promise<void> {
   const far = overHttp ? httpEnd(revision) : channelEnd(revision)
-  const starts = vi.spyOn(Wire.prototype, 'start')
+  const starts = vi.spyOn(ClientConnection.prototype, 'start')
   const warnings: string[] = []
   const client = await connect(far.link, {
     revisions: [revision],
@@ -176,7 +176,7 @@ async function tryOne(schedule: Step[], revision: ProtocolVersion, overHttp: boo
   const { came, should } = await run.finish()
   const where = `${schedule.join(' ')} on ${revision} over ${overHttp ? 'HTTP' : 'a channel'}`
   expect(came, where).toEqual(should)
-  expect(wire instanceof Wire ? wire.asking : 'no wire', `${where}: requests kept`).toEqual([])
+  expect(wire instanceof ClientConnection ? wire.asking : 'no wire', `${where}: requests kept`).toEqual([])
   if (!overHttp) expect(vi.getTimerCount(), `${where}: timers kept`).toBe(0)
 }
 

@@ -1,10 +1,13 @@
 import { McpError } from '../../../packages/sdk/src/jsonrpc/error.ts'
 import type { JsonObject, JsonRpcMessage, RequestId } from '../../../packages/sdk/src/jsonrpc/message.ts'
 import { isObject } from '../../../packages/sdk/src/jsonrpc/parse.ts'
-import { DuplexLink } from '../../../packages/sdk/src/links/duplex.ts'
-import { http } from '../../../packages/sdk/src/links/http.ts'
-import type { Link, LinkFactory } from '../../../packages/sdk/src/links/link.ts'
 import type { ProtocolVersion } from '../../../packages/sdk/src/protocol/methods.ts'
+import { DuplexTransport } from '../../../packages/sdk/src/transports/client/duplex.ts'
+import { http } from '../../../packages/sdk/src/transports/client/http.ts'
+import type {
+  ClientTransport,
+  ClientTransportFactory,
+} from '../../../packages/sdk/src/transports/client/transport.ts'
 
 /** A call as the far end of a client sees it. */
 export interface Arrived {
@@ -14,7 +17,7 @@ export interface Arrived {
 
 /** The far end of a client, played by hand. */
 export interface FarEnd {
-  readonly link: Link | LinkFactory
+  readonly link: ClientTransport | ClientTransportFactory
   /** Calls in the order they came. */
   readonly calls: Arrived[]
   /** What was taken back: by a notice, or by hanging up. */
@@ -79,7 +82,7 @@ export function channelEnd(revision: ProtocolVersion): FarEnd {
     if (method === 'tools/call') calls.push({ id, token: tokenIn(params) })
     else tell({ jsonrpc: '2.0', id, result: greeting(revision) })
   }
-  const link = new DuplexLink('memory', async (events) => {
+  const link = new DuplexTransport('memory', async (events) => {
     tell = (message) => events.text(JSON.stringify(message))
     lose = () => events.lost(new McpError('CONNECTION_CLOSED', 'The far end hung up'))
     return { send: async (text) => hear(JSON.parse(text)), close: async () => {} }

@@ -10,12 +10,12 @@ import { planForm } from '../../../packages/host/src/forms/plan.ts'
 import { bundleIn } from '../../../packages/host/src/registry/download.ts'
 import { planFrom } from '../../../packages/host/src/registry/plan.ts'
 import { fit as shortened } from '../../../packages/host/src/results/fit.ts'
-import { ProofChecker } from '../../../packages/sdk/src/auth/dpop.ts'
-import { hostOf, zoneOfAddress } from '../../../packages/sdk/src/client/auth/address.ts'
-import { memoryStore, oauth } from '../../../packages/sdk/src/client/auth/index.ts'
-import { digest } from '../../../packages/sdk/src/core/canonical.ts'
+import { memoryStore, oauth } from '../../../packages/sdk/src/auth/client/index.ts'
+import { hostOf, zoneOfAddress } from '../../../packages/sdk/src/auth/client/network.ts'
+import { ProofChecker } from '../../../packages/sdk/src/auth/server/dpop.ts'
 import { classify } from '../../../packages/sdk/src/jsonrpc/parse.ts'
-import { checkElicitSchema } from '../../../packages/sdk/src/protocol/elicit.ts'
+import { checkElicitSchema } from '../../../packages/sdk/src/protocol/elicitation.ts'
+import { digest } from '../../../packages/sdk/src/request/encoding.ts'
 
 /** What the language calls where an object should be a text, and what is no function. */
 const named = { a: 1, toString: 'a' }

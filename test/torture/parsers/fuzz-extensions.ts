@@ -11,7 +11,7 @@ import { app, shownIn, ui } from '../../../packages/sdk/src/extensions/ui/index.
 import { defineServer, type Server, tool } from '../../../packages/sdk/src/index.ts'
 import { RpcError } from '../../../packages/sdk/src/jsonrpc/error.ts'
 import { isObject, parseJson } from '../../../packages/sdk/src/jsonrpc/parse.ts'
-import { type Duplex, openConnection } from '../../../packages/sdk/src/serve/duplex.ts'
+import { type Duplex, openConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
 import { Broken, isTyped, mustHold, type Target } from './fuzz-target.ts'
 import type { Form } from './mutate.ts'
 import { type FarEnd, farEnd } from './schema-far-end.ts'

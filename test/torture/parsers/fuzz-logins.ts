@@ -1,9 +1,13 @@
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { bearer } from '../../../packages/sdk/src/auth/bearer.ts'
-import { introspection } from '../../../packages/sdk/src/auth/introspection.ts'
-import { jwt } from '../../../packages/sdk/src/auth/jwt.ts'
-import type { Authorization, OAuthOptions } from '../../../packages/sdk/src/client/auth/index.ts'
-import { memoryStore, oauth } from '../../../packages/sdk/src/client/auth/index.ts'
+import {
+  type Authorization,
+  memoryStore,
+  type OAuthOptions,
+  oauth,
+} from '../../../packages/sdk/src/auth/client/index.ts'
+import { bearer } from '../../../packages/sdk/src/auth/server/bearer.ts'
+import { introspection } from '../../../packages/sdk/src/auth/server/introspection.ts'
+import { jwt } from '../../../packages/sdk/src/auth/server/jwt.ts'
 import type { Random } from '../random.ts'
 import { isTyped, mustHold, type Target } from './fuzz-target.ts'
 

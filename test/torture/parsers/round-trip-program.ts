@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { keep, responseBody, responseText } from '../../../packages/sdk/src/jsonrpc/kept.ts'
-import { asLine, LineReader } from '../../../packages/sdk/src/jsonrpc/lines.ts'
+import { cacheJson, responseBody, responseText } from '../../../packages/sdk/src/jsonrpc/cached-json.ts'
+import { asLine, LineReader } from '../../../packages/sdk/src/jsonrpc/line-reader.ts'
 import type { JsonObject, JsonRpcMessage } from '../../../packages/sdk/src/jsonrpc/message.ts'
 import { classify, parseJson } from '../../../packages/sdk/src/jsonrpc/parse.ts'
 import { EventReader, encodeEvent } from '../../../packages/sdk/src/jsonrpc/sse.ts'
@@ -71,7 +71,9 @@ function randomMessage(random: Random): JsonRpcMessage {
       return {
         jsonrpc: '2.0',
         id,
-        result: { tools: keep(Array.from({ length: random.between(0, 12) }, () => randomObject(random, 2))) },
+        result: {
+          tools: cacheJson(Array.from({ length: random.between(0, 12) }, () => randomObject(random, 2))),
+        },
       }
     default:
       return { jsonrpc: '2.0', id, result: randomObject(random, 4) }

@@ -1,9 +1,9 @@
 import { isObject } from '../../../packages/sdk/src/jsonrpc/parse.ts'
-import { DuplexLink } from '../../../packages/sdk/src/links/duplex.ts'
+import { DuplexTransport } from '../../../packages/sdk/src/transports/client/duplex.ts'
 
 /** The far end of a client: it says what it is told to say, right or wrong. */
 export interface FarEnd {
-  readonly link: DuplexLink
+  readonly link: DuplexTransport
   /** What it answers a request with: the members of a response besides its id. */
   answer: (method: string, message: object) => object | undefined
   /** Hears of notices and of answers. */
@@ -19,7 +19,7 @@ export function farEnd(answer: FarEnd['answer']): FarEnd {
     answer,
     hear: () => {},
     say: (message) => say(message),
-    link: new DuplexLink('memory', async (events) => {
+    link: new DuplexTransport('memory', async (events) => {
       say = (message) => events.text(JSON.stringify(message))
       return { send: async (text) => queueMicrotask(() => take(JSON.parse(text))), close: async () => {} }
     }),

@@ -1,7 +1,7 @@
 import { connect } from '../../../packages/sdk/src/client/index.ts'
 import { defineServer } from '../../../packages/sdk/src/index.ts'
 import { type ProtocolVersion, protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
-import { openConnection } from '../../../packages/sdk/src/serve/duplex.ts'
+import { openConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
 import { checkWire, type Sender } from '../../../packages/sdk/test/schema/wire.ts'
 import { changesOf, Differences, print } from './schema-differences.ts'
 import { farEnd } from './schema-far-end.ts'

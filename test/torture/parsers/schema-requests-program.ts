@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineServer, prompt, resource, tool } from '../../../packages/sdk/src/index.ts'
 import { type ProtocolVersion, protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
-import { openConnection } from '../../../packages/sdk/src/serve/duplex.ts'
+import { openConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
 import { checkWire } from '../../../packages/sdk/test/schema/wire.ts'
 import { changesOf, Differences, print } from './schema-differences.ts'
 

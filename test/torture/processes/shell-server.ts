@@ -1,5 +1,5 @@
 import type { ProtocolVersion } from '@jackfield/sdk'
-import type { LinkFactory } from '@jackfield/sdk/client'
+import type { ClientTransportFactory } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 
 /** What the server does once it was met, or instead of that. */
@@ -56,6 +56,6 @@ export function shellServer(
   conduct: Conduct,
   words: string,
   onStderr: (text: string) => void,
-): LinkFactory {
+): ClientTransportFactory {
   return stdio({ command: 'sh', args: ['-c', script, 'server', version, conduct, words], onStderr })
 }

@@ -1,6 +1,6 @@
 import { connect, http } from '@jackfield/sdk/client'
 import { expect, vi } from 'vitest'
-import { Pace } from '../../../packages/sdk/src/links/pace.ts'
+import { RetryBackoff } from '../../../packages/sdk/src/transports/client/retry-backoff.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 
@@ -112,7 +112,7 @@ function attempts(wish: (() => number | undefined) | undefined): { during: numbe
   const after: number[] = []
   for (let client = 0; client < clients; client++) {
     const start = performance.now()
-    const pace = new Pace()
+    const pace = new RetryBackoff()
     let at = pace.afterClose(undefined)
     while (at < outageMs) {
       during.push(at)

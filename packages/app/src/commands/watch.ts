@@ -14,7 +14,7 @@ export async function watch(context: CommandContext): Promise<ExitCode> {
       change.type === 'resource' ? `changed: ${oneLine(change.uri)}` : `list of ${change.type} changed`
     output.row({ at, ...change }, `${output.palette.dim(at)}  ${text}`)
   })
-  const honored = Object.entries(watching.honored).flatMap(([name, value]) =>
+  const honored = Object.entries(watching.acknowledged).flatMap(([name, value]) =>
     Array.isArray(value)
       ? value.map((uri) => oneLine(String(uri)))
       : value === true

@@ -1,5 +1,5 @@
 import { McpError } from '@jackfield/sdk'
-import { type Client, type ConnectOptions, connect, type LinkFactory } from '@jackfield/sdk/client'
+import { type Client, type ClientTransportFactory, type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { everyKind, noLists, refreshLists } from '../connections/lists.ts'
 import { reasonOf } from '../text.ts'
 import { Fault, type Finding } from './chart.ts'
@@ -12,7 +12,7 @@ export interface Tried {
 }
 
 /** Connects, whatever comes of it. */
-export async function tryToConnect(target: LinkFactory, options: ConnectOptions): Promise<Tried> {
+export async function tryToConnect(target: ClientTransportFactory, options: ConnectOptions): Promise<Tried> {
   const warnings: string[] = []
   try {
     const client = await connect(target, { ...options, onWarning: (message) => warnings.push(message) })

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { McpError } from '@jackfield/sdk'
-import type { HttpHandler, Identified } from '@jackfield/sdk/http'
+import type { AuthenticatedCaller, HttpHandler } from '@jackfield/sdk/http'
 import { reasonOf } from '../text.ts'
 import type { GatewayFront, GatewayFrontOptions, UserGateway } from '../types/index.ts'
 
@@ -29,7 +29,7 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
 
   const open = async (user: string): Promise<Desk> => {
     const gateway = await options.open(user)
-    const identified: Identified = { principal: user }
+    const identified: AuthenticatedCaller = { principal: user }
     // The questions of a gateway end with its process, so what is said of its keys at the start is of no use.
     let isMounted = false
     const handler = serveHttp(gateway.server, {

@@ -1,6 +1,6 @@
 import type { Context, Exchange, Question } from '@jackfield/sdk'
 import type { ProgressReport } from '@jackfield/sdk/client'
-import { askLive, HeldCall } from '@jackfield/sdk/compose'
+import { askLive, SuspendedCall } from '@jackfield/sdk/compose'
 import type { JsonRecord } from '../json.ts'
 
 /** By how much progress increases where only its message is new. */
@@ -23,7 +23,7 @@ export interface Request {
 }
 
 /** One request of a gateway's client that goes on at its server. */
-export class ClientCall<T> extends HeldCall<T, Request> {
+export class ClientCall<T> extends SuspendedCall<T, Request> {
   readonly subject: Subject
   /** The session of its client, on revisions that have sessions. Without one, every request counts as a client of its own. */
   readonly session: Exchange['session']
@@ -57,7 +57,7 @@ export class ClientCall<T> extends HeldCall<T, Request> {
   /** On a live connection the question goes out at once, and is taken back there when it is no longer wanted. */
   override ask(question: Question, signal: AbortSignal): Promise<JsonRecord> {
     const { exchange } = this.#request
-    const { relay } = exchange.asking
+    const { relay } = exchange.inputStrategy
     if (relay === undefined) return super.ask(question, signal)
     return askLive(exchange, relay, question, AbortSignal.any([signal, this.signal]))
   }
@@ -88,7 +88,7 @@ export class ClientCall<T> extends HeldCall<T, Request> {
   }
 
   /** Waits on behalf of its client until it is over or asks something. */
-  again(request: Request): ReturnType<HeldCall<T, Request>['next']> {
+  again(request: Request): ReturnType<SuspendedCall<T, Request>['next']> {
     this.#request = request
     const next = this.next(request.context.signal, request)
     this.#repeat()

@@ -1,5 +1,5 @@
 import { ErrorCode, type InputRequired, inputRequired, RpcError } from '@jackfield/sdk'
-import { HeldCalls } from '@jackfield/sdk/compose'
+import { SuspendedCalls } from '@jackfield/sdk/compose'
 import { isRecord } from '../json.ts'
 import { ClientCall, type Request, type Subject } from './held.ts'
 
@@ -10,11 +10,11 @@ const mostOfOne = 32
 export class Passing<T> {
   /** Everything under way, the newest last. */
   readonly calls: Set<ClientCall<unknown>>
-  readonly #held: HeldCalls<ClientCall<T>>
+  readonly #held: SuspendedCalls<ClientCall<T>>
 
   constructor(calls: Set<ClientCall<unknown>>, heldMs: number) {
     this.calls = calls
-    this.#held = new HeldCalls({ held: most, heldOfOne: mostOfOne, heldMs })
+    this.#held = new SuspendedCalls({ held: most, heldOfOne: mostOfOne, heldMs })
   }
 
   /**

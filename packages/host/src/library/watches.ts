@@ -38,7 +38,7 @@ export class Watches {
 
   /** Whether its server tells of changes of this resource. */
   covers(server: string, uri: string): boolean {
-    const { honored } = this.#servers.get(server)?.open?.watch ?? {}
+    const { acknowledged: honored } = this.#servers.get(server)?.open?.watch ?? {}
     return honored?.resourceSubscriptions?.some((watched) => uri.startsWith(watched)) === true
   }
 
@@ -110,7 +110,7 @@ export class Watches {
       this.#options.ended(server)
       this.#later(server, one)
     })
-    this.#options.opened(server, watch.honored.resourceSubscriptions ?? [])
+    this.#options.opened(server, watch.acknowledged.resourceSubscriptions ?? [])
   }
 
   /** A server that is away is watched again when it is back; one that is there, after a pause. */

@@ -1,10 +1,9 @@
 import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import type { Backplane } from '../core/backplane.ts'
-import { limits } from '../core/limits.ts'
-import { type MemoryBounds, memoryBackplane } from '../core/memory-backplane.ts'
-import { McpError } from '../jsonrpc/error.ts'
-import { shown } from '../jsonrpc/shown.ts'
+import { excerpt, McpError } from '../jsonrpc/error.ts'
+import type { Backplane } from '../request/backplane.ts'
+import { limits } from '../request/limits.ts'
+import { type MemoryBounds, memoryBackplane } from '../request/memory-backplane.ts'
 
 /** A backplane in a file. */
 export interface SqliteBackplane extends Backplane {
@@ -94,7 +93,7 @@ export function sqliteBackplane(path: string, changed: Partial<MemoryBounds> = {
     const share = owner === undefined ? undefined : reached(`of ${owner}`, chars, owners)
     return (
       share &&
-      `This file remembers as much for "${shown(owner ?? '')}" as for one principal (a fifth of ${share})`
+      `This file remembers as much for "${excerpt(owner ?? '')}" as for one principal (a fifth of ${share})`
     )
   }
   const put = (key: string, value: string, now: number, ttlMs: number, owner: string | undefined): void => {

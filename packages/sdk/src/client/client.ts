@@ -1,8 +1,6 @@
-import { limits } from '../core/limits.ts'
 import { jsonBytes } from '../jsonrpc/bytes.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import type { JsonObject, JsonRpcNotification } from '../jsonrpc/message.ts'
-import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import type {
   CallToolResult,
   CompleteParams,
@@ -13,20 +11,21 @@ import type {
   ReadResourceResult,
   Resource,
   ResourceTemplate,
+  ServerCapabilities,
   SubscriptionFilter,
   Tool,
 } from '../protocol/definitions.ts'
 import { type ClientMethod, type ClientRequests, methods } from '../protocol/methods.ts'
-import type { AnswerBook } from './answer-book.ts'
-import { Cache } from './cache.ts'
-import { changeIn } from './changes.ts'
-import type { Era } from './era.ts'
+import { limits } from '../request/limits.ts'
+import { Cache, changeIn } from './cache.ts'
+import type { ClientConnection } from './client-connection.ts'
 import type { ClientExtension } from './extension.ts'
-import { guarded } from './guard.ts'
+import { guarded, type HandlerRegistry } from './handlers.ts'
 import type { Page } from './lists.ts'
+import type { Era } from './negotiate.ts'
 import { Requests } from './requests.ts'
-import { assertResult } from './shapes.ts'
-import { ToolBook } from './tools.ts'
+import { assertResult } from './result-shapes.ts'
+import { ToolDefinitions } from './tools.ts'
 import type {
   AnswerOptions,
   CallOptions,
@@ -37,7 +36,6 @@ import type {
   ServerFacts,
   Watch,
 } from './types.ts'
-import type { Wire } from './wire.ts'
 
 export const defaultTimeoutMs = 60_000
 const defaultMaxTotalMs = 3_600_000
@@ -57,8 +55,8 @@ const capabilityOf = {
 type ListMethod = keyof typeof capabilityOf
 
 export interface ClientParts {
-  readonly wire: Wire
-  readonly answers: AnswerBook
+  readonly wire: ClientConnection
+  readonly answers: HandlerRegistry
   readonly options: ConnectOptions
   /** Makes the era; `publish` is how it tells the client of changes, `forget` how it says what may be stale. */
   readonly era: (publish: (change: ServerChange) => void, forget: (change: ServerChange) => void) => Era
@@ -67,12 +65,12 @@ export interface ClientParts {
 /** One connection to one server, of either era. */
 export class McpClient implements Client {
   readonly closed: Promise<Error | undefined>
-  readonly #wire: Wire
+  readonly #wire: ClientConnection
   readonly #era: Era
-  readonly #answers: AnswerBook
+  readonly #answers: HandlerRegistry
   readonly #options: ConnectOptions
   readonly #cache = new Cache()
-  readonly #tools: ToolBook
+  readonly #tools: ToolDefinitions
   readonly #requests: Requests
   readonly #warn: (text: string) => void
 
@@ -85,7 +83,7 @@ export class McpClient implements Client {
       (change) => this.#cache.drop(change),
     )
     this.#warn = (text) => wire.warn(text)
-    this.#tools = new ToolBook(wire.link.hasHeaders && this.#era.facts.era === 'stateless', this.#warn)
+    this.#tools = new ToolDefinitions(wire.link.hasHeaders && this.#era.facts.era === 'stateless', this.#warn)
     this.#requests = new Requests({
       wire,
       era: this.#era,

@@ -1,30 +1,90 @@
 import { McpError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
-import { http } from '../links/http.ts'
-import type { Link, LinkFactory } from '../links/link.ts'
-import type { ClientCapabilities } from '../protocol/capabilities.ts'
-import type { Implementation } from '../protocol/definitions.ts'
-import { latest } from '../protocol/eras.ts'
+import type { ClientCapabilities, Implementation } from '../protocol/definitions.ts'
 import { type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
+import { latest, latestLegacy } from '../protocol/revision.ts'
 import type { Server } from '../server/server.ts'
-import { AnswerBook } from './answer-book.ts'
+import { http } from '../transports/client/http.ts'
+import type { ClientTransport, ClientTransportFactory } from '../transports/client/transport.ts'
+import { CallDeadline, orAborted } from './call-deadline.ts'
 import { type ClientParts, defaultTimeoutMs, McpClient } from './client.ts'
-import { Door } from './door.ts'
-import { guarded } from './guard.ts'
-import { type Greeting, hello } from './hello.ts'
-import { initialize } from './initialize.ts'
+import { ClientConnection } from './client-connection.ts'
+import { guarded, HandlerRegistry } from './handlers.ts'
+import { IncomingRequests } from './inbound.ts'
 import { Legacy } from './legacy.ts'
 import { Modern } from './modern.ts'
-import { Scope } from './scope.ts'
+import { type ClientIdentity, initialize, negotiate } from './negotiate.ts'
 import type { Client, ConnectOptions, ServerFacts } from './types.ts'
-import type { Wire } from './wire.ts'
+
+/** Opens wires to one server, and routes what comes in before and after the client stands. */
+export class ConnectionSetup {
+  readonly #links: ClientTransportFactory | ClientTransport
+  readonly #options: ConnectOptions
+  readonly #answers: HandlerRegistry
+  #wire: ClientConnection | undefined
+  #client: McpClient | undefined
+
+  constructor(
+    links: ClientTransportFactory | ClientTransport,
+    options: ConnectOptions,
+    answers: HandlerRegistry,
+  ) {
+    this.#links = links
+    this.#options = options
+    this.#answers = answers
+  }
+
+  /** A started wire; a second one takes the place of the first, where links can be made anew. */
+  async open(scope: CallDeadline): Promise<ClientConnection> {
+    const last = this.#wire
+    await last?.link.close()
+    const wire = new ClientConnection(this.#link(last), this.#options)
+    this.#wire = wire
+    const inbox = new IncomingRequests(wire, this.#answers)
+    const started = wire.start({
+      request: (message, cause) => {
+        const facts = this.#client?.server
+        if (facts?.era === 'stateless') {
+          wire.warn(`Ignored the request ${message.method}: revision ${facts.revision} has none from servers`)
+        } else {
+          inbox.take(message, cause, facts?.revision ?? latestLegacy)
+        }
+      },
+      notice: (message) => {
+        if (message.method === 'notifications/cancelled') inbox.cancel(message)
+        else this.#client?.notice(message)
+      },
+      log: (message) => this.#options.onLog?.(message),
+      over: (id, error) => inbox.over(id, error),
+    })
+    await orAborted(started, scope.signal)
+    return wire
+  }
+
+  enter(client: McpClient): void {
+    this.#client = client
+  }
+
+  async close(): Promise<void> {
+    await this.#wire?.link.close()
+  }
+
+  #link(last: ClientConnection | undefined): ClientTransport {
+    if (typeof this.#links === 'function') return this.#links()
+    if (last === undefined) return this.#links
+    throw new McpError(
+      'CONNECT_FAILED',
+      'The server ended the connection on server/discover, and this link cannot be opened again. Give connect a function that makes links, or allow only older revisions in "revisions".',
+    )
+  }
+}
 
 const defaultConnectMs = 30_000
 const defaultProbeMs = 5_000
 const unnamed: Implementation = { name: 'jackfield', version: '0' }
 
 /** What `connect` reaches: a URL, a server in this process, or any transport's link. */
-export type Target = string | URL | Server | Link | LinkFactory
+export type Target = string | URL | Server | ClientTransport | ClientTransportFactory
 
 /**
  * Connects to a server and learns which revision it speaks. A URL is reached over Streamable HTTP, a server value in
@@ -35,8 +95,8 @@ export function connect<S extends Server>(target: S, options?: ConnectOptions): 
 export function connect<S = unknown>(target: Target, options?: ConnectOptions): Promise<Client<S>>
 export async function connect(target: Target, given: ConnectOptions = {}): Promise<Client> {
   const options = withGuards(given)
-  const answers = new AnswerBook(options)
-  const greeting: Greeting = {
+  const answers = new HandlerRegistry(options)
+  const greeting: ClientIdentity = {
     info: options.info ?? unnamed,
     versions: versionsIn(options),
     capabilities: (era) => answers.declare(era),
@@ -62,16 +122,16 @@ export async function connect(target: Target, given: ConnectOptions = {}): Promi
 
 /** Meets the server over these links and makes a client of what was learned. */
 async function enter(
-  links: Link | LinkFactory,
+  links: ClientTransport | ClientTransportFactory,
   options: ConnectOptions,
-  answers: AnswerBook,
-  greeting: Greeting,
-  scope: Scope,
+  answers: HandlerRegistry,
+  greeting: ClientIdentity,
+  scope: CallDeadline,
 ): Promise<Client> {
-  const door = new Door(links, options, answers)
+  const door = new ConnectionSetup(links, options, answers)
   try {
     scope.signal.throwIfAborted()
-    const { wire, facts } = await hello(() => door.open(scope), greeting, scope)
+    const { wire, facts } = await negotiate(() => door.open(scope), greeting, scope)
     const client = new McpClient({ wire, answers, options, era: eraFor(wire, facts, greeting, options) })
     door.enter(client)
     const { logLevel } = options
@@ -91,12 +151,12 @@ function findsNoEndpoint(error: unknown): boolean {
   return status === 400 || status === 404 || status === 405
 }
 
-function connecting(options: ConnectOptions, signal?: AbortSignal): Scope {
+function connecting(options: ConnectOptions, signal?: AbortSignal): CallDeadline {
   const { connectTimeoutMs: ms = defaultConnectMs } = options
-  return new Scope({ what: 'the attempt to connect', signal, idleMs: ms, totalMs: ms })
+  return new CallDeadline({ what: 'the attempt to connect', signal, idleMs: ms, totalMs: ms })
 }
 
-async function linkFor(target: Target): Promise<Link | LinkFactory> {
+async function linkFor(target: Target): Promise<ClientTransport | ClientTransportFactory> {
   if (typeof target === 'string' || target instanceof URL) return http(target)
   if (typeof target === 'function') return target
   const given: unknown = target
@@ -108,7 +168,7 @@ async function linkFor(target: Target): Promise<Link | LinkFactory> {
   }
   if ('request' in target) return target
   // Serving in this process is loaded only where it is used, so that a browser's client stays small.
-  const { memory } = await import('../links/memory.ts')
+  const { memory } = await import('../transports/client/memory.ts')
   return memory(target)
 }
 
@@ -119,9 +179,9 @@ function versionsIn({ revisions = protocolVersions }: ConnectOptions): ProtocolV
 }
 
 function eraFor(
-  wire: Wire,
+  wire: ClientConnection,
   facts: ServerFacts,
-  greeting: Greeting,
+  greeting: ClientIdentity,
   options: ConnectOptions,
 ): ClientParts['era'] {
   const { logLevel, timeoutMs = defaultTimeoutMs } = options

@@ -1,1 +1,1 @@
-export { compileSchema } from '../validate/schema.ts'
+export { compileSchema } from '../json-schema/schema.ts'

@@ -1,18 +1,17 @@
 import { McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
-import { SessionEnded } from '../links/link.ts'
-import { Pace } from '../links/pace.ts'
 import type { LoggingLevel, SubscriptionFilter } from '../protocol/definitions.ts'
-import { sendAgain } from './again.ts'
-import { everyChange, wants } from './changes.ts'
-import type { Era } from './era.ts'
-import { isSafe } from './safe.ts'
-import { Scope } from './scope.ts'
+import { RetryBackoff } from '../transports/client/retry-backoff.ts'
+import { SessionEnded } from '../transports/client/transport.ts'
+import { everyChange, wants } from './cache.ts'
+import { CallDeadline } from './call-deadline.ts'
+import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
+import type { Era } from './negotiate.ts'
+import { isSafe, sendWithRetry } from './retry.ts'
 import type { CallOptions, ServerChange, ServerFacts, Watch } from './types.ts'
-import type { Answered, Outgoing, Wire } from './wire.ts'
 
 export interface LegacyOptions {
-  readonly wire: Wire
+  readonly wire: ClientConnection
   readonly facts: ServerFacts
   readonly timeoutMs: number
   /** Begins a new session on the same connection. */
@@ -36,7 +35,7 @@ export class Legacy implements Era {
   readonly #options: LegacyOptions
   readonly #watchers = new Set<Watcher>()
   readonly #subscribed = new Map<string, number>()
-  readonly #pace = new Pace()
+  readonly #pace = new RetryBackoff()
   #facts: ServerFacts
   #logLevel: LoggingLevel | undefined
   #session = 1
@@ -62,7 +61,7 @@ export class Legacy implements Era {
     return {}
   }
 
-  async send(out: Outgoing): Promise<Answered> {
+  async send(out: OutgoingRequest): Promise<ReceivedResult> {
     let lost: number[] = []
     for (;;) {
       await this.#renewing
@@ -141,7 +140,7 @@ export class Legacy implements Era {
       if (this.#options.wire.isOpen) await this.#unsubscribeAll(honored.resourceSubscriptions ?? [])
     }
     letGo = this.#options.wire.onClosed(close)
-    return { honored, closed, close }
+    return { acknowledged: honored, closed, close }
   }
 
   async #subscribeAll(uris: readonly string[]): Promise<string[]> {
@@ -180,9 +179,9 @@ export class Legacy implements Era {
 
   async #ask(method: string, params: JsonObject, options: CallOptions = {}): Promise<void> {
     const idleMs = options.timeoutMs ?? this.#options.timeoutMs
-    const scope = new Scope({ what: method, signal: options.signal, idleMs, totalMs: idleMs })
+    const scope = new CallDeadline({ what: method, signal: options.signal, idleMs, totalMs: idleMs })
     try {
-      await sendAgain({ method, params, scope }, this.#options.wire, (out) => this.send(out))
+      await sendWithRetry({ method, params, scope }, this.#options.wire, (out) => this.send(out))
     } finally {
       scope.close()
     }
@@ -213,13 +212,13 @@ export class Legacy implements Era {
     const { wire, initialize } = this.#options
     if (!this.#pace.mayTry()) throw tooOften(new SessionEnded(false))
     this.#facts = await initialize()
-    const scope = new Scope({
+    const scope = new CallDeadline({
       what: 'renewing the session',
       idleMs: this.#options.timeoutMs,
       totalMs: this.#options.timeoutMs,
     })
     const redo = (method: string, params: JsonObject): Promise<unknown> =>
-      sendAgain({ method, params, scope }, wire, (out) => wire.exchange(out)).catch((error) => {
+      sendWithRetry({ method, params, scope }, wire, (out) => wire.exchange(out)).catch((error) => {
         wire.warn(`${method} failed after the session was renewed: ${error}`)
       })
     try {

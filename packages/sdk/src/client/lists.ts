@@ -1,5 +1,5 @@
-import { limits } from '../core/limits.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import { limits } from '../request/limits.ts'
 
 /** One page of a list, and whether it came from the cache. */
 export interface Page<T> {

@@ -1,17 +1,20 @@
 import { McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, JsonRpcNotification } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
-import { Pace, wait } from '../links/pace.ts'
-import type { ClientCapabilities } from '../protocol/capabilities.ts'
-import type { Implementation, LoggingLevel, SubscriptionFilter } from '../protocol/definitions.ts'
+import type {
+  ClientCapabilities,
+  Implementation,
+  LoggingLevel,
+  SubscriptionFilter,
+} from '../protocol/definitions.ts'
 import { MetaKey } from '../protocol/meta.ts'
-import { sendAgain } from './again.ts'
-import { changeIn, everyChange } from './changes.ts'
-import type { Era } from './era.ts'
-import { isGatewayFailure, wishOf } from './gateway.ts'
-import { Scope } from './scope.ts'
+import { RetryBackoff, wait } from '../transports/client/retry-backoff.ts'
+import { changeIn, everyChange } from './cache.ts'
+import { CallDeadline } from './call-deadline.ts'
+import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
+import type { Era } from './negotiate.ts'
+import { isGatewayFailure, sendWithRetry, wishOf } from './retry.ts'
 import type { CallOptions, ServerChange, ServerFacts, Watch } from './types.ts'
-import type { Answered, Outgoing, Wire } from './wire.ts'
 
 /** Milliseconds after which a watch counts as one that works. */
 const lastingMs = 30_000
@@ -19,7 +22,7 @@ const lastingMs = 30_000
 const maxRefusals = 5
 
 export interface ModernOptions {
-  readonly wire: Wire
+  readonly wire: ClientConnection
   readonly facts: ServerFacts
   readonly info: Implementation
   /** What the next request declares. */
@@ -52,7 +55,7 @@ export class Modern implements Era {
     return envelope(facts.revision, info, capabilities, level)
   }
 
-  send(out: Outgoing): Promise<Answered> {
+  send(out: OutgoingRequest): Promise<ReceivedResult> {
     return this.#options.wire.exchange(out)
   }
 
@@ -63,10 +66,10 @@ export class Modern implements Era {
   async ping(options: CallOptions): Promise<void> {
     const { timeoutMs } = this.#options
     const idleMs = options.timeoutMs ?? timeoutMs
-    const scope = new Scope({ what: 'the ping', signal: options.signal, idleMs, totalMs: idleMs })
+    const scope = new CallDeadline({ what: 'the ping', signal: options.signal, idleMs, totalMs: idleMs })
     try {
       const out = { method: 'server/discover', params: { _meta: this.envelope(options) }, scope }
-      await sendAgain(out, this.#options.wire, (one) => this.send(one))
+      await sendWithRetry(out, this.#options.wire, (one) => this.send(one))
     } finally {
       scope.close()
     }
@@ -83,7 +86,7 @@ export class Modern implements Era {
     })
     const honored = await subscription.open()
     return {
-      honored,
+      acknowledged: honored,
       closed: subscription.closed,
       close: () => subscription.close(),
     }
@@ -149,7 +152,7 @@ class Subscription {
   }
 
   async #live(opened: (honored: SubscriptionFilter) => void): Promise<void> {
-    const pace = new Pace()
+    const pace = new RetryBackoff()
     let honored: SubscriptionFilter | undefined
     let since = Number.POSITIVE_INFINITY
     let refusals = 0
@@ -190,7 +193,7 @@ class Subscription {
     const ended = new AbortController()
     const end = (): void => ended.abort()
     this.#stop.signal.addEventListener('abort', end, { once: true })
-    const scope = new Scope({
+    const scope = new CallDeadline({
       what: 'subscriptions/listen',
       signal: ended.signal,
       idleMs: timeoutMs,

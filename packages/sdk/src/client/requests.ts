@@ -1,27 +1,26 @@
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
-import { wait } from '../links/pace.ts'
 import type { Tool } from '../protocol/definitions.ts'
 import { encodeHeaderValue } from '../protocol/headers.ts'
 import { type MethodRow, methodRow, methods } from '../protocol/methods.ts'
-import { sendAgain } from './again.ts'
-import type { AnswerBook } from './answer-book.ts'
-import type { Era } from './era.ts'
+import { wait } from '../transports/client/retry-backoff.ts'
+import { CallDeadline } from './call-deadline.ts'
+import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
 import type { ClientExtension, ExtensionCall } from './extension.ts'
-import { guarded } from './guard.ts'
+import { guarded, type HandlerRegistry } from './handlers.ts'
+import type { Era } from './negotiate.ts'
+import { sendWithRetry } from './retry.ts'
 import { answerAll, beforeFirst, type Completed, type Resumed, type Sent, untilComplete } from './rounds.ts'
-import { Scope } from './scope.ts'
 import { followed, type TelemetrySpan } from './telemetry.ts'
-import type { ToolBook } from './tools.ts'
+import type { ToolDefinitions } from './tools.ts'
 import type { CallOptions } from './types.ts'
-import type { Answered, Outgoing, Wire } from './wire.ts'
 
 export interface RequestsOptions {
-  readonly wire: Wire
+  readonly wire: ClientConnection
   readonly era: Era
-  readonly answers: AnswerBook
-  readonly tools: ToolBook
+  readonly answers: HandlerRegistry
+  readonly tools: ToolDefinitions
   readonly timeoutMs: number
   readonly maxTotalMs: number
   readonly maxRounds: number
@@ -35,7 +34,7 @@ type OnProgress = NonNullable<CallOptions['onProgress']>
 
 /** What belongs to one call of an extension. */
 interface CallParts {
-  readonly scope: Scope
+  readonly scope: CallDeadline
   readonly id: RequestId
   readonly span?: TelemetrySpan | undefined
   readonly onProgress?: OnProgress | undefined
@@ -176,10 +175,10 @@ export class Requests {
     }
   }
 
-  #scope(method: string, params: JsonObject, options: CallOptions): Scope {
+  #scope(method: string, params: JsonObject, options: CallOptions): CallDeadline {
     const { timeoutMs, maxTotalMs } = this.#options
     const subject = params['name'] ?? params['uri']
-    return new Scope({
+    return new CallDeadline({
       what: typeof subject === 'string' ? `${method} "${subject}"` : method,
       signal: options.signal,
       idleMs: options.timeoutMs ?? timeoutMs,
@@ -191,11 +190,11 @@ export class Requests {
     method: string,
     params: JsonObject,
     more: JsonObject,
-    scope: Scope,
+    scope: CallDeadline,
     options: Omit<CallOptions, 'onProgress'>,
     onProgress: OnProgress | false | undefined,
-    trace: Pick<Outgoing, 'span' | 'parent'> = {},
-  ): Outgoing {
+    trace: Pick<OutgoingRequest, 'span' | 'parent'> = {},
+  ): OutgoingRequest {
     const { wire, era } = this.#options
     const warn = (text: string): void => wire.warn(text)
     const row = rows.get(method)
@@ -222,7 +221,7 @@ export class Requests {
   }
 
   /** Adds a tool's headers; when the server finds them wrong, learns the tool anew and tries once more. */
-  async #sendTool(out: Outgoing): Promise<Answered> {
+  async #sendTool(out: OutgoingRequest): Promise<ReceivedResult> {
     if (out.method !== 'tools/call') return this.#sendAgain(out)
     const { tools, wire, relist } = this.#options
     const { name, arguments: args } = out.params
@@ -237,9 +236,9 @@ export class Requests {
     }
   }
 
-  #sendAgain(out: Outgoing): Promise<Answered> {
+  #sendAgain(out: OutgoingRequest): Promise<ReceivedResult> {
     const { wire, era } = this.#options
-    return sendAgain(out, wire, (one) => era.send(one))
+    return sendWithRetry(out, wire, (one) => era.send(one))
   }
 
   /** The params with what extensions add to them. */
@@ -285,9 +284,9 @@ export class Requests {
     const send = (
       name: string,
       more: JsonObject,
-      scope: Scope,
+      scope: CallDeadline,
       onProgress?: OnProgress | false,
-    ): Promise<Answered> =>
+    ): Promise<ReceivedResult> =>
       this.#sendAgain(this.#outgoing(name, more, {}, scope, {}, onProgress, span && { parent: span }))
     return {
       method,
@@ -301,7 +300,7 @@ export class Requests {
         return answered.result
       },
       apart: async (name, more) => {
-        const own = new Scope({ what: name, idleMs: timeoutMs, totalMs: timeoutMs })
+        const own = new CallDeadline({ what: name, idleMs: timeoutMs, totalMs: timeoutMs })
         try {
           return (await send(name, more, own)).result
         } finally {

@@ -1,19 +1,19 @@
 import { McpError } from '../jsonrpc/error.ts'
 import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
-import { wait } from '../links/pace.ts'
 import { methodRow, type ProtocolVersion } from '../protocol/methods.ts'
-import type { Answers } from './answers.ts'
-import { branch, orAborted, type Scope } from './scope.ts'
+import { wait } from '../transports/client/retry-backoff.ts'
+import { type CallDeadline, linkedSignal, orAborted } from './call-deadline.ts'
+import type { ReceivedResult } from './client-connection.ts'
+import type { ClientHandlers } from './handlers.ts'
 import type { TelemetrySpan } from './telemetry.ts'
 import type { Round } from './types.ts'
-import type { Answered } from './wire.ts'
 
 export interface RoundsOptions {
   readonly method: string
   readonly params: JsonObject
   readonly version: ProtocolVersion
-  readonly scope: Scope
+  readonly scope: CallDeadline
   /** The call's own, where it is followed. */
   readonly span: TelemetrySpan | undefined
   readonly maxRounds: number
@@ -36,14 +36,14 @@ export interface RoundsOptions {
 }
 
 /** The answer to a request, and what its questions are answered with: what the request declared. */
-export interface Sent extends Answered {
-  readonly answers: Answers
+export interface Sent extends ReceivedResult {
+  readonly answers: ClientHandlers
 }
 
 /** A round that was kept, and what its questions are answered with. */
 export interface Resumed {
   readonly round: Round
-  readonly answers: Answers
+  readonly answers: ClientHandlers
 }
 
 export interface Completed {
@@ -63,7 +63,7 @@ export async function untilComplete(options: RoundsOptions): Promise<Completed> 
   const { method, maxRounds, scope, send } = options
   let more: JsonObject = {}
   let idle = 0
-  const answer = async (round: Round, id: RequestId, answers: Answers): Promise<void> => {
+  const answer = async (round: Round, id: RequestId, answers: ClientHandlers): Promise<void> => {
     const { inputRequests, requestState } = round
     const asked =
       inputRequests === undefined ? undefined : await answerAll(inputRequests, id, { ...options, answers })
@@ -117,7 +117,7 @@ export async function answerAll(
   inputRequests: unknown,
   id: RequestId,
   options: Pick<RoundsOptions, 'scope' | 'method' | 'params' | 'version' | 'span' | 'maxQuestions'> &
-    Partial<Pick<RoundsOptions, 'onClosed'>> & { readonly answers: Answers },
+    Partial<Pick<RoundsOptions, 'onClosed'>> & { readonly answers: ClientHandlers },
 ): Promise<JsonObject> {
   if (!isObject(inputRequests)) throw protocol('"inputRequests" must be an object')
   const questions = Object.entries(inputRequests)
@@ -129,7 +129,7 @@ export async function answerAll(
         'Raise maxQuestions of connect if the server needs more',
     )
   }
-  const stop = branch(scope.signal)
+  const stop = linkedSignal(scope.signal)
   const resume = scope.pause()
   const forget = options.onClosed?.(() =>
     stop.abort(new McpError('CONNECTION_CLOSED', 'The server went away before it got the answer')),
@@ -151,7 +151,7 @@ export async function answerAll(
   }
 }
 
-function questionIn(question: unknown, key: string, answers: Answers) {
+function questionIn(question: unknown, key: string, answers: ClientHandlers) {
   if (!isObject(question) || typeof question['method'] !== 'string') {
     throw protocol(`The question "${key}" is not a request`)
   }

@@ -1,10 +1,10 @@
-import { Later } from '../core/later.ts'
+import { dialectNamed } from '../json-schema/places.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { JsonSchema, Tool } from '../protocol/definitions.ts'
 import { type HeaderPlan, headerPlan, paramHeaders } from '../protocol/headers.ts'
-import { dialectNamed } from '../validate/dialects.ts'
+import { Later } from '../request/later.ts'
 
 /** What checks results. Many servers promise none that could be checked. */
 const engine = new Later(() => import('./engine.ts'))
@@ -19,7 +19,7 @@ interface Known {
 }
 
 /** What the listed tools ask of a client: arguments mirrored into headers, results that satisfy a schema. */
-export class ToolBook {
+export class ToolDefinitions {
   readonly #known = new Map<string, Known>()
   readonly #refused = new Map<string, string>()
   readonly #mirrors: boolean

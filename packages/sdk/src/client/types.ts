@@ -1,17 +1,7 @@
-// For `Symbol.asyncDispose` in the published types, whatever "lib" their users compile with.
-/// <reference lib="esnext.disposable" preserve="true" />
 import type { JsonObject, JsonRpcMessage, RequestId } from '../jsonrpc/message.ts'
 import type {
-  CreateMessageParams,
-  CreateMessageResult,
-  ElicitParams,
-  ElicitResult,
-  QuestionMethod,
-  Root,
-} from '../protocol/asking.ts'
-import type { ClientCapabilities, ServerCapabilities } from '../protocol/capabilities.ts'
-import type {
   CallToolResult,
+  ClientCapabilities,
   CompleteParams,
   CompleteResult,
   GetPromptResult,
@@ -21,6 +11,7 @@ import type {
   ReadResourceResult,
   Resource,
   ResourceTemplate,
+  ServerCapabilities,
   SubscriptionFilter,
   Tool,
 } from '../protocol/definitions.ts'
@@ -30,10 +21,21 @@ import type {
   ProtocolVersion,
   ServerNotifications,
 } from '../protocol/methods.ts'
+import type {
+  CreateMessageParams,
+  CreateMessageResult,
+  ElicitParams,
+  ElicitResult,
+  QuestionMethod,
+  Root,
+} from '../protocol/server-requests.ts'
 import type { InputOf, OutputOf } from '../server/schema.ts'
 import type { Definitions, Server } from '../server/server.ts'
 import type { ClientExtension } from './extension.ts'
 import type { ClientTelemetry } from './telemetry.ts'
+
+// For `Symbol.asyncDispose` in the published types, whatever "lib" their users compile with.
+/// <reference lib="esnext.disposable" preserve="true" />
 
 /** Who a request is passed on for. */
 export interface Relay {
@@ -294,7 +296,7 @@ export interface ServerFacts {
 /** An open watch on a server's changes. */
 export interface Watch {
   /** What the server agreed to tell. */
-  readonly honored: SubscriptionFilter
+  readonly acknowledged: SubscriptionFilter
   /** Settles when the watch is over; rejects never. */
   readonly closed: Promise<void>
   close(): Promise<void>

@@ -110,3 +110,11 @@ export function readable(thrown: unknown): unknown {
     return new TypeError('What was thrown is an object that cannot be read')
   }
 }
+
+const shownChars = 120
+
+/** The beginning of a text, fit for one line of a log. */
+export function excerpt(text: string): string {
+  const start = text.slice(0, shownChars).replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')
+  return text.length > shownChars ? `${start}…` : start
+}

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
-import { LineReader, type LineReaderOptions } from './lines.ts'
-import { pieceEnd, Slice } from './slice.ts'
+import { pieceEnd, Slice } from './bytes.ts'
+import { LineReader, type LineReaderOptions } from './line-reader.ts'
 
 /**
  * Reads lines from a stream. Where a chunk holds so many that they take long, the stream is paused and the event loop turns

@@ -1,7 +1,6 @@
 import { ErrorCode, RpcError } from './error.ts'
+import { colons, duplicateKey, endOfString, members, readJson } from './exact-json.ts'
 import type { JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, RequestId } from './message.ts'
-import { colons, endOfString, members, repeatedKey } from './repeated.ts'
-import { readJson } from './reread.ts'
 
 const maxDepth = 64
 const maxIdChars = 256
@@ -20,7 +19,7 @@ export function parseJson(text: string, options?: { depth?: number }): unknown {
   const count = members(value)
   if (count === Number.POSITIVE_INFINITY) throw tooLarge()
   // Where each colon gave a member, nothing was lost, and the text is not read again.
-  const repeated = count === signs ? undefined : repeatedKey(text)
+  const repeated = count === signs ? undefined : duplicateKey(text)
   if (repeated !== undefined)
     throw new RpcError(ErrorCode.ParseError, `Parse error: ${named(repeated)} stands twice in one object`)
   return value

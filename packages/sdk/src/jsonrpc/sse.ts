@@ -1,4 +1,4 @@
-import { LineReader } from './lines.ts'
+import { LineReader } from './line-reader.ts'
 
 const colonByte = 58
 

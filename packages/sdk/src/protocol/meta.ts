@@ -1,3 +1,8 @@
+import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import { readJson } from '../jsonrpc/exact-json.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import type { ClientCapabilities, Implementation, LoggingLevel } from './definitions.ts'
+
 /** The `_meta` keys the specification reserves. */
 export const MetaKey = {
   protocolVersion: 'io.modelcontextprotocol/protocolVersion',
@@ -40,4 +45,102 @@ const extensionId =
 /** Whether a text can name an extension: a prefix of labels, a slash and a name. */
 export function isExtensionId(text: string): boolean {
   return extensionId.test(text)
+}
+
+/** What a request of the stateless era says about its sender. */
+export interface PeerMeta {
+  version: string
+  info: Implementation | undefined
+  capabilities: ClientCapabilities
+  logLevel: LoggingLevel | undefined
+}
+
+/** Whether a request's params carry their own protocol version, and so belong to no session. */
+export function isModern(params: unknown): boolean {
+  if (!isObject(params)) return false
+  const meta = params['_meta']
+  return isObject(meta) && meta[MetaKey.protocolVersion] !== undefined
+}
+
+/**
+ * Reads the sender of a stateless request from its `_meta`.
+ * @throws RpcError -32602 when a required field is missing or malformed
+ */
+export function readPeerMeta(meta: unknown): PeerMeta {
+  if (!isObject(meta)) throw invalid(`params._meta with "${MetaKey.protocolVersion}" is required`)
+  const version = meta[MetaKey.protocolVersion]
+  if (typeof version !== 'string') throw invalid(`"${MetaKey.protocolVersion}" must be a string`)
+  const capabilities = meta[MetaKey.clientCapabilities]
+  if (!isCapabilities(capabilities))
+    throw invalid(`"${MetaKey.clientCapabilities}" must be an object of objects`)
+  const info = meta[MetaKey.clientInfo]
+  if (info !== undefined && !isImplementation(info)) {
+    throw invalid(`"${MetaKey.clientInfo}" must have a "name" and a "version"`)
+  }
+  const logLevel = meta[MetaKey.logLevel]
+  if (logLevel !== undefined && !isLoggingLevel(logLevel)) {
+    throw invalid(`"${MetaKey.logLevel}" must be one of ${loggingLevels.join(', ')}`)
+  }
+  return { version, info, capabilities, logLevel }
+}
+
+/** Whether a value is one of the eight logging levels. */
+export function isLoggingLevel(value: unknown): value is LoggingLevel {
+  return typeof value === 'string' && (loggingLevels as readonly string[]).includes(value)
+}
+
+/** Whether a value names a piece of software. */
+export function isImplementation(value: unknown): value is Implementation {
+  return isObject(value) && typeof value['name'] === 'string' && typeof value['version'] === 'string'
+}
+
+/** Characters of a member of `clientInfo` that a session keeps. */
+const infoChars = 1024
+/** Icons of a client that a session keeps. */
+const maxIcons = 4
+/** Characters of a client's capabilities as JSON. */
+const capabilityChars = 16_384
+
+/**
+ * What a session keeps of `initialize`: its own copies, so that nothing keeps the whole message. Texts of `clientInfo` are
+ * shortened, and icons of more than 1024 characters left out.
+ * @throws RpcError -32602 for capabilities of more than 16,384 characters
+ */
+export function keptIdentity(
+  info: Implementation,
+  capabilities: ClientCapabilities,
+): { info: Implementation; capabilities: ClientCapabilities; chars: number } {
+  const { name, version, title, description, websiteUrl, icons } = info
+  const kept: Implementation = { name: name.slice(0, infoChars), version: version.slice(0, infoChars) }
+  if (typeof title === 'string') kept.title = title.slice(0, infoChars)
+  if (typeof description === 'string') kept.description = description.slice(0, infoChars)
+  if (typeof websiteUrl === 'string' && websiteUrl.length <= infoChars) kept.websiteUrl = websiteUrl
+  if (Array.isArray(icons)) {
+    kept.icons = icons.filter((icon) => JSON.stringify(icon).length <= infoChars).slice(0, maxIcons)
+  }
+  const text = JSON.stringify(capabilities)
+  if (text.length > capabilityChars) {
+    throw invalid(`"capabilities" may have at most ${capabilityChars} characters`)
+  }
+  const copied = JSON.stringify(kept)
+  const parsed: unknown = readJson(copied)
+  const parsedCapabilities: unknown = readJson(text)
+  if (!isImplementation(parsed) || !isCapabilities(parsedCapabilities))
+    throw invalid('"clientInfo" cannot be kept')
+  return { info: parsed, capabilities: parsedCapabilities, chars: copied.length + text.length }
+}
+
+const knownCapabilities = ['roots', 'sampling', 'elicitation', 'experimental', 'extensions']
+
+/** Whether a value has the form of client capabilities: an object whose known members are objects. */
+export function isCapabilities(value: unknown): value is ClientCapabilities {
+  if (!isObject(value)) return false
+  for (const name of knownCapabilities) {
+    if (value[name] !== undefined && !isObject(value[name])) return false
+  }
+  return true
+}
+
+function invalid(why: string): RpcError {
+  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`)
 }

@@ -1,8 +1,7 @@
 import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
-import type { Questions } from './asking.ts'
-import type { ClientCapabilities, ServerCapabilities } from './capabilities.ts'
 import type {
   CallToolResult,
+  ClientCapabilities,
   CompleteParams,
   CompleteResult,
   GetPromptResult,
@@ -14,9 +13,11 @@ import type {
   LoggingLevel,
   ReadResourceResult,
   Result,
+  ServerCapabilities,
   SubscriptionFilter,
 } from './definitions.ts'
 import type { ProgressToken } from './meta.ts'
+import type { Questions } from './server-requests.ts'
 
 /** Published revisions, oldest first. */
 export const protocolVersions = [

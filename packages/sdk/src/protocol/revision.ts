@@ -1,8 +1,8 @@
 import type { RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, JsonRpcErrorObject } from '../jsonrpc/message.ts'
-import type { InputRequests, Question } from './asking.ts'
 import type { Implementation } from './definitions.ts'
-import type { MethodRow, ProtocolVersion, ServerNotification } from './methods.ts'
+import { type MethodRow, type ProtocolVersion, protocolVersions, type ServerNotification } from './methods.ts'
+import type { InputRequests, Question } from './server-requests.ts'
 
 /** Everything in which one revision's wire differs from another's, as one value. */
 export interface Revision {
@@ -25,4 +25,20 @@ export interface Revision {
   notification(notification: ServerNotification): { method: string; params?: JsonObject } | undefined
   /** The params of a question with only the fields this revision knows. */
   question(question: Question): JsonObject
+}
+
+/** The newest revision. */
+export const latest: ProtocolVersion = '2026-07-28'
+/** The newest revision with sessions. */
+export const latestLegacy: ProtocolVersion = '2025-11-25'
+
+/** Whether a string names a published revision. */
+export function isProtocolVersion(version: string): version is ProtocolVersion {
+  return (protocolVersions as readonly string[]).includes(version)
+}
+
+/** The era of a version string; undefined for one that was never published. */
+export function eraOf(version: string): Revision['era'] | undefined {
+  if (version === latest) return 'stateless'
+  return isProtocolVersion(version) ? 'session' : undefined
 }

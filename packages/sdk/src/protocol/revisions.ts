@@ -1,7 +1,252 @@
-import type { ProtocolVersion } from './methods.ts'
-import type { Revision } from './revision.ts'
-import { sessionRevision } from './session-revision.ts'
-import { stateless } from './stateless.ts'
+import { cacheJson, hasCachedJson } from '../jsonrpc/cached-json.ts'
+import { ErrorCode } from '../jsonrpc/error.ts'
+import type { JsonObject } from '../jsonrpc/message.ts'
+import { inWords, isObject } from '../jsonrpc/parse.ts'
+import { methodRow, type ProtocolVersion } from './methods.ts'
+import { latestLegacy, type Revision } from './revision.ts'
+import type { Question } from './server-requests.ts'
+import { stateless, withCode } from './stateless-revision.ts'
+
+/** An object of the protocol whose members grew over the revisions. */
+export type Shape =
+  | 'implementation'
+  | 'tool'
+  | 'resource'
+  | 'template'
+  | 'prompt'
+  | 'promptArgument'
+  | 'content'
+  | 'annotations'
+  | 'contents'
+  | 'progress'
+  | 'sampling'
+  | 'root'
+  | 'serverCapabilities'
+
+/** Members that did not stand in the first revision, with the first revision that has them. */
+const since: Readonly<Record<Shape, Readonly<Record<string, ProtocolVersion>>>> = {
+  implementation: {
+    title: '2025-06-18',
+    description: '2025-11-25',
+    websiteUrl: '2025-11-25',
+    icons: '2025-11-25',
+  },
+  tool: {
+    annotations: '2025-03-26',
+    title: '2025-06-18',
+    outputSchema: '2025-06-18',
+    _meta: '2025-06-18',
+    icons: '2025-11-25',
+  },
+  resource: { title: '2025-06-18', _meta: '2025-06-18', icons: '2025-11-25' },
+  template: { title: '2025-06-18', _meta: '2025-06-18', icons: '2025-11-25' },
+  prompt: { title: '2025-06-18', _meta: '2025-06-18', icons: '2025-11-25' },
+  promptArgument: { title: '2025-06-18' },
+  content: { title: '2025-06-18', _meta: '2025-06-18', icons: '2025-11-25' },
+  annotations: { lastModified: '2025-06-18' },
+  contents: { _meta: '2025-06-18' },
+  progress: { message: '2025-03-26', _meta: '2025-11-25' },
+  sampling: { tools: '2025-11-25', toolChoice: '2025-11-25', _meta: '2025-11-25' },
+  root: { _meta: '2025-06-18' },
+  serverCapabilities: { completions: '2025-03-26' },
+}
+
+/** Gives an object with only the members a revision knows: the very same object where it knows them all. */
+export type Trim = (shape: Shape, value: Record<string, unknown>) => Record<string, unknown>
+
+export function trimmer(version: ProtocolVersion): Trim {
+  const unknown = new Map<Shape, ReadonlySet<string>>()
+  for (const [shape, members] of Object.entries(since)) {
+    const later = Object.entries(members).filter(([, first]) => first > version)
+    unknown.set(shape as Shape, new Set(later.map(([name]) => name)))
+  }
+  return (shape, value) => {
+    const drop = unknown.get(shape)
+    if (drop === undefined || drop.size === 0) return value
+    return Object.fromEntries(Object.entries(value).filter(([name]) => !drop.has(name)))
+  }
+}
+
+/** A revision whose requests belong to sessions. */
+export function sessionRevision(version: ProtocolVersion): Revision {
+  const trim = trimmer(version)
+  const encoders = resultEncoders(version, trim)
+  return {
+    version,
+    era: 'session',
+    batches: version === '2025-03-26',
+    method: (name) => methodRow(name, version),
+    result(method, result) {
+      const { ttlMs: _ttlMs, cacheScope: _cacheScope, ...known } = result
+      return encoders[method]?.(known) ?? known
+    },
+    inputRequired() {
+      throw new TypeError(`Revision ${version} asks by requests, not by results`)
+    },
+    extended: (_resultType, result) => result,
+    error: (error) =>
+      laterCodes(version).has(error.code) ? withCode(error, ErrorCode.InvalidRequest) : error.toObject(),
+    notification({ method, params }) {
+      switch (method) {
+        case 'notifications/subscriptions/acknowledged':
+          return undefined
+        case 'notifications/elicitation/complete':
+          return version === latestLegacy ? { method, params } : undefined
+        case 'notifications/progress':
+          return { method, params: trim('progress', { ...params }) }
+        default:
+          return { method, params }
+      }
+    },
+    question: (question) => sessionQuestion(question, version, trim),
+  }
+}
+
+const codesOf2026: ReadonlySet<number> = new Set([
+  ErrorCode.HeaderMismatch,
+  ErrorCode.MissingRequiredClientCapability,
+  ErrorCode.UnsupportedProtocolVersion,
+])
+const codesSince2025: ReadonlySet<number> = new Set([...codesOf2026, ErrorCode.UrlElicitationRequired])
+
+/** Codes that a revision with sessions does not know yet. */
+function laterCodes(version: ProtocolVersion): ReadonlySet<number> {
+  return version === latestLegacy ? codesOf2026 : codesSince2025
+}
+
+type Encode = (result: JsonObject) => JsonObject
+type EncodeItem = (item: Record<string, unknown>) => unknown
+
+function resultEncoders(version: ProtocolVersion, trim: Trim): Readonly<Record<string, Encode>> {
+  const content = contentEncoder(version, trim)
+  return {
+    initialize: (result) => ({
+      ...result,
+      capabilities: isObject(result['capabilities'])
+        ? trim('serverCapabilities', result['capabilities'])
+        : {},
+      serverInfo: isObject(result['serverInfo']) ? trim('implementation', result['serverInfo']) : {},
+    }),
+    'tools/list': listed('tools', (item) => sessionTool(trim('tool', item))),
+    'resources/list': listed('resources', (item) => annotated(trim('resource', item), trim)),
+    'resources/templates/list': listed('resourceTemplates', (item) =>
+      annotated(trim('template', item), trim),
+    ),
+    'resources/read': (result) => ({
+      ...result,
+      contents: each(result['contents'], (item) => trim('contents', item)),
+    }),
+    'prompts/list': listed('prompts', (item) => {
+      const prompt = trim('prompt', item)
+      return prompt['arguments'] === undefined
+        ? prompt
+        : {
+            ...prompt,
+            arguments: each(prompt['arguments'], (argument) => trim('promptArgument', argument)),
+          }
+    }),
+    'prompts/get': (result) => ({
+      ...result,
+      messages: each(result['messages'], (message) =>
+        isObject(message['content']) ? { ...message, content: content(message['content']) } : message,
+      ),
+    }),
+    'tools/call': (result) => {
+      const { structuredContent, ...rest } = result
+      const wire: JsonObject = { ...rest, content: each(result['content'], content) }
+      if (isObject(structuredContent) && version >= '2025-06-18')
+        wire['structuredContent'] = structuredContent
+      return wire
+    },
+  }
+}
+
+/** Encodes each entry of a list; one that stays as it is once only. */
+function listed(name: string, encode: EncodeItem): Encode {
+  const encoded = new WeakMap<readonly unknown[], readonly unknown[]>()
+  return (result) => {
+    const list = result[name]
+    if (!Array.isArray(list)) return result
+    const known = encoded.get(list)
+    if (known !== undefined) return { ...result, [name]: known }
+    const items = list.map((item) => (isObject(item) ? encode(item) : item))
+    if (hasCachedJson(list)) encoded.set(list, cacheJson(items))
+    return { ...result, [name]: items }
+  }
+}
+
+function each(value: unknown, encode: EncodeItem): unknown {
+  return Array.isArray(value) ? value.map((item) => (isObject(item) ? encode(item) : item)) : value
+}
+
+/** Before 2026-07-28 an output schema describes an object; any other is left out, as is the content it describes. */
+function sessionTool(tool: Record<string, unknown>): Record<string, unknown> {
+  const { outputSchema, ...rest } = tool
+  return isObject(outputSchema) && outputSchema['type'] === 'object' ? { ...rest, outputSchema } : rest
+}
+
+function annotated(value: Record<string, unknown>, trim: Trim): Record<string, unknown> {
+  const { annotations } = value
+  return isObject(annotations) ? { ...value, annotations: trim('annotations', annotations) } : value
+}
+
+/** Content of a kind a revision does not know becomes text that says what stood there. */
+function contentEncoder(
+  version: ProtocolVersion,
+  trim: Trim,
+): (block: Record<string, unknown>) => Record<string, unknown> {
+  return (block) => {
+    if (block['type'] === 'audio' && version < '2025-03-26') {
+      return { type: 'text', text: `[audio, ${inWords(block['mimeType'])}]` }
+    }
+    if (block['type'] === 'resource_link' && version < '2025-06-18') {
+      return { type: 'text', text: `${inWords(block['name'])}: ${inWords(block['uri'])}` }
+    }
+    const known = annotated(trim('content', block), trim)
+    return block['type'] === 'resource' && isObject(block['resource'])
+      ? { ...known, resource: trim('contents', block['resource']) }
+      : known
+  }
+}
+
+function sessionQuestion(question: Question, version: ProtocolVersion, trim: Trim): JsonObject {
+  switch (question.method) {
+    case 'elicitation/create': {
+      const { params } = question
+      if (params.mode === 'url')
+        return { ...params, elicitationId: params.elicitationId ?? crypto.randomUUID() }
+      if (version >= '2025-11-25') return { ...params }
+      const { mode: _mode, ...form } = params
+      return { ...form, requestedSchema: plainForm(form.requestedSchema) }
+    }
+    case 'sampling/createMessage': {
+      const params = trim('sampling', { ...question.params })
+      return version >= '2025-11-25'
+        ? params
+        : { ...params, messages: question.params.messages.flatMap(oneBlockEach) }
+    }
+    case 'roots/list':
+      return { ...question.params }
+  }
+}
+
+/** The form as 2025-06-18 knows it: titled choices are an `enum` with `enumNames`. */
+function plainForm(schema: { properties: Record<string, object> }): JsonObject {
+  const properties = Object.entries(schema.properties).map(([name, field]): [string, object] => {
+    if (!('oneOf' in field) || !Array.isArray(field.oneOf)) return [name, field]
+    const { oneOf, ...rest } = field
+    return [
+      name,
+      { ...rest, enum: oneOf.map((choice) => choice.const), enumNames: oneOf.map((choice) => choice.title) },
+    ]
+  })
+  return { ...schema, properties: Object.fromEntries(properties) }
+}
+
+function oneBlockEach(message: { role: string; content: unknown }): { role: string; content: unknown }[] {
+  const blocks = Array.isArray(message.content) ? message.content : [message.content]
+  return blocks.map((content) => ({ role: message.role, content }))
+}
 
 /** Every published revision by its version. */
 export const revisions: Readonly<Record<ProtocolVersion, Revision>> = {

@@ -1,11 +1,11 @@
-import type { Exchange, Outcome } from '../core/exchange.ts'
 import { RpcError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import type { Exchange, Outcome } from '../request/exchange.ts'
 import type { Completer } from './context.ts'
+import { invalid } from './definition-metadata.ts'
 import type { Registry } from './registry.ts'
 import { clipped, invalidParams } from './run.ts'
-import { invalid } from './shown.ts'
-import type { Report } from './tools.ts'
+import type { Report } from './tool.ts'
 
 const maxValues = 100
 

@@ -7,7 +7,14 @@ import type {
   ImageContent,
   ResourceContents,
 } from '../protocol/content.ts'
-import { toBase64 } from './base64.ts'
+
+/** Bytes as base64. */
+export function toBase64(bytes: Uint8Array): string {
+  let binary = ''
+  for (let i = 0; i < bytes.length; i += 0x8000)
+    binary += String.fromCharCode(...bytes.subarray(i, i + 0x8000))
+  return btoa(binary)
+}
 
 const mimeTypePattern = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;.*)?$/
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/
@@ -108,7 +115,7 @@ export function requireWritable(place: string, value: unknown): string | undefin
 export async function reported(error: unknown): Promise<unknown> {
   if (!(error instanceof Unwritable)) return error
   const { place, value, message, cause } = error
-  const { faultInJson } = await import('../core/json-value.ts')
+  const { faultInJson } = await import('../request/json-value.ts')
   const { path, what } = faultInJson(value, 'writable') ?? { path: '', what: String(cause) }
   const at = path === '' || path.startsWith('[') ? `${place}${path}` : `${place}.${path}`
   return new TypeError(`${message.slice(0, -place.length)}${at} is ${what}`, { cause })

@@ -1,17 +1,16 @@
-import type { Askable } from '../core/askable.ts'
-import type { Peer, Transport } from '../core/exchange.ts'
-import type { JsonOf } from '../core/json-value.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
+import type { LoggingLevel } from '../protocol/definitions.ts'
 import type {
   CreateMessageParams,
   CreateMessageResult,
   ElicitSchema,
   ElicitValue,
   Root,
-} from '../protocol/asking.ts'
-import type { LoggingLevel } from '../protocol/definitions.ts'
-import type { DescribedSchema, SchemaShape } from './described.ts'
-import type { OutputOf } from './schema.ts'
+} from '../protocol/server-requests.ts'
+import type { Peer, Transport } from '../request/exchange.ts'
+import type { InputKind } from '../request/input-support.ts'
+import type { JsonOf } from '../request/json-value.ts'
+import type { DescribedSchema, OutputOf, SchemaShape } from './schema.ts'
 
 /** The person's answer to a form: their values, or the way they refused. */
 export type Elicited<T> =
@@ -68,7 +67,7 @@ export interface Context {
   readonly meta: Readonly<JsonObject>
 
   /** Whether the client can be asked this now. Asking what it cannot ends the request, so ask first if the question is optional. */
-  can(kind: Askable): boolean
+  can(kind: InputKind): boolean
   /**
    * Puts a form to the person and waits for their answer: accept with values, decline or cancel. Returns with
    * nothing else; where the question cannot be put, the request ends and this promise never settles.
@@ -136,4 +135,4 @@ export type Completer = (
   context: CompletionContext,
 ) => readonly string[] | Promise<readonly string[]>
 
-export type { Askable }
+export type { InputKind }

@@ -1,27 +1,39 @@
-import type { Exchange, Outcome } from '../core/exchange.ts'
-import { createChanges } from '../core/hub.ts'
-import { McpError } from '../jsonrpc/error.ts'
-import { shown } from '../jsonrpc/shown.ts'
-import type { ServerCapabilities } from '../protocol/capabilities.ts'
-import type { Implementation, LoggingLevel } from '../protocol/definitions.ts'
+import { excerpt, McpError } from '../jsonrpc/error.ts'
+import type { Implementation, LoggingLevel, ServerCapabilities } from '../protocol/definitions.ts'
 import { isExtensionId } from '../protocol/meta.ts'
 import { methodRow, methods, type ProtocolVersion } from '../protocol/methods.ts'
+import { createChanges } from '../request/changes.ts'
+import type { Exchange, Outcome } from '../request/exchange.ts'
+import { requireHints, requireIcons, requireMembers } from './definition-metadata.ts'
+import type {
+  Described,
+  Literal,
+  PromptDefinition,
+  ResourceDefinition,
+  SchemaOrNone,
+  TemplateDefinition,
+  ToolDefinition,
+} from './definitions.ts'
 import { type Extension, ExtensionMethods } from './extension.ts'
+import { logOf } from './handler-context.ts'
 import { handlersOf } from './handlers.ts'
-import { logOf } from './notices.ts'
-import { type ListName, Registry } from './registry.ts'
-import { lacking, scopesFor } from './scopes.ts'
+import { promptEntry } from './prompt.ts'
+import { type ListName, making, Registry } from './registry.ts'
+import { resourceEntry, templateEntry } from './resource.ts'
 import type {
   AnyPrompt,
   AnyTemplate,
   AnyTool,
   Definitions,
+  PromptValue,
   ResourceValue,
   Server,
   ServerOptions,
+  TemplateValue,
+  ToolValue,
 } from './server.ts'
-import { requireHints, requireIcons, requireMembers } from './shown.ts'
-import type { Report } from './tools.ts'
+import { type Report, toolEntry } from './tool.ts'
+import { lacking, scopesFor } from './visibility.ts'
 
 const defaultPageSize = 1000
 
@@ -258,5 +270,31 @@ function reporter({ name: server, onError }: ServerOptions<Definitions>): Report
 
 /** A name is up to the client: it must not look like another line, or like a place for the error to be written. */
 function nameOf({ name }: Parameters<Report>[1]): string {
-  return name === undefined ? '' : ` ${shown(name).replaceAll('%', '%%')}`
+  return name === undefined ? '' : ` ${excerpt(name).replaceAll('%', '%%')}`
+}
+
+/** Defines a tool: its name is the key it is given in `defineServer`. */
+export function tool<
+  In extends SchemaOrNone = undefined,
+  Out extends SchemaOrNone = undefined,
+  L extends Literal = Literal,
+>(definition: ToolDefinition<In, Out, L> & Described<In, Out>): ToolValue<NoInfer<In>, NoInfer<Out>> {
+  return { ...definition, kind: 'tool', [making]: toolEntry }
+}
+
+/** Defines a resource at one URI; its name is the key it is given in `defineServer`. */
+export function resource<const U extends string>(definition: ResourceDefinition<U>): ResourceValue<U> {
+  return { ...definition, kind: 'resource', [making]: resourceEntry }
+}
+
+/** Defines a family of resources by an RFC 6570 template; its name is the key it is given in `defineServer`. */
+export function template<const T extends string>(definition: TemplateDefinition<T>): TemplateValue<T> {
+  return { ...definition, kind: 'template', [making]: templateEntry }
+}
+
+/** Defines a prompt: its name is the key it is given in `defineServer`. */
+export function prompt<In extends SchemaOrNone = undefined>(
+  definition: PromptDefinition<In> & Described<In>,
+): PromptValue<NoInfer<In>> {
+  return { ...definition, kind: 'prompt', [making]: promptEntry }
 }

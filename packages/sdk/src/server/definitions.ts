@@ -1,4 +1,3 @@
-import type { InputRequired } from '../core/exchange.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type { Annotations, ContentBlock, Icon, ResourceContents } from '../protocol/content.ts'
 import type {
@@ -9,9 +8,9 @@ import type {
   Resource,
   ToolAnnotations,
 } from '../protocol/definitions.ts'
+import type { InputRequired } from '../request/exchange.ts'
 import type { Completer, Context } from './context.ts'
-import type { DescribedSchema, SchemaShape } from './described.ts'
-import type { InputOf, OutputOf } from './schema.ts'
+import type { DescribedSchema, InputOf, OutputOf, SchemaShape } from './schema.ts'
 import type { TemplateVariables } from './uri-template.ts'
 
 type Awaitable<T> = T | Promise<T>

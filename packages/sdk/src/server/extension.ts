@@ -1,8 +1,8 @@
-import type { Caller, Exchange, Outcome, Peer } from '../core/exchange.ts'
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
-import type { ServerCapabilities } from '../protocol/capabilities.ts'
+import type { ServerCapabilities } from '../protocol/definitions.ts'
 import type { MethodRow, ProtocolVersion } from '../protocol/methods.ts'
+import type { Caller, Exchange, Outcome, Peer } from '../request/exchange.ts'
 import type { Definitions, Middleware, Server } from './server.ts'
 
 /** One request method that an extension adds. */

@@ -1,9 +1,8 @@
 import { isObject } from '../jsonrpc/parse.ts'
-import type { ElicitSchema } from '../protocol/asking.ts'
-import { checkElicitSchema, isElicitSchema } from '../protocol/elicit.ts'
+import { checkElicitSchema, isElicitSchema } from '../protocol/elicitation.ts'
+import type { ElicitSchema } from '../protocol/server-requests.ts'
 import type { FormSchema } from './context.ts'
-import { jsonOf } from './described.ts'
-import { describedOf } from './schema-shape.ts'
+import { describedOf, jsonOf } from './schema.ts'
 
 /** A form, or why a schema cannot be shown as one. */
 export type Form =

@@ -1,20 +1,57 @@
-import type { Changes } from '../core/changes.ts'
-import type { Caller, Exchange, Outcome, Peer } from '../core/exchange.ts'
-import { allows } from '../core/scopes.ts'
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
-import type { ServerCapabilities } from '../protocol/capabilities.ts'
-import type { CacheHints, Resource } from '../protocol/definitions.ts'
+import type { JsonObject } from '../jsonrpc/message.ts'
+import type { CacheHints, Resource, ServerCapabilities } from '../protocol/definitions.ts'
 import { methods, type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
+import type { Changes } from '../request/changes.ts'
+import { fromBase64Url, toBase64Url } from '../request/encoding.ts'
+import { allows, type Caller, type Exchange, type Outcome, type Peer } from '../request/exchange.ts'
 import type { ExtensionMethods } from './extension.ts'
-import { listen } from './listen.ts'
-import { page } from './lists.ts'
-import { HandlerContext } from './make-context.ts'
-import { Notices } from './notices.ts'
-import { readResource } from './reading.ts'
+import { HandlerContext, ProgressAndLogs } from './handler-context.ts'
 import type { Registry } from './registry.ts'
+import { readResource } from './resource.ts'
 import { clipped, invalidParams, shownToPeer } from './run.ts'
-import { scopesOfUri, visible } from './scopes.ts'
-import type { Report } from './tools.ts'
+import { listen } from './subscriptions.ts'
+import type { Report } from './tool.ts'
+import { scopesOfUri, visible } from './visibility.ts'
+
+const cursorPrefix = 'from:'
+
+/**
+ * One page of a list, from the position of the request's cursor; an empty one is that of the first page, as some clients
+ * send it.
+ */
+export function page(
+  name: string,
+  items: readonly unknown[],
+  { params, limits }: Pick<Exchange, 'params' | 'limits'>,
+  size: number,
+  hints: object,
+): Outcome {
+  const { cursor } = params
+  const from =
+    cursor === undefined || cursor === '' ? 0 : positionOf(cursor, items.length, limits.cursorChars)
+  const end = from + size
+  const result: JsonObject = {
+    [name]: from === 0 && end >= items.length ? items : items.slice(from, end),
+    ...hints,
+  }
+  if (end < items.length)
+    result['nextCursor'] = toBase64Url(new TextEncoder().encode(`${cursorPrefix}${end}`))
+  return { type: 'complete', result }
+}
+
+function positionOf(cursor: unknown, length: number, maxChars: number): number {
+  const bytes = typeof cursor === 'string' && cursor.length <= maxChars ? fromBase64Url(cursor) : undefined
+  const text = bytes === undefined ? '' : new TextDecoder().decode(bytes)
+  const position = text.startsWith(cursorPrefix) ? Number(text.slice(cursorPrefix.length)) : Number.NaN
+  if (!Number.isSafeInteger(position) || position < 1 || position > length) {
+    throw new RpcError(
+      ErrorCode.InvalidParams,
+      'Invalid params: the cursor is not one of this list. Start without one.',
+    )
+  }
+  return position
+}
 
 /** What the handlers of one server stand on. */
 export interface Parts {
@@ -131,7 +168,7 @@ async function resourcesOf(registry: Registry, exchange: Exchange): Promise<read
   const templates = [...registry.templates.values()].filter(({ scopes }) => allows(peer, scopes))
   const lists = templates.flatMap(({ members }) => members ?? [])
   if (lists.length === 0) return resources
-  const notices = new Notices(exchange)
+  const notices = new ProgressAndLogs(exchange)
   const ctx = new HandlerContext(exchange, cannotAsk, notices)
   try {
     const listed = await Promise.all(lists.map(async (members) => members(ctx)))

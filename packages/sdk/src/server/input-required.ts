@@ -1,5 +1,5 @@
-import { InputRequired } from '../core/exchange.ts'
-import type { CreateMessageParams, InputRequests, Question } from '../protocol/asking.ts'
+import type { CreateMessageParams, InputRequests, Question } from '../protocol/server-requests.ts'
+import { InputRequired } from '../request/exchange.ts'
 import type { FormSchema } from './context.ts'
 import { requireForm } from './form.ts'
 

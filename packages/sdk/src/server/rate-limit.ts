@@ -1,5 +1,5 @@
-import type { Peer } from '../core/exchange.ts'
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import type { Peer } from '../request/exchange.ts'
 import type { Middleware } from './server.ts'
 
 /** How often one caller may be served. */

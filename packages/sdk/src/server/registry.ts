@@ -1,9 +1,35 @@
+import { cacheJson } from '../jsonrpc/cached-json.ts'
 import { McpError } from '../jsonrpc/error.ts'
-import { keep } from '../jsonrpc/kept.ts'
 import type { Prompt, Resource, ResourceTemplate, Tool } from '../protocol/definitions.ts'
-import type { Complete, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from './entries.ts'
-import { entryOf } from './making.ts'
+import type { HeaderPlan } from '../protocol/headers.ts'
+import type { Exchange, Outcome } from '../request/exchange.ts'
+import type { complete } from './completion.ts'
+import type { Completer, Context } from './context.ts'
+import type { Prepared } from './schema.ts'
 import type { Definitions } from './server.ts'
+import type { Report } from './tool.ts'
+import type { UriTemplate } from './uri-template.ts'
+
+/** Under this a definition carries what makes it ready, so that a server holds what its own kinds need and no more. */
+export const making: unique symbol = Symbol('making')
+
+/** Makes a definition ready to be served. */
+export type Make<Value, Entry> = (name: string, value: Value) => Entry
+
+/**
+ * A definition made ready.
+ * @param kind which it must be of to stand where it does
+ * @throws McpError 'INVALID' for one that cannot be served, stands in the wrong place, or was not made by its own function
+ */
+export function entryOf<
+  Kind extends string,
+  Value extends { kind: Kind; [making]?: Make<Value, Entry> },
+  Entry,
+>(kind: Kind, name: string, value: Value): Entry {
+  const make = value[making]
+  if (make !== undefined && value.kind === kind) return make(name, value)
+  throw new McpError('INVALID', `"${name}" cannot stand among what ${kind}() makes: make it with that`)
+}
 
 /** A list that may change. */
 export type ListName = 'tools' | 'resources' | 'prompts'
@@ -107,10 +133,10 @@ export class Registry {
 
   get rows(): Rows {
     this.#rows ??= {
-      tools: keep(Array.from(this.tools.values(), ({ listed }) => listed)),
-      resources: keep(Array.from(this.resources.values(), ({ listed }) => listed)),
-      templates: keep(Array.from(this.templates.values(), ({ listed }) => listed)),
-      prompts: keep(Array.from(this.prompts.values(), ({ listed }) => listed)),
+      tools: cacheJson(Array.from(this.tools.values(), ({ listed }) => listed)),
+      resources: cacheJson(Array.from(this.resources.values(), ({ listed }) => listed)),
+      templates: cacheJson(Array.from(this.templates.values(), ({ listed }) => listed)),
+      prompts: cacheJson(Array.from(this.prompts.values(), ({ listed }) => listed)),
     }
     return this.#rows
   }
@@ -151,3 +177,57 @@ export class Registry {
 }
 
 const listNames: readonly ListName[] = ['tools', 'resources', 'prompts']
+
+/** Serves `completion/complete` for every definition of a server. */
+export type Complete = typeof complete
+
+/** A tool ready to be listed and called. */
+export interface ToolEntry {
+  readonly name: string
+  /** What a caller needs to see and use it. */
+  readonly scopes: readonly string[]
+  readonly input: Prepared | undefined
+  readonly output: Prepared | undefined
+  readonly run: (args: unknown, ctx: Context) => unknown
+  /** Serves a call of it. */
+  readonly call: (exchange: Exchange, report: Report) => Outcome | Promise<Outcome>
+  /** Whether a call of it runs as a task. */
+  readonly task: 'optional' | 'required' | undefined
+  /** Its row in `tools/list`. */
+  readonly listed: Tool
+  /** Its mirrored arguments; undefined when there are none. */
+  readonly headers: HeaderPlan | undefined
+}
+
+/** A resource ready to be listed and read. */
+export interface ResourceEntry {
+  readonly name: string
+  readonly scopes: readonly string[]
+  /** Serves a read of it. */
+  readonly serve: (exchange: Exchange) => Promise<Outcome>
+  readonly listed: Resource
+}
+
+/** A template ready to be listed, matched and read. */
+export interface TemplateEntry {
+  readonly name: string
+  readonly scopes: readonly string[]
+  readonly template: UriTemplate
+  /** Serves a read of one of its members; undefined for a URI that is none. */
+  readonly serve: (exchange: Exchange, uri: string) => Promise<Outcome> | undefined
+  readonly members: ((ctx: Context) => Resource[] | Promise<Resource[]>) | undefined
+  readonly completers: ReadonlyMap<string, Completer>
+  readonly complete: Complete
+  readonly listed: ResourceTemplate
+}
+
+/** A prompt ready to be listed and run. */
+export interface PromptEntry {
+  readonly name: string
+  readonly scopes: readonly string[]
+  /** Serves a request for it. */
+  readonly get: (exchange: Exchange) => Promise<Outcome>
+  readonly completers: ReadonlyMap<string, Completer>
+  readonly complete: Complete
+  readonly listed: Prompt
+}

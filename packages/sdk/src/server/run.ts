@@ -1,11 +1,10 @@
-import { conduct } from '../core/conduct.ts'
-import type { Exchange, Outcome } from '../core/exchange.ts'
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
+import type { Exchange, Outcome } from '../request/exchange.ts'
+import { runToOutcome } from '../request/handler-run.ts'
 import type { Context } from './context.ts'
 import { ToolError } from './definitions.ts'
-import { HandlerContext } from './make-context.ts'
-import { Notices } from './notices.ts'
+import { HandlerContext, ProgressAndLogs } from './handler-context.ts'
 
 /**
  * Runs a handler under its exchange's way of asking, with a context of its own for every run. The outcome is given at once
@@ -17,8 +16,8 @@ export function runHandler(
   handler: (ctx: Context) => unknown,
   finish: (returned: unknown) => JsonObject | Promise<JsonObject>,
 ): Outcome | Promise<Outcome> {
-  const notices = new Notices(exchange)
-  return conduct<unknown>(
+  const notices = new ProgressAndLogs(exchange)
+  return runToOutcome<unknown>(
     exchange,
     (round) => new HandlerContext(exchange, round, notices).run(handler),
     finish,

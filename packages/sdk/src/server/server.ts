@@ -1,10 +1,9 @@
-import type { Changes } from '../core/changes.ts'
-import type { Caller, Exchange, Outcome } from '../core/exchange.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
-import type { ServerCapabilities } from '../protocol/capabilities.ts'
-import type { CacheHints, Implementation, LoggingLevel } from '../protocol/definitions.ts'
+import type { CacheHints, Implementation, LoggingLevel, ServerCapabilities } from '../protocol/definitions.ts'
 import type { HeaderPlan } from '../protocol/headers.ts'
 import type { MethodRow, ProtocolVersion } from '../protocol/methods.ts'
+import type { Changes } from '../request/changes.ts'
+import type { Caller, Exchange, Outcome } from '../request/exchange.ts'
 import type {
   PromptDefinition,
   ResourceDefinition,
@@ -12,9 +11,8 @@ import type {
   TemplateDefinition,
   ToolDefinition,
 } from './definitions.ts'
-import type { PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from './entries.ts'
 import type { Extension } from './extension.ts'
-import type { Make, making } from './making.ts'
+import type { Make, making, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from './registry.ts'
 
 /** A definition made by `tool`, `resource`, `template` or `prompt`; `kind` tells them apart. */
 export type ToolValue<

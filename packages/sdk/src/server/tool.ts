@@ -1,41 +1,185 @@
-import type {
-  Described,
-  Literal,
-  PromptDefinition,
-  ResourceDefinition,
-  SchemaOrNone,
-  TemplateDefinition,
-  ToolDefinition,
-} from './definitions.ts'
-import { making } from './making.ts'
-import { promptEntry } from './prompt-entry.ts'
-import { resourceEntry } from './resource-entry.ts'
-import type { PromptValue, ResourceValue, TemplateValue, ToolValue } from './server.ts'
-import { templateEntry } from './template-entry.ts'
-import { toolEntry } from './tool-entry.ts'
+import { RpcError } from '../jsonrpc/error.ts'
+import type { JsonObject } from '../jsonrpc/message.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import type { ContentBlock } from '../protocol/content.ts'
+import type { Tool } from '../protocol/definitions.ts'
+import { headerPlan } from '../protocol/headers.ts'
+import type { Exchange, Outcome } from '../request/exchange.ts'
+import { faultOfContent, reported, requireWritable, requireWritableBlock, Unwritable } from './content.ts'
+import type { Context } from './context.ts'
+import { attempt, invalid, requireMembers, scopesOf, shown, shownMembers } from './definition-metadata.ts'
+import { Reply, ToolError } from './definitions.ts'
+import type { ToolEntry } from './registry.ts'
+import { clipped, invalidParams, runHandler } from './run.ts'
+import { type Checked, objectSchema, type Prepared, ready } from './schema.ts'
+import type { AnyTool } from './server.ts'
 
-/** Defines a tool: its name is the key it is given in `defineServer`. */
-export function tool<
-  In extends SchemaOrNone = undefined,
-  Out extends SchemaOrNone = undefined,
-  L extends Literal = Literal,
->(definition: ToolDefinition<In, Out, L> & Described<In, Out>): ToolValue<NoInfer<In>, NoInfer<Out>> {
-  return { ...definition, kind: 'tool', [making]: toolEntry }
+/** Reports a failure whose text the peer is not shown. */
+export type Report = (error: unknown, where: { method: string; name?: string }) => void
+
+/** Serves a call of a tool. Everything the tool does wrong is a result; only a call that cannot be made is an error. */
+export function callTool(tool: ToolEntry, exchange: Exchange, report: Report): Outcome | Promise<Outcome> {
+  const { name } = tool
+  const args = exchange.params['arguments']
+  if (args !== undefined && !isObject(args)) throw invalidParams('"arguments" must be an object')
+  const run = (checked: Checked): Outcome | Promise<Outcome> =>
+    checked.ok
+      ? runHandler(
+          exchange,
+          (ctx) => tool.run(checked.value, ctx),
+          (returned) => resultOf(tool, returned, report),
+        )
+      : failed(`Invalid arguments for "${name}": ${checked.why}`)
+  const fail = (error: unknown): Outcome | Promise<Outcome> => {
+    if (error instanceof RpcError) throw error
+    if (error instanceof ToolError) return failed(error.message)
+    if (error instanceof Unwritable) return reported(error).then(fail)
+    if (!exchange.signal.aborted) report(error, { method: exchange.method, name })
+    return failed(`"${name}" failed unexpectedly. What went wrong was written to the server's own log.`)
+  }
+  try {
+    const checked = checkArguments(tool, args ?? {})
+    const outcome = checked instanceof Promise ? checked.then(run) : run(checked)
+    return outcome instanceof Promise ? outcome.catch(fail) : outcome
+  } catch (error) {
+    return fail(error)
+  }
 }
 
-/** Defines a resource at one URI; its name is the key it is given in `defineServer`. */
-export function resource<const U extends string>(definition: ResourceDefinition<U>): ResourceValue<U> {
-  return { ...definition, kind: 'resource', [making]: resourceEntry }
+function checkArguments(tool: ToolEntry, args: Record<string, unknown>): Checked | Promise<Checked> {
+  if (tool.input !== undefined) return tool.input.check(args)
+  const [unknown] = Object.keys(args)
+  return unknown === undefined
+    ? { ok: true, value: args }
+    : { ok: false, why: `it takes none, so leave out "${clipped(unknown)}"` }
 }
 
-/** Defines a family of resources by an RFC 6570 template; its name is the key it is given in `defineServer`. */
-export function template<const T extends string>(definition: TemplateDefinition<T>): TemplateValue<T> {
-  return { ...definition, kind: 'template', [making]: templateEntry }
+/** The wire result of what a tool returned; its structured content satisfies the output schema. */
+function resultOf(tool: ToolEntry, returned: unknown, report: Report): JsonObject | Promise<JsonObject> {
+  const { output } = tool
+  if (Reply.is(returned) && (output === undefined || returned.isError)) {
+    return replyResult(returned, returned.structured)
+  }
+  return output === undefined
+    ? { content: contentOf(tool, returned) }
+    : structuredResult(tool, output, returned, report)
 }
 
-/** Defines a prompt: its name is the key it is given in `defineServer`. */
-export function prompt<In extends SchemaOrNone = undefined>(
-  definition: PromptDefinition<In> & Described<In>,
-): PromptValue<NoInfer<In>> {
-  return { ...definition, kind: 'prompt', [making]: promptEntry }
+async function structuredResult(
+  tool: ToolEntry,
+  output: Prepared,
+  returned: unknown,
+  report: Report,
+): Promise<JsonObject> {
+  if (Reply.is(returned)) {
+    const checked = await output.check(returned.structured)
+    return checked.ok ? replyResult(returned, checked.value) : brokenOutput(tool, checked.why, report)
+  }
+  const checked = await output.check(returned)
+  if (!checked.ok) return brokenOutput(tool, checked.why, report)
+  return { content: [textOf(checked.value)], structuredContent: checked.value }
 }
+
+function replyResult(reply: Reply, structured: unknown): JsonObject {
+  if (reply.content !== undefined) requireBlocks(reply.content)
+  const content = reply.content ?? (structured === undefined ? [] : [textOf(structured)])
+  const result: JsonObject = { content }
+  if (structured !== undefined) {
+    if (reply.content !== undefined) requireWritable('structuredContent', structured)
+    result['structuredContent'] = structured
+  }
+  if (reply.isError) result['isError'] = true
+  if (reply.meta !== undefined) {
+    requireWritable('_meta', reply.meta)
+    result['_meta'] = reply.meta
+  }
+  return result
+}
+
+function contentOf(tool: ToolEntry, returned: unknown): ContentBlock[] {
+  if (returned === undefined) return []
+  if (typeof returned === 'string') return [{ type: 'text', text: returned }]
+  if (isObject(returned) && !('type' in returned)) {
+    const hint =
+      'content' in returned ? ' An object with "content" is a result only as reply({ content }).' : ''
+    throw new TypeError(
+      `Tool "${tool.name}" returned neither text nor content blocks. Give it an output schema to return values, or use reply().${hint}`,
+    )
+  }
+  const blocks: unknown[] = Array.isArray(returned) ? returned : [returned]
+  requireBlocks(blocks)
+  return blocks
+}
+
+function requireBlocks(blocks: readonly unknown[]): asserts blocks is ContentBlock[] {
+  for (const [at, block] of blocks.entries()) {
+    const fault = faultOfContent(block)
+    if (fault !== undefined) throw new TypeError(`content[${at}] is no whole content block: ${fault}`)
+    requireWritableBlock(`content[${at}]`, block)
+  }
+}
+
+function textOf(value: unknown): ContentBlock {
+  const text = requireWritable('structuredContent', value)
+  if (text === undefined) throw new TypeError('A structured result must be a value JSON can write')
+  return { type: 'text', text }
+}
+
+function brokenOutput(tool: ToolEntry, why: string, report: Report): JsonObject {
+  report(new TypeError(`The result does not satisfy the output schema: ${why}`), {
+    method: 'tools/call',
+    name: tool.name,
+  })
+  return failedResult(
+    `"${tool.name}" gave a result that does not satisfy its own output schema, so it was not sent. The fault is the server's.`,
+  )
+}
+
+function failed(text: string): Outcome {
+  return { type: 'complete', result: failedResult(text) }
+}
+
+function failedResult(text: string): JsonObject {
+  return { content: [{ type: 'text', text }], isError: true }
+}
+
+const members = [...shownMembers, 'input', 'output', 'annotations', 'task', 'run']
+const toolName = /^[A-Za-z0-9_.-]{1,128}$/
+
+/** Makes a tool ready. @throws McpError 'INVALID' */
+export function toolEntry(name: string, value: AnyTool): ToolEntry {
+  const what = `Tool "${name}"`
+  if (!toolName.test(name)) {
+    throw invalid(`"${name}" cannot be a tool's name: use 1 to 128 of A-Z a-z 0-9 _ - .`)
+  }
+  requireMembers(what, value, members, { name: 'run', does: 'serves a call' })
+  if (value.task !== undefined && value.task !== 'optional' && value.task !== 'required') {
+    throw invalid(`${what} has a "task" that is neither "optional" nor "required"`)
+  }
+  const input = value.input === undefined ? undefined : ready(what, value.input, 'input')
+  const output = value.output === undefined ? undefined : ready(what, value.output, 'output')
+  const inputSchema = input === undefined ? noArguments : objectSchema(what, input.json)
+  const headers = attempt(what, 'input', () => headerPlan(inputSchema))
+  // Declared as a method, so that what the handler takes is compared both ways: it was checked against `input`.
+  const handler: { run(args: unknown, ctx: Context): unknown } = value
+  const entry: ToolEntry = {
+    name,
+    scopes: scopesOf(what, value.scopes),
+    input,
+    output,
+    run: (args, ctx) => handler.run(args, ctx),
+    task: value.task,
+    listed: {
+      name,
+      ...shown(what, value),
+      inputSchema,
+      ...(output === undefined ? {} : { outputSchema: output.json }),
+      ...(value.annotations === undefined ? {} : { annotations: value.annotations }),
+    },
+    headers: headers.length === 0 ? undefined : headers,
+    call: (exchange, report) => callTool(entry, exchange, report),
+  }
+  return entry
+}
+
+const noArguments: Tool['inputSchema'] = { type: 'object', additionalProperties: false }

@@ -5,14 +5,87 @@ import {
   type Link,
   type Meter,
   metrics,
+  propagation,
   type Span,
+  type SpanContext,
   SpanKind,
   SpanStatusCode,
+  type TextMapGetter,
+  type TextMapSetter,
   type Tracer,
   trace,
 } from '@opentelemetry/api'
+import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
-import { contentOf, subjectOf } from './attributes.ts'
+import type { Revision } from '../protocol/revision.ts'
+import type { Exchange } from '../request/exchange.ts'
+
+/** Characters of a value that a peer may have chosen. */
+const maxAttributeChars = 256
+/** Characters of arguments and results, where they are recorded. */
+const maxContentChars = 8192
+
+/** What a request is about, by the semantic conventions for MCP. */
+export interface Subject {
+  /** The span's name: the method and, where there are few of it, its target. */
+  readonly name: string
+  /** For the span and the metric. */
+  readonly common: Attributes
+  /** For the metric too, once it is known that there is such a target: a peer can make up any number of names. */
+  readonly target: Attributes
+  /** For the span alone. */
+  readonly single: Attributes
+}
+
+export function subjectOf(method: string, params: Readonly<JsonObject>): Subject {
+  const common: Attributes = { 'mcp.method.name': method }
+  const name = clipped(params['name'])
+  const uri = clipped(params['uri'], maxContentChars)
+  const single: Attributes = uri === undefined ? {} : { 'mcp.resource.uri': uri }
+  switch (method) {
+    case 'tools/call':
+      common['gen_ai.operation.name'] = 'execute_tool'
+      return { ...named(method, 'gen_ai.tool.name', name), common, single }
+    case 'prompts/get':
+      return { ...named(method, 'gen_ai.prompt.name', name), common, single }
+    default:
+      return { name: method, common, target: {}, single }
+  }
+}
+
+function named(method: string, key: string, name: string | undefined): Pick<Subject, 'name' | 'target'> {
+  return name === undefined
+    ? { name: method, target: {} }
+    : { name: `${method} ${name}`, target: { [key]: name } }
+}
+
+/** A text that came from somewhere else, bounded. */
+export function clipped(value: unknown, max: number = maxAttributeChars): string | undefined {
+  if (typeof value !== 'string') return undefined
+  return value.length > max ? `${value.slice(0, max)}…` : value
+}
+
+/** A value as an attribute holds it, bounded. */
+export function contentOf(value: unknown): string | undefined {
+  try {
+    return clipped(JSON.stringify(value), maxContentChars)
+  } catch {
+    return undefined
+  }
+}
+
+/** The transport by the name of a client's link; undefined for one that is none, or could be several. */
+export function transportOf(link: string | undefined): string | undefined {
+  switch (link) {
+    case 'stdio':
+      return 'pipe'
+    case 'http':
+    case 'sse':
+      return 'tcp'
+    default:
+      return undefined
+  }
+}
 
 /** What is recorded of requests, and where it goes. All of it has defaults. */
 export interface TelemetryOptions {
@@ -154,4 +227,65 @@ export class Recording {
 function contentAttribute(what: 'arguments' | 'result', value: unknown): Attributes {
   const text = value === undefined ? undefined : contentOf(value)
   return text === undefined ? {} : { [`gen_ai.tool.call.${what}`]: text }
+}
+
+/** The keys of `_meta` that carry trace context; no other key may stand there without a prefix. */
+const keys: ReadonlySet<string> = new Set(['traceparent', 'tracestate', 'baggage'])
+
+/** Characters of one value; a longer one is not read. */
+const maxCarrierChars = 8192
+
+const setter: TextMapSetter<Record<string, string>> = {
+  set(carrier, key, value) {
+    if (keys.has(key)) carrier[key] = value
+  },
+}
+
+const getter: TextMapGetter<Readonly<JsonObject>> = {
+  keys: (carrier) => Object.keys(carrier).filter((key) => keys.has(key)),
+  get(carrier, key) {
+    const value = keys.has(key) ? carrier[key] : undefined
+    return typeof value === 'string' && value.length <= maxCarrierChars ? value : undefined
+  },
+}
+
+/** What to write into `_meta` so that the other side goes on with this context. */
+export function injected(context: Context): JsonObject {
+  const carrier: Record<string, string> = {}
+  propagation.inject(context, carrier, setter)
+  return carrier
+}
+
+/** A context with what a peer's `_meta` carries. */
+export function extracted(context: Context, meta: Readonly<JsonObject>): Context {
+  return propagation.extract(context, meta, getter)
+}
+
+/** The span a context stands in, where it can be pointed at. */
+export function spanIn(context: Context): SpanContext | undefined {
+  const found = trace.getSpanContext(context)
+  return found !== undefined && trace.isSpanContextValid(found) ? found : undefined
+}
+
+/** What a request of this side failed with. */
+export function clientFailure(error: unknown): Failure {
+  if (error instanceof RpcError) return ofCode(error.code, error.message)
+  if (error instanceof McpError) return { type: error.code }
+  return { type: error instanceof Error ? error.name : '_OTHER' }
+}
+
+/** What a request of the peer is answered with. What happened inside is told to `onError`, not here. */
+export function serverFailure(error: unknown, revision: Revision): Failure {
+  if (error instanceof RpcError) return ofCode(revision.error(error).code, error.message)
+  return ofCode(ErrorCode.InternalError)
+}
+
+/** Why nobody waits for the answer any more. */
+export function stopped({ signal }: Pick<Exchange, 'signal'>): Failure {
+  return { type: signal.reason instanceof McpError ? signal.reason.code : 'CANCELLED' }
+}
+
+function ofCode(code: number, text?: string): Failure {
+  const message = clipped(text)
+  return { type: String(code), status: String(code), ...(message === undefined ? {} : { message }) }
 }

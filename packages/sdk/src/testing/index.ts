@@ -1,2 +1,2 @@
-export { memory } from '../links/memory.ts'
+export { memory } from '../transports/client/memory.ts'
 export { type Run, runTwice, type Twice, type TwiceOptions } from './run-twice.ts'

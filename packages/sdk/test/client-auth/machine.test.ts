@@ -1,7 +1,7 @@
 import {
+  anyAuthorizationServer,
   clientCredentials,
   enterpriseManaged,
-  whicheverTheServerNames,
   workloadIdentity,
 } from '@jackfield/sdk/client/auth'
 import { decodeJwt, exportJWK, exportPKCS8, generateKeyPair, jwtVerify } from 'jose'
@@ -97,7 +97,7 @@ describe('a workload', () => {
         json(res, { error }, 400)
         return true
       }
-      const auth = workloadIdentity({ issuer: whicheverTheServerNames, assertion: () => 'jwt' })
+      const auth = workloadIdentity({ issuer: anyAuthorizationServer, assertion: () => 'jwt' })
       await expect(open(one, auth)).rejects.toMatchObject({ code: 'UNAUTHORIZED', details: { error } })
       expect(one.as.at('/token')).toHaveLength(1)
     },

@@ -74,7 +74,7 @@ describe('subscriptions on one channel', () => {
       promptsListChanged: true,
       resourceSubscriptions: ['x:1'],
     })
-    expect(watch.honored).toEqual({ toolsListChanged: true })
+    expect(watch.acknowledged).toEqual({ toolsListChanged: true })
   })
 })
 

@@ -1,4 +1,4 @@
-import { type Client, type ConnectOptions, connect, type LinkFactory } from '@jackfield/sdk/client'
+import { type Client, type ClientTransportFactory, type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import type { ProtocolVersion } from '../../src/protocol/methods.ts'
@@ -51,7 +51,7 @@ async function play(transport: (typeof over)[number], options: ConnectOptions): 
         ),
     },
   )
-  let made: ReturnType<LinkFactory> | undefined
+  let made: ReturnType<ClientTransportFactory> | undefined
   const client = connect(() => {
     made = link()
     return made

@@ -137,7 +137,7 @@ describe('the official server 2.4, stateless over HTTP', () => {
     const client = await open(url)
     const heard: unknown[] = []
     const watch = await client.watch({ toolsListChanged: true }, (change) => heard.push(change))
-    expect(watch.honored).toEqual({ toolsListChanged: true })
+    expect(watch.acknowledged).toEqual({ toolsListChanged: true })
     handler.notify.toolsChanged()
     await until(() => heard.length === 1)
     expect(heard).toEqual([{ type: 'tools' }])
@@ -287,7 +287,7 @@ describe('official servers over stdio', () => {
     await expect(client.read(uri)).resolves.toMatchObject({ contents: [{ uri }] })
     expect((await client.prompts()).length).toBeGreaterThan(2)
     const watch = await client.watch({ resourceSubscriptions: [uri] })
-    expect(watch.honored.resourceSubscriptions).toEqual([uri])
+    expect(watch.acknowledged.resourceSubscriptions).toEqual([uri])
     await watch.close()
   })
 

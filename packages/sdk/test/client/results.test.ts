@@ -340,7 +340,7 @@ describe('a watch', () => {
       one.res.end()
     })
     const watch = await client.watch({ toolsListChanged: true })
-    expect(watch.honored).toEqual({})
+    expect(watch.acknowledged).toEqual({})
     await watch.closed
     await tick(50)
     expect(server.of('subscriptions/listen')).toHaveLength(1)

@@ -56,7 +56,10 @@ describe('subscriptions', () => {
     const bare = defineServer({ name: 'bare', version: '1', tools: {} })
     const through = await proxied(bare, { connect: { revisions: [legacy] } })
     const end = await client(through, { revisions: [modern] })
-    const { honored } = await end.watch({ toolsListChanged: true, resourceSubscriptions: ['a://b'] })
+    const { acknowledged: honored } = await end.watch({
+      toolsListChanged: true,
+      resourceSubscriptions: ['a://b'],
+    })
     expect(honored).toEqual({ toolsListChanged: true })
   })
 })

@@ -1,7 +1,7 @@
 import { McpError } from '@jackfield/sdk'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Prefixes } from '../../src/compose/names.ts'
+import { Prefixes } from '../../src/proxy/compose.ts'
 
 const letters = fc.constantFrom(...'aZ0_-.')
 const word = fc.string({ unit: letters, minLength: 1, maxLength: 12 })

@@ -169,7 +169,7 @@ describe.each(combinations)('a proxy of a $up server for a $down client', ({ up,
       { toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: ['shop://stock'] },
       (change) => changes.push(change.type === 'resource' ? change.uri : change.type),
     )
-    expect(watch.honored.resourceSubscriptions).toEqual(['shop://stock'])
+    expect(watch.acknowledged.resourceSubscriptions).toEqual(['shop://stock'])
     await end.call('restock')
     await until(() => changes.length >= 3)
     await end.ping()

@@ -2,10 +2,10 @@ import { ask, defineServer, inputRequired, type ProtocolVersion, type Server, to
 import { compose } from '@jackfield/sdk/compose'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Asking, Exchange, Outcome } from '../../src/core/exchange.ts'
-import { memoryBackplane } from '../../src/core/memory-backplane.ts'
-import { replay } from '../../src/core/replay.ts'
-import { createSealer } from '../../src/core/seal.ts'
+import type { Exchange, InputStrategy, Outcome } from '../../src/request/exchange.ts'
+import { memoryBackplane } from '../../src/request/memory-backplane.ts'
+import { replay } from '../../src/request/replay.ts'
+import { createSealer } from '../../src/request/state.ts'
 import { exchange } from '../server/support.ts'
 import { legacy, modern, proxied, served, until } from './support.ts'
 import { createUpstream } from './upstream.ts'
@@ -14,7 +14,7 @@ const refused = { code: -32602, message: 'The requestState is not valid here. St
 const gone = { code: -32603, message: expect.stringContaining('no longer open on this node') }
 
 /** One edge of a fleet: nodes with the same one share keys and what was used. */
-const edge = (): Asking =>
+const edge = (): InputStrategy =>
   replay({ sealer: createSealer(['k'.repeat(32)]), backplane: memoryBackplane(), audience: 'edge' })
 
 type Asked = Extract<Outcome, { type: 'input_required' }>
@@ -28,7 +28,7 @@ interface Sent {
 
 async function send(
   server: Server,
-  asking: Asking,
+  asking: InputStrategy,
   params: { name?: string; uri?: string; arguments?: object },
   { principal = 'ada', state, answers, capabilities }: Sent = {},
 ): Promise<Outcome> {

@@ -1,28 +1,28 @@
 import { describe, expect, it } from 'vitest'
-import { live } from '../../src/core/asking.ts'
-import { conduct } from '../../src/core/conduct.ts'
-import { InputRequired } from '../../src/core/exchange.ts'
 import { revisions } from '../../src/protocol/revisions.ts'
+import { liveInput } from '../../src/request/asking.ts'
+import { InputRequired } from '../../src/request/exchange.ts'
+import { runToOutcome } from '../../src/request/handler-run.ts'
 import { exchange, finish, firstRound, form, node, play, type Run, yes } from './rounds.ts'
 
 describe('answers', () => {
-  const run: Run = async (handle) => (await handle.get().put(form('Go?'), 'go')).action
+  const run: Run = async (handle) => (await handle.get().ask(form('Go?'), 'go')).action
 
   it('to questions that were never put are not used', async () => {
-    const outcome = await conduct(exchange(node().asking, { inputResponses: { go: yes } }), run, finish)
+    const outcome = await runToOutcome(exchange(node().asking, { inputResponses: { go: yes } }), run, finish)
     expect(outcome.type).toBe('input_required')
   })
 
   it('that were never asked for are used only where that was opted into', async () => {
     const asking = node({ acceptUnasked: true }).asking
-    const outcome = await conduct(exchange(asking, { inputResponses: { go: yes } }), run, finish)
+    const outcome = await runToOutcome(exchange(asking, { inputResponses: { go: yes } }), run, finish)
     expect(outcome).toEqual({ type: 'complete', result: { value: 'accept' } })
   })
 
   it('that are missing are asked for again', async () => {
     const asking = node().asking
     const { state } = await firstRound(asking, run)
-    const outcome = await conduct(
+    const outcome = await runToOutcome(
       exchange(asking, { requestState: state, inputResponses: { other: yes } }),
       run,
       finish,
@@ -44,7 +44,7 @@ describe('answers', () => {
   ])('that are %s are refused with the reason', async (_what, answer, reason) => {
     const asking = node().asking
     const { state } = await firstRound(asking, run)
-    const retry = conduct(
+    const retry = runToOutcome(
       exchange(asking, { requestState: state, inputResponses: { go: answer } }),
       run,
       finish,
@@ -54,10 +54,14 @@ describe('answers', () => {
 
   it('lose the values nobody asked for', async () => {
     const asking = node().asking
-    const whole: Run = async (handle) => handle.get().put(form('Go?'), 'go')
+    const whole: Run = async (handle) => handle.get().ask(form('Go?'), 'go')
     const { state } = await firstRound(asking, whole)
     const inputResponses = { go: { action: 'accept', content: { ok: true, admin: true } } }
-    const outcome = await conduct(exchange(asking, { requestState: state, inputResponses }), whole, finish)
+    const outcome = await runToOutcome(
+      exchange(asking, { requestState: state, inputResponses }),
+      whole,
+      finish,
+    )
     expect(outcome).toEqual({ type: 'complete', result: { value: yes } })
   })
 })
@@ -81,11 +85,15 @@ describe('the explicit form', () => {
 
   it('is answered by live requests on a session', async () => {
     const asked: string[] = []
-    const asking = live(async (method) => {
+    const asking = liveInput(async (method) => {
       asked.push(method)
       return yes
     })
-    const outcome = await conduct(exchange(asking, {}, { revision: revisions['2025-11-25'] }), run, finish)
+    const outcome = await runToOutcome(
+      exchange(asking, {}, { revision: revisions['2025-11-25'] }),
+      run,
+      finish,
+    )
     expect(outcome).toEqual({
       type: 'complete',
       result: { value: { state: { step: 2 }, names: ['name', 'sure'] } },
@@ -106,7 +114,7 @@ describe('the explicit form', () => {
 
   it('must ask or carry something', async () => {
     await expect(
-      conduct(exchange(node().asking, {}), () => new InputRequired({}, undefined), finish),
+      runToOutcome(exchange(node().asking, {}), () => new InputRequired({}, undefined), finish),
     ).rejects.toThrow(TypeError)
   })
 })

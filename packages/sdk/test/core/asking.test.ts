@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { live } from '../../src/core/asking.ts'
-import { conduct, type RoundHandle } from '../../src/core/conduct.ts'
-import { memoryBackplane } from '../../src/core/memory-backplane.ts'
 import { RpcError } from '../../src/jsonrpc/error.ts'
 import { revisions } from '../../src/protocol/revisions.ts'
+import { liveInput } from '../../src/request/asking.ts'
+import { type LazyHandlerRun, runToOutcome } from '../../src/request/handler-run.ts'
+import { memoryBackplane } from '../../src/request/memory-backplane.ts'
 import { exchange, finish, firstRound, form, node, play, type Run, yes } from './rounds.ts'
 
 describe('a straight-line handler on the stateless era', () => {
   it('tells the questions of one turn in the order in which they were put', async () => {
     const sizes = [200_000, 1, 50_000, 2, 100_000, 3]
     const { requests } = await firstRound(node().asking, (handle) =>
-      Promise.all(sizes.map((size, at) => handle.get().put(form('x'.repeat(size)), `q${at}`))),
+      Promise.all(sizes.map((size, at) => handle.get().ask(form('x'.repeat(size)), `q${at}`))),
     )
     expect(Object.keys(requests)).toEqual(['q0', 'q1', 'q2', 'q3', 'q4', 'q5'])
   })
@@ -23,7 +23,7 @@ describe('a straight-line handler on the stateless era', () => {
       signals.push(parked)
       await handle.get().step('once', () => 1)
       expect(parked.aborted).toBe(false)
-      await handle.get().put(form('Sure?'))
+      await handle.get().ask(form('Sure?'))
     })
     expect(signals.map(({ aborted }) => aborted)).toEqual([true])
   })
@@ -41,8 +41,8 @@ describe('a straight-line handler on the stateless era', () => {
       () => nodes[turn++ % 3]?.asking ?? nodes[0]?.asking ?? node().asking,
       async (handle) => {
         entries++
-        const first = await handle.get().put(form('First?'))
-        const second = await handle.get().put(form('Second?'))
+        const first = await handle.get().ask(form('First?'))
+        const second = await handle.get().ask(form('Second?'))
         return [first.action, second.action]
       },
     )
@@ -60,11 +60,11 @@ describe('a straight-line handler on the stateless era', () => {
       asking,
       async (handle) => {
         if (deployed) {
-          const all = await handle.get().put(form('Delete everything?'))
+          const all = await handle.get().ask(form('Delete everything?'))
           if (all.action === 'accept') deleted.push('everything')
         }
         deployed = true
-        await handle.get().put(form('Send a receipt?'))
+        await handle.get().ask(form('Send a receipt?'))
         return 'done'
       },
       (question) => {
@@ -82,8 +82,8 @@ describe('a straight-line handler on the stateless era', () => {
     const { outcome } = await play(
       node().asking,
       async (handle) => {
-        const first = await handle.get().put(form('Again?'))
-        const second = await handle.get().put(form('Again?'))
+        const first = await handle.get().ask(form('Again?'))
+        const second = await handle.get().ask(form('Again?'))
         return [first.action, second.action]
       },
       () => answers.shift(),
@@ -95,7 +95,7 @@ describe('a straight-line handler on the stateless era', () => {
     let fellThrough = false
     const { requests } = await firstRound(node().asking, async (handle) => {
       try {
-        await handle.get().put(form('Delete?'))
+        await handle.get().ask(form('Delete?'))
       } catch {
         fellThrough = true
       } finally {
@@ -112,12 +112,12 @@ describe('a straight-line handler on the stateless era', () => {
     let parked: AbortSignal | undefined
     const asking = node().asking
     const one = exchange(asking, {})
-    await conduct(
+    await runToOutcome(
       one,
       async (handle) => {
         signal = one.signal
         parked = handle.get().parked
-        await handle.get().put(form('Go on?'))
+        await handle.get().ask(form('Go on?'))
       },
       finish,
     )
@@ -127,15 +127,15 @@ describe('a straight-line handler on the stateless era', () => {
 
   it('ends the request with -32021 when the client cannot be asked, and does not resume the handler', async () => {
     let resumed = false
-    const run = async (handle: RoundHandle): Promise<string> => {
+    const run = async (handle: LazyHandlerRun): Promise<string> => {
       await handle
         .get()
-        .put(form('Delete?'))
+        .ask(form('Delete?'))
         .catch(() => {})
       resumed = true
       return 'deleted'
     }
-    const ended = conduct(exchange(node().asking, {}, { capabilities: { sampling: {} } }), run, finish)
+    const ended = runToOutcome(exchange(node().asking, {}, { capabilities: { sampling: {} } }), run, finish)
     await expect(ended).rejects.toMatchObject({
       code: -32021,
       data: { requiredCapabilities: { elicitation: {} } },
@@ -148,12 +148,12 @@ describe('a straight-line handler on the stateless era', () => {
       node().asking,
       (handle) =>
         Promise.all([
-          handle.get().put(form('A?')),
-          handle.get().put({
+          handle.get().ask(form('A?')),
+          handle.get().ask({
             method: 'sampling/createMessage',
             params: { messages: [{ role: 'user', content: { type: 'text', text: 'hi' } }], maxTokens: 5 },
           }),
-          handle.get().put({ method: 'roots/list', params: {} }),
+          handle.get().ask({ method: 'roots/list', params: {} }),
         ]),
       (question) =>
         question.method === 'elicitation/create'
@@ -169,8 +169,8 @@ describe('a straight-line handler on the stateless era', () => {
 
   it('lets a failing sibling win over a question nobody needs any more', async () => {
     const run: Run = (handle) =>
-      Promise.all([handle.get().put(form('A?')), Promise.reject(new Error('no stock'))])
-    await expect(conduct(exchange(node().asking, {}), run, finish)).rejects.toThrow('no stock')
+      Promise.all([handle.get().ask(form('A?')), Promise.reject(new Error('no stock'))])
+    await expect(runToOutcome(exchange(node().asking, {}), run, finish)).rejects.toThrow('no stock')
   })
 
   it('runs a step once in the life of a request and waits for a running one before it closes the round', async () => {
@@ -182,8 +182,8 @@ describe('a straight-line handler on the stateless era', () => {
         await new Promise((resolve) => setTimeout(resolve, 20))
         return { receipt: ++charges }
       })
-      const [receipt] = await Promise.all([charged, handle.get().put(form('Mail it?'))])
-      await handle.get().put(form('Rate us?'))
+      const [receipt] = await Promise.all([charged, handle.get().ask(form('Mail it?'))])
+      await handle.get().ask(form('Rate us?'))
       return receipt
     })
     expect(outcome).toEqual({ type: 'complete', result: { value: { receipt: 1 } } })
@@ -196,8 +196,8 @@ describe('a straight-line handler on the stateless era', () => {
     const { outcome, rounds } = await play(node().asking, async (handle) => {
       const round = handle.get()
       const value = await round.step(name, () => ++ran)
-      const first = await round.put(form('A?'), name)
-      const second = await round.put(form('B?'), 'b')
+      const first = await round.ask(form('A?'), name)
+      const second = await round.ask(form('B?'), 'b')
       return [value, first.action, second.action]
     })
     expect(outcome).toEqual({ type: 'complete', result: { value: [1, 'accept', 'accept'] } })
@@ -214,7 +214,7 @@ describe('a straight-line handler on the stateless era', () => {
         await round.step('a#2', () => 'a#2'),
         await round.step('2:a', () => '2:a'),
       ]
-      await round.put(form('Go?'))
+      await round.ask(form('Go?'))
       return values
     })
     expect(outcome).toEqual({ type: 'complete', result: { value: ['first a', 'second a', 'a#2', '2:a'] } })
@@ -224,7 +224,7 @@ describe('a straight-line handler on the stateless era', () => {
     const seen: boolean[] = []
     await play(node().asking, async (handle) => {
       seen.push(handle.get().replaying)
-      await handle.get().put(form('A?'))
+      await handle.get().ask(form('A?'))
       seen.push(handle.get().replaying)
     })
     expect(seen).toEqual([false, true, false])
@@ -233,7 +233,7 @@ describe('a straight-line handler on the stateless era', () => {
   it('names and refuses a question that never reads the same', async () => {
     let n = 0
     const run: Run = async (handle) => {
-      await handle.get().put(form(`It is ${n++}. Go?`), 'go')
+      await handle.get().ask(form(`It is ${n++}. Go?`), 'go')
     }
     await expect(play(node().asking, run)).rejects.toThrow(/"go" reads differently/)
   })
@@ -246,9 +246,9 @@ describe('a straight-line handler on the stateless era', () => {
       async (handle) => {
         const round = handle.get()
         runs++
-        if (runs === 2) await round.put(form('New first?'))
-        await Promise.all([round.put(form('A?')), round.put(form('B?'))])
-        if (runs > 2) await round.put(form('New first?'))
+        if (runs === 2) await round.ask(form('New first?'))
+        await Promise.all([round.ask(form('A?')), round.ask(form('B?'))])
+        if (runs > 2) await round.ask(form('New first?'))
       },
       (question) => {
         asked.push('message' in question.params ? String(question.params.message) : '')
@@ -264,14 +264,14 @@ describe('a straight-line handler on a session', () => {
 
   it('runs once, and its step too', async () => {
     let entries = 0
-    const asking = live(async () => yes)
+    const asking = liveInput(async () => yes)
     const run: Run = async (handle) => {
       entries++
       const round = handle.get()
-      const [a, b] = await Promise.all([round.put(form('A?')), round.put(form('B?'))])
+      const [a, b] = await Promise.all([round.ask(form('A?')), round.ask(form('B?'))])
       return [a.action, b.action, await round.step('s', () => 1)]
     }
-    const outcome = await conduct(exchange(asking, {}, peer), run, finish)
+    const outcome = await runToOutcome(exchange(asking, {}, peer), run, finish)
     expect(outcome).toEqual({ type: 'complete', result: { value: ['accept', 'accept', 1] } })
     expect(entries).toBe(1)
   })
@@ -287,24 +287,24 @@ describe('a straight-line handler on a session', () => {
     let resumed = false
     const run: Run = async (handle) => {
       try {
-        await handle.get().put(form('Delete?'))
+        await handle.get().ask(form('Delete?'))
       } catch {
         resumed = true
       }
       resumed = true
       return 'deleted'
     }
-    const outcome = await conduct(exchange(live(request), {}, peer), run, finish)
+    const outcome = await runToOutcome(exchange(liveInput(request), {}, peer), run, finish)
     expect(outcome).toMatchObject({ type: 'complete', result: { isError: true } })
     expect(JSON.stringify(outcome)).not.toContain('10.0.0.5')
     expect(resumed).toBe(false)
   })
 
   it('ends with an isError result when the capability is missing', async () => {
-    const asking = live(async () => yes)
-    const outcome = await conduct(
+    const asking = liveInput(async () => yes)
+    const outcome = await runToOutcome(
       exchange(asking, {}, { ...peer, capabilities: {} }),
-      async (handle) => (await handle.get().put(form('Delete?'))).action,
+      async (handle) => (await handle.get().ask(form('Delete?'))).action,
       finish,
     )
     expect(outcome).toMatchObject({ type: 'complete', result: { isError: true } })

@@ -1,7 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { Change } from '../../src/core/changes.ts'
-import { createChanges } from '../../src/core/hub.ts'
-import { memoryBackplane } from '../../src/core/memory-backplane.ts'
+import { type Change, createChanges } from '../../src/request/changes.ts'
+import { memoryBackplane } from '../../src/request/memory-backplane.ts'
 
 describe('changes', () => {
   it('reach every watcher that wants them, also those published before it reads', async () => {

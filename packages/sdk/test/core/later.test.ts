@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Later } from '../../src/core/later.ts'
+import { Later } from '../../src/request/later.ts'
 
 describe('a part that is loaded when it is first needed', () => {
   it('is handed over in the order of asking, whoever asks meanwhile', async () => {

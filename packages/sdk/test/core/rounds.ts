@@ -1,12 +1,12 @@
-import { conduct, type RoundHandle } from '../../src/core/conduct.ts'
-import { type Asking, type Exchange, local, type Outcome } from '../../src/core/exchange.ts'
-import { lateReplay } from '../../src/core/late-replay.ts'
-import { limits } from '../../src/core/limits.ts'
-import { memoryBackplane } from '../../src/core/memory-backplane.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import type { InputRequests, Question } from '../../src/protocol/asking.ts'
-import type { ClientCapabilities } from '../../src/protocol/capabilities.ts'
+import type { ClientCapabilities } from '../../src/protocol/definitions.ts'
 import { revisions } from '../../src/protocol/revisions.ts'
+import type { InputRequests, Question } from '../../src/protocol/server-requests.ts'
+import { type Exchange, type InputStrategy, localCaller, type Outcome } from '../../src/request/exchange.ts'
+import { type LazyHandlerRun, runToOutcome } from '../../src/request/handler-run.ts'
+import { lateReplay } from '../../src/request/late-replay.ts'
+import { limits } from '../../src/request/limits.ts'
+import { memoryBackplane } from '../../src/request/memory-backplane.ts'
 
 const everything: ClientCapabilities = { elicitation: {}, sampling: { tools: {} }, roots: {} }
 
@@ -19,10 +19,10 @@ export const yes = { action: 'accept', content: { ok: true } }
 
 export const key = 'k'.repeat(32)
 
-export type Run = (round: RoundHandle) => unknown
+export type Run = (round: LazyHandlerRun) => unknown
 
 export function exchange(
-  asking: Asking,
+  asking: InputStrategy,
   params: JsonObject,
   overrides?: Partial<Exchange['peer']>,
 ): Exchange {
@@ -34,12 +34,12 @@ export function exchange(
       revision: revisions['2026-07-28'],
       capabilities: everything,
       info: undefined,
-      ...local,
+      ...localCaller,
       logLevel: undefined,
       ...overrides,
     },
     signal: new AbortController().signal,
-    asking,
+    inputStrategy: asking,
     limits,
     notify: () => {},
   }
@@ -69,7 +69,7 @@ export function node(options?: {
 
 /** Plays the client: answers every round with `answer` until the outcome is complete. */
 export async function play(
-  asking: Asking | (() => Asking),
+  asking: InputStrategy | (() => InputStrategy),
   run: Run,
   answer: (question: Question, key: string) => unknown = () => yes,
 ): Promise<{ rounds: InputRequests[]; outcome: Outcome; states: string[] }> {
@@ -78,7 +78,7 @@ export async function play(
   const states: string[] = []
   let params: JsonObject = {}
   for (let round = 0; round < 12; round++) {
-    const outcome = await conduct(exchange(pick(), params), run, finish)
+    const outcome = await runToOutcome(exchange(pick(), params), run, finish)
     if (outcome.type !== 'input_required') return { rounds, outcome, states }
     rounds.push(outcome.requests)
     const inputResponses = Object.fromEntries(
@@ -91,10 +91,10 @@ export async function play(
 }
 
 export async function firstRound(
-  asking: Asking,
+  asking: InputStrategy,
   run: Run,
 ): Promise<{ requests: InputRequests; state: string }> {
-  const outcome = await conduct(exchange(asking, {}), run, finish)
+  const outcome = await runToOutcome(exchange(asking, {}), run, finish)
   if (outcome.type !== 'input_required' || outcome.state === undefined) throw new Error('no round')
   return { requests: outcome.requests, state: outcome.state }
 }

@@ -1,23 +1,23 @@
 import { describe, expect, it } from 'vitest'
-import { conduct } from '../../src/core/conduct.ts'
-import type { Asking, Exchange, Outcome } from '../../src/core/exchange.ts'
-import { memoryBackplane } from '../../src/core/memory-backplane.ts'
-import { createSealer } from '../../src/core/seal.ts'
 import { RpcError } from '../../src/jsonrpc/error.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
+import type { Exchange, InputStrategy, Outcome } from '../../src/request/exchange.ts'
+import { runToOutcome } from '../../src/request/handler-run.ts'
+import { memoryBackplane } from '../../src/request/memory-backplane.ts'
+import { createSealer } from '../../src/request/state.ts'
 import { exchange, finish, firstRound, form, key, node, play, type Run, yes } from './rounds.ts'
 
 describe('the sealed state', () => {
   const run: Run = async (handle) => {
-    const answer = await handle.get().put(form('Refund 7?'))
+    const answer = await handle.get().ask(form('Refund 7?'))
     return answer.action
   }
   const retry = async (
-    asking: Asking,
+    asking: InputStrategy,
     state: unknown,
     overrides?: { params?: JsonObject; peer?: Partial<Exchange['peer']> },
   ) =>
-    conduct(
+    runToOutcome(
       exchange(
         asking,
         { requestState: state, inputResponses: { elicitation_1: yes }, ...overrides?.params },
@@ -97,7 +97,7 @@ describe('the sealed state', () => {
     const big = 'x'.repeat(100_000)
     const { outcome, states } = await play(shop.asking, async (handle) => {
       const text = await handle.get().step('load', () => big)
-      await handle.get().put(form('Go?'))
+      await handle.get().ask(form('Go?'))
       return text.length
     })
     expect(states[0]?.length).toBeLessThan(500)

@@ -2,9 +2,9 @@ import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { asLine, LineReader } from '../../src/jsonrpc/lines.ts'
+import { asLine, LineReader } from '../../src/jsonrpc/line-reader.ts'
 import { classify, parseJson } from '../../src/jsonrpc/parse.ts'
-import { Pending } from '../../src/jsonrpc/pending.ts'
+import { Pending } from '../../src/jsonrpc/pending-requests.ts'
 import { EventReader, encodeEvent, keepAlive, type ServerSentEvent } from '../../src/jsonrpc/sse.ts'
 
 const encoder = new TextEncoder()

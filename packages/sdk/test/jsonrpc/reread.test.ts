@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { exactJson, readJson } from '../../src/jsonrpc/exact-json.ts'
 import { parseJson } from '../../src/jsonrpc/parse.ts'
-import { readJson, reread } from '../../src/jsonrpc/reread.ts'
 
 describe('a key that is written with an escape', () => {
   it.each([
@@ -28,13 +28,13 @@ describe('reading again', () => {
       fc.property(fc.jsonValue({ maxDepth: 5 }), blanks, (value, blank) => {
         const text = JSON.stringify({ value, list: [value, {}, [], -1.5e-7] }, undefined, blank)
         // Written again, since the reader of the language is the one in doubt.
-        expect(JSON.stringify(reread(text), undefined, blank)).toBe(text)
+        expect(JSON.stringify(exactJson(text), undefined, blank)).toBe(text)
       }),
     )
   })
 
   it('keeps __proto__ a member like any other', () => {
-    const value = reread('{"__proto__":{"a":1}}')
+    const value = exactJson('{"__proto__":{"a":1}}')
     expect(Object.keys(Object(value))).toEqual(['__proto__'])
     expect(Object(value).a).toBeUndefined()
   })

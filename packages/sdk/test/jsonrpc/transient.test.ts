@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { gc } from '../../../../test/setup/memory.ts'
-import { TransientMap, TransientSet } from '../../src/jsonrpc/transient.ts'
+import { RotatingMap, RotatingSet } from '../../src/jsonrpc/rotating-map.ts'
 
 /** Bytes of heap in use once everything young that nothing points to is gone. */
 function kept(): number {
@@ -31,12 +31,12 @@ function churn(entries: {
 
 describe('entries that come and go', () => {
   it('leave nothing behind for the collections of young objects, however long the map lives', () => {
-    expect(churn(new TransientMap<number, string[]>())).toBeLessThan(2_000_000)
+    expect(churn(new RotatingMap<number, string[]>())).toBeLessThan(2_000_000)
   })
 
   it('leave nothing behind in a set either', () => {
     const there = new Map<number, string[]>()
-    const members = new TransientSet<string[]>()
+    const members = new RotatingSet<string[]>()
     const stays = churn({
       set(key, value) {
         there.set(key & 63, value)
@@ -60,7 +60,7 @@ describe('entries that come and go', () => {
     fc.assert(
       fc.property(fc.array(action, { maxLength: 4_000, size: 'max' }), (actions) => {
         const map = new Map<number, number>()
-        const mine = new TransientMap<number, number>()
+        const mine = new RotatingMap<number, number>()
         for (const one of actions) {
           if (one.do === 'set') {
             map.set(one.key, one.value)
@@ -85,7 +85,7 @@ describe('entries that come and go', () => {
   })
 
   it('are told in the order they came, and what was told does not change', () => {
-    const set = new TransientSet<string>()
+    const set = new RotatingSet<string>()
     for (const member of ['a', 'b', 'c', 'a']) set.add(member)
     const told = set.values()
     expect(set.delete('b')).toBe(true)

@@ -5,7 +5,7 @@ import { listed } from '../client/support/results.ts'
 import { during } from './during.ts'
 // What a client loads with the first failure and the first list would take real time, and this time is virtual.
 import '../../src/client/lists.ts'
-import '../../src/links/http-failure.ts'
+import '../../src/transports/client/http-failure.ts'
 
 const revisions = ['2025-11-25', '2026-07-28'] as const
 type Revision = (typeof revisions)[number]

@@ -144,7 +144,7 @@ it.skipIf(!canChooseIds)(
       import { spawn } from 'node:child_process'
       import { once } from 'node:events'
       import { writeFileSync } from 'node:fs'
-      import { ProcessTree } from ${JSON.stringify(new URL('../../src/links/process-tree.ts', import.meta.url).href)}
+      import { ProcessTree } from ${JSON.stringify(new URL('../../src/transports/client/process-tree.ts', import.meta.url).href)}
       const start = () => spawn('sleep', ['60'], { detached: true, stdio: 'ignore' })
       const server = start()
       const tree = new ProcessTree(server, 'none')

@@ -1,14 +1,14 @@
-import { type ConnectOptions, connect, type LinkFactory } from '@jackfield/sdk/client'
+import { type ClientTransportFactory, type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { childEnvironment } from '../../src/links/stdio-environment.ts'
-import { windowsEnd, windowsLaunch } from '../../src/links/stdio-windows.ts'
+import { childEnvironment } from '../../src/transports/client/stdio.ts'
+import { windowsEnd, windowsLaunch } from '../../src/transports/client/stdio-windows.ts'
 import { child, isAlive } from '../client/support/child.ts'
 import { until } from '../client/support/http.ts'
 
 const linux = process.platform === 'linux'
 
-async function open(link: LinkFactory, options: ConnectOptions = {}) {
+async function open(link: ClientTransportFactory, options: ConnectOptions = {}) {
   const client = await connect(link, options)
   onTestFinished(() => client.close())
   return client

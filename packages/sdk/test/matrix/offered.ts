@@ -145,7 +145,7 @@ export const offered: readonly Feature[] = [
       const client = await open({ onChange: ({ type }) => heard.push(type) })
       const kinds = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
       const watch = await client.watch(kinds)
-      expect(watch.honored).toEqual(kinds)
+      expect(watch.acknowledged).toEqual(kinds)
       for (const what of ['tools', 'prompts', 'resources']) await client.call('change', { what })
       await vi.waitFor(() => expect([...new Set(heard)].sort()).toEqual(['prompts', 'resources', 'tools']))
       expect((await client.tools()).map(({ name }) => name)).toContain('extra')

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import type { ElicitField, SamplingMessage } from '../../src/protocol/asking.ts'
 import {
   checkElicitContent,
   checkElicitSchema,
   checkElicitValue,
   checkSampling,
   fillDefaults,
-} from '../../src/protocol/elicit.ts'
+} from '../../src/protocol/elicitation.ts'
+import type { ElicitField, SamplingMessage } from '../../src/protocol/server-requests.ts'
 
 describe('elicitation forms', () => {
   it.each([

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import { memoryBackplane } from '../../src/core/memory-backplane.ts'
-import { createSealer } from '../../src/core/seal.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { MetaKey } from '../../src/protocol/meta.ts'
+import { memoryBackplane } from '../../src/request/memory-backplane.ts'
+import { createSealer } from '../../src/request/state.ts'
 import { call, cancel, modernCall, open, text } from './duplex-support.ts'
 import { codeOf, initialize, initialized, meta, settle, type Tool } from './support.ts'
 

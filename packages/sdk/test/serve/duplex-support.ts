@@ -1,5 +1,5 @@
 import type { JsonObject, JsonRpcMessage } from '../../src/jsonrpc/message.ts'
-import { type DuplexOptions, openConnection } from '../../src/serve/duplex.ts'
+import { type DuplexOptions, openConnection } from '../../src/transports/server/connection.ts'
 import {
   ask,
   echo,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { ErrorCode } from '../../src/jsonrpc/error.ts'
 import type { JsonObject, JsonRpcMessage } from '../../src/jsonrpc/message.ts'
-import { openConnection } from '../../src/serve/duplex.ts'
+import { openConnection } from '../../src/transports/server/connection.ts'
 import { call, cancel, modernCall, open, text } from './duplex-support.ts'
 import { ask, codeOf, echo, hang, initialize, settle, type Tool, testServer, until } from './support.ts'
 

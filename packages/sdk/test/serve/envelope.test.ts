@@ -14,7 +14,7 @@ import {
 import type { JsonObject, JsonRpcMessage } from '../../src/jsonrpc/message.ts'
 import { isObject } from '../../src/jsonrpc/parse.ts'
 import { MetaKey } from '../../src/protocol/meta.ts'
-import { openConnection } from '../../src/serve/duplex.ts'
+import { openConnection } from '../../src/transports/server/connection.ts'
 import { type Face, faces, modern, session } from './http-support.ts'
 import { initialize, initialized, meta, settle, until } from './support.ts'
 

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import { nobody } from '../../src/core/exchange.ts'
-import { Core } from '../../src/serve/http/core.ts'
-import type { Authenticate } from '../../src/serve/http/index.ts'
-import { Sessions } from '../../src/serve/http/sessions.ts'
+import { anonymousCaller } from '../../src/request/exchange.ts'
+import type { Authenticate } from '../../src/transports/server/http/index.ts'
+import { HttpServerState } from '../../src/transports/server/http/server-state.ts'
+import { Sessions } from '../../src/transports/server/http/sessions.ts'
 import { faces, session, sessionsOver, webFace } from './http-support.ts'
 import { ask, codeOf, echo, hung, initialize, initialized, settle, testServer } from './support.ts'
 
@@ -126,9 +126,9 @@ describe('idle sessions', () => {
 
   it('leave nothing behind, nor does a call that waits for a client who went away', async () => {
     const server = testServer({ ask, hung })
-    const core = new Core(server, {}, () => {})
+    const core = new HttpServerState(server, {}, () => {})
     const sessions = new Sessions(core)
-    const begin = () => sessions.begin(nobody, core.memory.account(undefined))
+    const begin = () => sessions.begin(anonymousCaller, core.memory.account(undefined))
     for (let i = 0; i < 1000; i++) begin()
     const waiting = begin()
     const working = begin()

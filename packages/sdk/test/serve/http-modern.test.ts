@@ -4,7 +4,7 @@ import { ErrorCode, RpcError } from '../../src/jsonrpc/error.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import type { HeaderPlan } from '../../src/protocol/headers.ts'
 import { MetaKey } from '../../src/protocol/meta.ts'
-import type { HttpOptions } from '../../src/serve/http/index.ts'
+import type { HttpOptions } from '../../src/transports/server/http/index.ts'
 import { type Ask, faces, type Mounted, modern } from './http-support.ts'
 import {
   ask,
@@ -307,7 +307,7 @@ describe.each(faces)('stateless requests over the %s face', (_, mount) => {
     })
     const keyed: Tool = async (_args, _exchange, round) => {
       const question = { message: 'Who?', requestedSchema: { type: 'object' as const, properties: {} } }
-      const answer = await round.get().put({ method: 'elicitation/create', params: question }, 'who')
+      const answer = await round.get().ask({ method: 'elicitation/create', params: question }, 'who')
       return answer.action
     }
     for (const [acceptUnaskedAnswers, resultType] of [

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { heldBytes } from '../../../../test/setup/memory.ts'
-import { type HttpOptions, serveHttp } from '../../src/serve/http/index.ts'
+import { type HttpOptions, serveHttp } from '../../src/transports/server/http/index.ts'
 import { modern, nodeFace, session } from './http-support.ts'
 import { echo, meta, settle, type TestServer, type Tool, testServer, until } from './support.ts'
 

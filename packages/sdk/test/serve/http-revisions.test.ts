@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import type { HttpOptions } from '../../src/serve/http/index.ts'
+import type { HttpOptions } from '../../src/transports/server/http/index.ts'
 import { checkWire } from '../schema/wire.ts'
 import { type Answer, faces, type Mounted, modern, session } from './http-support.ts'
 import { ask, echo, hang, meta, settle, type TestServer, type Tool, testServer, until } from './support.ts'

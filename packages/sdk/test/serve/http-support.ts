@@ -1,10 +1,9 @@
 import { request as httpRequest } from 'node:http'
 import { afterEach } from 'vitest'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import type { ServerSentEvent } from '../../src/jsonrpc/sse.ts'
-import { EventReader } from '../../src/jsonrpc/sse.ts'
-import { type HttpOptions, serveHttp } from '../../src/serve/http/index.ts'
+import { EventReader, type ServerSentEvent } from '../../src/jsonrpc/sse.ts'
 import type { Server } from '../../src/server/server.ts'
+import { type HttpOptions, serveHttp } from '../../src/transports/server/http/index.ts'
 import {
   ask,
   echo,

@@ -1,8 +1,8 @@
 import { defineServer, resource, type Server, tool } from '@jackfield/sdk'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { Backplane } from '../../src/core/backplane.ts'
-import { memoryBackplane } from '../../src/core/memory-backplane.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
+import type { Backplane } from '../../src/request/backplane.ts'
+import { memoryBackplane } from '../../src/request/memory-backplane.ts'
 import { type Answer, type Face, faces, type Mounted, modern, nodeFace, session } from './http-support.ts'
 import { meta, settle, until } from './support.ts'
 

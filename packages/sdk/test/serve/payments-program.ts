@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs'
 import { z } from 'zod'
 import { sqliteBackplane } from '../../src/backplane/sqlite.ts'
 import { defineServer, tool } from '../../src/index.ts'
-import { serveHttp } from '../../src/serve/http/index.ts'
+import { serveHttp } from '../../src/transports/server/http/index.ts'
 
 // A server that notes each payment in a file. It is killed and started anew, and its keys stay the same.
 

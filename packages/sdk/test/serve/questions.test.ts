@@ -1,12 +1,16 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { defineServer, RpcError, tool } from '../../src/index.ts'
 import type { JsonObject, JsonRpcMessage } from '../../src/jsonrpc/message.ts'
-import type { CreateMessageParams, ElicitSchema, SamplingMessage } from '../../src/protocol/asking.ts'
-import type { ClientCapabilities } from '../../src/protocol/capabilities.ts'
+import type { ClientCapabilities } from '../../src/protocol/definitions.ts'
 import { MetaKey } from '../../src/protocol/meta.ts'
 import { type ProtocolVersion, protocolVersions } from '../../src/protocol/methods.ts'
-import { openConnection } from '../../src/serve/duplex.ts'
+import type {
+  CreateMessageParams,
+  ElicitSchema,
+  SamplingMessage,
+} from '../../src/protocol/server-requests.ts'
 import type { Server } from '../../src/server/server.ts'
+import { openConnection } from '../../src/transports/server/connection.ts'
 import { checkWire } from '../schema/wire.ts'
 import { type Face, faces, type Mounted, modern, session } from './http-support.ts'
 import { initialize, initialized, meta, settle, until } from './support.ts'

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import { defineServer, tool } from '../../src/index.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import type { HttpOptions } from '../../src/serve/http/options.ts'
+import type { HttpOptions } from '../../src/transports/server/http/options.ts'
 import { modern, webFace } from './http-support.ts'
 
 interface Asked {

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { type ProtocolVersion, protocolVersions } from '../../src/protocol/methods.ts'
-import { serveStdio } from '../../src/serve/stdio.ts'
+import { serveStdio } from '../../src/transports/server/stdio.ts'
 import { checkWire } from '../schema/wire.ts'
 import {
   ask,

@@ -1,4 +1,4 @@
-import { serveStdio } from '../../src/serve/stdio.ts'
+import { serveStdio } from '../../src/transports/server/stdio.ts'
 import { ask, hung, settle, type Tool, testServer } from './support.ts'
 
 const noisy: Tool = () => {

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { FarServer } from '../../../../test/setup/far-server.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { MetaKey } from '../../src/protocol/meta.ts'
-import { type StdioOptions, serveStdio } from '../../src/serve/stdio.ts'
+import { type StdioOptions, serveStdio } from '../../src/transports/server/stdio.ts'
 import {
   echo,
   hang,

@@ -1,17 +1,17 @@
-import { conduct, type RoundHandle } from '../../src/core/conduct.ts'
-import type { Exchange, Outcome } from '../../src/core/exchange.ts'
-import { createChanges } from '../../src/core/hub.ts'
 import { ErrorCode, RpcError } from '../../src/jsonrpc/error.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { isObject } from '../../src/jsonrpc/parse.ts'
-import type { ServerCapabilities } from '../../src/protocol/capabilities.ts'
+import type { ServerCapabilities } from '../../src/protocol/definitions.ts'
 import type { HeaderPlan } from '../../src/protocol/headers.ts'
 import { MetaKey } from '../../src/protocol/meta.ts'
 import { methodRow } from '../../src/protocol/methods.ts'
-import { listen } from '../../src/server/listen.ts'
+import { createChanges } from '../../src/request/changes.ts'
+import type { Exchange, Outcome } from '../../src/request/exchange.ts'
+import { type LazyHandlerRun, runToOutcome } from '../../src/request/handler-run.ts'
 import type { Server } from '../../src/server/server.ts'
+import { listen } from '../../src/server/subscriptions.ts'
 
-export type Tool = (args: JsonObject, exchange: Exchange, round: RoundHandle) => unknown
+export type Tool = (args: JsonObject, exchange: Exchange, round: LazyHandlerRun) => unknown
 
 export interface TestServer extends Server {
   /** Failures the peer was not shown. */
@@ -33,7 +33,7 @@ export function testServer(
     const tool = typeof name === 'string' && Object.hasOwn(tools, name) ? tools[name] : undefined
     if (tool === undefined) throw new RpcError(ErrorCode.InvalidParams, `Unknown tool: ${String(name)}`)
     ran.push(String(name))
-    return conduct(
+    return runToOutcome(
       exchange,
       (round) => tool(isObject(args) ? args : {}, exchange, round),
       (value) =>
@@ -107,7 +107,7 @@ export const hung: Tool = () => new Promise(() => {})
 
 /** Asks for a name and greets. */
 export const ask: Tool = async (_args, _exchange, round) => {
-  const answer = await round.get().put({
+  const answer = await round.get().ask({
     method: 'elicitation/create',
     params: {
       message: 'Who?',

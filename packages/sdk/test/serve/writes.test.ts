@@ -1,8 +1,7 @@
 import { PassThrough, Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { serveStdio } from '../../src/serve/stdio.ts'
-import { defineServer } from '../../src/server/define.ts'
-import { tool } from '../../src/server/tool.ts'
+import { defineServer, tool } from '../../src/server/define.ts'
+import { serveStdio } from '../../src/transports/server/stdio.ts'
 import { meta, until } from './support.ts'
 
 /** An output that keeps what each write gave it. */

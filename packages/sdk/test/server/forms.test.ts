@@ -4,8 +4,8 @@ import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ask } from '../../src/index.ts'
-import type { ElicitSchema } from '../../src/protocol/asking.ts'
-import type { DescribedSchema } from '../../src/server/described.ts'
+import type { ElicitSchema } from '../../src/protocol/server-requests.ts'
+import type { DescribedSchema } from '../../src/server/schema.ts'
 
 function fields(schema: DescribedSchema | ElicitSchema): unknown {
   const { params } = ask.elicit({ message: 'm', schema })

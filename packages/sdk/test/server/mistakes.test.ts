@@ -5,7 +5,7 @@ import { serveSocket } from '@jackfield/sdk/socket'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { defineServer, McpError, prompt, resource, type Server, template, tool } from '../../src/index.ts'
-import { openConnection } from '../../src/serve/duplex.ts'
+import { openConnection } from '../../src/transports/server/connection.ts'
 
 const base = { name: 'shop', version: '1.0.0' }
 const run = () => 'done'

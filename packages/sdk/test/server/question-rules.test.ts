@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { live } from '../../src/core/asking.ts'
 import { ask, type CreateMessageParams, defineServer, inputRequired, tool } from '../../src/index.ts'
-import type { Questions } from '../../src/protocol/asking.ts'
+import type { Questions } from '../../src/protocol/server-requests.ts'
+import { liveInput } from '../../src/request/asking.ts'
 import { type eras, eras as everyEra, exchange, request, text } from './support.ts'
 
 const base = { name: 'shop', version: '1.0.0' }
@@ -52,7 +52,7 @@ describe('the context of a sample', () => {
 
   test('is asked of one that did', async () => {
     const asked: unknown[] = []
-    const asking = live(async (_, params) => {
+    const asking = liveInput(async (_, params) => {
       asked.push(params['includeContext'])
       return { ...answer }
     })
@@ -194,7 +194,7 @@ describe('a form that asks for a secret', () => {
         }),
       },
     })
-    const asking = live(async () => {
+    const asking = liveInput(async () => {
       asked = true
       return { action: 'decline' }
     })

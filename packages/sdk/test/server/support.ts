@@ -1,15 +1,21 @@
-import { type LiveRequest, live, none, replay } from '../../src/core/asking.ts'
-import { type Asking, type Exchange, local, type Outcome, type Peer } from '../../src/core/exchange.ts'
-import { limits } from '../../src/core/limits.ts'
-import { memoryBackplane } from '../../src/core/memory-backplane.ts'
-import { createSealer } from '../../src/core/seal.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import type { ProtocolVersion, ServerNotification } from '../../src/protocol/methods.ts'
 import { revisions } from '../../src/protocol/revisions.ts'
+import { type LiveRequest, liveInput, noInput, replay } from '../../src/request/asking.ts'
+import {
+  type Exchange,
+  type InputStrategy,
+  localCaller,
+  type Outcome,
+  type Peer,
+} from '../../src/request/exchange.ts'
+import { limits } from '../../src/request/limits.ts'
+import { memoryBackplane } from '../../src/request/memory-backplane.ts'
+import { createSealer } from '../../src/request/state.ts'
 import type { Server } from '../../src/server/server.ts'
 
 export interface Overrides {
-  asking?: Asking
+  asking?: InputStrategy
   version?: ProtocolVersion
   peer?: Partial<Peer>
   signal?: AbortSignal
@@ -27,12 +33,12 @@ export function exchange(method: string, params: JsonObject = {}, overrides: Ove
       revision: revisions[overrides.version ?? '2026-07-28'],
       capabilities: { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} },
       info: undefined,
-      ...local,
+      ...localCaller,
       logLevel: undefined,
       ...overrides.peer,
     },
     signal: overrides.signal ?? new AbortController().signal,
-    asking: overrides.asking ?? none,
+    inputStrategy: overrides.asking ?? noInput,
     limits,
     notify: overrides.notify ?? (() => {}),
   }
@@ -77,7 +83,8 @@ export const eras = {
     method: string,
     params: JsonObject,
     answer: LiveRequest,
-  ): Promise<JsonObject> => request(server, method, params, { asking: live(answer), version: '2025-11-25' }),
+  ): Promise<JsonObject> =>
+    request(server, method, params, { asking: liveInput(answer), version: '2025-11-25' }),
   replay: async (
     server: Server,
     method: string,

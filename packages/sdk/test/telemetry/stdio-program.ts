@@ -1,4 +1,4 @@
-import { serveStdio } from '../../src/serve/stdio.ts'
+import { serveStdio } from '../../src/transports/server/stdio.ts'
 import { createShop } from './shop.ts'
 import { startTracing } from './tracing.ts'
 

@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import { connect as dialSocket, type NetConnectOpts } from 'node:net'
 import type { Readable } from 'node:stream'
 import { FarServer } from '../../../../test/setup/far-server.ts'
-import { LineReader } from '../../src/jsonrpc/lines.ts'
+import { LineReader } from '../../src/jsonrpc/line-reader.ts'
 import type { RequestId } from '../../src/jsonrpc/message.ts'
 import { isObject, isRequestId } from '../../src/jsonrpc/parse.ts'
 import { EventReader, type ServerSentEvent } from '../../src/jsonrpc/sse.ts'
 import { MetaKey } from '../../src/protocol/meta.ts'
-import { openConnection } from '../../src/serve/duplex.ts'
 import type { Server } from '../../src/server/server.ts'
+import { openConnection } from '../../src/transports/server/connection.ts'
 
 /** Hears one JSON value from the server; `cause` is the request on whose own stream it came. */
 export type Hear = (value: unknown, cause: RequestId | undefined) => void

@@ -2,11 +2,11 @@ import { createServer as createHttpServer, type IncomingMessage, type ServerResp
 import { type AddressInfo, createServer as createLineServer } from 'node:net'
 import { sse, type Target } from '@jackfield/sdk/client'
 import { socket } from '@jackfield/sdk/client/socket'
-import { LineReader } from '../../src/jsonrpc/lines.ts'
+import { LineReader } from '../../src/jsonrpc/line-reader.ts'
 import type { RequestId } from '../../src/jsonrpc/message.ts'
 import { isObject, isRequestId } from '../../src/jsonrpc/parse.ts'
 import { encodeEvent } from '../../src/jsonrpc/sse.ts'
-import { DuplexLink } from '../../src/links/duplex.ts'
+import { DuplexTransport } from '../../src/transports/client/duplex.ts'
 
 /** Says one JSON value to the client. Over HTTP it goes on the stream of the request it answers, or of `cause`. */
 export type Say = (value: unknown, cause?: RequestId) => void
@@ -21,8 +21,8 @@ export interface Stage {
 }
 
 export function playMemory(part: Part): Stage {
-  const target = (): DuplexLink =>
-    new DuplexLink('memory', async (events) => {
+  const target = (): DuplexTransport =>
+    new DuplexTransport('memory', async (events) => {
       const say: Say = (value) => {
         const text = JSON.stringify(value)
         queueMicrotask(() => events.text(text))

@@ -5,7 +5,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type ConnectOptions, connect, type LinkFactory } from '@jackfield/sdk/client'
+import { type ClientTransportFactory, type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { FarServer } from '../../../../test/setup/far-server.ts'
@@ -16,7 +16,7 @@ const linux = process.platform === 'linux'
 const program = fileURLToPath(new URL('../serve/stdio-program.ts', import.meta.url))
 const node = process.execPath
 
-async function open(link: LinkFactory, options: ConnectOptions = {}) {
+async function open(link: ClientTransportFactory, options: ConnectOptions = {}) {
   const client = await connect(link, options)
   onTestFinished(() => client.close())
   return client
@@ -176,7 +176,7 @@ describe.runIf(linux)('closing ends the whole tree', () => {
   })
 
   it('when the client itself is killed, also in the middle of a call that hangs', async () => {
-    const link = fileURLToPath(new URL('../../src/links/stdio.ts', import.meta.url))
+    const link = fileURLToPath(new URL('../../src/transports/client/stdio.ts', import.meta.url))
     const connectTo = fileURLToPath(new URL('../../src/client/index.ts', import.meta.url))
     const proc = fileURLToPath(new URL('../../../../test/torture/processes/proc.ts', import.meta.url))
     const code = `

@@ -4,7 +4,7 @@ import { ElicitRequestSchema, ToolListChangedNotificationSchema } from '@modelco
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import { type HttpOptions, serveHttp } from '../../src/serve/http/index.ts'
+import { type HttpOptions, serveHttp } from '../../src/transports/server/http/index.ts'
 import { type Answer, type Ask, faces, type Mounted, modern, nodeFace } from '../serve/http-support.ts'
 import {
   ask,

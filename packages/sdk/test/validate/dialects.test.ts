@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { defineServer, tool } from '../../src/index.ts'
-import { dialectNamed } from '../../src/validate/dialects.ts'
+import { dialectNamed } from '../../src/json-schema/places.ts'
 import { call, text } from '../server/support.ts'
 
 const base = { name: 'shop', version: '1.0.0' }

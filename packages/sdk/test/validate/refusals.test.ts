@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { cpuMsOf } from '../../../../test/setup/cpu.ts'
+import { compileSchema } from '../../src/json-schema/index.ts'
 import { McpError } from '../../src/jsonrpc/error.ts'
-import { compileSchema } from '../../src/validate/index.ts'
 
 function refusal(schema: unknown): string {
   try {

@@ -1,5 +1,5 @@
 import type { ResourceContents } from '../../protocol/content.ts'
-import { toBase64 } from '../../server/base64.ts'
+import { toBase64 } from '../../server/content.ts'
 
 /** The digest of some bytes as an entry carries it. */
 export async function digestOf(bytes: Uint8Array): Promise<string> {

@@ -1,9 +1,8 @@
 import { McpError } from '../../jsonrpc/error.ts'
 import type { Resource } from '../../protocol/definitions.ts'
 import { digestOf, mimeTypeOf } from './bytes.ts'
-import type { Skill, SkillResource } from './entry.ts'
-import { manifestName, skillLimits } from './names.ts'
-import type { MakeContent, SkillValue } from './skill.ts'
+import { manifestName, type Skill, type SkillResource, skillLimits } from './entry.ts'
+import type { MakeContent, SkillValue } from './skills.ts'
 
 const directoryType = 'inode/directory'
 

@@ -1,11 +1,13 @@
 export type { Skill, SkillFrontmatter, SkillResource } from './entry.ts'
-export { skillLimits, skillsExtension } from './names.ts'
+export { skillLimits, skillsExtension } from './entry.ts'
 export {
   type GeneratedSkillDefinition,
   generatedSkill,
   type MakeContent,
   type SkillDefinition,
+  type Skills,
+  type SkillsOptions,
   type SkillValue,
   skill,
-} from './skill.ts'
-export { type Skills, type SkillsOptions, skills } from './skills.ts'
+  skills,
+} from './skills.ts'

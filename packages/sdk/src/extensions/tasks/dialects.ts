@@ -1,12 +1,11 @@
-import type { Exchange, Outcome, Peer } from '../../core/exchange.ts'
 import { ErrorCode, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import type { ProtocolVersion } from '../../protocol/methods.ts'
+import type { Exchange, Outcome, Peer } from '../../request/exchange.ts'
 import { declares, requireExtension } from '../../server/extension.ts'
 import type { Server } from '../../server/server.ts'
-import { tasksExtension } from './names.ts'
-import type { Settings } from './options.ts'
+import { type Settings, tasksExtension } from './options.ts'
 import { isOver, type TaskRecord } from './record.ts'
 
 export type TaskSupport = ReturnType<Server['taskSupport']>

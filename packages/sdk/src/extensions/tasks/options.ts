@@ -1,8 +1,7 @@
-import { limits } from '../../core/limits.ts'
 import { McpError } from '../../jsonrpc/error.ts'
-import { memoryTaskStore } from './memory-store.ts'
+import { limits } from '../../request/limits.ts'
 import type { TaskStatus } from './record.ts'
-import type { TaskStore } from './store.ts'
+import { memoryTaskStore, type TaskStore } from './store.ts'
 
 /** Something that happened to a task, for an audit log. */
 export interface TaskEvent {
@@ -71,3 +70,6 @@ export function settingsOf(options: TasksOptions): Settings {
   }
   return settings
 }
+
+/** The identifier of this extension. */
+export const tasksExtension = 'io.modelcontextprotocol/tasks'

@@ -1,12 +1,12 @@
-import type { Exchange, Peer } from '../../core/exchange.ts'
-import { emptyJournal, type Journal } from '../../core/journal.ts'
-import { answerTo } from '../../core/questions.ts'
+import { readJson } from '../../jsonrpc/exact-json.ts'
 import type { JsonObject, JsonRpcErrorObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
-import { readJson } from '../../jsonrpc/reread.ts'
-import type { InputRequests, Question } from '../../protocol/asking.ts'
 import type { ProtocolVersion } from '../../protocol/methods.ts'
 import { revisions } from '../../protocol/revisions.ts'
+import type { InputRequests, Question } from '../../protocol/server-requests.ts'
+import type { Exchange, Peer } from '../../request/exchange.ts'
+import { answerTo } from '../../request/input-responses.ts'
+import { emptyJournal, type Journal } from '../../request/live-run.ts'
 import type { TaskRow } from './store.ts'
 
 /** Where a task stands; the last three are final. */

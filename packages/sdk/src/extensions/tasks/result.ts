@@ -1,12 +1,14 @@
-import type { Exchange, Outcome } from '../../core/exchange.ts'
 import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
-import type { Question } from '../../protocol/asking.ts'
 import { MetaKey } from '../../protocol/meta.ts'
 import type { ServerNotification } from '../../protocol/methods.ts'
-import { errorOf, experimentalTask } from './dialects.ts'
+import type { Question } from '../../protocol/server-requests.ts'
+import type { Exchange, Outcome } from '../../request/exchange.ts'
+import { requireExtension } from '../../server/extension.ts'
+import { dialectOf, errorOf, experimentalTask } from './dialects.ts'
 import { type TaskEngine, unknownTask } from './engine.ts'
+import { tasksExtension } from './options.ts'
 import { isOver, type OpenQuestion, type TaskRecord } from './record.ts'
 
 /**
@@ -110,9 +112,9 @@ class Putting {
     const stop = new AbortController()
     this.#open.set(key, stop)
     const signal = AbortSignal.any([stop.signal, this.#exchange.signal])
-    const round = this.#exchange.asking.begin({ ...this.#exchange, signal })
+    const round = this.#exchange.inputStrategy.begin({ ...this.#exchange, signal })
     try {
-      const answer = await Promise.race([round.put(about(question, this.#id)), round.ended])
+      const answer = await Promise.race([round.ask(about(question, this.#id)), round.ended])
       await this.#engine.answer(this.#id, { [key]: answer })
     } catch (error) {
       if (signal.aborted || !(error instanceof RpcError) || lostOnTheWay(error)) return
@@ -140,4 +142,66 @@ function about(question: Question, id: string): Question {
 
 function related(meta: unknown, taskId: string): JsonObject {
   return { ...(isObject(meta) ? meta : {}), [MetaKey.relatedTask]: { taskId } }
+}
+
+/** Adds tasks to a subscription: those that are the client's own are acknowledged, and told of whenever they change. */
+export async function listenToTasks(
+  engine: TaskEngine,
+  exchange: Exchange,
+  next: (exchange: Exchange) => Promise<Outcome>,
+): Promise<Outcome> {
+  const filter = exchange.params['notifications']
+  if (!isObject(filter) || filter['taskIds'] === undefined) return next(exchange)
+  requireExtension(exchange.peer, tasksExtension)
+  const taskIds = await ownIds(engine, exchange, idsIn(filter['taskIds'], exchange.limits.subscribedUris))
+  const notify = (notification: ServerNotification): void => {
+    if (notification.method !== 'notifications/subscriptions/acknowledged') {
+      exchange.notify(notification)
+      return
+    }
+    const { params } = notification
+    exchange.notify({
+      ...notification,
+      params: { ...params, notifications: { ...params.notifications, taskIds } },
+    })
+    for (const id of taskIds) {
+      tell(engine, exchange, id).catch((error) => engine.server.report(error, { method: exchange.method }))
+    }
+  }
+  return next({ ...exchange, notify })
+}
+
+async function tell(engine: TaskEngine, exchange: Exchange, id: string): Promise<void> {
+  const { peer } = exchange
+  const _meta = { [MetaKey.subscriptionId]: exchange.id }
+  for await (const record of engine.follow(id, exchange.signal)) {
+    const state = dialectOf(peer).state(record, peer, engine.server, engine.settings)
+    exchange.notify({ method: 'notifications/tasks', params: { ...state, _meta } })
+  }
+}
+
+function idsIn(value: unknown, most: number): string[] {
+  const ids = Array.isArray(value) ? value.filter((id) => typeof id === 'string') : undefined
+  if (ids === undefined || !Array.isArray(value) || ids.length < value.length) {
+    throw new RpcError(ErrorCode.InvalidParams, 'Invalid params: "taskIds" must be a list of ids')
+  }
+  if (ids.length > most) {
+    throw new RpcError(
+      ErrorCode.InvalidParams,
+      `Invalid params: at most ${most} tasks can be listened to at once`,
+    )
+  }
+  return [...new Set(ids)]
+}
+
+async function ownIds(engine: TaskEngine, { peer }: Exchange, ids: readonly string[]): Promise<string[]> {
+  const own: string[] = []
+  for (const id of ids) {
+    const found = await engine.find(peer, id).catch((error) => {
+      if (error instanceof RpcError) return undefined
+      throw error
+    })
+    if (found !== undefined) own.push(id)
+  }
+  return own
 }

@@ -1,15 +1,15 @@
-import type { Asking, Exchange, Outcome, Round } from '../../core/exchange.ts'
-import type { Journal } from '../../core/journal.ts'
-import type { RequestLimits } from '../../core/limits.ts'
-import { replayRound } from '../../core/replay.ts'
-import type { StateKeeper } from '../../core/state.ts'
 import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import { MetaKey } from '../../protocol/meta.ts'
 import type { ServerNotification } from '../../protocol/methods.ts'
-import { unref } from '../../serve/timers.ts'
+import type { Exchange, HandlerRun, InputStrategy, Outcome } from '../../request/exchange.ts'
+import type { RequestLimits } from '../../request/limits.ts'
+import type { Journal } from '../../request/live-run.ts'
+import { replayRound } from '../../request/replay.ts'
+import type { StateKeeper } from '../../request/state.ts'
 import type { Server } from '../../server/server.ts'
+import { unref } from '../../transports/server/options.ts'
 import { asked, completed, failed, peerOf, type TaskProgress, type TaskRecord, toRow } from './record.ts'
 
 /** Has a request served. */
@@ -32,7 +32,7 @@ export interface RunParts {
 const messageEveryMs = 250
 
 /** How the handler of a task asks: its questions are kept with the task, and it runs again once all are answered. */
-class TaskAsking implements Asking {
+class TaskAsking implements InputStrategy {
   readonly #record: TaskRecord
   readonly #keeper: StateKeeper
 
@@ -41,11 +41,11 @@ class TaskAsking implements Asking {
     this.#keeper = keeper
   }
 
-  begin(exchange: Exchange): Round {
+  begin(exchange: Exchange): HandlerRun {
     return replayRound(exchange, this.#keeper, this.#record.journal, this.#record.answers)
   }
 
-  async resume(exchange: Exchange): Promise<Round> {
+  async resume(exchange: Exchange): Promise<HandlerRun> {
     return this.begin(exchange)
   }
 }
@@ -138,7 +138,7 @@ export class TaskRun {
       },
       peer: peerOf(record),
       signal: this.#controller.signal,
-      asking: new TaskAsking(record, this.#keeper),
+      inputStrategy: new TaskAsking(record, this.#keeper),
       limits: this.#parts.limits,
       notify: (notification) => this.#notice(notification),
     }

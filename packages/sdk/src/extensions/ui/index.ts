@@ -1,5 +1,10 @@
-export { type AppDefinition, type AppPermission, type AppValue, app } from './app.ts'
-export type { AppCsp } from './csp.ts'
-export { shownIn, type Visibility } from './link.ts'
-export { appMimeType, uiExtension } from './names.ts'
-export { showsApps, ui } from './ui.ts'
+export type { AppCsp } from './app.ts'
+export {
+  type AppDefinition,
+  type AppPermission,
+  type AppValue,
+  app,
+  appMimeType,
+  uiExtension,
+} from './app.ts'
+export { shownIn, showsApps, ui, type Visibility } from './ui.ts'

@@ -1,12 +1,11 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { faultyPeer } from '../../../../../test/setup/faulty-peer.ts'
-import { nobody } from '../../../src/core/exchange.ts'
 import { memoryTaskStore, type TasksOptions, tasks } from '../../../src/extensions/tasks/index.ts'
 import { isObject } from '../../../src/jsonrpc/parse.ts'
-import { defineServer } from '../../../src/server/define.ts'
+import { anonymousCaller } from '../../../src/request/exchange.ts'
+import { defineServer, tool } from '../../../src/server/define.ts'
 import { rateLimit } from '../../../src/server/rate-limit.ts'
 import type { Server } from '../../../src/server/server.ts'
-import { tool } from '../../../src/server/tool.ts'
 import { caller, idIn, modern, type Raw, type RawOptions, reached, session, textIn } from './support.ts'
 
 const open: Raw[] = []
@@ -62,7 +61,7 @@ const call = { name: 'waiting' }
 describe('a task belongs to whoever asked for it', () => {
   const strangers: [string, RawOptions['caller']][] = [
     ['another principal', caller('eve')],
-    ['somebody nobody knows', nobody],
+    ['somebody nobody knows', anonymousCaller],
     ['whoever owns the process', undefined],
   ]
 
@@ -101,7 +100,7 @@ describe('a task belongs to whoever asked for it', () => {
 
   it('and is listed for nobody where nobody can be told apart', async () => {
     const server = make()
-    const anyone = await inSession(server, { caller: nobody })
+    const anyone = await inSession(server, { caller: anonymousCaller })
     expect(anyone.greeting['capabilities']).toMatchObject({ tasks: { cancel: {} } })
     expect(JSON.stringify(anyone.greeting['capabilities'])).not.toContain('"list":')
     expect((await anyone.send('tasks/list'))['error']).toMatchObject({ code: -32601 })

@@ -1,14 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { nobody } from '../../../src/core/exchange.ts'
 import { tasks } from '../../../src/extensions/tasks/index.ts'
 import { RpcError } from '../../../src/jsonrpc/error.ts'
 import type { JsonObject } from '../../../src/jsonrpc/message.ts'
 import { isObject } from '../../../src/jsonrpc/parse.ts'
 import type { ProtocolVersion } from '../../../src/protocol/methods.ts'
-import { defineServer } from '../../../src/server/define.ts'
+import { anonymousCaller } from '../../../src/request/exchange.ts'
+import { defineServer, tool } from '../../../src/server/define.ts'
 import { ToolError } from '../../../src/server/definitions.ts'
-import { tool } from '../../../src/server/tool.ts'
 import { checkDefinition, checkWire } from '../../schema/wire.ts'
 import {
   able,
@@ -405,12 +404,12 @@ describe('tasks of 2025-11-25', () => {
   })
 
   it('stay within reach of a client that has gone on to 2026-07-28 but knows only these', async () => {
-    const peer = await peerOf({ caller: nobody })
+    const peer = await peerOf({ caller: anonymousCaller })
     const taskId = await begin(peer, 'forever')
-    const later = modern(server, { caller: nobody, capabilities: { tasks: {} } })
+    const later = modern(server, { caller: anonymousCaller, capabilities: { tasks: {} } })
     open.push(later)
     expect(await later.ask('tasks/get', { taskId })).toMatchObject({ status: 'working', ttlMs: 3_600_000 })
-    const own = modern(server, { caller: nobody })
+    const own = modern(server, { caller: anonymousCaller })
     open.push(own)
     const newer = idIn(await own.ask('tools/call', { name: 'forever' }))
     expect((await later.send('tasks/get', { taskId: newer }))['error']).toMatchObject({

@@ -4,10 +4,9 @@ import { memoryTaskStore, tasks } from '../../../src/extensions/tasks/index.ts'
 import type { TaskEvent, TasksOptions } from '../../../src/extensions/tasks/options.ts'
 import { RpcError } from '../../../src/jsonrpc/error.ts'
 import { isObject } from '../../../src/jsonrpc/parse.ts'
-import { defineServer } from '../../../src/server/define.ts'
+import { defineServer, tool } from '../../../src/server/define.ts'
 import { reply, ToolError } from '../../../src/server/definitions.ts'
 import type { AnyTool, Server } from '../../../src/server/server.ts'
-import { tool } from '../../../src/server/tool.ts'
 import { able, gate, idIn, modern, type Raw, type RawOptions, reached, tasksId, textIn } from './support.ts'
 
 const open: Raw[] = []

@@ -4,8 +4,7 @@ import { tasks } from '../../../src/extensions/tasks/index.ts'
 import type { JsonObject } from '../../../src/jsonrpc/message.ts'
 import { isObject } from '../../../src/jsonrpc/parse.ts'
 import { MetaKey } from '../../../src/protocol/meta.ts'
-import { defineServer } from '../../../src/server/define.ts'
-import { tool } from '../../../src/server/tool.ts'
+import { defineServer, tool } from '../../../src/server/define.ts'
 import { caller, gate, idIn, modern, type Raw, type RawOptions, reached, tasksId } from './support.ts'
 
 const open: Raw[] = []

@@ -2,10 +2,9 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type TasksOptions, tasks } from '../../../src/extensions/tasks/index.ts'
 import { isObject } from '../../../src/jsonrpc/parse.ts'
-import { defineServer } from '../../../src/server/define.ts'
+import { defineServer, tool } from '../../../src/server/define.ts'
 import { ask, inputRequired } from '../../../src/server/input-required.ts'
 import type { AnyTool } from '../../../src/server/server.ts'
-import { tool } from '../../../src/server/tool.ts'
 import { idIn, keysIn, modern, type Raw, type RawOptions, reached, tasksId, textIn } from './support.ts'
 
 const open: Raw[] = []

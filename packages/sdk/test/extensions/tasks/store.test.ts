@@ -2,9 +2,8 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
-import { memoryTaskStore } from '../../../src/extensions/tasks/memory-store.ts'
 import { sqliteTaskStore } from '../../../src/extensions/tasks/sqlite.ts'
-import type { TaskRow, TaskStore } from '../../../src/extensions/tasks/store.ts'
+import { memoryTaskStore, type TaskRow, type TaskStore } from '../../../src/extensions/tasks/store.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'jackfield-tasks-'))
 let files = 0

@@ -1,10 +1,10 @@
-import { type Caller, local } from '../../../src/core/exchange.ts'
 import type { JsonObject } from '../../../src/jsonrpc/message.ts'
 import { isObject } from '../../../src/jsonrpc/parse.ts'
-import type { ClientCapabilities } from '../../../src/protocol/capabilities.ts'
+import type { ClientCapabilities } from '../../../src/protocol/definitions.ts'
 import { MetaKey } from '../../../src/protocol/meta.ts'
-import { openConnection } from '../../../src/serve/duplex.ts'
+import { type Caller, localCaller } from '../../../src/request/exchange.ts'
 import type { Server } from '../../../src/server/server.ts'
+import { openConnection } from '../../../src/transports/server/connection.ts'
 
 export const tasksId = 'io.modelcontextprotocol/tasks'
 
@@ -70,7 +70,7 @@ function connection(server: Server, options: RawOptions, paramsOf: (params: Json
       if (answer !== undefined)
         queueMicrotask(() => link.receive({ jsonrpc: '2.0', id: plain['id'], ...answer }))
     },
-    { caller: options.caller ?? local, keys: ['k'.repeat(32)] },
+    { caller: options.caller ?? localCaller, keys: ['k'.repeat(32)] },
   )
   const open: Raw['open'] = (method, params = {}) => {
     const opened = wire.open()

@@ -205,7 +205,7 @@ export const keepingRules: readonly Rule[] = [
       await expect(bare.client.watch(wanted)).rejects.toMatchObject({ code: 'CAPABILITY' })
       const { client } = await ground.talk()
       const watch = await client.watch(wanted)
-      expect(watch.honored).toEqual(wanted)
+      expect(watch.acknowledged).toEqual(wanted)
       await watch.close()
     },
   },

@@ -3,8 +3,8 @@ import { open, readdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { McpError } from '../../../jsonrpc/error.ts'
 import { textOf } from '../bytes.ts'
-import { manifestName, skillLimits } from '../names.ts'
-import { type SkillValue, skill } from '../skill.ts'
+import { manifestName, skillLimits } from '../entry.ts'
+import { type SkillValue, skill } from '../skills.ts'
 
 /** Where the skills of a folder are served, and how much of it is read. */
 export interface FolderOptions {

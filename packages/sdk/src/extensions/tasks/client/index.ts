@@ -1,5 +1,5 @@
 export type { TaskStatus } from '../record.ts'
-export type { TaskState } from './state.ts'
+export type { TaskState } from './tasks-client.ts'
 export {
   type ClientTask,
   type Started,

@@ -1,0 +1,139 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { access, type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { McpError } from '../../../jsonrpc/error.ts'
+import { type CredentialStore, Turns } from '../store.ts'
+import { isCode, type StoreKey, withLockFile } from './store-keys.ts'
+
+/** Where credentials are kept, and the key they are sealed with. */
+export interface EncryptedFilesOptions {
+  /** The folder to keep credentials in, made for its owner alone where it does not exist. */
+  directory: string
+  /** Where the key comes from: `passphrase`, `keyFile` or `keychain`. */
+  key: StoreKey
+}
+
+const magic = Buffer.from('JFC1')
+const ivBytes = 12
+const tagBytes = 16
+
+/** Credentials in encrypted files. */
+export interface EncryptedFiles extends CredentialStore {
+  /** Whether there is a credential of this name. Does not need the key. */
+  has(name: string): Promise<boolean>
+  /**
+   * Loads the key, or makes one, as the first credential that is written does.
+   * @throws McpError where credentials cannot be kept
+   */
+  ready(): Promise<void>
+}
+
+/**
+ * Keeps credentials on disk, one file each, encrypted with AES-256-GCM and readable to the owner alone. Any number of
+ * processes may share the folder. The key is loaded when a credential is first read or written, and not before.
+ */
+export function encryptedFiles({ directory, key }: EncryptedFilesOptions): EncryptedFiles {
+  const turns = new Turns()
+  let ready: Promise<Uint8Array> | undefined
+  const secret = (): Promise<Uint8Array> => {
+    ready ??= prepare(directory, key).catch((error) => {
+      ready = undefined
+      throw error
+    })
+    return ready
+  }
+  const pathOf = (name: string): string =>
+    join(directory, createHash('sha256').update(name).digest('hex').slice(0, 40))
+
+  return {
+    async get(name) {
+      const path = pathOf(name)
+      const sealed = await readFile(path).catch((error) => {
+        if (isCode(error, 'ENOENT')) return undefined
+        throw error
+      })
+      return sealed === undefined ? undefined : unseal(sealed, await secret(), name, path)
+    },
+    async has(name) {
+      try {
+        await access(pathOf(name))
+        return true
+      } catch (error) {
+        if (isCode(error, 'ENOENT')) return false
+        throw error
+      }
+    },
+    async ready() {
+      await secret()
+    },
+    async set(name, value) {
+      const bytes = await secret()
+      await replace(pathOf(name), seal(value, bytes, name))
+    },
+    async delete(name) {
+      await rm(pathOf(name), { force: true })
+    },
+    async exclusive(name, work, signal) {
+      await makeFolder(directory)
+      const path = `${pathOf(name)}.lock`
+      return turns.take(name, () => withLockFile(path, work, signal), signal)
+    },
+  }
+}
+
+async function prepare(directory: string, key: StoreKey): Promise<Uint8Array> {
+  await makeFolder(directory)
+  return withLockFile(join(directory, 'key.lock'), () => key.load(directory))
+}
+
+async function makeFolder(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+}
+
+/** A reader sees the old content or the new, whole. */
+async function replace(path: string, content: Uint8Array): Promise<void> {
+  const draft = `${path}.${randomBytes(8).toString('hex')}`
+  const file = await open(draft, 'wx', 0o600)
+  try {
+    await written(file, content)
+    await rename(draft, path)
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw error
+  }
+}
+
+async function written(file: FileHandle, content: Uint8Array): Promise<void> {
+  try {
+    await file.writeFile(content)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** The name is bound in, so that one file cannot stand in for another. */
+function seal(value: string, key: Uint8Array, name: string): Uint8Array {
+  const iv = randomBytes(ivBytes)
+  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.concat([magic, Buffer.from(name)]))
+  const text = Buffer.concat([cipher.update(value, 'utf8'), cipher.final()])
+  return Buffer.concat([magic, iv, text, cipher.getAuthTag()])
+}
+
+function unseal(sealed: Buffer, key: Uint8Array, name: string, path: string): string {
+  const textAt = magic.length + ivBytes
+  const tagAt = sealed.length - tagBytes
+  try {
+    if (tagAt < textAt || !sealed.subarray(0, magic.length).equals(magic))
+      throw new Error('not a sealed file')
+    const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(magic.length, textAt))
+      .setAAD(Buffer.concat([magic, Buffer.from(name)]))
+      .setAuthTag(sealed.subarray(tagAt))
+    return decipher.update(sealed.subarray(textAt, tagAt), undefined, 'utf8') + decipher.final('utf8')
+  } catch {
+    throw new McpError(
+      'INVALID',
+      `The saved credentials in ${path} cannot be read with this key. Give the passphrase or key they were saved with, or delete the file and log in again`,
+    )
+  }
+}

@@ -1,0 +1,199 @@
+import { spawn } from 'node:child_process'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { orAborted } from '../../../client/call-deadline.ts'
+import { McpError } from '../../../jsonrpc/error.ts'
+import { withoutInheritedDescriptors } from '../../../transports/client/inherited-descriptors.ts'
+import { isLoopback } from '../network.ts'
+import type { Redirect, RedirectSession } from '../redirect.ts'
+
+const openers: Partial<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>> = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+}
+
+/**
+ * Opens a page in the person's browser; no shell takes part. Resolves once the browser was handed the URL.
+ * @throws McpError 'INVALID' for anything but an https: URL, or an http: one on this machine
+ * @throws McpError 'CONNECT_FAILED' where no browser can be started
+ */
+export async function openBrowser(url: URL): Promise<void> {
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url))) {
+    throw new McpError('INVALID', `Only https: pages are opened in the browser, and not ${url.protocol} ones`)
+  }
+  const [command, ...args] = openers[process.platform] ?? ['xdg-open']
+  const failed = (cause: unknown): McpError =>
+    new McpError('CONNECT_FAILED', `No browser could be opened: ${command} failed`, { cause })
+  await new Promise<void>((resolve, reject) => {
+    const child = withoutInheritedDescriptors(['ignore', 'ignore', 'ignore'], (stdio) =>
+      spawn(command, [...args, url.href], { detached: true, stdio, shell: false, windowsHide: true }),
+    )
+    child.once('error', reject)
+    child.once('spawn', () => {
+      child.unref()
+      resolve()
+    })
+  }).catch((cause: unknown) => Promise.reject(failed(cause)))
+}
+
+/**
+ * Where a login comes back to on this machine, and how the person gets to the login page. All of it has
+ * defaults.
+ */
+export interface LoopbackOptions {
+  /**
+   * The port to listen on. Default: that of the last registration if it is free, else any free one. Clients that are
+   * registered by hand, or have a metadata document, may need a fixed one.
+   */
+  port?: number
+  /** The path the person comes back to. Default `/callback`. */
+  path?: string
+  /** How the redirect URI names this machine. Default `127.0.0.1`, where the listener is in either case. */
+  host?: '127.0.0.1' | 'localhost'
+  /** Opens the login page. Default: the person's browser. A failure only matters where there is no `onUrl`. */
+  open?: (url: URL) => Promise<void>
+  /** Hears of the login page, so that it can be printed for a person whose browser is elsewhere. */
+  onUrl?: (url: URL) => void
+  /** Milliseconds to wait for the person. Default 300 000. */
+  timeoutMs?: number
+}
+
+/** Connections at a time, and milliseconds one may take to say what it wants: any program of this machine can make some. */
+const maxConnections = 100
+const patienceMs = 10_000
+
+/** Readable on a telephone and in the dark, without any style that the policy would have to let in. */
+const page = (text: string): string =>
+  '<!doctype html><html lang="en"><meta charset="utf-8"><title>Login</title>' +
+  '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">' +
+  `<h1>Login</h1><p>${text}</p></html>`
+const done = page('That is all. You can close this window and go back to the application.')
+const stray = page('This page only takes the answer to a login that is going on.')
+
+/** A login in the person's own browser, which comes back to a listener on 127.0.0.1 that lives as long as the login. */
+export function loopback(options: LoopbackOptions = {}): Redirect {
+  const { path = '/callback', host = '127.0.0.1' } = options
+  return {
+    async begin(last) {
+      const { createServer } = await import('node:http')
+      const server = createServer({
+        headersTimeout: patienceMs,
+        requestTimeout: patienceMs,
+        connectionsCheckingInterval: patienceMs / 2,
+      })
+      server.maxConnections = maxConnections
+      const port = await listen(server, options.port, portIn(last, host, path))
+      return new LoopbackSession(server, `http://${host}:${port}${path}`, options)
+    },
+  }
+}
+
+class LoopbackSession implements RedirectSession {
+  readonly uri: string
+  readonly #server: Server
+  readonly #options: LoopbackOptions
+  #awaited: { state: string | null; resolve: (url: URL) => void } | undefined
+
+  constructor(server: Server, uri: string, options: LoopbackOptions) {
+    this.#server = server
+    this.uri = uri
+    this.#options = options
+    server.on('request', (request, response) => this.#meet(request, response))
+  }
+
+  async open(url: URL, signal: AbortSignal): Promise<URL> {
+    const { timeoutMs = 300_000, onUrl, open = openBrowser } = this.#options
+    const late = new AbortController()
+    const timer = setTimeout(() => {
+      late.abort(
+        new McpError(
+          'UNAUTHORIZED',
+          `Nobody came back from the login page within ${Math.round(timeoutMs / 1_000)} s. Try again, and finish the login in the browser`,
+        ),
+      )
+    }, timeoutMs)
+    const answer = new Promise<URL>((resolve) => {
+      this.#awaited = { state: url.searchParams.get('state'), resolve }
+    })
+    try {
+      onUrl?.(url)
+      await open(url).catch((error) => {
+        if (onUrl === undefined) throw error
+      })
+      return await orAborted(answer, AbortSignal.any([signal, late.signal]))
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve())
+      this.#server.closeIdleConnections()
+      // The browser may keep its connection; what it was sent must still get there.
+      setTimeout(() => this.#server.closeAllConnections(), 1_000).unref()
+    })
+  }
+
+  /** The first answer to this very login counts; everything else that comes is turned away and does not end the wait. */
+  #meet(request: IncomingMessage, response: ServerResponse): void {
+    const own = new URL(this.uri)
+    const url = URL.canParse(request.url ?? '', own) ? new URL(request.url ?? '', own) : undefined
+    const ours =
+      request.method === 'GET' &&
+      request.headersDistinct['host']?.join() === own.host &&
+      url?.origin === own.origin &&
+      url.pathname === own.pathname &&
+      url.searchParams.get('state') === this.#awaited?.state
+    send(response, ours ? 200 : 400, ours ? done : stray)
+    if (ours) this.#awaited?.resolve(url)
+  }
+}
+
+/** What the browser shows holds nothing that came with the request. */
+function send(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    connection: 'close',
+  })
+  response.end(body)
+}
+
+function portIn(last: string | undefined, host: string, path: string): number | undefined {
+  if (last === undefined || !URL.canParse(last)) return undefined
+  const { protocol, hostname, port, pathname } = new URL(last)
+  return protocol === 'http:' && hostname === host && pathname === path && port !== ''
+    ? Number(port)
+    : undefined
+}
+
+async function listen(server: Server, fixed: number | undefined, last: number | undefined): Promise<number> {
+  for (const port of fixed === undefined ? [...(last === undefined ? [] : [last]), 0] : [fixed]) {
+    try {
+      return await tryListen(server, port)
+    } catch (cause) {
+      if (port === last && fixed === undefined) continue
+      throw new McpError(
+        'CONNECT_FAILED',
+        `The login needs port ${port} of this machine, and it cannot be listened on. Close what uses it, or choose another port`,
+        { cause },
+      )
+    }
+  }
+  throw new McpError('CONNECT_FAILED', 'No port of this machine can be listened on for the login')
+}
+
+function tryListen(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => {
+      server.off('error', reject)
+      const address = server.address()
+      if (address !== null && typeof address === 'object') resolve(address.port)
+      else reject(new Error('not a TCP port'))
+    })
+  })
+}

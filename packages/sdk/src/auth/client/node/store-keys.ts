@@ -1,0 +1,302 @@
+import { execFile } from 'node:child_process'
+import { randomBytes, randomUUID, scrypt } from 'node:crypto'
+import { link, lstat, open, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { McpError } from '../../../jsonrpc/error.ts'
+import { wait } from '../../../transports/client/retry-backoff.ts'
+
+const beatMs = 1_000
+const staleMs = 6_000
+const firstPollMs = 5
+const maxPollMs = 100
+
+/**
+ * Runs `work` while this process holds a lock file. The holder touches the file every second; a file nobody touched
+ * for six, as long as this process watched it, was left behind by one that died and is taken over.
+ */
+export async function withLockFile<T>(
+  path: string,
+  work: () => Promise<T>,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<T> {
+  const owner = randomUUID()
+  await acquire(path, owner, signal)
+  const beat = setInterval(() => {
+    const now = new Date()
+    utimes(path, now, now).catch(() => {})
+  }, beatMs)
+  try {
+    return await work()
+  } finally {
+    clearInterval(beat)
+    if ((await contentOf(path)) === owner) await rm(path, { force: true })
+  }
+}
+
+async function acquire(path: string, owner: string, signal: AbortSignal): Promise<void> {
+  let seen = ''
+  let since = performance.now()
+  for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMs * 2, maxPollMs)) {
+    signal.throwIfAborted()
+    if (await create(path, owner)) return
+    const mark = await markOf(path)
+    if (mark !== seen) {
+      seen = mark
+      since = performance.now()
+    } else if (performance.now() - since > staleMs) {
+      await removeStale(path, mark)
+      continue
+    }
+    await wait(pollMs * (0.5 + Math.random()), signal)
+  }
+}
+
+async function create(path: string, content: string): Promise<boolean> {
+  try {
+    const file = await open(path, 'wx', 0o600)
+    try {
+      await file.writeFile(content)
+    } catch (error) {
+      await rm(path, { force: true })
+      throw error
+    } finally {
+      await file.close()
+    }
+    return true
+  } catch (error) {
+    if (isCode(error, 'EEXIST')) return false
+    throw error
+  }
+}
+
+/** Removes a lock nobody holds any more; a second lock keeps two takers from removing each other's new one. */
+async function removeStale(path: string, mark: string): Promise<void> {
+  const takeover = `${path}.takeover`
+  if (!(await create(takeover, ''))) {
+    const { mtimeMs } = await stat(takeover).catch(() => ({ mtimeMs: Date.now() }))
+    // A time to come is one of a clock that was wrong.
+    if (Math.abs(Date.now() - mtimeMs) > staleMs) await rm(takeover, { force: true })
+    return
+  }
+  try {
+    if ((await markOf(path)) === mark) await rm(path, { force: true })
+  } finally {
+    await rm(takeover, { force: true })
+  }
+}
+
+/** Changes whenever the lock changes hands or its holder shows that it lives. */
+async function markOf(path: string): Promise<string> {
+  const times = await stat(path).catch(() => undefined)
+  return `${times?.mtimeMs} ${await contentOf(path)}`
+}
+
+async function contentOf(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch(() => undefined)
+}
+
+/** Whether an error of the file system has a code. */
+export function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}
+
+/** Where the key of an encrypted store comes from. */
+export interface StoreKey {
+  /** The key, 32 bytes, for a store in this folder; made on first use. Runs in one process at a time. */
+  load(directory: string): Promise<Uint8Array>
+}
+
+const keyBytes = 32
+const minPassphrase = 12
+const cost = { N: 32_768, r: 8, p: 1, maxmem: 67_108_864 }
+
+/** A key derived from a passphrase of at least 12 characters, by scrypt with a salt kept in the store's folder. */
+export function passphrase(text: string): StoreKey {
+  if (text.length < minPassphrase) {
+    throw new McpError('INVALID', `A passphrase must have at least ${minPassphrase} characters`)
+  }
+  return {
+    async load(directory) {
+      const salt = await readOrMake(join(directory, 'salt'))
+      return new Promise((resolve, reject) => {
+        scrypt(text.normalize('NFKC'), salt, keyBytes, cost, (error, key) => {
+          if (error === null) resolve(key)
+          else reject(error)
+        })
+      })
+    },
+  }
+}
+
+/** A key kept in a file only its owner may read; made on first use. Keep it apart from backups of the store. */
+export function keyFile(path: string): StoreKey {
+  return { load: () => readOrMake(path) }
+}
+
+/** Under which name a key is kept in the system's own key store, and how long to wait for it. */
+export interface KeychainOptions {
+  /** The name the key is kept under. Default `Jackfield`. */
+  service?: string
+  /** The account the key is kept for. Default `credentials`. */
+  account?: string
+  /** Milliseconds to wait for the keychain, which may be asking the user to unlock it. Default 60 000. */
+  timeoutMs?: number
+}
+
+/**
+ * Why no key came from the keychain, in `details` of the error: the system has none, it did not answer in time, or it
+ * refused, as one does that is locked.
+ */
+export interface KeychainFailure {
+  keychain: 'absent' | 'no answer' | 'refused'
+}
+
+/**
+ * A key kept in the keychain of the system: Keychain, Credential Manager or Secret Service. Needs the package
+ * `@napi-rs/keyring`, which the application installs. A new key is never put into the keyring of the Linux kernel, which
+ * loses it at the next boot.
+ *
+ * The keychain is read in a child process, which is killed if the keychain does not answer: a call to it cannot be
+ * cancelled, and would keep this process from ending.
+ */
+export function keychain({
+  service = 'Jackfield',
+  account = 'credentials',
+  timeoutMs = 60_000,
+}: KeychainOptions = {}): StoreKey {
+  return {
+    async load() {
+      const answer = await askKeychain(service, account, timeoutMs)
+      if (answer.key !== undefined)
+        return checked(Buffer.from(answer.key, 'base64'), 'The key in the keychain')
+      if (answer.missing === true) {
+        const message = `This system has no keychain that answers. Start its service (on Linux a Secret Service such as gnome-keyring or KWallet), ${otherKeys}`
+        throw failure('CONNECT_FAILED', message, 'absent', answer.reason)
+      }
+      const message = `The keychain of this system refuses access. Unlock it, ${otherKeys}`
+      throw failure('CONNECT_FAILED', message, 'refused', answer.reason)
+    },
+  }
+}
+
+const otherKeys = 'or use a passphrase or a key file'
+
+/** What the child process reports. */
+interface KeychainAnswer {
+  /** Base64. */
+  key?: string
+  /** There is no keychain. */
+  missing?: boolean
+  reason?: string
+}
+
+/**
+ * Runs in the child process. "Platform failure" is how the package reports a missing Secret Service; a locked one fails
+ * differently. Earlier versions put the key into the kernel's keyring where there was no Secret Service.
+ */
+const program = `
+const [path, service, account] = process.argv.slice(1)
+const { AsyncEntry } = require(path)
+const entry = (store) => new AsyncEntry(service, account, { linux: { store } })
+const load = async () => {
+  try {
+    const chain = entry('secret-service')
+    const saved = await chain.getPassword()
+    if (typeof saved === 'string') return { key: saved }
+    const key = require('node:crypto').randomBytes(${keyBytes}).toString('base64')
+    await chain.setPassword(key)
+    return { key }
+  } catch (error) {
+    const reason = String(error.message)
+    if (process.platform !== 'linux' || !reason.startsWith('Platform failure:')) return { reason }
+    const older = await (async () => entry('keyutils').getPassword())().catch(() => undefined)
+    return typeof older === 'string' ? { key: older } : { missing: true, reason }
+  }
+}
+load().then((answer) => process.stdout.write(JSON.stringify(answer)))
+`
+
+function askKeychain(service: string, account: string, timeoutMs: number): Promise<KeychainAnswer> {
+  const words = ['-e', program, '--', packagePath(), service, account]
+  const env = { ...process.env, ELECTRON_RUN_AS_NODE: '1', NODE_OPTIONS: '' }
+  const options = { env, timeout: timeoutMs, killSignal: 'SIGKILL' as const, windowsHide: true }
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, words, options, (error, stdout, stderr) => {
+      if (error?.killed === true) {
+        const message = `The keychain of this system did not answer within ${timeoutMs / 1000} s. Unlock it if it shows a dialog, restart its service, ${otherKeys}`
+        reject(failure('TIMEOUT', message, 'no answer'))
+      } else if (error !== null) {
+        const message = `Keeping the key in the keychain needs the package @napi-rs/keyring, which does not work on this system. Install it anew, ${otherKeys}`
+        reject(failure('INVALID', message, 'absent', stderr.trim() || error))
+      } else {
+        resolve(answerIn(stdout))
+      }
+    })
+  })
+}
+
+function answerIn(stdout: string): KeychainAnswer {
+  const read: unknown = JSON.parse(stdout)
+  if (typeof read !== 'object' || read === null) return { reason: 'no answer was written' }
+  return {
+    ...('key' in read && typeof read.key === 'string' && { key: read.key }),
+    ...('missing' in read && { missing: read.missing === true }),
+    ...('reason' in read && { reason: String(read.reason) }),
+  }
+}
+
+function packagePath(): string {
+  try {
+    return createRequire(import.meta.url).resolve('@napi-rs/keyring')
+  } catch (cause) {
+    const message = `Keeping the key in the keychain needs the package @napi-rs/keyring, which is not installed. Install it, ${otherKeys}`
+    throw failure('INVALID', message, 'absent', cause)
+  }
+}
+
+function failure(
+  code: 'CONNECT_FAILED' | 'TIMEOUT' | 'INVALID',
+  message: string,
+  keychain: KeychainFailure['keychain'],
+  cause?: unknown,
+): McpError {
+  const details = { keychain } satisfies KeychainFailure
+  return new McpError(code, message, { cause, details })
+}
+
+/** Random bytes kept in a file; the first process to come makes it, whole. */
+async function readOrMake(path: string): Promise<Uint8Array> {
+  const kept = await read(path)
+  if (kept !== undefined) return kept
+  const draft = `${path}.${randomBytes(8).toString('hex')}`
+  await writeFile(draft, randomBytes(keyBytes), { mode: 0o600, flag: 'wx' })
+  try {
+    await link(draft, path)
+  } catch (error) {
+    if (!isCode(error, 'EEXIST')) throw error
+  } finally {
+    await rm(draft, { force: true })
+  }
+  const made = await read(path)
+  if (made !== undefined) return made
+  throw new McpError('INVALID', `The key file ${path} vanished while it was made`)
+}
+
+async function read(path: string): Promise<Uint8Array | undefined> {
+  try {
+    const { mode } = await lstat(path)
+    if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
+      throw new McpError('INVALID', `Others may read ${path}. Make it yours alone: chmod 600 ${path}`)
+    }
+    return checked(await readFile(path), path)
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return undefined
+    throw error
+  }
+}
+
+function checked(key: Uint8Array, what: string): Uint8Array {
+  if (key.length === keyBytes) return key
+  throw new McpError('INVALID', `${what} does not hold ${keyBytes} bytes. Delete it to begin anew`)
+}

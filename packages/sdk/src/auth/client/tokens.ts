@@ -1,0 +1,153 @@
+import {
+  allowInsecureRequests,
+  customFetch,
+  genericTokenEndpointRequest,
+  processGenericTokenEndpointResponse,
+} from 'oauth4webapi'
+import { excerpt, McpError } from '../../jsonrpc/error.ts'
+import { isObject, parseJson } from '../../jsonrpc/parse.ts'
+import type { Described } from './discovery.ts'
+import { clientAuth, type Identity } from './identity.ts'
+import { type Network, refused } from './network.ts'
+import type { ProofKey } from './proof-key.ts'
+import type { Registration } from './registration.ts'
+
+/** Who asks an authorization server for tokens, and how. */
+export interface Asking {
+  readonly server: Described
+  readonly identity: Identity
+  readonly network: Network
+  readonly proof: ProofKey | undefined
+  readonly signal: AbortSignal
+}
+
+/** What a token endpoint gave. */
+export interface Tokens {
+  readonly clientId: string
+  /** The client they were given to, where it registered itself. */
+  readonly registration?: Registration
+  readonly accessToken: string
+  readonly tokenType: 'bearer' | 'dpop'
+  readonly refreshToken: string | undefined
+  /** Seconds, where the server says. */
+  readonly expiresIn: number | undefined
+  /** What kind of token an exchange gave. */
+  readonly issuedType: string | undefined
+}
+
+const headerText = /^[\x21-\x7e]+$/
+const attempts = 2
+const advice = new Map([
+  ['invalid_client', 'Check the client id and its credentials, or register the client anew'],
+  ['invalid_grant', 'Log in again, or give a fresh assertion'],
+  ['invalid_scope', 'Ask for other scopes, or have them allowed there'],
+  ['invalid_target', 'It does not issue tokens for this server: tell whoever runs it'],
+  ['unauthorized_client', 'Have this client allowed to get tokens this way there'],
+  ['unsupported_grant_type', 'It gives no tokens this way: use another kind of login'],
+  ['access_denied', 'Ask whoever runs it for access'],
+])
+
+/**
+ * Asks the token endpoint, once more where it wants a nonce in the proof of possession.
+ * @throws McpError 'UNAUTHORIZED'; `details.error` is the code of an OAuth error response
+ */
+export async function askForTokens(
+  asking: Asking,
+  grantType: string,
+  params: Readonly<Record<string, string>>,
+): Promise<Tokens> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ask(asking, grantType, params)
+    } catch (error) {
+      if (oauthError(error) !== 'use_dpop_nonce' || attempt === attempts) throw error
+    }
+  }
+}
+
+/** The code of an OAuth error response; undefined for every other failure. */
+export function oauthError(error: unknown): string | undefined {
+  if (!(error instanceof McpError)) return undefined
+  const { error: code } = error.details
+  return typeof code === 'string' ? code : undefined
+}
+
+async function ask(
+  { server, identity, network, proof, signal }: Asking,
+  grantType: string,
+  params: Readonly<Record<string, string>>,
+): Promise<Tokens> {
+  const { metadata, issuer } = server
+  if (metadata.token_endpoint === undefined) {
+    throw refused(`The authorization server ${issuer} names no token endpoint. Tell whoever runs it`)
+  }
+  const client = { client_id: identity.clientId ?? 'none' }
+  const send = async (
+    href: string,
+    { body, headers }: { body: URLSearchParams; headers: Record<string, string> },
+  ): Promise<Response> => {
+    const url = new URL(href)
+    const all = proof === undefined ? headers : { ...headers, dpop: await proof.sign('POST', url) }
+    const response = await network.post(url, { body: body.toString(), headers: all }, signal)
+    proof?.learn(url.origin, response.headers)
+    if (!response.ok) throw await refusalIn(response, issuer, 'refused to issue a token')
+    return response
+  }
+  const options = { [customFetch]: send, [allowInsecureRequests]: true, signal }
+  try {
+    const auth = await clientAuth(identity)
+    const response = await genericTokenEndpointRequest(metadata, client, auth, grantType, params, options)
+    const exchanged = { recognizedTokenTypes: { n_a: () => {} } }
+    const answer = await processGenericTokenEndpointResponse(metadata, client, response, exchanged)
+    const { access_token: accessToken, token_type: type, issued_token_type: issuedType } = answer
+    if (!headerText.test(accessToken)) throw malformed(issuer)
+    return {
+      clientId: identity.clientId ?? '',
+      accessToken,
+      tokenType: type === 'dpop' ? 'dpop' : 'bearer',
+      refreshToken: answer.refresh_token,
+      expiresIn: answer.expires_in,
+      issuedType: typeof issuedType === 'string' ? issuedType : undefined,
+    }
+  } catch (error) {
+    // Errors of the parser hold the answer, tokens and all, so none of them is passed on.
+    throw error instanceof McpError || signal.aborted ? error : malformed(issuer)
+  }
+}
+
+function malformed(issuer: string): McpError {
+  return refused(`The token response of ${issuer} is not a valid one. Tell whoever runs it`)
+}
+
+/** What an OAuth error response says, with what to do about it. */
+export async function refusalIn(response: Response, issuer: string, what: string): Promise<McpError> {
+  const { error, error_description: text } = objectIn(await response.text())
+  const { status } = response
+  if (typeof error !== 'string' || error === '') {
+    return refused(
+      `The authorization server ${issuer} ${what} with status ${status}. Try again later`,
+      undefined,
+      {
+        status,
+        issuer,
+      },
+    )
+  }
+  const why = typeof text === 'string' && text !== '' ? ` (${excerpt(text)})` : ''
+  const next = advice.get(error)
+  return refused(
+    `The authorization server ${issuer} ${what}: ${excerpt(error)}${why}${next === undefined ? '' : `. ${next}`}`,
+    undefined,
+    { error, status, issuer },
+  )
+}
+
+/** The object a JSON text holds, or an empty one. */
+export function objectIn(text: string): Record<string, unknown> {
+  try {
+    const value = parseJson(text)
+    return isObject(value) ? value : {}
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,122 @@
+import { ByteCollector } from '../../jsonrpc/bytes.ts'
+import { McpError } from '../../jsonrpc/error.ts'
+import type { JsonObject } from '../../jsonrpc/message.ts'
+import { isObject, parseJson } from '../../jsonrpc/parse.ts'
+import { isScope } from '../../request/exchange.ts'
+
+/** Protected-resource metadata (RFC 9728) and where it stands. */
+export interface Published {
+  /** Where challenges point to. */
+  readonly url: string
+  /** The documents by their path. */
+  readonly documents: ReadonlyMap<string, string>
+}
+
+const wellKnown = '/.well-known/oauth-protected-resource'
+const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
+
+/** Writes the metadata of a resource, for its own path and on request for the root. */
+export function published(resource: URL, metadata: JsonObject, alsoAtRoot: boolean): Published {
+  const path = `${wellKnown}${resource.pathname === '/' ? '' : resource.pathname}`
+  const text = JSON.stringify(metadata)
+  const paths = alsoAtRoot ? [path, wellKnown] : [path]
+  return { url: `${resource.origin}${path}`, documents: new Map(paths.map((one) => [one, text])) }
+}
+
+/**
+ * A URL that others are told of, without anything that must not be part of an identifier.
+ * @throws McpError INVALID for what is no such URL, or would be sent in the clear
+ */
+export function requireUrl(what: string, text: string, plainHttp: boolean): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:'
+  if (url === undefined || !isWeb || url.username !== '' || url.password !== '') {
+    throw new McpError('INVALID', `${what}: "${text}" is not an https URL`)
+  }
+  if (/[?#]/.test(text))
+    throw new McpError('INVALID', `${what}: "${text}" must have no query and no fragment`)
+  if (url.protocol === 'http:' && !loopback.has(url.hostname) && !plainHttp) {
+    throw new McpError(
+      'INVALID',
+      `${what}: "${text}" would send tokens in the clear. Use https; http is for this machine only`,
+    )
+  }
+  return url
+}
+
+/** Checks names of scopes. @throws McpError INVALID for one that no token could hold */
+export function requireScopes(what: string, scopes: readonly string[]): void {
+  const wrong = scopes.find((scope) => !isScope(scope))
+  if (wrong !== undefined) throw new McpError('INVALID', `${what}: "${wrong}" cannot be the name of a scope`)
+}
+
+/** The part of `fetch` that is needed here. */
+export type AuthFetch = (url: string, init: RequestInit) => Promise<Response>
+
+const maxBytes = 262_144
+const timeoutMs = 5000
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/**
+ * Fetches a JSON object from an authorization server: bounded in size, and in time by 5 s or the signal that is given,
+ * and never redirected.
+ * @throws McpError CONNECT_FAILED, HTTP or PROTOCOL
+ */
+export async function fetchJson(fetch: AuthFetch, url: string, init: RequestInit = {}): Promise<JsonObject> {
+  const response = await send(fetch, url, init)
+  if (response.status !== 200) {
+    response.body?.cancel().catch(() => {})
+    throw new McpError('HTTP', `${url} answered with status ${response.status}`, {
+      details: { status: response.status },
+    })
+  }
+  const value = parsed(await whole(url, response))
+  if (!isObject(value)) throw new McpError('PROTOCOL', `${url} did not answer with a JSON object`)
+  return value
+}
+
+/** Undefined for what is no JSON: the fault is not that of the peer whose request is being served. */
+function parsed(bytes: Uint8Array): unknown {
+  try {
+    return parseJson(decoder.decode(bytes))
+  } catch {
+    return undefined
+  }
+}
+
+async function send(fetch: AuthFetch, url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, {
+      ...init,
+      redirect: 'manual',
+      signal: init.signal ?? AbortSignal.timeout(timeoutMs),
+    })
+  } catch (cause) {
+    if (cause instanceof McpError) throw cause
+    throw new McpError('CONNECT_FAILED', `${url} gave no answer`, { cause })
+  }
+}
+
+async function whole(url: string, response: Response): Promise<Uint8Array> {
+  try {
+    return await bounded(url, response)
+  } catch (cause) {
+    if (cause instanceof McpError) throw cause
+    throw new McpError('CONNECT_FAILED', `${url} broke off its answer`, { cause })
+  }
+}
+
+async function bounded(url: string, response: Response): Promise<Uint8Array> {
+  const reader = response.body?.getReader()
+  const body = new ByteCollector()
+  while (reader !== undefined) {
+    const { done, value } = await reader.read()
+    if (done) break
+    if (body.length + value.length > maxBytes) {
+      await reader.cancel()
+      throw new McpError('LIMIT', `${url} answered with more than ${maxBytes} bytes`)
+    }
+    body.add(value)
+  }
+  return body.take()
+}

@@ -1,6 +1,0 @@
-export { compose } from './compose.ts'
-export type { Composition, CompositionOptions } from './composition.ts'
-export { type HeldBounds, HeldCall, HeldCalls } from './held.ts'
-export { proxy } from './proxy.ts'
-export type { ProxiedServer, ProxyLimits, ProxyOptions, RelayedExtension } from './proxy-options.ts'
-export { askLive } from './questions.ts'

@@ -1,2 +1,0 @@
-export { type LiveRequest, live, none } from './live.ts'
-export { type ReplayOptions, replay } from './replay.ts'

@@ -1,8 +1,0 @@
-import type { Asking } from './exchange.ts'
-import { type ReplayOptions, replay } from './replay.ts'
-import { createSealer } from './seal.ts'
-
-/** Asks by replay, with states under keys made of these secrets. */
-export function sealedReplay(options: Omit<ReplayOptions, 'sealer'>, secrets: readonly Uint8Array[]): Asking {
-  return replay({ ...options, sealer: createSealer(secrets) })
-}

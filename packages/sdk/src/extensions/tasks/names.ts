@@ -1,2 +1,0 @@
-/** The identifier of this extension. */
-export const tasksExtension = 'io.modelcontextprotocol/tasks'

@@ -1,0 +1,283 @@
+import { isObject } from '../jsonrpc/parse.ts'
+import type { Patterns } from './pattern.ts'
+import { type Check, has } from './run.ts'
+
+/** Whether two JSON values are equal; object members in any order. */
+export function equal(a: unknown, b: unknown, spend: (steps: number) => void): boolean {
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  spend(2)
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((item, i) => equal(item, b[i], spend))
+  }
+  if (Array.isArray(b)) return false
+  const names = Object.keys(a)
+  spend(2 * names.length)
+  if (names.length !== Object.keys(b).length) return false
+  const [left, right]: [Record<string, unknown>, Record<string, unknown>] = [{ ...a }, { ...b }]
+  return names.every((name) => Object.hasOwn(right, name) && equal(left[name], right[name], spend))
+}
+
+/** One text for equal JSON values. */
+export function keyOf(value: unknown, spend: (steps: number) => void): string {
+  spend(2)
+  if (Array.isArray(value)) {
+    spend(2)
+    return `[${value.map((item) => keyOf(item, spend)).join(',')}]`
+  }
+  if (typeof value === 'string') {
+    spend(value.length >> 6)
+    return JSON.stringify(value)
+  }
+  if (typeof value !== 'object' || value === null) return value === 0 ? '0' : String(value)
+  spend(8)
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${keyOf(member, spend)}`).join(',')}}`
+}
+
+/** What a keyword's builder gets: its value, and a way to say that the value is not allowed. */
+export interface Keyword {
+  readonly value: unknown
+  readonly patterns: Patterns
+  /** Throws: the schema is invalid. */
+  wrong(what: string): never
+}
+
+const types: Record<string, (value: unknown) => boolean> = {
+  null: (value) => value === null,
+  boolean: (value) => typeof value === 'boolean',
+  number: (value) => typeof value === 'number' && Number.isFinite(value),
+  integer: (value) => Number.isInteger(value),
+  string: (value) => typeof value === 'string',
+  array: (value) => Array.isArray(value),
+  object: isObject,
+}
+
+/** Keywords that look at a value without subschemas, cheapest first. */
+export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> = {
+  type: (keyword) => {
+    const names: unknown[] = Array.isArray(keyword.value) ? [...new Set(keyword.value)] : [keyword.value]
+    const tests = names.map((name) =>
+      typeof name === 'string' && Object.hasOwn(types, name) ? types[name] : undefined,
+    )
+    if (names.length === 0 || tests.includes(undefined)) {
+      return keyword.wrong(`must be one or several of ${Object.keys(types).join(', ')}`)
+    }
+    const message = `must be ${names.join(' or ')}`
+    const [only] = tests
+    if (tests.length === 1 && only !== undefined) return (value, run) => only(value) || run.fail(message)
+    return (value, run) => tests.some((test) => test?.(value)) || run.fail(message)
+  },
+  const: ({ value }) => oneOfValues([value], `must be ${shown(value)}`),
+  enum: (keyword) => {
+    if (!Array.isArray(keyword.value)) return keyword.wrong('must be an array')
+    const values: unknown[] = keyword.value
+    const message = values.length === 1 ? `must be ${shown(values[0])}` : `must be one of ${list(values)}`
+    return oneOfValues(values, message)
+  },
+  minimum: numeric((value, bound) => value >= bound, 'at least'),
+  maximum: numeric((value, bound) => value <= bound, 'at most'),
+  exclusiveMinimum: numeric((value, bound) => value > bound, 'more than'),
+  exclusiveMaximum: numeric((value, bound) => value < bound, 'less than'),
+  multipleOf: (keyword) => {
+    const factor = keyword.value
+    if (typeof factor !== 'number' || !(factor > 0)) return keyword.wrong('must be a number above 0')
+    return (value, run) =>
+      typeof value !== 'number' ||
+      isMultiple(value, factor, run.spend) ||
+      run.fail(`must be a multiple of ${factor}`)
+  },
+  minLength: (keyword) => {
+    const least = count(keyword)
+    return (value, run) =>
+      typeof value !== 'string' ||
+      (value.length >= least && charactersUpTo(value, least, run.spend) >= least) ||
+      run.fail(`must have at least ${plural(least, 'character')}`)
+  },
+  maxLength: (keyword) => {
+    const most = count(keyword)
+    return (value, run) =>
+      typeof value !== 'string' ||
+      value.length <= most ||
+      charactersUpTo(value, most + 1, run.spend) <= most ||
+      run.fail(`must have at most ${plural(most, 'character')}`)
+  },
+  pattern: (keyword) => {
+    const { value: source } = keyword
+    if (typeof source !== 'string') return keyword.wrong('must be a string')
+    const pattern = patternOf(keyword, source)
+    return (value, run) => {
+      if (typeof value !== 'string') return true
+      const found = pattern.test(value, run.spend)
+      if (found === true) return true
+      return run.fail(
+        found === false
+          ? `must match the pattern ${source}`
+          : `cannot be checked against the pattern ${source}: ${found}`,
+      )
+    }
+  },
+  minItems: (keyword) => {
+    const least = count(keyword)
+    return (value, run) =>
+      !Array.isArray(value) ||
+      value.length >= least ||
+      run.fail(`must have at least ${plural(least, 'item')}`)
+  },
+  maxItems: (keyword) => {
+    const most = count(keyword)
+    return (value, run) =>
+      !Array.isArray(value) || value.length <= most || run.fail(`must have at most ${plural(most, 'item')}`)
+  },
+  uniqueItems: (keyword) => {
+    if (typeof keyword.value !== 'boolean') return keyword.wrong('must be a boolean')
+    if (!keyword.value) return () => true
+    return (value, run) => {
+      if (!Array.isArray(value) || value.length < 2) return true
+      const keys = new Set(value.map((item) => keyOf(item, run.spend)))
+      return keys.size === value.length || run.fail('must not have equal items')
+    }
+  },
+  minProperties: (keyword) => {
+    const least = count(keyword)
+    return (value, run) =>
+      !isObject(value) ||
+      run.namesOf(value).length >= least ||
+      run.fail(`must have at least ${plural(least, 'property', 'properties')}`)
+  },
+  maxProperties: (keyword) => {
+    const most = count(keyword)
+    return (value, run) =>
+      !isObject(value) ||
+      run.namesOf(value).length <= most ||
+      run.fail(`must have at most ${plural(most, 'property', 'properties')}`)
+  },
+  required: (keyword) => {
+    const names = strings(keyword, keyword.value)
+    return (value, run) => {
+      if (!isObject(value)) return true
+      run.spend(names.length >> 1)
+      let ok = true
+      for (const name of names) {
+        if (has(value, name)) continue
+        ok = run.fail(`must have the property ${shown(name)}`)
+        if (!run.wantsMore) return false
+      }
+      return ok
+    }
+  },
+  dependentRequired: (keyword) => {
+    if (!isObject(keyword.value)) return keyword.wrong('must be an object')
+    const all = Object.entries(keyword.value).map(([name, needs]) =>
+      dependentOn(name, strings(keyword, needs)),
+    )
+    return (value, run) => {
+      run.spend(all.length >> 1)
+      return all.reduce((ok, check) => check(value, run) && ok, true)
+    }
+  },
+}
+
+/** If one member is there, others must be. */
+export function dependentOn(name: string, needs: string[]): Check {
+  return (value, run) => {
+    if (!isObject(value) || !has(value, name)) return true
+    run.spend(needs.length >> 1)
+    const missing = needs.find((need) => !has(value, need))
+    return (
+      missing === undefined || run.fail(`must have the property ${shown(missing)} when it has ${shown(name)}`)
+    )
+  }
+}
+
+/** A compiled pattern. */
+export function patternOf(keyword: Keyword, source: string): ReturnType<Patterns['get']> {
+  try {
+    return keyword.patterns.get(source)
+  } catch {
+    return keyword.wrong('must be a regular expression')
+  }
+}
+
+/** An array of strings. */
+export function strings(keyword: Keyword, value: unknown): string[] {
+  if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) {
+    return keyword.wrong('must have only arrays of strings')
+  }
+  return value
+}
+
+/** A non-negative integer. */
+export function count(keyword: Keyword): number {
+  const { value } = keyword
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) {
+    return keyword.wrong('must be a non-negative integer')
+  }
+  return value
+}
+
+/** A value as a person reads it in a message. */
+export function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text
+}
+
+/** A number of things, in words. */
+export function plural(number: number, one: string, many = `${one}s`): string {
+  return `${number} ${number === 1 ? one : many}`
+}
+
+function list(values: readonly unknown[]): string {
+  const some = values.slice(0, 20).map(shown).join(', ')
+  return values.length > 20 ? `${some} or ${values.length - 20} others` : some
+}
+
+function oneOfValues(values: readonly unknown[], message: string): Check {
+  const simple = new Set(values.filter((value) => typeof value !== 'object' || value === null))
+  const structured = values.filter((value) => typeof value === 'object' && value !== null)
+  return (value, run) => {
+    if (simple.has(value)) return true
+    if (typeof value !== 'object' || value === null) return run.fail(message)
+    return structured.some((other) => equal(value, other, run.spend)) || run.fail(message)
+  }
+}
+
+function numeric(test: (value: number, bound: number) => boolean, words: string) {
+  return (keyword: Keyword): Check => {
+    const bound = keyword.value
+    if (typeof bound !== 'number') return keyword.wrong('must be a number')
+    return (value, run) =>
+      typeof value !== 'number' || test(value, bound) || run.fail(`must be ${words} ${bound}`)
+  }
+}
+
+/** Counts code points, but no further than needed. */
+function charactersUpTo(text: string, enough: number, spend: (steps: number) => void): number {
+  if (text.length >= enough * 2) return enough
+  spend(text.length >> 3)
+  let characters = 0
+  for (const _ of text) {
+    if (++characters >= enough) break
+  }
+  return characters
+}
+
+function isMultiple(value: number, factor: number, spend: (steps: number) => void): boolean {
+  if (Number.isSafeInteger(value) && Number.isSafeInteger(factor)) return value % factor === 0
+  // A number beyond a double's range was read as infinite: of such a factor only 0 is a multiple.
+  if (!Number.isFinite(value) || !Number.isFinite(factor)) return value === 0
+  const [digits, exponent] = decimal(value)
+  const [factorDigits, factorExponent] = decimal(factor)
+  const shift = exponent - factorExponent
+  spend(32 + (Math.abs(shift) >> 3))
+  return shift >= 0
+    ? (digits * 10n ** BigInt(shift)) % factorDigits === 0n
+    : digits % (factorDigits * 10n ** BigInt(-shift)) === 0n
+}
+
+/** The shortest decimal that reads as this number: digits and a power of ten. */
+function decimal(value: number): [bigint, number] {
+  const [digits = '0', exponent = '0'] = value.toExponential().split('e')
+  const [whole = '0', fraction = ''] = digits.split('.')
+  return [BigInt(whole + fraction), Number(exponent) - fraction.length]
+}

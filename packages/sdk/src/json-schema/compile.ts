@@ -1,0 +1,197 @@
+import { McpError } from '../jsonrpc/error.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import {
+  type Applicator,
+  applicators,
+  draft07Applicators,
+  modernApplicators,
+  reference,
+  unevaluated,
+} from './applicators.ts'
+import { assertions } from './assertions.ts'
+import { NativePatterns, type Patterns } from './pattern.ts'
+import { type Dialect, type Place, Places } from './places.ts'
+import { type Check, type Issue, invalid, type Node, type Resource, Run, TooExpensive } from './run.ts'
+
+type Builder = (keyword: Applicator) => Check | undefined
+
+const { dependentRequired: _, ...draft07Assertions } = assertions
+
+const keywords: Readonly<Record<Dialect, readonly (readonly [string, Builder])[]>> = {
+  '2020-12': Object.entries({ ...assertions, ...modernApplicators, ...applicators, ...unevaluated }),
+  'draft-07': Object.entries({ ...draft07Assertions, ...applicators, ...draft07Applicators }),
+}
+
+/** Makes runnable nodes of the subschemas of one schema, each once, however they refer to each other. */
+export class Compiler {
+  readonly #places: Places
+  readonly #patterns: Patterns
+  readonly #nodes = new Map<object, Node>()
+  readonly #unbuilt: (() => void)[] = []
+  /** Per dynamic anchor, what it stands for in each resource that has it. */
+  readonly #anchored = new Map<string, ReadonlyMap<Resource, Node>>()
+
+  constructor(places: Places, patterns: Patterns) {
+    this.#places = places
+    this.#patterns = patterns
+  }
+
+  /** Compiles a schema with everything it reaches. @throws McpError INVALID */
+  compile(schema: unknown): Node {
+    const node = this.#node(schema, this.#places.root, '')
+    for (let build = this.#unbuilt.pop(); build !== undefined; build = this.#unbuilt.pop()) build()
+    return node
+  }
+
+  #node(schema: unknown, parent: Place, keyword: string): Node {
+    if (typeof schema === 'boolean') return this.#constant(schema, parent.resource)
+    if (!isObject(schema)) throw invalid(parent.pointer, keyword, 'must be a schema: an object or a boolean')
+    const known = this.#nodes.get(schema)
+    if (known !== undefined) return known
+    const place = this.#places.get(schema, parent)
+    const node: Node = { checks: [], late: [], resource: place.resource, plain: true }
+    this.#nodes.set(schema, node)
+    this.#unbuilt.push(() => this.#build(schema, node, place))
+    return node
+  }
+
+  #constant(allows: boolean, resource: Resource): Node {
+    const checks: Check[] = allows ? [] : [(_, run) => run.fail('must not be there')]
+    return { checks, late: [], resource, plain: true }
+  }
+
+  #build(schema: Record<string, unknown>, node: Node, place: Place): void {
+    if (place.dialect === 'draft-07' && schema['$ref'] !== undefined) {
+      const check = reference?.(this.#applicator(schema, '$ref', place))
+      if (check !== undefined) node.checks.push(check)
+      return
+    }
+    for (const [name, builder] of keywords[place.dialect]) {
+      if (!Object.hasOwn(schema, name) || schema[name] === undefined) continue
+      const check = builder(this.#applicator(schema, name, place))
+      const checks = Object.hasOwn(unevaluated, name) ? node.late : node.checks
+      if (check !== undefined) checks.push(check)
+    }
+    node.plain = node.late.length === 0 && !this.#places.dynamic
+  }
+
+  #applicator(schema: Record<string, unknown>, name: string, place: Place): Applicator {
+    return {
+      value: schema[name],
+      schema,
+      patterns: this.#patterns,
+      wrong: (what) => {
+        throw invalid(place.pointer, name, what)
+      },
+      node: (child) => this.#node(child, place, name),
+      reference: (to) => {
+        const found = this.#places.resolve(to, place, name)
+        const node = this.#node(found.schema, found.place, name)
+        return () => node
+      },
+      dynamicReference: (to) => this.#dynamic(to, place, name),
+    }
+  }
+
+  #dynamic(to: string, place: Place, keyword: string): (run: Run) => Node {
+    const found = this.#places.resolve(to, place, keyword)
+    const initial = this.#node(found.schema, found.place, keyword)
+    const anchor = to.slice(to.indexOf('#') + 1)
+    if (
+      !found.place.resource.dynamicAnchors.has(anchor) ||
+      found.schema !== found.place.resource.dynamicAnchors.get(anchor)
+    ) {
+      return () => initial
+    }
+    const targets = this.#anchored.get(anchor) ?? this.#targetsOf(anchor, place, keyword)
+    return (run) => {
+      run.look(run.scope.length)
+      for (const resource of run.scope) {
+        const target = targets.get(resource)
+        if (target !== undefined) return target
+      }
+      return initial
+    }
+  }
+
+  #targetsOf(anchor: string, place: Place, keyword: string): ReadonlyMap<Resource, Node> {
+    const targets = new Map<Resource, Node>()
+    this.#anchored.set(anchor, targets)
+    for (const resource of this.#places.resources()) {
+      const target = resource.dynamicAnchors.get(anchor)
+      if (target !== undefined) targets.set(resource, this.#node(target, place, keyword))
+    }
+    return targets
+  }
+}
+
+/** Checks values against one schema. */
+export interface Validator {
+  /** What is wrong with a value, in words with JSON pointers (`/a/0/b must be string`); undefined when nothing is. */
+  check(value: unknown): string | undefined
+  /** What is wrong with a value, one by one, at most 20. */
+  issues(value: unknown): readonly Issue[]
+}
+
+const maxChars = 256 * 1024
+
+/** Compiles a schema with patterns of one kind. @throws McpError INVALID when it is not valid, or too large */
+export function validatorOf(schema: unknown, patterns: Patterns, budget: number): Validator {
+  if (typeof schema !== 'boolean' && !isObject(schema)) {
+    throw new McpError('INVALID', 'The schema is not valid: it must be an object or a boolean')
+  }
+  if (textOf(schema).length > maxChars) {
+    throw new McpError('INVALID', `The schema is not valid: it is larger than ${maxChars} characters`)
+  }
+  const root = new Compiler(new Places(isObject(schema) ? schema : {}), patterns).compile(schema)
+
+  let run = new Run(budget, false)
+  const issues = (value: unknown): readonly Issue[] => {
+    try {
+      if (run.again(budget).here(root, value)) return []
+    } catch (error) {
+      run = new Run(budget, false)
+      if (error instanceof TooExpensive) return [{ path: '', message: error.message }]
+      throw error
+    }
+    return explain(new Run(run.left, true), root, value)
+  }
+  return {
+    issues,
+    check: (value) => {
+      const found = issues(value)
+      return found.length === 0 ? undefined : found.map(inWords).join('; ')
+    },
+  }
+}
+
+function explain(run: Run, root: Node, value: unknown): readonly Issue[] {
+  try {
+    run.here(root, value)
+  } catch (error) {
+    if (!(error instanceof TooExpensive)) throw error
+  }
+  return run.issues === undefined || run.issues.length === 0
+    ? [{ path: '', message: 'does not match the schema, and is too expensive to say where' }]
+    : run.issues
+}
+
+function inWords({ path, message }: Issue): string {
+  return path === '' ? message : `${path} ${message}`
+}
+
+function textOf(schema: unknown): string {
+  try {
+    return JSON.stringify(schema)
+  } catch {
+    throw new McpError('INVALID', 'The schema is not valid: it cannot be written as JSON')
+  }
+}
+
+/** Steps a check against a trusted schema may take. */
+export const trustedSteps = 20_000_000
+
+/** Compiles a schema of this program's own. @throws McpError INVALID when it is not valid, or too large */
+export function compileTrusted(schema: unknown, steps: number = trustedSteps): Validator {
+  return validatorOf(schema, new NativePatterns(), steps)
+}

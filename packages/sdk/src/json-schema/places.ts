@@ -1,0 +1,210 @@
+import { McpError } from '../jsonrpc/error.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import { invalid, type Resource } from './run.ts'
+
+/** Dialects of JSON Schema this validator speaks. */
+export type Dialect = '2020-12' | 'draft-07'
+
+const dialects: ReadonlyMap<string, Dialect> = new Map([
+  ['https://json-schema.org/draft/2020-12/schema', '2020-12'],
+  ['http://json-schema.org/draft-07/schema', 'draft-07'],
+  ['https://json-schema.org/draft-07/schema', 'draft-07'],
+])
+
+/** The dialect a `$schema` names, or undefined for one that is not supported. */
+export function dialectNamed(uri: unknown): Dialect | undefined {
+  return typeof uri === 'string' ? dialects.get(uri.replace(/#$/, '')) : undefined
+}
+
+/** Where a subschema stands. */
+export interface Place {
+  readonly pointer: string
+  readonly dialect: Dialect
+  readonly resource: Resource
+  readonly depth: number
+}
+
+const maxDepth = 32
+const maxSubschemas = 2000
+const maxIdChars = 8192
+
+const single = [
+  'additionalItems',
+  'additionalProperties',
+  'contains',
+  'else',
+  'if',
+  'items',
+  'not',
+  'propertyNames',
+  'then',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+]
+const listed = ['allOf', 'anyOf', 'items', 'oneOf', 'prefixItems']
+const named = ['$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patternProperties', 'properties']
+
+/** Every subschema of one schema by place, and the URIs and anchors by which they refer to each other. */
+export class Places {
+  readonly root: Place
+  /** Whether any subschema has a dynamic anchor. */
+  dynamic = false
+  readonly #places = new Map<object, Place>()
+  readonly #resources = new Map<string, Resource>()
+
+  /** @throws McpError INVALID when the schema is too large or names things wrongly */
+  constructor(schema: object) {
+    const resource = this.#resource('schema:///root', schema)
+    this.root = { pointer: '', dialect: '2020-12', resource, depth: 0 }
+    this.#scan(schema, this.root)
+    this.root = this.#places.get(schema) ?? this.root
+  }
+
+  resources(): Iterable<Resource> {
+    return this.#resources.values()
+  }
+
+  /** The place of a subschema; one found by pointer at an unusual spot is taken in now. */
+  get(schema: object, parent: Place): Place {
+    if (!this.#places.has(schema)) this.#scan(schema, { ...parent, depth: parent.depth + 1 })
+    return this.#places.get(schema) ?? parent
+  }
+
+  /** What a reference points to. @throws McpError INVALID when that is not within the schema */
+  resolve(to: string, from: Place, keyword: string): { schema: unknown; place: Place } {
+    const absolute = this.#absolute(to, from, keyword)
+    const [uri = '', fragment = ''] = absolute.split('#')
+    const resource = this.#resources.get(uri)
+    if (resource === undefined) {
+      throw invalid(
+        from.pointer,
+        keyword,
+        `refers to ${JSON.stringify(to)}, which is not within the schema. Other schemas are never fetched; put the definition under "$defs"`,
+      )
+    }
+    const place = this.#places.get(resource.schema) ?? from
+    if (fragment === '') return { schema: resource.schema, place }
+    const found = fragment.startsWith('/')
+      ? this.#walk(fragment, resource.schema, place)
+      : { schema: resource.anchors.get(decoded(fragment)), place }
+    if (found.schema === undefined) {
+      throw invalid(from.pointer, keyword, `refers to ${JSON.stringify(to)}, and there is nothing`)
+    }
+    return found
+  }
+
+  #walk(pointer: string, start: object, place: Place): { schema: unknown; place: Place } {
+    let schema: unknown = start
+    let nearest = place
+    for (const part of pointer.slice(1).split('/')) {
+      const key = decoded(part).replaceAll('~1', '/').replaceAll('~0', '~')
+      if (typeof schema !== 'object' || schema === null || !Object.hasOwn(schema, key)) {
+        return { schema: undefined, place: nearest }
+      }
+      schema = Object.getOwnPropertyDescriptor(schema, key)?.value
+      if (typeof schema === 'object' && schema !== null) nearest = this.#places.get(schema) ?? nearest
+    }
+    return { schema, place: nearest }
+  }
+
+  #scan(schema: unknown, around: Place): void {
+    if (!isObject(schema) || this.#places.has(schema)) return
+    if (around.depth > maxDepth) throw invalid(around.pointer, '', `nests deeper than ${maxDepth} subschemas`)
+    if (this.#places.size >= maxSubschemas) {
+      throw new McpError('INVALID', `The schema is not valid: it has more than ${maxSubschemas} subschemas`)
+    }
+    const place = this.#placed(schema, around)
+    this.#places.set(schema, place)
+    for (const keyword of single) this.#child(schema[keyword], place, `/${keyword}`)
+    for (const keyword of listed) {
+      const items = schema[keyword]
+      if (!Array.isArray(items)) continue
+      for (const [index, item] of items.entries()) this.#child(item, place, `/${keyword}/${index}`)
+    }
+    for (const keyword of named) {
+      const members = schema[keyword]
+      if (!isObject(members)) continue
+      for (const [name, member] of Object.entries(members)) this.#child(member, place, `/${keyword}/${name}`)
+    }
+  }
+
+  #child(schema: unknown, parent: Place, step: string): void {
+    this.#scan(schema, { ...parent, pointer: parent.pointer + step, depth: parent.depth + 1 })
+  }
+
+  /** Takes in a subschema's `$schema`, `$id` and anchors. */
+  #placed(schema: Record<string, unknown>, around: Place): Place {
+    const { $schema, $id, $anchor, $dynamicAnchor } = schema
+    let place = around
+    if ($schema !== undefined) place = { ...place, dialect: dialectOf($schema, place) }
+    if (place.dialect === 'draft-07' && schema['$ref'] !== undefined) return place
+    if ($id !== undefined) {
+      if (typeof $id !== 'string') throw invalid(place.pointer, '$id', 'must be a string')
+      if ($id.length > maxIdChars)
+        throw invalid(place.pointer, '$id', `must have at most ${maxIdChars} characters`)
+      if (place.dialect === 'draft-07' && $id.startsWith('#')) {
+        this.#anchor(place, $id.slice(1), schema)
+      } else {
+        const [uri = ''] = this.#absolute($id, place, '$id').split('#')
+        place = { ...place, resource: this.#resource(uri, schema) }
+      }
+    }
+    if (place.dialect === 'draft-07') return place
+    if (typeof $anchor === 'string') this.#anchor(place, $anchor, schema)
+    if (typeof $dynamicAnchor === 'string') {
+      this.#anchor(place, $dynamicAnchor, schema)
+      place.resource.dynamicAnchors.set($dynamicAnchor, schema)
+      this.dynamic = true
+    }
+    return place
+  }
+
+  #resource(uri: string, schema: object): Resource {
+    const known = this.#resources.get(uri)
+    if (known !== undefined && known.schema !== schema) {
+      throw new McpError('INVALID', `The schema is not valid: it gives "${uri}" as "$id" twice`)
+    }
+    const resource = {
+      uri,
+      schema,
+      anchors: new Map<string, object>(),
+      dynamicAnchors: new Map<string, object>(),
+    }
+    this.#resources.set(uri, resource)
+    return resource
+  }
+
+  #anchor(place: Place, name: string, schema: object): void {
+    const known = place.resource.anchors.get(name)
+    if (known !== undefined && known !== schema) {
+      throw invalid(place.pointer, '', `has the anchor "${name}", which another subschema has too`)
+    }
+    place.resource.anchors.set(name, schema)
+  }
+
+  #absolute(uri: string, from: Place, keyword: string): string {
+    try {
+      return new URL(uri, from.resource.uri).href
+    } catch {
+      throw invalid(from.pointer, keyword, 'must be a URI')
+    }
+  }
+}
+
+function dialectOf(uri: unknown, place: Place): Dialect {
+  const dialect = dialectNamed(uri)
+  if (dialect !== undefined) return dialect
+  throw invalid(
+    place.pointer,
+    '$schema',
+    `names a dialect that is not supported: ${JSON.stringify(uri)}. Use JSON Schema 2020-12 or draft-07`,
+  )
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

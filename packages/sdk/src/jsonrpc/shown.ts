@@ -1,7 +1,0 @@
-const shownChars = 120
-
-/** The beginning of a text, fit for one line of a log. */
-export function shown(text: string): string {
-  const start = text.slice(0, shownChars).replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')
-  return text.length > shownChars ? `${start}…` : start
-}

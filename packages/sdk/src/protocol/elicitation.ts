@@ -1,0 +1,266 @@
+import { isObject } from '../jsonrpc/parse.ts'
+import type {
+  CreateMessageParams,
+  ElicitField,
+  ElicitSchema,
+  ElicitValue,
+  SamplingMessage,
+  StringField,
+} from './server-requests.ts'
+import { flag, listOf, number, oneOf, type Shape, shape, text, whole } from './shapes.ts'
+
+/**
+ * Tells why an object is not an elicitation form: a flat object schema of strings, numbers, booleans and enums.
+ * Undefined when it is one.
+ */
+export function checkElicitSchema(schema: unknown): string | undefined {
+  if (!isObject(schema) || schema['type'] !== 'object') return 'the form must be a schema of type "object"'
+  const { properties, required } = schema
+  if (!isObject(properties)) return 'the form must have "properties"'
+  for (const [name, field] of Object.entries(properties)) {
+    const fault = faultOfField(field)
+    if (fault !== undefined) return `field "${name}" ${fault}`
+  }
+  if (required !== undefined && !isStrings(required)) return '"required" must be a list of names'
+  const unknown = (required ?? []).find((name) => !Object.hasOwn(properties, name))
+  return unknown === undefined ? undefined : `"${unknown}" is required but not a field`
+}
+
+/** Whether an object is an elicitation form. */
+export function isElicitSchema(schema: unknown): schema is ElicitSchema {
+  return checkElicitSchema(schema) === undefined
+}
+
+const shown = { title: text, description: text }
+const bounds = { ...shown, minimum: number, maximum: number, default: number }
+/** What a field of each type may have beside what it asks for. */
+const beside: Readonly<Record<ElicitField['type'], Shape>> = {
+  string: shape(
+    {},
+    {
+      ...shown,
+      minLength: whole,
+      maxLength: whole,
+      format: oneOf('email', 'uri', 'date', 'date-time'),
+      enumNames: listOf(text),
+      default: text,
+    },
+  ),
+  number: shape({}, bounds),
+  integer: shape({}, bounds),
+  boolean: shape({}, { ...shown, default: flag }),
+  array: shape({}, { ...shown, minItems: whole, maxItems: whole, default: listOf(text) }),
+}
+
+/**
+ * Tells what in a form is not what it must be though nothing is asked by it: a title, a bound, a default of another type.
+ * Undefined when everything is.
+ */
+export function oddInForm({ properties }: ElicitSchema): string | undefined {
+  for (const [name, field] of Object.entries(properties)) {
+    let odd: string | undefined
+    // The copy is what members are taken out of.
+    beside[field.type]({ ...field }, (member) => {
+      odd ??= member
+    })
+    if (field.type === 'array' && 'enum' in field.items && field.items.type !== 'string') odd ??= 'items'
+    if (odd !== undefined) return `field "${name}" has a "${odd}" that is not what it must be`
+  }
+  return undefined
+}
+
+function faultOfField(field: unknown): string | undefined {
+  if (!isObject(field)) return 'must be a schema'
+  switch (field['type']) {
+    case 'string':
+      if (field['oneOf'] !== undefined)
+        return isTitled(field['oneOf']) ? undefined : 'needs "const" and "title" in every choice'
+      if (field['enum'] !== undefined)
+        return isStrings(field['enum']) ? undefined : 'needs strings as choices'
+      return undefined
+    case 'number':
+    case 'integer':
+    case 'boolean':
+      return undefined
+    case 'array': {
+      const { items } = field
+      if (!isObject(items)) return 'must say what may be chosen in "items"'
+      const isChoice = items['anyOf'] === undefined ? isStrings(items['enum']) : isTitled(items['anyOf'])
+      return isChoice ? undefined : 'may only be a choice among strings'
+    }
+    default:
+      return 'must be a string, number, integer, boolean or a choice'
+  }
+}
+
+function isStrings(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string')
+}
+
+function isTitled(value: unknown): boolean {
+  return (
+    Array.isArray(value) &&
+    value.every(
+      (item) => isObject(item) && typeof item['const'] === 'string' && typeof item['title'] === 'string',
+    )
+  )
+}
+
+/** The values with the form's defaults in place of absent fields. */
+export function fillDefaults(
+  schema: ElicitSchema,
+  content: Record<string, ElicitValue>,
+): Record<string, ElicitValue> {
+  const filled: Record<string, ElicitValue> = { ...content }
+  for (const [name, field] of Object.entries(schema.properties)) {
+    if (!Object.hasOwn(filled, name) && field.default !== undefined) filled[name] = field.default
+  }
+  return filled
+}
+
+/** The strings a field lets one choose from, with their titles; undefined for a field that is not a choice. */
+export function choicesOf(field: ElicitField): { value: string; title: string }[] | undefined {
+  if (field.type === 'array') {
+    return 'anyOf' in field.items
+      ? field.items.anyOf.map(({ const: value, title }) => ({ value, title }))
+      : field.items.enum.map((value) => ({ value, title: value }))
+  }
+  // A number that names choices is a number: only strings can be chosen.
+  if (field.type !== 'string') return undefined
+  if ('oneOf' in field) return field.oneOf.map(({ const: value, title }) => ({ value, title }))
+  if ('enum' in field) return field.enum.map((value, i) => ({ value, title: field.enumNames?.[i] ?? value }))
+  return undefined
+}
+
+/** Tells what is wrong with a form's values; undefined when they satisfy it. */
+export function checkElicitContent(schema: ElicitSchema, content: unknown): string | undefined {
+  if (!isObject(content)) return 'the values must be an object'
+  for (const name of schema.required ?? []) {
+    if (!Object.hasOwn(content, name)) return `"${name}" is required`
+  }
+  for (const [name, value] of Object.entries(content)) {
+    const field = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined
+    if (field === undefined) return `"${name}" is not a field of the form`
+    const fault = checkElicitValue(field, value)
+    if (fault !== undefined) return `"${name}" ${fault}`
+  }
+  return undefined
+}
+
+/** Tells what is wrong with one value; undefined when it satisfies its field. */
+export function checkElicitValue(field: ElicitField, value: unknown): string | undefined {
+  const choices = choicesOf(field)
+  if (field.type === 'array') {
+    if (!isStrings(value)) return 'must be a list of strings'
+    if (field.minItems !== undefined && value.length < field.minItems)
+      return `needs at least ${field.minItems} choices`
+    if (field.maxItems !== undefined && value.length > field.maxItems)
+      return `allows at most ${field.maxItems} choices`
+    if (new Set(value).size !== value.length) return 'must not name a choice twice'
+    return value.every((item) => choices?.some((choice) => choice.value === item))
+      ? undefined
+      : notAmong(choices)
+  }
+  if (choices !== undefined)
+    return choices.some((choice) => choice.value === value) ? undefined : notAmong(choices)
+  switch (field.type) {
+    case 'boolean':
+      return typeof value === 'boolean' ? undefined : 'must be true or false'
+    case 'integer':
+    case 'number':
+      return faultOfNumber(field, value)
+    case 'string':
+      return faultOfString(field, value)
+  }
+}
+
+function notAmong(choices: { value: string }[] | undefined): string {
+  return `must be among ${(choices ?? []).map((choice) => JSON.stringify(choice.value)).join(', ')}`
+}
+
+function faultOfNumber(
+  field: { type: string; minimum?: number; maximum?: number },
+  value: unknown,
+): string | undefined {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return 'must be a number'
+  if (field.type === 'integer' && !Number.isInteger(value)) return 'must be a whole number'
+  if (field.minimum !== undefined && value < field.minimum) return `must be at least ${field.minimum}`
+  if (field.maximum !== undefined && value > field.maximum) return `must be at most ${field.maximum}`
+  return undefined
+}
+
+function faultOfString(field: StringField, value: unknown): string | undefined {
+  if (typeof value !== 'string') return 'must be text'
+  const length = [...value].length
+  if (field.minLength !== undefined && length < field.minLength)
+    return `needs at least ${field.minLength} characters`
+  if (field.maxLength !== undefined && length > field.maxLength)
+    return `allows at most ${field.maxLength} characters`
+  return field.format === undefined ? undefined : faultOfFormat(field.format, value)
+}
+
+function faultOfFormat(format: string, value: string): string | undefined {
+  switch (format) {
+    case 'email':
+      return /^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)*$/.test(value) ? undefined : 'must be an e-mail address'
+    case 'uri':
+      return URL.canParse(value) ? undefined : 'must be an absolute URI'
+    case 'date':
+      return isDate(value) ? undefined : 'must be a date such as 2026-07-28'
+    case 'date-time':
+      return /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/.test(value) &&
+        isDate(value.slice(0, 10)) &&
+        !Number.isNaN(Date.parse(value))
+        ? undefined
+        : 'must be a date and time such as 2026-07-28T09:30:00Z'
+    default:
+      return undefined
+  }
+}
+
+function isDate(value: string): boolean {
+  if (!/^\d{4}-\d\d-\d\d$/.test(value)) return false
+  const date = new Date(`${value}T00:00:00Z`)
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(value)
+}
+
+/**
+ * Tells why a sampling request breaks the rules on tool use: results stand alone in their message, and every use is
+ * answered by the next message. Undefined when it keeps them.
+ */
+export function checkSampling(params: CreateMessageParams): string | undefined {
+  if (!Number.isInteger(params.maxTokens) || params.maxTokens < 1)
+    return '"maxTokens" must be a positive integer'
+  let open: string[] = []
+  for (const message of params.messages) {
+    const blocks = blocksOf(message)
+    const results = blocks.filter((block) => block.type === 'tool_result')
+    if (results.length > 0 && (results.length !== blocks.length || message.role !== 'user')) {
+      return 'tool results must stand alone in a user message'
+    }
+    const answered = results.map((block) => block.toolUseId)
+    const missing = open.find((id) => !answered.includes(id))
+    if (missing !== undefined) return `the tool use "${missing}" has no result in the next message`
+    const stray = answered.find((id) => !open.includes(id))
+    if (stray !== undefined) return `the tool result "${stray}" answers no tool use of the message before`
+    const uses = blocks.filter((block) => block.type === 'tool_use')
+    if (uses.length > 0 && message.role !== 'assistant') return 'only an assistant message may use tools'
+    open = uses.map((block) => block.id)
+  }
+  return open.length === 0 ? undefined : `the tool use "${open[0]}" has no result`
+}
+
+/** How often the model used tools and got their results since the last user message without tool results. */
+export function toolRounds({ messages }: Pick<CreateMessageParams, 'messages'>): number {
+  let rounds = 0
+  for (const message of [...messages].reverse()) {
+    if (message.role !== 'user') continue
+    if (!blocksOf(message).some((block) => block.type === 'tool_result')) break
+    rounds++
+  }
+  return rounds
+}
+
+function blocksOf(message: SamplingMessage): Extract<SamplingMessage['content'], unknown[]> {
+  return Array.isArray(message.content) ? message.content : [message.content]
+}

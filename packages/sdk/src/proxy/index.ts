@@ -1,0 +1,6 @@
+export type { Composition, CompositionOptions } from './compose.ts'
+export { compose } from './compose.ts'
+export type { ProxiedServer, ProxyLimits, ProxyOptions, RelayedExtension } from './proxy.ts'
+export { proxy } from './proxy.ts'
+export { askLive } from './questions.ts'
+export { SuspendedCall, type SuspendedCallBounds, SuspendedCalls } from './suspended-calls.ts'

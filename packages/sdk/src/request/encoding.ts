@@ -1,0 +1,34 @@
+/** Bytes as unpadded base64url. */
+export function toBase64Url(bytes: Uint8Array): string {
+  let binary = ''
+  for (let i = 0; i < bytes.length; i += 0x8000)
+    binary += String.fromCharCode(...bytes.subarray(i, i + 0x8000))
+  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+}
+
+/** Bytes of canonical unpadded base64url, or undefined for anything else. */
+export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (!/^[\w-]*$/.test(text) || text.length % 4 === 1) return undefined
+  const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
+  const bytes = new Uint8Array(binary.length)
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i)
+  return toBase64Url(bytes) === text ? bytes : undefined
+}
+
+/** One text for equal JSON values, whatever the order of their members. */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map((item) => canonical(item ?? null)).join(',')}]`
+  if (typeof value === 'object' && value !== null) {
+    const members = Object.entries(value)
+      .filter(([, member]) => member !== undefined)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`)
+    return `{${members.join(',')}}`
+  }
+  return JSON.stringify(value) ?? 'null'
+}
+
+/** SHA-256 of a text, as base64url. */
+export async function digest(text: string): Promise<string> {
+  return toBase64Url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))))
+}

@@ -1,0 +1,65 @@
+import type { ClientCapabilities } from '../protocol/definitions.ts'
+import { methods } from '../protocol/methods.ts'
+import type { Question } from '../protocol/server-requests.ts'
+import type { Peer } from './exchange.ts'
+
+/** A kind of question a client may or may not be able to answer. */
+export type InputKind =
+  | 'elicitation'
+  | 'elicitation.url'
+  | 'sampling'
+  | 'sampling.tools'
+  | 'sampling.context'
+  | 'roots'
+
+/** Whether a peer declared that it can answer this kind of question, and its revision has it. */
+export function canAsk(peer: Peer, kind: InputKind): boolean {
+  const { elicitation, sampling, roots } = peer.capabilities
+  const { version } = peer.revision
+  switch (kind) {
+    case 'elicitation':
+      return (
+        elicitation !== undefined &&
+        version >= methods['elicitation/create'].since &&
+        (elicitation.form !== undefined || elicitation.url === undefined)
+      )
+    case 'elicitation.url':
+      return elicitation?.url !== undefined && version >= '2025-11-25'
+    case 'sampling':
+      return sampling !== undefined
+    case 'sampling.tools':
+      return sampling?.tools !== undefined && version >= '2025-11-25'
+    case 'sampling.context':
+      return sampling !== undefined && (sampling.context !== undefined || version < '2025-11-25')
+    case 'roots':
+      return roots !== undefined
+  }
+}
+
+/** What a peer lacks to be put this question, in the form of a -32021 error's data; undefined when nothing. */
+export function missingFor(peer: Peer, question: Question): ClientCapabilities | undefined {
+  switch (question.method) {
+    case 'elicitation/create':
+      return question.params.mode === 'url'
+        ? unless(canAsk(peer, 'elicitation.url'), { elicitation: { url: {} } })
+        : unless(canAsk(peer, 'elicitation'), { elicitation: {} })
+    case 'sampling/createMessage':
+      if (!canAsk(peer, 'sampling')) return { sampling: {} }
+      return question.params.tools === undefined && question.params.toolChoice === undefined
+        ? undefined
+        : unless(canAsk(peer, 'sampling.tools'), { sampling: { tools: {} } })
+    case 'roots/list':
+      return unless(canAsk(peer, 'roots'), { roots: {} })
+  }
+}
+
+/** A question as this peer may be asked it: without context that it did not declare it can give. */
+export function forPeer<Q extends Question>(peer: Peer, question: Q): Q {
+  if (question.method !== 'sampling/createMessage' || canAsk(peer, 'sampling.context')) return question
+  const { includeContext, ...params } = question.params
+  return includeContext === undefined || includeContext === 'none' ? question : { ...question, params }
+}
+
+function unless(can: boolean, needed: ClientCapabilities): ClientCapabilities | undefined {
+  return can ? undefined : needed
+}

@@ -1,0 +1,280 @@
+import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import { readJson } from '../jsonrpc/exact-json.ts'
+import type { JsonObject } from '../jsonrpc/message.ts'
+import { toolRounds } from '../protocol/elicitation.ts'
+import type { InputRequests, Question, QuestionMethod, Questions } from '../protocol/server-requests.ts'
+import type { Carried, Exchange, HandlerRun, InputRequired, InputStrategy, Outcome } from './exchange.ts'
+import { answerTo, faultOf, Keys } from './input-responses.ts'
+import { forPeer, missingFor } from './input-support.ts'
+import { describeFault, faultInJson } from './json-value.ts'
+
+/** Sends one question as a request and waits for its result. Rejects when there is none. */
+export type LiveRequest = (
+  method: QuestionMethod,
+  params: JsonObject,
+  options: { signal: AbortSignal },
+) => Promise<unknown>
+
+/** Asks by a request on the connection while the handler waits. */
+export function liveInput(request: LiveRequest): InputStrategy {
+  const begin = (exchange: Exchange): HandlerRun => new LiveHandlerRun(exchange, request)
+  return { begin, resume: async (exchange) => begin(exchange), relay: request }
+}
+
+/** Cannot ask: the first question ends the request. */
+export const noInput: InputStrategy = liveInput(() =>
+  Promise.reject(new McpError('CANNOT_ASK', 'this connection cannot carry questions')),
+)
+
+/** Cannot ask, whatever the client declared: the first question ends the request with this reason. */
+export function cannotAsk(why: string): InputStrategy {
+  const begin = (exchange: Exchange): HandlerRun => new UnaskableRound(exchange, why)
+  const relay: LiveRequest = (method) => Promise.reject(new McpError('CANNOT_ASK', `${method}: ${why}`))
+  return { begin, resume: async (exchange) => begin(exchange), relay }
+}
+
+/** A round that ends early at most once, and keeps the questions and parked signal every way of asking has. */
+export abstract class BaseHandlerRun {
+  readonly ended: Promise<Outcome>
+  protected readonly exchange: Exchange
+  protected readonly keys: Keys = new Keys()
+  #resolve: (outcome: Outcome) => void = () => {}
+  #reject: (error: unknown) => void = () => {}
+  #over = false
+  #parked: AbortController | undefined
+
+  constructor(exchange: Exchange) {
+    this.exchange = exchange
+    this.ended = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+    this.ended.catch(() => {})
+  }
+
+  get parked(): AbortSignal {
+    this.#parked ??= new AbortController()
+    if (this.#over) this.#parked.abort()
+    return this.#parked.signal
+  }
+
+  protected get over(): boolean {
+    return this.#over
+  }
+
+  protected end(outcome: Outcome): void {
+    if (this.#over) return
+    this.#over = true
+    this.#resolve(outcome)
+    this.#parked?.abort()
+  }
+
+  protected fail(error: unknown): void {
+    if (this.#over) return
+    this.#over = true
+    this.#reject(error)
+    this.#parked?.abort()
+  }
+
+  /** Ends the round when this question must not be put: the peer lacks a capability, or its author wrote it wrong. */
+  protected refused(question: Question): boolean {
+    const missing = missingFor(this.exchange.peer, question)
+    if (missing !== undefined) {
+      this.cannotAsk(
+        new RpcError(
+          ErrorCode.MissingRequiredClientCapability,
+          `This request needs a client capability that was not declared: ${Object.keys(missing).join(', ')}`,
+          { requiredCapabilities: missing },
+        ),
+      )
+      return true
+    }
+    const { samplingToolRounds } = this.exchange.limits
+    if (question.method === 'sampling/createMessage' && toolRounds(question.params) > samplingToolRounds) {
+      this.fail(
+        new McpError(
+          'TOO_MANY_ROUNDS',
+          `A handler let the model use tools more than ${samplingToolRounds} times in a row: ask for an answer without ` +
+            "tools (toolChoice: { mode: 'none' }) before, or begin anew with what was found out",
+        ),
+      )
+      return true
+    }
+    const fault = faultOf(question)
+    if (fault !== undefined) {
+      this.fail(
+        new TypeError(`A handler asked ${question.method} in a form the protocol does not allow: ${fault}`),
+      )
+      return true
+    }
+    return false
+  }
+
+  protected abstract cannotAsk(error: RpcError): void
+}
+
+class LiveHandlerRun extends BaseHandlerRun implements HandlerRun {
+  readonly replaying = false
+  carried: Carried = { state: undefined, answers: {} }
+  readonly #request: LiveRequest
+  readonly #flow: string = crypto.randomUUID()
+  readonly #steps = new Map<string, number>()
+  #asked = 0
+
+  constructor(exchange: Exchange, request: LiveRequest) {
+    super(exchange)
+    this.#request = request
+  }
+
+  ask<M extends QuestionMethod>(
+    asked: Extract<Question, { method: M }>,
+    key?: string,
+  ): Promise<Questions[M]['answer']> {
+    const question = forPeer(this.exchange.peer, asked)
+    const name = this.keys.next(question.method, key)
+    return new Promise((resolve) => {
+      if (this.over || this.refused(question)) return
+      const { questions } = this.exchange.limits
+      if (++this.#asked > questions) {
+        this.fail(
+          new McpError('TOO_MANY_ROUNDS', `A handler asked more than ${questions} questions in one request`),
+        )
+        return
+      }
+      const { peer, signal } = this.exchange
+      const answered = async (): Promise<Questions[M]['answer']> => {
+        const given = await this.#request(question.method, peer.revision.question(question), { signal })
+        return answerTo(question, given, name)
+      }
+      answered().then(resolve, (error) => this.#unanswered(question, error))
+    })
+  }
+
+  step<T>(name: string, work: (idempotencyKey: string) => T | Promise<T>): Promise<T> {
+    const key = idempotencyKey(this.#flow, occurrence(this.#steps, name))
+    return runStep(name, work, key).then((text) => (text === undefined ? undefined : readJson(text)))
+  }
+
+  async continueAsTask(): Promise<void> {}
+
+  async require(needed: InputRequired): Promise<Carried> {
+    const asked = Object.entries(needed.requests).map(
+      async ([key, question]): Promise<[string, unknown]> => [key, await this.ask(question, key)],
+    )
+    const answers = { ...this.carried.answers, ...Object.fromEntries(await Promise.all(asked)) }
+    this.carried = { state: needed.state, answers }
+    return this.carried
+  }
+
+  #unanswered(question: Question, error: unknown): void {
+    const why =
+      error instanceof RpcError || error instanceof McpError ? error.message : 'the connection failed'
+    const failure = new RpcError(
+      ErrorCode.InternalError,
+      `The client did not answer ${question.method}: ${why}`,
+    )
+    failure.cause = error
+    this.cannotAsk(failure)
+  }
+
+  protected cannotAsk(error: RpcError): void {
+    if (this.exchange.method !== 'tools/call') {
+      this.fail(error)
+      return
+    }
+    this.end({
+      type: 'complete',
+      result: { content: [{ type: 'text', text: error.message }], isError: true },
+    })
+  }
+}
+
+class UnaskableRound extends LiveHandlerRun {
+  readonly #why: string
+
+  constructor(exchange: Exchange, why: string) {
+    super(exchange, () => Promise.reject(new McpError('CANNOT_ASK', why)))
+    this.#why = why
+  }
+
+  protected override refused(question: Question): boolean {
+    this.cannotAsk(
+      new RpcError(ErrorCode.InternalError, `The server cannot send ${question.method}: ${this.#why}`),
+    )
+    return true
+  }
+}
+
+/** The name of a step or question with its place among equals in front: the second `charge` is `2:charge`. */
+export function occurrence(counts: Map<string, number>, name: string): string {
+  const count = (counts.get(name) ?? 0) + 1
+  counts.set(name, count)
+  return `${count}:${name}`
+}
+
+/** Stays the same however often a step of one request runs. */
+export function idempotencyKey(flow: string, step: string): string {
+  return `${flow}/${step}`
+}
+
+/**
+ * Runs a step and gives its result as JSON text, so that a later run of the handler gets the same; undefined where it gave
+ * nothing.
+ * @throws TypeError for a result that JSON would lose or change
+ */
+export async function runStep(
+  name: string,
+  work: (idempotencyKey: string) => unknown,
+  key: string,
+): Promise<string | undefined> {
+  const value = await work(key)
+  if (value === undefined) return undefined
+  const fault = faultInJson(value, 'exact')
+  if (fault === undefined) return JSON.stringify(value)
+  throw new TypeError(
+    `The step "${name}" gave what JSON cannot carry, so that a later run would get something else: ` +
+      `${describeFault(fault, 'its result')}. Return plain JSON from it, such as a date as text, and nothing for undefined`,
+  )
+}
+
+/** A JSON value of its own: what happens to it does not change the one that is remembered. */
+export function copyOf<T>(value: T): T {
+  return value === undefined ? value : readJson(JSON.stringify(value))
+}
+
+/** What one request remembers between its rounds. It travels sealed, through the client. */
+export interface Journal {
+  /** Names the request across its rounds; idempotency keys are made from it. */
+  flow: string
+  /** Rounds that were asked so far. */
+  round: number
+  /** Identities of the questions of the last round, by their key on the wire. */
+  asked: Record<string, string>
+  /** Checked answers, by the identity of their question. */
+  answers: Record<string, unknown>
+  /** Results of finished steps, by name and place. */
+  steps: Record<string, { value?: unknown }>
+  /** How often the question under a key was answered and then asked in other words. */
+  drifts: Record<string, number>
+  /** Whether the explicit form was used, with the author's state and the answers so far by key. */
+  carries: boolean
+  state: unknown
+  carried: Record<string, unknown>
+  /** The explicit form's last questions, to check their answers against. */
+  required: InputRequests
+}
+
+export function emptyJournal(): Journal {
+  return {
+    flow: crypto.randomUUID(),
+    round: 0,
+    asked: {},
+    answers: {},
+    steps: {},
+    drifts: {},
+    carries: false,
+    state: undefined,
+    carried: {},
+    required: {},
+  }
+}

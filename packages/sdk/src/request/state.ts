@@ -1,0 +1,278 @@
+import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import { readJson } from '../jsonrpc/exact-json.ts'
+import type { Backplane } from './backplane.ts'
+import { canonical, digest, fromBase64Url, toBase64Url } from './encoding.ts'
+import type { Exchange } from './exchange.ts'
+import { limits } from './limits.ts'
+import type { Journal } from './live-run.ts'
+
+interface Claims {
+  /** Milliseconds since 1970 when the state goes bad. */
+  exp: number
+  aud: string
+  sub: string
+  /** Digest of the method, name and arguments the state belongs to. */
+  req: string
+  /** One-time id. */
+  jti: string
+  /** The process that alone knows whether the state was used; absent where others know too. */
+  at?: string | undefined
+  journal: Journal
+}
+
+const unknownUse =
+  'sealed by another process, or by this one before it was started anew, so whether it was used is not known. ' +
+  'Give all of them one backplane that outlives a process'
+
+/** Turns journals into `requestState` and back. */
+export interface StateKeeper {
+  seal(exchange: Exchange, journal: Journal): Promise<string>
+  /** Rejects with one and the same RpcError whatever is wrong; only `onRefused` hears the reason. */
+  open(exchange: Exchange, state: unknown): Promise<Journal>
+  /** Keeps what is remembered so far while the handler runs; absent where a run that breaks off is over. */
+  keep?(exchange: Exchange, journal: Journal): Promise<void>
+}
+
+export function createStateKeeper(options: {
+  sealer: Sealer
+  backplane: Backplane
+  audience: string
+  ttlMs?: number
+  acceptUnknown?: boolean
+  onRefused?: (reason: string) => void
+  /** Hears why the backplane failed; the peer is only told that it did. */
+  onFailed?: (error: unknown) => void
+}): StateKeeper {
+  const { sealer, backplane, audience } = options
+  const ttlMs = options.ttlMs ?? limits.stateTtlMs
+
+  const refuse = (reason: string): RpcError => {
+    options.onRefused?.(reason)
+    return new RpcError(
+      ErrorCode.InvalidParams,
+      'The requestState is not valid here. Start the request over.',
+    )
+  }
+
+  const shared = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work
+    } catch (error) {
+      options.onFailed?.(error)
+      const why = isFull(error) ? 'does not fit in what is kept for all' : 'cannot be reached'
+      throw new RpcError(
+        ErrorCode.InternalError,
+        `What this request needs to remember ${why} now. Try again later; if the requestState is refused then, start the request over.`,
+      )
+    }
+  }
+
+  const forget = (key: string): Promise<void> =>
+    backplane.delete(key).catch((error) => options.onFailed?.(error))
+
+  const unseal = async ({ limits }: Exchange, state: unknown): Promise<unknown> => {
+    if (typeof state !== 'string') throw refuse('not a string')
+    if (state.length > limits.stateChars) throw refuse('too long')
+    const opened = await sealer.open(state)
+    if (opened === undefined) throw refuse('not sealed by a key of this server')
+    return opened.value
+  }
+
+  const mayBeKnown = ({ at }: Claims): boolean =>
+    backplane.instance === undefined || options.acceptUnknown === true || at === backplane.instance
+
+  return {
+    async seal(exchange, journal) {
+      const claims: Claims = {
+        exp: Date.now() + ttlMs,
+        aud: audience,
+        sub: exchange.peer.principal ?? '',
+        req: await digestOf(exchange),
+        jti: crypto.randomUUID(),
+        at: backplane.instance,
+        journal,
+      }
+      const sealed = await sealer.seal(claims)
+      if (sealed.length <= exchange.limits.stateChars) return sealed
+      const handle = crypto.randomUUID()
+      await shared(backplane.set(storedAt(handle), sealed, ttlMs, exchange.peer.quotaKey))
+      return sealer.seal({ handle })
+    },
+
+    async open(exchange, state) {
+      const outer = await unseal(exchange, state)
+      const claims = isStored(outer) ? await fetchStored(outer.handle) : outer
+      if (!isClaims(claims)) throw refuse('not a request state')
+      if (claims.exp <= Date.now()) throw refuse('expired')
+      if (claims.aud !== audience) throw refuse('sealed for another audience')
+      if (claims.sub !== (exchange.peer.principal ?? '')) throw refuse('sealed for another principal')
+      if (claims.req !== (await digestOf(exchange))) throw refuse('sealed for another request')
+      if (!mayBeKnown(claims)) throw refuse(unknownUse)
+      const goodMs = claims.exp - Date.now() + 1000
+      const firstUse = await shared(backplane.add(`used:${claims.jti}`, '1', goodMs, exchange.peer.quotaKey))
+      if (!firstUse) throw refuse('used before')
+      if (isStored(outer)) await forget(storedAt(outer.handle))
+      return claims.journal
+    },
+  }
+
+  async function fetchStored(handle: string): Promise<unknown> {
+    const sealed = await shared(backplane.get(storedAt(handle)))
+    if (sealed === undefined) throw refuse('no longer stored')
+    const opened = await sealer.open(sealed)
+    if (opened === undefined) throw refuse('not sealed by a key of this server')
+    return opened.value
+  }
+}
+
+function storedAt(handle: string): string {
+  return `state:${handle}`
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof McpError && error.code === 'LIMIT'
+}
+
+function isStored(value: unknown): value is { handle: string } {
+  return typeof value === 'object' && value !== null && 'handle' in value && typeof value.handle === 'string'
+}
+
+function isClaims(value: unknown): value is Claims {
+  return typeof value === 'object' && value !== null && 'jti' in value && 'journal' in value
+}
+
+function digestOf(exchange: Exchange): Promise<string> {
+  const { name, uri, arguments: args } = exchange.params
+  return digest(canonical([exchange.method, name, uri, args]))
+}
+
+const minKeyBytes = 32
+
+/**
+ * The secrets that seal states, as bytes of their own.
+ * @throws TypeError for one of less than 32 bytes
+ */
+export function stateKeys(keys: readonly (string | Uint8Array)[] = []): Uint8Array<ArrayBuffer>[] {
+  if (!Array.isArray(keys)) {
+    throw new TypeError(
+      `"keys" must be a list of secrets, not ${typeof keys === 'string' ? 'one string' : typeof keys}: write keys: [secret]`,
+    )
+  }
+  const secrets = keys.map((secret: unknown, at) => {
+    if (typeof secret === 'string') return new TextEncoder().encode(secret)
+    if (secret instanceof Uint8Array) return Uint8Array.from(secret)
+    const what =
+      secret === undefined
+        ? 'undefined (is its environment variable set?)'
+        : secret === null
+          ? 'null'
+          : `a ${typeof secret}`
+    throw new TypeError(
+      `"keys[${at}]" is ${what}: a state key is a string or a Uint8Array of at least ${minKeyBytes} bytes`,
+    )
+  })
+  if (secrets.some((secret) => secret.length < minKeyBytes)) {
+    throw new TypeError(
+      `A state key must have at least ${minKeyBytes} bytes: use 32 random bytes or a long random string`,
+    )
+  }
+  return secrets
+}
+
+/** Encrypts and authenticates small JSON values, so that they can pass through a peer. */
+export interface Sealer {
+  seal(value: unknown): Promise<string>
+  /** The sealed value, or undefined when the text was not sealed by one of our keys exactly as it is. */
+  open(text: string): Promise<{ value: unknown } | undefined>
+}
+
+const version = 'v1'
+const ivBytes = 12
+const encoder = new TextEncoder()
+
+interface Key {
+  id: string
+  key: CryptoKey
+}
+
+/**
+ * AES-256-GCM under keys derived by HKDF-SHA-256. The first key seals, every key opens, so keys can be rotated by
+ * putting a new one in front. Without keys a random one is made, which no other process knows.
+ * @param keys secrets of at least 32 bytes each
+ * @throws TypeError for a shorter secret
+ */
+export function createSealer(keys?: readonly (string | Uint8Array)[]): Sealer {
+  const bytes = stateKeys(keys)
+  let ring: Promise<Key[]> | undefined
+  const load = (): Promise<Key[]> => {
+    // Made here, not above: workers have no randomness before the first request.
+    if (bytes.length === 0) bytes.push(crypto.getRandomValues(new Uint8Array(32)))
+    ring ??= Promise.all(bytes.map(derive))
+    return ring
+  }
+
+  return {
+    async seal(value) {
+      const [first] = await load()
+      if (first === undefined) throw new TypeError('No state key')
+      const head = `${version}.${first.id}`
+      const iv = crypto.getRandomValues(new Uint8Array(ivBytes))
+      const plain = encoder.encode(JSON.stringify(value))
+      const cipher = new Uint8Array(
+        await crypto.subtle.encrypt(
+          { name: 'AES-GCM', iv, additionalData: encoder.encode(head) },
+          first.key,
+          plain,
+        ),
+      )
+      const body = new Uint8Array(ivBytes + cipher.length)
+      body.set(iv)
+      body.set(cipher, ivBytes)
+      return `${head}.${toBase64Url(body)}`
+    },
+
+    async open(text) {
+      const [prefix, id, encoded, more] = text.split('.', 4)
+      if (prefix !== version || id === undefined || encoded === undefined || more !== undefined)
+        return undefined
+      const known = (await load()).find((key) => key.id === id)
+      const body = fromBase64Url(encoded)
+      if (known === undefined || body === undefined || body.length <= ivBytes) return undefined
+      try {
+        const plain = await crypto.subtle.decrypt(
+          {
+            name: 'AES-GCM',
+            iv: body.subarray(0, ivBytes),
+            additionalData: encoder.encode(`${version}.${id}`),
+          },
+          known.key,
+          body.subarray(ivBytes),
+        )
+        return { value: readJson(new TextDecoder().decode(plain)) }
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
+async function derive(secret: Uint8Array<ArrayBuffer>): Promise<Key> {
+  const material = await crypto.subtle.importKey('raw', secret, 'HKDF', false, ['deriveKey', 'deriveBits'])
+  const hkdf = (info: string): HkdfParams => ({
+    name: 'HKDF',
+    hash: 'SHA-256',
+    salt: new Uint8Array(0),
+    info: encoder.encode(info),
+  })
+  const key = await crypto.subtle.deriveKey(
+    hkdf('jackfield request state'),
+    material,
+    { name: 'AES-GCM', length: 256 },
+    false,
+    ['encrypt', 'decrypt'],
+  )
+  const id = toBase64Url(
+    new Uint8Array(await crypto.subtle.deriveBits(hkdf('jackfield key id'), material, 48)),
+  )
+  return { id, key }
+}

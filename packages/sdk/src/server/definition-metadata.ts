@@ -1,0 +1,130 @@
+import { McpError } from '../jsonrpc/error.ts'
+import { type Icon, isSafeIcon } from '../protocol/content.ts'
+import type { CacheHints, Tool } from '../protocol/definitions.ts'
+import { isScope } from '../request/exchange.ts'
+
+/** Checks hints about freshness. @throws McpError 'INVALID' */
+export function requireHints(what: string, hints: Partial<CacheHints> | undefined): void {
+  const { ttlMs = 0, cacheScope = 'private' } = hints ?? {}
+  if (!Number.isSafeInteger(ttlMs) || ttlMs < 0) {
+    throw invalid(`${what} has a "ttlMs" that is no whole number of milliseconds from 0: ${ttlMs}`)
+  }
+  if (cacheScope !== 'public' && cacheScope !== 'private') {
+    throw invalid(`${what} has a "cacheScope" that is neither public nor private`)
+  }
+}
+
+/** Checks icons. @throws McpError 'INVALID' for one that is neither `https:` nor `data:` */
+export function requireIcons(what: string, icons: readonly Icon[] | undefined): void {
+  const unsafe = icons?.find((icon) => !isSafeIcon(icon))
+  if (unsafe !== undefined)
+    throw invalid(`${what} has an icon that is neither https: nor data: (${unsafe.src})`)
+}
+
+/** The scopes a definition needs, each once. @throws McpError 'INVALID' */
+export function scopesOf(what: string, scopes: readonly string[] = []): readonly string[] {
+  const wrong = scopes.find((scope) => !isScope(scope))
+  if (wrong !== undefined) throw invalid(`${what} needs "${wrong}", which cannot be the name of a scope`)
+  return [...new Set(scopes)]
+}
+
+/** Members that every kind of definition can have. */
+export const shownMembers: readonly string[] = ['kind', 'title', 'description', 'icons', 'meta', 'scopes']
+
+/** What every kind of definition shows in its list. @throws McpError 'INVALID' */
+export function shown(
+  what: string,
+  value: { title?: string; description?: string; icons?: Icon[]; meta?: Record<string, unknown> },
+): Pick<Tool, 'title' | 'description' | 'icons' | '_meta'> {
+  const { title, description, icons, meta } = value
+  requireIcons(what, icons)
+  return {
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    ...(icons === undefined ? {} : { icons }),
+    ...(meta === undefined ? {} : { _meta: meta }),
+  }
+}
+
+/** Members that users of other SDKs write, and what to write here. */
+const elsewhere: Readonly<Record<string, string>> = {
+  inputSchema: 'the schema of the arguments is "input"',
+  outputSchema: 'the schema of the result is "output"',
+  argsSchema: 'the schema of the arguments is "input"',
+  paramsSchema: 'the schema of the arguments is "input"',
+  parameters: 'the schema of the arguments is "input"',
+  args: 'the schema of the arguments is "input"',
+  arguments: 'the schema of the arguments is "input"',
+  schema: 'the schema of the arguments is "input"',
+  name: 'its name is its key in "defineServer"',
+  _meta: 'metadata is "meta"',
+  readOnlyHint: 'it belongs into "annotations"',
+  destructiveHint: 'it belongs into "annotations"',
+  idempotentHint: 'it belongs into "annotations"',
+  openWorldHint: 'it belongs into "annotations"',
+  tool: 'tools are "tools"',
+  resource: 'resources are "resources"',
+  resourceTemplates: 'templates are defined in "resources", by template()',
+  templates: 'templates are defined in "resources", by template()',
+  prompt: 'prompts are "prompts"',
+  middleware: 'middleware is "use"',
+  capabilities: 'capabilities follow from what is defined',
+  description: 'the description of a server is "serverDescription"',
+}
+const handlerNames: readonly string[] = [
+  'handler',
+  'handle',
+  'execute',
+  'callback',
+  'cb',
+  'fn',
+  'call',
+  'func',
+]
+
+/**
+ * Refuses members that a definition does not have: what they were meant to do would not happen.
+ * @param known what it can have
+ * @param handler the function it must have, where it needs one
+ * @throws McpError 'INVALID' naming the member and, where known, what to write instead
+ */
+export function requireMembers(
+  what: string,
+  value: object,
+  known: readonly string[],
+  handler?: { readonly name: string; readonly does: string },
+): void {
+  const unknown = Object.entries(value).find(
+    ([name, member]) => member !== undefined && !known.includes(name),
+  )
+  if (unknown !== undefined) {
+    const [name] = unknown
+    const replaced =
+      handler !== undefined && [...handlerNames, 'run', 'read'].includes(name)
+        ? `the function that ${handler.does} is "${handler.name}"`
+        : Object.hasOwn(elsewhere, name)
+          ? elsewhere[name]
+          : undefined
+    throw invalid(`${what} has an unknown member "${name}": ${replaced ?? `use one of ${known.join(', ')}`}`)
+  }
+  if (handler === undefined) return
+  const run: unknown = Reflect.get(value, handler.name)
+  if (typeof run !== 'function') {
+    throw invalid(`${what} needs "${handler.name}", the function that ${handler.does}`)
+  }
+}
+
+/** Makes a part of a definition; what is wrong with it names both. */
+export function attempt<T>(what: string, member: string, make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    if (!(error instanceof McpError)) throw error
+    throw new McpError('INVALID', `${what}: ${member}: ${error.message}`, { cause: error })
+  }
+}
+
+/** A definition that cannot be served. */
+export function invalid(message: string): McpError {
+  return new McpError('INVALID', message)
+}

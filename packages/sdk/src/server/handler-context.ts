@@ -1,0 +1,276 @@
+import { McpError } from '../jsonrpc/error.ts'
+import { readJson } from '../jsonrpc/exact-json.ts'
+import type { JsonObject } from '../jsonrpc/message.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import type { LoggingLevel } from '../protocol/definitions.ts'
+import { isAtLeast, loggingLevels, MetaKey, type ProgressToken } from '../protocol/meta.ts'
+import type { ServerNotifications } from '../protocol/methods.ts'
+import type { Change } from '../request/changes.ts'
+import type { Exchange, Peer } from '../request/exchange.ts'
+import type { LazyHandlerRun } from '../request/handler-run.ts'
+import { canAsk, type InputKind } from '../request/input-support.ts'
+import type { Context, ElicitContent, Elicited, ElicitForm, FormSchema, RequestTransport } from './context.ts'
+import { ToolError } from './definitions.ts'
+import { formOf } from './form.ts'
+import { describedOf, validate } from './schema.ts'
+
+/** The context of one run. Nothing is made before it is used, and every member works taken off the context. */
+export class HandlerContext implements Context {
+  readonly #exchange: Exchange
+  readonly #round: LazyHandlerRun
+  readonly #notices: ProgressAndLogs
+  #stop: ((error: Error) => void) | undefined
+  #stopped: Error | undefined
+
+  constructor(exchange: Exchange, round: LazyHandlerRun, notices: ProgressAndLogs) {
+    this.#exchange = exchange
+    this.#round = round
+    this.#notices = notices
+  }
+
+  /** Runs a handler; its run ends early when it asked something that cannot be asked, or got no usable answer. */
+  run(handler: (ctx: Context) => unknown): unknown {
+    const returned = handler(this)
+    if (!isThenable(returned)) return returned
+    return new Promise((resolve, reject) => {
+      this.#stop = reject
+      if (this.#stopped !== undefined) reject(this.#stopped)
+      returned.then(resolve, reject)
+    })
+  }
+
+  get peer(): Peer {
+    return this.#exchange.peer
+  }
+
+  get signal(): AbortSignal {
+    return this.#exchange.signal
+  }
+
+  get parked(): AbortSignal {
+    return this.#round.get().parked
+  }
+
+  get transport(): RequestTransport {
+    const { transport: kind, session, headers } = this.#exchange
+    return { kind, sessionId: session?.id, headers: headers?.() ?? {} }
+  }
+
+  get meta(): Readonly<JsonObject> {
+    const meta = this.#exchange.params['_meta']
+    return isObject(meta) ? meta : {}
+  }
+
+  get state(): unknown {
+    return this.#round.carried.state
+  }
+
+  get answers(): Readonly<Record<string, unknown>> {
+    return this.#round.carried.answers
+  }
+
+  get can(): (kind: InputKind) => boolean {
+    return (kind) => canAsk(this.peer, kind)
+  }
+
+  get elicit(): Context['elicit'] {
+    return (form) => this.#elicit(form)
+  }
+
+  get elicitUrl(): Context['elicitUrl'] {
+    return async ({ message, url, key, id }) => {
+      const named = id === undefined ? {} : { elicitationId: id }
+      const params = { mode: 'url' as const, message, url, ...named }
+      const { action } = await this.#round.get().ask({ method: 'elicitation/create', params }, key)
+      return { action }
+    }
+  }
+
+  get sample(): Context['sample'] {
+    return async ({ key, ...params }) =>
+      this.#round.get().ask({ method: 'sampling/createMessage', params }, key)
+  }
+
+  get roots(): Context['roots'] {
+    return async (options) => {
+      const { roots } = await this.#round.get().ask({ method: 'roots/list', params: {} }, options?.key)
+      return roots
+    }
+  }
+
+  get step(): Context['step'] {
+    return (name, work) => this.#round.get().step(name, work)
+  }
+
+  get task(): Context['task'] {
+    return async () => {
+      if (this.#exchange.takeOver !== undefined) await this.#round.get().continueAsTask()
+    }
+  }
+
+  get progress(): Context['progress'] {
+    return (progress, total, message) => {
+      if (this.#replaying) return
+      this.#notices.progress({
+        progress,
+        ...(total === undefined ? {} : { total }),
+        ...(message === undefined ? {} : { message }),
+      })
+    }
+  }
+
+  get log(): Context['log'] {
+    return (level, data, logger) => {
+      if (!this.#replaying) this.#notices.log(level, data, logger)
+    }
+  }
+
+  get detach(): () => void {
+    return () => this.#exchange.detach?.()
+  }
+
+  get #replaying(): boolean {
+    return this.#round.opened?.replaying ?? false
+  }
+
+  async #elicit<S extends FormSchema>(question: ElicitForm<S>): Promise<Elicited<ElicitContent<S>>> {
+    const { message, schema, key } = question
+    const form = formOf(schema, question)
+    if (!form.ok) return this.#end(new TypeError(form.why))
+    const params = { mode: 'form' as const, message, requestedSchema: form.schema }
+    const { action, content = {} } = await this.#round
+      .get()
+      .ask({ method: 'elicitation/create', params }, key)
+    if (action !== 'accept') return { action }
+    const described = describedOf(schema)
+    const checked =
+      described === undefined ? { ok: true as const, value: content } : await validate(described, content)
+    if (!checked.ok) return this.#end(new ToolError(`The answer cannot be used: ${checked.why}`))
+    // The content was checked against the very schema its type comes from.
+    return { action, content: checked.value as ElicitContent<S> }
+  }
+
+  /** Ends the run; the promise never settles, so that no handler can take this for an answer. */
+  #end(error: Error): Promise<never> {
+    this.#stopped = error
+    this.#stop?.(error)
+    return new Promise(() => {})
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return isObject(value) && typeof value['then'] === 'function'
+}
+
+const burst = 100
+const perSecond = 20
+
+type Progress = Omit<ServerNotifications['notifications/progress'], 'progressToken'>
+
+/** Progress and log messages of one request: at a bounded pace, progress only forward, and its newest value never lost. */
+export class ProgressAndLogs {
+  readonly #exchange: Exchange
+  #last = Number.NEGATIVE_INFINITY
+  #tokens = burst
+  #refilled = 0
+  #held: Progress | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #leftOut = 0
+  #closed = false
+
+  constructor(exchange: Exchange) {
+    this.#exchange = exchange
+  }
+
+  progress(report: Progress): void {
+    const { progress } = report
+    if (this.#closed || this.#token === undefined || !(progress > this.#last)) return
+    // What JSON has no number for would be no progress to its reader.
+    if (!Number.isFinite(progress)) return
+    this.#last = progress
+    if (this.#timer === undefined && this.#mayTell()) {
+      this.#tell(report)
+      return
+    }
+    this.#held = report
+    this.#timer ??= setTimeout(() => this.#release(), 1000 / perSecond)
+  }
+
+  log(level: LoggingLevel, data: unknown, logger: string | undefined): void {
+    if (this.#closed || !isAtLeast(level, this.#exchange.peer.logLevel)) return
+    if (!this.#mayTell()) {
+      this.#leftOut++
+      return
+    }
+    const params = { level, ...(logger === undefined ? {} : { logger }), data: loggable(data) }
+    this.#exchange.notify({ method: 'notifications/message', params })
+  }
+
+  /** Tells what was held back, and nothing more from then on. */
+  close(): void {
+    clearTimeout(this.#timer)
+    if (this.#held !== undefined) this.#tell(this.#held)
+    const wanted = this.#exchange.peer.logLevel
+    if (this.#leftOut > 0 && wanted !== undefined) {
+      const level = isAtLeast('warning', wanted) ? 'warning' : wanted
+      const data = `${this.#leftOut} log messages were left out: at most ${perSecond} a second are sent`
+      this.#exchange.notify({ method: 'notifications/message', params: { level, data } })
+    }
+    this.#closed = true
+  }
+
+  #release(): void {
+    this.#timer = undefined
+    if (this.#held !== undefined && !this.#closed) this.#tell(this.#held)
+  }
+
+  #tell(report: Progress): void {
+    this.#held = undefined
+    const progressToken = this.#token
+    if (progressToken === undefined) return
+    const { total, ...rest } = report
+    const known = total !== undefined && Number.isFinite(total) ? { total } : {}
+    this.#exchange.notify({ method: 'notifications/progress', params: { progressToken, ...rest, ...known } })
+  }
+
+  get #token(): ProgressToken | undefined {
+    const meta = this.#exchange.params['_meta']
+    const token = isObject(meta) ? meta[MetaKey.progressToken] : undefined
+    return typeof token === 'string' || (typeof token === 'number' && Number.isSafeInteger(token))
+      ? token
+      : undefined
+  }
+
+  #mayTell(): boolean {
+    const now = performance.now()
+    this.#tokens = Math.min(burst, this.#tokens + ((now - this.#refilled) * perSecond) / 1000)
+    this.#refilled = now
+    if (this.#tokens < 1) return false
+    this.#tokens--
+    return true
+  }
+}
+
+/**
+ * A log message that belongs to no request, with its data as it is now.
+ * @throws McpError 'INVALID' for a level that is none
+ */
+export function logOf(level: LoggingLevel, data: unknown, logger: string | undefined): Change {
+  if (!loggingLevels.includes(level)) {
+    throw new McpError(
+      'INVALID',
+      `There is no log level ${JSON.stringify(level)}: use one of ${loggingLevels.join(', ')}`,
+    )
+  }
+  return { type: 'log', level, data: readJson(JSON.stringify(loggable(data))), logger }
+}
+
+/** The data as JSON can carry it. */
+function loggable(data: unknown): unknown {
+  if (data instanceof Error) return `${data.name}: ${data.message}`
+  try {
+    return JSON.stringify(data) === undefined ? String(data) : data
+  } catch {
+    return String(data)
+  }
+}

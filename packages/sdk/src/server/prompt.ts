@@ -1,0 +1,147 @@
+import type { JsonObject } from '../jsonrpc/message.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import type { Prompt, PromptArgument } from '../protocol/definitions.ts'
+import type { Exchange, Outcome } from '../request/exchange.ts'
+import { complete, completersOf } from './completion.ts'
+import { faultOfContent, reported, requireWritable } from './content.ts'
+import type { Context } from './context.ts'
+import { invalid, requireMembers, scopesOf, shown, shownMembers } from './definition-metadata.ts'
+import type { PromptEntry } from './registry.ts'
+import { clipped, invalidParams, runHandler, shownToPeer } from './run.ts'
+import { objectSchema, type Prepared, ready } from './schema.ts'
+import type { AnyPrompt } from './server.ts'
+
+/** A prompt as it is served. */
+interface Served {
+  readonly listed: Prompt
+  readonly input: Prepared | undefined
+  readonly run: (args: unknown, ctx: Context) => unknown
+}
+
+/** Serves a request for a prompt. */
+export async function getPrompt(prompt: Served, exchange: Exchange): Promise<Outcome> {
+  const value = await argumentsFor(prompt, exchange.params['arguments'] ?? {})
+  try {
+    return await runHandler(
+      exchange,
+      (ctx) => prompt.run(value, ctx),
+      (returned) => resultOf(prompt, returned),
+    )
+  } catch (error) {
+    return shownToPeer(await reported(error))
+  }
+}
+
+async function argumentsFor(prompt: Served, args: unknown): Promise<unknown> {
+  if (!isObject(args) || Object.values(args).some((value) => typeof value !== 'string')) {
+    throw invalidParams('"arguments" must be an object of strings')
+  }
+  const missing = prompt.listed.arguments?.find(
+    ({ name, required }) => required === true && !Object.hasOwn(args, name),
+  )
+  if (missing !== undefined)
+    throw invalidParams(`prompt "${prompt.listed.name}" needs the argument "${missing.name}"`)
+  if (prompt.input === undefined) {
+    const [unknown] = Object.keys(args)
+    if (unknown === undefined) return args
+    throw invalidParams(
+      `prompt "${prompt.listed.name}" takes no arguments, so leave out "${clipped(unknown)}"`,
+    )
+  }
+  const checked = await prompt.input.check(args)
+  if (!checked.ok) throw invalidParams(`arguments of prompt "${prompt.listed.name}": ${checked.why}`)
+  return checked.value
+}
+
+function resultOf(prompt: Served, returned: unknown): JsonObject {
+  const { description } = prompt.listed
+  const described = description === undefined ? {} : { description }
+  if (typeof returned === 'string') {
+    return { ...described, messages: [{ role: 'user', content: { type: 'text', text: returned } }] }
+  }
+  const whole = isObject(returned) && Array.isArray(returned['messages']) ? returned : undefined
+  const given: unknown = whole?.['messages'] ?? returned
+  const messages: readonly unknown[] = Array.isArray(given) ? given : [given]
+  for (const [at, message] of messages.entries())
+    requireMessage(prompt.listed.name, message, `messages[${at}]`)
+  const result = { ...described, ...whole, messages }
+  requireWritable('the result', result)
+  return result
+}
+
+function requireMessage(prompt: string, message: unknown, place: string): void {
+  const isOne = isObject(message) && (message['role'] === 'user' || message['role'] === 'assistant')
+  const fault = isOne
+    ? faultOfContent(message['content'])
+    : 'it needs a "role", user or assistant, and a "content"'
+  if (fault === undefined) return
+  throw new TypeError(
+    `Prompt "${prompt}" must return text, messages with a "role" and a "content", or a result with "messages"; ` +
+      `${place} is none: ${fault}`,
+  )
+}
+
+const members = [...shownMembers, 'input', 'complete', 'run']
+
+/** Makes a prompt ready. @throws McpError 'INVALID' */
+export function promptEntry(name: string, value: AnyPrompt): PromptEntry {
+  const what = `Prompt "${name}"`
+  requireMembers(what, value, members, { name: 'run', does: 'serves a request for it' })
+  const input = value.input === undefined ? undefined : ready(what, value.input, 'input')
+  const list = input === undefined ? undefined : argumentsOf(objectSchema(what, input.json))
+  if (input !== undefined) requireStrings(what, input)
+  // Declared as a method: the arguments were checked against `input`, where the handler's own type comes from.
+  const handler: { run(args: unknown, ctx: Context): unknown } = value
+  const listed = { name, ...shown(what, value), ...(list === undefined ? {} : { arguments: list }) }
+  const run = (args: unknown, ctx: Context): unknown => handler.run(args, ctx)
+  return {
+    name,
+    scopes: scopesOf(what, value.scopes),
+    get: (exchange) => getPrompt({ listed, input, run }, exchange),
+    completers: completersOf(what, value.complete, list?.map((argument) => argument.name) ?? []),
+    complete,
+    listed,
+  }
+}
+
+/** Values that a schema of a type accepts, to find out whether it accepts them as text too. */
+function samplesOf(schema: Record<string, unknown>): unknown[] {
+  const bounds = ['default', 'const', 'minimum', 'maximum', 'multipleOf'].map((keyword) => schema[keyword])
+  const { exclusiveMinimum: above, exclusiveMaximum: below, enum: values } = schema
+  const given = [...bounds, ...(Array.isArray(values) ? values : [])].filter((value) => value !== undefined)
+  const beside = [typeof above === 'number' ? above + 1 : 1, typeof below === 'number' ? below - 1 : 0]
+  return [...given, ...beside, true, [], {}].filter((value) => typeof value !== 'string')
+}
+
+/**
+ * Refuses an argument that no request could give: on the wire every argument of a prompt is a string. A schema that converts
+ * text, such as `z.coerce.number()`, describes itself as a number too, so it is tried.
+ * @throws McpError 'INVALID'
+ */
+function requireStrings(what: string, { json, accepts }: Prepared): void {
+  const { properties } = json
+  for (const [name, schema] of Object.entries(isObject(properties) ? properties : {})) {
+    if (!isObject(schema)) continue
+    const { type } = schema
+    if (type === undefined || type === 'string' || (Array.isArray(type) && type.includes('string'))) continue
+    const typed = samplesOf(schema).filter((value) => accepts(name, value) === true)
+    if (typed.length === 0 || typed.some((value) => accepts(name, String(value)) !== false)) continue
+    throw invalid(
+      `${what}: input: the argument "${name}" is of type ${JSON.stringify(type)}, but the arguments of a prompt are strings. ` +
+        'Use a schema that converts text, such as z.coerce.number(), or take a string and convert it in "run"',
+    )
+  }
+}
+
+function argumentsOf({ properties, required }: Record<string, unknown>): PromptArgument[] {
+  const needed = Array.isArray(required) ? required : []
+  return Object.entries(isObject(properties) ? properties : {}).map(([name, schema]) => {
+    const { title, description } = isObject(schema) ? schema : {}
+    return {
+      name,
+      ...(typeof title === 'string' ? { title } : {}),
+      ...(typeof description === 'string' ? { description } : {}),
+      ...(needed.includes(name) ? { required: true } : {}),
+    }
+  })
+}

@@ -1,0 +1,200 @@
+import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import type { JsonObject } from '../jsonrpc/message.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import type { ResourceContents } from '../protocol/content.ts'
+import type { CacheHints } from '../protocol/definitions.ts'
+import type { Exchange, Outcome } from '../request/exchange.ts'
+import { complete, completersOf } from './completion.ts'
+import {
+  faultOfContents,
+  isContents,
+  reported,
+  requireWritable,
+  requireWritableBlock,
+  toBase64,
+} from './content.ts'
+import type { Context } from './context.ts'
+import {
+  attempt,
+  invalid,
+  requireHints,
+  requireMembers,
+  scopesOf,
+  shown,
+  shownMembers,
+} from './definition-metadata.ts'
+import type { Registry, ResourceEntry, TemplateEntry } from './registry.ts'
+import { invalidParams, runHandler, shownToPeer } from './run.ts'
+import type { AnyTemplate, ResourceValue } from './server.ts'
+import { parseTemplate } from './uri-template.ts'
+
+/** Serves `resources/read`: the resource at the URI, else the first template that matches it. */
+export async function readResource(registry: Registry, exchange: Exchange): Promise<Outcome> {
+  const { uri } = exchange.params
+  const { uriChars } = exchange.limits
+  if (typeof uri !== 'string') throw invalidParams('"uri" must be a string')
+  if (uri.length > uriChars) throw invalidParams(`"uri" must have at most ${uriChars} characters`)
+  const resource = registry.resourceAt(uri)
+  if (resource !== undefined) return resource.serve(exchange)
+  for (const template of registry.templates.values()) {
+    const served = template.serve(exchange, uri)
+    if (served !== undefined) return served
+  }
+  throw notFound(uri)
+}
+
+/** There is no resource at this URI. */
+export function notFound(uri: string): RpcError {
+  return new RpcError(ErrorCode.ResourceNotFound, 'Resource not found', { uri })
+}
+
+/** What is read, and how. */
+export interface Source {
+  scopes: readonly string[]
+  mimeType: string | undefined
+  cache: Partial<CacheHints> | undefined
+  read(ctx: Context): unknown
+}
+
+/** An answer made with a person's input is no answer to the same request of another time. */
+const uncached: CacheHints = { ttlMs: 0, cacheScope: 'private' }
+
+/** What only some callers may read is nothing that others may keep. */
+const unshared: Pick<CacheHints, 'cacheScope'> = { cacheScope: 'private' }
+
+/** Serves a read of the resource at a URI. */
+export async function serveRead(exchange: Exchange, uri: string, source: Source): Promise<Outcome> {
+  const { requestState, inputResponses } = exchange.params
+  const retried = requestState !== undefined || inputResponses !== undefined
+  try {
+    return await runHandler(
+      exchange,
+      (ctx) => source.read(ctx),
+      (returned) => ({
+        ...resultOf(uri, source, returned),
+        ...(source.scopes.length > 0 ? unshared : {}),
+        ...(retried ? uncached : {}),
+      }),
+    )
+  } catch (error) {
+    return shownToPeer(await reported(error))
+  }
+}
+
+/** Whether a path in a file's address leads out of the folder it begins in: no handler is given one. */
+export function climbs(uri: string, variables: Readonly<Record<string, string | string[]>>): boolean {
+  if (!/^file:/i.test(uri)) return false
+  const parts = Object.values(variables).flat()
+  return parts.some((part) => part.includes('\0') || part.split(/[/\\]/).includes('..'))
+}
+
+function resultOf(uri: string, source: Source, returned: unknown): JsonObject {
+  if (returned === undefined) throw notFound(uri)
+  const { cache = {}, mimeType } = source
+  if (typeof returned === 'string') {
+    return { contents: [{ uri, mimeType: mimeType ?? 'text/plain', text: returned }], ...cache }
+  }
+  if (returned instanceof Uint8Array) {
+    const blob = toBase64(returned)
+    return { contents: [{ uri, mimeType: mimeType ?? 'application/octet-stream', blob }], ...cache }
+  }
+  if (Array.isArray(returned)) return { contents: returned.map(requireContents), ...cache }
+  if (!isObject(returned) || !Array.isArray(returned['contents'])) {
+    return { contents: [requireContents(returned, 0)], ...cache }
+  }
+  const { contents, cache: own, meta } = returned
+  if (meta !== undefined) requireWritable('_meta', meta)
+  return {
+    contents: contents.map(requireContents),
+    ...cache,
+    ...(isObject(own) ? own : {}),
+    ...(isObject(meta) ? { _meta: meta } : {}),
+  }
+}
+
+function requireContents(value: unknown, at: number): ResourceContents {
+  if (isContents(value)) {
+    requireWritableBlock(`contents[${at}]`, value)
+    return value
+  }
+  throw new TypeError(
+    'A resource must give text, bytes, or contents with a "uri" and either a "text" or a "blob" in base64; ' +
+      `contents[${at}] is none: ${faultOfContents(value)}`,
+  )
+}
+
+const resourceMembers = [...shownMembers, 'uri', 'mimeType', 'annotations', 'size', 'cache', 'read']
+
+/** Makes a resource ready. @throws McpError 'INVALID' */
+export function resourceEntry(name: string, value: ResourceValue): ResourceEntry {
+  const what = `Resource "${name}"`
+  if ('uriTemplate' in value) throw invalid(`${what} has a "uriTemplate": define it with template()`)
+  requireMembers(what, value, resourceMembers, { name: 'read', does: 'serves a read' })
+  const { uri, mimeType, annotations, size, cache } = value
+  if (!URL.canParse(uri)) throw invalid(`${what} needs an absolute URI, not "${uri}"`)
+  requireHints(what, cache)
+  const scopes = scopesOf(what, value.scopes)
+  const source: Source = { scopes, mimeType, cache, read: (ctx) => value.read(ctx) }
+  return {
+    name,
+    scopes,
+    serve: (exchange) => serveRead(exchange, uri, source),
+    listed: {
+      uri,
+      name,
+      ...shown(what, value),
+      ...(mimeType === undefined ? {} : { mimeType }),
+      ...(annotations === undefined ? {} : { annotations }),
+      ...(size === undefined ? {} : { size }),
+    },
+  }
+}
+
+const templateMembers = [
+  ...shownMembers,
+  'uriTemplate',
+  'mimeType',
+  'annotations',
+  'cache',
+  'complete',
+  'list',
+  'read',
+]
+
+/** Makes a template ready. @throws McpError 'INVALID' */
+export function templateEntry(name: string, value: AnyTemplate): TemplateEntry {
+  const what = `Template "${name}"`
+  if ('uri' in value) {
+    throw invalid(`${what} has a "uri": name its URI template in "uriTemplate", or define it with resource()`)
+  }
+  requireMembers(what, value, templateMembers, { name: 'read', does: 'serves a read' })
+  const { uriTemplate, mimeType, annotations, cache, list } = value
+  const template = attempt(what, 'uriTemplate', () => parseTemplate(uriTemplate))
+  requireHints(what, cache)
+  // Declared as a method: the variables come from the very template their type comes from.
+  const handler: {
+    read(variables: Record<string, string | string[]>, ctx: Context, uri: string): unknown
+  } = value
+  const scopes = scopesOf(what, value.scopes)
+  return {
+    name,
+    scopes,
+    template,
+    serve: (exchange, uri) => {
+      const variables = template.match(uri)
+      if (variables === undefined || climbs(uri, variables)) return undefined
+      const read = (ctx: Context): unknown => handler.read(variables, ctx, uri)
+      return serveRead(exchange, uri, { scopes, mimeType, cache, read })
+    },
+    members: list === undefined ? undefined : (ctx) => list.call(value, ctx),
+    completers: completersOf(what, value.complete, template.names),
+    complete,
+    listed: {
+      uriTemplate,
+      name,
+      ...shown(what, value),
+      ...(mimeType === undefined ? {} : { mimeType }),
+      ...(annotations === undefined ? {} : { annotations }),
+    },
+  }
+}

@@ -1,0 +1,110 @@
+import { isObject } from '../jsonrpc/parse.ts'
+import type { ServerCapabilities, SubscriptionFilter } from '../protocol/definitions.ts'
+import { MetaKey } from '../protocol/meta.ts'
+import type { ServerNotification } from '../protocol/methods.ts'
+import { type Change, type Changes, changesFor } from '../request/changes.ts'
+import type { Exchange, Outcome } from '../request/exchange.ts'
+import type { RequestLimits } from '../request/limits.ts'
+import { invalidParams } from './run.ts'
+
+/**
+ * Serves `subscriptions/listen`: says what it will tell, then tells it until the exchange is over.
+ * @param allowed whether its client may hear of a resource; others are left out
+ */
+export async function listen(
+  changes: Changes,
+  capabilities: ServerCapabilities,
+  exchange: Exchange,
+  allowed: (uri: string) => boolean = () => true,
+): Promise<Outcome> {
+  const honored = honoredOf(exchange, capabilities, allowed)
+  const _meta = { [MetaKey.subscriptionId]: exchange.id }
+  const uris = new Set(honored.resourceSubscriptions)
+  const watching = changes.watch((change) => wants(honored, uris, change), exchange.signal, exchange)
+  const held = await changes.hold?.(honored, exchange)
+  try {
+    exchange.notify({
+      method: 'notifications/subscriptions/acknowledged',
+      params: { notifications: held?.honored ?? honored, _meta },
+    })
+    for await (const change of watching) {
+      for (const one of changesFor(change, honored)) {
+        const notice = noticeOf(one, _meta)
+        if (notice !== undefined) exchange.notify(notice)
+      }
+    }
+    return { type: 'complete', result: { _meta } }
+  } finally {
+    held?.release()
+  }
+}
+
+function wants(filter: SubscriptionFilter, uris: ReadonlySet<string>, change: Change): boolean {
+  switch (change.type) {
+    case 'tools':
+      return filter.toolsListChanged === true
+    case 'prompts':
+      return filter.promptsListChanged === true
+    case 'resources':
+      return filter.resourcesListChanged === true
+    case 'resource':
+      return uris.has(change.uri)
+    case 'elicitation':
+    case 'log':
+      // Revision 2026-07-28 has log messages on the response of a request that wants them, and nowhere else.
+      return false
+    case 'anything':
+      return true
+  }
+}
+
+function noticeOf(change: Change, meta: object): ServerNotification | undefined {
+  const _meta = { ...meta }
+  switch (change.type) {
+    case 'resource':
+      return { method: 'notifications/resources/updated', params: { uri: change.uri, _meta } }
+    case 'elicitation':
+      return { method: 'notifications/elicitation/complete', params: { elicitationId: change.id, _meta } }
+    case 'log':
+    case 'anything':
+      return undefined
+    default:
+      return { method: `notifications/${change.type}/list_changed`, params: { _meta } }
+  }
+}
+
+function honoredOf(
+  { params, limits }: Exchange,
+  capabilities: ServerCapabilities,
+  allowed: (uri: string) => boolean,
+): SubscriptionFilter {
+  const filter = params['notifications']
+  if (!isObject(filter)) throw invalidParams('"notifications" must say which notices are wanted')
+  const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions } = filter
+  for (const flag of ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged']) {
+    const value = filter[flag]
+    if (value !== undefined && typeof value !== 'boolean')
+      throw invalidParams(`"${flag}" must be true or false`)
+  }
+  const honored: SubscriptionFilter = {}
+  if (toolsListChanged === true && capabilities.tools?.listChanged === true) honored.toolsListChanged = true
+  if (promptsListChanged === true && capabilities.prompts?.listChanged === true)
+    honored.promptsListChanged = true
+  if (resourcesListChanged === true && capabilities.resources?.listChanged === true)
+    honored.resourcesListChanged = true
+  if (resourceSubscriptions !== undefined && capabilities.resources?.subscribe === true) {
+    honored.resourceSubscriptions = urisOf(resourceSubscriptions, limits).filter(allowed)
+  }
+  return honored
+}
+
+function urisOf(value: unknown, { subscribedUris, uriChars }: RequestLimits): string[] {
+  if (!Array.isArray(value) || value.length > subscribedUris) {
+    throw invalidParams(`"resourceSubscriptions" must be a list of at most ${subscribedUris} URIs`)
+  }
+  const uris = value.filter((uri) => typeof uri === 'string' && uri.length <= uriChars)
+  if (uris.length !== value.length) {
+    throw invalidParams(`"resourceSubscriptions" must hold URIs of at most ${uriChars} characters`)
+  }
+  return uris
+}

@@ -1,0 +1,196 @@
+import { excerpt, McpError } from '../../jsonrpc/error.ts'
+import type { JsonRpcErrorObject } from '../../jsonrpc/message.ts'
+import { classify, parseJson } from '../../jsonrpc/parse.ts'
+import { lostBy } from './http-request.ts'
+import { mediaType, retryAfter } from './http-response.ts'
+
+// Loaded with the first answer that fails: see failureOf() in http-answer.ts.
+
+const errorBodyBytes = 64 * 1024
+/** How long the body of a page is waited for: it may have no end. */
+const excerptMs = 1_000
+const loginHint = 'It wants credentials: give http() the "auth" option, such as oauth(…), or a header'
+
+/** Elements whose text is not shown on a page. */
+const hidden = new Set(['script', 'style', 'svg', 'template', 'noscript'])
+const entities: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  '#39': "'",
+  nbsp: ' ',
+}
+
+/** What an answer that is not a success means: a JSON-RPC error if its body holds one, else an McpError. */
+export async function readFailure(
+  response: Response,
+  signal: AbortSignal,
+  url: URL,
+): Promise<JsonRpcErrorObject | McpError> {
+  const text = await bodyStart(response, signal, url)
+  const rpc = rpcErrorIn(text)
+  const { status } = response
+  const refused = status === 401 || status === 403
+  if (rpc !== undefined && !refused) return rpc
+  const excerpt = (rpc?.message ?? bodyExcerpt(text, mediaType(response))).replace(/\.+$/, '')
+  const why = excerpt === '' ? '' : `: ${excerpt}`
+  if (refused) {
+    return new McpError(
+      'UNAUTHORIZED',
+      `${url.origin} refused the request with status ${status}${why}${status === 401 ? `. ${loginHint}` : ''}`,
+      { details: { status, challenge: response.headers.get('www-authenticate') ?? undefined } },
+    )
+  }
+  const retryAfterMs = retryAfter(response)
+  const advice = adviceFor(status)
+  const wish =
+    retryAfterMs === undefined
+      ? ''
+      : ` It wants to be asked again after ${Math.ceil(retryAfterMs / 1_000)} s.`
+  return new McpError('HTTP', `${url} answered with status ${status}${why}. ${advice}${wish}`.trimEnd(), {
+    details: retryAfterMs === undefined ? { status } : { status, retryAfterMs },
+  })
+}
+
+/** An answer to a request that is a success and cannot hold a response. */
+export async function readPage(
+  response: Response,
+  method: string,
+  signal: AbortSignal,
+  url: URL,
+): Promise<McpError> {
+  const { status } = response
+  const type = mediaType(response)
+  const text = await bodyStart(response, signal, url, excerptMs)
+  const excerpt = bodyExcerpt(text, type).replace(/\.+$/, '')
+  return new McpError(
+    'HTTP',
+    `${url} answered ${method} with status ${status} and ${type || 'no content type'}, neither JSON nor an event stream${excerpt === '' ? '' : `: ${excerpt}`}. Is it an MCP endpoint? Check the path of the URL.`,
+    { details: { status } },
+  )
+}
+
+/** The beginning of a body, whatever it holds: what came `withinMs`, where that is given. `''` if it cannot be read. */
+async function bodyStart(
+  response: Response,
+  signal: AbortSignal,
+  url: URL,
+  withinMs?: number,
+): Promise<string> {
+  const reader = response.body?.getReader()
+  if (reader === undefined) return ''
+  const cancel = (): void => void reader.cancel().catch(() => {})
+  const timer = withinMs === undefined ? undefined : setTimeout(cancel, withinMs)
+  const decoder = new TextDecoder()
+  let text = ''
+  let bytes = 0
+  try {
+    while (bytes < errorBodyBytes) {
+      const { done, value } = await reader.read()
+      if (done) return text
+      text += decoder.decode(value.subarray(0, errorBodyBytes - bytes), { stream: true })
+      bytes += value.length
+    }
+    cancel()
+    return text
+  } catch (error) {
+    if (signal.aborted) throw lostBy(error, signal, url)
+    return ''
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function rpcErrorIn(text: string): JsonRpcErrorObject | undefined {
+  try {
+    const found = classify(parseJson(text))
+    return found.kind === 'response' && 'error' in found.message ? found.message.error : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What to check after an answer that is not a success; `''` where nothing in particular. */
+function adviceFor(status: number): string {
+  switch (status) {
+    case 400:
+      return 'The server rejected the request: its log may say why.'
+    case 404:
+    case 410:
+      return 'No MCP endpoint is there. Check the path of the URL.'
+    case 405:
+      return 'That method is not allowed there. Check the path of the URL.'
+    case 406:
+    case 415:
+      return 'Check the path of the URL, and what a proxy in front of the server changes.'
+    case 413:
+      return 'The message is larger than the server, or a proxy in front of it, allows.'
+    case 429:
+      return 'Wait before the next attempt.'
+    case 502:
+    case 503:
+    case 504:
+      return 'Check that the server behind this address runs.'
+    default:
+      return status >= 500 ? 'The server failed: its log may say why.' : ''
+  }
+}
+
+/** What the beginning of a body says, in one line without control characters: the text of a page, the message in JSON. */
+function bodyExcerpt(body: string, type: string): string {
+  if (type === 'text/html' || /^\s*<(?:!doctype|html)/i.test(body)) return excerpt(pageText(body))
+  return excerpt((messageIn(body) ?? body).trim())
+}
+
+/** The title of a page and the text on it, read in one pass. */
+function pageText(html: string): string {
+  let title = ''
+  let text = ''
+  let within = ''
+  for (const piece of html.split('<').slice(1)) {
+    const [, close = '', tag = ''] = /^(\/?)([a-z]*)/i.exec(piece) ?? []
+    const name = tag.toLowerCase()
+    if (within !== '') {
+      if (close === '' || name !== within) continue
+      within = ''
+    } else if (close === '' && hidden.has(name)) {
+      within = name
+      continue
+    }
+    const after = piece.slice(piece.indexOf('>') + 1)
+    if (name === 'title' && close === '') title = tidy(after)
+    else text += ` ${after}`
+  }
+  const rest = tidy(text)
+  return title === '' || rest === '' ? title + rest : `${title}: ${rest}`
+}
+
+function tidy(text: string): string {
+  return text
+    .replaceAll(/&(#?\w{1,8});/g, (whole, name: string) => entities[name] ?? whole)
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+}
+
+/** Where frameworks and gateways put the message of an error. */
+function messageIn(body: string): string | undefined {
+  const value = Object(json(body))
+  const places = [
+    value.error?.message,
+    value.error_description,
+    value.message,
+    value.error,
+    value.detail,
+    value.title,
+  ]
+  return places.find((place) => typeof place === 'string' && place.trim() !== '')
+}
+
+function json(body: string): unknown {
+  try {
+    return parseJson(body)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,181 @@
+import { ByteCollector, nextTurn, pieceEnd, Slice } from '../../jsonrpc/bytes.ts'
+import { McpError } from '../../jsonrpc/error.ts'
+import { InvalidInput } from '../../jsonrpc/invalid-input.ts'
+import type { JsonRpcErrorObject, JsonRpcMessage, JsonRpcRequest } from '../../jsonrpc/message.ts'
+import { isObject } from '../../jsonrpc/parse.ts'
+import { EventReader, type ServerSentEvent } from '../../jsonrpc/sse.ts'
+import { MetaKey } from '../../protocol/meta.ts'
+import { limits } from '../../request/limits.ts'
+import { lostBy } from './http-request.ts'
+import { tooMuchInvalid } from './inbound.ts'
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** The media type of an answer, without its parameters. */
+export function mediaType(response: Response): string {
+  return (response.headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+}
+
+/** Lets go of a body nobody reads. */
+export function discard(response: Response): void {
+  response.body?.cancel().catch(() => {})
+}
+
+/** A whole body as text, refusing one over `maxBytes`, and one that is not UTF-8. */
+export async function bodyText(
+  response: Response,
+  maxBytes: number,
+  signal: AbortSignal,
+  url: URL,
+): Promise<string> {
+  if (Number(response.headers.get('content-length') ?? 0) > maxBytes) {
+    discard(response)
+    throw tooLarge(maxBytes)
+  }
+  const body = new ByteCollector()
+  await eachChunk(response, signal, url, (chunk) => {
+    if (body.length + chunk.length > maxBytes) throw tooLarge(maxBytes)
+    body.add(chunk)
+    return undefined
+  })
+  try {
+    return decoder.decode(body.take())
+  } catch (cause) {
+    throw new McpError('PROTOCOL', `${url} answered with what is not valid UTF-8`, { cause })
+  }
+}
+
+/** Reads an event stream to its end. `onEvent` says whether an event held a message. */
+export async function eachEvent(
+  response: Response,
+  maxBytes: number,
+  signal: AbortSignal,
+  url: URL,
+  onEvent: (event: ServerSentEvent) => boolean,
+  onNotUtf8: () => void,
+): Promise<void> {
+  let tooLong = false
+  let tooInvalid = false
+  const invalid = new InvalidInput(limits)
+  const wasInvalid = (bytes: number, lines?: number): void => {
+    if (invalid.add(bytes, lines)) tooInvalid = true
+  }
+  const events = new EventReader({
+    maxBytes,
+    onEvent: (event) => {
+      if (onEvent(event)) invalid.reset()
+      else wasInvalid(event.data.length)
+    },
+    onNotUtf8: () => {
+      onNotUtf8()
+      wasInvalid(0)
+    },
+    onTooLong: () => {
+      tooLong = true
+    },
+  })
+  const slice = new Slice()
+  // A promise for every chunk would cost more than most chunks do.
+  const take = (chunk: Uint8Array): Promise<void> | undefined => {
+    for (let from = 0; from < chunk.length; ) {
+      const end = pieceEnd(chunk, from)
+      slice.begin()
+      events.push(chunk.subarray(from, end))
+      const ignored = events.takeIgnored()
+      if (ignored > 0) wasInvalid(0, ignored)
+      if (tooLong) throw tooLarge(maxBytes)
+      if (tooInvalid) throw tooMuchInvalid(invalid)
+      from = end
+      if (slice.end()) {
+        return nextTurn().then(() => {
+          signal.throwIfAborted()
+          return take(chunk.subarray(end))
+        })
+      }
+    }
+    return undefined
+  }
+  await eachChunk(response, signal, url, take)
+  events.end()
+}
+
+async function eachChunk(
+  response: Response,
+  signal: AbortSignal,
+  url: URL,
+  take: (chunk: Uint8Array) => Promise<void> | undefined,
+): Promise<void> {
+  const reader = response.body?.getReader()
+  if (reader === undefined) return
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      const turn = take(value)
+      if (turn !== undefined) await turn
+    }
+  } catch (error) {
+    reader.cancel().catch(() => {})
+    throw lostBy(error, signal, url)
+  }
+}
+
+function tooLarge(maxBytes: number): McpError {
+  return new McpError('LIMIT', `The server's answer is larger than ${maxBytes} bytes, so it was cut off`)
+}
+
+/** What an answer that is not a success means: a JSON-RPC error if its body holds one, else an McpError. */
+export async function failureOf(
+  response: Response,
+  signal: AbortSignal,
+  url: URL,
+): Promise<JsonRpcErrorObject | McpError> {
+  const { readFailure } = await import('./http-failure.ts')
+  return readFailure(response, signal, url)
+}
+
+/** The error for an answer to a request that is a success and cannot hold a response. */
+export async function notAnAnswer(
+  response: Response,
+  method: string,
+  signal: AbortSignal,
+  url: URL,
+): Promise<McpError> {
+  const { readPage } = await import('./http-failure.ts')
+  return readPage(response, method, signal, url)
+}
+
+/** Milliseconds the server asks to wait, from its `Retry-After` header. */
+export function retryAfter(response: Response): number | undefined {
+  const value = response.headers.get('retry-after')
+  if (value === null) return undefined
+  if (/^\d{1,9}$/.test(value)) return Number(value) * 1_000
+  const at = Date.parse(value)
+  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now())
+}
+
+/**
+ * Tells the messages that bring one call on from those a server could send without end: its answer, and progress that
+ * is more than before.
+ */
+export class ProgressDetector {
+  readonly #id: unknown
+  readonly #token: unknown
+  #progress = Number.NEGATIVE_INFINITY
+
+  constructor({ id, params }: JsonRpcRequest) {
+    const meta = params?.['_meta']
+    this.#id = id
+    this.#token = isObject(meta) ? meta[MetaKey.progressToken] : undefined
+  }
+
+  isMadeBy(message: JsonRpcMessage): boolean {
+    if (!('method' in message)) return message.id === this.#id
+    if (message.method !== 'notifications/progress' || this.#token === undefined) return false
+    const { progressToken, progress } = message.params ?? {}
+    if (progressToken !== this.#token || typeof progress !== 'number' || !(progress > this.#progress))
+      return false
+    this.#progress = progress
+    return true
+  }
+}

@@ -1,0 +1,36 @@
+import { RpcError } from '../../jsonrpc/error.ts'
+import { parseJson } from '../../jsonrpc/parse.ts'
+import type { Server } from '../../server/server.ts'
+import { type DuplexOptions, openConnection } from '../server/connection.ts'
+import { DuplexTransport } from './duplex.ts'
+import type { ClientTransportFactory } from './transport.ts'
+
+/** A server value in this process. Messages become JSON text and back both ways, as they would on a wire. */
+export function memory(
+  server: Server,
+  options?: Pick<DuplexOptions, 'caller' | 'limits'>,
+): ClientTransportFactory {
+  return () =>
+    new DuplexTransport('memory', async (events) => {
+      const connection = openConnection(
+        server,
+        (message) => {
+          const text = JSON.stringify(message)
+          queueMicrotask(() => events.text(text))
+        },
+        options,
+      )
+      const receive = (text: string): void => {
+        try {
+          connection.receive(parseJson(text))
+        } catch (error) {
+          if (!(error instanceof RpcError)) throw error
+          connection.reject(error.code, error.message)
+        }
+      }
+      return {
+        send: async (text) => queueMicrotask(() => receive(text)),
+        close: () => connection.close(),
+      }
+    })
+}

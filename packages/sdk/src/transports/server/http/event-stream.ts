@@ -1,0 +1,156 @@
+import { keepAlive } from '../../../jsonrpc/sse.ts'
+import { StallDetector } from '../backpressure-writer.ts'
+import type { MemoryAccount } from '../memory-budget.ts'
+import { type Bounds, unref } from '../options.ts'
+import { type CredentialValidity, CredentialWatch } from './credential-validity.ts'
+import type { HttpReply, Pipe } from './http-adapter.ts'
+
+/** Milliseconds the answer to a request may be given later than what its caller showed counts. */
+export const answerPatienceMs = 60_000
+/** Bytes that may wait for a reader without being counted: streams are bounded in number. */
+const freeBytes = 16_384
+/** Over how many moments the first signs of life are spread: Node keeps a list for each duration that timers have. */
+const moments = 64
+
+/**
+ * One event stream to one client. It keeps quiet streams open, leaves out what may be left out while its reader is
+ * slow, cuts a reader that takes nothing at all for too long, and ends when what opened it counts no longer.
+ */
+export class EventStream {
+  readonly #pipe: Pipe
+  readonly #lease: CredentialWatch | undefined
+  readonly #bounds: Bounds
+  readonly #memory: MemoryAccount | undefined
+  /** Bytes that wait for the reader, as far as they are on the account. */
+  #held = 0
+  #waiting: (() => void)[] = []
+  #quiet: ReturnType<typeof setTimeout>
+  #stall: StallDetector | undefined
+  #written = 0
+  #open = true
+  #expired = false
+
+  /** @param patienceMs how much longer than what opened it the stream may last */
+  constructor(reply: HttpReply, bounds: Bounds, patienceMs: number) {
+    this.#pipe = reply.open()
+    this.#pipe.onDrained = () => this.#drained()
+    this.#bounds = bounds
+    this.#memory = reply.memory
+    // Streams that were opened in one moment, as after a restart, must not all be written to in one moment ever after.
+    const part = Math.ceil(Math.random() * moments) / moments
+    this.#quiet = unref(setTimeout(() => this.#breatheOn(), part * bounds.keepAliveMs))
+    this.#lease = reply.lease && new CredentialWatch(reply.lease, patienceMs, () => this.#expire())
+  }
+
+  /** Whether it ended because what opened it counts no longer. */
+  get expired(): boolean {
+    return this.#expired
+  }
+
+  /** Goes on with what its client showed since. */
+  renew(lease: CredentialValidity | undefined): void {
+    if (lease !== undefined) this.#lease?.renew(lease)
+  }
+
+  /** Whether more waits for the reader than it should. From then on it is watched, and cut if it takes nothing. */
+  isBehind(): boolean {
+    const behind = this.#open && this.#pipe.queued > this.#bounds.streamQueueBytes
+    if (behind) this.#watch()
+    return behind
+  }
+
+  /** Sends a comment: the least that shows a stream is alive. */
+  breathe(): void {
+    if (this.#open && !this.isBehind()) this.#write(keepAlive)
+  }
+
+  /** Settles when the reader took everything, or the stream is over; undefined where nothing waits for it. */
+  drained(): Promise<void> | undefined {
+    if (!this.#open || this.#pipe.queued === 0) return undefined
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  /** Sends text in the event-stream format. Where there is no room for it the stream is cut, unless it may be left out. */
+  send(text: string, droppable: boolean): void {
+    if (!this.#open) return
+    if (this.isBehind()) {
+      if (droppable) return
+      if (this.#pipe.queued > this.#bounds.streamQueueBytes + this.#bounds.messageBytes) {
+        this.cut()
+        return
+      }
+    }
+    const more = this.#pipe.queued + text.length - freeBytes - this.#held
+    if (more > 0) {
+      if (this.#memory?.take(more) !== undefined) {
+        if (!droppable) this.cut()
+        return
+      }
+      this.#held += more
+    }
+    this.#write(text)
+  }
+
+  /** Ends the stream after what was sent. */
+  end(): void {
+    if (!this.#open) return
+    this.#open = false
+    clearInterval(this.#quiet)
+    this.#lease?.stop()
+    this.#pipe.end()
+    if (this.#pipe.queued > 0) this.#watch()
+    else this.#drained()
+  }
+
+  cut(): void {
+    this.closed()
+    this.#pipe.cut()
+  }
+
+  /** The connection is over. */
+  closed(): void {
+    this.#open = false
+    clearInterval(this.#quiet)
+    this.#stall?.stop()
+    this.#lease?.stop()
+    this.#drained()
+  }
+
+  /** Nothing waits for the reader any more. */
+  #drained(): void {
+    if (this.#held > 0) this.#memory?.give(this.#held)
+    this.#held = 0
+    for (const settle of this.#waiting.splice(0)) settle()
+  }
+
+  #breatheOn(): void {
+    this.#quiet = unref(setInterval(() => this.breathe(), this.#bounds.keepAliveMs))
+    this.breathe()
+  }
+
+  #expire(): void {
+    this.#expired = true
+    this.end()
+  }
+
+  #write(text: string): void {
+    this.#written += text.length
+    this.#pipe.write(text)
+  }
+
+  #watch(): void {
+    this.#stall ??= new StallDetector(
+      {
+        taken: () => this.#taken(),
+        isBehind: () => this.#pipe.queued > (this.#open ? this.#bounds.streamQueueBytes : 0),
+      },
+      this.#bounds.streamStallMs,
+      () => this.cut(),
+    )
+    this.#stall.start()
+  }
+
+  #taken(): number {
+    return this.#written - this.#pipe.queued
+  }
+}

@@ -1,0 +1,151 @@
+import type { HeaderFields, HttpRequest } from './http-adapter.ts'
+
+export interface GuardOptions {
+  allowedHosts: readonly string[]
+  allowedOrigins: readonly string[]
+  anyHost: boolean
+  anyOrigin: boolean
+}
+
+interface Authority {
+  readonly host: string
+  readonly port: string | undefined
+}
+
+const authority = /^(\[[0-9a-f:.]{2,45}\]|[a-z0-9_](?:[a-z0-9_.-]{0,252}[a-z0-9_])?)(?::(\d{1,5}))?$/i
+const webOrigin = /^https?:\/\/([^/?#@\\]+)$/i
+const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
+const corsMethods = 'POST, GET, DELETE'
+const corsHeaders: ReadonlySet<string> = new Set([
+  'accept',
+  'authorization',
+  'content-type',
+  'dpop',
+  'last-event-id',
+  'mcp-method',
+  'mcp-name',
+  'mcp-protocol-version',
+  'mcp-session-id',
+])
+
+/**
+ * Decides which pages and which names may reach the server, so that a web site cannot talk to a server on the
+ * machine it is read on. Host and Origin are judged each by itself.
+ */
+export class Guard {
+  readonly #hosts = new Set<string>()
+  readonly #origins: ReadonlySet<string>
+  readonly #options: GuardOptions
+  #lastHost: string | undefined
+
+  /** @throws TypeError for an entry that is not a host or an origin */
+  constructor(options: GuardOptions) {
+    this.#options = options
+    for (const host of options.allowedHosts) this.allowHost(host)
+    this.#origins = new Set(options.allowedOrigins.map(originOf))
+  }
+
+  /**
+   * Allows one more host, on any port unless it names one.
+   * @throws TypeError for what is not a host
+   */
+  allowHost(entry: string): void {
+    const parsed = parseAuthority(entry)
+    if (parsed === undefined) {
+      throw new TypeError(`allowedHosts: "${entry}" is not a host name, with or without a port`)
+    }
+    this.#hosts.add(keyOf(parsed.host, parsed.port))
+  }
+
+  /** Why a request must be refused, in words for its author; undefined when it may pass. */
+  refuses(request: HttpRequest): string | undefined {
+    const wrongHost = this.refusesHost(request)
+    if (wrongHost !== undefined) return wrongHost
+    const origin = request.header('origin')
+    const isAllowed = origin === undefined ? this.#allowsUnnamed(request) : this.#allowsOrigin(origin)
+    return isAllowed
+      ? undefined
+      : 'Forbidden: pages of this Origin may not use this server (see allowedOrigins)'
+  }
+
+  /** The same for what any page may read. */
+  refusesHost({ host }: HttpRequest): string | undefined {
+    if (host !== undefined && (host === this.#lastHost || this.#allowsHost(host))) return undefined
+    return 'Forbidden: the Host header is not one this server answers to (see allowedHosts)'
+  }
+
+  /** What lets a page of an allowed origin read the answer. Loopback pages need to be listed for that. */
+  corsFor(request: HttpRequest): HeaderFields | undefined {
+    if (this.#origins.size === 0) return undefined
+    const origin = request.header('origin')
+    if (origin === undefined || !this.#origins.has(origin)) return { Vary: 'Origin' }
+    return {
+      Vary: 'Origin',
+      'Access-Control-Allow-Origin': origin,
+      'Access-Control-Expose-Headers': 'Mcp-Session-Id, WWW-Authenticate, DPoP-Nonce',
+    }
+  }
+
+  /** The answer to a page that asks first; undefined when its origin is not listed. */
+  preflight(request: HttpRequest): HeaderFields | undefined {
+    const origin = request.header('origin')
+    if (origin === undefined || !this.#origins.has(origin)) return undefined
+    const wanted = (request.header('access-control-request-headers') ?? '').toLowerCase().split(',')
+    const known = wanted
+      .map((name) => name.trim())
+      .filter((name) => corsHeaders.has(name) || /^mcp-param-[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name))
+    return {
+      'Access-Control-Allow-Methods': corsMethods,
+      'Access-Control-Allow-Headers': known.join(', '),
+      'Access-Control-Max-Age': '600',
+    }
+  }
+
+  #allowsHost(host: string): boolean {
+    if (this.#options.anyHost) return true
+    const parsed = parseAuthority(host)
+    if (parsed === undefined) return false
+    const allowed =
+      loopback.has(parsed.host) ||
+      this.#hosts.has(parsed.host) ||
+      this.#hosts.has(keyOf(parsed.host, parsed.port))
+    if (allowed) this.#lastHost = host
+    return allowed
+  }
+
+  /** Browsers name no Origin where a page shows an image or a frame, but say that it is of another site. */
+  #allowsUnnamed(request: HttpRequest): boolean {
+    return this.#options.anyOrigin || request.header('sec-fetch-site') !== 'cross-site'
+  }
+
+  #allowsOrigin(origin: string): boolean {
+    if (this.#options.anyOrigin || this.#origins.has(origin)) return true
+    const host = webOrigin.exec(origin)?.[1]
+    if (host === undefined) return false
+    const parsed = parseAuthority(host)
+    return parsed !== undefined && loopback.has(parsed.host)
+  }
+}
+
+function parseAuthority(text: string): Authority | undefined {
+  const match = authority.exec(text)
+  const host = match?.[1]
+  if (host === undefined) return undefined
+  const port = match?.[2]
+  return port !== undefined && Number(port) > 65_535 ? undefined : { host: host.toLowerCase(), port }
+}
+
+function keyOf(host: string, port: string | undefined): string {
+  return port === undefined ? host : `${host}:${port}`
+}
+
+/** An origin as browsers write it. Other schemes than http and https (extensions, editors) stand as they are. */
+function originOf(entry: string): string {
+  if (/^https?:/i.test(entry) && URL.canParse(entry)) {
+    const { origin, pathname, search, hash } = new URL(entry)
+    if (pathname === '/' && search === '' && hash === '') return origin
+  } else if (/^[a-z][a-z0-9+.-]*:\/\/[^\s/?#]+$/i.test(entry)) {
+    return entry
+  }
+  throw new TypeError(`allowedOrigins: "${entry}" is not an origin such as https://app.example.com`)
+}

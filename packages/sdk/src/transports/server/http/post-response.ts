@@ -1,0 +1,235 @@
+import { McpError } from '../../../jsonrpc/error.ts'
+import type { JsonRpcNotification, JsonRpcRequest, JsonRpcResponse } from '../../../jsonrpc/message.ts'
+import { encodeEvent } from '../../../jsonrpc/sse.ts'
+import { unref } from '../options.ts'
+import {
+  encodeAnswer,
+  encodeMessage,
+  isDroppable,
+  type Outlet,
+  type ServedResponse,
+} from '../served-request.ts'
+import type { SessionOutlet } from '../session-requester.ts'
+import { answerPatienceMs, EventStream } from './event-stream.ts'
+import type { HttpReply, HttpRequest } from './http-adapter.ts'
+import type { ResumableStream } from './resumable-stream.ts'
+import type { HttpServerState, Serving } from './server-state.ts'
+import type { HttpSession } from './sessions.ts'
+
+/** The request whose answer is a stream that stays open. */
+export const listening = 'subscriptions/listen'
+
+/**
+ * The answer to a POST that belongs to no session: one JSON text, or an event stream from the first notification or long
+ * wait on. It cannot be resumed, so a client that disconnects cancels what it asked for.
+ */
+export abstract class PostAnswer implements Outlet, Serving {
+  readonly transport = 'tcp'
+  protected readonly core: HttpServerState
+  protected readonly reply: HttpReply
+  readonly #request: HttpRequest
+  #stream: EventStream | undefined
+  #ticks = 0
+  #long: ReturnType<typeof setTimeout> | undefined
+  #over = false
+
+  constructor(core: HttpServerState, reply: HttpReply, request: HttpRequest) {
+    this.core = core
+    this.reply = reply
+    this.#request = request
+  }
+
+  headers(): Readonly<Record<string, string>> {
+    return this.#request.headers()
+  }
+
+  abstract readonly principal: string | null
+  abstract readonly method: string
+  abstract abort(reason: unknown): void
+  protected abstract cancel(reason: unknown): void
+
+  notify(message: JsonRpcNotification): void {
+    const text = encodeMessage(message, this.core.server)
+    if (text !== undefined) {
+      this.#open().send(encodeEvent({ event: 'message', data: text }), isDroppable(message.method))
+    }
+  }
+
+  /** An answer that takes long becomes a stream, so that no proxy on the way closes the connection as idle. */
+  tick(): void {
+    if (++this.#ticks === 2) this.#showLife()
+  }
+
+  abandon(reason: unknown): void {
+    if (this.#over) return
+    this.#end()
+    this.cancel(reason)
+    if (this.#stream !== undefined) this.#stream.cut()
+    else this.reply.send(503, '')
+  }
+
+  /** Prepares for an answer that is not there yet. */
+  protected wait(): void {
+    if (!this.reply.sharesTimers) {
+      this.#long = unref(setTimeout(() => this.#showLife(), this.core.bounds.keepAliveMs))
+    }
+    this.reply.onClose(() => this.#gone())
+  }
+
+  /**
+   * Sends a response, or those of a batch, and ends. Without one, because it was cancelled, only a stream is ended.
+   * @param status the HTTP status of an answer that is not a stream
+   */
+  protected finish(status: number, answer: ServedResponse | readonly JsonRpcResponse[]): void {
+    if (this.#over) return
+    this.#end()
+    if (answer === undefined) {
+      this.#stream?.end()
+      return
+    }
+    const { server } = this.core
+    if (this.#stream === undefined) {
+      this.reply.send(status, 'jsonrpc' in answer ? encodeAnswer(answer, server) : this.#encodeBatch(answer))
+      return
+    }
+    const data = 'jsonrpc' in answer ? (encodeMessage(answer, server) ?? '') : this.#encodeBatch(answer)
+    if (data !== '') this.#stream.send(encodeEvent({ event: 'message', data }), false)
+    this.#stream.end()
+  }
+
+  /** A batch without requests has no responses, and so no body. */
+  #encodeBatch(responses: readonly JsonRpcResponse[]): string {
+    if (responses.length === 0) return ''
+    return `[${responses.map((response) => encodeMessage(response, this.core.server)).join(',')}]`
+  }
+
+  #showLife(): void {
+    if (this.#stream === undefined && !this.#over) this.#open().breathe()
+  }
+
+  #open(): EventStream {
+    if (this.#stream === undefined) {
+      const patienceMs = this.method === listening ? 0 : answerPatienceMs
+      this.#stream = new EventStream(this.reply, this.core.bounds, patienceMs)
+    }
+    return this.#stream
+  }
+
+  #end(): void {
+    this.#over = true
+    clearTimeout(this.#long)
+  }
+
+  /** The client disconnected, which is how it cancels; after the answer it has no effect. */
+  #gone(): void {
+    this.#stream?.closed()
+    clearTimeout(this.#long)
+    if (this.#over) return
+    const why =
+      this.#stream?.expired === true
+        ? 'The access it was allowed with is over'
+        : 'The client closed the connection'
+    this.cancel(new McpError('CANCELLED', why))
+  }
+}
+
+/** Milliseconds an answer may take before it becomes an event stream, which outlives its connection. */
+const wholeAnswerMs = 100
+
+/** The answer to the requests of one POST of a session. */
+export class PostStream implements SessionOutlet {
+  readonly transport = 'tcp'
+  readonly #owner: HttpSession
+  readonly #reply: HttpReply
+  readonly #request: HttpRequest
+  #wait: ReturnType<typeof setTimeout> | undefined
+  #stream: ResumableStream | undefined
+  #over = false
+
+  constructor(owner: HttpSession, reply: HttpReply, request: HttpRequest) {
+    this.#owner = owner
+    this.#reply = reply
+    this.#request = request
+    owner.posts.add(this)
+  }
+
+  headers(): Readonly<Record<string, string>> {
+    return this.#request.headers()
+  }
+
+  /** Prepares for an answer that is not there yet. */
+  awaited<A>(answer: A): A {
+    if (answer instanceof Promise && this.#stream === undefined && !this.#over) {
+      this.#wait = unref(setTimeout(() => this.#open(), wholeAnswerMs))
+      this.#reply.onClose(() => this.#lost())
+    }
+    return answer
+  }
+
+  notify(message: JsonRpcNotification): void {
+    this.#send(message, isDroppable(message.method))
+  }
+
+  request(message: JsonRpcRequest): boolean {
+    return this.#send(message, false)
+  }
+
+  detach(): void {
+    if (this.#owner.polls) this.#open()?.detach()
+  }
+
+  /** Sends what the requests were answered with and ends; '' when every one was cancelled. */
+  answer(status: number, body: string | Uint8Array<ArrayBuffer>): void {
+    if (this.#stream === undefined && body !== '') {
+      if (!this.#over) this.#reply.send(status, body)
+    } else {
+      const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
+      this.#open()?.end(text === '' ? undefined : text)
+    }
+    this.#done()
+  }
+
+  /** Says that everything was taken and nothing wanted an answer. */
+  accept(): void {
+    if (this.#stream === undefined && !this.#over) this.#reply.send(202, '')
+    else this.#stream?.end()
+    this.#done()
+  }
+
+  /** Ends without an answer, because the session ended. */
+  abandon(text: string): void {
+    if (this.#stream !== undefined) this.#stream.end()
+    else if (!this.#over) this.#reply.send(404, text)
+    this.#done()
+  }
+
+  #send(message: JsonRpcNotification | JsonRpcRequest, droppable: boolean): boolean {
+    const stream = this.#open()
+    const text = encodeMessage(message, this.#owner.server)
+    if (stream === undefined || text === undefined) return false
+    stream.send(text, droppable)
+    return true
+  }
+
+  /** Turns the answer into an event stream; undefined when the connection broke before it was one. */
+  #open(): ResumableStream | undefined {
+    if (this.#stream === undefined && !this.#over) {
+      clearTimeout(this.#wait)
+      this.#stream = this.#owner.openStream(this.#reply)
+    }
+    return this.#stream
+  }
+
+  #done(): void {
+    clearTimeout(this.#wait)
+    this.#over = true
+    this.#owner.posts.delete(this)
+    if (this.#stream !== undefined) this.#owner.forget(this.#stream)
+  }
+
+  /** The connection broke before anything was sent: nobody has an id to resume from. */
+  #lost(): void {
+    clearTimeout(this.#wait)
+    this.#over = true
+  }
+}

@@ -1,0 +1,108 @@
+import { ErrorCode, RpcError } from '../../../jsonrpc/error.ts'
+import { classify } from '../../../jsonrpc/parse.ts'
+import { encodeEvent } from '../../../jsonrpc/sse.ts'
+import { toBase64Url } from '../../../request/encoding.ts'
+import type { Caller } from '../../../request/exchange.ts'
+import type { Server } from '../../../server/server.ts'
+import { type Duplex, openConnection } from '../connection.ts'
+import type { MemoryAccount } from '../memory-budget.ts'
+import type { Bounds } from '../options.ts'
+import { encodeMessage, failure, isDroppable } from '../served-request.ts'
+import { EventStream } from './event-stream.ts'
+import type { HttpReply, HttpRequest } from './http-adapter.ts'
+import { sessionIdIn } from './request-headers.ts'
+import { type HttpServerState, PrincipalQuota } from './server-state.ts'
+
+/** One session: a connection whose outgoing half is an event stream. */
+interface SseSession {
+  readonly principal: string | null
+  readonly connection: Duplex
+  readonly stream: EventStream
+}
+
+/** The sessions of the HTTP+SSE transport (2024-11-05) on one node. Each lives as long as the stream that began it. */
+export class SseSessions {
+  /** Where a GET opens a stream, and where the messages of its client are POSTed to. */
+  readonly path: string
+  readonly #core: HttpServerState
+  readonly #server: Server
+  readonly #bounds: Bounds
+  readonly #byId = new Map<string, SseSession>()
+  readonly #shares: PrincipalQuota
+
+  constructor(path: string, core: HttpServerState) {
+    this.path = path
+    this.#core = core
+    this.#server = core.server
+    this.#bounds = core.bounds
+    this.#shares = new PrincipalQuota(core.bounds.sessionsPerPrincipal)
+  }
+
+  /** Opens a session on the answer to a GET, whose first event says where to send messages. */
+  open(reply: HttpReply, caller: Caller, memory: MemoryAccount): void {
+    if (this.#byId.size >= this.#bounds.sessions || !this.#shares.take(caller.principal)) {
+      const full = new RpcError(ErrorCode.InternalError, 'Too many sessions are open: try again later')
+      reply.send(503, JSON.stringify(failure(undefined, full)), { 'Retry-After': '60' })
+      return
+    }
+    const id = toBase64Url(crypto.getRandomValues(new Uint8Array(24)))
+    const stream = new EventStream(reply, this.#bounds, 0)
+    const connection = this.#connection(stream, caller, memory)
+    this.#byId.set(id, { principal: caller.principal, connection, stream })
+    reply.onClose(() => {
+      this.#byId.delete(id)
+      this.#shares.give(caller.principal)
+      stream.closed()
+      connection.close('The client closed its event stream')
+    })
+    stream.send(encodeEvent({ event: 'endpoint', data: `${this.path}?sessionId=${id}` }), false)
+  }
+
+  /** The session a POST names, as its own principal: for anybody else it does not exist. */
+  find(request: HttpRequest, { principal }: Caller): SseSession | undefined {
+    const session = this.#byId.get(sessionIdIn(request) ?? '')
+    return session?.principal === principal ? session : undefined
+  }
+
+  /** Takes one message, or one batch, and answers it on the session's stream. */
+  take(session: SseSession, reply: HttpReply, value: unknown, caller: Caller, bytes: number): void {
+    const classified = Array.isArray(value) ? undefined : classify(value)
+    if (classified?.kind === 'invalid') {
+      reply.send(400, JSON.stringify(failure(classified.id, classified.error)))
+      return
+    }
+    reply.send(202, '')
+    session.stream.renew(reply.lease)
+    session.connection.receive(value, bytes, caller)
+  }
+
+  /** Ends every session: what handlers still answer within 0.9 s is sent. */
+  async close(reason: string): Promise<void> {
+    const ending = [...this.#byId.values()].map(async ({ connection, stream }) => {
+      await connection.shutdown(reason)
+      stream.end()
+    })
+    await Promise.all(ending)
+  }
+
+  #connection(stream: EventStream, caller: Caller, memory: MemoryAccount): Duplex {
+    const server = this.#server
+    const send = (text: string | undefined, droppable: boolean): void => {
+      if (text !== undefined) stream.send(encodeEvent({ event: 'message', data: text }), droppable)
+    }
+    return openConnection(
+      server,
+      (message) => send(encodeMessage(message, server), 'method' in message && isDroppable(message.method)),
+      {
+        caller,
+        limits: this.#bounds,
+        memory,
+        places: this.#core.callPlaces(caller.principal),
+        sessionsOnly: true,
+        transport: 'tcp',
+        sendBatch: (responses) =>
+          send(`[${responses.map((response) => encodeMessage(response, server)).join(',')}]`, false),
+      },
+    )
+  }
+}

@@ -1,0 +1,172 @@
+import { ErrorCode, RpcError } from '../../../jsonrpc/error.ts'
+import type { JsonRpcRequest } from '../../../jsonrpc/message.ts'
+import { isObject } from '../../../jsonrpc/parse.ts'
+import { checkParamHeaders, decodeHeaderValue } from '../../../protocol/headers.ts'
+import { readPeerMeta } from '../../../protocol/meta.ts'
+import type { Caller } from '../../../request/exchange.ts'
+import type { Server } from '../../../server/server.ts'
+import {
+  failure,
+  type Outlet,
+  peerOf,
+  refusalOf,
+  requireMethod,
+  ServedRequest,
+  type ServedResponse,
+} from '../served-request.ts'
+import type { HttpReply, HttpRequest } from './http-adapter.ts'
+import { refusesScopes } from './options.ts'
+import { PostAnswer } from './post-response.ts'
+import type { HttpServerState } from './server-state.ts'
+
+/** The answer to one request of 2026-07-28. */
+export class ModernAnswer extends PostAnswer {
+  #call: ServedRequest | undefined
+
+  /** Serves a call, and gives a promise of the end of its handler where that is not now. */
+  serve(call: ServedRequest): Promise<void> | undefined {
+    this.#call = call
+    const busy = this.core.admit(this, this.reply.sharesTimers)
+    if (busy !== undefined) {
+      this.reply.send(busy.status, JSON.stringify(failure(call.id, busy.error)), { 'Retry-After': '10' })
+      return undefined
+    }
+    const response = call.serve(this.core.server)
+    if (!(response instanceof Promise)) {
+      this.#answered(response)
+      return undefined
+    }
+    this.wait()
+    return response.then((later) => this.#answered(later))
+  }
+
+  get principal(): string | null {
+    return this.#call?.peer.principal ?? null
+  }
+
+  get method(): string {
+    return this.#call?.method ?? ''
+  }
+
+  abort(reason: unknown): void {
+    this.#call?.abort(reason)
+  }
+
+  protected cancel(reason: unknown): void {
+    this.#call?.cancel(reason)
+  }
+
+  #answered(response: ServedResponse): void {
+    this.core.done(this)
+    const status = response !== undefined && 'error' in response ? answerStatus(response.error.code) : 200
+    this.finish(status, response)
+  }
+}
+
+/** The HTTP status of an error a request was refused with before it ran. */
+export function refusalStatus(code: number): number {
+  if (code === ErrorCode.MethodNotFound) return 404
+  return code === ErrorCode.InternalError ? 500 : 400
+}
+
+/** The HTTP status of an error a request was answered with. */
+function answerStatus(code: number): number {
+  switch (code) {
+    case ErrorCode.MethodNotFound:
+      return 404
+    case ErrorCode.HeaderMismatch:
+    case ErrorCode.MissingRequiredClientCapability:
+    case ErrorCode.UnsupportedProtocolVersion:
+      return 400
+    default:
+      return 200
+  }
+}
+
+/**
+ * Serves one request of the stateless era: whole in one POST and its answer.
+ * @returns a promise of the end of its handler where that is not now
+ */
+export function serveModern(
+  core: HttpServerState,
+  request: HttpRequest,
+  reply: HttpReply,
+  caller: Caller,
+  message: JsonRpcRequest,
+): Promise<void> | undefined {
+  const answer = new ModernAnswer(core, reply, request)
+  let call: ServedRequest
+  try {
+    call = open(core, request, caller, message, answer)
+  } catch (error) {
+    const refusal = refusalOf(error, message.method, core.server)
+    reply.send(refusalStatus(refusal.code), JSON.stringify(failure(message.id, refusal)))
+    return undefined
+  }
+  return refusesScopes(core, reply, caller, message) ? undefined : answer.serve(call)
+}
+
+/** Checks the envelope, then every header that mirrors a part of it. */
+function open(
+  core: HttpServerState,
+  request: HttpRequest,
+  caller: Caller,
+  message: JsonRpcRequest,
+  outlet: Outlet,
+): ServedRequest {
+  const { method, params } = message
+  const meta = readPeerMeta(params?.['_meta'])
+  requireHeader(request, 'mcp-protocol-version', 'MCP-Protocol-Version', meta.version)
+  const peer = peerOf(meta, caller)
+  requireHeader(request, 'mcp-method', 'Mcp-Method', method)
+  const { named } = requireMethod(core.server, peer.revision, method)
+  if (named !== undefined) requireName(request, params?.[named])
+  if (method === 'tools/call') requireParams(core.server, request, params)
+  return new ServedRequest(message, peer, core.asking, outlet, core.bounds)
+}
+
+function requireHeader(request: HttpRequest, name: string, title: string, expected: string): void {
+  const value = request.header(name)
+  if (value !== expected) {
+    throw mismatch(value === undefined ? `${title} is missing` : `${title} does not match the body`)
+  }
+}
+
+function requireName(request: HttpRequest, expected: unknown): void {
+  const header = request.header('mcp-name')
+  if (header === undefined) {
+    if (typeof expected === 'string') throw mismatch('Mcp-Name is missing')
+    return
+  }
+  requireHeaderText(request, 'mcp-name', 'Mcp-Name', header)
+  let name: string
+  try {
+    name = decodeHeaderValue(header)
+  } catch {
+    throw mismatch('Mcp-Name holds characters that are not valid')
+  }
+  if (name !== expected) throw mismatch('Mcp-Name does not match the body')
+}
+
+function requireParams(server: Server, request: HttpRequest, params: JsonRpcRequest['params']): void {
+  const tool = params?.['name']
+  const plan = typeof tool === 'string' ? server.headerPlan(tool) : undefined
+  if (plan === undefined || plan.length === 0) return
+  const args = params?.['arguments']
+  const wrong = checkParamHeaders(plan, isObject(args) ? args : {}, (name) => {
+    const value = request.header(name)
+    if (value !== undefined) requireHeaderText(request, name, name, value)
+    return value
+  })
+  if (wrong !== undefined) throw mismatch(wrong)
+}
+
+/** Refuses a header that one reader could take for something else than another. */
+function requireHeaderText(request: HttpRequest, name: string, title: string, value: string): void {
+  if (!/^[\t\x20-\x7E]*$/.test(value)) throw mismatch(`${title} holds characters that are not valid`)
+  if (value.includes(',') && request.repeats(name)) throw mismatch(`${title} is given more than once`)
+}
+
+function mismatch(why: string): RpcError {
+  return new RpcError(ErrorCode.HeaderMismatch, `Header mismatch: ${why}`)
+}

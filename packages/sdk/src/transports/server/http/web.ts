@@ -1,0 +1,202 @@
+import { ByteCollector, collectedBytes } from '../../../jsonrpc/bytes.ts'
+import type { MemoryAccount } from '../memory-budget.ts'
+import type { CredentialValidity } from './credential-validity.ts'
+import {
+  type Body,
+  type HeaderFields,
+  type HttpReply,
+  type HttpRequest,
+  type Pipe,
+  streamHeaders,
+  withoutCredentials,
+} from './http-adapter.ts'
+
+/** A request as the web's `fetch` gives it. */
+export class WebRequest implements HttpRequest {
+  readonly #request: Request
+  readonly #url: URL
+
+  constructor(request: Request) {
+    this.#request = request
+    this.#url = new URL(request.url)
+  }
+
+  get method(): string {
+    return this.#request.method
+  }
+
+  get url(): string {
+    return this.#url.pathname + this.#url.search
+  }
+
+  /** The web's requests do not say where they come from. */
+  get address(): undefined {
+    return undefined
+  }
+
+  get host(): string | undefined {
+    return this.header('host') ?? this.#url.host
+  }
+
+  header(name: string): string | undefined {
+    return this.#request.headers.get(name) ?? undefined
+  }
+
+  headers(): Readonly<Record<string, string>> {
+    return withoutCredentials(this.#request.headers)
+  }
+
+  /** The web joins repeated headers and does not tell. */
+  repeats(): boolean {
+    return false
+  }
+
+  /** A joined value is a list, which none of these may be, so it is refused wherever it is read. */
+  repeatedSingleton(): undefined {}
+
+  isAt(path: string): boolean {
+    return this.#url.pathname === path
+  }
+
+  read(maxBytes: number, memory: MemoryAccount, onBody: (body: Body) => void): void {
+    const request = this.#request
+    if (request.bodyUsed) onBody({ type: 'consumed' })
+    else if (Number(request.headers.get('content-length') ?? 0) > maxBytes) onBody({ type: 'too large' })
+    else
+      readAll(request, maxBytes, memory)
+        .catch((): Body => ({ type: 'cut off' }))
+        .then(onBody)
+  }
+}
+
+async function readAll(request: Request, maxBytes: number, memory: MemoryAccount): Promise<Body> {
+  const read = new ByteCollector()
+  if (request.body === null) return { type: 'bytes', bytes: read.take() }
+  const reader = request.body.getReader()
+  let held = 0
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return { type: 'bytes', bytes: read.take() }
+      if (read.length + value.length > maxBytes) {
+        await reader.cancel()
+        return { type: 'too large' }
+      }
+      const full = memory.admit(collectedBytes(value.length))
+      if (full !== undefined) {
+        await reader.cancel()
+        return { type: 'no room', full }
+      }
+      held += collectedBytes(value.length)
+      read.add(value)
+    }
+  } finally {
+    memory.give(held)
+  }
+}
+
+/** The answer to a web request, as a promise of a `Response`. */
+export class WebReply implements HttpReply {
+  extra: HeaderFields | undefined
+  memory: MemoryAccount | undefined
+  lease: CredentialValidity | undefined
+  readonly sharesTimers = false
+  readonly response: Promise<Response>
+  #resolve: (response: Response) => void = () => {}
+  #answered = false
+  #closed = false
+  #listener: (() => void) | undefined
+
+  constructor(request: Request) {
+    this.response = new Promise((resolve) => {
+      this.#resolve = resolve
+    })
+    if (request.signal.aborted) this.#close()
+    else request.signal.addEventListener('abort', () => this.#close(), { once: true })
+  }
+
+  onClose(listener: () => void): void {
+    this.#listener = listener
+    if (this.#closed) queueMicrotask(listener)
+  }
+
+  send(status: number, body: string | Uint8Array<ArrayBuffer>, headers?: HeaderFields): void {
+    const type = body === '' ? undefined : { 'Content-Type': 'application/json' }
+    this.#answer(
+      new Response(body === '' ? null : body, { status, headers: { ...type, ...headers, ...this.extra } }),
+    )
+  }
+
+  open(headers?: HeaderFields): Pipe {
+    const pipe = new WebPipe(() => this.#close())
+    this.#answer(new Response(pipe.stream, { headers: { ...streamHeaders, ...headers, ...this.extra } }))
+    return pipe
+  }
+
+  #answer(response: Response): void {
+    if (this.#answered) return
+    this.#answered = true
+    this.#resolve(response)
+  }
+
+  #close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#listener?.()
+    if (!this.#answered) this.#answer(new Response(null, { status: 499 }))
+  }
+}
+
+const queueBytes = 65_536
+
+class WebPipe implements Pipe {
+  readonly stream: ReadableStream<Uint8Array>
+  onDrained: (() => void) | undefined
+  readonly #onClose: () => void
+  readonly #encoder = new TextEncoder()
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  #ending = false
+
+  constructor(onClose: () => void) {
+    this.#onClose = onClose
+    this.stream = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller
+        },
+        pull: () => {
+          if (this.queued === 0) this.onDrained?.()
+        },
+        cancel: () => this.#over(),
+      },
+      new ByteLengthQueuingStrategy({ highWaterMark: queueBytes }),
+    )
+  }
+
+  get queued(): number {
+    return this.#controller === undefined ? 0 : queueBytes - (this.#controller.desiredSize ?? queueBytes)
+  }
+
+  write(text: string): void {
+    if (!this.#ending) this.#controller?.enqueue(this.#encoder.encode(text))
+  }
+
+  end(): void {
+    if (this.#ending) return
+    this.#ending = true
+    this.#controller?.close()
+    this.#over()
+  }
+
+  cut(): void {
+    this.#ending = true
+    this.#controller?.error(new Error('The stream was cut because its reader stalled'))
+    this.#over()
+  }
+
+  #over(): void {
+    this.#ending = true
+    this.#controller = undefined
+    this.#onClose()
+  }
+}

@@ -1,0 +1,314 @@
+import type { Readable, Writable } from 'node:stream'
+import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
+import { InvalidInput } from '../../jsonrpc/invalid-input.ts'
+import { asLine } from '../../jsonrpc/line-reader.ts'
+import { LineSource } from '../../jsonrpc/line-source.ts'
+import type { JsonRpcMessage } from '../../jsonrpc/message.ts'
+import { parseJson } from '../../jsonrpc/parse.ts'
+import type { Backplane } from '../../request/backplane.ts'
+import type { Caller, Transport } from '../../request/exchange.ts'
+import type { Server } from '../../server/server.ts'
+import { BackpressureWriter, StallDetector } from './backpressure-writer.ts'
+import type { CallPlaces } from './calls.ts'
+import { type Duplex, openConnection } from './connection.ts'
+import { type FullBudget, fullError, type MemoryAccount, MemoryBudget, parsedBytes } from './memory-budget.ts'
+import type { Bounds } from './options.ts'
+import { encodeMessage, failure, isDroppable } from './served-request.ts'
+
+/** Writes lines to a stream that may be slower than what it is given: those of one turn of the event loop at once. */
+export class LineWriter {
+  readonly #feed: BackpressureWriter
+  readonly #watch: StallDetector
+  readonly #queueBytes: number
+  readonly #events: { onBehind(): void; onCaughtUp(): void; onDrained(): void }
+  #drained: Promise<void> | undefined
+  #settle: () => void = () => {}
+  #over = false
+
+  /** @param write writes to `output` and calls back when that was taken, or failed */
+  constructor(
+    output: Writable,
+    write: (text: string, done: () => void) => void,
+    bounds: Bounds,
+    events: { onBehind(): void; onCaughtUp(): void; onDrained(): void; onStalled(): void },
+  ) {
+    this.#events = events
+    this.#queueBytes = bounds.streamQueueBytes
+    this.#feed = new BackpressureWriter(output, write, {
+      onHeld: () => this.#onHeld(),
+      onDrained: () => {
+        events.onDrained()
+        this.#catchUp()
+      },
+    })
+    this.#watch = new StallDetector(
+      { taken: () => this.#feed.taken, isBehind: () => this.#drained !== undefined },
+      bounds.streamStallMs,
+      () => events.onStalled(),
+    )
+  }
+
+  /** Writes one line. A droppable one is left out while the reader is behind. */
+  line(text: string, droppable: boolean): void {
+    if (this.#over || (droppable && this.#drained !== undefined)) return
+    this.#feed.add(`${asLine(text)}\n`)
+  }
+
+  /** Characters that were written and not yet taken. */
+  get queued(): number {
+    return this.#feed.queued
+  }
+
+  /** Settles when the reader is no longer behind; undefined when it is not. */
+  ready(): Promise<void> | undefined {
+    return this.#drained
+  }
+
+  /** Writes nothing more but what it was given already. */
+  stop(): void {
+    if (this.#over) return
+    this.#over = true
+    this.#watch.stop()
+    this.#feed.release()
+    this.#settle()
+  }
+
+  #onHeld(): void {
+    if (this.#over || this.#drained !== undefined || this.#feed.queued <= this.#queueBytes) return
+    this.#drained = new Promise((resolve) => {
+      this.#settle = resolve
+    })
+    this.#watch.start()
+    this.#events.onBehind()
+  }
+
+  #catchUp(): void {
+    if (this.#over || this.#drained === undefined) return
+    this.#drained = undefined
+    this.#watch.stop()
+    this.#settle()
+    this.#events.onCaughtUp()
+  }
+}
+
+export interface LineConnectionOptions {
+  input: Readable
+  output: Writable
+  /** Writes to `output` and calls back when that was taken, or failed. Default: its own `write`. */
+  write?: (text: string, done: () => void) => void
+  limits: Bounds
+  keys?: readonly (string | Uint8Array)[]
+  backplane?: Backplane
+  acceptUnknownStates?: boolean | undefined
+  caller?: Caller
+  /** What all connections of a server hold. Default: a budget of its own, all of which one connection may use. */
+  memory?: MemoryAccount
+  places?: CallPlaces
+  transport: Transport
+  /** Ends the connection when its first line is not JSON, because then it is no client of this protocol. */
+  strict?: boolean
+  onError?: (error: Error) => void
+  /**
+   * Called once, when every handler let go or 0.9 s passed, before `closed` settles. `stuck` is whether one did not, and
+   * `left` whether it was the client that ended the connection.
+   */
+  onOver(how: { stuck: boolean; left: boolean }): void
+}
+
+/** One client that sends and is sent messages as lines. */
+export class LineConnection {
+  /** Settles when the connection is over and every handler let go, or 0.9 s passed. */
+  readonly closed: Promise<void>
+  readonly #server: Server
+  readonly #options: LineConnectionOptions
+  readonly #lines: LineSource
+  readonly #invalid: InvalidInput
+  readonly #writer: LineWriter
+  readonly #connection: Duplex
+  readonly #memory: MemoryAccount
+  /** Bytes of lines that wait for the client to read, as far as they are on the account. */
+  #unsent = 0
+  #unproven: boolean
+  #stalled = false
+  #left = true
+  #settle: () => void = () => {}
+  #ending: Promise<void> | undefined
+
+  constructor(server: Server, options: LineConnectionOptions) {
+    const { input, output, limits } = options
+    this.#server = server
+    this.#options = options
+    this.#unproven = options.strict ?? false
+    this.#memory = options.memory ?? new MemoryBudget(limits.memoryBytes).account(undefined)
+    this.closed = new Promise((resolve) => {
+      this.#settle = resolve
+    })
+    this.#writer = new LineWriter(
+      output,
+      options.write ?? ((text, done) => output.write(text, done)),
+      limits,
+      {
+        onBehind: () => this.#lines.pause(),
+        onCaughtUp: () => this.#lines.resume(),
+        onDrained: () => this.#count(),
+        onStalled: () => {
+          this.#stalled = true
+          this.#lost(stalled(limits.streamStallMs))
+        },
+      },
+    )
+    this.#connection = openConnection(server, (message) => this.#send(message), {
+      ...(options.keys === undefined ? {} : { keys: options.keys }),
+      ...(options.backplane === undefined ? {} : { backplane: options.backplane }),
+      ...(options.acceptUnknownStates === undefined
+        ? {}
+        : { acceptUnknownStates: options.acceptUnknownStates }),
+      ...(options.caller === undefined ? {} : { caller: options.caller }),
+      limits,
+      memory: this.#memory,
+      ...(options.places === undefined ? {} : { places: options.places }),
+      transport: options.transport,
+      sendBatch: (responses) =>
+        this.#write(`[${responses.map((response) => encodeMessage(response, server)).join(',')}]`),
+      ready: () => this.#writer.ready(),
+    })
+    this.#invalid = new InvalidInput(limits)
+    this.#lines = new LineSource(input, {
+      maxBytes: limits.messageBytes,
+      onLine: (text) => this.#line(text, limits.jsonDepth),
+      onNotUtf8: (bytes) =>
+        this.#refuse(new RpcError(ErrorCode.ParseError, 'Parse error: not valid UTF-8'), bytes.length),
+      onTooLong: () => {
+        this.#connection.reject(
+          ErrorCode.InvalidRequest,
+          `Invalid request: a message may have at most ${limits.messageBytes} bytes`,
+        )
+        this.#wasInvalid(limits.messageBytes)
+      },
+      onEnd: () => this.#finish(),
+    })
+    this.#listen()
+  }
+
+  /** Ends the connection: tells open subscriptions, sends what handlers still answer within 0.9 s. */
+  close(): Promise<void> {
+    if (this.#ending === undefined) this.#left = false
+    return this.#end(() => this.#connection.shutdown('The server is shutting down'))
+  }
+
+  #listen(): void {
+    const { input, output } = this.#options
+    output.on('error', (error) => this.#lost(error))
+    input.on('error', (error) => this.#lost(error))
+    input.on('close', () => {
+      this.#lines.drain()
+      this.#finish()
+    })
+  }
+
+  #line(text: string, depth: number): void {
+    let value: unknown
+    try {
+      value = parseJson(text, { depth })
+    } catch (error) {
+      const refusal = error instanceof RpcError ? error : new RpcError(ErrorCode.ParseError, 'Parse error')
+      this.#refuse(refusal, text.length)
+      return
+    }
+    this.#unproven = false
+    if (this.#connection.receive(value, parsedBytes(text, false))) this.#invalid.reset()
+    else this.#wasInvalid(text.length)
+  }
+
+  #wasInvalid(bytes: number): void {
+    if (!this.#invalid.add(bytes) || this.#ending !== undefined) return
+    this.#lost(new McpError('LIMIT', `The client sent ${this.#invalid}, so the connection was closed`))
+  }
+
+  /** Answers a line that is not JSON. */
+  #refuse({ code, message }: RpcError, bytes: number): void {
+    this.#connection.reject(code, message)
+    this.#wasInvalid(bytes)
+    if (this.#unproven) this.#end(() => this.#connection.close('The client does not speak this protocol'))
+  }
+
+  #send(message: JsonRpcMessage): void {
+    const text = encodeMessage(message, this.#server)
+    if (text === undefined) return
+    const droppable = 'method' in message && isDroppable(message.method)
+    const full = this.#lacks(text)
+    if (full === undefined) {
+      this.#writer.line(text, droppable)
+      this.#count()
+    } else if ('method' in message) {
+      // A request or notification that never arrives leaves its sender waiting, so the connection ends instead.
+      if (!droppable) this.#lost(unread())
+    } else this.#writer.line(JSON.stringify(failure(message.id, fullError(full))), false)
+  }
+
+  /** Writes a text that answers several requests. */
+  #write(text: string): void {
+    if (this.#lacks(text) !== undefined) {
+      this.#lost(unread())
+      return
+    }
+    this.#writer.line(text, false)
+    this.#count()
+  }
+
+  /** The limit that leaves no room for one more line to wait. Few lines do, so short ones are not looked at. */
+  #lacks(text: string): FullBudget | undefined {
+    const more = this.#writer.queued + text.length - freeBytes - this.#unsent
+    if (more <= 0) return undefined
+    const full = this.#memory.take(more)
+    if (full === undefined) this.#unsent += more
+    return full
+  }
+
+  /** Counts what waits for the client now. */
+  #count(): void {
+    const waiting = Math.max(0, this.#writer.queued - freeBytes)
+    if (waiting === this.#unsent) return
+    this.#memory.add(waiting - this.#unsent)
+    this.#unsent = waiting
+  }
+
+  /** The client closed its end: it may still read, so what handlers answer is still sent. */
+  #finish(): void {
+    this.#end(() => this.#connection.shutdown('The client closed the connection'))
+  }
+
+  /** The client cannot be reached any more. */
+  #lost(error: Error): void {
+    if (this.#ending === undefined) this.#options.onError?.(error)
+    this.#writer.stop()
+    this.#end(() => this.#connection.close('The client is gone'))
+  }
+
+  #end(stop: () => Promise<void>): Promise<void> {
+    this.#ending ??= this.#stop(stop)
+    return this.#ending
+  }
+
+  async #stop(stop: () => Promise<void>): Promise<void> {
+    const stopped = stop()
+    this.#lines.stop()
+    await stopped
+    this.#writer.stop()
+    this.#memory.give(this.#unsent)
+    this.#unsent = 0
+    this.#options.onOver({ stuck: this.#connection.running > 0 || this.#stalled, left: this.#left })
+    this.#settle()
+  }
+}
+
+/** Bytes that may wait for a client without being counted. */
+const freeBytes = 16_384
+
+function unread(): McpError {
+  return new McpError('LIMIT', 'The client did not read what it was sent, so the connection was closed')
+}
+
+function stalled(ms: number): McpError {
+  return new McpError('TIMEOUT', `The client read nothing for ${ms} ms, so the connection was closed`)
+}

@@ -1,4 +1,0 @@
-export { type LinearRegex, linearRegex } from './linear-regex.ts'
-export type { Issue } from './run.ts'
-export { compileSchema, type SchemaOptions } from './schema.ts'
-export type { Validator } from './validator.ts'
