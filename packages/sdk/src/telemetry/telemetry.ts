@@ -89,7 +89,7 @@ export function serverLayer(recorder: Recorder): Middleware {
     const recording = recorder.begin({ side: 'server', ...factsOf(exchange), ...originOf(exchange) })
     const asking = followedAsking(recorder, recording, exchange)
     try {
-      const outcome = await context.with(recording.context, next, undefined, { ...exchange, asking })
+      const outcome = await context.with(recording.context, next, undefined, { ...exchange, inputStrategy: asking })
       if (exchange.signal.aborted) recording.failed(stopped(exchange))
       else recording.done(outcome.type === 'complete' ? outcome.result : {}, typeOf(outcome))
       return outcome
