@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { objectIn } from '../../../packages/sdk/src/auth/client/tokens.ts'
+import { objectIn } from '../../../packages/sdk/src/auth/client/token-endpoint.ts'
 import { defineServer, resource, type Server, template, tool } from '../../../packages/sdk/src/index.ts'
 import { RpcError } from '../../../packages/sdk/src/jsonrpc/error.ts'
 import { isObject, parseJson } from '../../../packages/sdk/src/jsonrpc/parse.ts'

@@ -10,10 +10,10 @@ import { CallDeadline, orAborted } from './call-deadline.ts'
 import { type ClientParts, defaultTimeoutMs, McpClient } from './client.ts'
 import { ClientConnection } from './client-connection.ts'
 import { guarded, HandlerRegistry } from './handlers.ts'
-import { IncomingRequests } from './inbound.ts'
-import { Legacy } from './legacy.ts'
-import { Modern } from './modern.ts'
+import { IncomingRequests } from './incoming-requests.ts'
 import { type ClientIdentity, initialize, negotiate } from './negotiate.ts'
+import { Legacy } from './session-client.ts'
+import { Modern } from './stateless-client.ts'
 import type { Client, ConnectOptions, ServerFacts } from './types.ts'
 
 /** Opens wires to one server, and routes what comes in before and after the client stands. */

@@ -14,9 +14,9 @@ import type { ProtocolVersion } from '../protocol/methods.ts'
 import { latest } from '../protocol/revision.ts'
 import { CallDeadline, type LinkedSignal, linkedSignal, orAborted } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
-import { envelope } from './modern.ts'
 import { tidyGreeting } from './result-shapes.ts'
 import { isGatewayFailure, pastGateway } from './retry.ts'
+import { envelope } from './stateless-client.ts'
 import type { CallOptions, ServerChange, ServerFacts, Watch } from './types.ts'
 
 /**

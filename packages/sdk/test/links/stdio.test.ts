@@ -2,7 +2,7 @@ import { type ClientTransportFactory, type ConnectOptions, connect } from '@jack
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { childEnvironment } from '../../src/transports/client/stdio.ts'
-import { windowsEnd, windowsLaunch } from '../../src/transports/client/stdio-windows.ts'
+import { windowsEnd, windowsLaunch } from '../../src/transports/client/windows-launch.ts'
 import { child, isAlive } from '../client/support/child.ts'
 import { until } from '../client/support/http.ts'
 

@@ -1,12 +1,12 @@
 import type { JWK } from 'jose'
 import { type ClientAuth, ClientSecretPost, None, PrivateKeyJwt } from 'oauth4webapi'
 import { McpError } from '../../jsonrpc/error.ts'
+import type { CredentialStore } from './credential-store.ts'
 import type { Target } from './discovery.ts'
 import type { Network } from './network.ts'
 import type { ProofKey } from './proof-key.ts'
-import type { CredentialStore } from './store.ts'
 import type { StoredTokens } from './stored-tokens.ts'
-import type { Tokens } from './tokens.ts'
+import type { Tokens } from './token-endpoint.ts'
 
 /** How a client proves who it is at the token endpoint. */
 export type ClientAuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'

@@ -3,7 +3,7 @@ import { McpError } from '../../jsonrpc/error.ts'
 import { parseJson } from '../../jsonrpc/parse.ts'
 import { lostBy } from '../../transports/client/http-request.ts'
 import { bodyText, discard } from '../../transports/client/http-response.ts'
-import { bodiless, pinnedHere } from './pinned.ts'
+import { defaultPinnedFetch, nullBodyStatuses } from './pinned-fetch.ts'
 
 /** Where an address lies. Requests to `forbidden` ones are never made. */
 export type Zone = 'public' | 'private' | 'loopback' | 'forbidden'
@@ -235,7 +235,7 @@ export class Network {
   constructor(server: URL, options: Reach) {
     this.#server = server
     this.#plainHttp = options.plainHttp ?? false
-    this.#fetch = options.fetch ?? pinnedHere() ?? ((url, init) => fetch(url, init))
+    this.#fetch = options.fetch ?? defaultPinnedFetch() ?? ((url, init) => fetch(url, init))
     this.#lookup = options.lookup === 'none' ? undefined : (options.lookup ?? systemLookup())
   }
 
@@ -291,7 +291,7 @@ export class Network {
     const sent = await this.#send(url, { ...init, method: 'POST' }, signal)
     const { status, headers } = sent.response
     const text = await this.#text(sent)
-    return new Response(bodiless.has(status) ? null : text, { status, headers })
+    return new Response(nullBodyStatuses.has(status) ? null : text, { status, headers })
   }
 
   /** Sends one request that is checked like all others, and follows no redirect; its signal is the caller's to give. */

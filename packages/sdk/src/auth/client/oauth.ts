@@ -1,5 +1,6 @@
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
 import { McpError } from '../../jsonrpc/error.ts'
+import type { CredentialStore } from './credential-store.ts'
 import type { Described } from './discovery.ts'
 import {
   type ClientAuthMethod,
@@ -13,9 +14,8 @@ import { isLoopback, refused } from './network.ts'
 import { codeIn, type Redirect } from './redirect.ts'
 import { disown, isUsable, type Registration, register, registered } from './registration.ts'
 import { type AuthOptions, type Authorization, Session } from './session.ts'
-import type { CredentialStore } from './store.ts'
 import type { StoredTokens } from './stored-tokens.ts'
-import { askForTokens, type Tokens } from './tokens.ts'
+import { askForTokens, type Tokens } from './token-endpoint.ts'
 
 /** A client somebody registered by hand. Its credentials go to the issuer they belong to and nowhere else. */
 export interface RegisteredClient {

@@ -1,9 +1,9 @@
 import { isObject } from '../../jsonrpc/parse.ts'
+import type { CredentialStore } from './credential-store.ts'
 import type { Described } from './discovery.ts'
 import type { ClientAuthMethod, Identity } from './identity.ts'
 import { isLoopback, type Network, refused } from './network.ts'
-import type { CredentialStore } from './store.ts'
-import { objectIn, refusalIn } from './tokens.ts'
+import { objectIn, refusalIn } from './token-endpoint.ts'
 
 /** A client an authorization server registered on request. */
 export interface Registration extends Identity {

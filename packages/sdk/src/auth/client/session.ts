@@ -2,14 +2,13 @@ import { orAborted } from '../../client/call-deadline.ts'
 import { excerpt, McpError } from '../../jsonrpc/error.ts'
 import type { HttpAuth, Refusal } from '../../transports/client/http-request.ts'
 import { challengesIn, Refusals, scopesFor, type Wanted, wantedIn } from './challenge.ts'
+import { type CredentialStore, memoryStore } from './credential-store.ts'
 import { type Described, describe, discover, presumed, type Target } from './discovery.ts'
 import type { Grant, Need } from './identity.ts'
 import { Network, type NetworkOptions, refused } from './network.ts'
 import { ProofKey } from './proof-key.ts'
-import { failed, type Revocation, revokeTokens } from './revoke.ts'
-import { type CredentialStore, memoryStore } from './store.ts'
 import { isDue, isOver, lifetime, load, type StoredTokens, save } from './stored-tokens.ts'
-import { oauthError, type Tokens } from './tokens.ts'
+import { failed, oauthError, type Revocation, revokeTokens, type Tokens } from './token-endpoint.ts'
 
 interface Flight {
   readonly promise: Promise<void>

@@ -1,8 +1,8 @@
 import type { JWK } from 'jose'
 import { readJson } from '../../jsonrpc/exact-json.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
+import type { CredentialStore } from './credential-store.ts'
 import { isRegistration, type Registration } from './registration.ts'
-import type { CredentialStore } from './store.ts'
 
 /** Tokens for one server, as they are kept. Times are milliseconds since 1970. */
 export interface StoredTokens {

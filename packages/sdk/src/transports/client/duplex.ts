@@ -13,7 +13,7 @@ import { Pending } from '../../jsonrpc/pending-requests.ts'
 import { RotatingSet } from '../../jsonrpc/rotating-map.ts'
 import type { ProtocolVersion } from '../../protocol/methods.ts'
 import { limits } from '../../request/limits.ts'
-import { messagesIn, notUtf8, Tolerance, tooMuchInvalid } from './inbound.ts'
+import { messagesIn, notUtf8, Tolerance, tooMuchInvalid } from './parse-messages.ts'
 import type { ClientTransport, ClientTransportEvents, TransportRequestOptions } from './transport.ts'
 
 /** An ordered two-way channel of JSON texts. */

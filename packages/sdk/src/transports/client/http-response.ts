@@ -7,7 +7,7 @@ import { EventReader, type ServerSentEvent } from '../../jsonrpc/sse.ts'
 import { MetaKey } from '../../protocol/meta.ts'
 import { limits } from '../../request/limits.ts'
 import { lostBy } from './http-request.ts'
-import { tooMuchInvalid } from './inbound.ts'
+import { tooMuchInvalid } from './parse-messages.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 

@@ -23,7 +23,7 @@ import {
   ProgressDetector,
 } from './http-response.ts'
 import { followAnswer, keepListening, move, type StreamSource } from './http-session.ts'
-import { messagesIn, notUtf8, Tolerance } from './inbound.ts'
+import { messagesIn, notUtf8, Tolerance } from './parse-messages.ts'
 import { sse } from './sse.ts'
 import {
   type ClientTransport,

@@ -6,11 +6,10 @@ import { LineSource } from '../../jsonrpc/line-source.ts'
 import { limits } from '../../request/limits.ts'
 import { type Channel, type ChannelEvents, DuplexTransport, LineSender } from './duplex.ts'
 import { withoutInheritedDescriptors } from './inherited-descriptors.ts'
-import { serverIdVariable } from './process-descendants.ts'
-import { ProcessTree, within } from './process-tree.ts'
+import { ProcessTree, serverIdVariable, within } from './process-tree.ts'
 import { stderrExcerpt } from './stderr-excerpt.ts'
-import { type Launch, noSuchProgram, windowsLaunch } from './stdio-windows.ts'
 import type { ClientTransport, ClientTransportFactory } from './transport.ts'
+import { type Launch, noSuchProgram, windowsLaunch } from './windows-launch.ts'
 
 const posix = [
   'HOME',

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { access, type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { McpError } from '../../../jsonrpc/error.ts'
-import { type CredentialStore, Turns } from '../store.ts'
+import { type CredentialStore, Turns } from '../credential-store.ts'
 import { isCode, type StoreKey, withLockFile } from './store-keys.ts'
 
 /** Where credentials are kept, and the key they are sealed with. */
