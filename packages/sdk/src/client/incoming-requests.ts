@@ -14,56 +14,56 @@ import type { QuestionMethod } from '../protocol/server-requests.ts'
 import { limits } from '../request/limits.ts'
 import type { Cause, ClientConnection } from './client-connection.ts'
 import type { HandlerRegistry } from './handlers.ts'
-import { deliver } from './retry.ts'
+import { sendResponse } from './retry.ts'
 
-interface Open {
+interface OpenRequest {
   readonly stop: AbortController
-  /** The requests that it may be about, as long as they are under way; none where it may be about no request at all. */
+  /** The requests in flight that may have caused it; empty if it need not belong to any. */
   readonly causes: Set<RequestId>
 }
 
-/** Serves the requests a server sends in a session, with the same handlers that answer its questions elsewhere. */
+/** Handles the requests that a server sends in a session. */
 export class IncomingRequests {
-  readonly #wire: ClientConnection
-  readonly #answers: HandlerRegistry
-  readonly #open = new RotatingMap<RequestId, Open>()
+  readonly #connection: ClientConnection
+  readonly #handlers: HandlerRegistry
+  readonly #open = new RotatingMap<RequestId, OpenRequest>()
 
-  constructor(wire: ClientConnection, answers: HandlerRegistry) {
-    this.#wire = wire
-    this.#answers = answers
-    wire.link.closed.then(() => {
-      const gone = new McpError('CONNECTION_CLOSED', 'The server went away before it got the answer')
+  constructor(connection: ClientConnection, handlers: HandlerRegistry) {
+    this.#connection = connection
+    this.#handlers = handlers
+    connection.transport.closed.then(() => {
+      const gone = new McpError('CONNECTION_CLOSED', 'The connection closed before the response was sent')
       for (const { stop } of this.#open.values()) stop.abort(gone)
     })
   }
 
-  take(
+  accept(
     { id, method, params = {} }: JsonRpcRequest,
     cause: Cause | undefined,
     version: ProtocolVersion,
   ): void {
     if (method === 'ping') this.#reply(id, {})
     else if (this.#open.has(id)) {
-      this.#refuse(id, ErrorCode.InvalidRequest, 'A request with this id is already being served')
+      this.#refuse(id, ErrorCode.InvalidRequest, 'A request with this id is already in progress')
     } else if (this.#open.size >= limits.inFlight) {
-      this.#refuse(id, ErrorCode.InternalError, 'Too many requests are being served')
-    } else if (!this.#answers.session.can(method)) {
+      this.#refuse(id, ErrorCode.InternalError, 'Too many requests are in progress')
+    } else if (!this.#handlers.session.canHandle(method)) {
       this.#refuse(id, ErrorCode.MethodNotFound, `Method not found: ${method}`)
     } else if (!this.#isRelated(method, params, cause)) {
       this.#refuse(
         id,
         ErrorCode.InvalidParams,
-        'Invalid params: sampling/createMessage belongs to no request of this client (its option sampling.unrelated allows that)',
+        'Invalid params: sampling/createMessage belongs to no request of this client (the option sampling.unrelated allows that)',
       )
     } else this.#serve(id, method, params, cause, version)
   }
 
-  /** Whether a question may be answered: a sample is only where a request of this client, or a task, may be what asks. */
+  /** Sampling is only accepted if a request of this client, or a task, may have caused it. */
   #isRelated(method: QuestionMethod, { _meta: meta }: JsonObject, cause: Cause | undefined): boolean {
-    if (method !== 'sampling/createMessage' || this.#answers.session.samplesUnrelated) return true
+    if (method !== 'sampling/createMessage' || this.#handlers.session.allowsUnrelatedSampling) return true
     if (cause !== undefined || (isObject(meta) && meta[MetaKey.relatedTask] !== undefined)) return true
-    // Over HTTP too: servers of others send what a call asks on the stream that belongs to no request.
-    return this.#wire.asking.length > 0
+    // Over HTTP too: some servers send the requests of a call on the standalone stream.
+    return this.#connection.requestsThatMayAsk.length > 0
   }
 
   #serve(
@@ -74,18 +74,18 @@ export class IncomingRequests {
     version: ProtocolVersion,
   ): void {
     const stop = new AbortController()
-    const resume = this.#wire.pause(cause?.id)
+    const resume = this.#connection.pause(cause?.id)
     this.#open.set(id, {
       stop,
-      causes: new Set(cause === undefined ? this.#among(method, params) : [cause.id]),
+      causes: new Set(cause === undefined ? this.#possibleCauses(method, params) : [cause.id]),
     })
     const done = (): void => {
       if (this.#open.get(id)?.stop === stop) this.#open.delete(id)
       resume()
     }
     stop.signal.addEventListener('abort', done, { once: true })
-    this.#answers.session
-      .answer(method, params, { cause, signal: stop.signal }, version, this.#wire.spanOf(cause?.id))
+    this.#handlers.session
+      .handle(method, params, { cause, signal: stop.signal }, version, this.#connection.spanOf(cause?.id))
       .then(
         (result) => ({ result }),
         (error) => ({ error: this.#errorOf(error, method) }),
@@ -93,59 +93,65 @@ export class IncomingRequests {
       .then((answer) => {
         if (stop.signal.aborted) return
         done()
-        if ('result' in answer) this.#reply(id, aboutTask(answer.result, params))
+        if ('result' in answer) this.#reply(id, withRelatedTask(answer.result, params))
         else this.#refuse(id, answer.error.code, answer.error.message, answer.error.data)
       })
   }
 
-  /** The server no longer wants the answer to a request. */
+  /** Handles `notifications/cancelled`. */
   cancel({ params }: JsonRpcNotification): void {
     const { requestId: id, reason } = params ?? {}
     if (typeof id !== 'string' && typeof id !== 'number') return
     const why = typeof reason === 'string' ? `: ${reason}` : ''
-    this.#open.get(id)?.stop.abort(new McpError('CANCELLED', `The server took its question back${why}`))
+    this.#open.get(id)?.stop.abort(new McpError('CANCELLED', `The server cancelled its request${why}`))
   }
 
-  /** A request of this client is over, and with it every question that can be about nothing else. */
-  over(cause: RequestId, error?: unknown): void {
+  /** Cancels the server requests that only this request of the client can have caused. */
+  requestEnded(cause: RequestId, error?: unknown): void {
     for (const [id, { stop, causes }] of this.#open.entries()) {
       if (!causes.delete(cause) || causes.size > 0) continue
       const why = error instanceof McpError ? `: ${error.message}` : ''
-      stop.abort(new McpError('CANCELLED', `The request that asked is over${why}`, { cause: error }))
-      if (this.#wire.isOpen) this.#refuse(id, ErrorCode.InternalError, 'The request that asked is over')
+      stop.abort(new McpError('CANCELLED', `The request that caused it has ended${why}`, { cause: error }))
+      if (this.#connection.isOpen)
+        this.#refuse(id, ErrorCode.InternalError, 'The request that caused it has ended')
     }
   }
 
-  /** What a question may be about where the transport does not say: a form or a sample comes of what is under way. */
-  #among(method: QuestionMethod, { _meta: meta }: JsonObject): RequestId[] {
+  /** The possible causes where the transport does not tell: any request in flight, but none for roots or tasks. */
+  #possibleCauses(method: QuestionMethod, { _meta: meta }: JsonObject): RequestId[] {
     const ofTask = isObject(meta) && meta[MetaKey.relatedTask] !== undefined
-    return method === 'roots/list' || ofTask ? [] : this.#wire.asking
+    return method === 'roots/list' || ofTask ? [] : this.#connection.requestsThatMayAsk
   }
 
   #errorOf(error: unknown, method: string): JsonRpcErrorObject {
     if (error instanceof RpcError) return error.toObject()
-    this.#wire.warn(
-      `The handler of ${method} failed: ${error instanceof Error ? error.message : String(error)}`,
+    this.#connection.warn(
+      `The handler for ${method} failed: ${error instanceof Error ? error.message : String(error)}`,
     )
-    return { code: ErrorCode.InternalError, message: 'The client could not answer' }
+    return { code: ErrorCode.InternalError, message: 'The client failed to handle the request' }
   }
 
   #reply(id: RequestId, result: JsonObject): void {
-    deliver({ jsonrpc: '2.0', id, result }, this.#wire).catch((error) => this.#undelivered(error))
+    sendResponse({ jsonrpc: '2.0', id, result }, this.#connection).catch((error) =>
+      this.#warnUndelivered(error),
+    )
   }
 
   #refuse(id: RequestId, code: number, message: string, data?: unknown): void {
     const error = data === undefined ? { code, message } : { code, message, data }
-    deliver({ jsonrpc: '2.0', id, error }, this.#wire).catch((error) => this.#undelivered(error))
+    sendResponse({ jsonrpc: '2.0', id, error }, this.#connection).catch((error) =>
+      this.#warnUndelivered(error),
+    )
   }
 
-  #undelivered(error: unknown): void {
-    if (this.#wire.isOpen) this.#wire.warn(`An answer to the server could not be delivered: ${error}`)
+  #warnUndelivered(error: unknown): void {
+    if (this.#connection.isOpen)
+      this.#connection.warn(`A response to the server could not be delivered: ${error}`)
   }
 }
 
-/** The answer to a question about a task says so too. */
-function aboutTask(result: JsonObject, { _meta: asked }: JsonObject): JsonObject {
+/** Copies the related task from a request's `_meta` to its result. */
+function withRelatedTask(result: JsonObject, { _meta: asked }: JsonObject): JsonObject {
   const task = isObject(asked) ? asked[MetaKey.relatedTask] : undefined
   if (task === undefined) return result
   const meta = isObject(result['_meta']) ? result['_meta'] : {}

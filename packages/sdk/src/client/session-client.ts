@@ -3,52 +3,51 @@ import type { JsonObject } from '../jsonrpc/message.ts'
 import type { LoggingLevel, SubscriptionFilter } from '../protocol/definitions.ts'
 import { RetryBackoff } from '../transports/client/retry-backoff.ts'
 import { SessionEnded } from '../transports/client/transport.ts'
-import { everyChange, wants } from './cache.ts'
+import { allChanges, matchesFilter } from './cache.ts'
 import { CallDeadline } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
-import type { Era } from './negotiate.ts'
-import { isSafe, sendWithRetry } from './retry.ts'
+import type { EraClient } from './negotiate.ts'
+import { isRepeatable, sendWithRetry } from './retry.ts'
 import type { CallOptions, ServerChange, ServerFacts, Watch } from './types.ts'
 
-export interface LegacyOptions {
-  readonly wire: ClientConnection
+export interface SessionClientOptions {
+  readonly connection: ClientConnection
   readonly facts: ServerFacts
   readonly timeoutMs: number
-  /** Begins a new session on the same connection. */
+  /** Starts a new session on the same connection. */
   readonly initialize: () => Promise<ServerFacts>
-  /** Tells the whole client of a change. */
+  /** Notifies the client of a change. */
   readonly publish: (change: ServerChange) => void
 }
 
-/** How many sessions may be lost within a minute to one request before it is given up. */
-const maxLost = 3
-const lostWithinMs = 60_000
+/** Sessions that one request may lose within a minute before it fails. */
+const maxLostSessions = 3
+const lostWindowMs = 60_000
 
 interface Watcher {
   readonly filter: SubscriptionFilter
-  tell(change: ServerChange): void
+  onChange(change: ServerChange): void
 }
 
-/** The era of sessions: `initialize` said who is here, and the server may ask by itself. */
-export class Legacy implements Era {
-  readonly takesRequests = true
-  readonly #options: LegacyOptions
+/** Speaks revisions up to 2025-11-25: sessions, renewed when the server ends them, and requests from the server. */
+export class SessionClient implements EraClient {
+  readonly #options: SessionClientOptions
   readonly #watchers = new Set<Watcher>()
   readonly #subscribed = new Map<string, number>()
-  readonly #pace = new RetryBackoff()
+  readonly #backoff = new RetryBackoff()
   #facts: ServerFacts
   #logLevel: LoggingLevel | undefined
   #session = 1
   #renewing: Promise<void> | undefined
 
-  constructor(options: LegacyOptions) {
+  constructor(options: SessionClientOptions) {
     this.#options = options
     this.#facts = options.facts
-    const { wire } = options
-    wire.onSessionEnded(() => {
+    const { connection } = options
+    connection.onSessionEnded(() => {
       if (this.#renewing !== undefined) return
       this.#renew(this.#session).catch((error) =>
-        wire.warn(`The server ended the session, and no other could be begun yet: ${error}`),
+        connection.warn(`The server ended the session, and a new one could not be started yet: ${error}`),
       )
     })
   }
@@ -61,133 +60,145 @@ export class Legacy implements Era {
     return {}
   }
 
-  async send(out: OutgoingRequest): Promise<ReceivedResult> {
+  async send(outgoing: OutgoingRequest): Promise<ReceivedResult> {
     let lost: number[] = []
     for (;;) {
       await this.#renewing
       const session = this.#session
       try {
-        const answered = await this.#options.wire.exchange(out)
-        this.#pace.useful()
+        const answered = await this.#options.connection.request(outgoing)
+        this.#backoff.reset()
         return answered
       } catch (error) {
         if (!(error instanceof SessionEnded)) throw error
-        if (error.ran !== false && !isSafe(out)) {
+        if (error.ran !== false && !isRepeatable(outgoing)) {
           await this.#renew(session).catch(() => {})
           throw new McpError(
             'OUTCOME_UNKNOWN',
-            `The server ended the session while ${out.method} was in flight, so nobody knows whether it ran. Check before calling again.`,
+            `The server ended the session while ${outgoing.method} was in flight, so it may have run. Check before calling it again.`,
           )
         }
         const now = performance.now()
-        lost = [...lost.filter((at) => now - at < lostWithinMs), now]
-        if (lost.length === maxLost) throw tooOften(error)
+        lost = [...lost.filter((at) => now - at < lostWindowMs), now]
+        if (lost.length === maxLostSessions) throw lostTooOften(error)
         await this.#renew(session)
       }
     }
   }
 
   async setLogLevel(level: LoggingLevel | undefined): Promise<void> {
-    if (level === undefined) throw new McpError('INVALID', 'A session always has a log level; choose one')
+    if (level === undefined)
+      throw new McpError('INVALID', 'A session always has a log level, so it cannot be undefined')
     if (this.#facts.capabilities.logging === undefined) {
-      throw new McpError('CAPABILITY', 'The server sends no log messages: it did not declare "logging"')
+      throw new McpError(
+        'CAPABILITY',
+        'The server does not support log messages: it did not declare "logging"',
+      )
     }
-    await this.#ask('logging/setLevel', { level })
+    await this.#request('logging/setLevel', { level })
     this.#logLevel = level
   }
 
   async ping(options: CallOptions): Promise<void> {
-    await this.#ask('ping', {}, options)
+    await this.#request('ping', {}, options)
   }
 
   async rootsChanged(): Promise<void> {
     const session = this.#session
-    const tell = (): Promise<void> =>
-      this.#options.wire.link.notify({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' })
+    const notify = (): Promise<void> =>
+      this.#options.connection.transport.notify({
+        jsonrpc: '2.0',
+        method: 'notifications/roots/list_changed',
+      })
     try {
-      await tell()
+      await notify()
     } catch (error) {
       if (!(error instanceof SessionEnded)) throw error
       await this.#renew(session)
-      await tell()
+      await notify()
     }
   }
 
   changed(change: ServerChange): void {
-    for (const watcher of this.#watchers) if (wants(watcher.filter, change)) watcher.tell(change)
+    for (const watcher of this.#watchers) if (matchesFilter(watcher.filter, change)) watcher.onChange(change)
   }
 
-  async watch(filter: SubscriptionFilter, tell: (change: ServerChange) => void): Promise<Watch> {
+  async watch(filter: SubscriptionFilter, onChange: (change: ServerChange) => void): Promise<Watch> {
     const { tools, prompts, resources } = this.#facts.capabilities
-    const honored: SubscriptionFilter = {}
-    if (filter.toolsListChanged && tools?.listChanged) honored.toolsListChanged = true
-    if (filter.promptsListChanged && prompts?.listChanged) honored.promptsListChanged = true
-    if (filter.resourcesListChanged && resources?.listChanged) honored.resourcesListChanged = true
+    const acknowledged: SubscriptionFilter = {}
+    if (filter.toolsListChanged && tools?.listChanged) acknowledged.toolsListChanged = true
+    if (filter.promptsListChanged && prompts?.listChanged) acknowledged.promptsListChanged = true
+    if (filter.resourcesListChanged && resources?.listChanged) acknowledged.resourcesListChanged = true
     if (filter.resourceSubscriptions !== undefined && resources?.subscribe) {
-      honored.resourceSubscriptions = await this.#subscribeAll([...new Set(filter.resourceSubscriptions)])
+      acknowledged.resourceSubscriptions = await this.#subscribeAll([
+        ...new Set(filter.resourceSubscriptions),
+      ])
     }
-    const watcher: Watcher = { filter: honored, tell }
+    const watcher: Watcher = { filter: acknowledged, onChange }
     this.#watchers.add(watcher)
-    let over = (): void => {}
+    let resolveClosed = (): void => {}
     const closed = new Promise<void>((resolve) => {
-      over = resolve
+      resolveClosed = resolve
     })
-    let letGo = (): void => {}
+    let removeCloseListener = (): void => {}
     const close = async (): Promise<void> => {
       if (!this.#watchers.delete(watcher)) return
-      letGo()
-      over()
-      if (this.#options.wire.isOpen) await this.#unsubscribeAll(honored.resourceSubscriptions ?? [])
+      removeCloseListener()
+      resolveClosed()
+      if (this.#options.connection.isOpen)
+        await this.#unsubscribeAll(acknowledged.resourceSubscriptions ?? [])
     }
-    letGo = this.#options.wire.onClosed(close)
-    return { acknowledged: honored, closed, close }
+    removeCloseListener = this.#options.connection.onClosed(close)
+    return { acknowledged, closed, close }
   }
 
   async #subscribeAll(uris: readonly string[]): Promise<string[]> {
-    const good: string[] = []
+    const subscribed: string[] = []
     for (const uri of uris) {
-      const held = this.#subscribed.get(uri) ?? 0
-      this.#subscribed.set(uri, held + 1)
+      const count = this.#subscribed.get(uri) ?? 0
+      this.#subscribed.set(uri, count + 1)
       try {
-        if (held === 0) await this.#ask('resources/subscribe', { uri })
-        good.push(uri)
+        if (count === 0) await this.#request('resources/subscribe', { uri })
+        subscribed.push(uri)
       } catch (error) {
         this.#release(uri)
         if (!(error instanceof RpcError)) throw error
-        this.#options.wire.warn(`The server does not let ${uri} be watched: ${error.message}`)
+        this.#options.connection.warn(`The server refused the subscription to ${uri}: ${error.message}`)
       }
     }
-    return good
+    return subscribed
   }
 
   async #unsubscribeAll(uris: readonly string[]): Promise<void> {
     for (const uri of uris) {
       if (!this.#release(uri)) continue
-      await this.#ask('resources/unsubscribe', { uri }).catch((error) => {
-        this.#options.wire.warn(`Could not stop watching ${uri}: ${error}`)
+      await this.#request('resources/unsubscribe', { uri }).catch((error) => {
+        this.#options.connection.warn(`Could not unsubscribe from ${uri}: ${error}`)
       })
     }
   }
 
-  /** Lets go of one hold on a subscription; true when it was the last. */
+  /** Releases one use of a subscription; whether it was the last. */
   #release(uri: string): boolean {
-    const held = this.#subscribed.get(uri) ?? 0
-    if (held > 1) this.#subscribed.set(uri, held - 1)
+    const count = this.#subscribed.get(uri) ?? 0
+    if (count > 1) this.#subscribed.set(uri, count - 1)
     else this.#subscribed.delete(uri)
-    return held === 1
+    return count === 1
   }
 
-  async #ask(method: string, params: JsonObject, options: CallOptions = {}): Promise<void> {
+  async #request(method: string, params: JsonObject, options: CallOptions = {}): Promise<void> {
     const idleMs = options.timeoutMs ?? this.#options.timeoutMs
-    const scope = new CallDeadline({ what: method, signal: options.signal, idleMs, totalMs: idleMs })
+    const deadline = new CallDeadline({ label: method, signal: options.signal, idleMs, totalMs: idleMs })
     try {
-      await sendWithRetry({ method, params, scope }, this.#options.wire, (out) => this.send(out))
+      await sendWithRetry({ method, params, deadline }, this.#options.connection, (outgoing) =>
+        this.send(outgoing),
+      )
     } finally {
-      scope.close()
+      deadline.close()
     }
   }
 
-  /** Begins a new session once for everyone who lost the same one. */
+  /** Starts one new session for all requests that lost the same one. */
   async #renew(lost: number): Promise<void> {
     if (lost !== this.#session) return this.#renewing
     this.#session++
@@ -198,9 +209,9 @@ export class Legacy implements Era {
     return this.#renewing
   }
 
-  /** Tells of everything watched, as any of it may have changed while nobody listened. */
-  #catchUp(): void {
-    const missed = [...this.#watchers].flatMap(({ filter }) => everyChange(filter))
+  /** Publishes a change of everything watched: it may have been missed between the sessions. */
+  #publishAllChanges(): void {
+    const missed = [...this.#watchers].flatMap(({ filter }) => allChanges(filter))
     const distinct = new Map(missed.map((change) => [JSON.stringify(change), change]))
     for (const change of distinct.values()) {
       this.#options.publish(change)
@@ -209,35 +220,37 @@ export class Legacy implements Era {
   }
 
   async #begin(): Promise<void> {
-    const { wire, initialize } = this.#options
-    if (!this.#pace.mayTry()) throw tooOften(new SessionEnded(false))
+    const { connection, initialize } = this.#options
+    if (!this.#backoff.tryAttempt()) throw lostTooOften(new SessionEnded(false))
     this.#facts = await initialize()
-    const scope = new CallDeadline({
-      what: 'renewing the session',
+    const deadline = new CallDeadline({
+      label: 'the renewal of the session',
       idleMs: this.#options.timeoutMs,
       totalMs: this.#options.timeoutMs,
     })
-    const redo = (method: string, params: JsonObject): Promise<unknown> =>
-      sendWithRetry({ method, params, scope }, wire, (out) => wire.exchange(out)).catch((error) => {
-        wire.warn(`${method} failed after the session was renewed: ${error}`)
+    const restore = (method: string, params: JsonObject): Promise<unknown> =>
+      sendWithRetry({ method, params, deadline }, connection, (outgoing) =>
+        connection.request(outgoing),
+      ).catch((error) => {
+        connection.warn(`${method} failed after the session was renewed: ${error}`)
       })
     try {
       if (this.#logLevel !== undefined && this.#facts.capabilities.logging !== undefined) {
-        await redo('logging/setLevel', { level: this.#logLevel })
+        await restore('logging/setLevel', { level: this.#logLevel })
       }
-      for (const uri of this.#subscribed.keys()) await redo('resources/subscribe', { uri })
+      for (const uri of this.#subscribed.keys()) await restore('resources/subscribe', { uri })
     } finally {
-      scope.close()
+      deadline.close()
     }
-    this.#catchUp()
+    this.#publishAllChanges()
   }
 }
 
-function tooOften(cause: SessionEnded): McpError {
+function lostTooOften(cause: SessionEnded): McpError {
   return new McpError(
     'CONNECTION_CLOSED',
-    `The server ends its sessions before it answers anything, ${maxLost} and more within a minute. ` +
-      'Several nodes behind one address that share no sessions do that: have each session sent to the node that began it. ' +
+    `The server ended ${maxLostSessions} sessions within a minute without a response. ` +
+      'If several nodes share its address, route each session to the node that started it. ' +
       'Otherwise try again in a minute',
     { cause },
   )

@@ -1,5 +1,5 @@
-import type { Target } from './discovery.ts'
-import { refused } from './network.ts'
+import type { AuthTarget } from './discovery.ts'
+import { authError } from './network.ts'
 
 /** One challenge of a `WWW-Authenticate` header. */
 export interface Challenge {
@@ -16,7 +16,7 @@ const scheme = /([!#$%&'*+\-.^_`|~\w]+)(?=[\t ,]|$)/y
 const token68 = /[\t ]+[\w\-.~+/]+=*(?=[\t ]*(?:,|$))/y
 
 /** The challenges of a header, several header lines joined by commas included; reading stops at what is none. */
-export function challengesIn(header: string | null): Challenge[] {
+export function parseChallenges(header: string | null): Challenge[] {
   const text = (header ?? '').slice(0, maxChallengeChars)
   const found: { scheme: string; params: Map<string, string> }[] = []
   let at = 0
@@ -46,7 +46,7 @@ export function challengesIn(header: string | null): Challenge[] {
 }
 
 /** What a refused request says about the credentials it wants. */
-export interface Wanted {
+export interface ChallengeParams {
   readonly resourceMetadata: string | undefined
   readonly scopes: readonly string[] | undefined
   readonly error: string | undefined
@@ -55,21 +55,21 @@ export interface Wanted {
 }
 
 /** What the challenges of one answer ask for, taken together. */
-export function wantedIn(challenges: readonly Challenge[]): Wanted {
+export function combineChallenges(challenges: readonly Challenge[]): ChallengeParams {
   const ours = challenges.filter(({ scheme }) => scheme === 'bearer' || scheme === 'dpop')
   const first = (name: string, among: readonly Challenge[]): string | undefined =>
     among.map(({ params }) => params.get(name)).find((value) => value !== undefined)
   const scope = first('scope', ours)
   return {
     resourceMetadata: first('resource_metadata', ours) ?? first('resource_metadata', challenges),
-    scopes: scope === undefined ? undefined : scopesIn(scope),
+    scopes: scope === undefined ? undefined : parseScopes(scope),
     error: first('error', ours),
     dpop: ours.length > 0 && ours.every(({ scheme }) => scheme === 'dpop'),
   }
 }
 
 /** The scopes in a space-separated list, each once. */
-export function scopesIn(text: string): string[] {
+export function parseScopes(text: string): string[] {
   return [...new Set(text.split(' ').filter((scope) => scope !== ''))]
 }
 
@@ -77,22 +77,22 @@ const maxScopeChars = 4_096
 const offline = 'offline_access'
 
 /** Scopes for one authorization request; none means that the parameter is left out. */
-export function scopesFor(
+export function selectScopes(
   status: number,
-  wanted: Wanted,
-  target: Target,
+  challenge: ChallengeParams,
+  target: AuthTarget,
   chosen: readonly string[] | undefined,
   before: readonly string[],
   lasting: boolean,
 ): string[] {
-  const first = chosen ?? wanted.scopes ?? target.scopes ?? []
-  const scopes = new Set([...before, ...(status === 403 ? (wanted.scopes ?? []) : first)])
+  const first = chosen ?? challenge.scopes ?? target.scopes ?? []
+  const scopes = new Set([...before, ...(status === 403 ? (challenge.scopes ?? []) : first)])
   // Alone it would take the place of the scopes a server gives who asks for none.
   const lasts = target.metadata.scopes_supported?.includes(offline) === true
   if (lasting && lasts && scopes.size > 0) scopes.add(offline)
   const all = [...scopes]
   if (all.join(' ').length > maxScopeChars)
-    throw refused('The server wants more scopes than can be asked for')
+    throw authError('The server wants more scopes than can be asked for')
   return all
 }
 
@@ -100,7 +100,7 @@ const forgetMs = 600_000
 const maxRemembered = 100
 
 /** Remembers which scopes were asked for in vain, so that nobody is asked for the same again and again. */
-export class Refusals {
+export class FailedOperations {
   readonly #at = new Map<string, number>()
 
   add(key: string): void {

@@ -16,10 +16,10 @@ export interface CredentialStore {
 }
 
 /** Work for one key at a time, in the order it came. */
-export class Turns {
+export class KeyedQueue {
   readonly #last = new Map<string, Promise<unknown>>()
 
-  async take<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async run<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve()
     let free = (): void => {}
     const mine = new Promise<void>((resolve) => {
@@ -42,7 +42,7 @@ export class Turns {
 /** Keeps credentials in memory, for as long as the process lives. */
 export function memoryStore(): CredentialStore {
   const values = new Map<string, string>()
-  const turns = new Turns()
+  const turns = new KeyedQueue()
   return {
     get: async (key) => values.get(key),
     set: async (key, value) => {
@@ -51,6 +51,6 @@ export function memoryStore(): CredentialStore {
     delete: async (key) => {
       values.delete(key)
     },
-    exclusive: (key, work, signal) => turns.take(key, work, signal),
+    exclusive: (key, work, signal) => turns.run(key, work, signal),
   }
 }

@@ -1,11 +1,11 @@
 import type { AuthorizationServer } from 'oauth4webapi'
 import { excerpt } from '../../jsonrpc/error.ts'
 import { inWords, isObject } from '../../jsonrpc/parse.ts'
-import type { Wanted } from './challenge.ts'
-import { isLoopback, type Network, refused } from './network.ts'
+import type { ChallengeParams } from './challenge.ts'
+import { authError, isLoopback, type Network } from './network.ts'
 
 /** An authorization server, as its validated metadata describes it. */
-export interface Described {
+export interface DiscoveredIssuer {
   readonly issuer: string
   readonly metadata: AuthorizationServer
   /** It publishes no metadata, so its endpoints are those revision 2025-03-26 presumes. */
@@ -25,7 +25,7 @@ const listFields = [
 ] as const
 
 /** Where an issuer may publish its metadata, in the order they are to be tried. */
-export function metadataPlaces(issuer: URL): URL[] {
+export function metadataUrls(issuer: URL): URL[] {
   const path = issuer.pathname.replace(/\/+$/, '')
   const at = (pathname: string): URL => new URL(pathname, issuer.origin)
   const inserted = ['oauth-authorization-server', 'openid-configuration'].map((name) =>
@@ -35,23 +35,23 @@ export function metadataPlaces(issuer: URL): URL[] {
 }
 
 /** The metadata of an issuer; undefined when it publishes none. A document of another issuer is never used. */
-export async function describe(
+export async function discoverIssuer(
   issuer: string,
   network: Network,
   signal: AbortSignal,
-): Promise<Described | undefined> {
+): Promise<DiscoveredIssuer | undefined> {
   const url = issuerUrl(issuer)
-  network.mayName(url)
+  network.checkUrl(url)
   let other: string | undefined
-  for await (const { place, document } of network.documents(metadataPlaces(url), signal)) {
-    if (!isObject(document)) throw refused(`${place} does not hold an object. Tell whoever runs it`)
+  for await (const { place, document } of network.documents(metadataUrls(url), signal)) {
+    if (!isObject(document)) throw authError(`${place} does not hold an object. Tell whoever runs it`)
     if (document['issuer'] === issuer) {
-      return { issuer, metadata: metadataIn(document, issuer, network), presumed: false }
+      return { issuer, metadata: readMetadata(document, issuer, network), presumed: false }
     }
     other ??= excerpt(inWords(document['issuer']))
   }
   if (other === undefined) return undefined
-  throw refused(
+  throw authError(
     `The metadata found for the authorization server ${JSON.stringify(issuer)} is that of another one, ${JSON.stringify(other)}, so it is not used. Both must be equal, character by character: tell whoever runs the server`,
     undefined,
     { issuer, found: other },
@@ -59,7 +59,7 @@ export async function describe(
 }
 
 /** What revision 2025-03-26 presumes of a server that publishes nothing. */
-export function presumed(issuer: string): Described {
+export function presumed(issuer: string): DiscoveredIssuer {
   const metadata: AuthorizationServer = {
     issuer,
     authorization_endpoint: `${issuer}/authorize`,
@@ -72,15 +72,17 @@ export function presumed(issuer: string): Described {
 
 function issuerUrl(issuer: string): URL {
   if (!urlText.test(issuer) || !URL.canParse(issuer)) {
-    throw refused(`The authorization server "${excerpt(issuer)}" is not a URL`)
+    throw authError(`The authorization server "${excerpt(issuer)}" is not a URL`)
   }
   const url = new URL(issuer)
   if (url.search === '' && url.hash === '' && !/[?#]/.test(issuer)) return url
-  throw refused(`The authorization server ${issuer} has a query or a fragment, which an issuer must not have`)
+  throw authError(
+    `The authorization server ${issuer} has a query or a fragment, which an issuer must not have`,
+  )
 }
 
 /** The members this client uses, with the types they must have; every endpoint is one it may be sent to. */
-function metadataIn(
+function readMetadata(
   document: Record<string, unknown>,
   issuer: string,
   network: Network,
@@ -90,9 +92,9 @@ function metadataIn(
     const value = document[name]
     if (value === undefined) continue
     if (typeof value !== 'string' || !URL.canParse(value)) {
-      throw refused(`The "${name}" of ${issuer} is not a URL. Tell whoever runs it`)
+      throw authError(`The "${name}" of ${issuer} is not a URL. Tell whoever runs it`)
     }
-    network.mayName(new URL(value))
+    network.checkUrl(new URL(value))
     metadata[name] = value
   }
   // Nobody is kept from a login by what only ends one; it is checked when it is used.
@@ -112,7 +114,7 @@ function metadataIn(
 }
 
 /** What a login is for, and where it happens. */
-export interface Target extends Described {
+export interface AuthTarget extends DiscoveredIssuer {
   /** The resource's identifier, literally as it was published. */
   readonly resource: string
   /** Scopes the resource names for basic use. */
@@ -136,66 +138,66 @@ const wellKnown = '/.well-known/oauth-protected-resource'
  */
 export async function discover(
   server: URL,
-  wanted: Wanted,
+  challenge: ChallengeParams,
   network: Network,
   known: readonly string[],
   signal: AbortSignal,
-): Promise<Target> {
+): Promise<AuthTarget> {
   if (server.protocol !== 'https:' && !isLoopback(server)) {
-    throw refused(
+    throw authError(
       `${server.origin} wants a login, but its URL begins with http:, so that everybody on the way could read the credentials. Use its https: URL`,
     )
   }
-  const resource = await resourceOf(server, wanted, network, signal)
-  if (resource === undefined) return onItsOwn(server, network, signal)
+  const resource = await fetchResource(server, challenge, network, signal)
+  if (resource === undefined) return ownIssuer(server, network, signal)
   const { issuers } = resource
   const issuer = issuers.find((one) => known.includes(one)) ?? issuers[0]
   if (issuer === undefined) {
-    throw refused(
+    throw authError(
       `${server.origin} wants a login, but its protected resource metadata names no authorization server. Tell whoever runs it`,
     )
   }
-  const described = await describe(issuer, network, signal)
+  const described = await discoverIssuer(issuer, network, signal)
   if (described !== undefined) return { ...described, ...resource }
-  throw refused(
+  throw authError(
     `${server.origin} names ${issuer} as its authorization server, and there is no metadata to be found there. Tell whoever runs it`,
   )
 }
 
 /** Revision 2025-03-26: a server without protected resource metadata is its own authorization server. */
-async function onItsOwn(server: URL, network: Network, signal: AbortSignal): Promise<Target> {
+async function ownIssuer(server: URL, network: Network, signal: AbortSignal): Promise<AuthTarget> {
   const issuer = server.origin
-  const described = (await describe(issuer, network, signal)) ?? presumed(issuer)
-  return { ...described, resource: canonical(server), scopes: undefined, dpop: false }
+  const described = (await discoverIssuer(issuer, network, signal)) ?? presumed(issuer)
+  return { ...described, resource: canonicalUrl(server), scopes: undefined, dpop: false }
 }
 
-async function resourceOf(
+async function fetchResource(
   server: URL,
-  { resourceMetadata }: Wanted,
+  { resourceMetadata }: ChallengeParams,
   network: Network,
   signal: AbortSignal,
 ): Promise<Resource | undefined> {
   if (resourceMetadata !== undefined) {
     if (!URL.canParse(resourceMetadata)) {
-      throw refused(
+      throw authError(
         `${server.origin} wants a login, but names no valid URL for its metadata. Tell whoever runs it`,
       )
     }
     const place = new URL(resourceMetadata)
-    for await (const { document } of network.documents([place], signal)) return resourceIn(document, server)
-    throw refused(`${place} should describe the login and does not exist`)
+    for await (const { document } of network.documents([place], signal)) return readResource(document, server)
+    throw authError(`${place} should describe the login and does not exist`)
   }
   const path = server.pathname === '/' ? '' : server.pathname
   const names = path === '' ? [wellKnown] : [`${wellKnown}${path}`, wellKnown]
   const places = names.map((name) => new URL(name, server.origin))
-  for await (const { document } of network.documents(places, signal)) return resourceIn(document, server)
+  for await (const { document } of network.documents(places, signal)) return readResource(document, server)
   return undefined
 }
 
-function resourceIn(document: unknown, server: URL): Resource {
+function readResource(document: unknown, server: URL): Resource {
   const { resource, authorization_servers: issuers, ...rest } = isObject(document) ? document : {}
-  if (typeof resource !== 'string' || !covers(resource, server)) {
-    throw refused(
+  if (typeof resource !== 'string' || !coversServer(resource, server)) {
+    throw authError(
       `The protected resource metadata found for ${server} is about ${excerpt(`${JSON.stringify(resource)}`)}, so a token for that could be meant for somebody else. Check the URL of the server, or tell whoever runs it`,
       undefined,
       { resource: typeof resource === 'string' ? resource : undefined },
@@ -211,7 +213,7 @@ function resourceIn(document: unknown, server: URL): Resource {
 }
 
 /** Whether a resource identifier is the server's URL, or that of a folder it lies in, on the same origin. */
-export function covers(resource: string, server: URL): boolean {
+export function coversServer(resource: string, server: URL): boolean {
   if (!URL.canParse(resource) || resource.includes('#')) return false
   const { origin, pathname, search, username, password } = new URL(resource)
   if (origin !== server.origin || username !== '' || password !== '') return false
@@ -221,7 +223,7 @@ export function covers(resource: string, server: URL): boolean {
 }
 
 /** The identifier of a server that publishes none. */
-function canonical(server: URL): string {
+function canonicalUrl(server: URL): string {
   const path = server.pathname === '/' ? '' : server.pathname
   return `${server.origin}${path}${server.search}`
 }

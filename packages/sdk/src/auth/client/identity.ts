@@ -2,7 +2,7 @@ import type { JWK } from 'jose'
 import { type ClientAuth, ClientSecretPost, None, PrivateKeyJwt } from 'oauth4webapi'
 import { McpError } from '../../jsonrpc/error.ts'
 import type { CredentialStore } from './credential-store.ts'
-import type { Target } from './discovery.ts'
+import type { AuthTarget } from './discovery.ts'
 import type { Network } from './network.ts'
 import type { ProofKey } from './proof-key.ts'
 import type { StoredTokens } from './stored-tokens.ts'
@@ -77,8 +77,8 @@ async function signingKey({ privateKey, algorithm }: SigningKey): Promise<Crypto
 }
 
 /** What tokens are wanted for, and what they are to be got with. */
-export interface Need {
-  readonly target: Target
+export interface GrantContext {
+  readonly target: AuthTarget
   readonly scopes: readonly string[]
   readonly network: Network
   readonly store: CredentialStore
@@ -95,11 +95,11 @@ export interface Grant {
   readonly interactive: boolean
   /** Issuers this client has credentials of; empty where it takes any. */
   readonly issuers: readonly string[]
-  obtain(need: Need): Promise<Tokens>
+  obtain(context: GrantContext): Promise<Tokens>
   canRenew(saved: StoredTokens): boolean
-  renew(saved: StoredTokens, need: Need): Promise<Tokens>
+  renew(saved: StoredTokens, context: GrantContext): Promise<Tokens>
   /** Who the authorization server knows the holder of these tokens as. Throws where that is not known here. */
-  identify(saved: StoredTokens, need: Need): Promise<Identity>
+  identify(saved: StoredTokens, context: GrantContext): Promise<Identity>
   /** The authorization server does not know this client any more. */
-  disown?(issuer: string, clientId: string, store: CredentialStore): Promise<void>
+  forgetRegistration?(issuer: string, clientId: string, store: CredentialStore): Promise<void>
 }

@@ -1,17 +1,17 @@
 import { McpError } from '../../jsonrpc/error.ts'
-import { type Described, describe } from './discovery.ts'
+import { type DiscoveredIssuer, discoverIssuer } from './discovery.ts'
 import {
   type ClientAuthMethod,
   type Grant,
+  type GrantContext,
   type Identity,
   methodFor,
-  type Need,
   type SigningKey,
 } from './identity.ts'
-import { Network, type NetworkOptions, refused } from './network.ts'
-import { type AuthOptions, type Authorization, Session } from './session.ts'
+import { authError, Network, type NetworkOptions } from './network.ts'
+import { type AuthOptions, type Authorization, AuthSession } from './session.ts'
 import type { StoredTokens } from './stored-tokens.ts'
-import { askForTokens, type Tokens } from './token-endpoint.ts'
+import { requestTokens, type Tokens } from './token-endpoint.ts'
 
 /** Stands in place of an issuer, and sends the credentials to any authorization server the MCP server names. */
 export const anyAuthorizationServer = 'whichever-the-server-names'
@@ -39,12 +39,16 @@ export interface ClientCredentialsOptions extends AuthOptions {
 /** Credentials of a program that acts for itself: the client credentials grant, with a secret or a signing key. */
 export function clientCredentials(options: ClientCredentialsOptions): Authorization {
   const { client } = options
-  const obtain = async (need: Need): Promise<Tokens> => {
-    const identity = identityOf(client, need)
-    return askForTokens({ server: need.target, identity, ...need }, 'client_credentials', about(need))
+  const obtain = async (context: GrantContext): Promise<Tokens> => {
+    const identity = identityOf(client, context)
+    return requestTokens(
+      { server: context.target, identity, ...context },
+      'client_credentials',
+      grantParams(context),
+    )
   }
-  const identify = (need: Need): Identity => identityOf(client, need)
-  return new Session(new MachineGrant('client-credentials', client, obtain, identify), options)
+  const identify = (context: GrantContext): Identity => identityOf(client, context)
+  return new AuthSession(new MachineGrant('client-credentials', client, obtain, identify), options)
 }
 
 /** A workload, the authorization server that trusts its platform, and the way to the JWT that says so. */
@@ -64,22 +68,22 @@ export interface WorkloadOptions extends AuthOptions {
 export function workloadIdentity(options: WorkloadOptions): Authorization {
   const { clientId, assertion } = options
   const identity: Identity = { clientId, method: 'none' }
-  const obtain = async (need: Need): Promise<Tokens> => {
-    const params = { assertion: await assertion(), ...about(need) }
-    return askForTokens({ server: need.target, identity, ...need }, jwtBearer, params)
+  const obtain = async (context: GrantContext): Promise<Tokens> => {
+    const params = { assertion: await assertion(), ...grantParams(context) }
+    return requestTokens({ server: context.target, identity, ...context }, jwtBearer, params)
   }
-  return new Session(new MachineGrant('workload', options, obtain, () => identity), options)
+  return new AuthSession(new MachineGrant('workload', options, obtain, () => identity), options)
 }
 
 export const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
 /** What every such token request says of its purpose. */
-export function about({ target, scopes }: Need): Record<string, string> {
+export function grantParams({ target, scopes }: GrantContext): Record<string, string> {
   return { resource: target.resource, ...(scopes.length > 0 && { scope: scopes.join(' ') }) }
 }
 
 /** The client as the target's authorization server knows it. */
-export function identityOf(client: Omit<MachineClient, 'issuer'>, { target }: Need): Identity {
+export function identityOf(client: Omit<MachineClient, 'issuer'>, { target }: GrantContext): Identity {
   const { clientId, clientSecret: secret, signingKey: key, authMethod } = client
   const supported = target.metadata.token_endpoint_auth_methods_supported
   const method = authMethod ?? (key === undefined ? methodFor(secret, supported) : 'private_key_jwt')
@@ -91,14 +95,14 @@ export class MachineGrant implements Grant {
   readonly interactive = false
   readonly kind: string
   readonly issuers: readonly string[]
-  readonly #obtain: (need: Need) => Promise<Tokens>
-  readonly #identify: (need: Need) => Identity
+  readonly #obtain: (context: GrantContext) => Promise<Tokens>
+  readonly #identify: (context: GrantContext) => Identity
 
   constructor(
     kind: string,
     { issuer }: { issuer: string },
-    obtain: (need: Need) => Promise<Tokens>,
-    identify: (need: Need) => Identity,
+    obtain: (context: GrantContext) => Promise<Tokens>,
+    identify: (context: GrantContext) => Identity,
   ) {
     this.kind = kind
     this.issuers = issuer === anyAuthorizationServer ? [] : [issuer]
@@ -106,29 +110,29 @@ export class MachineGrant implements Grant {
     this.#identify = identify
   }
 
-  async obtain(need: Need): Promise<Tokens> {
-    this.#check(need)
-    return this.#obtain(need)
+  async obtain(context: GrantContext): Promise<Tokens> {
+    this.#check(context)
+    return this.#obtain(context)
   }
 
   canRenew(): boolean {
     return true
   }
 
-  async identify(_saved: StoredTokens, need: Need): Promise<Identity> {
-    this.#check(need)
-    return this.#identify(need)
+  async identify(_saved: StoredTokens, context: GrantContext): Promise<Identity> {
+    this.#check(context)
+    return this.#identify(context)
   }
 
-  renew(_saved: StoredTokens, need: Need): Promise<Tokens> {
-    return this.obtain(need)
+  renew(_saved: StoredTokens, context: GrantContext): Promise<Tokens> {
+    return this.obtain(context)
   }
 
   /** The credentials go to no other authorization server than theirs. */
-  #check({ target: { issuer } }: Need): void {
+  #check({ target: { issuer } }: GrantContext): void {
     const [only] = this.issuers
     if (only === undefined || only === issuer) return
-    throw refused(
+    throw authError(
       `The server names the authorization server ${issuer}, and the credentials belong to ${only}, so they are not sent. Check the URL of the server and the option "issuer"`,
       undefined,
       { issuer },
@@ -170,49 +174,53 @@ const idToken = 'urn:ietf:params:oauth:token-type:id_token'
  */
 export function enterpriseManaged(options: EnterpriseOptions): Authorization {
   const { client, idp } = options
-  const obtain = async (need: Need): Promise<Tokens> => {
-    const assertion = await exchange(idp, options, need)
-    const params = { assertion, ...about(need) }
-    const identity = identityOf(client, need)
-    return askForTokens({ server: need.target, identity, ...need }, jwtBearer, params)
+  const obtain = async (context: GrantContext): Promise<Tokens> => {
+    const assertion = await requestIdJag(idp, options, context)
+    const params = { assertion, ...grantParams(context) }
+    const identity = identityOf(client, context)
+    return requestTokens({ server: context.target, identity, ...context }, jwtBearer, params)
   }
-  const identify = (need: Need): Identity => identityOf(client, need)
-  return new Session(new MachineGrant('enterprise', client, obtain, identify), options)
+  const identify = (context: GrantContext): Identity => identityOf(client, context)
+  return new AuthSession(new MachineGrant('enterprise', client, obtain, identify), options)
 }
 
 /** Has the identity provider vouch for the person towards one authorization server. */
-async function exchange(idp: IdentityProvider, options: NetworkOptions, need: Need): Promise<string> {
+async function requestIdJag(
+  idp: IdentityProvider,
+  options: NetworkOptions,
+  context: GrantContext,
+): Promise<string> {
   const { issuer, clientId, clientSecret: secret, subjectToken, subjectTokenType = idToken } = idp
-  const { target, signal } = need
+  const { target, signal } = context
   // The provider was configured here and not named by the server, so it may lie wherever it lies.
   const network = new Network(urlOf(idp), options)
-  const server = await providerOf(idp, network, signal)
+  const server = await discoverProvider(idp, network, signal)
   const supported = server.metadata.token_endpoint_auth_methods_supported
   const identity: Identity = { clientId, secret, method: methodFor(secret, supported) }
-  const tokens = await askForTokens({ server, identity, network, signal, proof: undefined }, tokenExchange, {
+  const tokens = await requestTokens({ server, identity, network, signal, proof: undefined }, tokenExchange, {
     requested_token_type: idJag,
     audience: target.issuer,
     subject_token: await subjectToken(),
     subject_token_type: subjectTokenType,
-    ...about(need),
+    ...grantParams(context),
   })
   if (tokens.issuedType === idJag) return tokens.accessToken
-  throw refused(
+  throw authError(
     `The identity provider ${issuer} did not give an ID-JAG for ${target.issuer}. Ask whoever runs it to allow this application there`,
   )
 }
 
-async function providerOf(
+async function discoverProvider(
   { issuer, tokenEndpoint }: IdentityProvider,
   network: Network,
   signal: AbortSignal,
-): Promise<Described> {
+): Promise<DiscoveredIssuer> {
   if (tokenEndpoint !== undefined) {
     return { issuer, metadata: { issuer, token_endpoint: tokenEndpoint }, presumed: false }
   }
-  const found = await describe(issuer, network, signal)
+  const found = await discoverIssuer(issuer, network, signal)
   if (found !== undefined) return found
-  throw refused(`The identity provider ${issuer} publishes no metadata. Give its tokenEndpoint`)
+  throw authError(`The identity provider ${issuer} publishes no metadata. Give its tokenEndpoint`)
 }
 
 function urlOf({ issuer, tokenEndpoint = issuer }: IdentityProvider): URL {

@@ -1,7 +1,7 @@
 import { orAborted } from '../../client/call-deadline.ts'
 import { McpError } from '../../jsonrpc/error.ts'
 import { parseJson } from '../../jsonrpc/parse.ts'
-import { lostBy } from '../../transports/client/http-request.ts'
+import { fetchError } from '../../transports/client/http-request.ts'
 import { bodyText, discard } from '../../transports/client/http-response.ts'
 import { defaultPinnedFetch, nullBodyStatuses } from './pinned-fetch.ts'
 
@@ -112,12 +112,12 @@ function parse6(text: string): number[] | undefined {
 }
 
 /** Milliseconds of silence after which the next place is asked too. */
-const silentMs = 1_500
+const staggerMs = 1_500
 /** Milliseconds all places together may take. */
-export const withinMs = 5_000
+export const totalTimeoutMs = 5_000
 
 /** What came of asking one place; `late` where it had not answered when the time of all was up. */
-export type Outcome<Place, Answer> =
+export type StaggeredOutcome<Place, Answer> =
   | { readonly place: Place; readonly answer: Answer }
   | { readonly place: Place; readonly error: unknown; readonly late: boolean }
 
@@ -130,10 +130,10 @@ export async function* staggered<Place, Answer>(
   places: readonly Place[],
   ask: (place: Place, signal: AbortSignal) => Promise<Answer>,
   signal?: AbortSignal,
-): AsyncGenerator<Outcome<Place, Answer>> {
+): AsyncGenerator<StaggeredOutcome<Place, Answer>> {
   const stop = new AbortController()
   const limited = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal])
-  const late = setTimeout(() => stop.abort(tooLate), withinMs)
+  const late = setTimeout(() => stop.abort(tooLate), totalTimeoutMs)
   const asked: Promise<Answer>[] = []
   let next: ReturnType<typeof setTimeout> | undefined
   const askNext = (): void => {
@@ -143,12 +143,12 @@ export async function* staggered<Place, Answer>(
     const answer = orAborted(ask(place, limited), limited)
     answer.catch(() => {})
     asked.push(answer)
-    next = setTimeout(askNext, silentMs)
+    next = setTimeout(askNext, staggerMs)
   }
   const outcomeOf = async (
     place: Place,
     answer: Promise<Answer> | undefined,
-  ): Promise<Outcome<Place, Answer>> => {
+  ): Promise<StaggeredOutcome<Place, Answer>> => {
     try {
       if (answer !== undefined) return { place, answer: await answer }
     } catch (error) {
@@ -169,7 +169,7 @@ export async function* staggered<Place, Answer>(
   }
 }
 
-const tooLate = new Error(`There was no answer within ${withinMs} ms`)
+const tooLate = new Error(`There was no answer within ${totalTimeoutMs} ms`)
 
 /**
  * Sends one request to an authorization server. `addresses` are those its host name was found to stand for, already
@@ -196,7 +196,7 @@ export interface NetworkOptions {
 }
 
 /** How requests leave, and what else may be reached than an outsider may name. */
-export interface Reach extends Omit<NetworkOptions, 'lookup'> {
+export interface NetworkAccess extends Omit<NetworkOptions, 'lookup'> {
   /** `none` has names judged by what they say. */
   lookup?: Lookup | 'none' | undefined
   /** Lets http lead to other machines. */
@@ -208,7 +208,7 @@ const bodyBytes = 65_536
 const timeoutMs = 10_000
 const redirects = new Set([301, 302, 303, 307, 308])
 
-interface Place {
+interface ResolvedHost {
   readonly zone: Zone
   /** The name stands for addresses in several zones. */
   readonly mixed: boolean
@@ -232,7 +232,7 @@ export class Network {
   #zone: Promise<Zone> | undefined
 
   /** @param server the URL this client was given; what lies where it lies may be reached */
-  constructor(server: URL, options: Reach) {
+  constructor(server: URL, options: NetworkAccess) {
     this.#server = server
     this.#plainHttp = options.plainHttp ?? false
     this.#fetch = options.fetch ?? defaultPinnedFetch() ?? ((url, init) => fetch(url, init))
@@ -258,7 +258,7 @@ export class Network {
       } else if (came.late) silent ??= place
       else throw came.error
     }
-    if (silent !== undefined) throw unanswered(silent, withinMs)
+    if (silent !== undefined) throw timeoutError(silent, totalTimeoutMs)
   }
 
   /** The JSON document at a URL, also after three redirects within its origin; undefined when there is none. */
@@ -266,19 +266,19 @@ export class Network {
     for (let at = url, hop = 0; ; hop++) {
       const sent = await this.#send(at, { headers: { accept: 'application/json' } }, signal)
       const { status, headers } = sent.response
-      if (status === 200) return parsed(await this.#text(sent), at)
+      if (status === 200) return parseDocument(await this.#text(sent), at)
       discard(sent.response)
-      if (absent(status)) return undefined
+      if (isMissing(status)) return undefined
       const location = headers.get('location')
       if (!redirects.has(status) || location === null) {
-        throw refused(`${at} answered with status ${status}. Try again later`)
+        throw authError(`${at} answered with status ${status}. Try again later`)
       }
       if (hop === maxRedirects || !URL.canParse(location, at)) {
-        throw refused(`${url} redirects ${hop === maxRedirects ? 'too often' : 'to what is no URL'}`)
+        throw authError(`${url} redirects ${hop === maxRedirects ? 'too often' : 'to what is no URL'}`)
       }
       const next = new URL(location, at)
       if (next.origin !== url.origin) {
-        throw refused(
+        throw authError(
           `${url} redirects to another origin, ${next.origin}, which is not followed. The server has to name the address itself`,
         )
       }
@@ -307,45 +307,45 @@ export class Network {
     return (await this.#admit(url)).addresses
   }
 
-  async #admit(url: URL): Promise<Place> {
-    this.mayName(url)
+  async #admit(url: URL): Promise<ResolvedHost> {
+    this.checkUrl(url)
     const place = await this.#locate(url)
     const { zone } = place
     if (url.protocol === 'http:' && zone !== 'loopback' && !this.#plainHttp)
-      throw refused(`${url} is not on this machine`)
+      throw authError(`${url} is not on this machine`)
     if (zone === 'public') return place
     const own = url.origin === this.#server.origin
     if (zone !== 'forbidden' && (own || zone === (await this.#ownZone()))) return place
-    throw refused(
+    throw authError(
       `${url.origin} lies in a ${zone === 'forbidden' ? 'reserved' : zone} network, where ${this.#server.origin} has no business sending this client. If it is meant to be there, reach the server by an address of that network`,
     )
   }
 
   /** What can be told without a look at the network: the scheme, and hosts that are written as addresses. */
-  mayName(url: URL): void {
+  checkUrl(url: URL): void {
     const isHere = isLoopback(url) && isLoopback(this.#server)
     const plain = url.protocol === 'http:' && (isHere || this.#plainHttp)
     if (url.protocol !== 'https:' && !plain) {
-      throw refused(`${url} is not an https: URL, as everything about a login must be`)
+      throw authError(`${url} is not an https: URL, as everything about a login must be`)
     }
     if (url.username !== '' || url.password !== '') {
-      throw refused(`The server names a URL with a password in it: ${url.origin}`)
+      throw authError(`The server names a URL with a password in it: ${url.origin}`)
     }
     const zone = zoneOfAddress(hostOf(url))
-    if (zone === 'forbidden') throw refused(`${url.origin} is a reserved address, which is never reached`)
+    if (zone === 'forbidden') throw authError(`${url.origin} is a reserved address, which is never reached`)
   }
 
   async #send(url: URL, init: RequestInit, signal: AbortSignal): Promise<Sent> {
     return this.#timed(url, await this.#admit(url), init, signal)
   }
 
-  async #timed(url: URL, place: Place, init: RequestInit, signal: AbortSignal): Promise<Sent> {
+  async #timed(url: URL, host: ResolvedHost, init: RequestInit, signal: AbortSignal): Promise<Sent> {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
     try {
-      const response = await this.#fetchAt(url, place, { ...init, signal: limited })
+      const response = await this.#fetchAt(url, host, { ...init, signal: limited })
       return { response, url, signal, limited }
     } catch (error) {
-      throw failed(error, { url, signal, limited })
+      throw networkError(error, { url, signal, limited })
     }
   }
 
@@ -354,12 +354,12 @@ export class Network {
     try {
       return await bodyText(response, bodyBytes, limited, url)
     } catch (error) {
-      throw failed(error, sent)
+      throw networkError(error, sent)
     }
   }
 
   #ownZone(): Promise<Zone> {
-    this.#zone ??= this.#meet().catch((error) => {
+    this.#zone ??= this.#findOwnZone().catch((error) => {
       this.#zone = undefined
       throw error
     })
@@ -370,7 +370,7 @@ export class Network {
    * Where the server lies. Whoever owns a name on the Internet can have it stand for any address at any moment, so it
    * only counts as one of another network where it is met there.
    */
-  async #meet(): Promise<Zone> {
+  async #findOwnZone(): Promise<Zone> {
     const url = new URL('/', this.#server.origin)
     const place = await this.#locate(url)
     if (place.mixed) return 'public'
@@ -382,13 +382,13 @@ export class Network {
     return place.zone
   }
 
-  async #fetchAt(url: URL, { zone, mixed, addresses }: Place, init: RequestInit): Promise<Response> {
+  async #fetchAt(url: URL, { zone, mixed, addresses }: ResolvedHost, init: RequestInit): Promise<Response> {
     const response = await this.#fetch(url, { ...init, redirect: 'manual' }, addresses)
     if (url.origin === this.#server.origin && !mixed) this.#zone = Promise.resolve(zone)
     return response
   }
 
-  async #locate(url: URL): Promise<Place> {
+  async #locate(url: URL): Promise<ResolvedHost> {
     const host = hostOf(url)
     const literal = zoneOfAddress(host)
     if (literal !== undefined) return { zone: literal, mixed: false, addresses: [host] }
@@ -400,7 +400,7 @@ export class Network {
     try {
       addresses = await orAborted(this.#lookup(host), AbortSignal.timeout(timeoutMs))
     } catch (error) {
-      throw refused(`The host ${host} could not be found. Check the network, or try again later`, error)
+      throw authError(`The host ${host} could not be found. Check the network, or try again later`, error)
     }
     const zones = new Set(addresses.map((address) => zoneOfAddress(address) ?? 'forbidden'))
     if (named === 'loopback' && [...zones].some((zone) => zone !== 'loopback')) zones.add('forbidden')
@@ -410,30 +410,30 @@ export class Network {
 }
 
 /** An error that ends an attempt to get credentials. */
-export function refused(message: string, cause?: unknown, details?: Record<string, unknown>): McpError {
+export function authError(message: string, cause?: unknown, details?: Record<string, unknown>): McpError {
   return new McpError('UNAUTHORIZED', message, { cause, ...(details && { details }) })
 }
 
-function unanswered({ origin }: URL, ms: number): McpError {
-  return refused(`${origin} did not answer within ${ms} ms. Try again later`)
+function timeoutError({ origin }: URL, ms: number): McpError {
+  return authError(`${origin} did not answer within ${ms} ms. Try again later`)
 }
 
-function absent(status: number): boolean {
+function isMissing(status: number): boolean {
   return status >= 400 && status < 500 && status !== 408 && status !== 429
 }
 
-function failed(error: unknown, { url, signal, limited }: Omit<Sent, 'response'>): unknown {
+function networkError(error: unknown, { url, signal, limited }: Omit<Sent, 'response'>): unknown {
   if (signal.aborted) return signal.reason
-  if (limited.aborted) return unanswered(url, timeoutMs)
-  const lost = lostBy(error, signal, url)
-  return lost instanceof McpError ? refused(`${lost.message}. Try again later`, lost) : lost
+  if (limited.aborted) return timeoutError(url, timeoutMs)
+  const lost = fetchError(error, signal, url)
+  return lost instanceof McpError ? authError(`${lost.message}. Try again later`, lost) : lost
 }
 
-function parsed(text: string, url: URL): unknown {
+function parseDocument(text: string, url: URL): unknown {
   try {
     return parseJson(text)
   } catch {
-    throw refused(`${url} does not hold JSON. Tell whoever runs it`)
+    throw authError(`${url} does not hold JSON. Tell whoever runs it`)
   }
 }
 

@@ -1,21 +1,27 @@
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
 import { McpError } from '../../jsonrpc/error.ts'
 import type { CredentialStore } from './credential-store.ts'
-import type { Described } from './discovery.ts'
+import type { DiscoveredIssuer } from './discovery.ts'
 import {
   type ClientAuthMethod,
   type Grant,
+  type GrantContext,
   type Identity,
   methodFor,
-  type Need,
   type SigningKey,
 } from './identity.ts'
-import { isLoopback, refused } from './network.ts'
-import { codeIn, type Redirect } from './redirect.ts'
-import { disown, isUsable, type Registration, register, registered } from './registration.ts'
-import { type AuthOptions, type Authorization, Session } from './session.ts'
+import { authError, isLoopback } from './network.ts'
+import { type Redirect, readCode } from './redirect.ts'
+import {
+  forgetRegistration,
+  isUsable,
+  loadRegistration,
+  type Registration,
+  register,
+} from './registration.ts'
+import { type AuthOptions, type Authorization, AuthSession } from './session.ts'
 import type { StoredTokens } from './stored-tokens.ts'
-import { askForTokens, type Tokens } from './token-endpoint.ts'
+import { requestTokens, type Tokens } from './token-endpoint.ts'
 
 /** A client somebody registered by hand. Its credentials go to the issuer they belong to and nowhere else. */
 export interface RegisteredClient {
@@ -54,7 +60,7 @@ export interface OAuthOptions extends AuthOptions {
  * @throws McpError 'INVALID' for a `metadataUrl` that cannot be a client id
  */
 export function oauth(options: OAuthOptions): Authorization {
-  return new Session(new CodeGrant(options.client, options.redirect), options)
+  return new AuthSession(new CodeGrant(options.client, options.redirect), options)
 }
 
 class CodeGrant implements Grant {
@@ -62,41 +68,41 @@ class CodeGrant implements Grant {
   readonly interactive = true
   readonly issuers: readonly string[]
   readonly #client: OAuthClient
-  readonly #byHand: readonly RegisteredClient[]
+  readonly #registered: readonly RegisteredClient[]
   readonly #redirect: Redirect
 
   constructor(client: OAuthClient, redirect: Redirect) {
-    const { registered: byHand = [], metadataUrl } = client
+    const { registered = [], metadataUrl } = client
     if (metadataUrl !== undefined) checkClientId(metadataUrl)
     this.#client = client
-    this.#byHand = 'issuer' in byHand ? [byHand] : byHand
+    this.#registered = 'issuer' in registered ? [registered] : registered
     this.#redirect = redirect
-    this.issuers = this.#byHand.map(({ issuer }) => issuer)
+    this.issuers = this.#registered.map(({ issuer }) => issuer)
   }
 
-  async obtain(need: Need): Promise<Tokens> {
-    const { target, store, signal } = need
+  async obtain(context: GrantContext): Promise<Tokens> {
+    const { target, store, signal } = context
     const { issuer, metadata } = target
     checkPkce(target)
     if (metadata.authorization_endpoint === undefined) {
-      throw refused(
+      throw authError(
         `The authorization server ${issuer} names no authorization endpoint. Tell whoever runs it`,
       )
     }
-    const session = await this.#redirect.begin((await registered(issuer, store))?.redirectUri)
+    const session = await this.#redirect.begin((await loadRegistration(issuer, store))?.redirectUri)
     try {
       checkRedirect(session.uri)
-      const { identity, ...made } = await this.#identify(need, session.uri)
+      const { identity, ...made } = await this.#identify(context, session.uri)
       const { clientId } = identity
       const state = generateRandomState()
       const verifier = generateRandomCodeVerifier()
       const url = new URL(metadata.authorization_endpoint)
-      await need.network.check(url)
-      const params = await authorizationParams(need, clientId, session.uri, state, verifier)
+      await context.network.check(url)
+      const params = await authorizationParams(context, clientId, session.uri, state, verifier)
       for (const [name, value] of Object.entries(params)) url.searchParams.set(name, value)
       const callback = await session.open(url, signal)
-      const code = codeIn(callback, { server: target, clientId, redirectUri: session.uri, state })
-      const tokens = await askForTokens({ server: target, identity, ...need }, 'authorization_code', {
+      const code = readCode(callback, { server: target, clientId, redirectUri: session.uri, state })
+      const tokens = await requestTokens({ server: target, identity, ...context }, 'authorization_code', {
         code,
         redirect_uri: session.uri,
         code_verifier: verifier,
@@ -112,50 +118,55 @@ class CodeGrant implements Grant {
     return refreshToken !== undefined
   }
 
-  async identify({ clientId, issuer, registration }: StoredTokens, need: Need): Promise<Identity> {
+  async identify({ clientId, issuer, registration }: StoredTokens, context: GrantContext): Promise<Identity> {
     const own = registration !== undefined && isUsable(registration) ? registration : undefined
-    const identity = this.#known(need.target) ?? own ?? (await registered(issuer, need.store))
+    const identity =
+      this.#knownIdentity(context.target) ?? own ?? (await loadRegistration(issuer, context.store))
     if (identity?.clientId === clientId) return identity
-    throw refused('The login was made by a client that is not configured any more. Log in again', undefined, {
-      error: 'invalid_grant',
-    })
+    throw authError(
+      'The login was made by a client that is not configured any more. Log in again',
+      undefined,
+      {
+        error: 'invalid_grant',
+      },
+    )
   }
 
-  async renew(saved: StoredTokens, need: Need): Promise<Tokens> {
-    const identity = await this.identify(saved, need)
+  async renew(saved: StoredTokens, context: GrantContext): Promise<Tokens> {
+    const identity = await this.identify(saved, context)
     const { refreshToken = '' } = saved
-    return askForTokens({ server: need.target, identity, ...need }, 'refresh_token', {
+    return requestTokens({ server: context.target, identity, ...context }, 'refresh_token', {
       refresh_token: refreshToken,
-      resource: need.target.resource,
+      resource: context.target.resource,
     })
   }
 
-  disown(issuer: string, clientId: string, store: CredentialStore): Promise<void> {
-    return disown(issuer, clientId, store)
+  forgetRegistration(issuer: string, clientId: string, store: CredentialStore): Promise<void> {
+    return forgetRegistration(issuer, clientId, store)
   }
 
   async #identify(
-    need: Need,
+    context: GrantContext,
     redirectUri: string,
   ): Promise<{ identity: Identity & { clientId: string }; registration?: Registration }> {
-    const known = this.#known(need.target)
+    const known = this.#knownIdentity(context.target)
     if (known !== undefined) return { identity: known }
     const { name, uri } = this.#client
-    const registration = await register({ ...need, server: need.target, redirectUri, name, uri })
+    const registration = await register({ ...context, server: context.target, redirectUri, name, uri })
     return { identity: registration, registration }
   }
 
   /** This client as the authorization server knows it without a registration of its own. */
-  #known({ issuer, metadata }: Described): (Identity & { clientId: string }) | undefined {
-    const byHand = this.#byHand.find((one) => one.issuer === issuer)
-    if (byHand !== undefined) {
-      const { clientId, clientSecret: secret, signingKey: key, authMethod } = byHand
+  #knownIdentity({ issuer, metadata }: DiscoveredIssuer): (Identity & { clientId: string }) | undefined {
+    const registered = this.#registered.find((one) => one.issuer === issuer)
+    if (registered !== undefined) {
+      const { clientId, clientSecret: secret, signingKey: key, authMethod } = registered
       const supported = metadata.token_endpoint_auth_methods_supported
       const method = authMethod ?? (key === undefined ? methodFor(secret, supported) : 'private_key_jwt')
       return { clientId, secret, key, method }
     }
-    if (this.#byHand.length > 0) {
-      throw refused(
+    if (this.#registered.length > 0) {
+      throw authError(
         `The server wants a login at ${issuer}, and the registered client is one of ${this.issuers.join(', ')}, where its credentials stay. Register a client at ${issuer} and give it in client.registered, or leave that out`,
         undefined,
         { issuer },
@@ -169,7 +180,7 @@ class CodeGrant implements Grant {
 }
 
 async function authorizationParams(
-  { target, scopes }: Need,
+  { target, scopes }: GrantContext,
   clientId: string,
   redirectUri: string,
   state: string,
@@ -190,9 +201,9 @@ async function authorizationParams(
 }
 
 /** A server that does not say it checks proofs of code exchange is not trusted with a code. */
-function checkPkce({ issuer, metadata, presumed }: Described): void {
+function checkPkce({ issuer, metadata, presumed }: DiscoveredIssuer): void {
   if (presumed || metadata.code_challenge_methods_supported?.includes('S256') === true) return
-  throw refused(
+  throw authError(
     `The authorization server ${issuer} does not say that it supports PKCE with S256, so a login there could be stolen. Tell whoever runs it to add code_challenge_methods_supported to its metadata`,
   )
 }

@@ -1,7 +1,7 @@
 import type { CryptoKey, JWK } from 'jose'
 import { decodeJwt } from 'jose/jwt/decode'
 import { toBase64Url } from '../../request/encoding.ts'
-import { refused } from './network.ts'
+import { authError } from './network.ts'
 
 const algorithm = 'ES256'
 const maxNonces = 20
@@ -30,7 +30,7 @@ export class ProofKey {
     this.#key ??= imported(this.jwk)
     const { kty, crv, x, y } = this.jwk
     if (kty !== 'EC' || crv === undefined || x === undefined || y === undefined) {
-      throw refused('The saved key of this login is damaged. Forget the login and log in again')
+      throw authError('The saved key of this login is damaged. Forget the login and log in again')
     }
     const claims: Record<string, string> = {
       htm: method,
@@ -48,7 +48,7 @@ export class ProofKey {
   }
 
   /** Remembers the nonce an answer brings, if any. */
-  learn(origin: string, headers: Headers): void {
+  storeNonce(origin: string, headers: Headers): void {
     const nonce = headers.get('dpop-nonce')
     if (nonce === null || !nonceText.test(nonce)) return
     if (!this.#nonces.has(origin) && this.#nonces.size === maxNonces) return
@@ -56,7 +56,7 @@ export class ProofKey {
   }
 
   /** Whether a proof that was refused lacks the nonce known by now. */
-  outdates(proof: string | undefined, origin: string): boolean {
+  lacksNonce(proof: string | undefined, origin: string): boolean {
     const nonce = this.#nonces.get(origin)
     return proof !== undefined && nonce !== undefined && decodeJwt(proof)['nonce'] !== nonce
   }

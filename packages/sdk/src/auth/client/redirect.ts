@@ -1,8 +1,8 @@
 import { AuthorizationResponseError, validateAuthResponse } from 'oauth4webapi'
 import { orAborted } from '../../client/call-deadline.ts'
 import { excerpt, McpError } from '../../jsonrpc/error.ts'
-import type { Described } from './discovery.ts'
-import { refused } from './network.ts'
+import type { DiscoveredIssuer } from './discovery.ts'
+import { authError } from './network.ts'
 
 /** Sends a person to a login page and gets them back. */
 export interface Redirect {
@@ -50,8 +50,8 @@ export function manual({ redirectUri, ask }: ManualOptions): Redirect {
 }
 
 /** What was written down before the person was sent away. */
-export interface Expected {
-  readonly server: Described
+export interface ExpectedCallback {
+  readonly server: DiscoveredIssuer
   readonly clientId: string
   readonly redirectUri: string
   readonly state: string
@@ -61,25 +61,25 @@ export interface Expected {
  * The authorization code in the URL the person came back with, once everything about it is as expected.
  * @throws McpError 'UNAUTHORIZED'; nothing the response says is shown before it is known where it comes from
  */
-export function codeIn(callback: URL, { server, clientId, redirectUri, state }: Expected): string {
+export function readCode(callback: URL, { server, clientId, redirectUri, state }: ExpectedCallback): string {
   const { issuer, metadata } = server
   const foreign = 'The answer to the login is not from where the login was begun, so it is not used'
   const expected = new URL(redirectUri)
   if (callback.origin !== expected.origin || callback.pathname !== expected.pathname) {
-    throw refused(
+    throw authError(
       `${foreign}: it came to another address. Log in again, and copy the whole URL if you paste it`,
     )
   }
   const params = callback.searchParams
   const states = params.getAll('state')
   if (states.length !== 1 || states[0] !== state) {
-    throw refused(`${foreign}: its "state" is not the one that was sent. Log in again`)
+    throw authError(`${foreign}: its "state" is not the one that was sent. Log in again`)
   }
   const issuers = params.getAll('iss')
   const wants = metadata.authorization_response_iss_parameter_supported === true
   if (issuers.length > 1 || (issuers.length === 0 && wants) || issuers.some((one) => one !== issuer)) {
     const what = issuers.length === 0 ? 'it does not say' : 'it names another one'
-    throw refused(
+    throw authError(
       `${foreign}: it should come from the authorization server ${issuer}, and ${what}. Log in again; if this happens again, somebody may be trying to mix up two logins`,
     )
   }
@@ -90,7 +90,7 @@ export function codeIn(callback: URL, { server, clientId, redirectUri, state }: 
   } catch (error) {
     if (error instanceof AuthorizationResponseError) throw denied(error, issuer)
   }
-  throw refused('The answer to the login holds no authorization code. Log in again')
+  throw authError('The answer to the login holds no authorization code. Log in again')
 }
 
 function denied({ error, error_description: text }: AuthorizationResponseError, issuer: string): unknown {
@@ -99,7 +99,7 @@ function denied({ error, error_description: text }: AuthorizationResponseError, 
     error === 'access_denied'
       ? 'Log in again and allow the access, or do without this server'
       : 'Log in again, or tell whoever runs it'
-  return refused(
+  return authError(
     `The authorization server ${issuer} refused the login: ${excerpt(error)}${why}. ${next}`,
     undefined,
     {

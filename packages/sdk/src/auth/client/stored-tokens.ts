@@ -31,11 +31,11 @@ const renewEarlyMs = 15_000
 const longestMs = 3_155_760_000_000
 
 /** The saved tokens of a key; undefined when there are none, or none that can be read. */
-export async function load(store: CredentialStore, key: string): Promise<StoredTokens | undefined> {
+export async function loadTokens(store: CredentialStore, key: string): Promise<StoredTokens | undefined> {
   return read(await store.get(key))
 }
 
-export function save(store: CredentialStore, key: string, saved: StoredTokens): Promise<void> {
+export function saveTokens(store: CredentialStore, key: string, saved: StoredTokens): Promise<void> {
   return store.set(key, JSON.stringify(saved))
 }
 
@@ -69,18 +69,18 @@ function isSaved(value: unknown): value is StoredTokens {
 }
 
 /** When a token of so many seconds ends. Renewal comes a little before the end, but late in the life of a short one. */
-export function lifetime(seconds: number): { expiresAt: number; renewAt: number } {
+export function expiry(seconds: number): { expiresAt: number; renewAt: number } {
   const ms = Math.min(seconds * 1_000, longestMs)
   const now = Date.now()
   return { expiresAt: now + ms, renewAt: now + ms - Math.min(renewEarlyMs, ms / 4) }
 }
 
 /** Whether it is better renewed before it is sent. */
-export function isDue({ renewAt }: StoredTokens): boolean {
+export function isRenewalDue({ renewAt }: StoredTokens): boolean {
   return renewAt !== undefined && Date.now() >= renewAt
 }
 
 /** Whether its time is up. */
-export function isOver({ expiresAt }: StoredTokens): boolean {
+export function isExpired({ expiresAt }: StoredTokens): boolean {
   return expiresAt !== undefined && Date.now() >= expiresAt
 }

@@ -8,16 +8,16 @@ import {
 } from 'oauth4webapi'
 import { excerpt, McpError } from '../../jsonrpc/error.ts'
 import { isObject, parseJson } from '../../jsonrpc/parse.ts'
-import type { Described } from './discovery.ts'
+import type { DiscoveredIssuer } from './discovery.ts'
 import { clientAuth, type Identity } from './identity.ts'
-import { type Network, refused } from './network.ts'
+import { authError, type Network } from './network.ts'
 import type { ProofKey } from './proof-key.ts'
 import type { Registration } from './registration.ts'
 import type { StoredTokens } from './stored-tokens.ts'
 
 /** Who asks an authorization server for tokens, and how. */
-export interface Asking {
-  readonly server: Described
+export interface TokenEndpoint {
+  readonly server: DiscoveredIssuer
   readonly identity: Identity
   readonly network: Network
   readonly proof: ProofKey | undefined
@@ -54,14 +54,14 @@ const advice = new Map([
  * Asks the token endpoint, once more where it wants a nonce in the proof of possession.
  * @throws McpError 'UNAUTHORIZED'; `details.error` is the code of an OAuth error response
  */
-export async function askForTokens(
-  asking: Asking,
+export async function requestTokens(
+  endpoint: TokenEndpoint,
   grantType: string,
   params: Readonly<Record<string, string>>,
 ): Promise<Tokens> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await ask(asking, grantType, params)
+      return await requestOnce(endpoint, grantType, params)
     } catch (error) {
       if (oauthError(error) !== 'use_dpop_nonce' || attempt === attempts) throw error
     }
@@ -75,14 +75,14 @@ export function oauthError(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
-async function ask(
-  { server, identity, network, proof, signal }: Asking,
+async function requestOnce(
+  { server, identity, network, proof, signal }: TokenEndpoint,
   grantType: string,
   params: Readonly<Record<string, string>>,
 ): Promise<Tokens> {
   const { metadata, issuer } = server
   if (metadata.token_endpoint === undefined) {
-    throw refused(`The authorization server ${issuer} names no token endpoint. Tell whoever runs it`)
+    throw authError(`The authorization server ${issuer} names no token endpoint. Tell whoever runs it`)
   }
   const client = { client_id: identity.clientId ?? 'none' }
   const send = async (
@@ -92,8 +92,8 @@ async function ask(
     const url = new URL(href)
     const all = proof === undefined ? headers : { ...headers, dpop: await proof.sign('POST', url) }
     const response = await network.post(url, { body: body.toString(), headers: all }, signal)
-    proof?.learn(url.origin, response.headers)
-    if (!response.ok) throw await refusalIn(response, issuer, 'refused to issue a token')
+    proof?.storeNonce(url.origin, response.headers)
+    if (!response.ok) throw await readOAuthError(response, issuer, 'refused to issue a token')
     return response
   }
   const options = { [customFetch]: send, [allowInsecureRequests]: true, signal }
@@ -103,7 +103,7 @@ async function ask(
     const exchanged = { recognizedTokenTypes: { n_a: () => {} } }
     const answer = await processGenericTokenEndpointResponse(metadata, client, response, exchanged)
     const { access_token: accessToken, token_type: type, issued_token_type: issuedType } = answer
-    if (!headerText.test(accessToken)) throw malformed(issuer)
+    if (!headerText.test(accessToken)) throw invalidTokenResponse(issuer)
     return {
       clientId: identity.clientId ?? '',
       accessToken,
@@ -114,20 +114,20 @@ async function ask(
     }
   } catch (error) {
     // Errors of the parser hold the answer, tokens and all, so none of them is passed on.
-    throw error instanceof McpError || signal.aborted ? error : malformed(issuer)
+    throw error instanceof McpError || signal.aborted ? error : invalidTokenResponse(issuer)
   }
 }
 
-function malformed(issuer: string): McpError {
-  return refused(`The token response of ${issuer} is not a valid one. Tell whoever runs it`)
+function invalidTokenResponse(issuer: string): McpError {
+  return authError(`The token response of ${issuer} is not a valid one. Tell whoever runs it`)
 }
 
 /** What an OAuth error response says, with what to do about it. */
-export async function refusalIn(response: Response, issuer: string, what: string): Promise<McpError> {
-  const { error, error_description: text } = objectIn(await response.text())
+export async function readOAuthError(response: Response, issuer: string, what: string): Promise<McpError> {
+  const { error, error_description: text } = parseObject(await response.text())
   const { status } = response
   if (typeof error !== 'string' || error === '') {
-    return refused(
+    return authError(
       `The authorization server ${issuer} ${what} with status ${status}. Try again later`,
       undefined,
       {
@@ -138,7 +138,7 @@ export async function refusalIn(response: Response, issuer: string, what: string
   }
   const why = typeof text === 'string' && text !== '' ? ` (${excerpt(text)})` : ''
   const next = advice.get(error)
-  return refused(
+  return authError(
     `The authorization server ${issuer} ${what}: ${excerpt(error)}${why}${next === undefined ? '' : `. ${next}`}`,
     undefined,
     { error, status, issuer },
@@ -146,7 +146,7 @@ export async function refusalIn(response: Response, issuer: string, what: string
 }
 
 /** The object a JSON text holds, or an empty one. */
-export function objectIn(text: string): Record<string, unknown> {
+export function parseObject(text: string): Record<string, unknown> {
   try {
     const value = parseJson(text)
     return isObject(value) ? value : {}
@@ -168,7 +168,7 @@ export type Revocation =
 
 /** Where tokens are revoked, and who asks for it. */
 export interface Revoking {
-  readonly server: Described
+  readonly server: DiscoveredIssuer
   readonly identity: Identity
   readonly network: Network
   readonly signal: AbortSignal
@@ -195,11 +195,11 @@ export async function revokeTokens(saved: StoredTokens, revoking: Revoking): Pro
   await attempt(accessToken, 'access_token')
   // A server that revokes refresh tokens alone ends their access tokens with them, or lets them run out.
   const left = failures.filter((error) => !ended || oauthError(error) !== 'unsupported_token_type')
-  return left.length === 0 ? { outcome: 'revoked' } : failed(issuer, left[0])
+  return left.length === 0 ? { outcome: 'revoked' } : revocationFailed(issuer, left[0])
 }
 
 /** Why the authorization server could not be told. */
-export function failed(issuer: string, error: unknown): Revocation {
+export function revocationFailed(issuer: string, error: unknown): Revocation {
   return { outcome: 'failed', issuer, reason: error instanceof Error ? error.message : String(error) }
 }
 
@@ -215,7 +215,7 @@ async function revokeToken(
     { body, headers }: { body: URLSearchParams; headers: Record<string, string> },
   ): Promise<Response> => {
     const response = await network.post(new URL(href), { body: body.toString(), headers }, signal)
-    if (!response.ok) throw await refusalIn(response, issuer, 'refused to revoke a token')
+    if (!response.ok) throw await readOAuthError(response, issuer, 'refused to revoke a token')
     return response
   }
   try {

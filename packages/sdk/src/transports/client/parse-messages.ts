@@ -5,18 +5,17 @@ import { classify, isObject, parseJson } from '../../jsonrpc/parse.ts'
 import type { ProtocolVersion } from '../../protocol/methods.ts'
 import { limits } from '../../request/limits.ts'
 
-/** What is reported of bytes that no text can be made of. */
-export const notUtf8 = 'Ignored output that is not a message (not valid UTF-8)'
+export const notUtf8Warning = 'Ignored output that is not a message (not valid UTF-8)'
 
-/** Why a connection is closed whose server sends nothing but what holds no message. */
-export function tooMuchInvalid(sent: InvalidInput): McpError {
+/** The error for a server that sends too much input without a valid message. */
+export function tooMuchInvalidInput(sent: InvalidInput): McpError {
   return new McpError('LIMIT', `The server sent ${sent}, so the connection was closed`)
 }
 
 const maxWarnings = 20
 
-/** Reports what was tolerated, and falls silent before a noisy peer becomes a flood. */
-export class Tolerance {
+/** Reports at most 20 warnings per transport. */
+export class WarningLimiter {
   readonly #warn: (text: string) => void
   #left = maxWarnings
 
@@ -31,49 +30,48 @@ export class Tolerance {
   }
 }
 
-/** What becomes of a text that is not, or not all, made of messages. */
-export interface Reception {
+export interface ParseContext {
   readonly version: ProtocolVersion | undefined
-  readonly tolerance: Tolerance
-  /** Takes what was meant as the answer to a request and is none; false when nobody waits for it. */
-  readonly failed: (id: RequestId, error: McpError) => boolean
+  readonly warnings: WarningLimiter
+  /** Fails the request that an invalid response is for; false if it is not in flight. */
+  readonly failRequest: (id: RequestId, error: McpError) => boolean
 }
 
-/** The messages in one JSON text; what is none of them fails the request it was to answer, or is reported and left out. */
-export function messagesIn(text: string, reception: Reception): JsonRpcMessage[] {
-  const { version, tolerance } = reception
+/** Parses the messages in one JSON text. An invalid response fails its request; other invalid input is reported and ignored. */
+export function parseMessages(text: string, context: ParseContext): JsonRpcMessage[] {
+  const { version, warnings } = context
   let value: unknown
   try {
     value = parseJson(text)
   } catch (error) {
     const why = error instanceof RpcError ? error.message : 'Parse error'
-    tolerance.report(`Ignored output that is not a message (${why}): ${excerpt(text)}`)
+    warnings.report(`Ignored output that is not a message (${why}): ${excerpt(text)}`)
     return []
   }
-  if (!Array.isArray(value)) return accept(value, text, reception)
+  if (!Array.isArray(value)) return parseOne(value, text, context)
   if (version !== undefined && version > '2025-03-26') {
-    tolerance.report(`Ignored a batch: revision ${version} has none`)
+    warnings.report(`Ignored a batch: revision ${version} does not allow them`)
     return []
   }
   if (value.length > limits.batch) {
-    tolerance.report(`Ignored a batch of ${value.length} messages; at most ${limits.batch} are taken`)
+    warnings.report(`Ignored a batch of ${value.length} messages; the limit is ${limits.batch}`)
     return []
   }
-  return value.flatMap((item) => accept(item, text, reception))
+  return value.flatMap((item) => parseOne(item, text, context))
 }
 
-function accept(value: unknown, text: string, { tolerance, failed }: Reception): JsonRpcMessage[] {
+function parseOne(value: unknown, text: string, { warnings, failRequest }: ParseContext): JsonRpcMessage[] {
   const classified = classify(value)
   if (classified.kind !== 'invalid') return [classified.message]
   const { id, error } = classified
-  // Without the version it may be a line of a log that happens to have the same members.
+  // Without "jsonrpc" it may be a log line with the same members.
   if (id !== undefined && isObject(value) && value['jsonrpc'] === '2.0' && !('method' in value)) {
     const why = new McpError(
       'PROTOCOL',
-      `The server's answer is no response (${error.message}): ${excerpt(text)}`,
+      `The server's response is invalid (${error.message}): ${excerpt(text)}`,
     )
-    if (failed(id, why)) return []
+    if (failRequest(id, why)) return []
   }
-  tolerance.report(`Ignored output that is not a message (${error.message}): ${excerpt(text)}`)
+  warnings.report(`Ignored output that is not a message (${error.message}): ${excerpt(text)}`)
   return []
 }

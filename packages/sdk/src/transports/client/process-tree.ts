@@ -8,16 +8,16 @@ import { windowsEnd } from './windows-launch.ts'
 /** One process as `/proc/<pid>/stat` shows it. */
 export interface ProcessEntry {
   pid: number
-  /** Ended, but not collected by its parent: in a container whose first process collects no orphans it stays so. */
+  /** A zombie: ended, but not reaped by its parent. Permanent in a container whose init process reaps no orphans. */
   ended: boolean
   parent: number
   group: number
   session: number
-  /** In clock ticks since the system was started. With the pid it identifies one process. */
+  /** Clock ticks since boot. Identifies a process together with its pid. */
   startedAt: number
 }
 
-/** All processes, or undefined where they cannot be listed (other systems than Linux). */
+/** All processes, or undefined if they cannot be listed, as on systems other than Linux. */
 export function listProcesses(): ProcessEntry[] | undefined {
   if (process.platform !== 'linux') return undefined
   try {
@@ -28,11 +28,10 @@ export function listProcesses(): ProcessEntry[] | undefined {
   }
 }
 
-/** One process, or undefined where there is none with this id. */
 export function readProcess(pid: number): ProcessEntry | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // The name in parentheses may contain anything.
+    // The name in parentheses may contain any character.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     const [state, parent, group, session] = fields
     return {
@@ -48,7 +47,7 @@ export function readProcess(pid: number): ProcessEntry | undefined {
   }
 }
 
-/** Whether a process was started with this variable. False where its environment may not be read. */
+/** Whether a process was started with this variable. False if its environment is not readable. */
 export function hasVariable(pid: number, variable: string): boolean {
   try {
     return `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`.includes(`\0${variable}\0`)
@@ -57,25 +56,25 @@ export function hasVariable(pid: number, variable: string): boolean {
   }
 }
 
-/** Set in the environment of a server process on Linux, so that what it starts can be found wherever it goes. */
+/** Set in the environment of a server process on Linux, to find its descendants. */
 export const serverIdVariable = 'JACKFIELD_SERVER_ID'
 
 /**
- * A process that leads its own session, and on Linux everything that it started: found by its session, by its parent, and by
- * a variable with a random value that is handed down. Only a process that leaves the session, loses its parent and clears or
- * overwrites its environment, all before anyone looks, is not found. Elsewhere it is the process group alone.
+ * A process that leads its own session, with its descendants on Linux: found by session, by parent, and by an inherited
+ * environment variable with a random value. Only a process that leaves the session, loses its parent and clears or
+ * overwrites its environment before the first search is missed. On other systems it is the process group only.
  */
 export class ProcessDescendants {
   readonly #leader: number
   readonly #variable: string
-  /** When the leader started; undefined where processes cannot be listed. */
+  /** Start time of the leader; undefined if processes cannot be listed. */
   readonly #since: number | undefined
-  /** When each process that was found started, by its pid: a pid alone may have been given to another one. */
+  /** Start times of the known processes by pid: a pid alone may be reused. */
   #known = new Map<number, number>()
   #leaderEnded = false
   #groupEnded = false
 
-  /** To be called before the end of the leader can be noticed, as its pid is free from then on. */
+  /** Call before the exit of the leader can be noticed: its pid may be reused after that. */
   constructor(leader: number, serverId: string) {
     this.#leader = leader
     this.#variable = `${serverIdVariable}=${serverId}`
@@ -83,14 +82,14 @@ export class ProcessDescendants {
     if (this.#since !== undefined) this.#known.set(leader, this.#since)
   }
 
-  /** To be called as soon as the leader has ended: its pid stays taken only while its session or group has members. */
+  /** Call as soon as the leader has exited: its pid is only reserved while its session or group has members. */
   leaderEnded(): void {
     this.find()
     this.#leaderEnded = true
     this.#groupEnded = !isGroup(this.#leader)
   }
 
-  /** Looks for what was started since, while those that started it still run. */
+  /** Searches for new descendants while their parents still run. */
   find(): void {
     this.#running()
   }
@@ -103,8 +102,8 @@ export class ProcessDescendants {
   }
 
   /**
-   * Sends a signal to the process groups of all of them: a group as a whole, since members may start more meanwhile. `all`
-   * saves listing the processes for each of many servers.
+   * Sends a signal to the process groups of all descendants, as a member of a group may start further processes meanwhile.
+   * `all` avoids listing the processes for each of several servers.
    */
   signal(signal: 'SIGTERM' | 'SIGKILL', all: ProcessEntry[] | undefined = listProcesses()): void {
     const running = this.#running(all)
@@ -115,7 +114,7 @@ export class ProcessDescendants {
     const signaled = new Set<number>()
     for (const { pid, group, startedAt } of running) {
       if (signaled.has(group)) continue
-      // Read once more: it may have ended meanwhile, and its ids may be those of another process.
+      // Read again: it may have ended meanwhile, and its ids may have been reused.
       const now = readProcess(pid)
       if (now === undefined || now.startedAt !== startedAt || now.group !== group) continue
       signaled.add(group)
@@ -123,11 +122,11 @@ export class ProcessDescendants {
     }
   }
 
-  /** Those that run; undefined where processes cannot be listed. */
+  /** The running processes; undefined if processes cannot be listed. */
   #running(all = listProcesses()): ProcessEntry[] | undefined {
     const since = this.#since
     if (since === undefined || all === undefined) return undefined
-    // Nothing that a server starts can join the session of this process, or one of another process namespace (0).
+    // A descendant cannot join the session of this process, or one of another pid namespace (0).
     const foreign = new Set([0, 1, all.find(({ pid }) => pid === process.pid)?.session])
     const candidates = all.filter(({ session, startedAt }) => startedAt >= since && !foreign.has(session))
     const found = new Map<number, ProcessEntry>()
@@ -139,7 +138,7 @@ export class ProcessDescendants {
     for (const entry of candidates) {
       if (this.#known.get(entry.pid) === entry.startedAt || hasVariable(entry.pid, this.#variable)) add(entry)
     }
-    // Until nothing is added, as a child may be listed before its parent.
+    // Repeated, as a child may be listed before its parent.
     for (let before = -1; before < found.size; ) {
       before = found.size
       for (const entry of candidates) {
@@ -165,14 +164,14 @@ function send(group: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   try {
     process.kill(-group, signal)
   } catch {
-    // It ended meanwhile, or belongs to another user.
+    // It has ended, or belongs to another user.
   }
 }
 
 /**
- * Reads "+group:id" and "-group:id". When its input ends, the servers left have a second, then most of another after
- * SIGTERM: a whole one where `sleep` knows no fractions. On Linux the processes that left the group are found by the id
- * in their environment, which is read again immediately before the signal.
+ * Reads "+group:id" and "-group:id". When its input ends, the remaining servers get SIGTERM after a second and SIGKILL 0.8 s
+ * later, or a second if `sleep` takes no fractions. On Linux, processes outside the group are found by the id in their
+ * environment, which is read again immediately before the signal.
  */
 const script = `
 servers=' '
@@ -203,12 +202,12 @@ done
 `
 
 /**
- * A shell that outlives this process by two seconds at most and ends the servers it left behind, however it ended: one
- * that computes without end, or ignores that its input ended, would run for ever. There is one for all servers, from the
- * first on. Where no shell is to be had, nothing is guarded.
+ * A shell that ends the servers that this process leaves behind if it crashes or is killed, within two seconds: a server in
+ * an endless loop, or one that ignores the end of its input, would run forever. One shell serves all servers. Without a
+ * shell, nothing is guarded.
  */
 class ProcessGuard {
-  /** The id of each server by its process group. */
+  /** Server ids by process group. */
   readonly #servers = new Map<number, string>()
   #shell: ChildProcess | undefined
   #input: Writable | undefined
@@ -244,12 +243,11 @@ class ProcessGuard {
       this.#input = stdin
       for (const [group, serverId] of this.#servers) stdin.write(`+${group}:${serverId}\n`)
     } catch {
-      // As without a shell.
+      // Without a shell, nothing is guarded.
     }
   }
 }
 
-/** Guards the servers that this process starts. */
 export const guard: ProcessGuard = new ProcessGuard()
 
 const onWindows = process.platform === 'win32'
@@ -261,16 +259,19 @@ function endAll(): void {
   for (const tree of running) tree.signal('SIGTERM', all)
 }
 
-/** A child that leads its own session and process group, with everything it started in turn. */
+/** A child process that leads its own session and process group, with its descendants. */
 export class ProcessTree {
   readonly #child: ChildProcess
   readonly #exited: Promise<void>
   readonly #askToEnd: ((pid: number) => void) | undefined
-  /** What it started; undefined on Windows, where another program ends it all. */
+  /** Undefined on Windows, where `taskkill` ends the tree. */
   readonly #descendants: ProcessDescendants | undefined
   #gone = false
 
-  /** `serverId` is the value of the child's `serverIdVariable`; `askToEnd` takes the place of SIGTERM to all of it. */
+  /**
+   * @param serverId the value of the child's `serverIdVariable`
+   * @param askToEnd called in place of SIGTERM to the tree
+   */
   constructor(child: ChildProcess, serverId: string, askToEnd?: (pid: number) => void) {
     this.#child = child
     this.#askToEnd = askToEnd
@@ -289,12 +290,12 @@ export class ProcessTree {
   }
 
   /**
-   * Waits until the tree has ended by itself, then sends SIGTERM to what still runs, and SIGKILL when it runs on. To be
-   * called before the child is asked to end: what it started is found best while it runs.
+   * Waits for the child to exit, then sends SIGTERM and finally SIGKILL to what still runs. Call before closing the child's
+   * input: descendants are found reliably only while it runs.
    */
   async end(graceMs: number): Promise<void> {
     this.#descendants?.find()
-    await within(this.#exited, graceMs)
+    await waitAtMost(this.#exited, graceMs)
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       if (!this.#alive()) break
       const { pid } = this.#child
@@ -307,7 +308,7 @@ export class ProcessTree {
     if (running.size === 0) process.off('exit', endAll)
   }
 
-  /** `all` are the processes of this machine where they were listed already. */
+  /** @param all the processes of this machine, if already listed */
   signal(signal: 'SIGTERM' | 'SIGKILL', all?: ProcessEntry[]): void {
     const { pid } = this.#child
     if (pid === undefined) return
@@ -324,7 +325,7 @@ export class ProcessTree {
     const until = performance.now() + ms
     while (this.#alive() && performance.now() < until) {
       await new Promise((resolve) => setTimeout(resolve, pollMs))
-      // What was started while the others were killed.
+      // Processes started while the others were killed.
       if (signal === 'SIGKILL' && !onWindows) this.signal(signal)
     }
   }
@@ -336,8 +337,8 @@ function endOnWindows(pid: number): void {
   kill.on('error', () => {})
 }
 
-/** Waits for a promise, but no longer than this. */
-export async function within(promise: Promise<unknown>, ms: number): Promise<void> {
+/** Waits for a promise, at most this many milliseconds. */
+export async function waitAtMost(promise: Promise<unknown>, ms: number): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, ms)

@@ -1,7 +1,7 @@
 const maxChars = 300
-/** What is left of an error where a later message follows it. */
+/** The limit for an error that is followed by a later message. */
 const maxCharsBeforeLast = 200
-/** Characters of a line that are looked at, so that every pattern here takes bounded time. */
+/** Characters of a line that are examined, to bound the time of every pattern. */
 const lineChars = 500
 
 const esc = String.fromCharCode(27)
@@ -11,11 +11,11 @@ const escapeSequence = new RegExp(
   'g',
 )
 
-/** Words of a line that reports a failure, in any case. */
+/** Words of a line that reports a failure. */
 const failure =
   /(?:error|exception|err!|fatal|panic|panicked|unhandled|cannot|can't|could not|couldn't|unable to|failed|failure|not found|no such|denied|refused|invalid|missing)(?!\w)/i
 
-/** Lines around a report that do not say what failed. */
+/** Lines near a report that do not say what failed. */
 const noise = [
   // Stack frames: JavaScript, Java and .NET; Python; Go; PHP.
   /^\s*at \S/,
@@ -25,11 +25,11 @@ const noise = [
   /^(?:goroutine \d|created by )/,
   /^#\d+ /,
   /^stack (?:trace|backtrace):$/i,
-  // The source excerpt above an error of Node, what marks a place in it, and the brackets of an object.
+  // The source location and marker above an error of Node, and the brackets of an object.
   /^(?:node:|file:|\/|[A-Za-z]:\\)\S*:\d+$/,
   /^[\s~^]+$/,
   /^[{}()[\]]+[;,]?$/,
-  // The rule between the members of an exception group of Python.
+  // The separator between the members of a Python exception group.
   /^[-+ \d]+$/,
   // Versions, exit codes and hints.
   /^(?:Node\.js|Bun) v\d/,
@@ -47,7 +47,7 @@ const noise = [
 export function stderrExcerpt(stderr: string): string {
   const lines = stderr.split(/\r\n?|\n/).map(cleaned)
   const traceback = lines.findLastIndex((line) => line.endsWith('Traceback (most recent call last):'))
-  // Python names an exception after its traceback, whatever the exception is called.
+  // Python prints the exception, whatever its name, after the traceback.
   const raised =
     traceback < 0 ? -1 : lines.findIndex((line, at) => at > traceback && /^\S/.test(line) && !isNoise(line))
   const isReport = (at: number): boolean => at === raised || reportsFailure(lines[at] ?? '')
@@ -72,7 +72,7 @@ export function stderrExcerpt(stderr: string): string {
   return `${cut(report, maxCharsBeforeLast)} … ${cut(later, maxChars - maxCharsBeforeLast - 5)}`
 }
 
-/** A line without control characters, and without the border of an exception group of Python. */
+/** A line without control characters and without the border of a Python exception group. */
 function cleaned(line: string): string {
   const plain = line.replaceAll(escapeSequence, '').slice(0, lineChars)
   return plain
@@ -89,13 +89,13 @@ function reportsFailure(line: string): boolean {
   return /^\S/.test(line) && failure.test(line) && !isNoise(line)
 }
 
-/** The index after the last line of a report: a message may have several. */
+/** The index after the last line of a report, which may have several. */
 function endOf(lines: readonly string[], start: number): number {
   const end = lines.findIndex((line, at) => at > start && (line === '' || isNoise(line)))
   return end < 0 ? lines.length : end
 }
 
-/** Lines as one; npm repeats its prefix in each. */
+/** Joins lines, without the prefix that npm repeats in each. */
 function joined(lines: readonly string[]): string {
   return lines
     .map((line, at) => (at === 0 ? line : line.replace(/^npm (?:error|ERR!)(?: \d+)?/, '')))

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { access, type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { McpError } from '../../../jsonrpc/error.ts'
-import { type CredentialStore, Turns } from '../credential-store.ts'
+import { type CredentialStore, KeyedQueue } from '../credential-store.ts'
 import { isCode, type StoreKey, withLockFile } from './store-keys.ts'
 
 /** Where credentials are kept, and the key they are sealed with. */
@@ -33,7 +33,7 @@ export interface EncryptedFiles extends CredentialStore {
  * processes may share the folder. The key is loaded when a credential is first read or written, and not before.
  */
 export function encryptedFiles({ directory, key }: EncryptedFilesOptions): EncryptedFiles {
-  const turns = new Turns()
+  const turns = new KeyedQueue()
   let ready: Promise<Uint8Array> | undefined
   const secret = (): Promise<Uint8Array> => {
     ready ??= prepare(directory, key).catch((error) => {
@@ -76,7 +76,7 @@ export function encryptedFiles({ directory, key }: EncryptedFilesOptions): Encry
     async exclusive(name, work, signal) {
       await makeFolder(directory)
       const path = `${pathOf(name)}.lock`
-      return turns.take(name, () => withLockFile(path, work, signal), signal)
+      return turns.run(name, () => withLockFile(path, work, signal), signal)
     },
   }
 }

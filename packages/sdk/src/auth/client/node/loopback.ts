@@ -59,7 +59,7 @@ export interface LoopbackOptions {
 
 /** Connections at a time, and milliseconds one may take to say what it wants: any program of this machine can make some. */
 const maxConnections = 100
-const patienceMs = 10_000
+const requestTimeoutMs = 10_000
 
 /** Readable on a telephone and in the dark, without any style that the policy would have to let in. */
 const page = (text: string): string =>
@@ -76,9 +76,9 @@ export function loopback(options: LoopbackOptions = {}): Redirect {
     async begin(last) {
       const { createServer } = await import('node:http')
       const server = createServer({
-        headersTimeout: patienceMs,
-        requestTimeout: patienceMs,
-        connectionsCheckingInterval: patienceMs / 2,
+        headersTimeout: requestTimeoutMs,
+        requestTimeout: requestTimeoutMs,
+        connectionsCheckingInterval: requestTimeoutMs / 2,
       })
       server.maxConnections = maxConnections
       const port = await listen(server, options.port, portIn(last, host, path))
@@ -97,7 +97,7 @@ class LoopbackSession implements RedirectSession {
     this.#server = server
     this.uri = uri
     this.#options = options
-    server.on('request', (request, response) => this.#meet(request, response))
+    server.on('request', (request, response) => this.#onRequest(request, response))
   }
 
   async open(url: URL, signal: AbortSignal): Promise<URL> {
@@ -135,7 +135,7 @@ class LoopbackSession implements RedirectSession {
   }
 
   /** The first answer to this very login counts; everything else that comes is turned away and does not end the wait. */
-  #meet(request: IncomingMessage, response: ServerResponse): void {
+  #onRequest(request: IncomingMessage, response: ServerResponse): void {
     const own = new URL(this.uri)
     const url = URL.canParse(request.url ?? '', own) ? new URL(request.url ?? '', own) : undefined
     const ours =

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { McpError } from '../../../jsonrpc/error.ts'
 import { wait } from '../../../transports/client/retry-backoff.ts'
 
-const beatMs = 1_000
+const heartbeatMs = 1_000
 const staleMs = 6_000
 const firstPollMs = 5
 const maxPollMs = 100
@@ -22,14 +22,14 @@ export async function withLockFile<T>(
 ): Promise<T> {
   const owner = randomUUID()
   await acquire(path, owner, signal)
-  const beat = setInterval(() => {
+  const heartbeat = setInterval(() => {
     const now = new Date()
     utimes(path, now, now).catch(() => {})
-  }, beatMs)
+  }, heartbeatMs)
   try {
     return await work()
   } finally {
-    clearInterval(beat)
+    clearInterval(heartbeat)
     if ((await contentOf(path)) === owner) await rm(path, { force: true })
   }
 }
@@ -40,12 +40,12 @@ async function acquire(path: string, owner: string, signal: AbortSignal): Promis
   for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMs * 2, maxPollMs)) {
     signal.throwIfAborted()
     if (await create(path, owner)) return
-    const mark = await markOf(path)
-    if (mark !== seen) {
-      seen = mark
+    const state = await lockState(path)
+    if (state !== seen) {
+      seen = state
       since = performance.now()
     } else if (performance.now() - since > staleMs) {
-      await removeStale(path, mark)
+      await removeStale(path, state)
       continue
     }
     await wait(pollMs * (0.5 + Math.random()), signal)
@@ -71,7 +71,7 @@ async function create(path: string, content: string): Promise<boolean> {
 }
 
 /** Removes a lock nobody holds any more; a second lock keeps two takers from removing each other's new one. */
-async function removeStale(path: string, mark: string): Promise<void> {
+async function removeStale(path: string, state: string): Promise<void> {
   const takeover = `${path}.takeover`
   if (!(await create(takeover, ''))) {
     const { mtimeMs } = await stat(takeover).catch(() => ({ mtimeMs: Date.now() }))
@@ -80,14 +80,14 @@ async function removeStale(path: string, mark: string): Promise<void> {
     return
   }
   try {
-    if ((await markOf(path)) === mark) await rm(path, { force: true })
+    if ((await lockState(path)) === state) await rm(path, { force: true })
   } finally {
     await rm(takeover, { force: true })
   }
 }
 
 /** Changes whenever the lock changes hands or its holder shows that it lives. */
-async function markOf(path: string): Promise<string> {
+async function lockState(path: string): Promise<string> {
   const times = await stat(path).catch(() => undefined)
   return `${times?.mtimeMs} ${await contentOf(path)}`
 }
@@ -118,7 +118,7 @@ export function passphrase(text: string): StoreKey {
   }
   return {
     async load(directory) {
-      const salt = await readOrMake(join(directory, 'salt'))
+      const salt = await readOrCreate(join(directory, 'salt'))
       return new Promise((resolve, reject) => {
         scrypt(text.normalize('NFKC'), salt, keyBytes, cost, (error, key) => {
           if (error === null) resolve(key)
@@ -131,7 +131,7 @@ export function passphrase(text: string): StoreKey {
 
 /** A key kept in a file only its owner may read; made on first use. Keep it apart from backups of the store. */
 export function keyFile(path: string): StoreKey {
-  return { load: () => readOrMake(path) }
+  return { load: () => readOrCreate(path) }
 }
 
 /** Under which name a key is kept in the system's own key store, and how long to wait for it. */
@@ -171,16 +171,16 @@ export function keychain({
       if (answer.key !== undefined)
         return checked(Buffer.from(answer.key, 'base64'), 'The key in the keychain')
       if (answer.missing === true) {
-        const message = `This system has no keychain that answers. Start its service (on Linux a Secret Service such as gnome-keyring or KWallet), ${otherKeys}`
+        const message = `This system has no keychain that answers. Start its service (on Linux a Secret Service such as gnome-keyring or KWallet), ${otherKeySources}`
         throw failure('CONNECT_FAILED', message, 'absent', answer.reason)
       }
-      const message = `The keychain of this system refuses access. Unlock it, ${otherKeys}`
+      const message = `The keychain of this system refuses access. Unlock it, ${otherKeySources}`
       throw failure('CONNECT_FAILED', message, 'refused', answer.reason)
     },
   }
 }
 
-const otherKeys = 'or use a passphrase or a key file'
+const otherKeySources = 'or use a passphrase or a key file'
 
 /** What the child process reports. */
 interface KeychainAnswer {
@@ -224,10 +224,10 @@ function askKeychain(service: string, account: string, timeoutMs: number): Promi
   return new Promise((resolve, reject) => {
     execFile(process.execPath, words, options, (error, stdout, stderr) => {
       if (error?.killed === true) {
-        const message = `The keychain of this system did not answer within ${timeoutMs / 1000} s. Unlock it if it shows a dialog, restart its service, ${otherKeys}`
+        const message = `The keychain of this system did not answer within ${timeoutMs / 1000} s. Unlock it if it shows a dialog, restart its service, ${otherKeySources}`
         reject(failure('TIMEOUT', message, 'no answer'))
       } else if (error !== null) {
-        const message = `Keeping the key in the keychain needs the package @napi-rs/keyring, which does not work on this system. Install it anew, ${otherKeys}`
+        const message = `Keeping the key in the keychain needs the package @napi-rs/keyring, which does not work on this system. Install it anew, ${otherKeySources}`
         reject(failure('INVALID', message, 'absent', stderr.trim() || error))
       } else {
         resolve(answerIn(stdout))
@@ -250,7 +250,7 @@ function packagePath(): string {
   try {
     return createRequire(import.meta.url).resolve('@napi-rs/keyring')
   } catch (cause) {
-    const message = `Keeping the key in the keychain needs the package @napi-rs/keyring, which is not installed. Install it, ${otherKeys}`
+    const message = `Keeping the key in the keychain needs the package @napi-rs/keyring, which is not installed. Install it, ${otherKeySources}`
     throw failure('INVALID', message, 'absent', cause)
   }
 }
@@ -266,7 +266,7 @@ function failure(
 }
 
 /** Random bytes kept in a file; the first process to come makes it, whole. */
-async function readOrMake(path: string): Promise<Uint8Array> {
+async function readOrCreate(path: string): Promise<Uint8Array> {
   const kept = await read(path)
   if (kept !== undefined) return kept
   const draft = `${path}.${randomBytes(8).toString('hex')}`
