@@ -5,7 +5,7 @@ import { authError } from './network.ts'
 export interface Challenge {
   /** In lower case. */
   readonly scheme: string
-  /** By name in lower case; of a name given twice the first counts. */
+  /** By name in lower case; the first of duplicate names counts. */
   readonly params: ReadonlyMap<string, string>
 }
 
@@ -15,7 +15,7 @@ const parameter = /([!#$%&'*+\-.^_`|~\w]+)[\t ]*=[\t ]*(?:"((?:[^"\\]|\\.)*)"|([
 const scheme = /([!#$%&'*+\-.^_`|~\w]+)(?=[\t ,]|$)/y
 const token68 = /[\t ]+[\w\-.~+/]+=*(?=[\t ]*(?:,|$))/y
 
-/** The challenges of a header, several header lines joined by commas included; reading stops at what is none. */
+/** The challenges of a header, which may combine several header lines; parsing stops at invalid input. */
 export function parseChallenges(header: string | null): Challenge[] {
   const text = (header ?? '').slice(0, maxChallengeChars)
   const found: { scheme: string; params: Map<string, string> }[] = []
@@ -45,16 +45,16 @@ export function parseChallenges(header: string | null): Challenge[] {
   }
 }
 
-/** What a refused request says about the credentials it wants. */
+/** The parameters of the challenges of a response. */
 export interface ChallengeParams {
   readonly resourceMetadata: string | undefined
   readonly scopes: readonly string[] | undefined
   readonly error: string | undefined
-  /** The server wants proof of possession. */
+  /** The server only accepts DPoP. */
   readonly dpop: boolean
 }
 
-/** What the challenges of one answer ask for, taken together. */
+/** Combines the challenges of one response. */
 export function combineChallenges(challenges: readonly Challenge[]): ChallengeParams {
   const ours = challenges.filter(({ scheme }) => scheme === 'bearer' || scheme === 'dpop')
   const first = (name: string, among: readonly Challenge[]): string | undefined =>
@@ -68,7 +68,7 @@ export function combineChallenges(challenges: readonly Challenge[]): ChallengePa
   }
 }
 
-/** The scopes in a space-separated list, each once. */
+/** The distinct scopes of a space-separated list. */
 export function parseScopes(text: string): string[] {
   return [...new Set(text.split(' ').filter((scope) => scope !== ''))]
 }
@@ -76,7 +76,7 @@ export function parseScopes(text: string): string[] {
 const maxScopeChars = 4_096
 const offline = 'offline_access'
 
-/** Scopes for one authorization request; none means that the parameter is left out. */
+/** The scopes of one authorization request; if empty, the parameter is omitted. */
 export function selectScopes(
   status: number,
   challenge: ChallengeParams,
@@ -87,19 +87,19 @@ export function selectScopes(
 ): string[] {
   const first = chosen ?? challenge.scopes ?? target.scopes ?? []
   const scopes = new Set([...before, ...(status === 403 ? (challenge.scopes ?? []) : first)])
-  // Alone it would take the place of the scopes a server gives who asks for none.
+  // Not alone: it would replace the server's default scopes.
   const lasts = target.metadata.scopes_supported?.includes(offline) === true
   if (lasting && lasts && scopes.size > 0) scopes.add(offline)
   const all = [...scopes]
   if (all.join(' ').length > maxScopeChars)
-    throw authError('The server wants more scopes than can be asked for')
+    throw authError('The server requires more scopes than a request may contain')
   return all
 }
 
 const forgetMs = 600_000
 const maxRemembered = 100
 
-/** Remembers which scopes were asked for in vain, so that nobody is asked for the same again and again. */
+/** Operations that were refused after a login for their scopes, so that the user is not asked again for ten minutes. */
 export class FailedOperations {
   readonly #at = new Map<string, number>()
 

@@ -4,16 +4,16 @@ import { inWords, isObject } from '../../jsonrpc/parse.ts'
 import type { ChallengeParams } from './challenge.ts'
 import { authError, isLoopback, type Network } from './network.ts'
 
-/** An authorization server, as its validated metadata describes it. */
+/** An authorization server with its validated metadata (RFC 8414). */
 export interface DiscoveredIssuer {
   readonly issuer: string
   readonly metadata: AuthorizationServer
-  /** It publishes no metadata, so its endpoints are those revision 2025-03-26 presumes. */
+  /** It publishes no metadata, so its endpoints are the defaults of revision 2025-03-26. */
   readonly presumed: boolean
 }
 
 const stringFields = ['authorization_endpoint', 'token_endpoint', 'registration_endpoint'] as const
-/** What a URL is written with; its parser takes more, which would then stand in messages as it came. */
+/** Characters of a URL. The URL parser accepts more, which must not get into messages. */
 const urlText = /^[\x21-\x7e]{1,2048}$/
 const listFields = [
   'scopes_supported',
@@ -24,7 +24,7 @@ const listFields = [
   'dpop_signing_alg_values_supported',
 ] as const
 
-/** Where an issuer may publish its metadata, in the order they are to be tried. */
+/** The URLs of an issuer's metadata, in order of precedence. */
 export function metadataUrls(issuer: URL): URL[] {
   const path = issuer.pathname.replace(/\/+$/, '')
   const at = (pathname: string): URL => new URL(pathname, issuer.origin)
@@ -34,7 +34,7 @@ export function metadataUrls(issuer: URL): URL[] {
   return path === '' ? inserted : [...inserted, at(`${path}/.well-known/openid-configuration`)]
 }
 
-/** The metadata of an issuer; undefined when it publishes none. A document of another issuer is never used. */
+/** The metadata of an issuer; undefined if it publishes none. A document of another issuer is never used. */
 export async function discoverIssuer(
   issuer: string,
   network: Network,
@@ -44,7 +44,7 @@ export async function discoverIssuer(
   network.checkUrl(url)
   let other: string | undefined
   for await (const { place, document } of network.documents(metadataUrls(url), signal)) {
-    if (!isObject(document)) throw authError(`${place} does not hold an object. Tell whoever runs it`)
+    if (!isObject(document)) throw authError(`${place} does not contain a JSON object. Contact its operator`)
     if (document['issuer'] === issuer) {
       return { issuer, metadata: readMetadata(document, issuer, network), presumed: false }
     }
@@ -52,13 +52,13 @@ export async function discoverIssuer(
   }
   if (other === undefined) return undefined
   throw authError(
-    `The metadata found for the authorization server ${JSON.stringify(issuer)} is that of another one, ${JSON.stringify(other)}, so it is not used. Both must be equal, character by character: tell whoever runs the server`,
+    `The metadata found for the authorization server ${JSON.stringify(issuer)} is that of another one, ${JSON.stringify(other)}, so it is not used. Both must be identical: contact the operator of the server`,
     undefined,
     { issuer, found: other },
   )
 }
 
-/** What revision 2025-03-26 presumes of a server that publishes nothing. */
+/** The default endpoints of revision 2025-03-26, for an issuer without metadata. */
 export function presumed(issuer: string): DiscoveredIssuer {
   const metadata: AuthorizationServer = {
     issuer,
@@ -76,12 +76,10 @@ function issuerUrl(issuer: string): URL {
   }
   const url = new URL(issuer)
   if (url.search === '' && url.hash === '' && !/[?#]/.test(issuer)) return url
-  throw authError(
-    `The authorization server ${issuer} has a query or a fragment, which an issuer must not have`,
-  )
+  throw authError(`The issuer ${issuer} has a query or a fragment, which an issuer must not have`)
 }
 
-/** The members this client uses, with the types they must have; every endpoint is one it may be sent to. */
+/** The members that this client uses, with their types and endpoint URLs checked. */
 function readMetadata(
   document: Record<string, unknown>,
   issuer: string,
@@ -92,12 +90,12 @@ function readMetadata(
     const value = document[name]
     if (value === undefined) continue
     if (typeof value !== 'string' || !URL.canParse(value)) {
-      throw authError(`The "${name}" of ${issuer} is not a URL. Tell whoever runs it`)
+      throw authError(`The "${name}" of ${issuer} is not a URL. Contact its operator`)
     }
     network.checkUrl(new URL(value))
     metadata[name] = value
   }
-  // Nobody is kept from a login by what only ends one; it is checked when it is used.
+  // Checked when it is used: an invalid one must not prevent logins.
   const revocation = document['revocation_endpoint']
   if (typeof revocation === 'string' && URL.canParse(revocation)) metadata['revocation_endpoint'] = revocation
   for (const name of listFields) {
@@ -113,13 +111,13 @@ function readMetadata(
   return { ...metadata, issuer }
 }
 
-/** What a login is for, and where it happens. */
+/** A protected resource and its authorization server. */
 export interface AuthTarget extends DiscoveredIssuer {
-  /** The resource's identifier, literally as it was published. */
+  /** The resource identifier, literally as published. */
   readonly resource: string
-  /** Scopes the resource names for basic use. */
+  /** `scopes_supported` of the resource. */
   readonly scopes: readonly string[] | undefined
-  /** The resource takes only tokens that are bound to a key. */
+  /** The resource only accepts DPoP-bound tokens. */
   readonly dpop: boolean
 }
 
@@ -133,8 +131,8 @@ interface Resource {
 const wellKnown = '/.well-known/oauth-protected-resource'
 
 /**
- * Finds out which authorization server protects an MCP server, and what is published about it. `known` are issuers
- * this client has to do with already; one of them is taken where the server names several.
+ * Discovers the authorization server of an MCP server (RFC 9728, RFC 8414). If the server names several, one of the
+ * `known` issuers is preferred.
  */
 export async function discover(
   server: URL,
@@ -145,7 +143,7 @@ export async function discover(
 ): Promise<AuthTarget> {
   if (server.protocol !== 'https:' && !isLoopback(server)) {
     throw authError(
-      `${server.origin} wants a login, but its URL begins with http:, so that everybody on the way could read the credentials. Use its https: URL`,
+      `${server.origin} requires a login, but its URL starts with http:, so credentials would be sent unencrypted. Use its https: URL`,
     )
   }
   const resource = await fetchResource(server, challenge, network, signal)
@@ -154,13 +152,13 @@ export async function discover(
   const issuer = issuers.find((one) => known.includes(one)) ?? issuers[0]
   if (issuer === undefined) {
     throw authError(
-      `${server.origin} wants a login, but its protected resource metadata names no authorization server. Tell whoever runs it`,
+      `${server.origin} requires a login, but its protected resource metadata names no authorization server. Contact its operator`,
     )
   }
   const described = await discoverIssuer(issuer, network, signal)
   if (described !== undefined) return { ...described, ...resource }
   throw authError(
-    `${server.origin} names ${issuer} as its authorization server, and there is no metadata to be found there. Tell whoever runs it`,
+    `${server.origin} names ${issuer} as its authorization server, which publishes no metadata. Contact its operator`,
   )
 }
 
@@ -180,12 +178,14 @@ async function fetchResource(
   if (resourceMetadata !== undefined) {
     if (!URL.canParse(resourceMetadata)) {
       throw authError(
-        `${server.origin} wants a login, but names no valid URL for its metadata. Tell whoever runs it`,
+        `${server.origin} requires a login, but names no valid URL for its metadata. Contact its operator`,
       )
     }
     const place = new URL(resourceMetadata)
     for await (const { document } of network.documents([place], signal)) return readResource(document, server)
-    throw authError(`${place} should describe the login and does not exist`)
+    throw authError(
+      `The protected resource metadata ${place} does not exist. Contact the operator of the server`,
+    )
   }
   const path = server.pathname === '/' ? '' : server.pathname
   const names = path === '' ? [wellKnown] : [`${wellKnown}${path}`, wellKnown]
@@ -198,7 +198,7 @@ function readResource(document: unknown, server: URL): Resource {
   const { resource, authorization_servers: issuers, ...rest } = isObject(document) ? document : {}
   if (typeof resource !== 'string' || !coversServer(resource, server)) {
     throw authError(
-      `The protected resource metadata found for ${server} is about ${excerpt(`${JSON.stringify(resource)}`)}, so a token for that could be meant for somebody else. Check the URL of the server, or tell whoever runs it`,
+      `The protected resource metadata found for ${server} is about ${excerpt(`${JSON.stringify(resource)}`)}, so its tokens may be meant for another server. Check the URL of the server, or contact its operator`,
       undefined,
       { resource: typeof resource === 'string' ? resource : undefined },
     )
@@ -212,7 +212,7 @@ function readResource(document: unknown, server: URL): Resource {
   }
 }
 
-/** Whether a resource identifier is the server's URL, or that of a folder it lies in, on the same origin. */
+/** Whether a resource identifier is the server's URL, or a parent path on the same origin. */
 export function coversServer(resource: string, server: URL): boolean {
   if (!URL.canParse(resource) || resource.includes('#')) return false
   const { origin, pathname, search, username, password } = new URL(resource)
@@ -222,7 +222,7 @@ export function coversServer(resource: string, server: URL): boolean {
   return pathname === server.pathname || `${server.pathname}/`.startsWith(folder)
 }
 
-/** The identifier of a server that publishes none. */
+/** The resource identifier of a server that publishes none. */
 function canonicalUrl(server: URL): string {
   const path = server.pathname === '/' ? '' : server.pathname
   return `${server.origin}${path}${server.search}`

@@ -13,76 +13,72 @@ import { type AuthOptions, type Authorization, AuthSession } from './session.ts'
 import type { StoredTokens } from './stored-tokens.ts'
 import { requestTokens, type Tokens } from './token-endpoint.ts'
 
-/** Stands in place of an issuer, and sends the credentials to any authorization server the MCP server names. */
+/** In place of an issuer: sends the credentials to any authorization server that the MCP server names. */
 export const anyAuthorizationServer = 'whichever-the-server-names'
 
-/** A client that acts for itself. */
+/** A client without a user. */
 export interface MachineClient {
   /**
-   * The issuer identifier of the authorization server the credentials belong to; another one never sees them.
-   * `whicheverTheServerNames` gives that protection up.
+   * The issuer identifier of the authorization server that the credentials belong to; they are not sent to any other.
+   * `anyAuthorizationServer` removes that protection.
    */
   issuer: string
   clientId: string
   clientSecret?: string
   /** For `private_key_jwt`, in place of a secret. */
   signingKey?: SigningKey
-  /** Default: what fits the credentials and the authorization server. */
+  /** Default: by the credentials and the metadata of the authorization server. */
   authMethod?: ClientAuthMethod
 }
 
-/** A client that acts for itself, and how it reaches its authorization server. */
+/** Options of `clientCredentials`. */
 export interface ClientCredentialsOptions extends AuthOptions {
   client: MachineClient
 }
 
-/** Credentials of a program that acts for itself: the client credentials grant, with a secret or a signing key. */
+/** Credentials of a client without a user: the client credentials grant, with a secret or a signing key. */
 export function clientCredentials(options: ClientCredentialsOptions): Authorization {
   const { client } = options
   const obtain = async (context: GrantContext): Promise<Tokens> => {
     const identity = identityOf(client, context)
-    return requestTokens(
-      { server: context.target, identity, ...context },
-      'client_credentials',
-      grantParams(context),
-    )
+    return requestTokens(context, identity, 'client_credentials', grantParams(context))
   }
   const identify = (context: GrantContext): Identity => identityOf(client, context)
   return new AuthSession(new MachineGrant('client-credentials', client, obtain, identify), options)
 }
 
-/** A workload, the authorization server that trusts its platform, and the way to the JWT that says so. */
+/** Options of `workloadIdentity`. */
 export interface WorkloadOptions extends AuthOptions {
-  /** The issuer identifier of the authorization server that trusts the platform, or `whicheverTheServerNames`. */
+  /** The issuer identifier of the authorization server that trusts the platform, or `anyAuthorizationServer`. */
   issuer: string
-  /** The client id, where the authorization server wants one. */
+  /** The client id, if the authorization server requires one. */
   clientId?: string
-  /** The JWT the platform gives this workload, asked for whenever a token is needed. */
+  /** Returns the platform's JWT for this workload. Called for every token request. */
   assertion: () => string | Promise<string>
 }
 
 /**
- * Credentials of a workload whose platform vouches for it with a JWT (RFC 7523). An error of the authorization server
- * ends the attempt: it is not repeated, and nothing else is tried.
+ * Credentials of a workload by a JWT of its platform (RFC 7523). An error of the authorization server ends the attempt
+ * without a retry.
  */
 export function workloadIdentity(options: WorkloadOptions): Authorization {
   const { clientId, assertion } = options
   const identity: Identity = { clientId, method: 'none' }
   const obtain = async (context: GrantContext): Promise<Tokens> => {
     const params = { assertion: await assertion(), ...grantParams(context) }
-    return requestTokens({ server: context.target, identity, ...context }, jwtBearer, params)
+    return requestTokens(context, identity, jwtBearer, params)
   }
   return new AuthSession(new MachineGrant('workload', options, obtain, () => identity), options)
 }
 
 export const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
-/** What every such token request says of its purpose. */
+/** The resource and scope of a token request. */
 export function grantParams({ target, scopes }: GrantContext): Record<string, string> {
   return { resource: target.resource, ...(scopes.length > 0 && { scope: scopes.join(' ') }) }
 }
 
-/** The client as the target's authorization server knows it. */
+/** The client as registered with the target's authorization server. */
 export function identityOf(client: Omit<MachineClient, 'issuer'>, { target }: GrantContext): Identity {
   const { clientId, clientSecret: secret, signingKey: key, authMethod } = client
   const supported = target.metadata.token_endpoint_auth_methods_supported
@@ -90,7 +86,7 @@ export function identityOf(client: Omit<MachineClient, 'issuer'>, { target }: Gr
   return { clientId, secret, key, method }
 }
 
-/** A grant without a person: getting tokens anew is how they are renewed. */
+/** A grant without a user: tokens are renewed by obtaining new ones. */
 export class MachineGrant implements Grant {
   readonly interactive = false
   readonly kind: string
@@ -128,38 +124,37 @@ export class MachineGrant implements Grant {
     return this.obtain(context)
   }
 
-  /** The credentials go to no other authorization server than theirs. */
+  /** Rejects any authorization server but that of the credentials. */
   #check({ target: { issuer } }: GrantContext): void {
     const [only] = this.issuers
     if (only === undefined || only === issuer) return
     throw authError(
-      `The server names the authorization server ${issuer}, and the credentials belong to ${only}, so they are not sent. Check the URL of the server and the option "issuer"`,
+      `The server names the authorization server ${issuer}, but the credentials belong to ${only}, so they are not sent. Check the URL of the server and the option "issuer"`,
       undefined,
       { issuer },
     )
   }
 }
 
-/** The identity provider of an organisation, which decides who may use which server. */
+/** The identity provider of an organization. */
 export interface IdentityProvider {
   issuer: string
-  /** Default: found in the provider's metadata. */
+  /** Default: from the provider's metadata. */
   tokenEndpoint?: string
-  /** This client, as the provider knows it. */
+  /** The client id at the provider. */
   clientId: string
   clientSecret?: string
-  /** The token the person got when they logged in there, asked for whenever one is needed. */
+  /** Returns the user's token from the login there. Called for every token request. */
   subjectToken: () => string | Promise<string>
-  /** What kind of token that is. Default `urn:ietf:params:oauth:token-type:id_token`. */
+  /** The type of that token. Default `urn:ietf:params:oauth:token-type:id_token`. */
   subjectTokenType?: string
 }
 
 /**
- * The two parties of enterprise-managed authorization: this client, and the identity provider that vouches
- * for the person.
+ * Options of `enterpriseManaged`.
  */
 export interface EnterpriseOptions extends AuthOptions {
-  /** This client, as the authorization server of the MCP server knows it. */
+  /** This client, as registered with the authorization server of the MCP server. */
   client: MachineClient
   idp: IdentityProvider
 }
@@ -169,8 +164,8 @@ const idJag = 'urn:ietf:params:oauth:token-type:id-jag'
 const idToken = 'urn:ietf:params:oauth:token-type:id_token'
 
 /**
- * Enterprise-managed authorization: the person's login at their organisation is exchanged for an ID-JAG there, and
- * that for a token at the server's own authorization server, without a further login.
+ * Enterprise-managed authorization: exchanges the user's login at the identity provider for an ID-JAG, and that for a token
+ * of the server's authorization server, without a further login.
  */
 export function enterpriseManaged(options: EnterpriseOptions): Authorization {
   const { client, idp } = options
@@ -178,13 +173,13 @@ export function enterpriseManaged(options: EnterpriseOptions): Authorization {
     const assertion = await requestIdJag(idp, options, context)
     const params = { assertion, ...grantParams(context) }
     const identity = identityOf(client, context)
-    return requestTokens({ server: context.target, identity, ...context }, jwtBearer, params)
+    return requestTokens(context, identity, jwtBearer, params)
   }
   const identify = (context: GrantContext): Identity => identityOf(client, context)
   return new AuthSession(new MachineGrant('enterprise', client, obtain, identify), options)
 }
 
-/** Has the identity provider vouch for the person towards one authorization server. */
+/** Exchanges the user's token for an ID-JAG for one authorization server (RFC 8693). */
 async function requestIdJag(
   idp: IdentityProvider,
   options: NetworkOptions,
@@ -192,21 +187,26 @@ async function requestIdJag(
 ): Promise<string> {
   const { issuer, clientId, clientSecret: secret, subjectToken, subjectTokenType = idToken } = idp
   const { target, signal } = context
-  // The provider was configured here and not named by the server, so it may lie wherever it lies.
+  // The provider is configured, not named by the server, so any network is allowed.
   const network = new Network(urlOf(idp), options)
-  const server = await discoverProvider(idp, network, signal)
-  const supported = server.metadata.token_endpoint_auth_methods_supported
+  const provider = await discoverProvider(idp, network, signal)
+  const supported = provider.metadata.token_endpoint_auth_methods_supported
   const identity: Identity = { clientId, secret, method: methodFor(secret, supported) }
-  const tokens = await requestTokens({ server, identity, network, signal, proof: undefined }, tokenExchange, {
-    requested_token_type: idJag,
-    audience: target.issuer,
-    subject_token: await subjectToken(),
-    subject_token_type: subjectTokenType,
-    ...grantParams(context),
-  })
+  const tokens = await requestTokens(
+    { target: provider, network, signal, proof: undefined },
+    identity,
+    tokenExchange,
+    {
+      requested_token_type: idJag,
+      audience: target.issuer,
+      subject_token: await subjectToken(),
+      subject_token_type: subjectTokenType,
+      ...grantParams(context),
+    },
+  )
   if (tokens.issuedType === idJag) return tokens.accessToken
   throw authError(
-    `The identity provider ${issuer} did not give an ID-JAG for ${target.issuer}. Ask whoever runs it to allow this application there`,
+    `The identity provider ${issuer} did not issue an ID-JAG for ${target.issuer}. Ask its operator to allow this application`,
   )
 }
 
@@ -220,10 +220,10 @@ async function discoverProvider(
   }
   const found = await discoverIssuer(issuer, network, signal)
   if (found !== undefined) return found
-  throw authError(`The identity provider ${issuer} publishes no metadata. Give its tokenEndpoint`)
+  throw authError(`The identity provider ${issuer} publishes no metadata. Set idp.tokenEndpoint`)
 }
 
 function urlOf({ issuer, tokenEndpoint = issuer }: IdentityProvider): URL {
   if (URL.canParse(tokenEndpoint)) return new URL(tokenEndpoint)
-  throw new McpError('INVALID', `The identity provider's URL ${JSON.stringify(tokenEndpoint)} is not one`)
+  throw new McpError('INVALID', `${JSON.stringify(tokenEndpoint)} in "idp" is not a URL`)
 }

@@ -23,40 +23,40 @@ import { type AuthOptions, type Authorization, AuthSession } from './session.ts'
 import type { StoredTokens } from './stored-tokens.ts'
 import { requestTokens, type Tokens } from './token-endpoint.ts'
 
-/** A client somebody registered by hand. Its credentials go to the issuer they belong to and nowhere else. */
+/** A pre-registered client. Its credentials are only sent to its issuer. */
 export interface RegisteredClient {
-  /** The issuer identifier of the authorization server, exactly as it writes it. */
+  /** The issuer identifier of the authorization server, exactly as in its metadata. */
   issuer: string
   clientId: string
   clientSecret?: string
   /** For `private_key_jwt`. */
   signingKey?: SigningKey
-  /** Default: what fits the credentials and the authorization server. */
+  /** Default: by the credentials and the metadata of the authorization server. */
   authMethod?: ClientAuthMethod
 }
 
-/** How this client makes itself known, in the order in which it tries. */
+/** How this client identifies itself, in order of precedence. */
 export interface OAuthClient {
-  /** Clients registered by hand. An authorization server that is not among them is refused. */
+  /** Pre-registered clients. If given, other authorization servers are refused. */
   registered?: RegisteredClient | readonly RegisteredClient[]
-  /** The https URL of this client's Client ID Metadata Document, which also is its client id. */
+  /** The https URL of this client's Client ID Metadata Document, which is also its client id. */
   metadataUrl?: string
-  /** The name to register under where the authorization server lets clients register themselves. */
+  /** The client name for dynamic client registration. */
   name: string
-  /** The home page to register with. */
+  /** The client's home page for dynamic client registration. */
   uri?: string
 }
 
-/** Who this client is, and how the person gets to the login page and back. */
+/** Options of `oauth`. */
 export interface OAuthOptions extends AuthOptions {
   client: OAuthClient
-  /** How the person gets to the login page and back. */
+  /** How the login page is opened and the callback received, such as `loopback()`. */
   redirect: Redirect
 }
 
 /**
- * Credentials a person grants by logging in: authorization code with PKCE, renewed by refresh token. Nothing happens
- * until the server asks for credentials.
+ * Credentials by user login: authorization code grant with PKCE, renewed by refresh token. Nothing happens before the
+ * server requires credentials.
  * @throws McpError 'INVALID' for a `metadataUrl` that cannot be a client id
  */
 export function oauth(options: OAuthOptions): Authorization {
@@ -86,13 +86,13 @@ class CodeGrant implements Grant {
     checkPkce(target)
     if (metadata.authorization_endpoint === undefined) {
       throw authError(
-        `The authorization server ${issuer} names no authorization endpoint. Tell whoever runs it`,
+        `The authorization server ${issuer} names no authorization endpoint. Contact its operator`,
       )
     }
     const session = await this.#redirect.begin((await loadRegistration(issuer, store))?.redirectUri)
     try {
       checkRedirect(session.uri)
-      const { identity, ...made } = await this.#identify(context, session.uri)
+      const { identity, ...registered } = await this.#identify(context, session.uri)
       const { clientId } = identity
       const state = generateRandomState()
       const verifier = generateRandomCodeVerifier()
@@ -102,13 +102,13 @@ class CodeGrant implements Grant {
       for (const [name, value] of Object.entries(params)) url.searchParams.set(name, value)
       const callback = await session.open(url, signal)
       const code = readCode(callback, { server: target, clientId, redirectUri: session.uri, state })
-      const tokens = await requestTokens({ server: target, identity, ...context }, 'authorization_code', {
+      const tokens = await requestTokens(context, identity, 'authorization_code', {
         code,
         redirect_uri: session.uri,
         code_verifier: verifier,
         resource: target.resource,
       })
-      return { ...tokens, ...made }
+      return { ...tokens, ...registered }
     } finally {
       await session.close()
     }
@@ -123,19 +123,15 @@ class CodeGrant implements Grant {
     const identity =
       this.#knownIdentity(context.target) ?? own ?? (await loadRegistration(issuer, context.store))
     if (identity?.clientId === clientId) return identity
-    throw authError(
-      'The login was made by a client that is not configured any more. Log in again',
-      undefined,
-      {
-        error: 'invalid_grant',
-      },
-    )
+    throw authError('The login belongs to a client that is no longer configured. Log in again', undefined, {
+      error: 'invalid_grant',
+    })
   }
 
   async renew(saved: StoredTokens, context: GrantContext): Promise<Tokens> {
     const identity = await this.identify(saved, context)
     const { refreshToken = '' } = saved
-    return requestTokens({ server: context.target, identity, ...context }, 'refresh_token', {
+    return requestTokens(context, identity, 'refresh_token', {
       refresh_token: refreshToken,
       resource: context.target.resource,
     })
@@ -156,7 +152,7 @@ class CodeGrant implements Grant {
     return { identity: registration, registration }
   }
 
-  /** This client as the authorization server knows it without a registration of its own. */
+  /** The pre-registered client, or that of the metadata document. */
   #knownIdentity({ issuer, metadata }: DiscoveredIssuer): (Identity & { clientId: string }) | undefined {
     const registered = this.#registered.find((one) => one.issuer === issuer)
     if (registered !== undefined) {
@@ -167,7 +163,7 @@ class CodeGrant implements Grant {
     }
     if (this.#registered.length > 0) {
       throw authError(
-        `The server wants a login at ${issuer}, and the registered client is one of ${this.issuers.join(', ')}, where its credentials stay. Register a client at ${issuer} and give it in client.registered, or leave that out`,
+        `The server requires a login at ${issuer}, but the registered client belongs to ${this.issuers.join(', ')}, and its credentials are not sent elsewhere. Register a client at ${issuer} and give it in client.registered, or omit that option`,
         undefined,
         { issuer },
       )
@@ -195,16 +191,16 @@ async function authorizationParams(
     state,
     resource: target.resource,
     ...(scopes.length > 0 && { scope: scopes.join(' ') }),
-    // OpenID Connect gives lasting access only to who consents to it anew.
+    // OpenID Connect requires consent for offline access.
     ...(scopes.includes('offline_access') && { prompt: 'consent' }),
   }
 }
 
-/** A server that does not say it checks proofs of code exchange is not trusted with a code. */
+/** Rejects an authorization server that does not declare PKCE with S256. */
 function checkPkce({ issuer, metadata, presumed }: DiscoveredIssuer): void {
   if (presumed || metadata.code_challenge_methods_supported?.includes('S256') === true) return
   throw authError(
-    `The authorization server ${issuer} does not say that it supports PKCE with S256, so a login there could be stolen. Tell whoever runs it to add code_challenge_methods_supported to its metadata`,
+    `The authorization server ${issuer} does not declare PKCE with S256, so its authorization codes could be stolen. Ask its operator to add code_challenge_methods_supported to its metadata`,
   )
 }
 
@@ -221,6 +217,6 @@ function checkClientId(metadataUrl: string): void {
   if (plain && url.protocol === 'https:' && url.pathname !== '/' && url.href === metadataUrl) return
   throw new McpError(
     'INVALID',
-    `client.metadataUrl must be an https: URL with a path, written as URLs are normalised, and not ${JSON.stringify(metadataUrl)}`,
+    `client.metadataUrl must be a normalized https: URL with a path, not ${JSON.stringify(metadataUrl)}`,
   )
 }

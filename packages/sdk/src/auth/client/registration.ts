@@ -5,7 +5,7 @@ import type { ClientAuthMethod, Identity } from './identity.ts'
 import { authError, isLoopback, type Network } from './network.ts'
 import { parseObject, readOAuthError } from './token-endpoint.ts'
 
-/** A client an authorization server registered on request. */
+/** A dynamically registered client (RFC 7591). */
 export interface Registration extends Identity {
   readonly clientId: string
   readonly redirectUri: string
@@ -13,7 +13,7 @@ export interface Registration extends Identity {
   readonly secretEndsAt?: number
 }
 
-/** How a client that registered itself may prove who it is, what is preferred first. */
+/** Authentication methods for a dynamically registered client, in order of preference. */
 export const registrationMethods: readonly ClientAuthMethod[] = [
   'none',
   'client_secret_basic',
@@ -21,12 +21,12 @@ export const registrationMethods: readonly ClientAuthMethod[] = [
 ]
 const goodForMs = 60_000
 
-/** Whether its secret, if it has one, is good for a while yet. */
+/** Whether its secret, if any, is valid for another minute. */
 export function isUsable({ secretEndsAt }: Registration): boolean {
   return secretEndsAt === undefined || secretEndsAt >= Date.now() + goodForMs
 }
 
-/** Whether a value that was kept is a registration. */
+/** Whether a stored value is a registration. */
 export function isRegistration(value: unknown): value is Registration {
   if (!isObject(value)) return false
   const { clientId, redirectUri, method, secret, secretEndsAt } = value
@@ -49,10 +49,10 @@ export interface RegistrationRequest {
   readonly signal: AbortSignal
 }
 
-/** The last time that there is a date for: what no number can hold could not be kept. */
+/** The maximum time value of a date. */
 const latest = 8_640_000_000_000_000
 
-/** The registration kept for an issuer, if it can still be used. */
+/** The stored registration for an issuer, if it is usable. */
 export async function loadRegistration(
   issuer: string,
   store: CredentialStore,
@@ -61,21 +61,21 @@ export async function loadRegistration(
   return isRegistration(found) && isUsable(found) ? found : undefined
 }
 
-/** Registers this client, or takes the registration that is kept for the same redirect URI. */
+/** Registers this client, or returns the stored registration for the same redirect URI. */
 export async function register(request: RegistrationRequest): Promise<Registration> {
   const { server, redirectUri, store, signal } = request
   const key = keyOf(server.issuer)
   const work = async (): Promise<Registration> => {
     const stored = await loadRegistration(server.issuer, store)
     if (stored?.redirectUri === redirectUri) return stored
-    const made = await requestRegistration(request)
-    await store.set(key, JSON.stringify(made))
-    return made
+    const registration = await requestRegistration(request)
+    await store.set(key, JSON.stringify(registration))
+    return registration
   }
   return store.exclusive(key, work, signal)
 }
 
-/** Forgets a registration the authorization server does not know any more, unless another took its place. */
+/** Deletes a registration that the authorization server no longer accepts, unless it was replaced. */
 export async function forgetRegistration(
   issuer: string,
   clientId: string,
@@ -99,7 +99,7 @@ async function requestRegistration({
   const { registration_endpoint: endpoint } = metadata
   if (endpoint === undefined) {
     throw authError(
-      `The authorization server ${issuer} does not let clients register themselves. Register one there by hand, with the redirect URI ${redirectUri}, and give it in client.registered`,
+      `The authorization server ${issuer} does not support dynamic client registration. Register a client there with the redirect URI ${redirectUri}, and give it in client.registered`,
       undefined,
       { issuer },
     )
@@ -128,7 +128,7 @@ async function requestRegistration({
   return readRegistration(parseObject(await response.text()), redirectUri, method, issuer)
 }
 
-/** Without a list of what is supported a secret is the standard's default. */
+/** Without a list of supported methods, the standard's default is client_secret_basic. */
 function preferredMethod(supported: readonly string[] = ['client_secret_basic']): ClientAuthMethod {
   return registrationMethods.find((method) => supported.includes(method)) ?? 'none'
 }
@@ -142,7 +142,7 @@ function readRegistration(
   const { client_id: clientId, client_secret: secret, client_secret_expires_at: end } = answer
   if (typeof clientId !== 'string' || clientId === '') {
     throw authError(
-      `The authorization server ${issuer} registered this client without an id. Tell whoever runs it`,
+      `The authorization server ${issuer} registered this client without an id. Contact its operator`,
     )
   }
   const given =

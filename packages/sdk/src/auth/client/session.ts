@@ -29,11 +29,11 @@ interface SharedWork {
   waiting: number
 }
 
-/** One piece of work at a time, shared by all who want it meanwhile, and ended when none of them waits any more. */
+/** Runs one piece of work at a time, shared by all concurrent callers, and aborts it when no caller waits any more. */
 export class SingleFlight {
   #flight: SharedWork | undefined
 
-  /** Joins the work that is going on, or begins it. Without a signal the caller waits to the end. */
+  /** Joins the running work, or starts it. Without a signal the caller waits until it ends. */
   async join(work: (signal: AbortSignal) => Promise<void>, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
     const flight = this.#flight ?? this.#begin(work)
@@ -59,27 +59,26 @@ export class SingleFlight {
   }
 }
 
-/** What every way of getting credentials takes. */
+/** Options of every kind of credentials. */
 export interface AuthOptions extends NetworkOptions {
-  /** Where tokens and registrations are kept. Default: in memory. */
+  /** Stores tokens and registrations. Default: `memoryStore()`. */
   store?: CredentialStore
-  /** Scopes to ask for at first. Default: those the server wants. Later ones are added to them. */
+  /** Initial scopes. Default: those that the server names. Scopes of later challenges are added. */
   scopes?: readonly string[]
-  /** Bind tokens to a key (RFC 9449) and take no others. Default: only where the server insists. */
+  /** Requires tokens bound to a key (DPoP, RFC 9449). Default: only if the server requires it. */
   dpop?: boolean
-  /** Keeps the credentials of several accounts at one server apart. */
+  /** Separates the credentials of several accounts at one server. */
   account?: string
 }
 
 /** Credentials for one server. */
 export interface Authorization extends HttpAuth {
-  /** Forgets the tokens for a server; the next request to it that needs some begins anew. */
+  /** Deletes the tokens for a server; the next request that needs some obtains new ones. */
   forget(server: string | URL): Promise<void>
   /**
-   * Forgets the tokens for a server, and tells the authorization server that they are not wanted any more (RFC 7009)
-   * where its metadata names an endpoint for that. What could not be told is in the result; the tokens are gone on
-   * this side all the same. Takes 15 seconds at most; where a login is going on for longer, they are kept.
-   * @throws McpError 'TIMEOUT' where they are kept
+   * Deletes the tokens for a server and revokes them at the authorization server (RFC 7009), if it supports that. The
+   * result says whether the revocation failed. Takes at most 15 seconds.
+   * @throws McpError 'TIMEOUT' if a login holds the store for longer; the tokens are kept then
    */
   revoke(server: string | URL, options?: { signal?: AbortSignal }): Promise<Revocation>
 }
@@ -94,7 +93,7 @@ const noChallenge: ChallengeParams = {
   dpop: false,
 }
 
-/** Tokens of one server: sent along, renewed in time, and replaced when they are refused. */
+/** The tokens of one server: sends them, renews them in time, and replaces them when they are refused. */
 export class AuthSession implements Authorization {
   readonly #grant: Grant
   readonly #options: AuthOptions
@@ -107,8 +106,8 @@ export class AuthSession implements Authorization {
   #loading: Promise<void> | undefined
   #tokens: StoredTokens | undefined
   #proof: ProofKey | undefined
-  #described: DiscoveredIssuer | undefined
-  /** A token nobody has accepted yet, and how it was come by. */
+  #issuer: DiscoveredIssuer | undefined
+  /** A token that the server has not accepted yet. */
   #unproven: { token: string; how: 'renewed' | 'obtained' } | undefined
 
   constructor(grant: Grant, options: AuthOptions) {
@@ -158,18 +157,18 @@ export class AuthSession implements Authorization {
     if (saved === undefined) return { outcome: 'none' }
     const { issuer } = saved
     try {
-      const described = await this.#describe(saved, until, this.#network(url))
-      if (described.metadata.revocation_endpoint === undefined) return { outcome: 'unsupported', issuer }
-      const context = this.#need(url, { ...described, ...resourceFacts(saved) }, [], undefined, until)
+      const issuerMetadata = await this.#discoverIssuer(saved, until, this.#network(url))
+      if (issuerMetadata.metadata.revocation_endpoint === undefined) return { outcome: 'unsupported', issuer }
+      const context = this.#context(url, { ...issuerMetadata, ...resourceFacts(saved) }, [], undefined, until)
       const identity = await this.#grant.identify(saved, context)
-      return await revokeTokens(saved, { server: described, identity, ...context })
+      return await revokeTokens(saved, context, identity)
     } catch (error) {
-      const late = `${issuer} did not answer within ${revokeWithinMs} ms`
+      const late = `${issuer} did not respond within ${revokeWithinMs} ms`
       return revocationFailed(issuer, soon.aborted ? new Error(late) : error)
     }
   }
 
-  /** Takes the tokens for a server out of the store, once nobody renews them any more. */
+  /** Removes the tokens for a server from the store, after any renewal in progress. */
   async #remove(server: URL, signal?: AbortSignal): Promise<StoredTokens | undefined> {
     const key = this.#key(server)
     const work = async (): Promise<StoredTokens | undefined> => {
@@ -182,13 +181,13 @@ export class AuthSession implements Authorization {
     return saved
   }
 
-  /** One set of credentials serves one server: the first it is asked for. */
+  /** Binds the credentials to the server of their first request. */
   #bind(url: URL): URL {
     this.#server ??= url
     if (url.origin === this.#server.origin) return this.#server
     throw new McpError(
       'INVALID',
-      `These credentials are for ${this.#server.origin} and do not go to ${url.origin}. Make others for that server`,
+      `These credentials are for ${this.#server.origin} and are not sent to ${url.origin}. Create separate ones for that server`,
     )
   }
 
@@ -201,14 +200,14 @@ export class AuthSession implements Authorization {
     return `${this.#grant.kind} ${this.#options.account ?? ''} ${server.href}`
   }
 
-  /** Whether there is another token now than the one a request was sent with, if it was sent with any. */
+  /** Whether there is another token than the one that a request was sent with. */
   #changedSince(used: string | undefined, now: StoredTokens | undefined): boolean {
     if (now === undefined || now.accessToken === used) return false
-    // A token that is over and cannot be renewed is not sent, so it helps nobody.
+    // An expired token that cannot be renewed is not sent.
     return !isExpired(now) || this.#grant.canRenew(now)
   }
 
-  /** The token to send; renewed when its time is up. */
+  /** The token to send, renewed if it is due. */
   async #current(server: URL): Promise<StoredTokens | undefined> {
     this.#loading ??= loadTokens(this.#store, this.#key(server)).then(
       (saved) => this.#use(saved),
@@ -238,21 +237,22 @@ export class AuthSession implements Authorization {
       const renewed =
         stored === undefined || (stored.accessToken !== due.accessToken && !isRenewalDue(stored))
       if (renewed || !this.#grant.canRenew(stored)) return
-      const described = await this.#describe(stored, signal)
-      await this.#renew(server, stored, { ...described, ...resourceFacts(stored) }, signal)
+      const issuerMetadata = await this.#discoverIssuer(stored, signal)
+      await this.#renew(server, stored, { ...issuerMetadata, ...resourceFacts(stored) }, signal)
     }
     await this.#store.exclusive(key, work, signal)
   }
 
-  async #describe(
+  async #discoverIssuer(
     { issuer, presumed: unpublished }: StoredTokens,
     signal: AbortSignal,
     network: Network = this.#networkNow(),
   ): Promise<DiscoveredIssuer> {
-    if (this.#described?.issuer === issuer) return this.#described
+    if (this.#issuer?.issuer === issuer) return this.#issuer
     const found = unpublished ? presumed(issuer) : await discoverIssuer(issuer, network, signal)
-    if (found === undefined) throw authError(`The authorization server ${issuer} has no metadata any more`)
-    this.#described = found
+    if (found === undefined)
+      throw authError(`The authorization server ${issuer} no longer publishes metadata`)
+    this.#issuer = found
     return found
   }
 
@@ -261,9 +261,9 @@ export class AuthSession implements Authorization {
     return this.#network(this.#server)
   }
 
-  /** Renews a saved token; it is gone afterwards if it can never be renewed again. */
+  /** Renews a stored token; deletes it if the authorization server rejects it for good. */
   async #renew(server: URL, stored: StoredTokens, target: AuthTarget, signal: AbortSignal): Promise<void> {
-    const context = this.#need(server, target, stored.requested, this.#proofOf(stored), signal)
+    const context = this.#context(server, target, stored.requested, this.#proofOf(stored), signal)
     try {
       await this.#save(server, context, await this.#grant.renew(stored, context), 'renewed', stored)
     } catch (error) {
@@ -276,17 +276,16 @@ export class AuthSession implements Authorization {
     }
   }
 
-  /** Deletes tokens that turned out to be worthless, but never others that took their place meanwhile. */
-  async #drop(server: URL, worthless: StoredTokens): Promise<void> {
+  /** Deletes rejected tokens, unless they were replaced meanwhile. */
+  async #drop(server: URL, rejected: StoredTokens): Promise<void> {
     const key = this.#key(server)
     const stored = await loadTokens(this.#store, key)
-    const same =
-      stored?.accessToken === worthless.accessToken && stored.refreshToken === worthless.refreshToken
+    const same = stored?.accessToken === rejected.accessToken && stored.refreshToken === rejected.refreshToken
     if (same) await this.#store.delete(key)
     this.#use(same ? undefined : stored)
   }
 
-  /** Finds another token than the refused one: a newer one of somebody else, a renewed one, or one of a new login. */
+  /** Replaces a refused token: by a newer one in the store, by renewal, or by a new login. */
   async #replace(
     server: URL,
     used: string | undefined,
@@ -300,7 +299,7 @@ export class AuthSession implements Authorization {
       if (this.#changedSince(used, stored)) return this.#use(stored)
       const known = [...this.#grant.issuers, ...(stored === undefined ? [] : [stored.issuer])]
       const target = await discover(server, challenge, this.#network(server), known, signal)
-      this.#described = target
+      this.#issuer = target
       const same = stored?.issuer === target.issuer && stored.resource === target.resource
       const fresh = used !== undefined && this.#unproven?.token === used ? this.#unproven.how : undefined
       if (
@@ -310,13 +309,13 @@ export class AuthSession implements Authorization {
         fresh === undefined &&
         this.#grant.canRenew(stored)
       ) {
-        // A refresh token is good once, so what takes its place is waited for also where nobody wants it any more.
+        // Not aborted with the request: the refresh token is used up, so its replacement must be stored.
         await this.#renew(server, stored, target, new AbortController().signal)
         if (this.#tokens !== undefined) return
         signal.throwIfAborted()
       }
       if (status === 401 && fresh !== undefined) this.#assertRetryHelps(server, fresh)
-      if (background && this.#grant.interactive) throw authError(`${server.origin} wants a new login`)
+      if (background && this.#grant.interactive) throw authError(`${server.origin} requires a new login`)
       const before = same ? stored.requested : []
       await this.#obtain(server, status, `${method} ${url.pathname}`, { challenge, target, before }, signal)
     }
@@ -326,7 +325,7 @@ export class AuthSession implements Authorization {
   #assertRetryHelps(server: URL, how: 'renewed' | 'obtained'): void {
     if (how === 'renewed' && this.#grant.interactive) return
     throw authError(
-      `${server.origin} refuses the token its own authorization server has just issued, so asking for another would not help. Tell whoever runs the server: it may expect another audience or issuer`,
+      `${server.origin} refuses a token that its authorization server has just issued. Contact the operator of the server: it may expect another audience or issuer`,
     )
   }
 
@@ -346,14 +345,14 @@ export class AuthSession implements Authorization {
     const operationKey = `${operation} ${(challenge.scopes ?? []).toSorted().join(' ')}`
     if (status === 403 && this.#failedOperations.has(operationKey)) {
       throw authError(
-        `${server.origin} does not allow this with the scopes "${excerpt(scopes.join(' '))}", for which a login has just been made. The account may lack the permission: ask whoever runs the server, or use another account`,
+        `${server.origin} refuses this request even after a login with the scopes "${excerpt(scopes.join(' '))}". The account may lack the permission: ask the operator of the server, or use another account`,
         undefined,
         { scopes },
       )
     }
     try {
       const proof = this.#usesDpop(target, challenge) ? await ProofKey.generate() : undefined
-      const context = this.#need(server, target, scopes, proof, signal)
+      const context = this.#context(server, target, scopes, proof, signal)
       await this.#save(server, context, await this.#grant.obtain(context), 'obtained')
       if (status === 403) this.#failedOperations.add(operationKey)
     } catch (error) {
@@ -366,11 +365,11 @@ export class AuthSession implements Authorization {
     if (this.#options.dpop !== true && !target.dpop && !challenge.dpop) return false
     if (target.metadata.dpop_signing_alg_values_supported?.includes('ES256') === true) return true
     throw authError(
-      `Tokens for this server are to be bound to a key, and the authorization server ${target.issuer} does not say that it can do that with ES256. Tell whoever runs it${this.#options.dpop === true ? ', or do without the option "dpop"' : ''}`,
+      `Tokens for this server must be bound to a key (DPoP), but the authorization server ${target.issuer} does not declare ES256 for that. Contact its operator${this.#options.dpop === true ? ', or remove the option "dpop"' : ''}`,
     )
   }
 
-  #need(
+  #context(
     server: URL,
     target: AuthTarget,
     scopes: readonly string[],
@@ -391,8 +390,8 @@ export class AuthSession implements Authorization {
     if ((tokenType === 'dpop') !== (proof !== undefined)) {
       throw authError(
         proof === undefined
-          ? `The authorization server ${target.issuer} issued a token that is bound to a key nobody gave it`
-          : `The authorization server ${target.issuer} did not bind its token to this client's key, as was asked. Tell whoever runs it`,
+          ? `The authorization server ${target.issuer} issued a DPoP token although no key was sent`
+          : `The authorization server ${target.issuer} did not bind its token to this client's key (DPoP). Contact its operator`,
       )
     }
     const refreshToken = tokens.refreshToken ?? before?.refreshToken
@@ -426,15 +425,14 @@ export class AuthSession implements Authorization {
   }
 }
 
-/** Tokens could not be had, as somebody else is about to replace them. */
 function loginInProgress({ origin }: URL): McpError {
   return new McpError(
     'TIMEOUT',
-    `A login at ${origin} has been going on for ${revokeWithinMs} ms, so its tokens are kept. Finish that login or give it up, then try again`,
+    `A login at ${origin} is still in progress after ${revokeWithinMs} ms, so its tokens are kept. Finish or cancel that login, then try again`,
   )
 }
 
-/** What a login says of its resource, where nothing has to be found out about it. */
+/** The resource of stored tokens. */
 function resourceFacts({ resource }: StoredTokens): Pick<AuthTarget, 'resource' | 'scopes' | 'dpop'> {
   return { resource, scopes: noChallenge.scopes, dpop: noChallenge.dpop }
 }

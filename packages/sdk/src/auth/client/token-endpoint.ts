@@ -15,53 +15,53 @@ import type { ProofKey } from './proof-key.ts'
 import type { Registration } from './registration.ts'
 import type { StoredTokens } from './stored-tokens.ts'
 
-/** Who asks an authorization server for tokens, and how. */
-export interface TokenEndpoint {
-  readonly server: DiscoveredIssuer
-  readonly identity: Identity
+/** Where and how to send a request of a client to its authorization server. */
+export interface TokenRequestContext {
+  readonly target: DiscoveredIssuer
   readonly network: Network
   readonly proof: ProofKey | undefined
   readonly signal: AbortSignal
 }
 
-/** What a token endpoint gave. */
+/** A token response. */
 export interface Tokens {
   readonly clientId: string
-  /** The client they were given to, where it registered itself. */
+  /** The dynamically registered client, if any. */
   readonly registration?: Registration
   readonly accessToken: string
   readonly tokenType: 'bearer' | 'dpop'
   readonly refreshToken: string | undefined
-  /** Seconds, where the server says. */
+  /** Seconds. */
   readonly expiresIn: number | undefined
-  /** What kind of token an exchange gave. */
+  /** `issued_token_type` of a token exchange. */
   readonly issuedType: string | undefined
 }
 
 const headerText = /^[\x21-\x7e]+$/
 const attempts = 2
 const advice = new Map([
-  ['invalid_client', 'Check the client id and its credentials, or register the client anew'],
-  ['invalid_grant', 'Log in again, or give a fresh assertion'],
-  ['invalid_scope', 'Ask for other scopes, or have them allowed there'],
-  ['invalid_target', 'It does not issue tokens for this server: tell whoever runs it'],
-  ['unauthorized_client', 'Have this client allowed to get tokens this way there'],
-  ['unsupported_grant_type', 'It gives no tokens this way: use another kind of login'],
-  ['access_denied', 'Ask whoever runs it for access'],
+  ['invalid_client', 'Check the client id and its credentials, or register the client again'],
+  ['invalid_grant', 'Log in again, or use a new assertion'],
+  ['invalid_scope', 'Request other scopes, or have them allowed there'],
+  ['invalid_target', 'It does not issue tokens for this server. Contact its operator'],
+  ['unauthorized_client', 'Have this grant allowed for the client there'],
+  ['unsupported_grant_type', 'It does not support this grant. Use another kind of login'],
+  ['access_denied', 'Ask its operator for access'],
 ])
 
 /**
- * Asks the token endpoint, once more where it wants a nonce in the proof of possession.
+ * Requests tokens, and retries once if the server requires a DPoP nonce.
  * @throws McpError 'UNAUTHORIZED'; `details.error` is the code of an OAuth error response
  */
 export async function requestTokens(
-  endpoint: TokenEndpoint,
+  context: TokenRequestContext,
+  identity: Identity,
   grantType: string,
   params: Readonly<Record<string, string>>,
 ): Promise<Tokens> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await requestOnce(endpoint, grantType, params)
+      return await requestOnce(context, identity, grantType, params)
     } catch (error) {
       if (oauthError(error) !== 'use_dpop_nonce' || attempt === attempts) throw error
     }
@@ -76,15 +76,40 @@ export function oauthError(error: unknown): string | undefined {
 }
 
 async function requestOnce(
-  { server, identity, network, proof, signal }: TokenEndpoint,
+  context: TokenRequestContext,
+  identity: Identity,
   grantType: string,
   params: Readonly<Record<string, string>>,
 ): Promise<Tokens> {
-  const { metadata, issuer } = server
+  const { metadata, issuer } = context.target
   if (metadata.token_endpoint === undefined) {
-    throw authError(`The authorization server ${issuer} names no token endpoint. Tell whoever runs it`)
+    throw authError(`The authorization server ${issuer} names no token endpoint. Contact its operator`)
   }
   const client = { client_id: identity.clientId ?? 'none' }
+  const options = requestOptions(context, 'refused to issue a token')
+  try {
+    const auth = await clientAuth(identity)
+    const response = await genericTokenEndpointRequest(metadata, client, auth, grantType, params, options)
+    const exchanged = { recognizedTokenTypes: { n_a: () => {} } }
+    const tokens = await processGenericTokenEndpointResponse(metadata, client, response, exchanged)
+    const { access_token: accessToken, token_type: type, issued_token_type: issuedType } = tokens
+    if (!headerText.test(accessToken)) throw invalidTokenResponse(issuer)
+    return {
+      clientId: identity.clientId ?? '',
+      accessToken,
+      tokenType: type === 'dpop' ? 'dpop' : 'bearer',
+      refreshToken: tokens.refresh_token,
+      expiresIn: tokens.expires_in,
+      issuedType: typeof issuedType === 'string' ? issuedType : undefined,
+    }
+  } catch (error) {
+    // The parser's errors contain the response with its tokens, so they are not passed on.
+    throw error instanceof McpError || context.signal.aborted ? error : invalidTokenResponse(issuer)
+  }
+}
+
+/** Options of oauth4webapi that send its requests through the SSRF protection, with a DPoP proof if there is a key. */
+function requestOptions({ target, network, proof, signal }: TokenRequestContext, failure: string) {
   const send = async (
     href: string,
     { body, headers }: { body: URLSearchParams; headers: Record<string, string> },
@@ -93,59 +118,31 @@ async function requestOnce(
     const all = proof === undefined ? headers : { ...headers, dpop: await proof.sign('POST', url) }
     const response = await network.post(url, { body: body.toString(), headers: all }, signal)
     proof?.storeNonce(url.origin, response.headers)
-    if (!response.ok) throw await readOAuthError(response, issuer, 'refused to issue a token')
+    if (!response.ok) throw await readOAuthError(response, target.issuer, failure)
     return response
   }
-  const options = { [customFetch]: send, [allowInsecureRequests]: true, signal }
-  try {
-    const auth = await clientAuth(identity)
-    const response = await genericTokenEndpointRequest(metadata, client, auth, grantType, params, options)
-    const exchanged = { recognizedTokenTypes: { n_a: () => {} } }
-    const answer = await processGenericTokenEndpointResponse(metadata, client, response, exchanged)
-    const { access_token: accessToken, token_type: type, issued_token_type: issuedType } = answer
-    if (!headerText.test(accessToken)) throw invalidTokenResponse(issuer)
-    return {
-      clientId: identity.clientId ?? '',
-      accessToken,
-      tokenType: type === 'dpop' ? 'dpop' : 'bearer',
-      refreshToken: answer.refresh_token,
-      expiresIn: answer.expires_in,
-      issuedType: typeof issuedType === 'string' ? issuedType : undefined,
-    }
-  } catch (error) {
-    // Errors of the parser hold the answer, tokens and all, so none of them is passed on.
-    throw error instanceof McpError || signal.aborted ? error : invalidTokenResponse(issuer)
-  }
+  return { [customFetch]: send, [allowInsecureRequests]: true, signal }
 }
 
 function invalidTokenResponse(issuer: string): McpError {
-  return authError(`The token response of ${issuer} is not a valid one. Tell whoever runs it`)
+  return authError(`The token response of ${issuer} is invalid. Contact its operator`)
 }
 
-/** What an OAuth error response says, with what to do about it. */
-export async function readOAuthError(response: Response, issuer: string, what: string): Promise<McpError> {
+/** The error for an OAuth error response. */
+export async function readOAuthError(response: Response, issuer: string, failure: string): Promise<McpError> {
   const { error, error_description: text } = parseObject(await response.text())
   const { status } = response
+  const prefix = `The authorization server ${issuer} ${failure}`
   if (typeof error !== 'string' || error === '') {
-    return authError(
-      `The authorization server ${issuer} ${what} with status ${status}. Try again later`,
-      undefined,
-      {
-        status,
-        issuer,
-      },
-    )
+    return authError(`${prefix} with status ${status}. Try again later`, undefined, { status, issuer })
   }
   const why = typeof text === 'string' && text !== '' ? ` (${excerpt(text)})` : ''
   const next = advice.get(error)
-  return authError(
-    `The authorization server ${issuer} ${what}: ${excerpt(error)}${why}${next === undefined ? '' : `. ${next}`}`,
-    undefined,
-    { error, status, issuer },
-  )
+  const message = `${prefix}: ${excerpt(error)}${why}${next === undefined ? '' : `. ${next}`}`
+  return authError(message, undefined, { error, status, issuer })
 }
 
-/** The object a JSON text holds, or an empty one. */
+/** The object in a JSON text, or an empty one. */
 export function parseObject(text: string): Record<string, unknown> {
   try {
     const value = parseJson(text)
@@ -155,50 +152,40 @@ export function parseObject(text: string): Record<string, unknown> {
   }
 }
 
-/** What became of tokens that are not wanted any more. They are forgotten on this side in every case. */
+/** The outcome of a revocation. The tokens are deleted from the store in every case. */
 export type Revocation =
-  /** The authorization server takes them no longer. */
+  /** The authorization server revoked the tokens. */
   | { outcome: 'revoked' }
-  /** There were none. */
+  /** There were no tokens. */
   | { outcome: 'none' }
-  /** The authorization server offers no revocation, so they stay good there until they run out. */
+  /** The authorization server does not support revocation, so the tokens stay valid there until they expire. */
   | { outcome: 'unsupported'; issuer: string }
-  /** The authorization server could not be told, so they may stay good there until they run out. */
+  /** The revocation failed, so the tokens may stay valid there until they expire. */
   | { outcome: 'failed'; issuer: string; reason: string }
 
-/** Where tokens are revoked, and who asks for it. */
-export interface Revoking {
-  readonly server: DiscoveredIssuer
-  readonly identity: Identity
-  readonly network: Network
-  readonly signal: AbortSignal
-}
-
-/**
- * Tells the authorization server that tokens are not wanted any more (RFC 7009): the one that gets others first, and
- * the access token whatever became of that.
- */
-export async function revokeTokens(saved: StoredTokens, revoking: Revoking): Promise<Revocation> {
-  const { issuer } = saved
-  const { refreshToken, accessToken } = saved
+/** Revokes the refresh token and the access token (RFC 7009). */
+export async function revokeTokens(
+  { issuer, refreshToken, accessToken }: StoredTokens,
+  context: TokenRequestContext,
+  identity: Identity,
+): Promise<Revocation> {
   const failures: unknown[] = []
   const attempt = async (token: string, hint: string): Promise<boolean> => {
     try {
-      await revokeToken(token, hint, revoking)
+      await revokeToken(token, hint, context, identity)
       return true
     } catch (error) {
       failures.push(error)
       return false
     }
   }
-  const ended = refreshToken !== undefined && (await attempt(refreshToken, 'refresh_token'))
+  const revoked = refreshToken !== undefined && (await attempt(refreshToken, 'refresh_token'))
   await attempt(accessToken, 'access_token')
-  // A server that revokes refresh tokens alone ends their access tokens with them, or lets them run out.
-  const left = failures.filter((error) => !ended || oauthError(error) !== 'unsupported_token_type')
+  // A server that only revokes refresh tokens also revokes their access tokens, or lets them expire.
+  const left = failures.filter((error) => !revoked || oauthError(error) !== 'unsupported_token_type')
   return left.length === 0 ? { outcome: 'revoked' } : revocationFailed(issuer, left[0])
 }
 
-/** Why the authorization server could not be told. */
 export function revocationFailed(issuer: string, error: unknown): Revocation {
   return { outcome: 'failed', issuer, reason: error instanceof Error ? error.message : String(error) }
 }
@@ -206,29 +193,20 @@ export function revocationFailed(issuer: string, error: unknown): Revocation {
 async function revokeToken(
   token: string,
   hint: string,
-  { server, identity, network, signal }: Revoking,
+  context: TokenRequestContext,
+  identity: Identity,
 ): Promise<void> {
-  const { metadata, issuer } = server
+  const { metadata, issuer } = context.target
   const client = { client_id: identity.clientId ?? 'none' }
-  const send = async (
-    href: string,
-    { body, headers }: { body: URLSearchParams; headers: Record<string, string> },
-  ): Promise<Response> => {
-    const response = await network.post(new URL(href), { body: body.toString(), headers }, signal)
-    if (!response.ok) throw await readOAuthError(response, issuer, 'refused to revoke a token')
-    return response
-  }
   try {
     const response = await revocationRequest(metadata, client, await clientAuth(identity), token, {
-      [customFetch]: send,
-      [allowInsecureRequests]: true,
+      ...requestOptions(context, 'refused to revoke a token'),
       additionalParameters: { token_type_hint: hint },
-      signal,
     })
     await processRevocationResponse(response)
   } catch (error) {
-    // Errors of the parser may hold the request, token and all, so none of them is passed on.
-    if (error instanceof McpError || signal.aborted) throw error
-    throw new McpError('UNAUTHORIZED', `The revocation response of ${issuer} is not a valid one`)
+    // The parser's errors may contain the request with its token, so they are not passed on.
+    if (error instanceof McpError || context.signal.aborted) throw error
+    throw new McpError('UNAUTHORIZED', `The revocation response of ${issuer} is invalid`)
   }
 }

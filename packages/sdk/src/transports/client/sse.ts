@@ -71,7 +71,7 @@ async function failureError(response: Response, endpoint: Endpoint, signal: Abor
   const failure = await failureOf(response, signal, endpoint.url)
   if (failure instanceof McpError) return failure
   const { status } = response
-  return new McpError('HTTP', `${endpoint.url.origin} answered with status ${status}: ${failure.message}`, {
+  return new McpError('HTTP', `${endpoint.url.origin} responded with status ${status}: ${failure.message}`, {
     details: { status, code: failure.code },
   })
 }
