@@ -1,6 +1,10 @@
 import { KeyObject, sign, verify as verifySignature } from 'node:crypto'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { parseChallenges, parseScopes, combineChallenges } from '../../../packages/sdk/src/auth/client/challenge.ts'
+import {
+  combineChallenges,
+  parseChallenges,
+  parseScopes,
+} from '../../../packages/sdk/src/auth/client/challenge.ts'
 import { discover } from '../../../packages/sdk/src/auth/client/discovery.ts'
 import { hostOf, Network, zoneOfAddress, zoneOfName } from '../../../packages/sdk/src/auth/client/network.ts'
 import { parseObject } from '../../../packages/sdk/src/auth/client/token-endpoint.ts'

@@ -4,7 +4,7 @@ import { canonical } from '../request/encoding.ts'
 import { limits } from '../request/limits.ts'
 import type { ServerChange } from './types.ts'
 
-export interface CachedResult {
+interface CachedResult {
   readonly result: JsonObject
   readonly bytes: number
 }

@@ -2,7 +2,7 @@ import { McpError } from '../jsonrpc/error.ts'
 
 const maxTimerMs = 2_147_483_647
 
-export interface CallDeadlineOptions {
+interface CallDeadlineOptions {
   /** Names the operation in error messages. */
   label: string
   signal?: AbortSignal | undefined

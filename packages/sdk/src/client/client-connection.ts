@@ -16,7 +16,7 @@ import { isGatewayFailure, isRepeatable, retryAfterOf } from './retry.ts'
 import { type TelemetrySpan, withSpan } from './telemetry.ts'
 import type { AskContext, CallOptions, ConnectOptions, ProgressReport } from './types.ts'
 
-export type LogMessage = ServerNotifications['notifications/message']
+type LogMessage = ServerNotifications['notifications/message']
 export type Cause = NonNullable<AskContext['cause']>
 
 /** One request to send. */
@@ -50,7 +50,7 @@ export interface ReceivedResult {
 }
 
 /** What a connection reports besides responses. */
-export interface ClientConnectionEvents {
+interface ClientConnectionEvents {
   request(message: JsonRpcRequest, cause: Cause | undefined): void
   notification(message: JsonRpcNotification): void
   log(message: LogMessage): void

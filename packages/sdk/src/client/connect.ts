@@ -17,7 +17,7 @@ import { StatelessClient } from './stateless-client.ts'
 import type { Client, ConnectOptions, ServerFacts } from './types.ts'
 
 /** Opens connections to one server and routes incoming messages, before and after the client exists. */
-export class ConnectionSetup {
+class ConnectionSetup {
   readonly #transport: ClientTransportFactory | ClientTransport
   readonly #options: ConnectOptions
   readonly #handlers: HandlerRegistry

@@ -293,7 +293,7 @@ function invalid(why: string): McpError {
 }
 
 /** URL elicitations that the server requested: completion notifications for any other are ignored. */
-export class PendingUrlElicitations {
+class PendingUrlElicitations {
   readonly #open = new Set<string>()
 
   /** Adds an `elicitationId`; above the limit the oldest is removed. */

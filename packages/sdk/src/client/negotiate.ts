@@ -38,7 +38,7 @@ export async function initialize(
 }
 
 /** Sends `initialize`, and again with an older version if the server rejects the first and names others. */
-export async function sendInitialize(
+async function sendInitialize(
   connection: ClientConnection,
   identity: ClientIdentity,
   versions: readonly ProtocolVersion[],
@@ -72,7 +72,7 @@ export async function sendInitialize(
 }
 
 /** Reads the result of `initialize` and completes the handshake. */
-export async function completeInitialize(
+async function completeInitialize(
   connection: ClientConnection,
   result: JsonObject,
   versions: readonly ProtocolVersion[],
@@ -118,7 +118,7 @@ function readInitializeResult(result: JsonObject, versions: readonly ProtocolVer
 }
 
 /** Whether a value is an object whose known capabilities are objects. */
-export function isCapabilitySet(value: unknown): value is ServerCapabilities {
+function isCapabilitySet(value: unknown): value is ServerCapabilities {
   return (
     isObject(value) &&
     ['experimental', 'logging', 'completions', 'prompts', 'resources', 'tools', 'extensions'].every(
@@ -127,7 +127,7 @@ export function isCapabilitySet(value: unknown): value is ServerCapabilities {
   )
 }
 
-export function newestOf(versions: readonly ProtocolVersion[]): ProtocolVersion | undefined {
+function newestOf(versions: readonly ProtocolVersion[]): ProtocolVersion | undefined {
   return [...versions].sort().at(-1)
 }
 
@@ -140,7 +140,7 @@ export interface ClientIdentity {
   readonly probeTimeoutMs: number
 }
 
-export interface NegotiatedServer {
+interface NegotiatedServer {
   readonly connection: ClientConnection
   readonly facts: ServerFacts
 }

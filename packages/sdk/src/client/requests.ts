@@ -15,7 +15,7 @@ import { type TelemetrySpan, withSpan } from './telemetry.ts'
 import type { ToolDefinitions } from './tools.ts'
 import type { CallOptions, Round } from './types.ts'
 
-export interface RequestsOptions {
+interface RequestsOptions {
   readonly connection: ClientConnection
   readonly era: EraClient
   readonly handlers: HandlerRegistry
@@ -30,7 +30,7 @@ export interface RequestsOptions {
 }
 
 /** A complete result. */
-export interface Completed {
+interface Completed {
   readonly result: JsonObject
   /** How often the server requested input. */
   readonly rounds: number

@@ -24,7 +24,7 @@ export function retryAfterOf(error: unknown): number | undefined {
 
 const methodsWithEffects = new Set(['tools/call'])
 
-export interface RepeatableRequest {
+interface RepeatableRequest {
   readonly method: string
   readonly params: JsonObject
   /** The caller declares the request idempotent. */
@@ -88,7 +88,7 @@ export function sendResponse(answer: JsonRpcResponse, connection: ClientConnecti
   })
 }
 
-export interface RetryBounds {
+interface RetryBounds {
   readonly connection: ClientConnection
   /** Ends the wait for another attempt. */
   readonly signal: AbortSignal

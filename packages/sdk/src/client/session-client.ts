@@ -10,7 +10,7 @@ import type { EraClient } from './negotiate.ts'
 import { isRepeatable, sendWithRetry } from './retry.ts'
 import type { CallOptions, ServerChange, ServerFacts, Watch } from './types.ts'
 
-export interface SessionClientOptions {
+interface SessionClientOptions {
   readonly connection: ClientConnection
   readonly facts: ServerFacts
   readonly timeoutMs: number

@@ -21,7 +21,7 @@ const stableAfterMs = 30_000
 /** Gateway failures before a new subscription is given up. */
 const maxRefusals = 5
 
-export interface StatelessClientOptions {
+interface StatelessClientOptions {
   readonly connection: ClientConnection
   readonly facts: ServerFacts
   readonly info: Implementation

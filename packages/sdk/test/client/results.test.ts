@@ -67,7 +67,7 @@ describe('lists', () => {
       code: 'LIMIT',
       message: expect.stringMatching(
         new RegExp(
-          `^${method} was given up at page 9 with 18\\d{6} bytes.* at most 16777216\\. Raise maxListBytes of connect`,
+          `^${method} exceeded 16777216 bytes at page 9 \\(18\\d{6} bytes\\)\\. Raise maxListBytes of connect`,
         ),
       ),
     })
@@ -107,7 +107,7 @@ describe('lists', () => {
       result(one, listed({ tools: [tool('good'), null, 7, { title: 'nameless' }] })),
     )
     expect((await client.tools()).map(({ name }) => name)).toEqual(['good'])
-    expect(warnings.join()).toContain('Left out 3')
+    expect(warnings.join()).toContain('Removed 3')
   })
 
   it('that are no list are refused', async () => {

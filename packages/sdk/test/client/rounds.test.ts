@@ -130,7 +130,12 @@ describe('an answer', () => {
 
   it.each<[string, object, RegExp, string?]>([
     ['of an unknown type', { resultType: 'task' }, /unknown type "task"/],
-    ['that asks for nothing', asks({}), /without a question or a state/, 'neither questions nor a state'],
+    [
+      'that asks for nothing',
+      asks({}),
+      /without "inputRequests" and without "requestState"/,
+      'neither questions nor a state',
+    ],
     ['with a state that is no text', asks({ requestState: 7 }), /requestState/, 'a state that is a number'],
     [
       'with questions that are no object',

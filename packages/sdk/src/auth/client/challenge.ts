@@ -2,7 +2,7 @@ import type { AuthTarget } from './discovery.ts'
 import { authError } from './network.ts'
 
 /** One challenge of a `WWW-Authenticate` header. */
-export interface Challenge {
+interface Challenge {
   /** In lower case. */
   readonly scheme: string
   /** By name in lower case; the first of duplicate names counts. */

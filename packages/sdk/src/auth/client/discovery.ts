@@ -25,7 +25,7 @@ const listFields = [
 ] as const
 
 /** The URLs of an issuer's metadata, in order of precedence. */
-export function metadataUrls(issuer: URL): URL[] {
+function metadataUrls(issuer: URL): URL[] {
   const path = issuer.pathname.replace(/\/+$/, '')
   const at = (pathname: string): URL => new URL(pathname, issuer.origin)
   const inserted = ['oauth-authorization-server', 'openid-configuration'].map((name) =>
@@ -213,7 +213,7 @@ function readResource(document: unknown, server: URL): Resource {
 }
 
 /** Whether a resource identifier is the server's URL, or a parent path on the same origin. */
-export function coversServer(resource: string, server: URL): boolean {
+function coversServer(resource: string, server: URL): boolean {
   if (!URL.canParse(resource) || resource.includes('#')) return false
   const { origin, pathname, search, username, password } = new URL(resource)
   if (origin !== server.origin || username !== '' || password !== '') return false

@@ -71,15 +71,15 @@ export function workloadIdentity(options: WorkloadOptions): Authorization {
   return new AuthSession(new MachineGrant('workload', options, obtain, () => identity), options)
 }
 
-export const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
 /** The resource and scope of a token request. */
-export function grantParams({ target, scopes }: GrantContext): Record<string, string> {
+function grantParams({ target, scopes }: GrantContext): Record<string, string> {
   return { resource: target.resource, ...(scopes.length > 0 && { scope: scopes.join(' ') }) }
 }
 
 /** The client as registered with the target's authorization server. */
-export function identityOf(client: Omit<MachineClient, 'issuer'>, { target }: GrantContext): Identity {
+function identityOf(client: Omit<MachineClient, 'issuer'>, { target }: GrantContext): Identity {
   const { clientId, clientSecret: secret, signingKey: key, authMethod } = client
   const supported = target.metadata.token_endpoint_auth_methods_supported
   const method = authMethod ?? (key === undefined ? methodFor(secret, supported) : 'private_key_jwt')
@@ -87,7 +87,7 @@ export function identityOf(client: Omit<MachineClient, 'issuer'>, { target }: Gr
 }
 
 /** A grant without a user: tokens are renewed by obtaining new ones. */
-export class MachineGrant implements Grant {
+class MachineGrant implements Grant {
   readonly interactive = false
   readonly kind: string
   readonly issuers: readonly string[]

@@ -6,7 +6,7 @@ import { bodyText, discard } from '../../transports/client/http-response.ts'
 import { defaultPinnedFetch, nullBodyStatuses } from './pinned-fetch.ts'
 
 /** The zone of an address. Requests to `forbidden` ones are never sent. */
-export type Zone = 'public' | 'private' | 'loopback' | 'forbidden'
+type Zone = 'public' | 'private' | 'loopback' | 'forbidden'
 
 type Range = readonly [base: string, bits: number, zone: Zone]
 
@@ -114,10 +114,10 @@ function parse6(text: string): number[] | undefined {
 /** Milliseconds without an outcome before the next attempt starts. */
 const staggerMs = 1_500
 /** Milliseconds for all attempts together. */
-export const totalTimeoutMs = 5_000
+const totalTimeoutMs = 5_000
 
 /** The outcome of one attempt; `late` if the total time ran out first. */
-export type StaggeredOutcome<Place, Answer> =
+type StaggeredOutcome<Place, Answer> =
   | { readonly place: Place; readonly answer: Answer }
   | { readonly place: Place; readonly error: unknown; readonly late: boolean }
 
@@ -195,7 +195,7 @@ export interface NetworkOptions {
 }
 
 /** How requests are sent, and which restrictions are lifted for trusted URLs. */
-export interface NetworkAccess extends Omit<NetworkOptions, 'lookup'> {
+interface NetworkAccess extends Omit<NetworkOptions, 'lookup'> {
   /** `none`: names are not resolved, only checked themselves. */
   lookup?: Lookup | 'none' | undefined
   /** Allows http: to other machines. */

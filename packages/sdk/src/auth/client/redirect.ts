@@ -50,7 +50,7 @@ export function manual({ redirectUri, ask }: ManualOptions): Redirect {
 }
 
 /** What the callback of a login must match. */
-export interface ExpectedCallback {
+interface ExpectedCallback {
   readonly server: DiscoveredIssuer
   readonly clientId: string
   readonly redirectUri: string

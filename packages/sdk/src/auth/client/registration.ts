@@ -14,11 +14,7 @@ export interface Registration extends Identity {
 }
 
 /** Authentication methods for a dynamically registered client, in order of preference. */
-export const registrationMethods: readonly ClientAuthMethod[] = [
-  'none',
-  'client_secret_basic',
-  'client_secret_post',
-]
+const registrationMethods: readonly ClientAuthMethod[] = ['none', 'client_secret_basic', 'client_secret_post']
 const goodForMs = 60_000
 
 /** Whether its secret, if any, is valid for another minute. */
@@ -39,7 +35,7 @@ export function isRegistration(value: unknown): value is Registration {
   )
 }
 
-export interface RegistrationRequest {
+interface RegistrationRequest {
   readonly server: DiscoveredIssuer
   readonly redirectUri: string
   readonly name: string

@@ -30,7 +30,7 @@ interface SharedWork {
 }
 
 /** Runs one piece of work at a time, shared by all concurrent callers, and aborts it when no caller waits any more. */
-export class SingleFlight {
+class SingleFlight {
   #flight: SharedWork | undefined
 
   /** Joins the running work, or starts it. Without a signal the caller waits until it ends. */

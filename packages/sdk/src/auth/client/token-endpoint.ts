@@ -16,7 +16,7 @@ import type { Registration } from './registration.ts'
 import type { StoredTokens } from './stored-tokens.ts'
 
 /** Where and how to send a request of a client to its authorization server. */
-export interface TokenRequestContext {
+interface TokenRequestContext {
   readonly target: DiscoveredIssuer
   readonly network: Network
   readonly proof: ProofKey | undefined

@@ -34,7 +34,7 @@ export interface ChannelEvents {
 }
 
 /** Opens a channel; the signal aborts when the transport closes, opened or not. */
-export type OpenChannel = (events: ChannelEvents, signal: AbortSignal) => Promise<Channel>
+type OpenChannel = (events: ChannelEvents, signal: AbortSignal) => Promise<Channel>
 
 const maxCancelledIds = 256
 

@@ -47,7 +47,7 @@ export interface HttpOptions {
 }
 
 /** Options of one request. */
-export interface SendOptions {
+interface SendOptions {
   /** Pauses the caller's timeouts while credentials are obtained; returns the function that resumes them. */
   pause?: (() => () => void) | undefined
   /** A background request: no login should be started for it. */

@@ -5,7 +5,7 @@ import { RetryBackoff, wait } from './retry-backoff.ts'
 import { SessionEnded } from './transport.ts'
 
 /** The position in a stream, to resume it. */
-export interface StreamPosition {
+interface StreamPosition {
   id: string | undefined
   retryMs: number | undefined
 }

@@ -30,7 +30,7 @@ export class WarningLimiter {
   }
 }
 
-export interface ParseContext {
+interface ParseContext {
   readonly version: ProtocolVersion | undefined
   readonly warnings: WarningLimiter
   /** Fails the request that an invalid response is for; false if it is not in flight. */

@@ -6,7 +6,7 @@ import { withoutInheritedDescriptors } from './inherited-descriptors.ts'
 import { windowsEnd } from './windows-launch.ts'
 
 /** One process as `/proc/<pid>/stat` shows it. */
-export interface ProcessEntry {
+interface ProcessEntry {
   pid: number
   /** A zombie: ended, but not reaped by its parent. Permanent in a container whose init process reaps no orphans. */
   ended: boolean
@@ -18,7 +18,7 @@ export interface ProcessEntry {
 }
 
 /** All processes, or undefined if they cannot be listed, as on systems other than Linux. */
-export function listProcesses(): ProcessEntry[] | undefined {
+function listProcesses(): ProcessEntry[] | undefined {
   if (process.platform !== 'linux') return undefined
   try {
     const names = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
@@ -28,7 +28,7 @@ export function listProcesses(): ProcessEntry[] | undefined {
   }
 }
 
-export function readProcess(pid: number): ProcessEntry | undefined {
+function readProcess(pid: number): ProcessEntry | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
     // The name in parentheses may contain any character.
@@ -48,7 +48,7 @@ export function readProcess(pid: number): ProcessEntry | undefined {
 }
 
 /** Whether a process was started with this variable. False if its environment is not readable. */
-export function hasVariable(pid: number, variable: string): boolean {
+function hasVariable(pid: number, variable: string): boolean {
   try {
     return `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`.includes(`\0${variable}\0`)
   } catch {
@@ -64,7 +64,7 @@ export const serverIdVariable = 'JACKFIELD_SERVER_ID'
  * environment variable with a random value. Only a process that leaves the session, loses its parent and clears or
  * overwrites its environment before the first search is missed. On other systems it is the process group only.
  */
-export class ProcessDescendants {
+class ProcessDescendants {
   readonly #leader: number
   readonly #variable: string
   /** Start time of the leader; undefined if processes cannot be listed. */
@@ -248,7 +248,7 @@ class ProcessGuard {
   }
 }
 
-export const guard: ProcessGuard = new ProcessGuard()
+const guard: ProcessGuard = new ProcessGuard()
 
 const onWindows = process.platform === 'win32'
 const pollMs = 20
