@@ -16,71 +16,6 @@ import { SessionClient } from './session-client.ts'
 import { StatelessClient } from './stateless-client.ts'
 import type { Client, ConnectOptions, ServerFacts } from './types.ts'
 
-/** Opens connections to one server and routes incoming messages, before and after the client exists. */
-class ConnectionSetup {
-  readonly #transport: ClientTransportFactory | ClientTransport
-  readonly #options: ConnectOptions
-  readonly #handlers: HandlerRegistry
-  #connection: ClientConnection | undefined
-  #client: McpClient | undefined
-
-  constructor(
-    transport: ClientTransportFactory | ClientTransport,
-    options: ConnectOptions,
-    handlers: HandlerRegistry,
-  ) {
-    this.#transport = transport
-    this.#options = options
-    this.#handlers = handlers
-  }
-
-  /** Opens a connection in place of the last one. */
-  async open(deadline: CallDeadline): Promise<ClientConnection> {
-    const last = this.#connection
-    await last?.transport.close()
-    const connection = new ClientConnection(this.#nextTransport(last), this.#options)
-    this.#connection = connection
-    const incoming = new IncomingRequests(connection, this.#handlers)
-    const started = connection.start({
-      request: (message, cause) => {
-        const facts = this.#client?.server
-        if (facts?.era === 'stateless') {
-          connection.warn(
-            `Ignored the request ${message.method}: revision ${facts.revision} has no requests from servers`,
-          )
-        } else {
-          incoming.accept(message, cause, facts?.revision ?? latestLegacy)
-        }
-      },
-      notification: (message) => {
-        if (message.method === 'notifications/cancelled') incoming.cancel(message)
-        else this.#client?.onNotification(message)
-      },
-      log: (message) => this.#options.onLog?.(message),
-      requestEnded: (id, error) => incoming.requestEnded(id, error),
-    })
-    await orAborted(started, deadline.signal)
-    return connection
-  }
-
-  attach(client: McpClient): void {
-    this.#client = client
-  }
-
-  async close(): Promise<void> {
-    await this.#connection?.transport.close()
-  }
-
-  #nextTransport(last: ClientConnection | undefined): ClientTransport {
-    if (typeof this.#transport === 'function') return this.#transport()
-    if (last === undefined) return this.#transport
-    throw new McpError(
-      'CONNECT_FAILED',
-      'The server closed the connection on server/discover, and this transport cannot be reopened. Give connect a function that returns a new transport, or allow only older revisions in "revisions".',
-    )
-  }
-}
-
 const defaultConnectMs = 30_000
 const defaultProbeMs = 5_000
 const defaultInfo: Implementation = { name: 'jackfield', version: '0' }
@@ -108,8 +43,7 @@ export async function connect(target: Target, given: ConnectOptions = {}): Promi
   const deadline = connectDeadline(options, options.signal)
   try {
     return await establish(transport, options, handlers, identity, deadline).catch((error) => {
-      const older =
-        'older' in transport && identity.versions.some((version) => version < latest) && transport.older
+      const older = 'older' in transport && identity.versions.some((one) => one < latest) && transport.older
       if (!older || !isEndpointMissing(error)) throw error
       return establish(older, options, handlers, identity, deadline).catch(() => {
         // The first failure is more specific than that of the fallback.
@@ -131,25 +65,56 @@ async function establish(
   identity: ClientIdentity,
   deadline: CallDeadline,
 ): Promise<Client> {
-  const setup = new ConnectionSetup(transport, options, handlers)
+  let client: McpClient | undefined
+  let last: ClientConnection | undefined
+  const open = async (): Promise<ClientConnection> => {
+    await last?.transport.close()
+    const connection = new ClientConnection(newTransport(transport, last), options)
+    last = connection
+    const incoming = new IncomingRequests(connection, handlers)
+    const started = connection.start({
+      request: (message, cause) => {
+        const facts = client?.server
+        if (facts?.era !== 'stateless') incoming.accept(message, cause, facts?.revision ?? latestLegacy)
+        else connection.warn(`Ignored ${message.method}: revision ${facts.revision} has no server requests`)
+      },
+      notification: (message) => {
+        if (message.method === 'notifications/cancelled') incoming.cancel(message)
+        else client?.onNotification(message)
+      },
+      log: (message) => options.onLog?.(message),
+      requestEnded: (id, error) => incoming.requestEnded(id, error),
+    })
+    await orAborted(started, deadline.signal)
+    return connection
+  }
   try {
     deadline.signal.throwIfAborted()
-    const { connection, facts } = await negotiate(() => setup.open(deadline), identity, deadline)
-    const client = new McpClient({
-      connection,
-      handlers,
-      options,
-      era: eraClientFor(connection, facts, identity, options),
-    })
-    setup.attach(client)
+    const { connection, facts } = await negotiate(open, identity, deadline)
+    const era = eraClientFor(connection, facts, identity, options)
+    const connected = new McpClient({ connection, handlers, options, era })
+    client = connected
     const { logLevel } = options
-    if (logLevel !== undefined && facts.capabilities.logging !== undefined) await client.setLogLevel(logLevel)
-    client.closed.then((reason) => options.onClose?.(reason))
-    return client
+    if (logLevel !== undefined && facts.capabilities.logging !== undefined)
+      await connected.setLogLevel(logLevel)
+    connected.closed.then((reason) => options.onClose?.(reason))
+    return connected
   } catch (error) {
-    await setup.close()
+    await last?.transport.close()
     throw error
   }
+}
+
+function newTransport(
+  transport: ClientTransport | ClientTransportFactory,
+  last: ClientConnection | undefined,
+): ClientTransport {
+  if (typeof transport === 'function') return transport()
+  if (last === undefined) return transport
+  throw new McpError(
+    'CONNECT_FAILED',
+    'The server closed the connection on server/discover, and this transport cannot be reopened. Give connect a function that returns a new transport, or allow only older revisions in "revisions".',
+  )
 }
 
 /** Whether the server's response means that it has no Streamable HTTP endpoint at this URL. */
@@ -203,7 +168,7 @@ function eraClientFor(
   const renew = async (): Promise<ServerFacts> => {
     const deadline = connectDeadline(options)
     try {
-      return await initialize(connection, identity, versions, deadline)
+      return await initialize({ connection, identity, deadline }, versions)
     } finally {
       deadline.close()
     }

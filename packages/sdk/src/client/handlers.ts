@@ -172,9 +172,7 @@ export class ClientHandlers {
       if (value !== null) wrong ??= name
     })
     if (!isWhole)
-      throw invalidParams(
-        '"messages" must be an array of messages with a role and content, and "maxTokens" a number',
-      )
+      throw invalidParams('"messages" must be messages with a role and content, and "maxTokens" a number')
     if (wrong !== undefined) throw invalidParams(`"${wrong}" has the wrong type`)
     const { sampling: can } = this.#capabilities
     if ((params.tools !== undefined || params.toolChoice !== undefined) && can?.tools === undefined) {
@@ -184,9 +182,7 @@ export class ClientHandlers {
     if (fault !== undefined) throw invalidParams(fault)
     const { maxToolRounds = limits.samplingToolRounds } = this.#sampling ?? {}
     if (toolRounds(params) > maxToolRounds) {
-      throw invalidParams(
-        `the model used tools more than ${maxToolRounds} times in a row, the limit of this client`,
-      )
+      throw invalidParams(`more than ${maxToolRounds} consecutive rounds of tool use, the limit here`)
     }
     const { includeContext, ...rest } = params
     const request: CreateMessageParams =

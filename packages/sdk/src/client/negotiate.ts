@@ -19,38 +19,33 @@ import { isGatewayFailure, retryPastGateway } from './retry.ts'
 import { envelope } from './stateless-client.ts'
 import type { CallOptions, ServerChange, ServerFacts, Watch } from './types.ts'
 
+/** What every step of connecting needs. */
+interface Handshake {
+  readonly connection: ClientConnection
+  readonly identity: ClientIdentity
+  readonly deadline: CallDeadline
+}
+
 /**
  * Starts a session: `initialize`, then `notifications/initialized`. `versions` are offered newest first.
  * @throws McpError 'VERSION_MISMATCH' when the server answers with a revision that was not offered
  */
 export async function initialize(
-  connection: ClientConnection,
-  identity: ClientIdentity,
+  handshake: Handshake,
   versions: readonly ProtocolVersion[],
-  deadline: CallDeadline,
 ): Promise<ServerFacts> {
-  return completeInitialize(
-    connection,
-    await sendInitialize(connection, identity, versions, deadline),
-    versions,
-    deadline,
-  )
+  return completeInitialize(handshake, await sendInitialize(handshake, versions), versions)
 }
 
 /** Sends `initialize`, and again with an older version if the server rejects the first and names others. */
 async function sendInitialize(
-  connection: ClientConnection,
-  identity: ClientIdentity,
+  handshake: Handshake,
   versions: readonly ProtocolVersion[],
-  deadline: CallDeadline,
-  signal: AbortSignal = deadline.signal,
+  signal: AbortSignal = handshake.deadline.signal,
 ): Promise<JsonObject> {
+  const { connection, identity, deadline } = handshake
   const [newest] = versions
-  if (newest === undefined)
-    throw new McpError(
-      'VERSION_MISMATCH',
-      'No revision in the option "revisions" is left to offer the server',
-    )
+  if (newest === undefined) throw new McpError('VERSION_MISMATCH', 'No revision is left to offer the server')
   const params = {
     protocolVersion: newest,
     capabilities: identity.capabilities('session'),
@@ -62,7 +57,7 @@ async function sendInitialize(
     if (!(error instanceof RpcError)) throw error
     const named = namedIn(error)
     const others = versions.filter((version) => version !== newest && named.includes(version))
-    if (others.length > 0) return sendInitialize(connection, identity, others, deadline, signal)
+    if (others.length > 0) return sendInitialize(handshake, others, signal)
     throw new McpError(
       'CONNECT_FAILED',
       `The server refused to start a session at ${newest}: ${error.message} (${error.code})`,
@@ -73,10 +68,9 @@ async function sendInitialize(
 
 /** Reads the result of `initialize` and completes the handshake. */
 async function completeInitialize(
-  connection: ClientConnection,
+  { connection, deadline }: Handshake,
   result: JsonObject,
   versions: readonly ProtocolVersion[],
-  deadline: CallDeadline,
 ): Promise<ServerFacts> {
   const facts = readInitializeResult(result, versions)
   connection.transport.adopt(facts.revision)
@@ -102,10 +96,7 @@ function readInitializeResult(result: JsonObject, versions: readonly ProtocolVer
     )
   }
   if (!isCapabilitySet(capabilities)) {
-    throw new McpError(
-      'PROTOCOL',
-      'The capabilities in the result of initialize are not an object of objects',
-    )
+    throw new McpError('PROTOCOL', 'The capabilities in the result of initialize are not objects')
   }
   sanitizeServerFacts(serverInfo, capabilities)
   return {
@@ -145,7 +136,7 @@ interface NegotiatedServer {
   readonly facts: ServerFacts
 }
 
-const olderRevisionsHint = 'To connect to a server of an older revision, allow it in the option "revisions".'
+const olderRevisionsHint = 'To connect to servers of older revisions, allow them in the option "revisions".'
 
 type ProbeResult =
   | { readonly kind: 'stateless'; readonly facts: ServerFacts }
@@ -173,24 +164,17 @@ export async function negotiate(
   const statelessVersions = versions.filter(isStateless)
   const sessionVersions = versions.filter((version) => !isStateless(version))
   const connection = await open()
+  const handshake: Handshake = { connection, identity, deadline }
   const [preferred] = statelessVersions
-  if (preferred === undefined)
-    return { connection, facts: await initialize(connection, identity, sessionVersions, deadline) }
+  if (preferred === undefined) return { connection, facts: await initialize(handshake, sessionVersions) }
 
   const probeSignal = linkedSignal(deadline.signal)
-  const { probeTimeoutMs: ms } = identity
   const probeDeadline = new CallDeadline({
     label: 'server/discover',
-    idleMs: ms,
+    idleMs: identity.probeTimeoutMs,
     totalMs: Number.POSITIVE_INFINITY,
   })
-  const probe = discover(
-    connection,
-    identity,
-    preferred,
-    [deadline, probeDeadline],
-    probeSignal.signal,
-  ).finally(() => {
+  const probe = discover(handshake, preferred, probeDeadline, probeSignal.signal).finally(() => {
     probeSignal.release()
     probeDeadline.close()
   })
@@ -201,25 +185,12 @@ export async function negotiate(
     case 'stateless':
       return { connection, facts: probed.facts }
     case 'session':
-      return {
-        connection,
-        facts: await initialize(connection, identity, upTo(sessionVersions, probed.version), deadline),
-      }
+      return { connection, facts: await initialize(handshake, upTo(sessionVersions, probed.version)) }
     case 'silent':
-      return {
-        connection,
-        facts: await initializeOrDiscover(
-          connection,
-          identity,
-          sessionVersions,
-          deadline,
-          probe,
-          probeSignal,
-        ),
-      }
+      return { connection, facts: await initializeOrDiscover(handshake, sessionVersions, probe, probeSignal) }
     case 'closed': {
-      const fresh = await open()
-      return { connection: fresh, facts: await initialize(fresh, identity, sessionVersions, deadline) }
+      const reopened = { ...handshake, connection: await open() }
+      return { connection: reopened.connection, facts: await initialize(reopened, sessionVersions) }
     }
   }
 }
@@ -267,14 +238,12 @@ async function orSilence(probe: Promise<ProbeResult>, probeDeadline: CallDeadlin
 
 /** Sends `initialize` while `server/discover` is still unanswered; the first usable response wins. */
 async function initializeOrDiscover(
-  connection: ClientConnection,
-  identity: ClientIdentity,
+  handshake: Handshake,
   sessionVersions: readonly ProtocolVersion[],
-  deadline: CallDeadline,
   probe: Promise<ProbeResult>,
   probeSignal: LinkedSignal,
 ): Promise<ServerFacts> {
-  const initializeSignal = linkedSignal(deadline.signal)
+  const initializeSignal = linkedSignal(handshake.deadline.signal)
   const lateDiscovery = new Promise<ServerFacts>((resolve) => {
     probe.then(
       (probed) => {
@@ -284,13 +253,9 @@ async function initializeOrDiscover(
     )
   })
   try {
-    const offered = sendInitialize(
-      connection,
-      identity,
-      sessionVersions,
-      deadline,
-      initializeSignal.signal,
-    ).then((result) => ({ result }))
+    const offered = sendInitialize(handshake, sessionVersions, initializeSignal.signal).then((result) => ({
+      result,
+    }))
     // A server that refuses `initialize` may still respond to `server/discover`.
     const refused = offered.catch(async (error) => {
       const probed = await probe.catch(() => undefined)
@@ -300,7 +265,7 @@ async function initializeOrDiscover(
     const first = await Promise.race([refused, lateDiscovery])
     if (!('result' in first)) return first
     probeSignal.abort(new McpError('CANCELLED', 'The server started a session instead'))
-    return await completeInitialize(connection, first.result, sessionVersions, deadline)
+    return await completeInitialize(handshake, first.result, sessionVersions)
   } finally {
     initializeSignal.abort(new McpError('CANCELLED', 'The server responded to server/discover after all'))
     initializeSignal.release()
@@ -312,10 +277,9 @@ async function initializeOrDiscover(
  * deadlines are paused while the user logs in.
  */
 async function discover(
-  connection: ClientConnection,
-  identity: ClientIdentity,
+  { connection, identity, deadline }: Handshake,
   preferred: ProtocolVersion,
-  [deadline, probeDeadline]: readonly [CallDeadline, CallDeadline],
+  probeDeadline: CallDeadline,
   signal: AbortSignal,
 ): Promise<ProbeResult> {
   let version = preferred

@@ -454,7 +454,7 @@ function increasing(
 function readRound({ inputRequests, requestState }: JsonObject, method: string): Round {
   if (inputRequests === undefined && requestState === undefined) {
     throw protocolError(
-      `The server requested input for ${method} without "inputRequests" and without "requestState"`,
+      `The server requested input for ${method} with no "inputRequests" and no "requestState"`,
     )
   }
   if (requestState !== undefined && typeof requestState !== 'string') {

@@ -90,10 +90,7 @@ export class SessionClient implements EraClient {
     if (level === undefined)
       throw new McpError('INVALID', 'A session always has a log level, so it cannot be undefined')
     if (this.#facts.capabilities.logging === undefined) {
-      throw new McpError(
-        'CAPABILITY',
-        'The server does not support log messages: it did not declare "logging"',
-      )
+      throw new McpError('CAPABILITY', 'The server sends no log messages: it did not declare "logging"')
     }
     await this.#request('logging/setLevel', { level })
     this.#logLevel = level

@@ -183,10 +183,7 @@ class Subscription {
       await wait(backoff.afterFailure(retryMs), this.#stop.signal).catch(() => {})
     } while (!this.#stop.signal.aborted)
     if (acknowledged === undefined)
-      throw new McpError(
-        'CONNECTION_CLOSED',
-        'The connection closed before the subscription was acknowledged',
-      )
+      throw new McpError('CONNECTION_CLOSED', 'The connection closed before the subscription began')
   }
 
   /** Runs one stream. Resolves when either side closed it regularly. */

@@ -85,10 +85,7 @@ export class ToolDefinitions {
     const { structuredContent } = result
     if (structuredContent === undefined) {
       if (!required) return
-      throw new McpError(
-        'INVALID',
-        `The tool "${name}" has an output schema but returned no structured content`,
-      )
+      throw new McpError('INVALID', `The tool "${name}" has an output schema but sent no structured content`)
     }
     known.check ??= this.#compile(String(name), known.output)
     const fault = known.check(structuredContent)
@@ -126,9 +123,7 @@ export class ToolDefinitions {
       return (value) => compiled.check(value)
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
-      this.#warn(
-        `Results of the tool "${name}" are not checked, because its output schema is invalid: ${why}`,
-      )
+      this.#warn(`Results of the tool "${name}" are not checked: its output schema is invalid: ${why}`)
       return () => undefined
     }
   }

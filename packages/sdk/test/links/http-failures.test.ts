@@ -91,7 +91,7 @@ describe.each(eras)('connecting with %s to what is no MCP server', (_era, option
     const url = await answering(status, type, body)
     const error = await connect(url, options).catch((error) => error)
     expect(error.message).toMatch(says)
-    expect(error.message).not.toContain('does not speak')
+    expect(error.message).not.toContain('does not support')
     expect(error.message.length).toBeLessThan(600)
     expect(error.message).not.toMatch(/[\p{Cc}\p{Cf}]|<|token/u)
     if (!body.includes('hello')) {

@@ -95,7 +95,7 @@ describe('messages over a child process', () => {
     )
     await expect(client.call('slow', {}, { timeoutMs: 50 })).rejects.toMatchObject({ code: 'TIMEOUT' })
     await expect(client.call('reason')).resolves.toMatchObject({
-      content: [{ text: expect.stringMatching(/No answer/) }],
+      content: [{ text: expect.stringMatching(/No response/) }],
     })
     expect(warnings).toEqual([])
   })

@@ -53,7 +53,6 @@ export async function discoverIssuer(
   if (other === undefined) return undefined
   throw authError(
     `The metadata found for the authorization server ${JSON.stringify(issuer)} is that of another one, ${JSON.stringify(other)}, so it is not used. Both must be identical: contact the operator of the server`,
-    undefined,
     { issuer, found: other },
   )
 }
@@ -183,9 +182,7 @@ async function fetchResource(
     }
     const place = new URL(resourceMetadata)
     for await (const { document } of network.documents([place], signal)) return readResource(document, server)
-    throw authError(
-      `The protected resource metadata ${place} does not exist. Contact the operator of the server`,
-    )
+    throw authError(`The protected resource metadata ${place} does not exist. Contact its operator`)
   }
   const path = server.pathname === '/' ? '' : server.pathname
   const names = path === '' ? [wellKnown] : [`${wellKnown}${path}`, wellKnown]
@@ -199,7 +196,6 @@ function readResource(document: unknown, server: URL): Resource {
   if (typeof resource !== 'string' || !coversServer(resource, server)) {
     throw authError(
       `The protected resource metadata found for ${server} is about ${excerpt(`${JSON.stringify(resource)}`)}, so its tokens may be meant for another server. Check the URL of the server, or contact its operator`,
-      undefined,
       { resource: typeof resource === 'string' ? resource : undefined },
     )
   }

@@ -39,12 +39,11 @@ export interface ClientCredentialsOptions extends AuthOptions {
 /** Credentials of a client without a user: the client credentials grant, with a secret or a signing key. */
 export function clientCredentials(options: ClientCredentialsOptions): Authorization {
   const { client } = options
-  const obtain = async (context: GrantContext): Promise<Tokens> => {
-    const identity = identityOf(client, context)
-    return requestTokens(context, identity, 'client_credentials', grantParams(context))
-  }
   const identify = (context: GrantContext): Identity => identityOf(client, context)
-  return new AuthSession(new MachineGrant('client-credentials', client, obtain, identify), options)
+  return new AuthSession(
+    new MachineGrant('client-credentials', client.issuer, identify, 'client_credentials', async () => ({})),
+    options,
+  )
 }
 
 /** Options of `workloadIdentity`. */
@@ -62,13 +61,10 @@ export interface WorkloadOptions extends AuthOptions {
  * without a retry.
  */
 export function workloadIdentity(options: WorkloadOptions): Authorization {
-  const { clientId, assertion } = options
-  const identity: Identity = { clientId, method: 'none' }
-  const obtain = async (context: GrantContext): Promise<Tokens> => {
-    const params = { assertion: await assertion(), ...grantParams(context) }
-    return requestTokens(context, identity, jwtBearer, params)
-  }
-  return new AuthSession(new MachineGrant('workload', options, obtain, () => identity), options)
+  const { clientId, issuer } = options
+  const identify = (): Identity => ({ clientId, method: 'none' })
+  const assert = async () => ({ assertion: await options.assertion() })
+  return new AuthSession(new MachineGrant('workload', issuer, identify, jwtBearer, assert), options)
 }
 
 const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
@@ -91,24 +87,28 @@ class MachineGrant implements Grant {
   readonly interactive = false
   readonly kind: string
   readonly issuers: readonly string[]
-  readonly #obtain: (context: GrantContext) => Promise<Tokens>
   readonly #identify: (context: GrantContext) => Identity
+  readonly #grantType: string
+  readonly #params: (context: GrantContext) => Promise<Record<string, string>>
 
   constructor(
     kind: string,
-    { issuer }: { issuer: string },
-    obtain: (context: GrantContext) => Promise<Tokens>,
+    issuer: string,
     identify: (context: GrantContext) => Identity,
+    grantType: string,
+    params: (context: GrantContext) => Promise<Record<string, string>>,
   ) {
     this.kind = kind
     this.issuers = issuer === anyAuthorizationServer ? [] : [issuer]
-    this.#obtain = obtain
     this.#identify = identify
+    this.#grantType = grantType
+    this.#params = params
   }
 
   async obtain(context: GrantContext): Promise<Tokens> {
     this.#check(context)
-    return this.#obtain(context)
+    const params = { ...(await this.#params(context)), ...grantParams(context) }
+    return requestTokens(context, this.#identify(context), this.#grantType, params)
   }
 
   canRenew(): boolean {
@@ -130,7 +130,6 @@ class MachineGrant implements Grant {
     if (only === undefined || only === issuer) return
     throw authError(
       `The server names the authorization server ${issuer}, but the credentials belong to ${only}, so they are not sent. Check the URL of the server and the option "issuer"`,
-      undefined,
       { issuer },
     )
   }
@@ -169,14 +168,9 @@ const idToken = 'urn:ietf:params:oauth:token-type:id_token'
  */
 export function enterpriseManaged(options: EnterpriseOptions): Authorization {
   const { client, idp } = options
-  const obtain = async (context: GrantContext): Promise<Tokens> => {
-    const assertion = await requestIdJag(idp, options, context)
-    const params = { assertion, ...grantParams(context) }
-    const identity = identityOf(client, context)
-    return requestTokens(context, identity, jwtBearer, params)
-  }
   const identify = (context: GrantContext): Identity => identityOf(client, context)
-  return new AuthSession(new MachineGrant('enterprise', client, obtain, identify), options)
+  const assert = async (context: GrantContext) => ({ assertion: await requestIdJag(idp, options, context) })
+  return new AuthSession(new MachineGrant('enterprise', client.issuer, identify, jwtBearer, assert), options)
 }
 
 /** Exchanges the user's token for an ID-JAG for one authorization server (RFC 8693). */

@@ -399,7 +399,11 @@ export class Network {
     try {
       addresses = await orAborted(this.#lookup(host), AbortSignal.timeout(timeoutMs))
     } catch (error) {
-      throw authError(`The host ${host} could not be resolved. Check the network, or try again later`, error)
+      throw authError(
+        `The host ${host} could not be resolved. Check the network, or try again later`,
+        undefined,
+        error,
+      )
     }
     const zones = new Set(addresses.map((address) => zoneOfAddress(address) ?? 'forbidden'))
     if (named === 'loopback' && [...zones].some((zone) => zone !== 'loopback')) zones.add('forbidden')
@@ -409,7 +413,7 @@ export class Network {
 }
 
 /** The error for a failed attempt to obtain credentials. */
-export function authError(message: string, cause?: unknown, details?: Record<string, unknown>): McpError {
+export function authError(message: string, details?: Record<string, unknown>, cause?: unknown): McpError {
   return new McpError('UNAUTHORIZED', message, { cause, ...(details && { details }) })
 }
 
@@ -425,7 +429,7 @@ function networkError(error: unknown, { url, signal, limited }: Omit<Sent, 'resp
   if (signal.aborted) return signal.reason
   if (limited.aborted) return timeoutError(url, timeoutMs)
   const lost = fetchError(error, signal, url)
-  return lost instanceof McpError ? authError(`${lost.message}. Try again later`, lost) : lost
+  return lost instanceof McpError ? authError(`${lost.message}. Try again later`, undefined, lost) : lost
 }
 
 function parseDocument(text: string, url: URL): unknown {

@@ -1,6 +1,5 @@
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
 import { McpError } from '../../jsonrpc/error.ts'
-import type { CredentialStore } from './credential-store.ts'
 import type { DiscoveredIssuer } from './discovery.ts'
 import {
   type ClientAuthMethod,
@@ -66,6 +65,7 @@ export function oauth(options: OAuthOptions): Authorization {
 class CodeGrant implements Grant {
   readonly kind = 'oauth'
   readonly interactive = true
+  readonly forgetRegistration = forgetRegistration
   readonly issuers: readonly string[]
   readonly #client: OAuthClient
   readonly #registered: readonly RegisteredClient[]
@@ -123,7 +123,7 @@ class CodeGrant implements Grant {
     const identity =
       this.#knownIdentity(context.target) ?? own ?? (await loadRegistration(issuer, context.store))
     if (identity?.clientId === clientId) return identity
-    throw authError('The login belongs to a client that is no longer configured. Log in again', undefined, {
+    throw authError('The login belongs to a client that is no longer configured. Log in again', {
       error: 'invalid_grant',
     })
   }
@@ -135,10 +135,6 @@ class CodeGrant implements Grant {
       refresh_token: refreshToken,
       resource: context.target.resource,
     })
-  }
-
-  forgetRegistration(issuer: string, clientId: string, store: CredentialStore): Promise<void> {
-    return forgetRegistration(issuer, clientId, store)
   }
 
   async #identify(
@@ -164,7 +160,6 @@ class CodeGrant implements Grant {
     if (this.#registered.length > 0) {
       throw authError(
         `The server requires a login at ${issuer}, but the registered client belongs to ${this.issuers.join(', ')}, and its credentials are not sent elsewhere. Register a client at ${issuer} and give it in client.registered, or omit that option`,
-        undefined,
         { issuer },
       )
     }

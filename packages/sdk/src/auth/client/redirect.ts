@@ -67,7 +67,7 @@ export function readCode(callback: URL, { server, clientId, redirectUri, state }
   const expected = new URL(redirectUri)
   if (callback.origin !== expected.origin || callback.pathname !== expected.pathname) {
     throw authError(
-      `${foreign}: it has another redirect URI. Log in again, and copy the whole URL if you paste it`,
+      `${foreign}: its redirect URI differs. Log in again, and copy the whole URL if you paste it`,
     )
   }
   const params = callback.searchParams
@@ -99,12 +99,8 @@ function denied({ error, error_description: text }: AuthorizationResponseError, 
     error === 'access_denied'
       ? 'Log in again and allow the access, or do without this server'
       : 'Log in again, or contact its operator'
-  return authError(
-    `The authorization server ${issuer} refused the login: ${excerpt(error)}${why}. ${next}`,
-    undefined,
-    {
-      error,
-      issuer,
-    },
-  )
+  return authError(`The authorization server ${issuer} refused the login: ${excerpt(error)}${why}. ${next}`, {
+    error,
+    issuer,
+  })
 }

@@ -14,7 +14,7 @@ export interface Registration extends Identity {
 }
 
 /** Authentication methods for a dynamically registered client, in order of preference. */
-const registrationMethods: readonly ClientAuthMethod[] = ['none', 'client_secret_basic', 'client_secret_post']
+const authMethods: readonly ClientAuthMethod[] = ['none', 'client_secret_basic', 'client_secret_post']
 const goodForMs = 60_000
 
 /** Whether its secret, if any, is valid for another minute. */
@@ -29,7 +29,7 @@ export function isRegistration(value: unknown): value is Registration {
   return (
     typeof clientId === 'string' &&
     typeof redirectUri === 'string' &&
-    registrationMethods.some((known) => known === method) &&
+    authMethods.some((known) => known === method) &&
     (secret === undefined || typeof secret === 'string') &&
     (secretEndsAt === undefined || typeof secretEndsAt === 'number')
   )
@@ -96,7 +96,6 @@ async function requestRegistration({
   if (endpoint === undefined) {
     throw authError(
       `The authorization server ${issuer} does not support dynamic client registration. Register a client there with the redirect URI ${redirectUri}, and give it in client.registered`,
-      undefined,
       { issuer },
     )
   }
@@ -126,7 +125,7 @@ async function requestRegistration({
 
 /** Without a list of supported methods, the standard's default is client_secret_basic. */
 function preferredMethod(supported: readonly string[] = ['client_secret_basic']): ClientAuthMethod {
-  return registrationMethods.find((method) => supported.includes(method)) ?? 'none'
+  return authMethods.find((method) => supported.includes(method)) ?? 'none'
 }
 
 function readRegistration(
@@ -141,8 +140,7 @@ function readRegistration(
       `The authorization server ${issuer} registered this client without an id. Contact its operator`,
     )
   }
-  const given =
-    registrationMethods.find((method) => method === answer['token_endpoint_auth_method']) ?? method
+  const given = authMethods.find((method) => method === answer['token_endpoint_auth_method']) ?? method
   const hasSecret = typeof secret === 'string' && secret !== ''
   return {
     clientId,

@@ -86,12 +86,6 @@ export interface Authorization extends HttpAuth {
 const revokeWithinMs = 15_000
 const renewAgainMs = 5_000
 const rejectedGrants = new Set(['invalid_grant', 'invalid_client', 'unauthorized_client'])
-const noChallenge: ChallengeParams = {
-  resourceMetadata: undefined,
-  scopes: undefined,
-  error: undefined,
-  dpop: false,
-}
 
 /** The tokens of one server: sends them, renews them in time, and replaces them when they are refused. */
 export class AuthSession implements Authorization {
@@ -234,9 +228,8 @@ export class AuthSession implements Authorization {
     const work = async (): Promise<void> => {
       const stored = await loadTokens(this.#store, key)
       this.#use(stored)
-      const renewed =
-        stored === undefined || (stored.accessToken !== due.accessToken && !isRenewalDue(stored))
-      if (renewed || !this.#grant.canRenew(stored)) return
+      if (stored === undefined || !this.#grant.canRenew(stored)) return
+      if (stored.accessToken !== due.accessToken && !isRenewalDue(stored)) return
       const issuerMetadata = await this.#discoverIssuer(stored, signal)
       await this.#renew(server, stored, { ...issuerMetadata, ...resourceFacts(stored) }, signal)
     }
@@ -250,8 +243,7 @@ export class AuthSession implements Authorization {
   ): Promise<DiscoveredIssuer> {
     if (this.#issuer?.issuer === issuer) return this.#issuer
     const found = unpublished ? presumed(issuer) : await discoverIssuer(issuer, network, signal)
-    if (found === undefined)
-      throw authError(`The authorization server ${issuer} no longer publishes metadata`)
+    if (found === undefined) throw authError(`The issuer ${issuer} no longer publishes metadata`)
     this.#issuer = found
     return found
   }
@@ -317,7 +309,7 @@ export class AuthSession implements Authorization {
       if (status === 401 && fresh !== undefined) this.#assertRetryHelps(server, fresh)
       if (background && this.#grant.interactive) throw authError(`${server.origin} requires a new login`)
       const before = same ? stored.requested : []
-      await this.#obtain(server, status, `${method} ${url.pathname}`, { challenge, target, before }, signal)
+      await this.#obtain(server, status, `${method} ${url.pathname}`, challenge, target, before, signal)
     }
     await this.#store.exclusive(key, work, signal)
   }
@@ -333,11 +325,9 @@ export class AuthSession implements Authorization {
     server: URL,
     status: number,
     operation: string,
-    {
-      challenge,
-      target,
-      before,
-    }: { challenge: ChallengeParams; target: AuthTarget; before: readonly string[] },
+    challenge: ChallengeParams,
+    target: AuthTarget,
+    before: readonly string[],
     signal: AbortSignal,
   ): Promise<void> {
     const { interactive } = this.#grant
@@ -346,7 +336,6 @@ export class AuthSession implements Authorization {
     if (status === 403 && this.#failedOperations.has(operationKey)) {
       throw authError(
         `${server.origin} refuses this request even after a login with the scopes "${excerpt(scopes.join(' '))}". The account may lack the permission: ask the operator of the server, or use another account`,
-        undefined,
         { scopes },
       )
     }
@@ -434,5 +423,5 @@ function loginInProgress({ origin }: URL): McpError {
 
 /** The resource of stored tokens. */
 function resourceFacts({ resource }: StoredTokens): Pick<AuthTarget, 'resource' | 'scopes' | 'dpop'> {
-  return { resource, scopes: noChallenge.scopes, dpop: noChallenge.dpop }
+  return { resource, scopes: undefined, dpop: false }
 }

@@ -134,12 +134,12 @@ export async function readOAuthError(response: Response, issuer: string, failure
   const { status } = response
   const prefix = `The authorization server ${issuer} ${failure}`
   if (typeof error !== 'string' || error === '') {
-    return authError(`${prefix} with status ${status}. Try again later`, undefined, { status, issuer })
+    return authError(`${prefix} with status ${status}. Try again later`, { status, issuer })
   }
   const why = typeof text === 'string' && text !== '' ? ` (${excerpt(text)})` : ''
   const next = advice.get(error)
   const message = `${prefix}: ${excerpt(error)}${why}${next === undefined ? '' : `. ${next}`}`
-  return authError(message, undefined, { error, status, issuer })
+  return authError(message, { error, status, issuer })
 }
 
 /** The object in a JSON text, or an empty one. */

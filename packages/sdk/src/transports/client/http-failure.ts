@@ -119,9 +119,9 @@ function adviceFor(status: number): string {
       return 'The server rejected the request. Check its log.'
     case 404:
     case 410:
-      return 'There is no MCP endpoint at this URL. Check its path.'
+      return 'There is no MCP endpoint. Check the path of the URL.'
     case 405:
-      return 'The method is not allowed at this URL. Check its path.'
+      return 'The method is not allowed. Check the path of the URL.'
     case 406:
     case 415:
       return 'Check the path of the URL, and whether a proxy changes the request.'
@@ -134,7 +134,7 @@ function adviceFor(status: number): string {
     case 504:
       return 'Check that the server behind this address is running.'
     default:
-      return status >= 500 ? 'The server failed. Check its log.' : ''
+      return status >= 500 ? 'The server failed: check its log.' : ''
   }
 }
 

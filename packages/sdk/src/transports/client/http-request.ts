@@ -115,14 +115,13 @@ export class Endpoint {
       const sent = await this.#follow(method, headers, init, signal)
       if (this.#auth === undefined) return sent.response
       const last = retry === maxRetries || method === 'DELETE'
-      if (!(await this.#renewsCredentials(this.#auth, sent, method, last, signal, options)))
-        return sent.response
+      if (!(await this.#renewed(this.#auth, sent, method, last, signal, options))) return sent.response
       sent.response.body?.cancel().catch(() => {})
     }
   }
 
   /** Whether the response is a refusal and new credentials were obtained. */
-  async #renewsCredentials(
+  async #renewed(
     auth: HttpAuth,
     { response, url, supplied }: Sent,
     method: string,
@@ -185,13 +184,9 @@ function mergeHeaders(
     for (const name in own) headers.set(name, own[name] ?? '')
     return headers
   } catch (error) {
-    throw new McpError(
-      'INVALID',
-      'A request header has a name or value that HTTP does not allow. Check the option "headers"',
-      {
-        cause: error,
-      },
-    )
+    throw new McpError('INVALID', 'A request header has a name or value that HTTP does not allow', {
+      cause: error,
+    })
   }
 }
 
@@ -242,10 +237,7 @@ function endpointUrl(url: string | URL): URL {
   }
   const parsed = new URL(url)
   if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') {
-    throw new McpError(
-      'INVALID',
-      `The URL of an MCP server must start with http: or https:, not ${parsed.protocol}`,
-    )
+    throw new McpError('INVALID', `The URL must start with http: or https:, not ${parsed.protocol}`)
   }
   if (parsed.username !== '' || parsed.password !== '') {
     throw new McpError('INVALID', 'The URL contains credentials. Give them in the option "headers" instead')
@@ -255,10 +247,7 @@ function endpointUrl(url: string | URL): URL {
 
 function redirectTarget(response: Response, from: URL): URL | undefined {
   if (response.type === 'opaqueredirect') {
-    throw new McpError(
-      'HTTP',
-      `${from} redirects, and this runtime does not expose the target. Use the final URL.`,
-    )
+    throw new McpError('HTTP', `${from} redirects, and this runtime hides the target. Use the final URL.`)
   }
   const location = response.headers.get('location')
   if (!redirects.has(response.status) || location === null || !URL.canParse(location, from)) return undefined

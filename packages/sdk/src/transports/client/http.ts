@@ -379,11 +379,7 @@ class HttpTransport implements ClientTransport {
   }
 
   /** Settles the call that a response is for, on whichever stream it arrived; false if there is none. */
-  #answer(
-    id: RequestId | undefined,
-    answer: JsonRpcResponse | McpError,
-    from: PendingCall | undefined,
-  ): boolean {
+  #answer(id: RequestId | undefined, answer: JsonRpcResponse | McpError, from?: PendingCall): boolean {
     const call = id === undefined ? from : this.#calls.get(id)
     if (call === undefined || call.answered || (call.stateless && call !== from)) return false
     call.answered = true

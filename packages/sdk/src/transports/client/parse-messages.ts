@@ -66,10 +66,7 @@ function parseOne(value: unknown, text: string, { warnings, failRequest }: Parse
   const { id, error } = classified
   // Without "jsonrpc" it may be a log line with the same members.
   if (id !== undefined && isObject(value) && value['jsonrpc'] === '2.0' && !('method' in value)) {
-    const why = new McpError(
-      'PROTOCOL',
-      `The server's response is invalid (${error.message}): ${excerpt(text)}`,
-    )
+    const why = new McpError('PROTOCOL', `The response is invalid (${error.message}): ${excerpt(text)}`)
     if (failRequest(id, why)) return []
   }
   warnings.report(`Ignored output that is not a message (${error.message}): ${excerpt(text)}`)

@@ -11,7 +11,7 @@ import { stderrExcerpt } from './stderr-excerpt.ts'
 import type { ClientTransport, ClientTransportFactory } from './transport.ts'
 import { type Launch, noSuchProgram, windowsLaunch } from './windows-launch.ts'
 
-const posixVariables = [
+const posixNames = [
   'HOME',
   'LANG',
   'LC_ALL',
@@ -24,7 +24,7 @@ const posixVariables = [
   'TZ',
   'USER',
 ]
-const windowsVariables = [
+const windowsNames = [
   'APPDATA',
   'COMSPEC',
   'HOMEDRIVE',
@@ -58,9 +58,7 @@ export function childEnvironment(
   configured: EnvironmentVariables,
 ): Record<string, string> {
   const fold = (name: string): string => (platform === 'win32' ? name.toUpperCase() : name)
-  const allowed = new Set(
-    [...(platform === 'win32' ? windowsVariables : posixVariables), ...inherit].map(fold),
-  )
+  const allowed = new Set([...(platform === 'win32' ? windowsNames : posixNames), ...inherit].map(fold))
   const child: Record<string, string> = {}
   for (const [name, value] of Object.entries(parent)) {
     // An exported shell function.
