@@ -21,7 +21,7 @@ interface Entry {
 const maxEntries = 512
 const maxTtlMs = 24 * 60 * 60_000
 
-const listsOf = {
+const methodsByChange = {
   tools: ['tools/list'],
   prompts: ['prompts/list'],
   resources: ['resources/list', 'resources/templates/list', 'resources/read'],
@@ -72,7 +72,7 @@ export class Cache {
       const hit =
         change.type === 'resource'
           ? method === 'resources/read' && typeof uri === 'string' && change.uri.startsWith(uri)
-          : listsOf[change.type].some((name) => name === method)
+          : methodsByChange[change.type].some((name) => name === method)
       if (hit) this.#delete(key)
     }
   }

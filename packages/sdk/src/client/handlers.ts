@@ -131,13 +131,13 @@ export class ClientHandlers {
     if (!isElicitResult(answer)) {
       throw invalid('onElicit must return an object whose action is accept, decline or cancel')
     }
-    const bare: JsonObject = answer._meta === undefined ? {} : { _meta: answer._meta }
-    if (answer.action !== 'accept' || request.mode === 'url') return { ...bare, action: answer.action }
+    const base: JsonObject = answer._meta === undefined ? {} : { _meta: answer._meta }
+    if (answer.action !== 'accept' || request.mode === 'url') return { ...base, action: answer.action }
     const content = fillDefaults(request.requestedSchema, answer.content ?? {})
     const fault = checkElicitContent(request.requestedSchema, content)
     if (fault !== undefined)
       throw invalid(`onElicit accepted with values that do not match the form: ${fault}`)
-    return { ...bare, action: 'accept', content }
+    return { ...base, action: 'accept', content }
   }
 
   #formRequest(params: JsonObject): Extract<ElicitParams, { mode?: 'form' }> | undefined {
@@ -148,8 +148,8 @@ export class ClientHandlers {
     if (typeof message !== 'string') throw invalidParams('a form requires a "message"')
     if (!isElicitSchema(requestedSchema))
       throw invalidParams(checkElicitSchema(requestedSchema) ?? 'invalid form')
-    const odd = oddInForm(requestedSchema)
-    if (odd !== undefined) throw invalidParams(odd)
+    const unsupported = oddInForm(requestedSchema)
+    if (unsupported !== undefined) throw invalidParams(unsupported)
     return { ...params, mode: 'form', message, requestedSchema }
   }
 
@@ -246,7 +246,7 @@ function checkSample(
   if (!isObject(answer) || typeof answer.model !== 'string') throw invalid('onSample must return a "model"')
   if (answer.role !== 'assistant' && answer.role !== 'user') throw invalid('onSample must return a "role"')
   const blocks: SamplingContent[] = Array.isArray(answer.content) ? answer.content : [answer.content]
-  if (!blocks.every(isBlock)) throw invalid('onSample must return "content" blocks')
+  if (!blocks.every(isContentBlock)) throw invalid('onSample must return "content" blocks')
   const offersNone = request.tools === undefined || request.toolChoice?.mode === 'none'
   if (offersNone && blocks.some((block) => block.type === 'tool_use')) {
     throw invalid('onSample used a tool, but the request allows none')
@@ -267,7 +267,7 @@ function isSampling(params: JsonObject, left: Left): params is JsonObject & Crea
   return sampling(params, left)
 }
 
-function isBlock(value: unknown): value is SamplingContent {
+function isContentBlock(value: unknown): value is SamplingContent {
   return isObject(value) && typeof value['type'] === 'string'
 }
 
@@ -303,9 +303,9 @@ class PendingUrlElicitations {
   /** Adds the elicitations in an error of code -32042. */
   addFromError(error: unknown): void {
     if (!(error instanceof RpcError) || error.code !== ErrorCode.UrlElicitationRequired) return
-    const asked = isObject(error.data) ? error.data['elicitations'] : undefined
-    if (!Array.isArray(asked)) return
-    for (const elicitation of asked) if (isObject(elicitation)) this.add(elicitation['elicitationId'])
+    const elicitations = isObject(error.data) ? error.data['elicitations'] : undefined
+    if (!Array.isArray(elicitations)) return
+    for (const elicitation of elicitations) if (isObject(elicitation)) this.add(elicitation['elicitationId'])
   }
 
   /** Removes an elicitation; whether it was pending. */

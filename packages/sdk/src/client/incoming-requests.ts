@@ -151,8 +151,8 @@ export class IncomingRequests {
 }
 
 /** Copies the related task from a request's `_meta` to its result. */
-function withRelatedTask(result: JsonObject, { _meta: asked }: JsonObject): JsonObject {
-  const task = isObject(asked) ? asked[MetaKey.relatedTask] : undefined
+function withRelatedTask(result: JsonObject, params: JsonObject): JsonObject {
+  const task = isObject(params['_meta']) ? params['_meta'][MetaKey.relatedTask] : undefined
   if (task === undefined) return result
   const meta = isObject(result['_meta']) ? result['_meta'] : {}
   return { ...result, _meta: { ...meta, [MetaKey.relatedTask]: task } }

@@ -29,13 +29,13 @@ export async function allPages<T>(
   bound: ListBound,
 ): Promise<T[]> {
   let fromCache = false
-  const track = async (cursor: string | undefined): Promise<Page<T>> => {
+  const fetchTracked = async (cursor: string | undefined): Promise<Page<T>> => {
     const page = await fetch(cursor)
     fromCache ||= page.cached
     return page
   }
   try {
-    return await collect(method, track, bound)
+    return await collect(method, fetchTracked, bound)
   } catch (error) {
     const stale = fromCache && error instanceof RpcError && error.code === ErrorCode.InvalidParams
     if (!stale) throw error

@@ -35,7 +35,7 @@ const prompt = shape({ name: text }, { ...named, arguments: listOf(argument) })
 
 const completion = shape({ values: listOf(text) }, { total: number, hasMore: flag })
 
-const entries =
+const listCheck =
   (member: string, entry: Shape, what: string): ResultCheck =>
   (result, { left, warn }) => {
     const { [member]: all, nextCursor } = result
@@ -49,9 +49,9 @@ const entries =
       warn(`Removed ${all.length - good.length} of the "${member}" because they have no ${what}`)
     }
     let unsafe = 0
-    const shown = good.map((one) => withSafeIcons(one, (count) => (unsafe += count)))
+    const withIcons = good.map((one) => withSafeIcons(one, (count) => (unsafe += count)))
     if (unsafe > 0) warn(`Removed ${unsafe} icons of the "${member}" that are neither https: nor data:`)
-    result[member] = shown
+    result[member] = withIcons
     return undefined
   }
 
@@ -77,20 +77,20 @@ const checks: Readonly<Record<ClientMethod, ResultCheck>> = {
   ping: noCheck,
   'server/discover': noCheck,
   'tools/list': (result, context) => {
-    const fault = entries('tools', tool, '"name"')(result, context)
+    const fault = listCheck('tools', tool, '"name"')(result, context)
     if (fault !== undefined || !Array.isArray(result['tools'])) return fault
     for (const one of result['tools'])
       if (!isObject(one['inputSchema'])) one['inputSchema'] = { type: 'object' }
     return undefined
   },
   'tools/call': checkToolResult,
-  'resources/list': entries('resources', resource, '"uri" or no "name"'),
-  'resources/templates/list': entries('resourceTemplates', template, '"uriTemplate" or no "name"'),
-  'resources/read': entries('contents', contents, '"uri", or neither "text" nor "blob"'),
+  'resources/list': listCheck('resources', resource, '"uri" or no "name"'),
+  'resources/templates/list': listCheck('resourceTemplates', template, '"uriTemplate" or no "name"'),
+  'resources/read': listCheck('contents', contents, '"uri", or neither "text" nor "blob"'),
   'resources/subscribe': noCheck,
   'resources/unsubscribe': noCheck,
   'subscriptions/listen': noCheck,
-  'prompts/list': entries('prompts', prompt, '"name"'),
+  'prompts/list': listCheck('prompts', prompt, '"name"'),
   'prompts/get': (result, { left }) => {
     const { messages } = result
     if (!Array.isArray(messages)) return '"messages" must be an array'

@@ -45,7 +45,7 @@ const maxAfterBreak = 3
 /** Retries after a gateway failure, over about 8 s without `Retry-After`. */
 const maxAfterGateway = 5
 /** The longest `Retry-After` that is respected for a response, in milliseconds. */
-const longestDeliveryMs = 60_000
+const maxResponseWaitMs = 60_000
 
 /**
  * Sends a request and retries repeatable ones after a broken connection or a gateway failure. Rejects with the last
@@ -84,7 +84,7 @@ export function sendResponse(answer: JsonRpcResponse, connection: ClientConnecti
   return retryPastGateway(() => connection.transport.respond(answer), {
     connection,
     signal,
-    leftMs: () => longestDeliveryMs,
+    leftMs: () => maxResponseWaitMs,
   })
 }
 

@@ -156,14 +156,14 @@ class Subscription {
     let since = Number.POSITIVE_INFINITY
     let refusals = 0
     do {
-      const missed = acknowledged
+      const last = acknowledged
       let retryMs: number | undefined
       try {
         await this.#listen((filter) => {
           since = performance.now()
           acknowledged = filter
-          if (missed !== undefined) {
-            for (const change of allChanges(missed)) this.#onChange(change)
+          if (last !== undefined) {
+            for (const change of allChanges(last)) this.#onChange(change)
             return
           }
           // A change between the last response and the subscription was not notified.
@@ -174,8 +174,8 @@ class Subscription {
       } catch (error) {
         retryMs = retryAfterOf(error)
         if (acknowledged === undefined) {
-          const passes = isGatewayFailure(error) && (retryMs ?? 0) < this.#options.timeoutMs
-          if (!passes || ++refusals > maxRefusals) throw error
+          const isTransient = isGatewayFailure(error) && (retryMs ?? 0) < this.#options.timeoutMs
+          if (!isTransient || ++refusals > maxRefusals) throw error
         } else if (this.#stop.signal.aborted || error instanceof RpcError) return
       }
       // A server that acknowledges and closes at once counts as failing.

@@ -23,7 +23,7 @@ export class ToolDefinitions {
   readonly #rejected = new Map<string, string>()
   readonly #mirrorsHeaders: boolean
   readonly #warn: (text: string) => void
-  #clears = 0
+  #generation = 0
 
   /** @param mirrorsHeaders whether requests carry `Mcp-Param-*` headers */
   constructor(mirrorsHeaders: boolean, warn: (text: string) => void) {
@@ -33,12 +33,12 @@ export class ToolDefinitions {
 
   /** Adds listed tools and returns those that can be called. */
   async update(tools: readonly Tool[]): Promise<Tool[]> {
-    const clears = this.#clears
+    const generation = this.#generation
     if (tools.some(({ outputSchema }) => isObject(outputSchema))) {
       compileSchema ??= (await import('../json-schema/schema.ts')).compileSchema
     }
     const usable = tools.filter((tool) => this.#add(tool))
-    if (clears !== this.#clears) this.clear()
+    if (generation !== this.#generation) this.clear()
     return usable
   }
 
@@ -51,7 +51,7 @@ export class ToolDefinitions {
   }
 
   clear(): void {
-    this.#clears++
+    this.#generation++
     this.#known.clear()
     this.#rejected.clear()
   }

@@ -36,8 +36,8 @@ const metadataName = /^metadata(?:\.google\.internal|\.goog)?$|^instance-data(?:
 
 /** The zone of an IP address; undefined for any other text. */
 export function zoneOfAddress(address: string): Zone | undefined {
-  const four = parse4(address)
-  if (four !== undefined) return zoneOf4(four)
+  const ipv4In = parse4(address)
+  if (ipv4In !== undefined) return zoneOf4(ipv4In)
   const six = parse6(address)
   return six === undefined ? undefined : zoneOf6(six)
 }
@@ -72,11 +72,11 @@ function zoneOf4(address: number): Zone {
 
 function zoneOf6(groups: readonly number[]): Zone {
   const [a = 0, b = 0, c = 0] = groups
-  const last = four(groups, 6)
+  const last = ipv4In(groups, 6)
   if (groups.slice(0, 7).every((group) => group === 0)) return groups[7] === 1 ? 'loopback' : 'forbidden'
   if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) return zoneOf4(last)
-  if (a === 0x64 && b === 0xff9b && groups.slice(2, 6).every((group) => group === 0)) return tunnelled(last)
-  if (a === 0x2002) return tunnelled(four(groups, 1))
+  if (a === 0x64 && b === 0xff9b && groups.slice(2, 6).every((group) => group === 0)) return relayedZone(last)
+  if (a === 0x2002) return relayedZone(ipv4In(groups, 1))
   if ((a === 0xfd00 && b === 0xec2) || (a === 0xfd20 && b === 0xce && c === 0)) return 'forbidden'
   if ((a & 0xfe00) === 0xfc00 || (a & 0xffc0) === 0xfec0) return 'private'
   if ((a === 0x2001 && (b < 0x200 || b === 0xdb8)) || (a === 0x3fff && b < 0x1000)) return 'forbidden'
@@ -85,11 +85,11 @@ function zoneOf6(groups: readonly number[]): Zone {
 }
 
 /** The zone of an IPv4 address behind a relay (NAT64, 6to4), where only public addresses are allowed. */
-function tunnelled(address: number): Zone {
+function relayedZone(address: number): Zone {
   return zoneOf4(address) === 'public' ? 'public' : 'forbidden'
 }
 
-function four(groups: readonly number[], at: number): number {
+function ipv4In(groups: readonly number[], at: number): number {
   return (groups[at] ?? 0) * 65_536 + (groups[at + 1] ?? 0)
 }
 
@@ -128,22 +128,22 @@ type StaggeredOutcome<Place, Answer> =
  */
 export async function* staggered<Place, Answer>(
   places: readonly Place[],
-  ask: (place: Place, signal: AbortSignal) => Promise<Answer>,
+  attempt: (place: Place, signal: AbortSignal) => Promise<Answer>,
   signal?: AbortSignal,
 ): AsyncGenerator<StaggeredOutcome<Place, Answer>> {
   const stop = new AbortController()
   const limited = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal])
   const late = setTimeout(() => stop.abort(tooLate), totalTimeoutMs)
-  const asked: Promise<Answer>[] = []
+  const attempts: Promise<Answer>[] = []
   let next: ReturnType<typeof setTimeout> | undefined
-  const askNext = (): void => {
+  const startNext = (): void => {
     clearTimeout(next)
-    const place = places[asked.length]
+    const place = places[attempts.length]
     if (place === undefined || limited.aborted) return
-    const answer = orAborted(ask(place, limited), limited)
+    const answer = orAborted(attempt(place, limited), limited)
     answer.catch(() => {})
-    asked.push(answer)
-    next = setTimeout(askNext, staggerMs)
+    attempts.push(answer)
+    next = setTimeout(startNext, staggerMs)
   }
   const outcomeOf = async (
     place: Place,
@@ -159,8 +159,8 @@ export async function* staggered<Place, Answer>(
   try {
     for (const [at, place] of places.entries()) {
       signal?.throwIfAborted()
-      if (asked.length === at) askNext()
-      yield await outcomeOf(place, asked[at])
+      if (attempts.length === at) startNext()
+      yield await outcomeOf(place, attempts[at])
     }
   } finally {
     clearTimeout(late)
@@ -203,7 +203,7 @@ interface NetworkAccess extends Omit<NetworkOptions, 'lookup'> {
 }
 
 const maxRedirects = 3
-const bodyBytes = 65_536
+const maxBodyBytes = 65_536
 const timeoutMs = 10_000
 const redirects = new Set([301, 302, 303, 307, 308])
 
@@ -351,7 +351,7 @@ export class Network {
   async #text(sent: Sent): Promise<string> {
     const { response, limited, url } = sent
     try {
-      return await bodyText(response, bodyBytes, limited, url)
+      return await bodyText(response, maxBodyBytes, limited, url)
     } catch (error) {
       throw networkError(error, sent)
     }

@@ -132,12 +132,12 @@ export class DuplexTransport implements ClientTransport {
   }
 
   async #end(): Promise<void> {
-    const asked = this.#closeReason === undefined
+    const isRequested = this.#closeReason === undefined
     this.#closeReason ??= new McpError('CONNECTION_CLOSED', 'The connection was closed by this client')
     this.#pending.fail(this.#closeReason)
     this.#stop.abort(this.#closeReason)
     await this.#channel?.close()
-    if (asked) this.#settle(undefined)
+    if (isRequested) this.#settle(undefined)
   }
 
   async #send(message: JsonRpcMessage): Promise<void> {

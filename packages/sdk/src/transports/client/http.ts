@@ -39,9 +39,9 @@ import {
  */
 export function http(url: string | URL, options: HttpOptions = {}): ClientTransportFactory {
   const endpoint = Endpoint.from(url, options)
-  const link = (): ClientTransport =>
+  const create = (): ClientTransport =>
     new HttpTransport(endpoint, options.maxMessageBytes ?? limits.messageBytes)
-  return Object.assign(link, { older: sse(url, options) })
+  return Object.assign(create, { older: sse(url, options) })
 }
 
 /** One request in flight. */

@@ -9,7 +9,7 @@ const maxTimerMs = 2_147_483_647
  * attempts without progress in the first minute and 10 in each later one, with progress 120 and 60.
  */
 export class RetryBackoff {
-  readonly #unproductive = new Budget(9, 6_000)
+  readonly #withoutProgress = new Budget(9, 6_000)
   readonly #all = new Budget(60, 1_000)
   #failures = 0
   #refunded = true
@@ -17,7 +17,7 @@ export class RetryBackoff {
   /** The operation succeeded: resets the backoff and the budget of attempts without progress. */
   reset(): void {
     this.#failures = 0
-    this.#unproductive.reset()
+    this.#withoutProgress.reset()
   }
 
   /** A message arrived: resets the backoff, but not the budget. */
@@ -27,13 +27,13 @@ export class RetryBackoff {
 
   /** The last attempt made progress: returns it to the budget. */
   refund(): void {
-    if (!this.#refunded) this.#unproductive.refund()
+    if (!this.#refunded) this.#withoutProgress.refund()
     this.#refunded = true
   }
 
   /** Takes an attempt from the budget; false if none is left. */
   tryAttempt(): boolean {
-    return this.#unproductive.tryReserve()
+    return this.#withoutProgress.tryReserve()
   }
 
   /** Milliseconds to wait after the server closed the stream regularly. */
@@ -51,7 +51,7 @@ export class RetryBackoff {
   /** Takes an attempt from both budgets; milliseconds until it may be made. */
   #reserve(): number {
     this.#refunded = false
-    return Math.max(this.#unproductive.reserve(), this.#all.reserve())
+    return Math.max(this.#withoutProgress.reserve(), this.#all.reserve())
   }
 }
 

@@ -91,8 +91,8 @@ function broken(error: unknown): McpError {
 }
 
 /** @throws McpError 'PROTOCOL' for a URL on another origin, where this client's credentials must not be sent */
-function resolveEndpoint(data: string, { url: asked }: Response, endpoint: Endpoint): Endpoint {
-  const base = asked === '' ? endpoint.url : asked
+function resolveEndpoint(data: string, { url: responseUrl }: Response, endpoint: Endpoint): Endpoint {
+  const base = responseUrl === '' ? endpoint.url : responseUrl
   const url = URL.canParse(data, base) ? new URL(data, base) : undefined
   const { origin } = endpoint.url
   if (url?.origin === origin && url.username === '' && url.password === '') return endpoint.at(url)

@@ -45,7 +45,7 @@ const noise = [
  * characters: the last error with its continuation, else the last line. `''` if it wrote nothing.
  */
 export function stderrExcerpt(stderr: string): string {
-  const lines = stderr.split(/\r\n?|\n/).map(cleaned)
+  const lines = stderr.split(/\r\n?|\n/).map(cleanLine)
   const traceback = lines.findLastIndex((line) => line.endsWith('Traceback (most recent call last):'))
   // Python prints the exception, whatever its name, after the traceback.
   const raised =
@@ -56,24 +56,24 @@ export function stderrExcerpt(stderr: string): string {
   if (start < 0) {
     const last =
       lines.findLast((line) => line !== '' && !isNoise(line)) ?? lines.findLast((line) => line !== '')
-    return cut(joined([last ?? '']), maxChars)
+    return truncate(joinLines([last ?? '']), maxChars)
   }
   while (start > 0 && isReport(start - 1)) start--
   const end = endOf(lines, start)
-  let report = joined(lines.slice(start, end))
+  let report = joinLines(lines.slice(start, end))
   if (lines[start]?.startsWith('Caused by:') === true) {
     const outer = lines.findLastIndex(
       (line, at) => at < start && isReport(at) && !line.startsWith('Caused by:'),
     )
-    if (outer >= 0) report = `${joined(lines.slice(outer, endOf(lines, outer)))} ${report}`
+    if (outer >= 0) report = `${joinLines(lines.slice(outer, endOf(lines, outer)))} ${report}`
   }
   const later = lines.findLast((line, at) => at >= end && /^\S/.test(line) && !isNoise(line))
-  if (later === undefined) return cut(report, maxChars)
-  return `${cut(report, maxCharsBeforeLast)} … ${cut(later, maxChars - maxCharsBeforeLast - 5)}`
+  if (later === undefined) return truncate(report, maxChars)
+  return `${truncate(report, maxCharsBeforeLast)} … ${truncate(later, maxChars - maxCharsBeforeLast - 5)}`
 }
 
 /** A line without control characters and without the border of a Python exception group. */
-function cleaned(line: string): string {
+function cleanLine(line: string): string {
   const plain = line.replaceAll(escapeSequence, '').slice(0, lineChars)
   return plain
     .replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, ' ')
@@ -96,7 +96,7 @@ function endOf(lines: readonly string[], start: number): number {
 }
 
 /** Joins lines, without the prefix that npm repeats in each. */
-function joined(lines: readonly string[]): string {
+function joinLines(lines: readonly string[]): string {
   return lines
     .map((line, at) => (at === 0 ? line : line.replace(/^npm (?:error|ERR!)(?: \d+)?/, '')))
     .join(' ')
@@ -104,6 +104,6 @@ function joined(lines: readonly string[]): string {
     .trim()
 }
 
-function cut(text: string, chars: number): string {
+function truncate(text: string, chars: number): string {
   return text.length > chars ? `${text.slice(0, chars).replace(/[\uD800-\uDBFF]$/, '')}…` : text
 }

@@ -220,10 +220,10 @@ class ServerProcess implements Channel {
   }
 
   #onExit(): void {
-    const lose = (): void => this.#loseAtEnd('ended')
+    const onLoss = (): void => this.#loseAtEnd('ended')
     waitAtMost(once(this.#child, 'close'), drainMs)
       .then(() => this.#drainPending())
-      .then(lose, lose)
+      .then(onLoss, onLoss)
   }
 
   /** Reads what already arrived: after a blocked event loop, timers fire before streams are read. */

@@ -95,7 +95,7 @@ async function replace(path: string, content: Uint8Array): Promise<void> {
   const draft = `${path}.${randomBytes(8).toString('hex')}`
   const file = await open(draft, 'wx', 0o600)
   try {
-    await written(file, content)
+    await writeSynced(file, content)
     await rename(draft, path)
   } catch (error) {
     await rm(draft, { force: true })
@@ -103,7 +103,7 @@ async function replace(path: string, content: Uint8Array): Promise<void> {
   }
 }
 
-async function written(file: FileHandle, content: Uint8Array): Promise<void> {
+async function writeSynced(file: FileHandle, content: Uint8Array): Promise<void> {
   try {
     await file.writeFile(content)
     await file.sync()

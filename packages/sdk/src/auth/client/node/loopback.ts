@@ -66,7 +66,7 @@ const page = (text: string): string =>
   '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">' +
   `<h1>Login</h1><p>${text}</p></html>`
 const done = page('Done. You can close this window and go back to the application.')
-const stray = page('This page only accepts the response to a login in progress.')
+const notExpected = page('This page only accepts the response to a login in progress.')
 
 /** A login in the user's browser, with a listener on 127.0.0.1 for the duration of the login. */
 export function loopback(options: LoopbackOptions = {}): Redirect {
@@ -143,7 +143,7 @@ class LoopbackSession implements RedirectSession {
       url?.origin === own.origin &&
       url.pathname === own.pathname &&
       url.searchParams.get('state') === this.#awaited?.state
-    send(response, ours ? 200 : 400, ours ? done : stray)
+    send(response, ours ? 200 : 400, ours ? done : notExpected)
     if (ours) this.#awaited?.resolve(url)
   }
 }

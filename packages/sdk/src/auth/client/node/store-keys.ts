@@ -167,7 +167,7 @@ export function keychain({
     async load() {
       const answer = await askKeychain(service, account, timeoutMs)
       if (answer.key !== undefined)
-        return checked(Buffer.from(answer.key, 'base64'), 'The key in the keychain')
+        return checkKey(Buffer.from(answer.key, 'base64'), 'The key in the keychain')
       if (answer.missing === true) {
         const message = `No keychain of this system responds. Start its service (on Linux a Secret Service such as gnome-keyring or KWallet), ${otherKeySources}`
         throw failure('CONNECT_FAILED', message, 'absent', answer.reason)
@@ -287,14 +287,14 @@ async function read(path: string): Promise<Uint8Array | undefined> {
     if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
       throw new McpError('INVALID', `Other users can read ${path}. Restrict it: chmod 600 ${path}`)
     }
-    return checked(await readFile(path), path)
+    return checkKey(await readFile(path), path)
   } catch (error) {
     if (isCode(error, 'ENOENT')) return undefined
     throw error
   }
 }
 
-function checked(key: Uint8Array, what: string): Uint8Array {
+function checkKey(key: Uint8Array, what: string): Uint8Array {
   if (key.length === keyBytes) return key
   throw new McpError('INVALID', `${what} does not contain ${keyBytes} bytes. Delete it to create a new one`)
 }
