@@ -85,7 +85,7 @@ export class StatelessClient implements EraClient {
     })
     const acknowledged = await subscription.open()
     return {
-      acknowledged: acknowledged,
+      acknowledged,
       closed: subscription.closed,
       close: () => subscription.close(),
     }

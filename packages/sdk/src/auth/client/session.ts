@@ -23,7 +23,7 @@ import {
 } from './stored-tokens.ts'
 import { oauthError, type Revocation, revocationFailed, revokeTokens, type Tokens } from './token-endpoint.ts'
 
-interface SharedWork {
+interface InFlightWork {
   readonly promise: Promise<void>
   readonly stop: AbortController
   waiting: number
@@ -31,7 +31,7 @@ interface SharedWork {
 
 /** Runs one piece of work at a time, shared by all concurrent callers, and aborts it when no caller waits any more. */
 class SingleFlight {
-  #flight: SharedWork | undefined
+  #flight: InFlightWork | undefined
 
   /** Joins the running work, or starts it. Without a signal the caller waits until it ends. */
   async join(work: (signal: AbortSignal) => Promise<void>, signal?: AbortSignal): Promise<void> {
@@ -46,10 +46,10 @@ class SingleFlight {
     }
   }
 
-  #begin(work: (signal: AbortSignal) => Promise<void>): SharedWork {
+  #begin(work: (signal: AbortSignal) => Promise<void>): InFlightWork {
     const stop = new AbortController()
     const promise = work(stop.signal)
-    const flight: SharedWork = { promise, stop, waiting: 0 }
+    const flight: InFlightWork = { promise, stop, waiting: 0 }
     this.#flight = flight
     const over = (): void => {
       if (this.#flight === flight) this.#flight = undefined

@@ -138,16 +138,16 @@ class HttpTransport implements ClientTransport {
       }
       signal?.addEventListener('abort', abort, { once: true })
       this.#cancelers.add(cancel)
-      const carried = this.#exchange(call, stop.signal).catch(reject)
+      const exchange = this.#exchange(call, stop.signal).catch(reject)
       call.settle = (answer) => {
         if (answer instanceof McpError) reject(answer)
         else resolve(answer)
         if (call.read) return
         // A stream should end with its response; otherwise it is aborted to free the connection.
         const cut = setTimeout(() => stop.abort(), trailingDataMs)
-        carried.finally(() => clearTimeout(cut))
+        exchange.finally(() => clearTimeout(cut))
       }
-      carried.finally(() => {
+      exchange.finally(() => {
         this.#calls.delete(message.id)
         this.#cancelers.delete(cancel)
         signal?.removeEventListener('abort', abort)
