@@ -25,7 +25,7 @@ import type { Page } from './lists.ts'
 import type { EraClient } from './negotiate.ts'
 import { Requests } from './requests.ts'
 import { assertResult } from './result-shapes.ts'
-import { ToolDefinitions } from './tools.ts'
+import { ToolDefinitions } from './tool-definitions.ts'
 import type {
   AnswerOptions,
   CallOptions,

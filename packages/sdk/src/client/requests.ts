@@ -12,7 +12,7 @@ import { type ClientHandlers, guardCallback, type HandlerRegistry } from './hand
 import type { EraClient } from './negotiate.ts'
 import { sendWithRetry } from './retry.ts'
 import { type TelemetrySpan, withSpan } from './telemetry.ts'
-import type { ToolDefinitions } from './tools.ts'
+import type { ToolDefinitions } from './tool-definitions.ts'
 import type { CallOptions, Round } from './types.ts'
 
 interface RequestsOptions {
