@@ -6,7 +6,8 @@ import { root } from './run.ts'
 const folder = join(root, 'packages', 'sdk')
 
 /** What is loaded only when it is needed. */
-const questions = 'request/(?:live-run|replay|sealed-replay|state|input-responses|asking|secret-fields|json-value)'
+const questions =
+  'request/(?:live-run|replay|sealed-replay|state|input-responses|asking|secret-fields|json-value)'
 const sessions = 'transports/server/(?:session|session-room|session-requester|batch)'
 const revisions = 'protocol/revisions'
 const sessionHttp =
@@ -31,7 +32,7 @@ const groups = [
   group('session-http', `(?:${sessionHttp})\\.ts$`),
   // What imports modules of Node stays out of what runs in browsers.
   group('processes', 'transports/client/(?:inherited-|process-)'),
-  group('client', '(?:client/(?!engine|lists)|transports/client/(?!memory))'),
+  group('client', '(?:client/(?!lists)|transports/client/(?!memory))'),
   group('tasks', 'extensions/tasks/'),
   group('skills', 'extensions/skills/'),
   group('shared', '(?!transports/client/memory)'),

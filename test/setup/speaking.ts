@@ -45,9 +45,9 @@ for (const revision of Object.values(revisions)) {
 
 const start = ClientConnection.prototype.start
 ClientConnection.prototype.start = function (events) {
-  const { link } = this
-  const open = link.start.bind(link)
-  link.start = (hears: ClientTransportEvents) => {
+  const { transport } = this
+  const open = transport.start.bind(transport)
+  transport.start = (hears: ClientTransportEvents) => {
     const talk = new Conversation()
     return open({
       ...hears,

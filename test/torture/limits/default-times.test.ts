@@ -124,7 +124,7 @@ describe.each(silences)('an authorization server that %s', (_what, status) => {
     const { failure, ms } = await failsAfter(opened, asked)
     expect(failure).toMatchObject({
       code: 'UNAUTHORIZED',
-      message: expect.stringContaining('did not answer within 5000 ms'),
+      message: expect.stringContaining('did not respond within 5000 ms'),
     })
     expect(ms).toBe(5000)
   })

@@ -176,7 +176,10 @@ async function tryOne(schedule: Step[], revision: ProtocolVersion, overHttp: boo
   const { came, should } = await run.finish()
   const where = `${schedule.join(' ')} on ${revision} over ${overHttp ? 'HTTP' : 'a channel'}`
   expect(came, where).toEqual(should)
-  expect(wire instanceof ClientConnection ? wire.asking : 'no wire', `${where}: requests kept`).toEqual([])
+  expect(
+    wire instanceof ClientConnection ? wire.requestsThatMayAsk : 'no wire',
+    `${where}: requests kept`,
+  ).toEqual([])
   if (!overHttp) expect(vi.getTimerCount(), `${where}: timers kept`).toBe(0)
 }
 

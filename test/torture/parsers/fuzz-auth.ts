@@ -1,9 +1,13 @@
 import { KeyObject, sign, verify as verifySignature } from 'node:crypto'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { challengesIn, scopesIn, wantedIn } from '../../../packages/sdk/src/auth/client/challenge.ts'
+import {
+  combineChallenges,
+  parseChallenges,
+  parseScopes,
+} from '../../../packages/sdk/src/auth/client/challenge.ts'
 import { discover } from '../../../packages/sdk/src/auth/client/discovery.ts'
 import { hostOf, Network, zoneOfAddress, zoneOfName } from '../../../packages/sdk/src/auth/client/network.ts'
-import { objectIn } from '../../../packages/sdk/src/auth/client/tokens.ts'
+import { parseObject } from '../../../packages/sdk/src/auth/client/token-endpoint.ts'
 import { credentialsOf } from '../../../packages/sdk/src/auth/server/bearer.ts'
 import { ProofChecker } from '../../../packages/sdk/src/auth/server/dpop.ts'
 import { jwt } from '../../../packages/sdk/src/auth/server/jwt.ts'
@@ -67,7 +71,7 @@ export function authTargets(): Target[] {
       name: 'token answers',
       share: 3,
       seeds: answers,
-      run: (input) => void objectIn(input.toString()),
+      run: (input) => void parseObject(input.toString()),
       allows: isTyped,
     },
     { name: 'tokens', share: 1, seeds: [access, proof], form: signedAnew, run: token, allows: isTyped },
@@ -84,12 +88,12 @@ const challenges: [string, ...string[]] = [
 
 function challenge(input: Buffer): void {
   const text = input.toString('latin1')
-  const wanted = wantedIn(challengesIn(text))
+  const wanted = combineChallenges(parseChallenges(text))
   mustHold(
     (wanted.scopes ?? []).every((scope) => scope !== ''),
     'a scope is empty',
   )
-  scopesIn(text)
+  parseScopes(text)
 }
 
 function authorization(input: Buffer): void {

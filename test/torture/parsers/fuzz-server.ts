@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { objectIn } from '../../../packages/sdk/src/auth/client/tokens.ts'
+import { parseObject } from '../../../packages/sdk/src/auth/client/token-endpoint.ts'
 import { defineServer, resource, type Server, template, tool } from '../../../packages/sdk/src/index.ts'
 import { RpcError } from '../../../packages/sdk/src/jsonrpc/error.ts'
 import { isObject, parseJson } from '../../../packages/sdk/src/jsonrpc/parse.ts'
@@ -137,7 +137,7 @@ async function request(
 
 /** Has headers say what stands in the message, as they must. */
 function sayAgain(input: Buffer, headers: Headers): void {
-  const message = objectIn(input.toString('utf8'))
+  const message = parseObject(input.toString('utf8'))
   const params = isObject(message['params']) ? message['params'] : {}
   const meta = isObject(params['_meta']) ? params['_meta'] : {}
   const words = {

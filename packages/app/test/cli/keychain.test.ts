@@ -99,7 +99,7 @@ onLinux('JACKFIELD_KEYCHAIN=required keeps no key in a file', { timeout }, async
   const env = { ...without, XDG_DATA_HOME: data, JACKFIELD_KEYCHAIN: 'required' }
   const refused = await run(['secret', 'set', 'a'], { env, stdin: 'canary-a-123' })
   expect(refused.code).not.toBe(0)
-  expect(refused.stderr).toContain('no keychain that answers')
+  expect(refused.stderr).toContain('No keychain of this system responds')
   expect(existsSync(join(data, 'jackfield', 'sealing.key'))).toBe(false)
   const misspelled = { ...env, JACKFIELD_KEYCHAIN: 'requierd' }
   expect(await run(['secret', 'list'], { env: misspelled })).toMatchObject({

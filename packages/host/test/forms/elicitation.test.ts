@@ -67,7 +67,7 @@ describe('a server that asks in steps', () => {
     const surface = person({ elicitation: () => ({ action: 'accept', content: { seat: 'x' } }) })
     const { server, book } = await rounds(() => asksBack({ q: form('again?', seat) }, 'state'), { surface })
     const call = await book()
-    expect(textOf(call)).toContain('asked back more than 10 times')
+    expect(textOf(call)).toContain('requested input more than 10 times')
     expect(call.error).toMatchObject({ code: 'TOO_MANY_ROUNDS' })
     expect(server.calls).toHaveLength(11)
     expect(surface.asked).toHaveLength(10)

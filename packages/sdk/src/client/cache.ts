@@ -4,8 +4,7 @@ import { canonical } from '../request/encoding.ts'
 import { limits } from '../request/limits.ts'
 import type { ServerChange } from './types.ts'
 
-/** An answer, and its bytes as it was received. */
-export interface CachedAnswer {
+interface CachedResult {
   readonly result: JsonObject
   readonly bytes: number
 }
@@ -13,7 +12,7 @@ export interface CachedAnswer {
 interface Entry {
   readonly method: string
   readonly uri: unknown
-  /** The result as JSON text, so that its size is known and no caller can change it. */
+  /** The result as JSON: its size is known, and callers cannot change it. */
   readonly text: string
   readonly bytes: number
   readonly freshUntil: number
@@ -22,27 +21,27 @@ interface Entry {
 const maxEntries = 512
 const maxTtlMs = 24 * 60 * 60_000
 
-const listsOf = {
+const methodsByChange = {
   tools: ['tools/list'],
   prompts: ['prompts/list'],
   resources: ['resources/list', 'resources/templates/list', 'resources/read'],
 } as const
 
 /**
- * Answers of one connection that the server called fresh for a while. One connection has one authorization, so
- * private and public answers are kept alike and shared with nobody.
+ * Results of one connection, cached for the `ttlMs` that the server gives. A connection has one authorization and its own
+ * cache, so private and public results are treated alike.
  */
 export class Cache {
   readonly #entries = new Map<string, Entry>()
   #chars = 0
   #epoch = 0
 
-  /** Marks a moment; an answer asked for before a change must not be kept after it. */
+  /** Increases with every invalidation: a result requested before one must not be cached after it. */
   get epoch(): number {
     return this.#epoch
   }
 
-  get(method: string, params: JsonObject): CachedAnswer | undefined {
+  get(method: string, params: JsonObject): CachedResult | undefined {
     const key = keyOf(method, params)
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined
@@ -51,7 +50,7 @@ export class Cache {
     return undefined
   }
 
-  put(method: string, params: JsonObject, { result, bytes }: CachedAnswer, epoch: number): void {
+  put(method: string, params: JsonObject, { result, bytes }: CachedResult, epoch: number): void {
     const key = keyOf(method, params)
     this.#delete(key)
     const { ttlMs } = result
@@ -66,20 +65,20 @@ export class Cache {
     }
   }
 
-  /** Drops what a change made stale. */
-  drop(change: ServerChange): void {
+  /** Drops the results that a change made stale. */
+  invalidate(change: ServerChange): void {
     this.#epoch++
     for (const [key, { method, uri }] of this.#entries) {
       const hit =
         change.type === 'resource'
           ? method === 'resources/read' && typeof uri === 'string' && change.uri.startsWith(uri)
-          : listsOf[change.type].some((name) => name === method)
+          : methodsByChange[change.type].some((name) => name === method)
       if (hit) this.#delete(key)
     }
   }
 
-  /** Drops all pages of one list. */
-  dropMethod(dropped: string): void {
+  /** Drops all pages of a list. */
+  invalidateMethod(dropped: string): void {
     this.#epoch++
     for (const [key, { method }] of this.#entries) if (method === dropped) this.#delete(key)
   }
@@ -96,8 +95,8 @@ function keyOf(method: string, params: JsonObject): string {
   return `${method} ${canonical(params)}`
 }
 
-/** The change a notice tells of, or undefined when it tells of none. */
-export function changeIn({ method, params }: JsonRpcNotification): ServerChange | undefined {
+/** The change that a notification announces, if any. */
+export function changeOf({ method, params }: JsonRpcNotification): ServerChange | undefined {
   switch (method) {
     case 'notifications/tools/list_changed':
       return { type: 'tools' }
@@ -112,8 +111,8 @@ export function changeIn({ method, params }: JsonRpcNotification): ServerChange 
   }
 }
 
-/** Whether a watcher of `filter` wants to hear of a change: of a resource also by what lies under its URI. */
-export function wants(filter: SubscriptionFilter, change: ServerChange): boolean {
+/** Whether a change matches a filter. A resource URI matches every URI that starts with it. */
+export function matchesFilter(filter: SubscriptionFilter, change: ServerChange): boolean {
   switch (change.type) {
     case 'tools':
       return filter.toolsListChanged === true
@@ -126,9 +125,9 @@ export function wants(filter: SubscriptionFilter, change: ServerChange): boolean
   }
 }
 
-/** One change of every kind a watcher may have missed. */
-export function everyChange(filter: SubscriptionFilter): ServerChange[] {
+/** Every change that a subscription with this filter may have missed. */
+export function allChanges(filter: SubscriptionFilter): ServerChange[] {
   const kinds: ServerChange[] = [{ type: 'tools' }, { type: 'prompts' }, { type: 'resources' }]
   const uris = (filter.resourceSubscriptions ?? []).map((uri): ServerChange => ({ type: 'resource', uri }))
-  return [...kinds.filter((change) => wants(filter, change)), ...uris]
+  return [...kinds.filter((change) => matchesFilter(filter, change)), ...uris]
 }

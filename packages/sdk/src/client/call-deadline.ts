@@ -2,17 +2,17 @@ import { McpError } from '../jsonrpc/error.ts'
 
 const maxTimerMs = 2_147_483_647
 
-export interface CallDeadlineOptions {
-  /** What is being waited for, for the error's text. */
-  what: string
+interface CallDeadlineOptions {
+  /** Names the operation in error messages. */
+  label: string
   signal?: AbortSignal | undefined
-  /** Milliseconds without a sign of life. */
+  /** Milliseconds without a response or progress. */
   idleMs: number
-  /** Milliseconds in all. */
+  /** Milliseconds in total. */
   totalMs: number
 }
 
-/** The life of one call: its caller's signal and its two clocks, which stand still while a person is asked. */
+/** The idle and total timeouts of one call, combined with its caller's signal. Both pause while the user is asked. */
 export class CallDeadline {
   readonly signal: AbortSignal
   readonly #options: CallDeadlineOptions
@@ -31,24 +31,24 @@ export class CallDeadline {
     this.#schedule()
   }
 
-  /** Its caller gave up. */
+  /** The caller's signal aborted. */
   handleEvent(): void {
-    this.#end(asError(this.#options.signal?.reason))
+    this.#end(abortError(this.#options.signal?.reason))
   }
 
-  /** Milliseconds until one of the clocks runs out, if there is no sign of life before. */
+  /** Milliseconds until the earlier of the two timeouts. */
   get leftMs(): number {
     const { idleMs, totalMs } = this.#options
     return Math.min(this.#idleSince + idleMs, totalMs) - this.#spent()
   }
 
-  /** There was a sign of life: the idle clock begins anew. */
+  /** Restarts the idle timeout. */
   touch(): void {
     this.#idleSince = this.#spent()
     this.#schedule()
   }
 
-  /** Stops both clocks until the returned function is called. */
+  /** Pauses both timeouts until the returned function is called. */
   pause(): () => void {
     if (this.#pauses === 0) {
       this.#spentMs = this.#spent()
@@ -65,7 +65,7 @@ export class CallDeadline {
     }
   }
 
-  /** The call is over; nothing of it stays behind. */
+  /** Releases the timer and the caller's signal. */
   close(): void {
     clearTimeout(this.#timer)
     this.#pauses = Number.POSITIVE_INFINITY
@@ -79,14 +79,16 @@ export class CallDeadline {
   #schedule(): void {
     clearTimeout(this.#timer)
     if (this.#pauses > 0 || this.signal.aborted) return
-    const { idleMs, totalMs, what } = this.#options
+    const { idleMs, totalMs, label } = this.#options
     const left = this.leftMs
     if (left <= 0) {
       const idle = this.#spent() < totalMs
       this.#end(
         new McpError(
           'TIMEOUT',
-          idle ? `No answer to ${what} for ${idleMs} ms` : `${what} took longer than ${totalMs} ms in all`,
+          idle
+            ? `No response to ${label} for ${idleMs} ms`
+            : `${label} took longer than ${totalMs} ms in total`,
           { details: { timeoutMs: idle ? idleMs : totalMs } },
         ),
       )
@@ -101,12 +103,12 @@ export class CallDeadline {
   }
 }
 
-function asError(reason: unknown): McpError {
+function abortError(reason: unknown): McpError {
   if (reason instanceof McpError) return reason
   return new McpError('CANCELLED', 'The call was cancelled by its caller', { cause: reason })
 }
 
-/** A signal that aborts with its parent, or alone. Call `release` when it is no longer needed. */
+/** A signal that aborts with its parent or on its own. Call `release` when it is no longer needed. */
 export interface LinkedSignal {
   readonly signal: AbortSignal
   abort(reason?: unknown): void
@@ -125,7 +127,7 @@ export function linkedSignal(parent: AbortSignal): LinkedSignal {
   }
 }
 
-/** Waits for a promise, or rejects with the signal's reason; the promise is then left to itself. */
+/** Waits for a promise, or rejects with the signal's reason. The promise itself is not cancelled. */
 export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   promise.catch(() => {})
   signal.throwIfAborted()

@@ -12,36 +12,36 @@ import { isLoggingLevel, MetaKey } from '../protocol/meta.ts'
 import { type ProtocolVersion, rowOf, type ServerNotifications } from '../protocol/methods.ts'
 import type { ClientTransport } from '../transports/client/transport.ts'
 import type { CallDeadline } from './call-deadline.ts'
-import { isGatewayFailure, isSafe, wishOf } from './retry.ts'
-import { followed, type TelemetrySpan } from './telemetry.ts'
+import { isGatewayFailure, isRepeatable, retryAfterOf } from './retry.ts'
+import { type TelemetrySpan, withSpan } from './telemetry.ts'
 import type { AskContext, CallOptions, ConnectOptions, ProgressReport } from './types.ts'
 
-export type LogMessage = ServerNotifications['notifications/message']
+type LogMessage = ServerNotifications['notifications/message']
 export type Cause = NonNullable<AskContext['cause']>
 
 /** One request to send. */
 export interface OutgoingRequest {
   readonly method: string
   readonly params: JsonObject
-  readonly scope: CallDeadline
-  /** Ends this request before its scope does. */
+  readonly deadline: CallDeadline
+  /** Default: that of the deadline. */
   readonly signal?: AbortSignal
-  /** Stops the clocks while a person logs in. Default: those of the scope. */
+  /** Pauses the deadline while the user logs in. Default: that of `deadline`. */
   readonly pause?: () => () => void
   readonly headers?: Readonly<Record<string, string>>
-  /** Whether it may be sent twice, though it does more than read. */
+  /** The request is idempotent, although its method is not read-only. */
   readonly repeatable?: boolean
-  /** Whether progress notices are wanted: they keep a slow call alive. */
+  /** Requests progress notifications, which restart the idle timeout. */
   readonly progress?: boolean
   readonly onProgress?: CallOptions['onProgress']
   readonly onLog?: CallOptions['onLog']
   readonly relay?: CallOptions['relay']
-  /** The call this request is a message of. */
+  /** The span of the call that this request is a message of. */
   readonly span?: TelemetrySpan
-  /** The call this request is made for. */
+  /** The span of the call that this request is sent for. */
   readonly parent?: TelemetrySpan
-  /** Hears of notices on the subscription this request opens. */
-  readonly onNotice?: (message: JsonRpcNotification) => void
+  /** Handles notifications of the subscription that this request opens. */
+  readonly onNotification?: (message: JsonRpcNotification) => void
 }
 
 export interface ReceivedResult {
@@ -49,82 +49,80 @@ export interface ReceivedResult {
   readonly result: JsonObject
 }
 
-/** What reaches the client without belonging to a request it can be matched with. */
-export interface ClientConnectionEvents {
+/** What a connection reports besides responses. */
+interface ClientConnectionEvents {
   request(message: JsonRpcRequest, cause: Cause | undefined): void
-  notice(message: JsonRpcNotification): void
+  notification(message: JsonRpcNotification): void
   log(message: LogMessage): void
-  /** A request is over, however it ended; what it failed with, if it did. */
-  over(id: RequestId, error?: unknown): void
+  /** A request has settled; `error` is its failure, if it failed. */
+  requestEnded(id: RequestId, error?: unknown): void
 }
 
 type InFlightRequest = OutgoingRequest & { lastProgress: number }
 
-/** Requests over one link: their ids, their progress and logs, and what comes in besides. */
+/** Matches requests on one transport with their responses, progress and logs, and passes on everything else. */
 export class ClientConnection {
-  readonly link: ClientTransport
+  readonly transport: ClientTransport
   readonly #options: ConnectOptions
-  readonly #flights = new RotatingMap<RequestId, InFlightRequest>()
-  readonly #untilClosed = new RotatingSet<() => void>()
-  /** Takes progress under the tokens of requests whose answer continues, such as one with a task. */
-  readonly #lasting = new RotatingMap<RequestId, (report: ProgressReport) => void>()
+  readonly #requests = new RotatingMap<RequestId, InFlightRequest>()
+  readonly #closeListeners = new RotatingSet<() => void>()
+  /** Progress listeners by token, for requests that continue after their response, such as tasks. */
+  readonly #progressListeners = new RotatingMap<RequestId, (report: ProgressReport) => void>()
   #events: ClientConnectionEvents | undefined
   #sessionEnded = (): void => {}
   #nextId = 1
   #open = true
 
-  constructor(link: ClientTransport, options: ConnectOptions) {
-    this.link = link
+  constructor(transport: ClientTransport, options: ConnectOptions) {
+    this.transport = transport
     this.#options = options
-    link.closed.then(() => {
+    transport.closed.then(() => {
       this.#open = false
-      for (const hear of this.#untilClosed.values()) hear()
-      this.#untilClosed.clear()
+      for (const listener of this.#closeListeners.values()) listener()
+      this.#closeListeners.clear()
     })
   }
 
-  /** Whether the connection still stands. */
   get isOpen(): boolean {
     return this.#open
   }
 
-  /** Ends the connection. */
   close(): Promise<void> {
     this.#open = false
-    return this.link.close()
+    return this.transport.close()
   }
 
-  /** The requests under way whose handlers may ask the client. */
-  get asking(): RequestId[] {
-    return this.#flights.entries().flatMap(([id, { method }]) => (mayAsk(method) ? [id] : []))
+  /** Ids of requests in flight whose handlers may send requests to this client. */
+  get requestsThatMayAsk(): RequestId[] {
+    return this.#requests.entries().flatMap(([id, { method }]) => (mayAsk(method) ? [id] : []))
   }
 
-  /** Has the end of the connection heard, until the returned function is called. */
-  onClosed(hear: () => void): () => void {
-    if (!this.#open) hear()
-    else this.#untilClosed.add(hear)
+  /** Calls the listener when the connection closes, at once if it is closed. Returns a function that removes it. */
+  onClosed(listener: () => void): () => void {
+    if (!this.#open) listener()
+    else this.#closeListeners.add(listener)
     return () => {
-      this.#untilClosed.delete(hear)
+      this.#closeListeners.delete(listener)
     }
   }
 
-  /** Keeps taking progress under the token of an answered request, until the returned function is called. */
-  keepProgress(id: RequestId, onProgress: (report: ProgressReport) => void): () => void {
-    this.#lasting.set(id, onProgress)
+  /** Reports progress for a request that has its response, until the returned function is called. */
+  trackProgress(id: RequestId, onProgress: (report: ProgressReport) => void): () => void {
+    this.#progressListeners.set(id, onProgress)
     return () => {
-      this.#lasting.delete(id)
+      this.#progressListeners.delete(id)
     }
   }
 
-  /** Has it heard that the session was over, where no request found out. */
-  onSessionEnded(hear: () => void): void {
-    this.#sessionEnded = hear
+  /** Sets the listener for a session that ended while no request was in flight. */
+  onSessionEnded(listener: () => void): void {
+    this.#sessionEnded = listener
   }
 
   async start(events: ClientConnectionEvents): Promise<void> {
     this.#events = events
-    await this.link.start({
-      message: (message, cause) => this.#take(message, cause),
+    await this.transport.start({
+      message: (message, cause) => this.#receive(message, cause),
       warning: (text) => this.warn(text),
       sessionEnded: () => this.#sessionEnded(),
       trace: (direction, message) => this.#options.onMessage?.(direction, message),
@@ -135,14 +133,14 @@ export class ClientConnection {
     this.#options.onWarning?.(text)
   }
 
-  /** Begins to follow a request; undefined where nobody does. */
-  follow(
+  /** Starts the span of a request; undefined without telemetry. */
+  startSpan(
     method: string,
     params: JsonObject,
     parent: TelemetrySpan | undefined,
     revision?: ProtocolVersion,
   ): TelemetrySpan | undefined {
-    const { kind: transport, session } = this.link
+    const { kind: transport, session } = this.transport
     return this.#options.telemetry?.begin({
       by: 'client',
       method,
@@ -154,94 +152,99 @@ export class ClientConnection {
     })
   }
 
-  /** The call that a request is a message of. */
   spanOf(id: RequestId | undefined): TelemetrySpan | undefined {
-    return id === undefined ? undefined : this.#flights.get(id)?.span
+    return id === undefined ? undefined : this.#requests.get(id)?.span
   }
 
-  /** Sends one request and gives its result. Throws an RpcError for an error response. */
-  exchange(out: OutgoingRequest): Promise<ReceivedResult> {
-    const span = out.span === undefined ? this.follow(out.method, out.params, out.parent) : undefined
-    if (span === undefined) return this.#exchange(out)
-    return followed(
+  /** Sends a request and returns its result. Throws an RpcError for an error response. */
+  request(outgoing: OutgoingRequest): Promise<ReceivedResult> {
+    const span =
+      outgoing.span === undefined
+        ? this.startSpan(outgoing.method, outgoing.params, outgoing.parent)
+        : undefined
+    if (span === undefined) return this.#send(outgoing)
+    return withSpan(
       span,
-      () => this.#exchange({ ...out, span }),
+      () => this.#send({ ...outgoing, span }),
       ({ result }) => result,
     )
   }
 
-  async #exchange(out: OutgoingRequest): Promise<ReceivedResult> {
+  async #send(outgoing: OutgoingRequest): Promise<ReceivedResult> {
     const id = this.#nextId++
-    const given = isObject(out.params['_meta']) ? out.params['_meta'] : {}
-    const meta = out.span === undefined ? given : { ...given, ...out.span.meta }
-    out.span?.sent(id)
-    const all = out.progress === true ? { ...meta, [MetaKey.progressToken]: id } : meta
-    const params = Object.keys(all).length === 0 ? out.params : { ...out.params, _meta: all }
-    const message: JsonRpcRequest = { jsonrpc: '2.0', id, method: out.method }
+    const given = isObject(outgoing.params['_meta']) ? outgoing.params['_meta'] : {}
+    const meta = outgoing.span === undefined ? given : { ...given, ...outgoing.span.meta }
+    outgoing.span?.sent(id)
+    const all = outgoing.progress === true ? { ...meta, [MetaKey.progressToken]: id } : meta
+    const params = Object.keys(all).length === 0 ? outgoing.params : { ...outgoing.params, _meta: all }
+    const message: JsonRpcRequest = { jsonrpc: '2.0', id, method: outgoing.method }
     if (Object.keys(params).length > 0) message.params = params
-    this.#flights.set(id, { ...out, lastProgress: Number.NEGATIVE_INFINITY })
+    this.#requests.set(id, { ...outgoing, lastProgress: Number.NEGATIVE_INFINITY })
     let failed: unknown
     try {
-      const { signal = out.scope.signal, pause = () => out.scope.pause(), headers } = out
+      const { signal = outgoing.deadline.signal, pause = () => outgoing.deadline.pause(), headers } = outgoing
       const options = { signal, pause }
-      const answer = await this.link.request(
+      const response = await this.transport.request(
         message,
         headers === undefined ? options : { ...options, headers },
       )
-      return { id, result: resultOf(answer) }
+      return { id, result: resultOf(response) }
     } catch (error) {
-      failed = this.#mayHaveRun(error) && !isSafe(out) ? unknownOutcome(out.method, error) : error
-      // Of what JSON cannot carry, the runtime does not say where it is.
+      failed =
+        this.#mayHaveRun(error) && !isRepeatable(outgoing) ? unknownOutcome(outgoing.method, error) : error
+      // The runtime's error does not name the member that JSON cannot represent.
       if (error instanceof TypeError)
-        failed = (await import('../request/json-value.ts')).unsent(out.method, params, error) ?? error
+        failed = (await import('../request/json-value.ts')).unsent(outgoing.method, params, error) ?? error
       throw failed
     } finally {
-      this.#flights.delete(id)
-      this.#events?.over(id, failed)
+      this.#requests.delete(id)
+      this.#events?.requestEnded(id, failed)
     }
   }
 
-  /** Whether the answer to a request was lost on its way, though the request may have arrived. */
+  /** Whether the request may have run although no response arrived. */
   #mayHaveRun(error: unknown): error is McpError {
-    // Who says when to come again did not take the request.
-    if (isGatewayFailure(error)) return error.details['status'] !== 503 || wishOf(error) === undefined
+    // A 503 with Retry-After means that the request was not processed.
+    if (isGatewayFailure(error)) return error.details['status'] !== 503 || retryAfterOf(error) === undefined
     const lost = error instanceof McpError && error.code === 'CONNECTION_CLOSED'
-    return lost && this.#open && this.link.connectsEach === true
+    return lost && this.#open && this.transport.connectsEach === true
   }
 
-  /** Stops the clocks of the request that has a person asked, or of all where nobody knows which one it is. */
+  /** Pauses the deadline of the request that caused a server request, or of all requests if the cause is unknown. */
   pause(cause: RequestId | undefined): () => void {
-    const one = cause === undefined ? undefined : this.#flights.get(cause)
-    const resume = (one === undefined ? this.#flights.values() : [one]).map(({ scope }) => scope.pause())
+    const one = cause === undefined ? undefined : this.#requests.get(cause)
+    const resume = (one === undefined ? this.#requests.values() : [one]).map(({ deadline }) =>
+      deadline.pause(),
+    )
     return () => {
-      for (const go of resume) go()
+      for (const one of resume) one()
     }
   }
 
-  #take(message: JsonRpcRequest | JsonRpcNotification, causeId: RequestId | undefined): void {
-    const flight = causeId === undefined ? undefined : this.#flights.get(causeId)
+  #receive(message: JsonRpcRequest | JsonRpcNotification, causeId: RequestId | undefined): void {
+    const request = causeId === undefined ? undefined : this.#requests.get(causeId)
     if ('id' in message) {
-      const cause = flight === undefined || causeId === undefined ? undefined : causeOf(causeId, flight)
+      const cause = request === undefined || causeId === undefined ? undefined : causeOf(causeId, request)
       this.#events?.request(message, cause)
       return
     }
     if (message.method === 'notifications/progress') this.#progress(message.params)
-    else if (message.method === 'notifications/message') this.#log(message.params, flight)
-    else (this.#subscriber(message, flight) ?? this.#events?.notice)?.(message)
+    else if (message.method === 'notifications/message') this.#log(message.params, request)
+    else (this.#subscriber(message, request) ?? this.#events?.notification)?.(message)
   }
 
   #subscriber(
     message: JsonRpcNotification,
-    flight: InFlightRequest | undefined,
+    request: InFlightRequest | undefined,
   ): ((message: JsonRpcNotification) => void) | undefined {
     const meta = message.params?.['_meta']
     const id = isObject(meta) ? meta[MetaKey.subscriptionId] : undefined
     const stopped = message.method === 'notifications/cancelled' ? message.params?.['requestId'] : undefined
     for (const key of [id, stopped]) {
-      const found = typeof key === 'string' || typeof key === 'number' ? this.#flights.get(key) : undefined
-      if (found?.onNotice !== undefined) return found.onNotice
+      const found = typeof key === 'string' || typeof key === 'number' ? this.#requests.get(key) : undefined
+      if (found?.onNotification !== undefined) return found.onNotification
     }
-    return flight?.onNotice
+    return request?.onNotification
   }
 
   #progress(params: JsonObject | undefined): void {
@@ -253,24 +256,24 @@ export class ClientConnection {
       ...(typeof total === 'number' ? { total } : {}),
       ...(typeof message === 'string' ? { message } : {}),
     }
-    const flight = this.#flights.get(progressToken)
-    if (flight === undefined) {
-      this.#lasting.get(progressToken)?.(report)
+    const request = this.#requests.get(progressToken)
+    if (request === undefined) {
+      this.#progressListeners.get(progressToken)?.(report)
       return
     }
-    if (!(progress > flight.lastProgress)) return
-    flight.lastProgress = progress
-    flight.scope.touch()
-    flight.onProgress?.(report)
+    if (!(progress > request.lastProgress)) return
+    request.lastProgress = progress
+    request.deadline.touch()
+    request.onProgress?.(report)
   }
 
-  #log(params: JsonObject | undefined, flight: InFlightRequest | undefined): void {
+  #log(params: JsonObject | undefined, request: InFlightRequest | undefined): void {
     const { level, logger, data } = params ?? {}
     if (!isLoggingLevel(level)) return
     const log: LogMessage = typeof logger === 'string' ? { level, logger, data } : { level, data }
     this.#events?.log(log)
-    const wanting = this.#flights.values().filter(({ onLog }) => onLog !== undefined)
-    const owner = flight ?? (wanting.length === 1 ? wanting[0] : undefined)
+    const subscribed = this.#requests.values().filter(({ onLog }) => onLog !== undefined)
+    const owner = request ?? (subscribed.length === 1 ? subscribed[0] : undefined)
     owner?.onLog?.(log)
   }
 }
@@ -278,12 +281,12 @@ export class ClientConnection {
 function unknownOutcome(method: string, lost: McpError): McpError {
   return new McpError(
     'OUTCOME_UNKNOWN',
-    `${lost.message}. Nobody knows whether ${method} ran: look before calling again.`,
+    `${lost.message}. ${method} may have run: check before calling it again.`,
     { cause: lost, details: lost.details },
   )
 }
 
-/** Of a method that the protocol does not have, nobody knows. */
+/** True for methods outside the protocol, as extensions may ask too. */
 function mayAsk(method: string): boolean {
   const row = rowOf(method)
   return row === undefined || row.asks === true

@@ -17,15 +17,15 @@ import type {
 } from '../protocol/definitions.ts'
 import { type ClientMethod, type ClientRequests, methods } from '../protocol/methods.ts'
 import { limits } from '../request/limits.ts'
-import { Cache, changeIn } from './cache.ts'
+import { Cache, changeOf } from './cache.ts'
 import type { ClientConnection } from './client-connection.ts'
 import type { ClientExtension } from './extension.ts'
-import { guarded, type HandlerRegistry } from './handlers.ts'
+import { guardCallback, type HandlerRegistry } from './handlers.ts'
 import type { Page } from './lists.ts'
-import type { Era } from './negotiate.ts'
+import type { EraClient } from './negotiate.ts'
 import { Requests } from './requests.ts'
 import { assertResult } from './result-shapes.ts'
-import { ToolDefinitions } from './tools.ts'
+import { ToolDefinitions } from './tool-definitions.ts'
 import type {
   AnswerOptions,
   CallOptions,
@@ -54,52 +54,58 @@ const capabilityOf = {
 
 type ListMethod = keyof typeof capabilityOf
 
-export interface ClientParts {
-  readonly wire: ClientConnection
-  readonly answers: HandlerRegistry
+export interface McpClientOptions {
+  readonly connection: ClientConnection
+  readonly handlers: HandlerRegistry
   readonly options: ConnectOptions
-  /** Makes the era; `publish` is how it tells the client of changes, `forget` how it says what may be stale. */
-  readonly era: (publish: (change: ServerChange) => void, forget: (change: ServerChange) => void) => Era
+  /** Creates the era's part: `publish` notifies the client of a change, `invalidate` drops results that a change made stale. */
+  readonly era: (
+    publish: (change: ServerChange) => void,
+    invalidate: (change: ServerChange) => void,
+  ) => EraClient
 }
 
 /** One connection to one server, of either era. */
 export class McpClient implements Client {
   readonly closed: Promise<Error | undefined>
-  readonly #wire: ClientConnection
-  readonly #era: Era
-  readonly #answers: HandlerRegistry
+  readonly #connection: ClientConnection
+  readonly #era: EraClient
+  readonly #handlers: HandlerRegistry
   readonly #options: ConnectOptions
   readonly #cache = new Cache()
   readonly #tools: ToolDefinitions
   readonly #requests: Requests
   readonly #warn: (text: string) => void
 
-  constructor({ wire, answers, options, era }: ClientParts) {
-    this.#wire = wire
-    this.#answers = answers
+  constructor({ connection, handlers, options, era }: McpClientOptions) {
+    this.#connection = connection
+    this.#handlers = handlers
     this.#options = options
     this.#era = era(
       (change) => this.#publish(change),
-      (change) => this.#cache.drop(change),
+      (change) => this.#cache.invalidate(change),
     )
-    this.#warn = (text) => wire.warn(text)
-    this.#tools = new ToolDefinitions(wire.link.hasHeaders && this.#era.facts.era === 'stateless', this.#warn)
+    this.#warn = (text) => connection.warn(text)
+    this.#tools = new ToolDefinitions(
+      connection.transport.hasHeaders && this.#era.facts.era === 'stateless',
+      this.#warn,
+    )
     this.#requests = new Requests({
-      wire,
+      connection,
       era: this.#era,
-      answers,
+      handlers,
       tools: this.#tools,
       timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
       maxTotalMs: options.maxTotalMs ?? defaultMaxTotalMs,
       maxRounds: options.maxRounds ?? defaultMaxRounds,
       maxQuestions: options.maxQuestions ?? limits.questions,
       extensions: options.extensions ?? [],
-      relist: async () => {
+      refreshTools: async () => {
         await this.tools({ cache: 'refresh' })
       },
     })
-    this.closed = wire.link.closed
-    this.#attach(options.extensions ?? [])
+    this.closed = connection.transport.closed
+    this.#attachExtensions(options.extensions ?? [])
   }
 
   get server(): ServerFacts {
@@ -107,19 +113,19 @@ export class McpClient implements Client {
   }
 
   tools(options: ReadOptions = {}): Promise<Tool[]> {
-    return this.#all('tools/list', ({ tools }) => tools, options)
+    return this.#listAll('tools/list', ({ tools }) => tools, options)
   }
 
   resources(options: ReadOptions = {}): Promise<Resource[]> {
-    return this.#all('resources/list', ({ resources }) => resources, options)
+    return this.#listAll('resources/list', ({ resources }) => resources, options)
   }
 
   templates(options: ReadOptions = {}): Promise<ResourceTemplate[]> {
-    return this.#all('resources/templates/list', ({ resourceTemplates }) => resourceTemplates, options)
+    return this.#listAll('resources/templates/list', ({ resourceTemplates }) => resourceTemplates, options)
   }
 
   prompts(options: ReadOptions = {}): Promise<Prompt[]> {
-    return this.#all('prompts/list', ({ prompts }) => prompts, options)
+    return this.#listAll('prompts/list', ({ prompts }) => prompts, options)
   }
 
   call(name: string, args: JsonObject = {}, options: CallOptions = {}): Promise<CallToolResult> {
@@ -148,10 +154,10 @@ export class McpClient implements Client {
     if (!notifiesChanges(this.server.capabilities)) {
       throw new McpError(
         'CAPABILITY',
-        'The server sends no notifications of changes: it declared neither "listChanged" nor "subscribe", so nothing can be watched',
+        'The server does not support change notifications: it declared neither "listChanged" nor "subscribe"',
       )
     }
-    return this.#era.watch(filter, guarded(onChange ?? (() => {}), 'onChange', this.#warn))
+    return this.#era.watch(filter, guardCallback(onChange ?? (() => {}), 'onChange', this.#warn))
   }
 
   setLogLevel(level: LoggingLevel | undefined): Promise<void> {
@@ -159,13 +165,13 @@ export class McpClient implements Client {
   }
 
   setAnswers(answers: AnswerOptions): void {
-    this.#answers.set(answers)
+    this.#handlers.replace(answers)
   }
 
   async rootsChanged(): Promise<void> {
-    const { now, session } = this.#answers
-    if (!(this.server.era === 'session' ? session : now).can('roots/list')) {
-      throw new McpError('CAPABILITY', 'This client has no roots: give connect the option "onRoots"')
+    const { current, session } = this.#handlers
+    if (!(this.server.era === 'session' ? session : current).canHandle('roots/list')) {
+      throw new McpError('CAPABILITY', 'This client has no roots. Give connect the option "onRoots"')
     }
     await this.#era.rootsChanged()
   }
@@ -181,40 +187,40 @@ export class McpClient implements Client {
   ): Promise<ClientRequests[M]['result']>
   request(method: string, params?: JsonObject, options?: CallOptions): Promise<JsonObject>
   async request(method: string, params: object = {}, options: CallOptions = {}): Promise<object> {
-    if (options.relay !== undefined) return this.#relayed(method, { ...params }, options)
+    if (options.relay !== undefined) return this.#requestRelayed(method, { ...params }, options)
     const done = isClientMethod(method)
-      ? await this.#known(method, { ...params }, options)
+      ? await this.#requestChecked(method, { ...params }, options)
       : await this.#requests.perform(method, { ...params }, options)
     return done.result
   }
 
   close(): Promise<void> {
-    return this.#wire.close()
+    return this.#connection.close()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
 
-  /** A notice came that belongs to no request and no subscription. */
-  notice(message: JsonRpcNotification): void {
+  /** Handles a notification outside any request or subscription. */
+  onNotification(message: JsonRpcNotification): void {
     const { method, params } = message
     if (method === 'notifications/elicitation/complete' && typeof params?.['elicitationId'] === 'string') {
-      if (this.#answers.visits.end(params['elicitationId'])) {
+      if (this.#handlers.pendingElicitations.complete(params['elicitationId'])) {
         this.#options.onElicitationComplete?.(params['elicitationId'])
       }
       return
     }
-    const change = changeIn(message)
+    const change = changeOf(message)
     if (change === undefined) {
-      for (const extension of this.#options.extensions ?? []) extension.onNotice?.(message)
+      for (const extension of this.#options.extensions ?? []) extension.onNotification?.(message)
       return
     }
     this.#publish(change)
     this.#era.changed(change)
   }
 
-  async #all<M extends ListMethod, T>(
+  async #listAll<M extends ListMethod, T>(
     method: M,
     entriesOf: (result: ClientRequests[M]['result']) => T[],
     options: ReadOptions,
@@ -229,10 +235,10 @@ export class McpClient implements Client {
       )
       return { entries: entriesOf(result), nextCursor: result['nextCursor'], cached, bytes }
     }
-    return allPages(method, page, () => this.#cache.dropMethod(method), {
+    return allPages(method, page, () => this.#cache.invalidateMethod(method), {
       bytes: this.#options.maxListBytes ?? limits.listBytes,
       pages: this.#options.maxListPages ?? limits.pages,
-      of: 'connect',
+      optionsOf: 'connect',
     })
   }
 
@@ -250,30 +256,30 @@ export class McpClient implements Client {
       return { result, cached: true, bytes }
     }
     const { epoch } = this.#cache
-    const { result, rounds, bytes } = await this.#known(method, params, options)
+    const { result, rounds, bytes } = await this.#requestChecked(method, params, options)
     if (keeps && rounds === 0) this.#cache.put(method, key, { result, bytes }, epoch)
     return { result, cached: false, bytes }
   }
 
-  /** A request of the protocol itself, its result held to what the protocol and the tools promise. */
-  async #known<M extends ClientMethod>(
+  /** Sends a request of the core protocol and checks its result. */
+  async #requestChecked<M extends ClientMethod>(
     method: M,
     params: JsonObject,
     options: CallOptions,
   ): Promise<{ result: JsonObject & ClientRequests[M]['result']; rounds: number; bytes: number }> {
     const { result, rounds } = await this.#requests.perform(method, params, options)
-    // Before entries are left out of it.
+    // Before entries are removed.
     const bytes = Object.hasOwn(capabilityOf, method) ? jsonBytes(result) : 0
     if (method === 'tools/list') {
       assertResult('tools/list', result, this.#warn)
-      result.tools = await this.#tools.learn(result.tools)
+      result.tools = await this.#tools.update(result.tools)
     }
-    this.#check(method, params, result)
+    this.#assertResult(method, params, result)
     return { result, rounds, bytes }
   }
 
-  /** Holds a result to what the protocol and the tools promise. */
-  #check<M extends ClientMethod>(
+  /** Checks a result against the protocol and the tool's output schema. */
+  #assertResult<M extends ClientMethod>(
     method: M,
     params: JsonObject,
     result: JsonObject,
@@ -284,32 +290,32 @@ export class McpClient implements Client {
     }
   }
 
-  /** A request passed on for somebody else: its result as it came, but with the shape its method promises. */
-  async #relayed(method: string, params: JsonObject, options: CallOptions): Promise<JsonObject> {
+  /** Sends a relayed request: the result is checked for its shape, but otherwise unchanged. */
+  async #requestRelayed(method: string, params: JsonObject, options: CallOptions): Promise<JsonObject> {
     const { result } = await this.#requests.perform(method, params, options)
     const { resultType = 'complete', ...complete } = result
     if (resultType !== 'complete') return result
     if (isClientMethod(method)) assertResult(method, complete, this.#warn)
     if (method === 'tools/list') {
       assertResult('tools/list', complete, this.#warn)
-      complete.tools = await this.#tools.learn(complete.tools)
+      complete.tools = await this.#tools.update(complete.tools)
     }
     return complete
   }
 
-  #attach(extensions: readonly ClientExtension[]): void {
+  #attachExtensions(extensions: readonly ClientExtension[]): void {
     for (const extension of extensions) {
       extension.attach?.(this, {
-        first: (method, params, options) => this.#requests.first(method, params, options),
-        during: (method, params, options, run) => this.#requests.during(method, params, options, run),
+        first: (method, params, options) => this.#requests.performUnfinished(method, params, options),
+        during: (method, params, options, run) => this.#requests.runAsCall(method, params, options, run),
         tool: (name) => this.#requests.tool(name),
-        check: (method, params, result) => this.#check(method, params, result),
+        check: (method, params, result) => this.#assertResult(method, params, result),
       })
     }
   }
 
   #publish(change: ServerChange): void {
-    this.#cache.drop(change)
+    this.#cache.invalidate(change)
     if (change.type === 'tools') this.#tools.clear()
     this.#options.onChange?.(change)
   }

@@ -7,220 +7,193 @@ import type { Server } from '../server/server.ts'
 import { http } from '../transports/client/http.ts'
 import type { ClientTransport, ClientTransportFactory } from '../transports/client/transport.ts'
 import { CallDeadline, orAborted } from './call-deadline.ts'
-import { type ClientParts, defaultTimeoutMs, McpClient } from './client.ts'
+import { defaultTimeoutMs, McpClient, type McpClientOptions } from './client.ts'
 import { ClientConnection } from './client-connection.ts'
-import { guarded, HandlerRegistry } from './handlers.ts'
-import { IncomingRequests } from './inbound.ts'
-import { Legacy } from './legacy.ts'
-import { Modern } from './modern.ts'
+import { guardCallback, HandlerRegistry } from './handlers.ts'
+import { IncomingRequests } from './incoming-requests.ts'
 import { type ClientIdentity, initialize, negotiate } from './negotiate.ts'
+import { SessionClient } from './session-client.ts'
+import { StatelessClient } from './stateless-client.ts'
 import type { Client, ConnectOptions, ServerFacts } from './types.ts'
-
-/** Opens wires to one server, and routes what comes in before and after the client stands. */
-export class ConnectionSetup {
-  readonly #links: ClientTransportFactory | ClientTransport
-  readonly #options: ConnectOptions
-  readonly #answers: HandlerRegistry
-  #wire: ClientConnection | undefined
-  #client: McpClient | undefined
-
-  constructor(
-    links: ClientTransportFactory | ClientTransport,
-    options: ConnectOptions,
-    answers: HandlerRegistry,
-  ) {
-    this.#links = links
-    this.#options = options
-    this.#answers = answers
-  }
-
-  /** A started wire; a second one takes the place of the first, where links can be made anew. */
-  async open(scope: CallDeadline): Promise<ClientConnection> {
-    const last = this.#wire
-    await last?.link.close()
-    const wire = new ClientConnection(this.#link(last), this.#options)
-    this.#wire = wire
-    const inbox = new IncomingRequests(wire, this.#answers)
-    const started = wire.start({
-      request: (message, cause) => {
-        const facts = this.#client?.server
-        if (facts?.era === 'stateless') {
-          wire.warn(`Ignored the request ${message.method}: revision ${facts.revision} has none from servers`)
-        } else {
-          inbox.take(message, cause, facts?.revision ?? latestLegacy)
-        }
-      },
-      notice: (message) => {
-        if (message.method === 'notifications/cancelled') inbox.cancel(message)
-        else this.#client?.notice(message)
-      },
-      log: (message) => this.#options.onLog?.(message),
-      over: (id, error) => inbox.over(id, error),
-    })
-    await orAborted(started, scope.signal)
-    return wire
-  }
-
-  enter(client: McpClient): void {
-    this.#client = client
-  }
-
-  async close(): Promise<void> {
-    await this.#wire?.link.close()
-  }
-
-  #link(last: ClientConnection | undefined): ClientTransport {
-    if (typeof this.#links === 'function') return this.#links()
-    if (last === undefined) return this.#links
-    throw new McpError(
-      'CONNECT_FAILED',
-      'The server ended the connection on server/discover, and this link cannot be opened again. Give connect a function that makes links, or allow only older revisions in "revisions".',
-    )
-  }
-}
 
 const defaultConnectMs = 30_000
 const defaultProbeMs = 5_000
-const unnamed: Implementation = { name: 'jackfield', version: '0' }
+const defaultInfo: Implementation = { name: 'jackfield', version: '0' }
 
-/** What `connect` reaches: a URL, a server in this process, or any transport's link. */
+/** What to connect to: a URL, a server in this process, a transport, or a function that returns a new transport. */
 export type Target = string | URL | Server | ClientTransport | ClientTransportFactory
 
 /**
- * Connects to a server and learns which revision it speaks. A URL is reached over Streamable HTTP, a server value in
- * this process; `stdio` and `http` make links for everything else.
- * @throws McpError 'CONNECT_FAILED', 'VERSION_MISMATCH', 'UNAUTHORIZED' or 'TIMEOUT'; nothing is left running then
+ * Connects to a server and negotiates the protocol revision. A URL is connected to over Streamable HTTP, a server value
+ * in this process; `stdio`, `socket` and `http` create other transports.
+ * @throws McpError 'CONNECT_FAILED', 'VERSION_MISMATCH', 'UNAUTHORIZED' or 'TIMEOUT', after releasing everything it opened
  */
 export function connect<S extends Server>(target: S, options?: ConnectOptions): Promise<Client<S>>
 export function connect<S = unknown>(target: Target, options?: ConnectOptions): Promise<Client<S>>
 export async function connect(target: Target, given: ConnectOptions = {}): Promise<Client> {
-  const options = withGuards(given)
-  const answers = new HandlerRegistry(options)
-  const greeting: ClientIdentity = {
-    info: options.info ?? unnamed,
-    versions: versionsIn(options),
-    capabilities: (era) => answers.declare(era),
+  const options = guardCallbacks(given)
+  const handlers = new HandlerRegistry(options)
+  const identity: ClientIdentity = {
+    info: options.info ?? defaultInfo,
+    versions: offeredVersions(options),
+    capabilities: (era) => handlers.declare(era),
     probeTimeoutMs: options.probeTimeoutMs ?? defaultProbeMs,
   }
-  const links = await linkFor(target)
-  const scope = connecting(options, options.signal)
+  const transport = await transportFor(target)
+  const deadline = connectDeadline(options, options.signal)
   try {
-    return await enter(links, options, answers, greeting, scope).catch((error) => {
-      const older = 'older' in links && greeting.versions.some((version) => version < latest) && links.older
-      if (!older || !findsNoEndpoint(error)) throw error
-      return enter(older, options, answers, greeting, scope).catch(() => {
-        // The older transport's failure says less than the first one's.
-        throw scope.signal.aborted ? scope.signal.reason : error
+    return await establish(transport, options, handlers, identity, deadline).catch((error) => {
+      const older = 'older' in transport && identity.versions.some((one) => one < latest) && transport.older
+      if (!older || !isEndpointMissing(error)) throw error
+      return establish(older, options, handlers, identity, deadline).catch(() => {
+        // The first failure is more specific than that of the fallback.
+        throw deadline.signal.aborted ? deadline.signal.reason : error
       })
     })
   } catch (error) {
     throw asConnectError(error)
   } finally {
-    scope.close()
+    deadline.close()
   }
 }
 
-/** Meets the server over these links and makes a client of what was learned. */
-async function enter(
-  links: ClientTransport | ClientTransportFactory,
+/** Connects over one transport and creates the client. */
+async function establish(
+  transport: ClientTransport | ClientTransportFactory,
   options: ConnectOptions,
-  answers: HandlerRegistry,
-  greeting: ClientIdentity,
-  scope: CallDeadline,
+  handlers: HandlerRegistry,
+  identity: ClientIdentity,
+  deadline: CallDeadline,
 ): Promise<Client> {
-  const door = new ConnectionSetup(links, options, answers)
+  let client: McpClient | undefined
+  let last: ClientConnection | undefined
+  const open = async (): Promise<ClientConnection> => {
+    await last?.transport.close()
+    const connection = new ClientConnection(newTransport(transport, last), options)
+    last = connection
+    const incoming = new IncomingRequests(connection, handlers)
+    const started = connection.start({
+      request: (message, cause) => {
+        const facts = client?.server
+        if (facts?.era !== 'stateless') incoming.accept(message, cause, facts?.revision ?? latestLegacy)
+        else connection.warn(`Ignored ${message.method}: revision ${facts.revision} has no server requests`)
+      },
+      notification: (message) => {
+        if (message.method === 'notifications/cancelled') incoming.cancel(message)
+        else client?.onNotification(message)
+      },
+      log: (message) => options.onLog?.(message),
+      requestEnded: (id, error) => incoming.requestEnded(id, error),
+    })
+    await orAborted(started, deadline.signal)
+    return connection
+  }
   try {
-    scope.signal.throwIfAborted()
-    const { wire, facts } = await negotiate(() => door.open(scope), greeting, scope)
-    const client = new McpClient({ wire, answers, options, era: eraFor(wire, facts, greeting, options) })
-    door.enter(client)
+    deadline.signal.throwIfAborted()
+    const { connection, facts } = await negotiate(open, identity, deadline)
+    const era = eraClientFor(connection, facts, identity, options)
+    const connected = new McpClient({ connection, handlers, options, era })
+    client = connected
     const { logLevel } = options
-    if (logLevel !== undefined && facts.capabilities.logging !== undefined) await client.setLogLevel(logLevel)
-    client.closed.then((reason) => options.onClose?.(reason))
-    return client
+    if (logLevel !== undefined && facts.capabilities.logging !== undefined)
+      await connected.setLogLevel(logLevel)
+    connected.closed.then((reason) => options.onClose?.(reason))
+    return connected
   } catch (error) {
-    await door.close()
+    await last?.transport.close()
     throw error
   }
 }
 
-/** Whether a URL answered as one does where Streamable HTTP is not spoken. */
-function findsNoEndpoint(error: unknown): boolean {
+function newTransport(
+  transport: ClientTransport | ClientTransportFactory,
+  last: ClientConnection | undefined,
+): ClientTransport {
+  if (typeof transport === 'function') return transport()
+  if (last === undefined) return transport
+  throw new McpError(
+    'CONNECT_FAILED',
+    'The server closed the connection on server/discover, and this transport cannot be reopened. Give connect a function that returns a new transport, or allow only older revisions in "revisions".',
+  )
+}
+
+/** Whether the server's response means that it has no Streamable HTTP endpoint at this URL. */
+function isEndpointMissing(error: unknown): boolean {
   if (!(error instanceof McpError) || error.code !== 'HTTP') return false
   const { status } = error.details
   return status === 400 || status === 404 || status === 405
 }
 
-function connecting(options: ConnectOptions, signal?: AbortSignal): CallDeadline {
+function connectDeadline(options: ConnectOptions, signal?: AbortSignal): CallDeadline {
   const { connectTimeoutMs: ms = defaultConnectMs } = options
-  return new CallDeadline({ what: 'the attempt to connect', signal, idleMs: ms, totalMs: ms })
+  return new CallDeadline({ label: 'connect', signal, idleMs: ms, totalMs: ms })
 }
 
-async function linkFor(target: Target): Promise<ClientTransport | ClientTransportFactory> {
+async function transportFor(target: Target): Promise<ClientTransport | ClientTransportFactory> {
   if (typeof target === 'string' || target instanceof URL) return http(target)
   if (typeof target === 'function') return target
   const given: unknown = target
   if (!isObject(given) || !('request' in given || 'handle' in given)) {
     throw new McpError(
       'INVALID',
-      'connect needs what to connect to as its first argument: a URL, a server, or a link such as stdio({ command })',
+      'The first argument of connect must be a URL, a server, or a transport such as stdio({ command })',
     )
   }
   if ('request' in target) return target
-  // Serving in this process is loaded only where it is used, so that a browser's client stays small.
+  // Keeps the server out of bundles for browsers.
   const { memory } = await import('../transports/client/memory.ts')
   return memory(target)
 }
 
-function versionsIn({ revisions = protocolVersions }: ConnectOptions): ProtocolVersion[] {
+function offeredVersions({ revisions = protocolVersions }: ConnectOptions): ProtocolVersion[] {
   const known = protocolVersions.filter((version) => revisions.includes(version)).reverse()
   if (known.length > 0) return known
-  throw new McpError('INVALID', `"revisions" must hold at least one of ${protocolVersions.join(', ')}`)
+  throw new McpError('INVALID', `"revisions" must contain at least one of ${protocolVersions.join(', ')}`)
 }
 
-function eraFor(
-  wire: ClientConnection,
+function eraClientFor(
+  connection: ClientConnection,
   facts: ServerFacts,
-  greeting: ClientIdentity,
+  identity: ClientIdentity,
   options: ConnectOptions,
-): ClientParts['era'] {
+): McpClientOptions['era'] {
   const { logLevel, timeoutMs = defaultTimeoutMs } = options
   if (facts.era === 'stateless') {
-    const { info } = greeting
-    const capabilities = (): ClientCapabilities => greeting.capabilities('stateless')
-    return (publish, forget) =>
-      new Modern({ wire, facts, info, capabilities, logLevel, timeoutMs, publish, forget })
+    const { info } = identity
+    const capabilities = (): ClientCapabilities => identity.capabilities('stateless')
+    return (publish, invalidate) =>
+      new StatelessClient({ connection, facts, info, capabilities, logLevel, timeoutMs, publish, invalidate })
   }
-  const versions = greeting.versions.filter((version) => version < latest)
+  const versions = identity.versions.filter((version) => version < latest)
   const renew = async (): Promise<ServerFacts> => {
-    const scope = connecting(options)
+    const deadline = connectDeadline(options)
     try {
-      return await initialize(wire, greeting, versions, scope)
+      return await initialize({ connection, identity, deadline }, versions)
     } finally {
-      scope.close()
+      deadline.close()
     }
   }
-  return (publish) => new Legacy({ wire, facts, timeoutMs, initialize: renew, publish })
+  return (publish) => new SessionClient({ connection, facts, timeoutMs, initialize: renew, publish })
 }
 
-function withGuards(options: ConnectOptions): ConnectOptions {
+function guardCallbacks(options: ConnectOptions): ConnectOptions {
   const { onWarning, onLog, onChange, onMessage, onElicitationComplete, onClose } = options
-  const report = guarded(onWarning ?? (() => {}), 'onWarning', () => {})
+  const report = guardCallback(onWarning ?? (() => {}), 'onWarning', () => {})
   return {
     ...options,
     onWarning: report,
-    ...(onLog && { onLog: guarded(onLog, 'onLog', report) }),
-    ...(onChange && { onChange: guarded(onChange, 'onChange', report) }),
-    ...(onMessage && { onMessage: guarded(onMessage, 'onMessage', report) }),
+    ...(onLog && { onLog: guardCallback(onLog, 'onLog', report) }),
+    ...(onChange && { onChange: guardCallback(onChange, 'onChange', report) }),
+    ...(onMessage && { onMessage: guardCallback(onMessage, 'onMessage', report) }),
     ...(onElicitationComplete && {
-      onElicitationComplete: guarded(onElicitationComplete, 'onElicitationComplete', report),
+      onElicitationComplete: guardCallback(onElicitationComplete, 'onElicitationComplete', report),
     }),
-    ...(onClose && { onClose: guarded(onClose, 'onClose', report) }),
+    ...(onClose && { onClose: guardCallback(onClose, 'onClose', report) }),
   }
 }
 
 function asConnectError(error: unknown): unknown {
   if (!(error instanceof McpError) || error.code !== 'CONNECTION_CLOSED') return error
-  // The cause of the loss, not the loss itself: its message and details would be printed twice.
+  // Not `cause: error`: its message and details would be printed twice.
   return new McpError('CONNECT_FAILED', error.message, { cause: error.cause, details: { ...error.details } })
 }

@@ -3,67 +3,66 @@ import type { Tool } from '../protocol/definitions.ts'
 import type { ClientMethod, ClientRequests } from '../protocol/methods.ts'
 import type { CallOptions, Client, ProgressReport, ServerFacts } from './types.ts'
 
-/** The request whose result an extension finishes, and what it may use to do so. */
+/** The request whose result an extension completes, with the means to do so. */
 export interface ExtensionCall {
   readonly method: string
   readonly params: JsonObject
   readonly server: ServerFacts
-  /** Aborted when the caller no longer waits. */
+  /** Aborts when the caller gives up or the call times out. */
   readonly signal: AbortSignal
   /**
-   * Takes progress that was reported for this call: what is not further than before is ignored. Absent where the caller
-   * does not ask for progress.
+   * Reports progress of this call; values that do not increase are ignored. Absent if the caller wants no progress.
    */
   readonly onProgress?: (report: ProgressReport) => void
   /**
-   * Sends a request of the extension, with this call's signal.
-   * @param onProgress takes progress of this request; `false` asks for none
+   * Sends a request of the extension under this call's deadline.
+   * @param onProgress receives progress of this request; `false` requests none
    */
   request(
     method: string,
     params: JsonObject,
     onProgress?: ((report: ProgressReport) => void) | false,
   ): Promise<JsonObject>
-  /** Sends a request of the extension that is no part of this call: with its own clock, and also when it was aborted. */
+  /** Sends a request of the extension with a deadline of its own, also after this call was aborted. */
   apart(method: string, params: JsonObject): Promise<JsonObject>
-  /** Answers questions with the caller's handlers, as if the server had asked back; the clocks stand still meanwhile. */
+  /** Runs the caller's handlers for input requests and returns the responses. The deadline is paused meanwhile. */
   answer(inputRequests: unknown): Promise<JsonObject>
-  /** Questions that may be answered at once: `maxQuestions` of `connect`. */
+  /** Input requests answered at once: `maxQuestions` of `connect`. */
   readonly maxQuestions: number
-  /** There was a sign of life: the idle clock begins anew. */
+  /** Restarts the idle timeout. */
   touch(): void
-  /** Waits so many milliseconds, or rejects when the signal aborts. */
+  /** Waits this many milliseconds, or rejects when the signal aborts. */
   wait(ms: number): Promise<void>
 }
 
-/** A request that is about to be sent, or was answered. */
+/** A request before it is sent, or after its response. */
 export interface ExtensionSubject {
   readonly method: string
   readonly params: JsonObject
   readonly server: ServerFacts
-  /** The tool a call names, as the server lists it; undefined for one it does not list. Lists the tools if need be. */
+  /** The tool that a `tools/call` names, as listed by the server; undefined if it is not listed. Lists the tools if none is known. */
   tool(): Promise<Tool | undefined>
 }
 
-/** What an extension may do by itself on one connection. */
+/** What an extension can do on one connection outside a call of the user. */
 export interface ExtensionAccess {
-  /** Sends a request and answers what the server asks back. Gives the first result that is no question, as it came. */
+  /** Sends a request and answers requests for input. Returns the first other result unchanged. */
   first(
     method: string,
     params: JsonObject,
     options: CallOptions,
   ): Promise<{ readonly resultType: string; readonly result: JsonObject }>
-  /** Runs something as one call: under its options' signal and clocks, able to answer questions about it. */
+  /** Runs work as one call: with the signal, timeouts and handlers of its options. */
   during<T>(
     method: string,
     params: JsonObject,
     options: CallOptions,
     run: (call: ExtensionCall) => Promise<T>,
   ): Promise<T>
-  /** The tool of this name, as the server lists it. */
+  /** The tool of this name, as listed by the server. */
   tool(name: string): Promise<Tool | undefined>
   /**
-   * Holds a complete result to what the protocol and the tool promise.
+   * Checks a complete result against the protocol and the tool's output schema.
    * @throws McpError 'PROTOCOL' or 'INVALID'
    */
   check<M extends ClientMethod>(
@@ -73,24 +72,24 @@ export interface ExtensionAccess {
   ): asserts result is JsonObject & ClientRequests[M]['result']
 }
 
-/** Something beyond the core protocol that a client speaks, off until it is named in `connect`. */
+/** A protocol extension, enabled by the option `extensions` of `connect`. */
 export interface ClientExtension {
   /** Identifier with a prefix, such as `io.modelcontextprotocol/tasks`. */
   readonly id: string
-  /** What the client declares under `capabilities.extensions`. Default `{}`. */
+  /** Declared under `capabilities.extensions`. Default `{}`. */
   readonly settings?: JsonObject
-  /** For each of its methods that has one, the param mirrored into the `Mcp-Name` header. */
+  /** By method: the param mirrored into the `Mcp-Name` header. */
   readonly named?: Readonly<Record<string, string>>
-  /** By `resultType`: turns a result of that type into the complete one the caller gets. */
+  /** By `resultType`: turns a result of that type into the complete result for the caller. */
   readonly results?: Readonly<
     Record<string, (result: JsonObject, call: ExtensionCall) => Promise<JsonObject>>
   >
-  /** The params of a request as it is to be sent, when the extension has something to add. */
+  /** The params to send in place of the given ones, or undefined to leave them. */
   params?(subject: ExtensionSubject): Promise<JsonObject | undefined>
-  /** The type of a result that does not say it by itself; undefined where it is none of this extension's. */
+  /** The type of a result without `resultType`, or undefined if it is not one of this extension. */
   resultType?(result: JsonObject, subject: Pick<ExtensionSubject, 'method' | 'server'>): string | undefined
-  /** Called once for every client it becomes a part of. */
+  /** Called once for every client. */
   attach?(client: Client, access: ExtensionAccess): void
-  /** Hears of notices that the core does not know. */
-  onNotice?(notice: JsonRpcNotification): void
+  /** Handles notifications that are not part of the core protocol. */
+  onNotification?(notification: JsonRpcNotification): void
 }

@@ -24,20 +24,20 @@ import type {
 } from '../protocol/server-requests.ts'
 import { type Left, sampling } from '../protocol/shapes.ts'
 import { limits } from '../request/limits.ts'
-import { followed, type TelemetrySpan } from './telemetry.ts'
+import { type TelemetrySpan, withSpan } from './telemetry.ts'
 import type { AnswerHandlers, AnswerOptions, AskContext, ConnectOptions } from './types.ts'
 
-/** Answers a server's questions with the caller's handlers, and holds both sides to the rules. */
+/** Runs the caller's handlers for requests of the server, and validates both the requests and the results. */
 export class ClientHandlers {
-  readonly #visits: PendingUrlElicitations
+  readonly #pendingElicitations: PendingUrlElicitations
   readonly #handlers: AnswerHandlers
   readonly #capabilities: ClientCapabilities
   readonly #sampling: ConnectOptions['sampling']
   readonly #relay: ConnectOptions['relay']
   readonly #telemetry: ConnectOptions['telemetry']
 
-  constructor(options: ConnectOptions, visits: PendingUrlElicitations) {
-    this.#visits = visits
+  constructor(options: ConnectOptions, pendingElicitations: PendingUrlElicitations) {
+    this.#pendingElicitations = pendingElicitations
     this.#handlers = options
     this.#capabilities = capabilitiesOf(options)
     this.#sampling = options.sampling
@@ -45,7 +45,7 @@ export class ClientHandlers {
     this.#telemetry = options.telemetry
   }
 
-  /** What to declare. Only sessions can hear that roots change. */
+  /** The capabilities to declare. Only sessions have `roots.listChanged`. */
   capabilities(era: 'session' | 'stateless'): ClientCapabilities {
     if (this.#relay !== undefined) return this.#relay.capabilities
     const { roots, ...rest } = this.#capabilities
@@ -53,8 +53,7 @@ export class ClientHandlers {
     return { ...rest, roots: era === 'session' ? { listChanged: true } : {} }
   }
 
-  /** Whether there is a handler for this kind of question. */
-  can(method: string): method is QuestionMethod {
+  canHandle(method: string): method is QuestionMethod {
     switch (method) {
       case 'elicitation/create':
         return this.#relay !== undefined || this.#handlers.onElicit !== undefined
@@ -67,17 +66,17 @@ export class ClientHandlers {
     }
   }
 
-  /** Whether samples are answered that belong to no request of this client. What is relayed is for others to judge. */
-  get samplesUnrelated(): boolean {
+  /** Whether sampling requests are accepted while no request of this client is in flight. Relays accept all. */
+  get allowsUnrelatedSampling(): boolean {
     return this.#relay !== undefined || this.#sampling?.unrelated === true
   }
 
   /**
-   * The answer to one question.
-   * @throws RpcError for a question against the rules, or the one its handler threw
-   * @throws McpError 'INVALID' for a handler's answer against the rules
+   * Runs the handler for one request of the server.
+   * @throws RpcError for invalid params, or the RpcError that the handler threw
+   * @throws McpError 'INVALID' for an invalid result of the handler
    */
-  async answer(
+  async handle(
     method: QuestionMethod,
     params: JsonObject,
     context: AskContext,
@@ -85,13 +84,13 @@ export class ClientHandlers {
     parent?: TelemetrySpan,
   ): Promise<JsonObject> {
     const work = async (): Promise<JsonObject> => {
-      const answer = await this.#answer(method, params, context, version)
+      const answer = await this.#dispatch(method, params, context, version)
       try {
         JSON.stringify(answer)
         return answer
       } catch (error) {
         const { unsent } = await import('../request/json-value.ts')
-        throw unsent(`The answer to ${method}`, answer, error) ?? error
+        throw unsent(`The result of ${method}`, answer, error) ?? error
       }
     }
     const span = this.#telemetry?.begin({
@@ -103,17 +102,17 @@ export class ClientHandlers {
       session: undefined,
       parent,
     })
-    return span === undefined ? work() : followed(span, work, (result) => result)
+    return span === undefined ? work() : withSpan(span, work, (result) => result)
   }
 
-  async #answer(
+  async #dispatch(
     method: QuestionMethod,
     params: JsonObject,
     context: AskContext,
     version: ProtocolVersion,
   ): Promise<JsonObject> {
     if (this.#relay !== undefined) {
-      if (method === 'elicitation/create') this.#visits.begin(params['elicitationId'])
+      if (method === 'elicitation/create') this.#pendingElicitations.add(params['elicitationId'])
       return this.#relay.answer({ method, params }, context)
     }
     switch (method) {
@@ -127,39 +126,43 @@ export class ClientHandlers {
   }
 
   async #elicit(params: JsonObject, context: AskContext, version: ProtocolVersion): Promise<JsonObject> {
-    const question = this.#form(params) ?? this.#visit(params, version)
-    const answer = await handler(this.#handlers.onElicit, 'elicitation')(question, context)
+    const request = this.#formRequest(params) ?? this.#urlRequest(params, version)
+    const answer = await requireHandler(this.#handlers.onElicit, 'elicitation')(request, context)
     if (!isElicitResult(answer)) {
       throw invalid('onElicit must return an object whose action is accept, decline or cancel')
     }
-    const bare: JsonObject = answer._meta === undefined ? {} : { _meta: answer._meta }
-    if (answer.action !== 'accept' || question.mode === 'url') return { ...bare, action: answer.action }
-    const content = fillDefaults(question.requestedSchema, answer.content ?? {})
-    const fault = checkElicitContent(question.requestedSchema, content)
-    if (fault !== undefined) throw invalid(`onElicit accepted with values that do not fit the form: ${fault}`)
-    return { ...bare, action: 'accept', content }
+    const base: JsonObject = answer._meta === undefined ? {} : { _meta: answer._meta }
+    if (answer.action !== 'accept' || request.mode === 'url') return { ...base, action: answer.action }
+    const content = fillDefaults(request.requestedSchema, answer.content ?? {})
+    const fault = checkElicitContent(request.requestedSchema, content)
+    if (fault !== undefined)
+      throw invalid(`onElicit accepted with values that do not match the form: ${fault}`)
+    return { ...base, action: 'accept', content }
   }
 
-  #form(params: JsonObject): Extract<ElicitParams, { mode?: 'form' }> | undefined {
+  #formRequest(params: JsonObject): Extract<ElicitParams, { mode?: 'form' }> | undefined {
     const { mode = 'form', message, requestedSchema } = params
     if (mode !== 'form') return undefined
-    if (this.#capabilities.elicitation?.form === undefined) throw refused('this client shows no forms')
-    if (typeof message !== 'string') throw refused('a form needs a "message"')
-    if (!isElicitSchema(requestedSchema)) throw refused(checkElicitSchema(requestedSchema) ?? 'bad form')
-    const odd = oddInForm(requestedSchema)
-    if (odd !== undefined) throw refused(odd)
+    if (this.#capabilities.elicitation?.form === undefined)
+      throw invalidParams('this client does not support forms')
+    if (typeof message !== 'string') throw invalidParams('a form requires a "message"')
+    if (!isElicitSchema(requestedSchema))
+      throw invalidParams(checkElicitSchema(requestedSchema) ?? 'invalid form')
+    const unsupported = oddInForm(requestedSchema)
+    if (unsupported !== undefined) throw invalidParams(unsupported)
     return { ...params, mode: 'form', message, requestedSchema }
   }
 
-  #visit(params: JsonObject, version: ProtocolVersion): Extract<ElicitParams, { mode: 'url' }> {
+  #urlRequest(params: JsonObject, version: ProtocolVersion): Extract<ElicitParams, { mode: 'url' }> {
     const { mode, message, url } = params
-    if (mode !== 'url') throw refused(`there is no elicitation mode ${JSON.stringify(mode)}`)
-    if (this.#capabilities.elicitation?.url === undefined) throw refused('this client visits no URLs')
-    if (typeof message !== 'string') throw refused('a URL needs a "message"')
-    if (typeof url !== 'string' || !isWebUrl(url)) throw refused('"url" must be an http or https URL')
+    if (mode !== 'url') throw invalidParams(`unknown elicitation mode ${JSON.stringify(mode)}`)
+    if (this.#capabilities.elicitation?.url === undefined)
+      throw invalidParams('this client does not support URL elicitation')
+    if (typeof message !== 'string') throw invalidParams('a URL elicitation requires a "message"')
+    if (typeof url !== 'string' || !isWebUrl(url)) throw invalidParams('"url" must be an http or https URL')
     if (version === '2025-11-25' && typeof params['elicitationId'] !== 'string')
-      throw refused('a URL needs an "elicitationId" here')
-    this.#visits.begin(params['elicitationId'])
+      throw invalidParams('a URL elicitation requires an "elicitationId"')
+    this.#pendingElicitations.add(params['elicitationId'])
     return { ...params, mode, message, url }
   }
 
@@ -169,32 +172,30 @@ export class ClientHandlers {
       if (value !== null) wrong ??= name
     })
     if (!isWhole)
-      throw refused('"messages" must be a list of messages with a role and content, and "maxTokens" a number')
-    if (wrong !== undefined) throw refused(`"${wrong}" is not what it must be`)
+      throw invalidParams('"messages" must be messages with a role and content, and "maxTokens" a number')
+    if (wrong !== undefined) throw invalidParams(`"${wrong}" has the wrong type`)
     const { sampling: can } = this.#capabilities
     if ((params.tools !== undefined || params.toolChoice !== undefined) && can?.tools === undefined) {
-      throw refused('this client does not sample with tools')
+      throw invalidParams('this client does not support tools in sampling')
     }
     const fault = checkSampling(params)
-    if (fault !== undefined) throw refused(fault)
+    if (fault !== undefined) throw invalidParams(fault)
     const { maxToolRounds = limits.samplingToolRounds } = this.#sampling ?? {}
     if (toolRounds(params) > maxToolRounds) {
-      throw refused(
-        `the model used tools more than ${maxToolRounds} times in a row, and this client answers no more`,
-      )
+      throw invalidParams(`more than ${maxToolRounds} consecutive rounds of tool use, the limit here`)
     }
     const { includeContext, ...rest } = params
     const request: CreateMessageParams =
       includeContext === undefined || can?.context === undefined ? rest : { ...rest, includeContext }
-    const answer = await handler(this.#handlers.onSample, 'sampling')(request, context)
-    return sampled(answer, request, version)
+    const answer = await requireHandler(this.#handlers.onSample, 'sampling')(request, context)
+    return checkSample(answer, request, version)
   }
 
   async #roots(context: AskContext): Promise<JsonObject> {
     const { onRoots } = this.#handlers
-    const roots = Array.isArray(onRoots) ? onRoots : await handler(onRoots, 'roots')(context)
+    const roots = Array.isArray(onRoots) ? onRoots : await requireHandler(onRoots, 'roots')(context)
     if (!Array.isArray(roots) || !roots.every(isRoot)) {
-      throw invalid('onRoots must give a list of roots whose "uri" begins with file://')
+      throw invalid('onRoots must return an array of roots whose "uri" starts with file://')
     }
     return { roots }
   }
@@ -203,15 +204,15 @@ export class ClientHandlers {
 function capabilitiesOf(options: ConnectOptions): ClientCapabilities {
   const { elicitation, sampling, onElicit, onSample, onRoots, experimental, extensions } = options
   if (onElicit === undefined && (elicitation?.form || elicitation?.url)) {
-    throw invalid('"elicitation" needs the handler "onElicit"')
+    throw invalid('"elicitation" requires the handler "onElicit"')
   }
   if (onSample === undefined && (sampling?.tools || sampling?.context)) {
-    throw invalid('"sampling" needs the handler "onSample"')
+    throw invalid('"sampling" requires the handler "onSample"')
   }
   const all: ClientCapabilities = {}
   if (onElicit !== undefined) {
     const { form = elicitation?.url !== true, url = false } = elicitation ?? {}
-    if (!form && !url) throw invalid('"elicitation" must allow forms, URLs or both')
+    if (!form && !url) throw invalid('"elicitation" must enable forms, URLs or both')
     all.elicitation = { ...(form ? { form: {} } : {}), ...(url ? { url: {} } : {}) }
   }
   if (onSample !== undefined) {
@@ -224,35 +225,36 @@ function capabilitiesOf(options: ConnectOptions): ClientCapabilities {
   if (experimental !== undefined) all.experimental = experimental
   if (extensions !== undefined) {
     for (const { id } of extensions) {
-      if (!isExtensionId(id)) throw invalid(`"extensions" names one without a prefix: "${id}"`)
+      if (!isExtensionId(id)) throw invalid(`"extensions" contains the id "${id}", which has no prefix`)
     }
     all.extensions = Object.fromEntries(extensions.map(({ id, settings = {} }) => [id, settings]))
   }
   return all
 }
 
-function handler<T>(found: T | undefined, kind: string): T {
-  if (found === undefined) throw new RpcError(ErrorCode.MethodNotFound, `This client answers no ${kind}`)
+function requireHandler<T>(found: T | undefined, kind: string): T {
+  if (found === undefined)
+    throw new RpcError(ErrorCode.MethodNotFound, `This client does not support ${kind}`)
   return found
 }
 
-function sampled(
+function checkSample(
   answer: CreateMessageResult,
   request: CreateMessageParams,
   version: ProtocolVersion,
 ): JsonObject {
-  if (!isObject(answer) || typeof answer.model !== 'string') throw invalid('onSample must name its "model"')
-  if (answer.role !== 'assistant' && answer.role !== 'user') throw invalid('onSample must give a "role"')
+  if (!isObject(answer) || typeof answer.model !== 'string') throw invalid('onSample must return a "model"')
+  if (answer.role !== 'assistant' && answer.role !== 'user') throw invalid('onSample must return a "role"')
   const blocks: SamplingContent[] = Array.isArray(answer.content) ? answer.content : [answer.content]
-  if (!blocks.every(isBlock)) throw invalid('onSample must give "content" blocks')
+  if (!blocks.every(isContentBlock)) throw invalid('onSample must return "content" blocks')
   const offersNone = request.tools === undefined || request.toolChoice?.mode === 'none'
   if (offersNone && blocks.some((block) => block.type === 'tool_use')) {
-    throw invalid('onSample used a tool, but the request offers none')
+    throw invalid('onSample used a tool, but the request allows none')
   }
   const [only] = blocks
   if (!Array.isArray(answer.content) || version >= '2025-11-25') return { ...answer }
   if (blocks.length !== 1 || only === undefined) {
-    throw invalid(`Revision ${version} has room for one content block in a sampled message`)
+    throw invalid(`Revision ${version} allows only one content block in a sampled message`)
   }
   return { ...answer, content: only }
 }
@@ -265,7 +267,7 @@ function isSampling(params: JsonObject, left: Left): params is JsonObject & Crea
   return sampling(params, left)
 }
 
-function isBlock(value: unknown): value is SamplingContent {
+function isContentBlock(value: unknown): value is SamplingContent {
   return isObject(value) && typeof value['type'] === 'string'
 }
 
@@ -278,7 +280,7 @@ function isWebUrl(url: string): boolean {
   return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
 }
 
-function refused(why: string): RpcError {
+function invalidParams(why: string): RpcError {
   return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`)
 }
 
@@ -286,81 +288,77 @@ function invalid(why: string): McpError {
   return new McpError('INVALID', why)
 }
 
-/** The URL visits a server asked for, so that word of any other is not taken for news. */
-export class PendingUrlElicitations {
+/** URL elicitations that the server requested: completion notifications for any other are ignored. */
+class PendingUrlElicitations {
   readonly #open = new Set<string>()
 
-  /** Remembers a visit by its `elicitationId`; the oldest one is forgotten where there are too many. */
-  begin(id: unknown): void {
+  /** Adds an `elicitationId`; above the limit the oldest is removed. */
+  add(id: unknown): void {
     if (typeof id !== 'string' || id.length > limits.uriChars) return
     const [oldest] = this.#open
     if (oldest !== undefined && this.#open.size >= limits.subscribedUris) this.#open.delete(oldest)
     this.#open.add(id)
   }
 
-  /** Remembers the visits an error of code -32042 asks for. */
-  beginAll(error: unknown): void {
+  /** Adds the elicitations in an error of code -32042. */
+  addFromError(error: unknown): void {
     if (!(error instanceof RpcError) || error.code !== ErrorCode.UrlElicitationRequired) return
-    const asked = isObject(error.data) ? error.data['elicitations'] : undefined
-    if (!Array.isArray(asked)) return
-    for (const visit of asked) if (isObject(visit)) this.begin(visit['elicitationId'])
+    const elicitations = isObject(error.data) ? error.data['elicitations'] : undefined
+    if (!Array.isArray(elicitations)) return
+    for (const elicitation of elicitations) if (isObject(elicitation)) this.add(elicitation['elicitationId'])
   }
 
-  /** Whether this visit was asked for and had not ended yet. */
-  end(id: string): boolean {
+  /** Removes an elicitation; whether it was pending. */
+  complete(id: string): boolean {
     return this.#open.delete(id)
   }
 }
 
-/** What a client can answer at the moment, and what its session was told. */
+/** A client's handlers: the current ones, and those that its session declared. */
 export class HandlerRegistry {
-  readonly visits: PendingUrlElicitations = new PendingUrlElicitations()
+  readonly pendingElicitations: PendingUrlElicitations = new PendingUrlElicitations()
   readonly #options: ConnectOptions
-  #now: ClientHandlers
+  #current: ClientHandlers
   #session: ClientHandlers
 
   constructor(options: ConnectOptions) {
     this.#options = options
-    this.#now = new ClientHandlers(options, this.visits)
-    this.#session = this.#now
+    this.#current = new ClientHandlers(options, this.pendingElicitations)
+    this.#session = this.#current
   }
 
-  /** What the next request declares, and what its questions are answered with. */
-  get now(): ClientHandlers {
-    return this.#now
+  /** Declared by the next request, and used for its input requests. */
+  get current(): ClientHandlers {
+    return this.#current
   }
 
-  /** What `initialize` declared: a session cannot be told anything else later. */
+  /** Declared by `initialize`, for the whole session. */
   get session(): ClientHandlers {
     return this.#session
   }
 
-  /** What to declare now. A session is held to it from here on. */
+  /** The capabilities to declare; fixes them for a session. */
   declare(era: 'session' | 'stateless'): ClientCapabilities {
-    if (era === 'session') this.#session = this.#now
-    return this.#now.capabilities(era)
+    if (era === 'session') this.#session = this.#current
+    return this.#current.capabilities(era)
   }
 
-  /** Takes the place of everything that could be answered. */
-  set(answers: AnswerOptions): void {
-    this.#now = this.apart(answers)
+  replace(answers: AnswerOptions): void {
+    this.#current = this.withHandlers(answers)
   }
 
-  /** The same client with other answers. */
-  apart(answers: AnswerOptions): ClientHandlers {
+  /** Handlers with the same options otherwise. */
+  withHandlers(answers: AnswerOptions): ClientHandlers {
     if (this.#options.relay !== undefined) {
-      throw new McpError(
-        'INVALID',
-        'A client that hands questions over ("relay") has no answers of its own to set',
-      )
+      throw new McpError('INVALID', 'A client with the option "relay" has no handlers of its own to set')
     }
     const { onElicit, onSample, onRoots, elicitation, sampling, ...rest } = this.#options
-    return new ClientHandlers({ ...rest, ...answers }, this.visits)
+    return new ClientHandlers({ ...rest, ...answers }, this.pendingElicitations)
   }
 }
 
-/** A caller's callback, whose own failures are reported instead of breaking the connection. */
-export function guarded<A extends unknown[]>(
+/** Wraps a callback of the caller: what it throws is reported as a warning. */
+export function guardCallback<A extends unknown[]>(
   callback: (...args: A) => void,
   name: string,
   warn: (text: string) => void,

@@ -1,51 +1,50 @@
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import { limits } from '../request/limits.ts'
 
-/** One page of a list, and whether it came from the cache. */
 export interface Page<T> {
   readonly entries: readonly T[]
   readonly nextCursor: unknown
   readonly cached: boolean
-  /** Bytes of the result as it was received. */
+  /** Bytes of the result as received. */
   readonly bytes: number
 }
 
-/** How much of a list is taken. */
+/** Limits of one list, all pages together. */
 export interface ListBound {
   readonly bytes: number
   readonly pages: number
-  /** The function whose options `maxListBytes` and `maxListPages` set it, for messages. */
-  readonly of: string
+  /** Names the function with the options `maxListBytes` and `maxListPages` in error messages. */
+  readonly optionsOf: string
 }
 
 /**
- * All pages of a list in order. `fetch` gets one page; `forget` drops the cached ones, when the server no longer
- * takes a cursor that stood on one of them.
- * @throws McpError 'LIMIT' for a list without end, or one of too many bytes
+ * All entries of a paginated list. `fetch` reads one page; `invalidate` drops cached pages when the server rejects a cursor
+ * from one of them.
+ * @throws McpError 'LIMIT' for too many pages or bytes
  */
 export async function allPages<T>(
   method: string,
   fetch: (cursor: string | undefined) => Promise<Page<T>>,
-  forget: () => void,
+  invalidate: () => void,
   bound: ListBound,
 ): Promise<T[]> {
   let fromCache = false
-  const track = async (cursor: string | undefined): Promise<Page<T>> => {
+  const fetchTracked = async (cursor: string | undefined): Promise<Page<T>> => {
     const page = await fetch(cursor)
     fromCache ||= page.cached
     return page
   }
   try {
-    return await walk(method, track, bound)
+    return await collect(method, fetchTracked, bound)
   } catch (error) {
     const stale = fromCache && error instanceof RpcError && error.code === ErrorCode.InvalidParams
     if (!stale) throw error
-    forget()
-    return walk(method, fetch, bound)
+    invalidate()
+    return collect(method, fetch, bound)
   }
 }
 
-async function walk<T>(
+async function collect<T>(
   method: string,
   fetch: (cursor: string | undefined) => Promise<Page<T>>,
   bound: ListBound,
@@ -60,8 +59,8 @@ async function walk<T>(
     if (bytes > bound.bytes) {
       throw new McpError(
         'LIMIT',
-        `${method} was given up at page ${pages} with ${bytes} bytes, because a list may have at most ${bound.bytes}. ` +
-          `Raise maxListBytes of ${bound.of} if the server needs more`,
+        `${method} exceeded ${bound.bytes} bytes at page ${pages} (${bytes} bytes). ` +
+          `Raise maxListBytes of ${bound.optionsOf} if the server needs more`,
       )
     }
     for (const entry of page.entries) all.push(entry)
@@ -71,14 +70,13 @@ async function walk<T>(
     if (next.length > limits.cursorChars) {
       throw new McpError('LIMIT', `A cursor of ${method} is longer than ${limits.cursorChars} characters`)
     }
-    if (seen.has(next))
-      throw new McpError('PROTOCOL', `${method} gave the same cursor twice, so it never ends`)
+    if (seen.has(next)) throw new McpError('PROTOCOL', `${method} returned the same cursor twice`)
     seen.add(next)
     cursor = next
   }
   throw new McpError(
     'LIMIT',
-    `${method} has more than ${bound.pages} pages (${bytes} bytes so far), so it was given up. ` +
-      `Raise maxListPages of ${bound.of} if the server needs more`,
+    `${method} exceeded ${bound.pages} pages (${bytes} bytes so far). ` +
+      `Raise maxListPages of ${bound.optionsOf} if the server needs more`,
   )
 }

@@ -14,68 +14,71 @@ import type { ProtocolVersion } from '../protocol/methods.ts'
 import { latest } from '../protocol/revision.ts'
 import { CallDeadline, type LinkedSignal, linkedSignal, orAborted } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
-import { envelope } from './modern.ts'
-import { tidyGreeting } from './result-shapes.ts'
-import { isGatewayFailure, pastGateway } from './retry.ts'
+import { sanitizeServerFacts } from './result-shapes.ts'
+import { isGatewayFailure, retryPastGateway } from './retry.ts'
+import { envelope } from './stateless-client.ts'
 import type { CallOptions, ServerChange, ServerFacts, Watch } from './types.ts'
 
+/** What every step of connecting needs. */
+interface Handshake {
+  readonly connection: ClientConnection
+  readonly identity: ClientIdentity
+  readonly deadline: CallDeadline
+}
+
 /**
- * Begins a session: `initialize`, then `notifications/initialized`. `versions` are those to offer, newest first.
+ * Starts a session: `initialize`, then `notifications/initialized`. `versions` are offered newest first.
  * @throws McpError 'VERSION_MISMATCH' when the server answers with a revision that was not offered
  */
 export async function initialize(
-  wire: ClientConnection,
-  greeting: ClientIdentity,
+  handshake: Handshake,
   versions: readonly ProtocolVersion[],
-  scope: CallDeadline,
 ): Promise<ServerFacts> {
-  return begin(wire, await offer(wire, greeting, versions, scope), versions, scope)
+  return completeInitialize(handshake, await sendInitialize(handshake, versions), versions)
 }
 
-/** Sends `initialize`, again where the server names a version it would rather have. */
-export async function offer(
-  wire: ClientConnection,
-  greeting: ClientIdentity,
+/** Sends `initialize`, and again with an older version if the server rejects the first and names others. */
+async function sendInitialize(
+  handshake: Handshake,
   versions: readonly ProtocolVersion[],
-  scope: CallDeadline,
-  signal: AbortSignal = scope.signal,
+  signal: AbortSignal = handshake.deadline.signal,
 ): Promise<JsonObject> {
+  const { connection, identity, deadline } = handshake
   const [newest] = versions
   if (newest === undefined) throw new McpError('VERSION_MISMATCH', 'No revision is left to offer the server')
   const params = {
     protocolVersion: newest,
-    capabilities: greeting.capabilities('session'),
-    clientInfo: greeting.info,
+    capabilities: identity.capabilities('session'),
+    clientInfo: identity.info,
   }
   try {
-    return (await wire.exchange({ method: 'initialize', params, scope, signal })).result
+    return (await connection.request({ method: 'initialize', params, deadline, signal })).result
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
     const named = namedIn(error)
     const others = versions.filter((version) => version !== newest && named.includes(version))
-    if (others.length > 0) return offer(wire, greeting, others, scope, signal)
+    if (others.length > 0) return sendInitialize(handshake, others, signal)
     throw new McpError(
       'CONNECT_FAILED',
-      `The server refused to begin a session at ${newest}: ${error.message} (${error.code})`,
+      `The server refused to start a session at ${newest}: ${error.message} (${error.code})`,
       { cause: error },
     )
   }
 }
 
-/** Takes the answer to `initialize` and makes the session ready for use. */
-export async function begin(
-  wire: ClientConnection,
+/** Reads the result of `initialize` and completes the handshake. */
+async function completeInitialize(
+  { connection, deadline }: Handshake,
   result: JsonObject,
   versions: readonly ProtocolVersion[],
-  scope: CallDeadline,
 ): Promise<ServerFacts> {
   const facts = readInitializeResult(result, versions)
-  wire.link.adopt(facts.revision)
-  const ready = wire.link
+  connection.transport.adopt(facts.revision)
+  const ready = connection.transport
     .notify({ jsonrpc: '2.0', method: 'notifications/initialized' })
-    .catch((error) => wire.warn(`The server did not take notifications/initialized: ${error}`))
-  await orAborted(ready, scope.signal)
-  await orAborted(wire.link.listen(), scope.signal)
+    .catch((error) => connection.warn(`The server rejected notifications/initialized: ${error}`))
+  await orAborted(ready, deadline.signal)
+  await orAborted(connection.transport.listen(), deadline.signal)
   return facts
 }
 
@@ -89,16 +92,13 @@ function readInitializeResult(result: JsonObject, versions: readonly ProtocolVer
   if (revision === undefined) {
     throw new McpError(
       'VERSION_MISMATCH',
-      `The server speaks ${inWords(protocolVersion)}; this client allows ${versions.join(', ')} here`,
+      `The server responded with revision ${inWords(protocolVersion)}; this client offered ${versions.join(', ')}`,
     )
   }
   if (!isCapabilitySet(capabilities)) {
-    throw new McpError(
-      'PROTOCOL',
-      'The capabilities in the answer to initialize are not an object of objects',
-    )
+    throw new McpError('PROTOCOL', 'The capabilities in the result of initialize are not objects')
   }
-  tidyGreeting(serverInfo, capabilities)
+  sanitizeServerFacts(serverInfo, capabilities)
   return {
     info: isImplementation(serverInfo) ? withSafeIcons(serverInfo) : undefined,
     revision,
@@ -108,8 +108,8 @@ function readInitializeResult(result: JsonObject, versions: readonly ProtocolVer
   }
 }
 
-/** Whether a value has the form of server capabilities: an object whose known members are objects. */
-export function isCapabilitySet(value: unknown): value is ServerCapabilities {
+/** Whether a value is an object whose known capabilities are objects. */
+function isCapabilitySet(value: unknown): value is ServerCapabilities {
   return (
     isObject(value) &&
     ['experimental', 'logging', 'completions', 'prompts', 'resources', 'tools', 'extensions'].every(
@@ -118,12 +118,11 @@ export function isCapabilitySet(value: unknown): value is ServerCapabilities {
   )
 }
 
-/** The newest of some versions. */
-export function newestOf(versions: readonly ProtocolVersion[]): ProtocolVersion | undefined {
+function newestOf(versions: readonly ProtocolVersion[]): ProtocolVersion | undefined {
   return [...versions].sort().at(-1)
 }
 
-/** How this client introduces itself. */
+/** What the client sends about itself while connecting. */
 export interface ClientIdentity {
   readonly info: Implementation
   /** Revisions to offer, newest first. */
@@ -132,176 +131,178 @@ export interface ClientIdentity {
   readonly probeTimeoutMs: number
 }
 
-/** A server, met. */
-export interface NegotiatedServer {
-  readonly wire: ClientConnection
+interface NegotiatedServer {
+  readonly connection: ClientConnection
   readonly facts: ServerFacts
 }
 
-const olderHint = 'To reach a server of older revisions, allow them in the option "revisions".'
+const olderRevisionsHint = 'To connect to servers of older revisions, allow them in the option "revisions".'
 
-type Probed =
-  | { readonly kind: 'modern'; readonly facts: ServerFacts }
-  /** No sign of the modern era; `version` when the server named one that is older, `lost` when it failed to answer. */
+type ProbeResult =
+  | { readonly kind: 'stateless'; readonly facts: ServerFacts }
+  /** Not stateless. `version` is the newest older one that the server named; `lost` is the failure if it sent no JSON-RPC response. */
   | {
-      readonly kind: 'legacy'
+      readonly kind: 'session'
       readonly version?: ProtocolVersion
       readonly why: string
       readonly lost?: McpError
     }
-  /** The connection did not survive the question. */
-  | { readonly kind: 'gone'; readonly error: McpError }
+  /** The connection closed. */
+  | { readonly kind: 'closed'; readonly error: McpError }
   | { readonly kind: 'silent' }
 
 /**
- * Learns once which revision the server speaks: `server/discover` first, `initialize` where that says nothing. The
- * same process and connection serve both; only a server that ends on the question is started again, through `open`.
+ * Negotiates the revision: `server/discover` first, then `initialize` on the same connection. Only a server that closes
+ * the connection on `server/discover` is reconnected, through `open`.
  */
 export async function negotiate(
   open: () => Promise<ClientConnection>,
-  greeting: ClientIdentity,
-  scope: CallDeadline,
+  identity: ClientIdentity,
+  deadline: CallDeadline,
 ): Promise<NegotiatedServer> {
-  const { versions } = greeting
-  const modern = versions.filter(isModern)
-  const legacy = versions.filter((version) => !isModern(version))
-  const wire = await open()
-  const [preferred] = modern
-  if (preferred === undefined) return { wire, facts: await initialize(wire, greeting, legacy, scope) }
+  const { versions } = identity
+  const statelessVersions = versions.filter(isStateless)
+  const sessionVersions = versions.filter((version) => !isStateless(version))
+  const connection = await open()
+  const handshake: Handshake = { connection, identity, deadline }
+  const [preferred] = statelessVersions
+  if (preferred === undefined) return { connection, facts: await initialize(handshake, sessionVersions) }
 
-  const asking = linkedSignal(scope.signal)
-  const { probeTimeoutMs: ms } = greeting
-  const patience = new CallDeadline({
-    what: 'server/discover',
-    idleMs: ms,
+  const probeSignal = linkedSignal(deadline.signal)
+  const probeDeadline = new CallDeadline({
+    label: 'server/discover',
+    idleMs: identity.probeTimeoutMs,
     totalMs: Number.POSITIVE_INFINITY,
   })
-  const probe = discover(wire, greeting, preferred, [scope, patience], asking.signal).finally(() => {
-    asking.release()
-    patience.close()
+  const probe = discover(handshake, preferred, probeDeadline, probeSignal.signal).finally(() => {
+    probeSignal.release()
+    probeDeadline.close()
   })
-  if (legacy.length === 0) return { wire, facts: modernOnly(await probe, modern) }
-  const probed = await orSilence(probe, patience)
+  if (sessionVersions.length === 0)
+    return { connection, facts: requireStateless(await probe, statelessVersions) }
+  const probed = await orSilence(probe, probeDeadline)
   switch (probed.kind) {
-    case 'modern':
-      return { wire, facts: probed.facts }
-    case 'legacy':
-      return { wire, facts: await initialize(wire, greeting, legacyFrom(legacy, probed.version), scope) }
+    case 'stateless':
+      return { connection, facts: probed.facts }
+    case 'session':
+      return { connection, facts: await initialize(handshake, upTo(sessionVersions, probed.version)) }
     case 'silent':
-      return { wire, facts: await initializeOrLate(wire, greeting, legacy, scope, probe, asking) }
-    case 'gone': {
-      const fresh = await open()
-      return { wire: fresh, facts: await initialize(fresh, greeting, legacy, scope) }
+      return { connection, facts: await initializeOrDiscover(handshake, sessionVersions, probe, probeSignal) }
+    case 'closed': {
+      const reopened = { ...handshake, connection: await open() }
+      return { connection: reopened.connection, facts: await initialize(reopened, sessionVersions) }
     }
   }
 }
 
-function isModern(version: ProtocolVersion): boolean {
+function isStateless(version: ProtocolVersion): boolean {
   return version >= latest
 }
 
-function legacyFrom(
-  legacy: readonly ProtocolVersion[],
+function upTo(
+  sessionVersions: readonly ProtocolVersion[],
   wanted: ProtocolVersion | undefined,
 ): readonly ProtocolVersion[] {
-  return wanted === undefined ? legacy : legacy.filter((version) => version <= wanted)
+  return wanted === undefined ? sessionVersions : sessionVersions.filter((version) => version <= wanted)
 }
 
-function modernOnly(probed: Probed, modern: readonly ProtocolVersion[]): ServerFacts {
-  if (probed.kind === 'modern') return probed.facts
-  if (probed.kind === 'gone') throw probed.error
-  if (probed.kind === 'legacy' && probed.lost !== undefined) throw withOlderHint(probed.lost)
-  const why = probed.kind === 'legacy' ? ` (${probed.why})` : ''
+function requireStateless(probed: ProbeResult, statelessVersions: readonly ProtocolVersion[]): ServerFacts {
+  if (probed.kind === 'stateless') return probed.facts
+  if (probed.kind === 'closed') throw probed.error
+  if (probed.kind === 'session' && probed.lost !== undefined) throw withOlderRevisionsHint(probed.lost)
+  const why = probed.kind === 'session' ? ` (${probed.why})` : ''
   throw new McpError(
     'VERSION_MISMATCH',
-    `The server does not speak ${modern.join(' or ')}${why}. ${olderHint}`,
+    `The server does not support ${statelessVersions.join(' or ')}${why}. ${olderRevisionsHint}`,
   )
 }
 
-/** A failure of HTTP, with a hint where a server of an older revision could answer so. */
-function withOlderHint({ code, message, details, cause }: McpError): McpError {
+/** Adds a hint to HTTP failures that servers of older revisions respond with. */
+function withOlderRevisionsHint({ code, message, details, cause }: McpError): McpError {
   const { status } = details
   const older = code === 'HTTP' && (status === 400 || status === 404 || status === 405)
-  return new McpError(code, older ? `${message} ${olderHint}` : message, { cause, details: { ...details } })
+  return new McpError(code, older ? `${message} ${olderRevisionsHint}` : message, {
+    cause,
+    details: { ...details },
+  })
 }
 
-async function orSilence(probe: Promise<Probed>, patience: CallDeadline): Promise<Probed> {
+async function orSilence(probe: Promise<ProbeResult>, probeDeadline: CallDeadline): Promise<ProbeResult> {
   try {
-    return await orAborted(probe, patience.signal)
+    return await orAborted(probe, probeDeadline.signal)
   } catch (error) {
-    if (error === patience.signal.reason) return { kind: 'silent' }
+    if (error === probeDeadline.signal.reason) return { kind: 'silent' }
     throw error
   }
 }
 
-/** A slow server may still answer the first question, and is then modern after all. */
-async function initializeOrLate(
-  wire: ClientConnection,
-  greeting: ClientIdentity,
-  legacy: readonly ProtocolVersion[],
-  scope: CallDeadline,
-  probe: Promise<Probed>,
-  asking: LinkedSignal,
+/** Sends `initialize` while `server/discover` is still unanswered; the first usable response wins. */
+async function initializeOrDiscover(
+  handshake: Handshake,
+  sessionVersions: readonly ProtocolVersion[],
+  probe: Promise<ProbeResult>,
+  probeSignal: LinkedSignal,
 ): Promise<ServerFacts> {
-  const offering = linkedSignal(scope.signal)
-  const late = new Promise<ServerFacts>((resolve) => {
+  const initializeSignal = linkedSignal(handshake.deadline.signal)
+  const lateDiscovery = new Promise<ServerFacts>((resolve) => {
     probe.then(
       (probed) => {
-        if (probed.kind === 'modern') resolve(probed.facts)
+        if (probed.kind === 'stateless') resolve(probed.facts)
       },
       () => {},
     )
   })
   try {
-    const offered = offer(wire, greeting, legacy, scope, offering.signal).then((result) => ({ result }))
-    // Who refuses to begin a session may be about to answer the first question.
+    const offered = sendInitialize(handshake, sessionVersions, initializeSignal.signal).then((result) => ({
+      result,
+    }))
+    // A server that refuses `initialize` may still respond to `server/discover`.
     const refused = offered.catch(async (error) => {
       const probed = await probe.catch(() => undefined)
-      if (probed?.kind === 'modern') return probed.facts
+      if (probed?.kind === 'stateless') return probed.facts
       throw error
     })
-    const first = await Promise.race([refused, late])
+    const first = await Promise.race([refused, lateDiscovery])
     if (!('result' in first)) return first
-    asking.abort(new McpError('CANCELLED', 'The server began a session instead'))
-    return await begin(wire, first.result, legacy, scope)
+    probeSignal.abort(new McpError('CANCELLED', 'The server started a session instead'))
+    return await completeInitialize(handshake, first.result, sessionVersions)
   } finally {
-    offering.abort(new McpError('CANCELLED', 'The server answered server/discover after all'))
-    offering.release()
+    initializeSignal.abort(new McpError('CANCELLED', 'The server responded to server/discover after all'))
+    initializeSignal.release()
   }
 }
 
 /**
- * Asks `server/discover`, again where the server says with which version. Rejects when it makes no sense to go on.
- * Both clocks, that of the connection and that of this question, stand still while a person logs in.
+ * Sends `server/discover`, and again if the server names another version. Rejects if connecting is pointless. Both
+ * deadlines are paused while the user logs in.
  */
 async function discover(
-  wire: ClientConnection,
-  greeting: ClientIdentity,
+  { connection, identity, deadline }: Handshake,
   preferred: ProtocolVersion,
-  [scope, patience]: readonly [CallDeadline, CallDeadline],
+  probeDeadline: CallDeadline,
   signal: AbortSignal,
-): Promise<Probed> {
+): Promise<ProbeResult> {
   let version = preferred
   const pause = (): (() => void) => {
-    const resume = [scope.pause(), patience.pause()]
+    const resume = [deadline.pause(), probeDeadline.pause()]
     return () => {
-      for (const go of resume) go()
+      for (const one of resume) one()
     }
   }
   for (let attempt = 0; ; attempt++) {
-    const meta = envelope(version, greeting.info, greeting.capabilities('stateless'), undefined)
+    const meta = envelope(version, identity.info, identity.capabilities('stateless'), undefined)
     try {
-      const out = { method: 'server/discover', params: { _meta: meta }, scope, signal, pause }
-      return readDiscoverResult(await answerTo(out, wire, patience), greeting)
+      const out = { method: 'server/discover', params: { _meta: meta }, deadline, signal, pause }
+      return readDiscoverResult(await requestDiscover(out, connection, probeDeadline), identity)
     } catch (error) {
-      if (!(error instanceof RpcError)) return afterFailure(error, wire)
+      if (!(error instanceof RpcError)) return probeFailure(error, connection)
       const named = supportedIn(error)
-      const ours = named && greeting.versions.filter((version) => named.includes(version))
-      if (named === undefined && !isModernError(error)) return answeredWith(error)
+      const ours = named && identity.versions.filter((version) => named.includes(version))
+      if (named === undefined && !isStatelessError(error)) return probeRpcError(error)
       if (ours !== undefined) {
         const newest = newestOf(ours)
-        if (newest === undefined) throw mismatch(named ?? [], greeting)
-        if (!isModern(newest)) return { kind: 'legacy', version: newest, why: error.message }
+        if (newest === undefined) throw mismatch(named ?? [], identity)
+        if (!isStateless(newest)) return { kind: 'session', version: newest, why: error.message }
         version = newest
       }
       if (attempt > 0) throw refused(error)
@@ -310,33 +311,37 @@ async function discover(
 }
 
 /**
- * The answer of the server itself: what a gateway says in its place tells nothing of what the server speaks. The clock
- * of silence stands still until the question is put again, and then begins anew.
+ * Retries gateway failures, which say nothing about the server's revision. The probe's deadline is paused between
+ * attempts and restarts with each.
  */
-async function answerTo(
-  out: OutgoingRequest & { readonly signal: AbortSignal },
-  wire: ClientConnection,
-  patience: CallDeadline,
+async function requestDiscover(
+  outgoing: OutgoingRequest & { readonly signal: AbortSignal },
+  connection: ClientConnection,
+  probeDeadline: CallDeadline,
 ): Promise<JsonObject> {
   let resume = (): void => {}
   const attempt = async (): Promise<JsonObject> => {
     resume()
     try {
-      return (await wire.exchange(out)).result
+      return (await connection.request(outgoing)).result
     } catch (error) {
-      if (isGatewayFailure(error)) resume = patience.pause()
+      if (isGatewayFailure(error)) resume = probeDeadline.pause()
       throw error
     }
   }
-  return pastGateway(attempt, { wire, signal: out.signal, leftMs: () => out.scope.leftMs })
+  return retryPastGateway(attempt, {
+    connection,
+    signal: outgoing.signal,
+    leftMs: () => outgoing.deadline.leftMs,
+  })
 }
 
 function refused(error: RpcError): McpError {
   const why = `${error.message} (${error.code})`
-  return new McpError('CONNECT_FAILED', `The server refused server/discover twice: ${why}`, { cause: error })
+  return new McpError('CONNECT_FAILED', `The server rejected server/discover twice: ${why}`, { cause: error })
 }
 
-function isModernError({ code }: RpcError): boolean {
+function isStatelessError({ code }: RpcError): boolean {
   return code === ErrorCode.HeaderMismatch || code === ErrorCode.MissingRequiredClientCapability
 }
 
@@ -348,28 +353,30 @@ function supportedIn({ code, data }: RpcError): string[] | undefined {
     : undefined
 }
 
-/** What a failed question says about the server. Rethrows where the server cannot be reached at all. */
-function afterFailure(error: unknown, wire: ClientConnection): Probed {
+/** Interprets a failure of `server/discover`. Rethrows it if the server cannot be reached at all. */
+function probeFailure(error: unknown, connection: ClientConnection): ProbeResult {
   if (isGatewayFailure(error) || !(error instanceof McpError)) throw error
   switch (error.code) {
     case 'CONNECTION_CLOSED':
-      return wire.isOpen ? { kind: 'legacy', why: error.message, lost: error } : { kind: 'gone', error }
+      return connection.isOpen
+        ? { kind: 'session', why: error.message, lost: error }
+        : { kind: 'closed', error }
     case 'HTTP':
     case 'PROTOCOL':
-      return { kind: 'legacy', why: error.message, lost: error }
+      return { kind: 'session', why: error.message, lost: error }
     default:
       throw error
   }
 }
 
-/** An error that says nothing of revisions: one of the server itself may have any cause. */
-function answeredWith({ code, message }: RpcError): Probed {
-  if (code !== ErrorCode.InternalError) return { kind: 'legacy', why: message }
-  const why = `The server failed to answer server/discover: ${message} (${code}). Its log may say why.`
-  return { kind: 'legacy', why: message, lost: new McpError('CONNECT_FAILED', why) }
+/** Interprets a JSON-RPC error that does not name revisions. An internal error may have any cause. */
+function probeRpcError({ code, message }: RpcError): ProbeResult {
+  if (code !== ErrorCode.InternalError) return { kind: 'session', why: message }
+  const why = `server/discover failed on the server: ${message} (${code}). Check the server's log.`
+  return { kind: 'session', why: message, lost: new McpError('CONNECT_FAILED', why) }
 }
 
-function readDiscoverResult(result: JsonObject, greeting: ClientIdentity): Probed {
+function readDiscoverResult(result: JsonObject, identity: ClientIdentity): ProbeResult {
   const { supportedVersions, capabilities, instructions, resultType = 'complete' } = result
   if (
     resultType !== 'complete' ||
@@ -377,15 +384,15 @@ function readDiscoverResult(result: JsonObject, greeting: ClientIdentity): Probe
     !supportedVersions.every((name) => typeof name === 'string') ||
     !isCapabilitySet(capabilities)
   ) {
-    return { kind: 'legacy', why: 'its answer to server/discover is not one' }
+    return { kind: 'session', why: 'its result of server/discover is invalid' }
   }
-  const newest = newestOf(greeting.versions.filter((version) => supportedVersions.includes(version)))
-  if (newest === undefined) throw mismatch(supportedVersions, greeting)
-  if (!isModern(newest)) return { kind: 'legacy', version: newest, why: `it speaks ${newest}` }
+  const newest = newestOf(identity.versions.filter((version) => supportedVersions.includes(version)))
+  if (newest === undefined) throw mismatch(supportedVersions, identity)
+  if (!isStateless(newest)) return { kind: 'session', version: newest, why: `it supports ${newest}` }
   return {
-    kind: 'modern',
+    kind: 'stateless',
     facts: {
-      info: infoIn(result),
+      info: readServerInfo(result),
       revision: newest,
       era: 'stateless',
       capabilities,
@@ -394,35 +401,31 @@ function readDiscoverResult(result: JsonObject, greeting: ClientIdentity): Probe
   }
 }
 
-function infoIn(result: JsonObject): Implementation | undefined {
+function readServerInfo(result: JsonObject): Implementation | undefined {
   const meta = isObject(result['_meta']) ? result['_meta'] : {}
   const info = [meta[MetaKey.serverInfo], result['serverInfo']].find(isImplementation)
-  tidyGreeting(info, result['capabilities'])
+  sanitizeServerFacts(info, result['capabilities'])
   return info && withSafeIcons(info)
 }
 
-function mismatch(supported: readonly string[], greeting: ClientIdentity): McpError {
+function mismatch(supported: readonly string[], identity: ClientIdentity): McpError {
   return new McpError(
     'VERSION_MISMATCH',
-    `The server speaks ${supported.join(', ') || 'no revision it names'}; this client allows ${greeting.versions.join(', ')}`,
+    `The server supports ${supported.join(', ') || 'no revision that it names'}; this client allows ${identity.versions.join(', ')}`,
     { details: { supported: [...supported] } },
   )
 }
 
-/** What a client does differently in each era. */
-export interface Era {
+/** The part of a client that differs between sessions (up to 2025-11-25) and stateless revisions (2026-07-28). */
+export interface EraClient {
   readonly facts: ServerFacts
-  /** Whether the server may send requests of its own. */
-  readonly takesRequests: boolean
-  /** What every request says of its sender. */
+  /** The `_meta` members that every request carries. */
   envelope(options: CallOptions): JsonObject
-  /** Sends one request. */
-  send(out: OutgoingRequest): Promise<ReceivedResult>
+  send(outgoing: OutgoingRequest): Promise<ReceivedResult>
   setLogLevel(level: LoggingLevel | undefined): Promise<void>
   ping(options: CallOptions): Promise<void>
   rootsChanged(): Promise<void>
-  /** Opens a watch whose listener is `tell`. */
-  watch(filter: SubscriptionFilter, tell: (change: ServerChange) => void): Promise<Watch>
-  /** Tells the watches of a change that came outside any subscription. */
+  watch(filter: SubscriptionFilter, onChange: (change: ServerChange) => void): Promise<Watch>
+  /** Notifies the watches of a change that arrived outside any subscription. */
   changed(change: ServerChange): void
 }

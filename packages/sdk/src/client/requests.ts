@@ -5,55 +5,60 @@ import type { Tool } from '../protocol/definitions.ts'
 import { encodeHeaderValue } from '../protocol/headers.ts'
 import { type MethodRow, methodRow, methods } from '../protocol/methods.ts'
 import { wait } from '../transports/client/retry-backoff.ts'
-import { CallDeadline } from './call-deadline.ts'
+import { CallDeadline, linkedSignal, orAborted } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
 import type { ClientExtension, ExtensionCall } from './extension.ts'
-import { guarded, type HandlerRegistry } from './handlers.ts'
-import type { Era } from './negotiate.ts'
+import { type ClientHandlers, guardCallback, type HandlerRegistry } from './handlers.ts'
+import type { EraClient } from './negotiate.ts'
 import { sendWithRetry } from './retry.ts'
-import { answerAll, beforeFirst, type Completed, type Resumed, type Sent, untilComplete } from './rounds.ts'
-import { followed, type TelemetrySpan } from './telemetry.ts'
-import type { ToolDefinitions } from './tools.ts'
-import type { CallOptions } from './types.ts'
+import { type TelemetrySpan, withSpan } from './telemetry.ts'
+import type { ToolDefinitions } from './tool-definitions.ts'
+import type { CallOptions, Round } from './types.ts'
 
-export interface RequestsOptions {
-  readonly wire: ClientConnection
-  readonly era: Era
-  readonly answers: HandlerRegistry
+interface RequestsOptions {
+  readonly connection: ClientConnection
+  readonly era: EraClient
+  readonly handlers: HandlerRegistry
   readonly tools: ToolDefinitions
   readonly timeoutMs: number
   readonly maxTotalMs: number
   readonly maxRounds: number
   readonly maxQuestions: number
   readonly extensions: readonly ClientExtension[]
-  /** Lists the tools anew, past the cache. */
-  readonly relist: () => Promise<void>
+  /** Lists the tools again, bypassing the cache. */
+  readonly refreshTools: () => Promise<void>
+}
+
+/** A complete result. */
+interface Completed {
+  readonly result: JsonObject
+  /** How often the server requested input. */
+  readonly rounds: number
 }
 
 type OnProgress = NonNullable<CallOptions['onProgress']>
 
-/** What belongs to one call of an extension. */
-interface CallParts {
-  readonly scope: CallDeadline
-  readonly id: RequestId
+/** One call, which may take several requests. */
+interface Call {
+  readonly method: string
+  readonly params: JsonObject
+  readonly deadline: CallDeadline
   readonly span?: TelemetrySpan | undefined
-  readonly onProgress?: OnProgress | undefined
+  readonly onProgress: OnProgress | undefined
 }
 
-/** Passes on only what is further than before, however many requests report it. */
-function increasing(
-  onProgress: CallOptions['onProgress'],
-  warn: (text: string) => void,
-): OnProgress | undefined {
-  if (onProgress === undefined) return undefined
-  const report = guarded(onProgress, 'onProgress', warn)
-  let last = Number.NEGATIVE_INFINITY
-  return (now) => {
-    if (!(now.progress > last)) return
-    last = now.progress
-    report(now)
-  }
-}
+/** Turns a result of a type other than `complete` and `input_required` into a complete one; undefined for an unknown type. */
+type Finish = (
+  call: Call,
+  resultType: string,
+  result: JsonObject,
+  id: RequestId,
+) => Promise<JsonObject> | undefined
+
+/** The id of a request that this client did not send: its own ids start at 1. */
+const beforeFirst: RequestId = 0
+const firstPauseMs = 100
+const longestPauseMs = 5_000
 
 const rows: ReadonlyMap<string, MethodRow> = new Map(Object.entries(methods))
 const reserved = new Map([
@@ -61,125 +66,190 @@ const reserved = new Map([
   ['subscriptions/listen', 'use watch'],
 ])
 
-/** Requests as a caller means them: gated, timed, answered when asked back, and sent again where that is safe. */
+/** Sends calls: checks capabilities, applies deadlines, answers requests for input, retries where that is safe. */
 export class Requests {
   readonly #options: RequestsOptions
+  readonly #warn: (text: string) => void
 
   constructor(options: RequestsOptions) {
     this.#options = options
+    this.#warn = (text) => options.connection.warn(text)
   }
 
-  perform(method: string, given: JsonObject, options: CallOptions): Promise<Completed> {
-    return this.#perform(method, given, options)
+  /** Sends a request and returns its complete result. */
+  async perform(
+    method: string,
+    given: JsonObject,
+    options: CallOptions,
+    finish: Finish = (...args) => this.#finishByExtension(...args),
+  ): Promise<Completed> {
+    const { connection, era } = this.#options
+    this.#assertAllowed(method)
+    const span = connection.startSpan(method, given, undefined, era.facts.revision)
+    const run = (): Promise<Completed> => this.#run(method, given, options, finish, span)
+    return span === undefined ? run() : withSpan(span, run, ({ result }) => result)
   }
 
-  /** The first result that is no question, with its type, not finished by any extension. */
-  async first(
+  /** The first result that is not a request for input, with its type, before any extension completes it. */
+  async performUnfinished(
     method: string,
     given: JsonObject,
     options: CallOptions,
   ): Promise<{ resultType: string; result: JsonObject }> {
-    let type = 'complete'
-    const { result } = await this.#perform(method, given, options, async (resultType, result) => {
-      type = resultType
-      return result
+    let resultType = 'complete'
+    const { result } = await this.perform(method, given, options, async (_call, type, unfinished) => {
+      resultType = type
+      return unfinished
     })
-    return { resultType: type, result }
+    return { resultType, result }
   }
 
-  /** Runs what an extension does by itself as one call. */
-  async during<T>(
+  /** Runs an extension's work as one call. */
+  async runAsCall<T>(
     method: string,
     params: JsonObject,
     options: CallOptions,
     run: (call: ExtensionCall) => Promise<T>,
   ): Promise<T> {
-    const scope = this.#scope(method, params, options)
+    const deadline = this.#deadlineFor(method, params, options)
     try {
-      scope.signal.throwIfAborted()
-      const onProgress = increasing(options.onProgress, (text) => this.#options.wire.warn(text))
-      return await run(this.#callOf(method, params, { scope, id: beforeFirst, onProgress }))
+      deadline.signal.throwIfAborted()
+      const onProgress = increasing(options.onProgress, this.#warn)
+      return await run(this.#extensionCall({ method, params, deadline, onProgress }, beforeFirst))
     } finally {
-      scope.close()
+      deadline.close()
     }
   }
 
-  /** The tool of this name, once the tools were listed. */
+  /** The listed tool of this name; lists the tools first if none is known. */
   async tool(name: string): Promise<Tool | undefined> {
-    const { tools, relist } = this.#options
-    if (tools.isEmpty) await relist()
+    const { tools, refreshTools } = this.#options
+    if (tools.isEmpty) await refreshTools()
     return tools.tool(name)
-  }
-
-  async #perform(
-    method: string,
-    given: JsonObject,
-    options: CallOptions,
-    finish?: (resultType: string, result: JsonObject) => Promise<JsonObject>,
-  ): Promise<Completed> {
-    const { wire, era } = this.#options
-    this.#mayCall(method)
-    const span = wire.follow(method, given, undefined, era.facts.revision)
-    const run = (): Promise<Completed> => this.#run(method, given, options, finish, span)
-    return span === undefined ? run() : followed(span, run, ({ result }) => result)
   }
 
   async #run(
     method: string,
     given: JsonObject,
     options: CallOptions,
-    finish: ((resultType: string, result: JsonObject) => Promise<JsonObject>) | undefined,
+    finish: Finish,
     span: TelemetrySpan | undefined,
   ): Promise<Completed> {
-    const { era, answers, maxRounds, maxQuestions, wire } = this.#options
-    const warn = (text: string): void => wire.warn(text)
-    const onProgress = increasing(options.onProgress, warn)
-    const params = options.relay === undefined ? await this.#extended(method, given) : given
-    const scope = this.#scope(method, params, options)
-    const { revision } = era.facts
-    const send = async (more: JsonObject): Promise<Sent> => {
-      const declared = answers.now
-      const out = this.#outgoing(method, params, more, scope, options, onProgress, span && { span })
-      return { ...(await this.#sendTool(out)), answers: declared }
-    }
+    const onProgress = increasing(options.onProgress, this.#warn)
+    const params = options.relay === undefined ? await this.#extendParams(method, given) : given
+    const deadline = this.#deadlineFor(method, params, options)
+    const call: Call = { method, params, deadline, span, onProgress }
     try {
-      scope.signal.throwIfAborted()
-      if (options.relay !== undefined) return { result: (await send({})).result, rounds: 0 }
-      return await untilComplete({
-        method,
-        params,
-        version: revision,
-        scope,
-        span,
-        maxRounds,
-        maxQuestions,
-        resume: options.resume && this.#resumed(options.resume, method),
-        onRound: options.onRound && guarded(options.onRound, 'onRound', warn),
-        onClosed: (hear) => wire.onClosed(hear),
-        onAnswered: options.onAnswered && guarded(options.onAnswered, 'onAnswered', warn),
-        send,
-        typeOf: (result) => this.#typeOf(result, method),
-        extended: finish
-          ? (resultType, result) => finish(resultType, result)
-          : (resultType, result, id) => {
-              const finisher = this.#finisher(resultType)
-              const call = this.#callOf(method, params, { scope, id, span, onProgress })
-              return finisher && this.#finished(finisher(result, call), id, onProgress)
-            },
-      })
+      deadline.signal.throwIfAborted()
+      if (options.relay === undefined) return await this.#untilComplete(call, options, finish)
+      return { result: (await this.#send(call, {}, options)).result, rounds: 0 }
     } catch (error) {
-      answers.visits.beginAll(error)
+      this.#options.handlers.pendingElicitations.addFromError(error)
       throw error
     } finally {
-      scope.close()
+      deadline.close()
     }
   }
 
-  #scope(method: string, params: JsonObject, options: CallOptions): CallDeadline {
+  /** Sends a request, answers requests for input and repeats it with the responses until the result is complete. */
+  async #untilComplete(call: Call, options: CallOptions, finish: Finish): Promise<Completed> {
+    const { method, deadline } = call
+    const { era, handlers, maxRounds } = this.#options
+    const { resume } = options
+    const onRound = options.onRound && guardCallback(options.onRound, 'onRound', this.#warn)
+    const onAnswered = options.onAnswered && guardCallback(options.onAnswered, 'onAnswered', this.#warn)
+    let more: JsonObject = {}
+    let roundsWithoutInput = 0
+    const answer = async (round: Round, id: RequestId, using: ClientHandlers): Promise<void> => {
+      const { inputRequests, requestState } = round
+      more =
+        inputRequests === undefined
+          ? {}
+          : { inputResponses: await this.#respondAll(call, inputRequests, id, using, true) }
+      if (requestState !== undefined) more['requestState'] = requestState
+      if (inputRequests !== undefined && Object.keys(inputRequests).length > 0) roundsWithoutInput = 0
+      else await wait(Math.min(longestPauseMs, firstPauseMs * 2 ** roundsWithoutInput++), deadline.signal)
+      onAnswered?.()
+    }
+    if (resume !== undefined) await answer(resume, beforeFirst, this.#resumeHandlers(resume, method))
+    for (let rounds = 0; ; rounds++) {
+      deadline.touch()
+      const declared = handlers.current
+      const { id, result } = await this.#send(call, more, options)
+      const { resultType = this.#typeOf(result, method), ...rest } = result
+      if (resultType === 'complete') return { result: rest, rounds }
+      if (resultType !== 'input_required') {
+        const finished = typeof resultType === 'string' ? finish(call, resultType, rest, id) : undefined
+        if (finished !== undefined) return { result: await finished, rounds: rounds + 1 }
+        throw protocolError(`The result of ${method} has the unknown type ${JSON.stringify(resultType)}`)
+      }
+      if (methodRow(method, era.facts.revision)?.asks !== true) {
+        throw protocolError(`The server requested input for ${method}, which the protocol does not allow`)
+      }
+      if (rounds >= maxRounds) {
+        throw new McpError(
+          'TOO_MANY_ROUNDS',
+          `The server requested input more than ${maxRounds} times for ${method}. Raise maxRounds of connect if the server needs more`,
+        )
+      }
+      const round = readRound(rest, method)
+      onRound?.(round)
+      await answer(round, id, declared)
+    }
+  }
+
+  #send(call: Call, more: JsonObject, options: CallOptions): Promise<ReceivedResult> {
+    const { method, params, deadline, span, onProgress } = call
+    return this.#sendTool(
+      this.#outgoing(method, params, more, deadline, options, onProgress, span && { span }),
+    )
+  }
+
+  /** Runs the handlers of all input requests in one result at once. */
+  async #respondAll(
+    { method, params, deadline, span }: Call,
+    inputRequests: unknown,
+    id: RequestId,
+    using: ClientHandlers,
+    endsWithConnection = false,
+  ): Promise<JsonObject> {
+    if (!isObject(inputRequests)) throw protocolError('"inputRequests" must be an object')
+    const { connection, era, maxQuestions } = this.#options
+    const entries = Object.entries(inputRequests)
+    if (entries.length > maxQuestions) {
+      throw new McpError(
+        'LIMIT',
+        `The server sent ${entries.length} input requests at once; the limit is ${maxQuestions}. ` +
+          'Raise maxQuestions of connect if the server needs more',
+      )
+    }
+    const stop = linkedSignal(deadline.signal)
+    const resume = deadline.pause()
+    const closed = new McpError('CONNECTION_CLOSED', 'The connection closed before the response was sent')
+    const removeListener = endsWithConnection ? connection.onClosed(() => stop.abort(closed)) : undefined
+    const context = { cause: { id, method, params }, signal: stop.signal }
+    const respond = async ([key, value]: [string, unknown]): Promise<[string, JsonObject]> => {
+      const request = readInputRequest(value, key, using)
+      const { revision } = era.facts
+      return [key, await using.handle(request.method, request.params, context, revision, span)]
+    }
+    try {
+      return Object.fromEntries(await orAborted(Promise.all(entries.map(respond)), stop.signal))
+    } catch (error) {
+      stop.abort(error)
+      throw error
+    } finally {
+      removeListener?.()
+      resume()
+      stop.release()
+    }
+  }
+
+  #deadlineFor(method: string, params: JsonObject, options: CallOptions): CallDeadline {
     const { timeoutMs, maxTotalMs } = this.#options
     const subject = params['name'] ?? params['uri']
     return new CallDeadline({
-      what: typeof subject === 'string' ? `${method} "${subject}"` : method,
+      label: typeof subject === 'string' ? `${method} "${subject}"` : method,
       signal: options.signal,
       idleMs: options.timeoutMs ?? timeoutMs,
       totalMs: options.maxTotalMs ?? maxTotalMs,
@@ -190,13 +260,12 @@ export class Requests {
     method: string,
     params: JsonObject,
     more: JsonObject,
-    scope: CallDeadline,
+    deadline: CallDeadline,
     options: Omit<CallOptions, 'onProgress'>,
     onProgress: OnProgress | false | undefined,
     trace: Pick<OutgoingRequest, 'span' | 'parent'> = {},
   ): OutgoingRequest {
-    const { wire, era } = this.#options
-    const warn = (text: string): void => wire.warn(text)
+    const { era } = this.#options
     const row = rows.get(method)
     const meta: JsonObject = {
       ...(isObject(params['_meta']) ? params['_meta'] : {}),
@@ -209,40 +278,40 @@ export class Requests {
     return {
       method,
       params: all,
-      scope,
+      deadline,
       repeatable: options.repeatable === true,
       ...(headers && { headers }),
       progress: onProgress !== false && (onProgress !== undefined || row === undefined || row.asks === true),
       ...(onProgress && { onProgress }),
-      ...(options.onLog && { onLog: guarded(options.onLog, 'onLog', warn) }),
+      ...(options.onLog && { onLog: guardCallback(options.onLog, 'onLog', this.#warn) }),
       ...(options.relay && { relay: options.relay }),
       ...trace,
     }
   }
 
-  /** Adds a tool's headers; when the server finds them wrong, learns the tool anew and tries once more. */
-  async #sendTool(out: OutgoingRequest): Promise<ReceivedResult> {
-    if (out.method !== 'tools/call') return this.#sendAgain(out)
-    const { tools, wire, relist } = this.#options
-    const { name, arguments: args } = out.params
+  /** Adds a tool's headers; if the server rejects them, lists the tools again and retries once. */
+  async #sendTool(outgoing: OutgoingRequest): Promise<ReceivedResult> {
+    if (outgoing.method !== 'tools/call') return this.#sendAgain(outgoing)
+    const { tools, connection, refreshTools } = this.#options
+    const { name, arguments: args } = outgoing.params
     const headers = tools.headers(name, args)
     try {
-      return await this.#sendAgain({ ...out, headers })
+      return await this.#sendAgain({ ...outgoing, headers })
     } catch (error) {
       const mismatch = error instanceof RpcError && error.code === ErrorCode.HeaderMismatch
-      if (!mismatch || !wire.link.hasHeaders) throw error
-      await relist()
-      return this.#sendAgain({ ...out, headers: tools.headers(name, args) })
+      if (!mismatch || !connection.transport.hasHeaders) throw error
+      await refreshTools()
+      return this.#sendAgain({ ...outgoing, headers: tools.headers(name, args) })
     }
   }
 
-  #sendAgain(out: OutgoingRequest): Promise<ReceivedResult> {
-    const { wire, era } = this.#options
-    return sendWithRetry(out, wire, (one) => era.send(one))
+  #sendAgain(outgoing: OutgoingRequest): Promise<ReceivedResult> {
+    const { connection, era } = this.#options
+    return sendWithRetry(outgoing, connection, (one) => era.send(one))
   }
 
-  /** The params with what extensions add to them. */
-  async #extended(method: string, given: JsonObject): Promise<JsonObject> {
+  /** The params, with additions by extensions. */
+  async #extendParams(method: string, given: JsonObject): Promise<JsonObject> {
     let params = given
     for (const extension of this.#options.extensions) {
       if (extension.params === undefined) continue
@@ -263,76 +332,64 @@ export class Requests {
     return 'complete'
   }
 
-  /** What an extension makes of a result; progress under the token of its request is taken until then. */
-  async #finished(
-    result: Promise<JsonObject>,
+  /** Has an extension complete a result; progress with the token of its request is reported until then. */
+  #finishByExtension(
+    call: Call,
+    resultType: string,
+    result: JsonObject,
     id: RequestId,
-    onProgress: OnProgress | undefined,
-  ): Promise<JsonObject> {
-    const release = onProgress && this.#options.wire.keepProgress(id, onProgress)
-    try {
-      return await result
-    } finally {
-      release?.()
-    }
+  ): Promise<JsonObject> | undefined {
+    const { connection, extensions } = this.#options
+    const owner = extensions.find(
+      ({ results }) => results !== undefined && Object.hasOwn(results, resultType),
+    )
+    const finish = owner?.results?.[resultType]
+    if (finish === undefined) return undefined
+    const finished = finish(result, this.#extensionCall(call, id))
+    const release = call.onProgress && connection.trackProgress(id, call.onProgress)
+    return release === undefined ? finished : finished.finally(release)
   }
 
-  #callOf(method: string, params: JsonObject, { scope, id, span, onProgress }: CallParts): ExtensionCall {
-    const { era, answers, timeoutMs, maxQuestions } = this.#options
-    const { revision: version } = era.facts
+  #extensionCall(call: Call, id: RequestId): ExtensionCall {
+    const { method, params, deadline, span, onProgress } = call
+    const { era, handlers, timeoutMs, maxQuestions } = this.#options
     let last = id
     const send = (
       name: string,
       more: JsonObject,
-      scope: CallDeadline,
-      onProgress?: OnProgress | false,
+      within: CallDeadline,
+      report?: OnProgress | false,
     ): Promise<ReceivedResult> =>
-      this.#sendAgain(this.#outgoing(name, more, {}, scope, {}, onProgress, span && { parent: span }))
+      this.#sendAgain(this.#outgoing(name, more, {}, within, {}, report, span && { parent: span }))
     return {
       method,
       params,
       server: era.facts,
-      signal: scope.signal,
+      signal: deadline.signal,
       ...(onProgress && { onProgress }),
-      request: async (name, more, taking) => {
-        const answered = await send(name, more, scope, taking)
-        last = answered.id
-        return answered.result
+      request: async (name, more, report) => {
+        const received = await send(name, more, deadline, report)
+        last = received.id
+        return received.result
       },
       apart: async (name, more) => {
-        const own = new CallDeadline({ what: name, idleMs: timeoutMs, totalMs: timeoutMs })
+        const own = new CallDeadline({ label: name, idleMs: timeoutMs, totalMs: timeoutMs })
         try {
           return (await send(name, more, own)).result
         } finally {
           own.close()
         }
       },
-      answer: (questions) =>
-        answerAll(questions, last, {
-          scope,
-          method,
-          params,
-          answers: answers.now,
-          version,
-          span,
-          maxQuestions,
-        }),
+      answer: (inputRequests) => this.#respondAll(call, inputRequests, last, handlers.current),
       maxQuestions,
-      touch: () => scope.touch(),
-      wait: (ms) => wait(ms, scope.signal),
+      touch: () => deadline.touch(),
+      wait: (ms) => wait(ms, deadline.signal),
     }
   }
 
-  #finisher(resultType: string): NonNullable<ClientExtension['results']>[string] | undefined {
-    for (const { results } of this.#options.extensions) {
-      if (results !== undefined && Object.hasOwn(results, resultType)) return results[resultType]
-    }
-    return undefined
-  }
-
-  /** Extensions' methods say by themselves which param their `Mcp-Name` header mirrors. */
+  /** The `Mcp-Name` header of an extension's method. */
   #nameHeader(method: string, params: JsonObject): Readonly<Record<string, string>> | undefined {
-    if (!this.#options.wire.link.hasHeaders) return undefined
+    if (!this.#options.connection.transport.hasHeaders) return undefined
     for (const { named } of this.#options.extensions) {
       const value =
         named !== undefined && Object.hasOwn(named, method) ? params[named[method] ?? ''] : undefined
@@ -341,22 +398,19 @@ export class Requests {
     return undefined
   }
 
-  #resumed({ answers: given, ...round }: NonNullable<CallOptions['resume']>, method: string): Resumed {
-    const { era, answers } = this.#options
+  #resumeHandlers({ answers }: NonNullable<CallOptions['resume']>, method: string): ClientHandlers {
+    const { era, handlers } = this.#options
     const { revision } = era.facts
     if (era.facts.era === 'session') {
-      throw new McpError(
-        'INVALID',
-        `Revision ${revision}, which this server speaks, has no rounds to take up`,
-      )
+      throw new McpError('INVALID', `Revision ${revision}, which this server speaks, cannot resume calls`)
     }
     if (methodRow(method, revision)?.asks !== true) {
-      throw new McpError('INVALID', `Servers do not ask back on ${method}, so there is no round to take up`)
+      throw new McpError('INVALID', `${method} never requests input, so it cannot be resumed`)
     }
-    return { round, answers: given === undefined ? answers.now : answers.apart(given) }
+    return answers === undefined ? handlers.current : handlers.withHandlers(answers)
   }
 
-  #mayCall(method: string): void {
+  #assertAllowed(method: string): void {
     const { revision, capabilities } = this.#options.era.facts
     const why = reserved.get(method)
     if (why !== undefined) throw new McpError('INVALID', `${method} is not sent with request: ${why}`)
@@ -374,7 +428,61 @@ export class Requests {
       )
     }
     if (method.endsWith('subscribe') && capabilities.resources?.subscribe !== true) {
-      throw new McpError('CAPABILITY', 'The server does not let resources be subscribed to')
+      throw new McpError(
+        'CAPABILITY',
+        'The server does not support subscriptions: it did not declare "resources.subscribe"',
+      )
     }
   }
+}
+
+/** Reports only progress beyond the last report, across all requests of a call. */
+function increasing(
+  onProgress: CallOptions['onProgress'],
+  warn: (text: string) => void,
+): OnProgress | undefined {
+  if (onProgress === undefined) return undefined
+  const report = guardCallback(onProgress, 'onProgress', warn)
+  let last = Number.NEGATIVE_INFINITY
+  return (progress) => {
+    if (!(progress.progress > last)) return
+    last = progress.progress
+    report(progress)
+  }
+}
+
+function readRound({ inputRequests, requestState }: JsonObject, method: string): Round {
+  if (inputRequests === undefined && requestState === undefined) {
+    throw protocolError(
+      `The server requested input for ${method} with no "inputRequests" and no "requestState"`,
+    )
+  }
+  if (requestState !== undefined && typeof requestState !== 'string') {
+    throw protocolError('"requestState" must be a string')
+  }
+  if (inputRequests !== undefined && !isObject(inputRequests))
+    throw protocolError('"inputRequests" must be an object')
+  return {
+    ...(inputRequests !== undefined && { inputRequests }),
+    ...(requestState !== undefined && { requestState }),
+  }
+}
+
+function readInputRequest(value: unknown, key: string, handlers: ClientHandlers) {
+  if (!isObject(value) || typeof value['method'] !== 'string') {
+    throw protocolError(`The input request "${key}" is not a request`)
+  }
+  const { method, params = {} } = value
+  if (!isObject(params)) throw protocolError(`The params of the input request "${key}" must be an object`)
+  if (!handlers.canHandle(method)) {
+    throw new McpError(
+      'CAPABILITY',
+      `The server requested ${method}, which this client does not declare. Give connect a handler for it.`,
+    )
+  }
+  return { method, params }
+}
+
+function protocolError(why: string): McpError {
+  return new McpError('PROTOCOL', why)
 }

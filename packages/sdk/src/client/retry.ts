@@ -6,119 +6,121 @@ import { SessionEnded } from '../transports/client/transport.ts'
 import { linkedSignal } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
 
-const statuses = new Set([502, 503, 504])
+const gatewayStatuses = new Set([502, 503, 504])
 
-/** Whether something between client and server answered in its place, so that nobody knows what the server did. */
+/** Whether a gateway, not the server, responded with 502, 503 or 504. Whether the server ran the request is unknown. */
 export function isGatewayFailure(error: unknown): error is McpError {
   if (!(error instanceof McpError) || error.code !== 'HTTP') return false
   const { status, code } = error.details
-  // With a code, the server itself said why.
-  return typeof status === 'number' && statuses.has(status) && code === undefined
+  // With a JSON-RPC error code, the response is the server's own.
+  return typeof status === 'number' && gatewayStatuses.has(status) && code === undefined
 }
 
-/** Milliseconds the server asked to wait, in its `Retry-After` header. */
-export function wishOf(error: unknown): number | undefined {
-  const wish = error instanceof McpError ? error.details['retryAfterMs'] : undefined
-  return typeof wish === 'number' ? wish : undefined
+/** Milliseconds from the `Retry-After` header of a failed response. */
+export function retryAfterOf(error: unknown): number | undefined {
+  const retryAfterMs = error instanceof McpError ? error.details['retryAfterMs'] : undefined
+  return typeof retryAfterMs === 'number' ? retryAfterMs : undefined
 }
 
-const effects = new Set(['tools/call'])
+const methodsWithEffects = new Set(['tools/call'])
 
-/** What decides whether a request may be sent twice. */
-export interface Repeated {
+interface RepeatableRequest {
   readonly method: string
   readonly params: JsonObject
-  /** The caller knows that it does no harm. */
+  /** The caller declares the request idempotent. */
   readonly repeatable?: boolean
 }
 
-/** Whether sending a request a second time does no harm: it only reads, or its caller says so, and carries no one-time state. */
-export function isSafe({ method, params, repeatable = false }: Repeated): boolean {
+/** Whether a request may be sent twice: read-only or declared repeatable, and without one-time state. */
+export function isRepeatable({ method, params, repeatable = false }: RepeatableRequest): boolean {
   return (
-    (repeatable || (Object.hasOwn(methods, method) && !effects.has(method))) &&
+    (repeatable || (Object.hasOwn(methods, method) && !methodsWithEffects.has(method))) &&
     params['requestState'] === undefined &&
     params['inputResponses'] === undefined
   )
 }
 
-/** How often a request is sent again whose connection broke; the first time at once, as the next one is most likely good. */
+/** Retries after a broken connection; the first one is immediate. */
 const maxAfterBreak = 3
-/** How often a request is sent again that a gateway did not pass on, over 8 s or so where it wishes nothing else. */
+/** Retries after a gateway failure, over about 8 s without `Retry-After`. */
 const maxAfterGateway = 5
-/** Milliseconds that an answer is kept at most for another attempt, if the gateway wishes so. */
-const longestDeliveryMs = 60_000
+/** The longest `Retry-After` that is respected for a response, in milliseconds. */
+const maxResponseWaitMs = 60_000
 
 /**
- * Sends a request, and sends again what does no harm twice: when the connection of that request broke but the link
- * still stands, and when something on the way answered in place of the server. Rejects with the last failure, at once
- * where the wait for another attempt would outlast the call.
+ * Sends a request and retries repeatable ones after a broken connection or a gateway failure. Rejects with the last
+ * failure, at once if the next attempt would exceed the deadline.
  */
 export async function sendWithRetry(
-  out: OutgoingRequest,
-  wire: ClientConnection,
-  send: (out: OutgoingRequest) => Promise<ReceivedResult>,
+  outgoing: OutgoingRequest,
+  connection: ClientConnection,
+  send: (outgoing: OutgoingRequest) => Promise<ReceivedResult>,
 ): Promise<ReceivedResult> {
-  let pace: RetryBackoff | undefined
-  for (let again = 0; ; again++) {
+  let backoff: RetryBackoff | undefined
+  for (let retries = 0; ; retries++) {
     try {
-      return await send(out)
+      return await send(outgoing)
     } catch (error) {
-      const failure = failureIn(error)
-      const most = failure === 'broken' ? maxAfterBreak : maxAfterGateway
-      if (failure === undefined || again >= most || !mayRepeat(failure, out, wire)) throw error
-      out.scope.signal.throwIfAborted()
-      if (failure === 'broken' && again === 0) continue
-      pace ??= new RetryBackoff()
-      const waitMs = pace.afterFailure(wishOf(error))
-      if (waitMs >= out.scope.leftMs) throw error
-      await pause(waitMs, wire, error, out.scope.signal)
+      const failure = classifyFailure(error)
+      const maxRetries = failure === 'broken' ? maxAfterBreak : maxAfterGateway
+      if (failure === undefined || retries >= maxRetries || !mayRepeat(failure, outgoing, connection))
+        throw error
+      outgoing.deadline.signal.throwIfAborted()
+      if (failure === 'broken' && retries === 0) continue
+      backoff ??= new RetryBackoff()
+      const waitMs = backoff.afterFailure(retryAfterOf(error))
+      if (waitMs >= outgoing.deadline.leftMs) throw error
+      await waitForRetry(waitMs, connection, error, outgoing.deadline.signal)
     }
   }
 }
 
 /**
- * Delivers an answer to a question of the server, again where a gateway did not pass it on: one that comes twice is used
- * once. Rejects with the last failure.
+ * Sends a response to a request of the server, with retries after gateway failures: servers ignore duplicates.
+ * Rejects with the last failure.
  */
-export function deliver(answer: JsonRpcResponse, wire: ClientConnection): Promise<void> {
+export function sendResponse(answer: JsonRpcResponse, connection: ClientConnection): Promise<void> {
   const { signal } = new AbortController()
-  return pastGateway(() => wire.link.respond(answer), { wire, signal, leftMs: () => longestDeliveryMs })
+  return retryPastGateway(() => connection.transport.respond(answer), {
+    connection,
+    signal,
+    leftMs: () => maxResponseWaitMs,
+  })
 }
 
-/** What bounds the attempts of one message that gateways do not pass on. */
-export interface RetryBounds {
-  readonly wire: ClientConnection
-  /** Ends the waiting for another attempt. */
+interface RetryBounds {
+  readonly connection: ClientConnection
+  /** Ends the wait for another attempt. */
   readonly signal: AbortSignal
-  /** Milliseconds that may still pass before another attempt. */
+  /** Milliseconds left before the last possible attempt. */
   leftMs(): number
 }
 
-/** Tries until no gateway answers in place of the server. Rejects with the last failure, at once with any other one. */
-export async function pastGateway<T>(attempt: () => Promise<T>, patience: RetryBounds): Promise<T> {
-  const { wire, signal, leftMs } = patience
-  const pace = new RetryBackoff()
-  for (let again = 0; ; again++) {
+/** Repeats an attempt while it ends in gateway failures. Rejects with the last failure, at once with any other one. */
+export async function retryPastGateway<T>(attempt: () => Promise<T>, bounds: RetryBounds): Promise<T> {
+  const { connection, signal, leftMs } = bounds
+  const backoff = new RetryBackoff()
+  for (let retries = 0; ; retries++) {
     try {
       return await attempt()
     } catch (error) {
-      if (!isGatewayFailure(error) || again >= maxAfterGateway || !wire.isOpen) throw error
-      const waitMs = pace.afterFailure(wishOf(error))
+      if (!isGatewayFailure(error) || retries >= maxAfterGateway || !connection.isOpen) throw error
+      const waitMs = backoff.afterFailure(retryAfterOf(error))
       if (waitMs > leftMs()) throw error
-      await pause(waitMs, wire, error, signal)
+      await waitForRetry(waitMs, connection, error, signal)
     }
   }
 }
 
-/** Waits before another attempt; rejects with the failure when the connection ends meanwhile. */
-async function pause(
+/** Waits before a retry; rejects with the failure if the connection closes meanwhile. */
+async function waitForRetry(
   ms: number,
-  wire: ClientConnection,
+  connection: ClientConnection,
   failure: unknown,
   signal: AbortSignal,
 ): Promise<void> {
   const stop = linkedSignal(signal)
-  const forget = wire.onClosed(() => stop.abort(failure))
+  const forget = connection.onClosed(() => stop.abort(failure))
   try {
     await wait(ms, stop.signal)
   } finally {
@@ -129,15 +131,15 @@ async function pause(
 
 type Failure = 'broken' | 'gateway'
 
-function failureIn(error: unknown): Failure | undefined {
+function classifyFailure(error: unknown): Failure | undefined {
   if (isGatewayFailure(error)) return 'gateway'
   const broke =
     error instanceof McpError && error.code === 'CONNECTION_CLOSED' && !(error.cause instanceof SessionEnded)
   return broke ? 'broken' : undefined
 }
 
-function mayRepeat(failure: Failure, out: OutgoingRequest, wire: ClientConnection): boolean {
-  if (!wire.isOpen) return false
-  // Where each request has a connection of its own, an answer that was lost says so, and what broke came before it.
-  return isSafe(out) || (failure === 'broken' && wire.link.connectsEach === true)
+function mayRepeat(failure: Failure, outgoing: OutgoingRequest, connection: ClientConnection): boolean {
+  if (!connection.isOpen) return false
+  // With a connection per request, a lost response has an error of its own, so this one broke before the request was sent.
+  return isRepeatable(outgoing) || (failure === 'broken' && connection.transport.connectsEach === true)
 }

@@ -1,41 +1,40 @@
 import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
 
-/** A request of this client, or a question of its server, as a tracer gets to see it. */
+/** A request as telemetry sees it: one of this client, or one of its server. */
 export interface TelemetryRequest {
-  /** Who asks: this client sends a request, its server puts a question. */
+  /** The sender of the request. */
   readonly by: 'client' | 'server'
   readonly method: string
   readonly params: Readonly<JsonObject>
-  /** The revision that is spoken, once it is agreed. */
+  /** The protocol revision, once negotiated. */
   readonly revision: string | undefined
-  /** Names the transport: `stdio`, `http`, `sse`, `socket`, `memory`. Undefined where it is that of the parent. */
+  /** `stdio`, `http`, `sse`, `socket` or `memory`. Undefined where the parent's applies. */
   readonly transport: string | undefined
-  /** The session of the transport, where it has one. */
+  /** The transport's session id, if any. */
   readonly session: string | undefined
-  /** What it is a part of. */
   readonly parent: TelemetrySpan | undefined
 }
 
-/** One request while it is followed. A call that is asked back is one, however many messages it takes. */
+/** The span of one request. A call is one span, however many messages it takes. */
 export interface TelemetrySpan {
-  /** What to add to the `_meta` of every message sent for it. */
+  /** Added to the `_meta` of every message of the request. */
   readonly meta: Readonly<JsonObject>
-  /** A message for it goes out. */
+  /** A message of the request is being sent. */
   sent(id: RequestId): void
-  /** Runs something as a part of it. */
+  /** Runs `work` with this span active. */
   run<T>(work: () => T): T
-  /** It is over. Called once. */
+  /** Ends the span. Called once. */
   end(outcome: { readonly result: Readonly<JsonObject> } | { readonly error: unknown }): void
 }
 
-/** Follows what a client does, for tracing. `telemetry()` of `@jackfield/sdk/telemetry` makes one. */
+/** Traces a client's requests. `telemetry()` of `@jackfield/sdk/telemetry` creates one. */
 export interface ClientTelemetry {
-  /** A request begins; undefined for one that is not followed. Must not throw. */
+  /** Starts a span, or returns undefined for a request that is not traced. Must not throw. */
   begin(request: TelemetryRequest): TelemetrySpan | undefined
 }
 
-/** Runs one request to its end under its span. */
-export async function followed<T>(
+/** Runs a request under its span and ends the span. */
+export async function withSpan<T>(
   span: TelemetrySpan,
   work: () => Promise<T>,
   resultOf: (value: T) => Readonly<JsonObject>,

@@ -37,139 +37,137 @@ import type { ClientTelemetry } from './telemetry.ts'
 // For `Symbol.asyncDispose` in the published types, whatever "lib" their users compile with.
 /// <reference lib="esnext.disposable" preserve="true" />
 
-/** Who a request is passed on for. */
+/** The client that a request is relayed for. */
 export interface Relay {
-  /** What they can answer, declared in place of the connection's own (2026-07-28). */
+  /** Its capabilities, declared in place of the connection's own (2026-07-28). */
   readonly capabilities: ClientCapabilities
 }
 
-/** Where a question to this client comes from. */
+/** The context of a request from the server. */
 export interface AskContext {
-  /** The request whose handler asks, where the transport tells: always on 2026-07-28 and on HTTP. */
+  /** The request whose handler sent it, if the transport identifies it: always on 2026-07-28 and over HTTP. */
   readonly cause:
     | {
         readonly id: RequestId
         readonly method: string
         readonly params: JsonObject
-        /** Who the request was passed on for. */
+        /** The client that the request was relayed for. */
         readonly relay?: Relay
       }
     | undefined
-  /** Aborted when the answer is no longer wanted. */
+  /** Aborts when the server cancels the request or the call ends. */
   readonly signal: AbortSignal
 }
 
-/** Answers a server's questions, the same in every revision. Throw an RpcError to refuse. */
+/** Handlers for requests of the server, the same for every revision. Throw an RpcError to refuse. */
 export interface AnswerHandlers {
   onElicit?: (question: ElicitParams, context: AskContext) => ElicitResult | Promise<ElicitResult>
   onSample?: (
     request: CreateMessageParams,
     context: AskContext,
   ) => CreateMessageResult | Promise<CreateMessageResult>
-  /** The folders open to this server, or a way to find out. */
+  /** The roots of this server, or a function that returns them. */
   onRoots?: Root[] | ((context: AskContext) => Root[] | Promise<Root[]>)
 }
 
-/** What a client can answer, and what it says of that. */
+/** A client's handlers, and the capabilities declared with them. */
 export interface AnswerOptions extends AnswerHandlers {
-  /** Forms and URL visits this client can show. Default: both false unless `onElicit` is given, then forms only. */
+  /** Supported elicitation modes. Default: forms only with `onElicit`, none without. */
   elicitation?: { form?: boolean; url?: boolean }
-  /** What sampling may bring along. Default: neither tools nor context. */
+  /** Supported sampling features. Default: neither tools nor context. */
   sampling?: {
     tools?: boolean
     context?: boolean
-    /** Times in a row the model may use tools and get their results in one request; more are refused with -32602. Default 20. */
+    /** Consecutive rounds of tool use in one request; more are refused with -32602. Default 20. */
     maxToolRounds?: number
     /**
-     * Also answers samples that belong to no request of this client: those that come while none is under way. Default
-     * false: they are refused with -32602.
+     * Accepts sampling requests while no request of this client is in flight. Default false: they are refused with
+     * -32602.
      */
     unrelated?: boolean
   }
 }
 
-/** What a server asked back instead of a result (2026-07-28). It is plain JSON and can be kept as such. */
+/** A result that requests input (2026-07-28). Plain JSON, so that it can be stored. */
 export interface Round {
-  /** Questions by the names the server gave them. */
+  /** Requests by the keys that the server chose. */
   readonly inputRequests?: JsonObject
-  /** Opaque; it goes back to the server byte for byte. */
+  /** Opaque: returned to the server unchanged. */
   readonly requestState?: string
 }
 
-/** How far a request got. `progress` only ever grows; without a `total` nobody knows how far it has to go. */
+/** The progress of a request. `progress` always increases; without `total`, the end is unknown. */
 export interface ProgressReport {
   progress: number
   total?: number
   message?: string
 }
 
-/** How long to wait for one request, how to give it up, and who hears of its progress. */
+/** Timeouts, cancellation, progress and metadata of one request. */
 export interface CallOptions {
   signal?: AbortSignal
-  /** Milliseconds without an answer or progress before giving up. Default 60 000. Time a person takes to answer a question does not count. */
+  /** Milliseconds without a response or progress before the request fails. Default 60 000. Paused while a handler of this client runs. */
   timeoutMs?: number
-  /** Milliseconds in all, progress or not. Default 3 600 000. */
+  /** Milliseconds in total, with or without progress. Default 3 600 000. */
   maxTotalMs?: number
   /**
-   * The server may run this request twice without harm, because what it does is the same the second time. It is then
-   * sent again where its answer was lost, and where a gateway answers 502, 503 or 504 in the server's place: five times
-   * at most, with growing pauses or as `Retry-After` wishes, as long as the call may last. Otherwise it fails with McpError
-   * 'OUTCOME_UNKNOWN', or with 'HTTP' where it was told when to come again. Default: whatever only reads is, a tool is
-   * not, as what its annotations say is only the server's word.
+   * The request is idempotent, so it is sent again when its response was lost or a gateway responds with 502, 503 or
+   * 504: at most five times, with exponential backoff or after `Retry-After`, within the timeouts. Otherwise the request
+   * fails with McpError 'OUTCOME_UNKNOWN', or 'HTTP' if the gateway sent `Retry-After`. Default: true for methods that
+   * only read, false for tools, whose annotations are not trusted.
    */
   repeatable?: boolean
   onProgress?: (report: ProgressReport) => void
   /**
-   * Hears of log messages about this request. Over stdio nothing says which request they are about, so they come
-   * here only while no other call listens; `onLog` of `connect` hears of all.
+   * Called for log messages of this request. stdio does not say which request they belong to: there it is only called
+   * while no other call has `onLog`. `onLog` of `connect` is called for all.
    */
   onLog?: (message: ServerNotifications['notifications/message']) => void
-  /** Asks for log messages about this request (2026-07-28). Default: the connection's level, or `info` with `onLog`. */
+  /** Minimum level of log messages for this request (2026-07-28). Default: the connection's level, or `info` with `onLog`. */
   logLevel?: LoggingLevel
   /** Further `_meta` for the request. */
   meta?: JsonObject
   /**
-   * Passes the request on for somebody else. A result that asks for input, or of a type an extension adds, is handed
-   * back as it came, with its `resultType`, and no structured content is checked: that is up to them.
+   * Relays the request for another client. A result that requests input, or of a type that an extension adds, is
+   * returned unchanged with its `resultType`, and structured content is not validated.
    */
   relay?: Relay
   /**
-   * Hears of each round the server asks back (2026-07-28), before its questions are put. Whoever keeps the round, and
-   * what was called, can take the call up later with `resume`.
+   * Called for each result that requests input (2026-07-28), before handlers run. Store the round and the call's
+   * arguments to `resume` it later.
    */
   onRound?: (round: Round) => void
-  /** Called when a round is answered, right before the answers go out: from here on the round is used up (2026-07-28). */
+  /** Called right before the responses of a round are sent; the round cannot be resumed from then on (2026-07-28). */
   onAnswered?: () => void
   /**
-   * Takes a call up at a round that was kept (2026-07-28): its questions are answered and the request is sent with the
-   * answers, as if this client had just been asked. The method and its params must be those of that call. How long the
-   * round stays good is up to the server. A session refuses it with an McpError 'INVALID'. `answers` answers this round
-   * in place of what the client can answer, for answers that were given before.
+   * Resumes a call at a stored round (2026-07-28): runs the handlers for its requests, then sends the request with their
+   * responses. The method and params must be those of the original call. The server decides how long a round is valid.
+   * Fails with McpError 'INVALID' on a session. `answers` replaces the client's handlers for this round.
    */
   resume?: Round & { readonly answers?: AnswerOptions }
 }
 
-/** Something about a server that changed. */
+/** A change that the server announced. */
 export type ServerChange = { type: 'tools' | 'prompts' | 'resources' } | { type: 'resource'; uri: string }
 
-/** How a cached list or read may be used. */
+/** Options of a list or read, with its use of the cache. */
 export interface ReadOptions extends CallOptions {
-  /** `use` a fresh cached answer (default), `refresh` it, or `bypass` the cache. */
+  /** `use` a fresh cached result (default), `refresh` it, or `bypass` the cache. */
   cache?: 'use' | 'refresh' | 'bypass'
 }
 
-/** Who this client is, what it speaks, what it can answer, and what it hears. All of it has defaults. */
+/** Options of `connect`. All have defaults. */
 export interface ConnectOptions extends AnswerOptions {
-  /** Who this client says it is. */
+  /** The name and version that the client sends. Default `jackfield`, version `0`. */
   info?: Implementation
-  /** Revisions this client will speak, default all five. */
+  /** Protocol revisions to allow. Default: all. */
   revisions?: readonly ProtocolVersion[]
   experimental?: Record<string, JsonObject>
-  /** What this client speaks beyond the core protocol. Default: nothing. */
+  /** Protocol extensions to declare. Default: none. */
   extensions?: readonly ClientExtension[]
   /**
-   * Declares these capabilities and hands every question over unread, in place of the handlers and what they can show:
-   * for proxies. Throw an RpcError to refuse.
+   * For proxies: declares these capabilities and passes every request of the server to `answer` without validation, in
+   * place of the handlers. Throw an RpcError to refuse.
    */
   relay?: Relay & {
     answer(
@@ -177,44 +175,44 @@ export interface ConnectOptions extends AnswerOptions {
       context: AskContext,
     ): Promise<JsonObject>
   }
-  /** Milliseconds until the server must be ready. Default 30 000. */
+  /** Milliseconds until the connection must be ready. Default 30 000. */
   connectTimeoutMs?: number
   /**
-   * Milliseconds to wait for the answer to `server/discover` before taking the server for legacy. Default 5 000. Where a
-   * gateway answers 502, 503 or 504 in the server's place, the question is put again, as long as `connectTimeoutMs` allows.
+   * Milliseconds to wait for the response to `server/discover` before `initialize` is sent. Default 5 000. Gateway
+   * failures (502, 503, 504) are retried within `connectTimeoutMs`.
    */
   probeTimeoutMs?: number
   timeoutMs?: number
   maxTotalMs?: number
-  /** How often one call may be asked back. Default 10. */
+  /** How often the server may request input for one call; more fail with McpError 'TOO_MANY_ROUNDS'. Default 10. */
   maxRounds?: number
-  /** Questions of one request that are answered at once (2026-07-28); more fail with McpError 'LIMIT'. Default 64. */
+  /** Requests in one result that requests input (2026-07-28); more fail with McpError 'LIMIT'. Default 64. */
   maxQuestions?: number
-  /** Level of log messages wanted from the start. */
+  /** Initial minimum level of log messages. Default: that of the server. */
   logLevel?: LoggingLevel
   onLog?: (message: ServerNotifications['notifications/message']) => void
   /**
-   * Hears of every change the server tells of; the matching cached answers are already dropped. A server of
-   * 2026-07-28 tells nothing unless `watch` asks for it.
+   * Called for every change that the server announces, after the matching cached results are dropped. Servers of
+   * 2026-07-28 announce only what `watch` subscribes to.
    */
   onChange?: (change: ServerChange) => void
-  /** Bytes of one list, all its pages together, before it is given up with McpError 'LIMIT'. Default 16 MiB. */
+  /** Bytes of one list, all pages together; more fail with McpError 'LIMIT'. Default 16 MiB. */
   maxListBytes?: number
-  /** Pages of one list before it is given up with McpError 'LIMIT'. Default 1000. */
+  /** Pages of one list; more fail with McpError 'LIMIT'. Default 1000. */
   maxListPages?: number
-  /** Turns the answer cache off. */
+  /** Disables the result cache. */
   cache?: false
-  /** Hears of what was tolerated: stray output, tools left out, late answers. */
+  /** Called for tolerated faults of the server, such as invalid output, ignored tools and unexpected responses. */
   onWarning?: (message: string) => void
-  /** Follows requests and questions, for tracing. Default: nothing. */
+  /** Traces requests in both directions. Default: none. */
   telemetry?: ClientTelemetry
-  /** Sees every message as it crosses the wire, for logs and inspectors. */
+  /** Called for every message on the wire, for logs and inspectors. */
   onMessage?: (direction: 'sent' | 'received', message: JsonRpcMessage) => void
-  /** Hears that the person finished a URL visit, by its `elicitationId` (2025-11-25). */
+  /** Called with the `elicitationId` when the user completed a URL elicitation (2025-11-25). */
   onElicitationComplete?: (id: string) => void
-  /** Called once, when the connection is over. */
+  /** Called once when the connection closed; `reason` is undefined after `close()`. */
   onClose?: (reason: Error | undefined) => void
-  /** Gives up connecting; a connection that stands is not touched. */
+  /** Aborts connecting. Has no effect on an established connection. */
   signal?: AbortSignal
 }
 
@@ -223,12 +221,12 @@ type DefinedBy<S, K extends keyof Definitions> =
 type ToolsOf<S> = DefinedBy<S, 'tools'>
 type PromptsOf<S> = DefinedBy<S, 'prompts'>
 type ResourcesOf<S> = DefinedBy<S, 'resources'>
-/** Nothing where the names are not known, so that such a server's client is like any other. */
+/** `never` if the names are not known to the compiler. */
 type Named<T> = string extends keyof T ? never : T
 type InOf<T> = T extends { input?: infer In } ? Exclude<In, undefined> : never
 type OutOf<T> = T extends { output?: infer Out } ? Exclude<Out, undefined> : never
 
-/** Names of a server's tools; any string where the server's type is not known. */
+/** Names of a server's tools; `string` if the server's type is unknown. */
 export type ToolName<S> = [ToolsOf<S>] extends [never] ? string : keyof ToolsOf<S> & string
 /** Arguments of one tool. */
 export type ToolArguments<S, N> = [ToolsOf<S>] extends [never]
@@ -238,7 +236,7 @@ export type ToolArguments<S, N> = [ToolsOf<S>] extends [never]
       ? JsonObject
       : InputOf<InOf<ToolsOf<S>[N]>>
     : never
-/** Result of one tool, with its structured content typed where the server's type is known. */
+/** Result of one tool, with typed structured content if the server's type is known. */
 export type ToolResult<S, N> = [ToolsOf<S>] extends [never]
   ? CallToolResult
   : N extends keyof ToolsOf<S>
@@ -247,9 +245,9 @@ export type ToolResult<S, N> = [ToolsOf<S>] extends [never]
       : Omit<CallToolResult, 'structuredContent'> & { structuredContent?: OutputOf<OutOf<ToolsOf<S>[N]>> }
     : never
 
-/** Names of a server's prompts; any string where the server's type is not known. */
+/** Names of a server's prompts; `string` if the server's type is unknown. */
 export type PromptName<S> = [PromptsOf<S>] extends [never] ? string : keyof PromptsOf<S> & string
-/** Arguments of one prompt: on the wire every one is a string. */
+/** Arguments of one prompt: strings, as on the wire. */
 export type PromptArguments<S, N> = [PromptsOf<S>] extends [never]
   ? Record<string, string | undefined>
   : N extends keyof PromptsOf<S>
@@ -257,13 +255,13 @@ export type PromptArguments<S, N> = [PromptsOf<S>] extends [never]
       ? Record<string, never>
       : Texts<InputOf<InOf<PromptsOf<S>[N]>>>
     : never
-/** The members as text: those that are text already keep their choices. */
+/** The members as strings; string literals are kept. */
 type Texts<T> = T extends object
   ? { [M in keyof T]: [T[M]] extends [string | undefined] ? T[M] : string }
   : Record<string, string>
 /**
- * URIs of a server's resources, for the editor to offer: those of its resources and the form of its templates. Any other
- * string is accepted too, because URIs also come in results.
+ * URIs of a server's resources and templates, for completion in editors. Any other string is accepted too, because
+ * results contain URIs.
  */
 export type ResourceUri<S> = [ResourcesOf<S>] extends [never]
   ? string
@@ -273,18 +271,18 @@ type UriOf<R> = R extends { readonly kind: 'template'; uriTemplate: infer T exte
   : R extends { uri: infer U extends string }
     ? U
     : never
-/** A URI template with text in place of every expression. */
+/** A URI template with `string` in place of every expression. */
 type Expanded<T extends string> = string extends T
   ? string
   : T extends `${infer Before}{${string}}${infer After}`
     ? `${Before}${string}${Expanded<After>}`
     : T
 
-/** Arguments and options of a call; the arguments may be left out where none is required. */
+/** Arguments and options of a call; the arguments are optional if none is required. */
 type Given<Args, Options> =
   Record<never, never> extends Args ? [args?: Args, options?: Options] : [args: Args, options?: Options]
 
-/** What the client learned about its server. */
+/** What the server declared while connecting. */
 export interface ServerFacts {
   readonly info: Implementation | undefined
   readonly revision: ProtocolVersion
@@ -293,21 +291,21 @@ export interface ServerFacts {
   readonly instructions: string | undefined
 }
 
-/** An open watch on a server's changes. */
+/** An open subscription to a server's changes. */
 export interface Watch {
-  /** What the server agreed to tell. */
+  /** The part of the filter that the server acknowledged. */
   readonly acknowledged: SubscriptionFilter
-  /** Settles when the watch is over; rejects never. */
+  /** Resolves when the subscription has ended. Never rejects. */
   readonly closed: Promise<void>
   close(): Promise<void>
 }
 
-/** What every client has, whatever is known about its server. */
+/** The methods of every client, typed or not. */
 export interface BaseClient {
   readonly server: ServerFacts
   /**
-   * Every tool, all pages; none where the server did not declare tools, and likewise for the other lists. Tools whose header annotations are invalid are
-   * left out with a warning (HTTP).
+   * All tools, from all pages; empty if the server did not declare tools, and likewise for the other lists. Over HTTP,
+   * tools with invalid header annotations are ignored with a warning.
    */
   tools(options?: ReadOptions): Promise<Tool[]>
   resources(options?: ReadOptions): Promise<Resource[]>
@@ -315,23 +313,24 @@ export interface BaseClient {
   prompts(options?: ReadOptions): Promise<Prompt[]>
   complete(params: CompleteParams, options?: CallOptions): Promise<CompleteResult['completion']>
   /**
-   * Watches for changes, in the way the server's era has; `onChange` of `connect` is called for them too.
+   * Subscribes to changes: by `resources/subscribe` on a session, by `subscriptions/listen` on 2026-07-28. `onChange` of
+   * `connect` is called too.
    * @throws McpError 'CAPABILITY' for a server that declared neither `listChanged` nor `subscribe`
    */
   watch(filter: SubscriptionFilter, onChange?: ConnectOptions['onChange']): Promise<Watch>
-  /** Sets the level of log messages: for the session (legacy), or for every later request (2026-07-28). */
+  /** Sets the minimum level of log messages: of the session, or of every later request (2026-07-28). */
   setLogLevel(level: LoggingLevel | undefined): Promise<void>
   /**
-   * Replaces what this client can answer. Every later request declares it (2026-07-28); a session is held to what
-   * `initialize` declared until it begins anew. Questions that came before are answered as they were meant.
-   * @throws McpError 'INVALID' for what `connect` would refuse too
+   * Replaces the client's handlers. Every later request declares them (2026-07-28); a session keeps those that
+   * `initialize` declared until it is renewed. Requests of the server that arrived before use the old handlers.
+   * @throws McpError 'INVALID' for options that `connect` would reject too
    */
   setAnswers(answers: AnswerOptions): void
-  /** Tells a legacy server that the roots changed. */
+  /** Sends `notifications/roots/list_changed` on a session; does nothing on 2026-07-28. */
   rootsChanged(): Promise<void>
-  /** Legacy: `ping`. 2026-07-28: `server/discover`, uncached. */
+  /** Sends `ping` on a session, `server/discover` on 2026-07-28. */
   ping(options?: CallOptions): Promise<void>
-  /** Sends any request; one page of a list, for example. */
+  /** Sends any request, such as one page of a list. */
   request<M extends ClientMethod>(
     method: M,
     params?: ClientRequests[M]['params'],
@@ -339,15 +338,15 @@ export interface BaseClient {
   ): Promise<ClientRequests[M]['result']>
   /** Sends a request of an extension. */
   request(method: string, params?: JsonObject, options?: CallOptions): Promise<JsonObject>
-  /** Ends the connection and, for a child process, its whole process tree. */
+  /** Closes the connection and, over stdio, ends the server's whole process tree. */
   close(): Promise<void>
   readonly closed: Promise<Error | undefined>
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** A client of a server whose tools the compiler does not know. */
+/** A client of a server whose type is unknown to the compiler. */
 export interface UntypedClient extends BaseClient {
-  /** Calls a tool, answering the server's questions on the way. A tool's own failure is a result with `isError`. */
+  /** Calls a tool and runs the handlers for the server's requests. A failure of the tool is a result with `isError`. */
   call(name: string, args?: JsonObject, options?: CallOptions): Promise<CallToolResult>
   prompt(
     name: string,
@@ -357,9 +356,9 @@ export interface UntypedClient extends BaseClient {
   read(uri: string, options?: ReadOptions): Promise<ReadResourceResult>
 }
 
-/** A client of a server whose tools the compiler knows: their names, arguments and results are checked. */
+/** A client of a server whose type is known: names, arguments and results are checked by the compiler. */
 export interface TypedClient<S> extends BaseClient {
-  /** Calls a tool, answering the server's questions on the way. A tool's own failure is a result with `isError`. */
+  /** Calls a tool and runs the handlers for the server's requests. A failure of the tool is a result with `isError`. */
   call<N extends ToolName<S>>(
     name: N,
     ...given: Given<ToolArguments<S, N>, CallOptions>
@@ -371,7 +370,7 @@ export interface TypedClient<S> extends BaseClient {
   read(uri: ResourceUri<S>, options?: ReadOptions): Promise<ReadResourceResult>
 }
 
-/** One connection to one server. Give the server's type (`Client<typeof server>`) to have tool names, arguments and results checked. */
+/** A connection to one server. `Client<typeof server>` has typed tool names, arguments and results. */
 export type Client<S = unknown> = [ToolsOf<S> | PromptsOf<S> | ResourcesOf<S>] extends [never]
   ? UntypedClient
   : TypedClient<S>

@@ -45,7 +45,7 @@ export class Upstream {
   }
 
   async #enter(): Promise<Client> {
-    if (!this.#pace.mayTry()) {
+    if (!this.#pace.tryAttempt()) {
       throw new McpError(
         'CONNECT_FAILED',
         'The upstream server ends its connections too often: it is given a pause',

@@ -1,4 +1,4 @@
-import { everyChange } from '../client/cache.ts'
+import { allChanges } from '../client/cache.ts'
 import type { ServerChange } from '../client/types.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { SubscriptionFilter } from '../protocol/definitions.ts'
@@ -40,7 +40,7 @@ export class Watches {
   /** Rejects with an RpcError where resources cannot be watched; lists that cannot be are tried again by themselves. */
   async hold(filter: SubscriptionFilter): Promise<Held> {
     const uris = [...new Set(filter.resourceSubscriptions ?? [])]
-    const wantsLists = everyChange({ ...filter, resourceSubscriptions: [] }).length > 0
+    const wantsLists = allChanges({ ...filter, resourceSubscriptions: [] }).length > 0
     const watchings = this.#take(uris)
     if (wantsLists) watchings.add(this.#takeLists())
     let held = true
@@ -162,10 +162,10 @@ class Watching {
       try {
         const honored = await this.#once((filter) => {
           opened(filter)
-          if (missed) for (const change of everyChange(this.#filter)) this.#heard(change)
+          if (missed) for (const change of allChanges(this.#filter)) this.#heard(change)
         })
         stood = true
-        if (honored) this.#pace.useful()
+        if (honored) this.#pace.reset()
       } catch (error) {
         if (!stood && !failed(error)) return
         if (isFinal(error)) return

@@ -173,7 +173,7 @@ describe('the authorization server', () => {
   it('that publishes nothing is an error where the server names it', async () => {
     const one = await world()
     one.as.metadataPath = '/nowhere'
-    await expect(open(one, person().auth)).rejects.toThrow(/no metadata to be found there/)
+    await expect(open(one, person().auth)).rejects.toThrow(/which publishes no metadata/)
   })
 
   it('is the server itself where nothing at all is published (2025-03-26)', async () => {

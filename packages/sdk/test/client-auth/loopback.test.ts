@@ -117,7 +117,7 @@ describe('the loopback listener', () => {
     await new Promise((resolve) => squatter.once('listening', resolve))
     onTestFinished(() => void squatter.close())
     const { port } = squatter.address() as AddressInfo
-    await expect(loopback({ port }).begin(undefined)).rejects.toThrow(`needs port ${port}`)
+    await expect(loopback({ port }).begin(undefined)).rejects.toThrow(`cannot listen on port ${port}`)
   })
 
   it('goes on without a browser where the URL is shown', async () => {

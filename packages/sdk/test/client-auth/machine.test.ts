@@ -148,7 +148,7 @@ describe('enterprise-managed authorization', () => {
       client: { issuer: one.as.issuer, clientId: 'app', clientSecret: 'hush' },
       idp: { issuer: idp.issuer, clientId: 'app-at-idp', subjectToken: () => 'id-token' },
     })
-    await expect(open(one, auth)).rejects.toThrow(/did not give an ID-JAG/)
+    await expect(open(one, auth)).rejects.toThrow(/did not issue an ID-JAG/)
     idp.close()
     expect(one.as.at('/token')).toEqual([])
   })
@@ -203,7 +203,7 @@ describe('tokens that are bound to a key', () => {
   })
 
   it.each([
-    ['that offers none', {}, { token_type: 'DPoP' }, /does not say that it can do that/],
+    ['that offers none', {}, { token_type: 'DPoP' }, /does not declare ES256/],
     ['that issues others', bound, { token_type: 'Bearer' }, /did not bind its token/],
   ])('are not replaced by others at an authorization server %s', async (_, metadata, token, words) => {
     const one = await world()

@@ -277,7 +277,7 @@ describe('credentials', () => {
     const two = await world()
     const { auth } = person()
     await open(one, auth)
-    await expect(open(two, auth)).rejects.toThrow(/do not go to/)
+    await expect(open(two, auth)).rejects.toThrow(/are not sent to/)
     expect(two.seen).toEqual([])
   })
 

@@ -139,7 +139,7 @@ describe('tokens that are revoked', () => {
       await vi.advanceTimersByTimeAsync(15_001)
       expect(await ending).toMatchObject({
         outcome: 'failed',
-        reason: expect.stringContaining('did not answer'),
+        reason: expect.stringContaining('did not respond'),
       })
     } finally {
       timeout.mockRestore()

@@ -31,7 +31,7 @@ describe('an authorization server that accepts connections and says nothing', ()
     const { auth, opened } = person()
     const ended = expect(open(one, auth)).rejects.toMatchObject({
       code: 'UNAUTHORIZED',
-      message: expect.stringContaining(`${one.as.origin} did not answer within 5000 ms`),
+      message: expect.stringContaining(`${one.as.origin} did not respond within 5000 ms`),
     })
     await passes(1_500, one.as, oauth2)
     await passes(3_500, one.as, oidc)
@@ -72,7 +72,7 @@ it('a name that nobody says the addresses of ends the attempt after 10 seconds',
     })
     const ended = expect(open(one, auth)).rejects.toMatchObject({
       code: 'UNAUTHORIZED',
-      message: expect.stringContaining('silent.example could not be found'),
+      message: expect.stringContaining('silent.example could not be resolved'),
     })
     await looking
     await vi.advanceTimersByTimeAsync(10_000)
@@ -130,7 +130,7 @@ describe('a server that says nothing about its login', () => {
     const { auth, opened } = person()
     const ended = expect(open(one, auth)).rejects.toMatchObject({
       code: 'UNAUTHORIZED',
-      message: expect.stringContaining(`${one.origin} did not answer within 5000 ms`),
+      message: expect.stringContaining(`${one.origin} did not respond within 5000 ms`),
     })
     await passes(1_500, one, own)
     await passes(3_500, one, root)
@@ -156,7 +156,7 @@ describe('a server that says nothing about its login', () => {
     one.onResource = silentAt(named)
     const ended = expect(open(one, person().auth)).rejects.toMatchObject({
       code: 'UNAUTHORIZED',
-      message: expect.stringContaining(`${one.origin} did not answer within 5000 ms`),
+      message: expect.stringContaining(`${one.origin} did not respond within 5000 ms`),
     })
     await passes(5_000, one, named)
     await ended

@@ -44,7 +44,7 @@ describe('a call that needs more scopes', () => {
       (method !== 'tools/call' || 'Bearer error="insufficient_scope", scope="write"')
     const { auth, opened } = person()
     const client = await open(one, auth)
-    await expect(client.call('x')).rejects.toThrow(/for which a login has just been made/)
+    await expect(client.call('x')).rejects.toThrow(/refuses this request even after a login/)
     await expect(client.call('x')).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
     expect(opened).toHaveLength(2)
   })

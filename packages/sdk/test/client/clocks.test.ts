@@ -82,7 +82,7 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('a call that asks on its wa
       const client = await open(ms)
       await expect(during(client.call('ask', { questions: 9 }))).rejects.toMatchObject({
         code: 'TIMEOUT',
-        message: expect.stringContaining('1500 ms in all'),
+        message: expect.stringContaining('1500 ms in total'),
       })
     },
   )

@@ -132,7 +132,7 @@ describe('an elicitation', () => {
     const answer = await put('elicitation/create', params, {
       onElicit: accept({ ...(Object.keys(content).length > 0 ? { r: 'r' } : {}), ...content }),
     })
-    expect(answer.error).toEqual({ code: -32603, message: 'The client could not answer' })
+    expect(answer.error).toEqual({ code: -32603, message: 'The client failed to handle the request' })
   })
 })
 

@@ -67,7 +67,7 @@ describe('lists', () => {
       code: 'LIMIT',
       message: expect.stringMatching(
         new RegExp(
-          `^${method} was given up at page 9 with 18\\d{6} bytes.* at most 16777216\\. Raise maxListBytes of connect`,
+          `^${method} exceeded 16777216 bytes at page 9 \\(18\\d{6} bytes\\)\\. Raise maxListBytes of connect`,
         ),
       ),
     })
@@ -82,7 +82,10 @@ describe('lists', () => {
         result(one, one.message.params.cursor === undefined ? { ...page(1), nextCursor: 'two' } : page(2)),
       { maxListBytes: 1_500 },
     )
-    const refused = { code: 'LIMIT', message: expect.stringContaining('tools/list was given up at page 2') }
+    const refused = {
+      code: 'LIMIT',
+      message: expect.stringContaining('tools/list exceeded 1500 bytes at page 2'),
+    }
     await expect(client.tools()).rejects.toMatchObject(refused)
     await expect(client.tools()).rejects.toMatchObject(refused)
     expect(server.of('tools/list')).toHaveLength(2)
@@ -96,7 +99,7 @@ describe('lists', () => {
     )
     await expect(client.tools()).rejects.toMatchObject({
       code: 'LIMIT',
-      message: expect.stringMatching(/more than 3 pages.*maxListPages of connect/),
+      message: expect.stringMatching(/exceeded 3 pages.*maxListPages of connect/),
     })
     expect(pages).toBe(3)
   })
@@ -107,7 +110,7 @@ describe('lists', () => {
       result(one, listed({ tools: [tool('good'), null, 7, { title: 'nameless' }] })),
     )
     expect((await client.tools()).map(({ name }) => name)).toEqual(['good'])
-    expect(warnings.join()).toContain('Left out 3')
+    expect(warnings.join()).toContain('Removed 3')
   })
 
   it('that are no list are refused', async () => {

@@ -130,7 +130,12 @@ describe('an answer', () => {
 
   it.each<[string, object, RegExp, string?]>([
     ['of an unknown type', { resultType: 'task' }, /unknown type "task"/],
-    ['that asks for nothing', asks({}), /without a question or a state/, 'neither questions nor a state'],
+    [
+      'that asks for nothing',
+      asks({}),
+      /with no "inputRequests" and no "requestState"/,
+      'neither questions nor a state',
+    ],
     ['with a state that is no text', asks({ requestState: 7 }), /requestState/, 'a state that is a number'],
     [
       'with questions that are no object',
@@ -179,7 +184,7 @@ describe('an answer', () => {
     const low = await serve(() => asks({ inputRequests: of(3) }), { maxQuestions: 2 })
     await expect(low.client.call('x')).rejects.toMatchObject({
       code: 'LIMIT',
-      message: expect.stringMatching(/at most 2 .*maxQuestions of connect/),
+      message: expect.stringMatching(/the limit is 2\. .*maxQuestions of connect/),
     })
     const high = await serve((_, nth) => (nth === 1 ? asks({ inputRequests: of(65) }) : done), {
       maxQuestions: 65,

@@ -136,7 +136,7 @@ describe('a conversation in which the model uses tools', () => {
   it('is answered for 20 rounds by default, and refused from there on', async () => {
     expect(await answerTo(loop(20), {})).toHaveProperty('result')
     expect(await answerTo(loop(21), {})).toMatchObject({
-      error: { code: -32602, message: expect.stringContaining('more than 20 times in a row') },
+      error: { code: -32602, message: expect.stringContaining('more than 20 consecutive rounds') },
     })
   })
 

@@ -81,7 +81,7 @@ describe('what a client can answer', () => {
     })
     const client = await connect(server.url, { onElicit: yes })
     onTestFinished(() => client.close())
-    expect(() => client.setAnswers({ sampling: { tools: true } })).toThrow('needs the handler "onSample"')
+    expect(() => client.setAnswers({ sampling: { tools: true } })).toThrow('requires the handler "onSample"')
     await client.call('x')
     expect(capabilitiesIn(server.of('tools/call')[0])).toEqual({ elicitation: { form: {} } })
   })

@@ -76,7 +76,13 @@ const answers: [what: string, status: number, type: string, body: string, says: 
   ['a wrong media type', 415, 'text/plain', 'no', /status 415: no\. Check the path/],
   ['too many requests', 429, 'text/plain', 'slow down', /status 429: slow down\. .*[Ww]ait/],
   ['an empty answer', 204, '', '', /status 204 and no content type, .*Check the path/],
-  ['JSON that is no message', 200, 'application/json', '{"hello":1}', /holds no response with the same id/],
+  [
+    'JSON that is no message',
+    200,
+    'application/json',
+    '{"hello":1}',
+    /contains no JSON-RPC response with the same id/,
+  ],
   ['control characters', 500, 'text/plain', 'a\u001b[31mb\u202ec\r\nd', /status 500: a \[31mb c d\. /],
 ]
 
@@ -85,7 +91,7 @@ describe.each(eras)('connecting with %s to what is no MCP server', (_era, option
     const url = await answering(status, type, body)
     const error = await connect(url, options).catch((error) => error)
     expect(error.message).toMatch(says)
-    expect(error.message).not.toContain('does not speak')
+    expect(error.message).not.toContain('does not support')
     expect(error.message.length).toBeLessThan(600)
     expect(error.message).not.toMatch(/[\p{Cc}\p{Cf}]|<|token/u)
     if (!body.includes('hello')) {
@@ -125,7 +131,7 @@ describe('connecting with 2026-07-28 alone', () => {
     const url = await answering(500, 'application/json', body)
     await expect(connect(url, { revisions: ['2026-07-28'] })).rejects.toMatchObject({
       code: 'CONNECT_FAILED',
-      message: 'The server failed to answer server/discover: boom (-32603). Its log may say why.',
+      message: "server/discover failed on the server: boom (-32603). Check the server's log.",
     })
   })
 

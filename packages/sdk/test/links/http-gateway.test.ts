@@ -194,7 +194,7 @@ describe.each(revisions)('behind a gateway that fails, on %s,', (revision) => {
     const { client, times } = await behind(once(answer), revision)
     await expect(during(client.call('pay'))).rejects.toMatchObject({
       code: 'OUTCOME_UNKNOWN',
-      message: expect.stringMatching(/Nobody knows whether tools\/call ran: look before calling again/),
+      message: expect.stringMatching(/tools\/call may have run: check before calling it again/),
       details: { status: expect.any(Number) },
     })
     expect(times('tools/call')).toHaveLength(1)

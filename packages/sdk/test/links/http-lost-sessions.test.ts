@@ -54,9 +54,7 @@ describe('a server that loses each session at once', () => {
     server.loses = true
     await expect(during(server.client.tools())).rejects.toMatchObject({
       code: 'CONNECTION_CLOSED',
-      message: expect.stringMatching(
-        /within a minute.*sent to the node that began it.*try again in a minute/,
-      ),
+      message: expect.stringMatching(/within a minute.*to the node that started it.*try again in a minute/),
     })
     expect(server.begun).toBe(3)
   })

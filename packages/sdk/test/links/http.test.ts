@@ -23,7 +23,7 @@ describe('a server that cannot be reached', () => {
     [
       'fetch refuses the port',
       'http://127.0.0.1:9/mcp',
-      'failed before the answer came (bad port). Browsers and fetch never connect to port 9, ',
+      'failed before the response arrived (bad port). Browsers and fetch block port 9, ',
     ],
   ])('says why: %s', async (_, url, words) => {
     await expect(connect(url)).rejects.toMatchObject({

@@ -10,7 +10,7 @@ const malformed: [string, object][] = [
   ['a result that is a text', { result: 'fine' }],
   ['an error without a code', { error: { message: 'm' } }],
 ]
-const refusal = { code: 'PROTOCOL', message: expect.stringContaining('is no response') }
+const refusal = { code: 'PROTOCOL', message: expect.stringContaining('The response is invalid') }
 const fine = { content: [{ type: 'text', text: 'fine' }] }
 
 describe('an answer that names its request and is no response', () => {

@@ -2,7 +2,7 @@ import { type ClientTransportFactory, type ConnectOptions, connect } from '@jack
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { childEnvironment } from '../../src/transports/client/stdio.ts'
-import { windowsEnd, windowsLaunch } from '../../src/transports/client/stdio-windows.ts'
+import { windowsEnd, windowsLaunch } from '../../src/transports/client/windows-launch.ts'
 import { child, isAlive } from '../client/support/child.ts'
 import { until } from '../client/support/http.ts'
 
@@ -95,7 +95,7 @@ describe('messages over a child process', () => {
     )
     await expect(client.call('slow', {}, { timeoutMs: 50 })).rejects.toMatchObject({ code: 'TIMEOUT' })
     await expect(client.call('reason')).resolves.toMatchObject({
-      content: [{ text: expect.stringMatching(/No answer/) }],
+      content: [{ text: expect.stringMatching(/No response/) }],
     })
     expect(warnings).toEqual([])
   })

@@ -205,7 +205,7 @@ describe('options that can never work are refused at once', () => {
 
   test('nothing to connect to', async () => {
     // @ts-expect-error as JavaScript may call it
-    await expect(connect()).rejects.toThrow('connect needs what to connect to as its first argument')
+    await expect(connect()).rejects.toThrow('The first argument of connect must be')
     // @ts-expect-error as JavaScript may call it
     await expect(connect({})).rejects.toMatchObject({ code: 'INVALID' })
   })

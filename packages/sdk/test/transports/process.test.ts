@@ -51,7 +51,7 @@ describe('a program that cannot be started', () => {
     await chmod(file, 0o600)
     const failures: [string, string, RegExp][] = [
       ['jackfield-no-such-program', 'ENOENT', /no such program/],
-      [file, 'EACCES', /not allowed to be executed/],
+      [file, 'EACCES', /not executable/],
       [join(folder, 'none'), 'ENOENT', /no such program/],
     ]
     for (const [command, code, words] of failures) {

@@ -85,7 +85,7 @@ describe('connect with the URL of an event stream', () => {
     await close()
     // A handler that is asked to stop may still answer; what comes later cannot.
     await call.catch(() => {})
-    const lost = { code: 'CONNECTION_CLOSED', message: expect.stringContaining('connect anew') }
+    const lost = { code: 'CONNECTION_CLOSED', message: expect.stringContaining('connect again') }
     await expect(client.closed).resolves.toMatchObject(lost)
     await expect(client.call('add', { a: 1 })).rejects.toMatchObject(lost)
   })
@@ -197,7 +197,7 @@ describe('a server of HTTP+SSE', () => {
     const client = await open(sse(url), legacy)
     await expect(client.call('x')).rejects.toMatchObject({
       code: 'CONNECTION_CLOSED',
-      message: expect.stringContaining('connect anew'),
+      message: expect.stringContaining('connect again'),
     })
   })
 

@@ -1,11 +1,11 @@
-import type { Target } from './discovery.ts'
-import { refused } from './network.ts'
+import type { AuthTarget } from './discovery.ts'
+import { authError } from './network.ts'
 
 /** One challenge of a `WWW-Authenticate` header. */
-export interface Challenge {
+interface Challenge {
   /** In lower case. */
   readonly scheme: string
-  /** By name in lower case; of a name given twice the first counts. */
+  /** By name in lower case; the first of duplicate names counts. */
   readonly params: ReadonlyMap<string, string>
 }
 
@@ -15,8 +15,8 @@ const parameter = /([!#$%&'*+\-.^_`|~\w]+)[\t ]*=[\t ]*(?:"((?:[^"\\]|\\.)*)"|([
 const scheme = /([!#$%&'*+\-.^_`|~\w]+)(?=[\t ,]|$)/y
 const token68 = /[\t ]+[\w\-.~+/]+=*(?=[\t ]*(?:,|$))/y
 
-/** The challenges of a header, several header lines joined by commas included; reading stops at what is none. */
-export function challengesIn(header: string | null): Challenge[] {
+/** The challenges of a header, which may combine several header lines; parsing stops at invalid input. */
+export function parseChallenges(header: string | null): Challenge[] {
   const text = (header ?? '').slice(0, maxChallengeChars)
   const found: { scheme: string; params: Map<string, string> }[] = []
   let at = 0
@@ -45,62 +45,62 @@ export function challengesIn(header: string | null): Challenge[] {
   }
 }
 
-/** What a refused request says about the credentials it wants. */
-export interface Wanted {
+/** The parameters of the challenges of a response. */
+export interface ChallengeParams {
   readonly resourceMetadata: string | undefined
   readonly scopes: readonly string[] | undefined
   readonly error: string | undefined
-  /** The server wants proof of possession. */
+  /** The server only accepts DPoP. */
   readonly dpop: boolean
 }
 
-/** What the challenges of one answer ask for, taken together. */
-export function wantedIn(challenges: readonly Challenge[]): Wanted {
+/** Combines the challenges of one response. */
+export function combineChallenges(challenges: readonly Challenge[]): ChallengeParams {
   const ours = challenges.filter(({ scheme }) => scheme === 'bearer' || scheme === 'dpop')
   const first = (name: string, among: readonly Challenge[]): string | undefined =>
     among.map(({ params }) => params.get(name)).find((value) => value !== undefined)
   const scope = first('scope', ours)
   return {
     resourceMetadata: first('resource_metadata', ours) ?? first('resource_metadata', challenges),
-    scopes: scope === undefined ? undefined : scopesIn(scope),
+    scopes: scope === undefined ? undefined : parseScopes(scope),
     error: first('error', ours),
     dpop: ours.length > 0 && ours.every(({ scheme }) => scheme === 'dpop'),
   }
 }
 
-/** The scopes in a space-separated list, each once. */
-export function scopesIn(text: string): string[] {
+/** The distinct scopes of a space-separated list. */
+export function parseScopes(text: string): string[] {
   return [...new Set(text.split(' ').filter((scope) => scope !== ''))]
 }
 
 const maxScopeChars = 4_096
 const offline = 'offline_access'
 
-/** Scopes for one authorization request; none means that the parameter is left out. */
-export function scopesFor(
+/** The scopes of one authorization request; if empty, the parameter is omitted. */
+export function selectScopes(
   status: number,
-  wanted: Wanted,
-  target: Target,
+  challenge: ChallengeParams,
+  target: AuthTarget,
   chosen: readonly string[] | undefined,
   before: readonly string[],
   lasting: boolean,
 ): string[] {
-  const first = chosen ?? wanted.scopes ?? target.scopes ?? []
-  const scopes = new Set([...before, ...(status === 403 ? (wanted.scopes ?? []) : first)])
-  // Alone it would take the place of the scopes a server gives who asks for none.
+  const first = chosen ?? challenge.scopes ?? target.scopes ?? []
+  const scopes = new Set([...before, ...(status === 403 ? (challenge.scopes ?? []) : first)])
+  // Not alone: it would replace the server's default scopes.
   const lasts = target.metadata.scopes_supported?.includes(offline) === true
   if (lasting && lasts && scopes.size > 0) scopes.add(offline)
   const all = [...scopes]
   if (all.join(' ').length > maxScopeChars)
-    throw refused('The server wants more scopes than can be asked for')
+    throw authError('The server requires more scopes than a request may contain')
   return all
 }
 
 const forgetMs = 600_000
 const maxRemembered = 100
 
-/** Remembers which scopes were asked for in vain, so that nobody is asked for the same again and again. */
-export class Refusals {
+/** Operations that were refused after a login for their scopes, so that the user is not asked again for ten minutes. */
+export class FailedOperations {
   readonly #at = new Map<string, number>()
 
   add(key: string): void {

@@ -1,19 +1,19 @@
 import type { AuthorizationServer } from 'oauth4webapi'
 import { excerpt } from '../../jsonrpc/error.ts'
 import { inWords, isObject } from '../../jsonrpc/parse.ts'
-import type { Wanted } from './challenge.ts'
-import { isLoopback, type Network, refused } from './network.ts'
+import type { ChallengeParams } from './challenge.ts'
+import { authError, isLoopback, type Network } from './network.ts'
 
-/** An authorization server, as its validated metadata describes it. */
-export interface Described {
+/** An authorization server with its validated metadata (RFC 8414). */
+export interface DiscoveredIssuer {
   readonly issuer: string
   readonly metadata: AuthorizationServer
-  /** It publishes no metadata, so its endpoints are those revision 2025-03-26 presumes. */
+  /** It publishes no metadata, so its endpoints are the defaults of revision 2025-03-26. */
   readonly presumed: boolean
 }
 
 const stringFields = ['authorization_endpoint', 'token_endpoint', 'registration_endpoint'] as const
-/** What a URL is written with; its parser takes more, which would then stand in messages as it came. */
+/** Characters of a URL. The URL parser accepts more, which must not get into messages. */
 const urlText = /^[\x21-\x7e]{1,2048}$/
 const listFields = [
   'scopes_supported',
@@ -24,8 +24,8 @@ const listFields = [
   'dpop_signing_alg_values_supported',
 ] as const
 
-/** Where an issuer may publish its metadata, in the order they are to be tried. */
-export function metadataPlaces(issuer: URL): URL[] {
+/** The URLs of an issuer's metadata, in order of precedence. */
+function metadataUrls(issuer: URL): URL[] {
   const path = issuer.pathname.replace(/\/+$/, '')
   const at = (pathname: string): URL => new URL(pathname, issuer.origin)
   const inserted = ['oauth-authorization-server', 'openid-configuration'].map((name) =>
@@ -34,32 +34,31 @@ export function metadataPlaces(issuer: URL): URL[] {
   return path === '' ? inserted : [...inserted, at(`${path}/.well-known/openid-configuration`)]
 }
 
-/** The metadata of an issuer; undefined when it publishes none. A document of another issuer is never used. */
-export async function describe(
+/** The metadata of an issuer; undefined if it publishes none. A document of another issuer is never used. */
+export async function discoverIssuer(
   issuer: string,
   network: Network,
   signal: AbortSignal,
-): Promise<Described | undefined> {
+): Promise<DiscoveredIssuer | undefined> {
   const url = issuerUrl(issuer)
-  network.mayName(url)
+  network.checkUrl(url)
   let other: string | undefined
-  for await (const { place, document } of network.documents(metadataPlaces(url), signal)) {
-    if (!isObject(document)) throw refused(`${place} does not hold an object. Tell whoever runs it`)
+  for await (const { place, document } of network.documents(metadataUrls(url), signal)) {
+    if (!isObject(document)) throw authError(`${place} does not contain a JSON object. Contact its operator`)
     if (document['issuer'] === issuer) {
-      return { issuer, metadata: metadataIn(document, issuer, network), presumed: false }
+      return { issuer, metadata: readMetadata(document, issuer, network), presumed: false }
     }
     other ??= excerpt(inWords(document['issuer']))
   }
   if (other === undefined) return undefined
-  throw refused(
-    `The metadata found for the authorization server ${JSON.stringify(issuer)} is that of another one, ${JSON.stringify(other)}, so it is not used. Both must be equal, character by character: tell whoever runs the server`,
-    undefined,
+  throw authError(
+    `The metadata found for the authorization server ${JSON.stringify(issuer)} is that of another one, ${JSON.stringify(other)}, so it is not used. Both must be identical: contact the operator of the server`,
     { issuer, found: other },
   )
 }
 
-/** What revision 2025-03-26 presumes of a server that publishes nothing. */
-export function presumed(issuer: string): Described {
+/** The default endpoints of revision 2025-03-26, for an issuer without metadata. */
+export function presumed(issuer: string): DiscoveredIssuer {
   const metadata: AuthorizationServer = {
     issuer,
     authorization_endpoint: `${issuer}/authorize`,
@@ -72,15 +71,15 @@ export function presumed(issuer: string): Described {
 
 function issuerUrl(issuer: string): URL {
   if (!urlText.test(issuer) || !URL.canParse(issuer)) {
-    throw refused(`The authorization server "${excerpt(issuer)}" is not a URL`)
+    throw authError(`The authorization server "${excerpt(issuer)}" is not a URL`)
   }
   const url = new URL(issuer)
   if (url.search === '' && url.hash === '' && !/[?#]/.test(issuer)) return url
-  throw refused(`The authorization server ${issuer} has a query or a fragment, which an issuer must not have`)
+  throw authError(`The issuer ${issuer} has a query or a fragment, which an issuer must not have`)
 }
 
-/** The members this client uses, with the types they must have; every endpoint is one it may be sent to. */
-function metadataIn(
+/** The members that this client uses, with their types and endpoint URLs checked. */
+function readMetadata(
   document: Record<string, unknown>,
   issuer: string,
   network: Network,
@@ -90,12 +89,12 @@ function metadataIn(
     const value = document[name]
     if (value === undefined) continue
     if (typeof value !== 'string' || !URL.canParse(value)) {
-      throw refused(`The "${name}" of ${issuer} is not a URL. Tell whoever runs it`)
+      throw authError(`The "${name}" of ${issuer} is not a URL. Contact its operator`)
     }
-    network.mayName(new URL(value))
+    network.checkUrl(new URL(value))
     metadata[name] = value
   }
-  // Nobody is kept from a login by what only ends one; it is checked when it is used.
+  // Checked when it is used: an invalid one must not prevent logins.
   const revocation = document['revocation_endpoint']
   if (typeof revocation === 'string' && URL.canParse(revocation)) metadata['revocation_endpoint'] = revocation
   for (const name of listFields) {
@@ -111,13 +110,13 @@ function metadataIn(
   return { ...metadata, issuer }
 }
 
-/** What a login is for, and where it happens. */
-export interface Target extends Described {
-  /** The resource's identifier, literally as it was published. */
+/** A protected resource and its authorization server. */
+export interface AuthTarget extends DiscoveredIssuer {
+  /** The resource identifier, literally as published. */
   readonly resource: string
-  /** Scopes the resource names for basic use. */
+  /** `scopes_supported` of the resource. */
   readonly scopes: readonly string[] | undefined
-  /** The resource takes only tokens that are bound to a key. */
+  /** The resource only accepts DPoP-bound tokens. */
   readonly dpop: boolean
 }
 
@@ -131,73 +130,72 @@ interface Resource {
 const wellKnown = '/.well-known/oauth-protected-resource'
 
 /**
- * Finds out which authorization server protects an MCP server, and what is published about it. `known` are issuers
- * this client has to do with already; one of them is taken where the server names several.
+ * Discovers the authorization server of an MCP server (RFC 9728, RFC 8414). If the server names several, one of the
+ * `known` issuers is preferred.
  */
 export async function discover(
   server: URL,
-  wanted: Wanted,
+  challenge: ChallengeParams,
   network: Network,
   known: readonly string[],
   signal: AbortSignal,
-): Promise<Target> {
+): Promise<AuthTarget> {
   if (server.protocol !== 'https:' && !isLoopback(server)) {
-    throw refused(
-      `${server.origin} wants a login, but its URL begins with http:, so that everybody on the way could read the credentials. Use its https: URL`,
+    throw authError(
+      `${server.origin} requires a login, but its URL starts with http:, so credentials would be sent unencrypted. Use its https: URL`,
     )
   }
-  const resource = await resourceOf(server, wanted, network, signal)
-  if (resource === undefined) return onItsOwn(server, network, signal)
+  const resource = await fetchResource(server, challenge, network, signal)
+  if (resource === undefined) return ownIssuer(server, network, signal)
   const { issuers } = resource
   const issuer = issuers.find((one) => known.includes(one)) ?? issuers[0]
   if (issuer === undefined) {
-    throw refused(
-      `${server.origin} wants a login, but its protected resource metadata names no authorization server. Tell whoever runs it`,
+    throw authError(
+      `${server.origin} requires a login, but its protected resource metadata names no authorization server. Contact its operator`,
     )
   }
-  const described = await describe(issuer, network, signal)
+  const described = await discoverIssuer(issuer, network, signal)
   if (described !== undefined) return { ...described, ...resource }
-  throw refused(
-    `${server.origin} names ${issuer} as its authorization server, and there is no metadata to be found there. Tell whoever runs it`,
+  throw authError(
+    `${server.origin} names ${issuer} as its authorization server, which publishes no metadata. Contact its operator`,
   )
 }
 
 /** Revision 2025-03-26: a server without protected resource metadata is its own authorization server. */
-async function onItsOwn(server: URL, network: Network, signal: AbortSignal): Promise<Target> {
+async function ownIssuer(server: URL, network: Network, signal: AbortSignal): Promise<AuthTarget> {
   const issuer = server.origin
-  const described = (await describe(issuer, network, signal)) ?? presumed(issuer)
-  return { ...described, resource: canonical(server), scopes: undefined, dpop: false }
+  const described = (await discoverIssuer(issuer, network, signal)) ?? presumed(issuer)
+  return { ...described, resource: canonicalUrl(server), scopes: undefined, dpop: false }
 }
 
-async function resourceOf(
+async function fetchResource(
   server: URL,
-  { resourceMetadata }: Wanted,
+  { resourceMetadata }: ChallengeParams,
   network: Network,
   signal: AbortSignal,
 ): Promise<Resource | undefined> {
   if (resourceMetadata !== undefined) {
     if (!URL.canParse(resourceMetadata)) {
-      throw refused(
-        `${server.origin} wants a login, but names no valid URL for its metadata. Tell whoever runs it`,
+      throw authError(
+        `${server.origin} requires a login, but names no valid URL for its metadata. Contact its operator`,
       )
     }
     const place = new URL(resourceMetadata)
-    for await (const { document } of network.documents([place], signal)) return resourceIn(document, server)
-    throw refused(`${place} should describe the login and does not exist`)
+    for await (const { document } of network.documents([place], signal)) return readResource(document, server)
+    throw authError(`The protected resource metadata ${place} does not exist. Contact its operator`)
   }
   const path = server.pathname === '/' ? '' : server.pathname
   const names = path === '' ? [wellKnown] : [`${wellKnown}${path}`, wellKnown]
   const places = names.map((name) => new URL(name, server.origin))
-  for await (const { document } of network.documents(places, signal)) return resourceIn(document, server)
+  for await (const { document } of network.documents(places, signal)) return readResource(document, server)
   return undefined
 }
 
-function resourceIn(document: unknown, server: URL): Resource {
+function readResource(document: unknown, server: URL): Resource {
   const { resource, authorization_servers: issuers, ...rest } = isObject(document) ? document : {}
-  if (typeof resource !== 'string' || !covers(resource, server)) {
-    throw refused(
-      `The protected resource metadata found for ${server} is about ${excerpt(`${JSON.stringify(resource)}`)}, so a token for that could be meant for somebody else. Check the URL of the server, or tell whoever runs it`,
-      undefined,
+  if (typeof resource !== 'string' || !coversServer(resource, server)) {
+    throw authError(
+      `The protected resource metadata found for ${server} is about ${excerpt(`${JSON.stringify(resource)}`)}, so its tokens may be meant for another server. Check the URL of the server, or contact its operator`,
       { resource: typeof resource === 'string' ? resource : undefined },
     )
   }
@@ -210,8 +208,8 @@ function resourceIn(document: unknown, server: URL): Resource {
   }
 }
 
-/** Whether a resource identifier is the server's URL, or that of a folder it lies in, on the same origin. */
-export function covers(resource: string, server: URL): boolean {
+/** Whether a resource identifier is the server's URL, or a parent path on the same origin. */
+function coversServer(resource: string, server: URL): boolean {
   if (!URL.canParse(resource) || resource.includes('#')) return false
   const { origin, pathname, search, username, password } = new URL(resource)
   if (origin !== server.origin || username !== '' || password !== '') return false
@@ -220,8 +218,8 @@ export function covers(resource: string, server: URL): boolean {
   return pathname === server.pathname || `${server.pathname}/`.startsWith(folder)
 }
 
-/** The identifier of a server that publishes none. */
-function canonical(server: URL): string {
+/** The resource identifier of a server that publishes none. */
+function canonicalUrl(server: URL): string {
   const path = server.pathname === '/' ? '' : server.pathname
   return `${server.origin}${path}${server.search}`
 }

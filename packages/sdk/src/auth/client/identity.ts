@@ -1,36 +1,36 @@
 import type { JWK } from 'jose'
 import { type ClientAuth, ClientSecretPost, None, PrivateKeyJwt } from 'oauth4webapi'
 import { McpError } from '../../jsonrpc/error.ts'
-import type { Target } from './discovery.ts'
+import type { CredentialStore } from './credential-store.ts'
+import type { AuthTarget } from './discovery.ts'
 import type { Network } from './network.ts'
 import type { ProofKey } from './proof-key.ts'
-import type { CredentialStore } from './store.ts'
 import type { StoredTokens } from './stored-tokens.ts'
-import type { Tokens } from './tokens.ts'
+import type { Tokens } from './token-endpoint.ts'
 
-/** How a client proves who it is at the token endpoint. */
+/** How a client authenticates at the token endpoint. */
 export type ClientAuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'
 
-/** A key that signs what a client says about itself. */
+/** A key that signs client assertions (RFC 7523). */
 export interface SigningKey {
   /** PKCS #8 in PEM, a private JWK, or a CryptoKey that may sign. */
   privateKey: string | JWK | CryptoKey
-  /** Default: what the JWK says, else `ES256`. */
+  /** Default: `alg` of the JWK, else `ES256`. */
   algorithm?: string
-  /** Names the key in the assertion. */
+  /** The `kid` of the assertion. */
   keyId?: string
 }
 
-/** A client as one authorization server knows it. */
+/** A client as registered with one authorization server. */
 export interface Identity {
-  /** Absent where an assertion alone says who asks. */
+  /** Absent if an assertion alone identifies the client. */
   readonly clientId: string | undefined
   readonly secret?: string | undefined
   readonly key?: SigningKey | undefined
   readonly method: ClientAuthMethod
 }
 
-/** The method for a client with or without a secret, among those the authorization server supports. */
+/** The authentication method for a client with or without a secret, among those that the authorization server supports. */
 export function methodFor(
   secret: string | undefined,
   supported: readonly string[] | undefined,
@@ -42,7 +42,7 @@ export function methodFor(
     : 'client_secret_basic'
 }
 
-/** Adds to a token request what proves who the client is. */
+/** The client authentication of a token request. */
 export async function clientAuth({ clientId, secret, key, method }: Identity): Promise<ClientAuth> {
   if (clientId === undefined) return () => {}
   if (key !== undefined && method === 'private_key_jwt') {
@@ -55,7 +55,7 @@ export async function clientAuth({ clientId, secret, key, method }: Identity): P
   }
 }
 
-/** As the form encoding has it; characters that need none stay, for servers that forget to decode. */
+/** Form encoding (RFC 6749, section 2.3.1) without escaping unreserved characters, for servers that do not decode. */
 function formEncoded(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1)
 }
@@ -68,38 +68,38 @@ async function signingKey({ privateKey, algorithm }: SigningKey): Promise<Crypto
     const key = await importJWK(privateKey, algorithm ?? privateKey.alg ?? 'ES256')
     if (!(key instanceof Uint8Array)) return key
   } catch {
-    // What the parser says may quote the key.
+    // The parser's error may quote the key.
   }
   throw new McpError(
     'INVALID',
-    'The private key could not be read. Give PKCS #8 in PEM ("BEGIN PRIVATE KEY"), a private JWK or a CryptoKey, and the algorithm it is for',
+    'The private key could not be read. Give PKCS #8 in PEM ("BEGIN PRIVATE KEY"), a private JWK or a CryptoKey, and its algorithm',
   )
 }
 
-/** What tokens are wanted for, and what they are to be got with. */
-export interface Need {
-  readonly target: Target
+/** What a grant needs to obtain or renew tokens. */
+export interface GrantContext {
+  readonly target: AuthTarget
   readonly scopes: readonly string[]
   readonly network: Network
   readonly store: CredentialStore
-  /** The key they are to be bound to, if any. */
+  /** The key to bind the tokens to, if any. */
   readonly proof: ProofKey | undefined
   readonly signal: AbortSignal
 }
 
-/** One way of getting tokens. Every failure is an McpError 'UNAUTHORIZED' that says what to do. */
+/** A way to obtain tokens. Every failure is an McpError 'UNAUTHORIZED' that says what to do. */
 export interface Grant {
-  /** Keeps its tokens apart from those of other grants in the same store. */
+  /** Separates its tokens from those of other grants in the same store. */
   readonly kind: string
-  /** A person takes part in getting tokens, though not in renewing them. */
+  /** Obtaining tokens involves the user; renewing them does not. */
   readonly interactive: boolean
-  /** Issuers this client has credentials of; empty where it takes any. */
+  /** Issuers that the client has credentials for; empty for any. */
   readonly issuers: readonly string[]
-  obtain(need: Need): Promise<Tokens>
+  obtain(context: GrantContext): Promise<Tokens>
   canRenew(saved: StoredTokens): boolean
-  renew(saved: StoredTokens, need: Need): Promise<Tokens>
-  /** Who the authorization server knows the holder of these tokens as. Throws where that is not known here. */
-  identify(saved: StoredTokens, need: Need): Promise<Identity>
-  /** The authorization server does not know this client any more. */
-  disown?(issuer: string, clientId: string, store: CredentialStore): Promise<void>
+  renew(saved: StoredTokens, context: GrantContext): Promise<Tokens>
+  /** The client that the tokens were issued to. Throws if it is not known here. */
+  identify(saved: StoredTokens, context: GrantContext): Promise<Identity>
+  /** Deletes a registration that the authorization server no longer accepts. */
+  forgetRegistration?(issuer: string, clientId: string, store: CredentialStore): Promise<void>
 }

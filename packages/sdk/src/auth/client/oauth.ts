@@ -1,108 +1,114 @@
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
 import { McpError } from '../../jsonrpc/error.ts'
-import type { Described } from './discovery.ts'
+import type { DiscoveredIssuer } from './discovery.ts'
 import {
   type ClientAuthMethod,
   type Grant,
+  type GrantContext,
   type Identity,
   methodFor,
-  type Need,
   type SigningKey,
 } from './identity.ts'
-import { isLoopback, refused } from './network.ts'
-import { codeIn, type Redirect } from './redirect.ts'
-import { disown, isUsable, type Registration, register, registered } from './registration.ts'
-import { type AuthOptions, type Authorization, Session } from './session.ts'
-import type { CredentialStore } from './store.ts'
+import { authError, isLoopback } from './network.ts'
+import { type Redirect, readCode } from './redirect.ts'
+import {
+  forgetRegistration,
+  isUsable,
+  loadRegistration,
+  type Registration,
+  register,
+} from './registration.ts'
+import { type AuthOptions, type Authorization, AuthSession } from './session.ts'
 import type { StoredTokens } from './stored-tokens.ts'
-import { askForTokens, type Tokens } from './tokens.ts'
+import { requestTokens, type Tokens } from './token-endpoint.ts'
 
-/** A client somebody registered by hand. Its credentials go to the issuer they belong to and nowhere else. */
+/** A pre-registered client. Its credentials are only sent to its issuer. */
 export interface RegisteredClient {
-  /** The issuer identifier of the authorization server, exactly as it writes it. */
+  /** The issuer identifier of the authorization server, exactly as in its metadata. */
   issuer: string
   clientId: string
   clientSecret?: string
   /** For `private_key_jwt`. */
   signingKey?: SigningKey
-  /** Default: what fits the credentials and the authorization server. */
+  /** Default: by the credentials and the metadata of the authorization server. */
   authMethod?: ClientAuthMethod
 }
 
-/** How this client makes itself known, in the order in which it tries. */
+/** How this client identifies itself, in order of precedence. */
 export interface OAuthClient {
-  /** Clients registered by hand. An authorization server that is not among them is refused. */
+  /** Pre-registered clients. If given, other authorization servers are refused. */
   registered?: RegisteredClient | readonly RegisteredClient[]
-  /** The https URL of this client's Client ID Metadata Document, which also is its client id. */
+  /** The https URL of this client's Client ID Metadata Document, which is also its client id. */
   metadataUrl?: string
-  /** The name to register under where the authorization server lets clients register themselves. */
+  /** The client name for dynamic client registration. */
   name: string
-  /** The home page to register with. */
+  /** The client's home page for dynamic client registration. */
   uri?: string
 }
 
-/** Who this client is, and how the person gets to the login page and back. */
+/** Options of `oauth`. */
 export interface OAuthOptions extends AuthOptions {
   client: OAuthClient
-  /** How the person gets to the login page and back. */
+  /** How the login page is opened and the callback received, such as `loopback()`. */
   redirect: Redirect
 }
 
 /**
- * Credentials a person grants by logging in: authorization code with PKCE, renewed by refresh token. Nothing happens
- * until the server asks for credentials.
+ * Credentials by user login: authorization code grant with PKCE, renewed by refresh token. Nothing happens before the
+ * server requires credentials.
  * @throws McpError 'INVALID' for a `metadataUrl` that cannot be a client id
  */
 export function oauth(options: OAuthOptions): Authorization {
-  return new Session(new CodeGrant(options.client, options.redirect), options)
+  return new AuthSession(new CodeGrant(options.client, options.redirect), options)
 }
 
 class CodeGrant implements Grant {
   readonly kind = 'oauth'
   readonly interactive = true
+  readonly forgetRegistration = forgetRegistration
   readonly issuers: readonly string[]
   readonly #client: OAuthClient
-  readonly #byHand: readonly RegisteredClient[]
+  readonly #registered: readonly RegisteredClient[]
   readonly #redirect: Redirect
 
   constructor(client: OAuthClient, redirect: Redirect) {
-    const { registered: byHand = [], metadataUrl } = client
+    const { registered = [], metadataUrl } = client
     if (metadataUrl !== undefined) checkClientId(metadataUrl)
     this.#client = client
-    this.#byHand = 'issuer' in byHand ? [byHand] : byHand
+    this.#registered = 'issuer' in registered ? [registered] : registered
     this.#redirect = redirect
-    this.issuers = this.#byHand.map(({ issuer }) => issuer)
+    this.issuers = this.#registered.map(({ issuer }) => issuer)
   }
 
-  async obtain(need: Need): Promise<Tokens> {
-    const { target, store, signal } = need
+  async obtain(context: GrantContext): Promise<Tokens> {
+    const { target, store, signal } = context
     const { issuer, metadata } = target
     checkPkce(target)
     if (metadata.authorization_endpoint === undefined) {
-      throw refused(
-        `The authorization server ${issuer} names no authorization endpoint. Tell whoever runs it`,
+      throw authError(
+        `The authorization server ${issuer} names no authorization endpoint. Contact its operator`,
       )
     }
-    const session = await this.#redirect.begin((await registered(issuer, store))?.redirectUri)
+    const session = await this.#redirect.begin((await loadRegistration(issuer, store))?.redirectUri)
     try {
       checkRedirect(session.uri)
-      const { identity, ...made } = await this.#identify(need, session.uri)
+      const { identity, ...registered } = await this.#identify(context, session.uri)
       const { clientId } = identity
       const state = generateRandomState()
       const verifier = generateRandomCodeVerifier()
       const url = new URL(metadata.authorization_endpoint)
-      await need.network.check(url)
-      const params = await authorizationParams(need, clientId, session.uri, state, verifier)
+      await context.network.check(url)
+      const params = await authorizationParams(context, clientId, session.uri, state, verifier)
       for (const [name, value] of Object.entries(params)) url.searchParams.set(name, value)
       const callback = await session.open(url, signal)
-      const code = codeIn(callback, { server: target, clientId, redirectUri: session.uri, state })
-      const tokens = await askForTokens({ server: target, identity, ...need }, 'authorization_code', {
+      const code = readCode(callback, { server: target, clientId, redirectUri: session.uri, state })
+      const tokens = await requestTokens(context, identity, 'authorization_code', {
         code,
         redirect_uri: session.uri,
         code_verifier: verifier,
         resource: target.resource,
       })
-      return { ...tokens, ...made }
+      return { ...tokens, ...registered }
     } finally {
       await session.close()
     }
@@ -112,52 +118,48 @@ class CodeGrant implements Grant {
     return refreshToken !== undefined
   }
 
-  async identify({ clientId, issuer, registration }: StoredTokens, need: Need): Promise<Identity> {
+  async identify({ clientId, issuer, registration }: StoredTokens, context: GrantContext): Promise<Identity> {
     const own = registration !== undefined && isUsable(registration) ? registration : undefined
-    const identity = this.#known(need.target) ?? own ?? (await registered(issuer, need.store))
+    const identity =
+      this.#knownIdentity(context.target) ?? own ?? (await loadRegistration(issuer, context.store))
     if (identity?.clientId === clientId) return identity
-    throw refused('The login was made by a client that is not configured any more. Log in again', undefined, {
+    throw authError('The login belongs to a client that is no longer configured. Log in again', {
       error: 'invalid_grant',
     })
   }
 
-  async renew(saved: StoredTokens, need: Need): Promise<Tokens> {
-    const identity = await this.identify(saved, need)
+  async renew(saved: StoredTokens, context: GrantContext): Promise<Tokens> {
+    const identity = await this.identify(saved, context)
     const { refreshToken = '' } = saved
-    return askForTokens({ server: need.target, identity, ...need }, 'refresh_token', {
+    return requestTokens(context, identity, 'refresh_token', {
       refresh_token: refreshToken,
-      resource: need.target.resource,
+      resource: context.target.resource,
     })
   }
 
-  disown(issuer: string, clientId: string, store: CredentialStore): Promise<void> {
-    return disown(issuer, clientId, store)
-  }
-
   async #identify(
-    need: Need,
+    context: GrantContext,
     redirectUri: string,
   ): Promise<{ identity: Identity & { clientId: string }; registration?: Registration }> {
-    const known = this.#known(need.target)
+    const known = this.#knownIdentity(context.target)
     if (known !== undefined) return { identity: known }
     const { name, uri } = this.#client
-    const registration = await register({ ...need, server: need.target, redirectUri, name, uri })
+    const registration = await register({ ...context, server: context.target, redirectUri, name, uri })
     return { identity: registration, registration }
   }
 
-  /** This client as the authorization server knows it without a registration of its own. */
-  #known({ issuer, metadata }: Described): (Identity & { clientId: string }) | undefined {
-    const byHand = this.#byHand.find((one) => one.issuer === issuer)
-    if (byHand !== undefined) {
-      const { clientId, clientSecret: secret, signingKey: key, authMethod } = byHand
+  /** The pre-registered client, or that of the metadata document. */
+  #knownIdentity({ issuer, metadata }: DiscoveredIssuer): (Identity & { clientId: string }) | undefined {
+    const registered = this.#registered.find((one) => one.issuer === issuer)
+    if (registered !== undefined) {
+      const { clientId, clientSecret: secret, signingKey: key, authMethod } = registered
       const supported = metadata.token_endpoint_auth_methods_supported
       const method = authMethod ?? (key === undefined ? methodFor(secret, supported) : 'private_key_jwt')
       return { clientId, secret, key, method }
     }
-    if (this.#byHand.length > 0) {
-      throw refused(
-        `The server wants a login at ${issuer}, and the registered client is one of ${this.issuers.join(', ')}, where its credentials stay. Register a client at ${issuer} and give it in client.registered, or leave that out`,
-        undefined,
+    if (this.#registered.length > 0) {
+      throw authError(
+        `The server requires a login at ${issuer}, but the registered client belongs to ${this.issuers.join(', ')}, and its credentials are not sent elsewhere. Register a client at ${issuer} and give it in client.registered, or omit that option`,
         { issuer },
       )
     }
@@ -169,7 +171,7 @@ class CodeGrant implements Grant {
 }
 
 async function authorizationParams(
-  { target, scopes }: Need,
+  { target, scopes }: GrantContext,
   clientId: string,
   redirectUri: string,
   state: string,
@@ -184,16 +186,16 @@ async function authorizationParams(
     state,
     resource: target.resource,
     ...(scopes.length > 0 && { scope: scopes.join(' ') }),
-    // OpenID Connect gives lasting access only to who consents to it anew.
+    // OpenID Connect requires consent for offline access.
     ...(scopes.includes('offline_access') && { prompt: 'consent' }),
   }
 }
 
-/** A server that does not say it checks proofs of code exchange is not trusted with a code. */
-function checkPkce({ issuer, metadata, presumed }: Described): void {
+/** Rejects an authorization server that does not declare PKCE with S256. */
+function checkPkce({ issuer, metadata, presumed }: DiscoveredIssuer): void {
   if (presumed || metadata.code_challenge_methods_supported?.includes('S256') === true) return
-  throw refused(
-    `The authorization server ${issuer} does not say that it supports PKCE with S256, so a login there could be stolen. Tell whoever runs it to add code_challenge_methods_supported to its metadata`,
+  throw authError(
+    `The authorization server ${issuer} does not declare PKCE with S256, so its authorization codes could be stolen. Ask its operator to add code_challenge_methods_supported to its metadata`,
   )
 }
 
@@ -210,6 +212,6 @@ function checkClientId(metadataUrl: string): void {
   if (plain && url.protocol === 'https:' && url.pathname !== '/' && url.href === metadataUrl) return
   throw new McpError(
     'INVALID',
-    `client.metadataUrl must be an https: URL with a path, written as URLs are normalised, and not ${JSON.stringify(metadataUrl)}`,
+    `client.metadataUrl must be a normalized https: URL with a path, not ${JSON.stringify(metadataUrl)}`,
   )
 }

@@ -1,15 +1,15 @@
 import type { CryptoKey, JWK } from 'jose'
 import { decodeJwt } from 'jose/jwt/decode'
-import { toBase64Url } from '../../request/encoding.ts'
-import { refused } from './network.ts'
+import { digest } from '../../request/encoding.ts'
+import { authError } from './network.ts'
 
 const algorithm = 'ES256'
 const maxNonces = 20
 const nonceText = /^[\x21-\x7e]{1,1024}$/
 
-/** A key that tokens are bound to (RFC 9449), with the nonces servers want in its proofs. */
+/** A key that tokens are bound to (DPoP, RFC 9449), with the nonces that servers require in its proofs. */
 export class ProofKey {
-  /** The private key, for keeping. */
+  /** The private key, for the store. */
   readonly jwk: JWK
   readonly #nonces = new Map<string, string>()
   #key: Promise<CryptoKey | Uint8Array> | undefined
@@ -25,12 +25,12 @@ export class ProofKey {
     this.jwk = jwk
   }
 
-  /** A fresh proof for one request, of one token where it carries one. */
+  /** A proof for one request, bound to its access token if it has one. */
   async sign(method: string, url: URL, token?: string): Promise<string> {
     this.#key ??= imported(this.jwk)
     const { kty, crv, x, y } = this.jwk
     if (kty !== 'EC' || crv === undefined || x === undefined || y === undefined) {
-      throw refused('The saved key of this login is damaged. Forget the login and log in again')
+      throw authError('The stored DPoP key of this login is invalid. Forget the login and log in again')
     }
     const claims: Record<string, string> = {
       htm: method,
@@ -47,16 +47,16 @@ export class ProofKey {
       .sign(await this.#key)
   }
 
-  /** Remembers the nonce an answer brings, if any. */
-  learn(origin: string, headers: Headers): void {
+  /** Stores the nonce of a response, if any. */
+  storeNonce(origin: string, headers: Headers): void {
     const nonce = headers.get('dpop-nonce')
     if (nonce === null || !nonceText.test(nonce)) return
     if (!this.#nonces.has(origin) && this.#nonces.size === maxNonces) return
     this.#nonces.set(origin, nonce)
   }
 
-  /** Whether a proof that was refused lacks the nonce known by now. */
-  outdates(proof: string | undefined, origin: string): boolean {
+  /** Whether a refused proof lacks the current nonce. */
+  lacksNonce(proof: string | undefined, origin: string): boolean {
     const nonce = this.#nonces.get(origin)
     return proof !== undefined && nonce !== undefined && decodeJwt(proof)['nonce'] !== nonce
   }
@@ -65,8 +65,4 @@ export class ProofKey {
 async function imported(jwk: JWK): Promise<CryptoKey | Uint8Array> {
   const { importJWK } = await import('jose/key/import')
   return importJWK(jwk, algorithm)
-}
-
-async function digest(text: string): Promise<string> {
-  return toBase64Url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))))
 }

@@ -1,37 +1,37 @@
 import { AuthorizationResponseError, validateAuthResponse } from 'oauth4webapi'
 import { orAborted } from '../../client/call-deadline.ts'
 import { excerpt, McpError } from '../../jsonrpc/error.ts'
-import type { Described } from './discovery.ts'
-import { refused } from './network.ts'
+import type { DiscoveredIssuer } from './discovery.ts'
+import { authError } from './network.ts'
 
-/** Sends a person to a login page and gets them back. */
+/** Sends the user to a login page and receives the callback. */
 export interface Redirect {
   /**
-   * Prepares for one login. `last` is the redirect URI this client is registered with, if it is; using the same
-   * one again saves a registration.
+   * Prepares one login. `last` is the redirect URI of the last registration, if any; reusing it avoids another
+   * registration.
    */
   begin(last: string | undefined): Promise<RedirectSession>
 }
 
 /** One login. */
 export interface RedirectSession {
-  /** Where the authorization server sends the person back to: https, or http on a loopback address. */
+  /** The redirect URI: https, or http on a loopback address. */
   readonly uri: string
-  /** Shows the login page; resolves with the whole URL the person came back with. The signal gives up. */
+  /** Opens the login page and resolves with the callback URL. The signal cancels the login. */
   open(url: URL, signal: AbortSignal): Promise<URL>
-  /** Called once, when the login is over, however it ended. */
+  /** Called once when the login has ended, with or without success. */
   close(): Promise<void>
 }
 
-/** A login the person carries over by hand. */
+/** Options of `manual`. */
 export interface ManualOptions {
-  /** The redirect URI of this client. The page there need not exist: its URL is all that is needed. */
+  /** The redirect URI of this client. The page need not exist: only its URL is needed. */
   redirectUri: string
-  /** Shows the login URL to the person, and gives the URL they were sent back to. */
+  /** Shows the login URL to the user and resolves with the URL that the browser was redirected to. */
   ask: (loginUrl: URL, signal: AbortSignal) => Promise<string | URL>
 }
 
-/** A login whose result the person copies by hand, for where no browser can be opened or no port listened on. */
+/** A login whose callback URL the user copies, for environments without a browser or a local port. */
 export function manual({ redirectUri, ask }: ManualOptions): Redirect {
   return {
     begin: async () => ({
@@ -41,7 +41,7 @@ export function manual({ redirectUri, ask }: ManualOptions): Redirect {
         if (URL.canParse(answer)) return new URL(answer)
         throw new McpError(
           'UNAUTHORIZED',
-          `What was given is not a URL. Log in again, and copy the whole address the browser ended on; it begins with ${redirectUri}`,
+          `The input is not a URL. Log in again, and copy the whole address from the browser; it starts with ${redirectUri}`,
         )
       },
       close: async () => {},
@@ -49,38 +49,38 @@ export function manual({ redirectUri, ask }: ManualOptions): Redirect {
   }
 }
 
-/** What was written down before the person was sent away. */
-export interface Expected {
-  readonly server: Described
+/** What the callback of a login must match. */
+interface ExpectedCallback {
+  readonly server: DiscoveredIssuer
   readonly clientId: string
   readonly redirectUri: string
   readonly state: string
 }
 
 /**
- * The authorization code in the URL the person came back with, once everything about it is as expected.
- * @throws McpError 'UNAUTHORIZED'; nothing the response says is shown before it is known where it comes from
+ * The authorization code of a callback URL, after validating the redirect URI, `state` and `iss` (RFC 9207).
+ * @throws McpError 'UNAUTHORIZED', which quotes the response only after its origin is verified
  */
-export function codeIn(callback: URL, { server, clientId, redirectUri, state }: Expected): string {
+export function readCode(callback: URL, { server, clientId, redirectUri, state }: ExpectedCallback): string {
   const { issuer, metadata } = server
-  const foreign = 'The answer to the login is not from where the login was begun, so it is not used'
+  const foreign = 'The response to the login is not for this login, so it is not used'
   const expected = new URL(redirectUri)
   if (callback.origin !== expected.origin || callback.pathname !== expected.pathname) {
-    throw refused(
-      `${foreign}: it came to another address. Log in again, and copy the whole URL if you paste it`,
+    throw authError(
+      `${foreign}: its redirect URI differs. Log in again, and copy the whole URL if you paste it`,
     )
   }
   const params = callback.searchParams
   const states = params.getAll('state')
   if (states.length !== 1 || states[0] !== state) {
-    throw refused(`${foreign}: its "state" is not the one that was sent. Log in again`)
+    throw authError(`${foreign}: its "state" does not match. Log in again`)
   }
   const issuers = params.getAll('iss')
   const wants = metadata.authorization_response_iss_parameter_supported === true
   if (issuers.length > 1 || (issuers.length === 0 && wants) || issuers.some((one) => one !== issuer)) {
-    const what = issuers.length === 0 ? 'it does not say' : 'it names another one'
-    throw refused(
-      `${foreign}: it should come from the authorization server ${issuer}, and ${what}. Log in again; if this happens again, somebody may be trying to mix up two logins`,
+    const what = issuers.length === 0 ? 'it names none' : 'it names another one'
+    throw authError(
+      `${foreign}: it must name the authorization server ${issuer}, and ${what}. Log in again; if this repeats, it may be a mix-up attack`,
     )
   }
   try {
@@ -90,7 +90,7 @@ export function codeIn(callback: URL, { server, clientId, redirectUri, state }: 
   } catch (error) {
     if (error instanceof AuthorizationResponseError) throw denied(error, issuer)
   }
-  throw refused('The answer to the login holds no authorization code. Log in again')
+  throw authError('The response to the login contains no authorization code. Log in again')
 }
 
 function denied({ error, error_description: text }: AuthorizationResponseError, issuer: string): unknown {
@@ -98,13 +98,9 @@ function denied({ error, error_description: text }: AuthorizationResponseError, 
   const next =
     error === 'access_denied'
       ? 'Log in again and allow the access, or do without this server'
-      : 'Log in again, or tell whoever runs it'
-  return refused(
-    `The authorization server ${issuer} refused the login: ${excerpt(error)}${why}. ${next}`,
-    undefined,
-    {
-      error,
-      issuer,
-    },
-  )
+      : 'Log in again, or contact its operator'
+  return authError(`The authorization server ${issuer} refused the login: ${excerpt(error)}${why}. ${next}`, {
+    error,
+    issuer,
+  })
 }

@@ -1,11 +1,11 @@
 import { isObject } from '../../jsonrpc/parse.ts'
-import type { Described } from './discovery.ts'
+import type { CredentialStore } from './credential-store.ts'
+import type { DiscoveredIssuer } from './discovery.ts'
 import type { ClientAuthMethod, Identity } from './identity.ts'
-import { isLoopback, type Network, refused } from './network.ts'
-import type { CredentialStore } from './store.ts'
-import { objectIn, refusalIn } from './tokens.ts'
+import { authError, isLoopback, type Network } from './network.ts'
+import { parseObject, readOAuthError } from './token-endpoint.ts'
 
-/** A client an authorization server registered on request. */
+/** A dynamically registered client (RFC 7591). */
 export interface Registration extends Identity {
   readonly clientId: string
   readonly redirectUri: string
@@ -13,30 +13,30 @@ export interface Registration extends Identity {
   readonly secretEndsAt?: number
 }
 
-/** How a client that registered itself may prove who it is, what is preferred first. */
-export const methods: readonly ClientAuthMethod[] = ['none', 'client_secret_basic', 'client_secret_post']
+/** Authentication methods for a dynamically registered client, in order of preference. */
+const authMethods: readonly ClientAuthMethod[] = ['none', 'client_secret_basic', 'client_secret_post']
 const goodForMs = 60_000
 
-/** Whether its secret, if it has one, is good for a while yet. */
+/** Whether its secret, if any, is valid for another minute. */
 export function isUsable({ secretEndsAt }: Registration): boolean {
   return secretEndsAt === undefined || secretEndsAt >= Date.now() + goodForMs
 }
 
-/** Whether a value that was kept is a registration. */
+/** Whether a stored value is a registration. */
 export function isRegistration(value: unknown): value is Registration {
   if (!isObject(value)) return false
   const { clientId, redirectUri, method, secret, secretEndsAt } = value
   return (
     typeof clientId === 'string' &&
     typeof redirectUri === 'string' &&
-    methods.some((known) => known === method) &&
+    authMethods.some((known) => known === method) &&
     (secret === undefined || typeof secret === 'string') &&
     (secretEndsAt === undefined || typeof secretEndsAt === 'number')
   )
 }
 
-export interface RegistrationRequest {
-  readonly server: Described
+interface RegistrationRequest {
+  readonly server: DiscoveredIssuer
   readonly redirectUri: string
   readonly name: string
   readonly uri: string | undefined
@@ -45,38 +45,45 @@ export interface RegistrationRequest {
   readonly signal: AbortSignal
 }
 
-/** The last time that there is a date for: what no number can hold could not be kept. */
+/** The maximum time value of a date. */
 const latest = 8_640_000_000_000_000
 
-/** The registration kept for an issuer, if it can still be used. */
-export async function registered(issuer: string, store: CredentialStore): Promise<Registration | undefined> {
-  const found = objectIn((await store.get(keyOf(issuer))) ?? '')
+/** The stored registration for an issuer, if it is usable. */
+export async function loadRegistration(
+  issuer: string,
+  store: CredentialStore,
+): Promise<Registration | undefined> {
+  const found = parseObject((await store.get(keyOf(issuer))) ?? '')
   return isRegistration(found) && isUsable(found) ? found : undefined
 }
 
-/** Registers this client, or takes the registration that is kept for the same redirect URI. */
+/** Registers this client, or returns the stored registration for the same redirect URI. */
 export async function register(request: RegistrationRequest): Promise<Registration> {
   const { server, redirectUri, store, signal } = request
   const key = keyOf(server.issuer)
   const work = async (): Promise<Registration> => {
-    const kept = await registered(server.issuer, store)
-    if (kept?.redirectUri === redirectUri) return kept
-    const made = await ask(request)
-    await store.set(key, JSON.stringify(made))
-    return made
+    const stored = await loadRegistration(server.issuer, store)
+    if (stored?.redirectUri === redirectUri) return stored
+    const registration = await requestRegistration(request)
+    await store.set(key, JSON.stringify(registration))
+    return registration
   }
   return store.exclusive(key, work, signal)
 }
 
-/** Forgets a registration the authorization server does not know any more, unless another took its place. */
-export async function disown(issuer: string, clientId: string, store: CredentialStore): Promise<void> {
+/** Deletes a registration that the authorization server no longer accepts, unless it was replaced. */
+export async function forgetRegistration(
+  issuer: string,
+  clientId: string,
+  store: CredentialStore,
+): Promise<void> {
   const key = keyOf(issuer)
   await store.exclusive(key, async () => {
-    if ((await registered(issuer, store))?.clientId === clientId) await store.delete(key)
+    if ((await loadRegistration(issuer, store))?.clientId === clientId) await store.delete(key)
   })
 }
 
-async function ask({
+async function requestRegistration({
   server,
   redirectUri,
   name,
@@ -87,13 +94,12 @@ async function ask({
   const { issuer, metadata } = server
   const { registration_endpoint: endpoint } = metadata
   if (endpoint === undefined) {
-    throw refused(
-      `The authorization server ${issuer} does not let clients register themselves. Register one there by hand, with the redirect URI ${redirectUri}, and give it in client.registered`,
-      undefined,
+    throw authError(
+      `The authorization server ${issuer} does not support dynamic client registration. Register a client there with the redirect URI ${redirectUri}, and give it in client.registered`,
       { issuer },
     )
   }
-  const wanted = wantedMethod(metadata.token_endpoint_auth_methods_supported)
+  const method = preferredMethod(metadata.token_endpoint_auth_methods_supported)
   const grants = ['authorization_code', 'refresh_token']
   const supported = metadata.grant_types_supported
   const redirect = new URL(redirectUri)
@@ -104,7 +110,7 @@ async function ask({
     redirect_uris: [redirectUri],
     grant_types: grants.filter((grant) => supported === undefined || supported.includes(grant)),
     response_types: ['code'],
-    token_endpoint_auth_method: wanted,
+    token_endpoint_auth_method: method,
     application_type: native ? 'native' : 'web',
   }
   const headers = { 'content-type': 'application/json', accept: 'application/json' }
@@ -112,29 +118,29 @@ async function ask({
   const response = await network.post(new URL(endpoint), init, signal)
   if (!response.ok) {
     const what = `refused to register this client, as a ${body.application_type} one with the redirect URI ${redirectUri},`
-    throw await refusalIn(response, issuer, what)
+    throw await readOAuthError(response, issuer, what)
   }
-  return read(objectIn(await response.text()), redirectUri, wanted, issuer)
+  return readRegistration(parseObject(await response.text()), redirectUri, method, issuer)
 }
 
-/** Without a list of what is supported a secret is the standard's default. */
-function wantedMethod(supported: readonly string[] = ['client_secret_basic']): ClientAuthMethod {
-  return methods.find((method) => supported.includes(method)) ?? 'none'
+/** Without a list of supported methods, the standard's default is client_secret_basic. */
+function preferredMethod(supported: readonly string[] = ['client_secret_basic']): ClientAuthMethod {
+  return authMethods.find((method) => supported.includes(method)) ?? 'none'
 }
 
-function read(
+function readRegistration(
   answer: Record<string, unknown>,
   redirectUri: string,
-  wanted: ClientAuthMethod,
+  method: ClientAuthMethod,
   issuer: string,
 ): Registration {
   const { client_id: clientId, client_secret: secret, client_secret_expires_at: end } = answer
   if (typeof clientId !== 'string' || clientId === '') {
-    throw refused(
-      `The authorization server ${issuer} registered this client without an id. Tell whoever runs it`,
+    throw authError(
+      `The authorization server ${issuer} registered this client without an id. Contact its operator`,
     )
   }
-  const given = methods.find((method) => method === answer['token_endpoint_auth_method']) ?? wanted
+  const given = authMethods.find((method) => method === answer['token_endpoint_auth_method']) ?? method
   const hasSecret = typeof secret === 'string' && secret !== ''
   return {
     clientId,

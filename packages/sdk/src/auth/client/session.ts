@@ -1,27 +1,39 @@
 import { orAborted } from '../../client/call-deadline.ts'
 import { excerpt, McpError } from '../../jsonrpc/error.ts'
 import type { HttpAuth, Refusal } from '../../transports/client/http-request.ts'
-import { challengesIn, Refusals, scopesFor, type Wanted, wantedIn } from './challenge.ts'
-import { type Described, describe, discover, presumed, type Target } from './discovery.ts'
-import type { Grant, Need } from './identity.ts'
-import { Network, type NetworkOptions, refused } from './network.ts'
+import {
+  type ChallengeParams,
+  combineChallenges,
+  FailedOperations,
+  parseChallenges,
+  selectScopes,
+} from './challenge.ts'
+import { type CredentialStore, memoryStore } from './credential-store.ts'
+import { type AuthTarget, type DiscoveredIssuer, discover, discoverIssuer, presumed } from './discovery.ts'
+import type { Grant, GrantContext } from './identity.ts'
+import { authError, Network, type NetworkOptions } from './network.ts'
 import { ProofKey } from './proof-key.ts'
-import { failed, type Revocation, revokeTokens } from './revoke.ts'
-import { type CredentialStore, memoryStore } from './store.ts'
-import { isDue, isOver, lifetime, load, type StoredTokens, save } from './stored-tokens.ts'
-import { oauthError, type Tokens } from './tokens.ts'
+import {
+  expiry,
+  isExpired,
+  isRenewalDue,
+  loadTokens,
+  type StoredTokens,
+  saveTokens,
+} from './stored-tokens.ts'
+import { oauthError, type Revocation, revocationFailed, revokeTokens, type Tokens } from './token-endpoint.ts'
 
-interface Flight {
+interface InFlightWork {
   readonly promise: Promise<void>
   readonly stop: AbortController
   waiting: number
 }
 
-/** One piece of work at a time, shared by all who want it meanwhile, and ended when none of them waits any more. */
-export class SingleFlight {
-  #flight: Flight | undefined
+/** Runs one piece of work at a time, shared by all concurrent callers, and aborts it when no caller waits any more. */
+class SingleFlight {
+  #flight: InFlightWork | undefined
 
-  /** Joins the work that is going on, or begins it. Without a signal the caller waits to the end. */
+  /** Joins the running work, or starts it. Without a signal the caller waits until it ends. */
   async join(work: (signal: AbortSignal) => Promise<void>, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
     const flight = this.#flight ?? this.#begin(work)
@@ -34,10 +46,10 @@ export class SingleFlight {
     }
   }
 
-  #begin(work: (signal: AbortSignal) => Promise<void>): Flight {
+  #begin(work: (signal: AbortSignal) => Promise<void>): InFlightWork {
     const stop = new AbortController()
     const promise = work(stop.signal)
-    const flight: Flight = { promise, stop, waiting: 0 }
+    const flight: InFlightWork = { promise, stop, waiting: 0 }
     this.#flight = flight
     const over = (): void => {
       if (this.#flight === flight) this.#flight = undefined
@@ -47,51 +59,49 @@ export class SingleFlight {
   }
 }
 
-/** What every way of getting credentials takes. */
+/** Options of every kind of credentials. */
 export interface AuthOptions extends NetworkOptions {
-  /** Where tokens and registrations are kept. Default: in memory. */
+  /** Stores tokens and registrations. Default: `memoryStore()`. */
   store?: CredentialStore
-  /** Scopes to ask for at first. Default: those the server wants. Later ones are added to them. */
+  /** Initial scopes. Default: those that the server names. Scopes of later challenges are added. */
   scopes?: readonly string[]
-  /** Bind tokens to a key (RFC 9449) and take no others. Default: only where the server insists. */
+  /** Requires tokens bound to a key (DPoP, RFC 9449). Default: only if the server requires it. */
   dpop?: boolean
-  /** Keeps the credentials of several accounts at one server apart. */
+  /** Separates the credentials of several accounts at one server. */
   account?: string
 }
 
 /** Credentials for one server. */
 export interface Authorization extends HttpAuth {
-  /** Forgets the tokens for a server; the next request to it that needs some begins anew. */
+  /** Deletes the tokens for a server; the next request that needs some obtains new ones. */
   forget(server: string | URL): Promise<void>
   /**
-   * Forgets the tokens for a server, and tells the authorization server that they are not wanted any more (RFC 7009)
-   * where its metadata names an endpoint for that. What could not be told is in the result; the tokens are gone on
-   * this side all the same. Takes 15 seconds at most; where a login is going on for longer, they are kept.
-   * @throws McpError 'TIMEOUT' where they are kept
+   * Deletes the tokens for a server and revokes them at the authorization server (RFC 7009), if it supports that. The
+   * result says whether the revocation failed. Takes at most 15 seconds.
+   * @throws McpError 'TIMEOUT' if a login holds the store for longer; the tokens are kept then
    */
   revoke(server: string | URL, options?: { signal?: AbortSignal }): Promise<Revocation>
 }
 
 const revokeWithinMs = 15_000
 const renewAgainMs = 5_000
-const spent = new Set(['invalid_grant', 'invalid_client', 'unauthorized_client'])
-const noWants: Wanted = { resourceMetadata: undefined, scopes: undefined, error: undefined, dpop: false }
+const rejectedGrants = new Set(['invalid_grant', 'invalid_client', 'unauthorized_client'])
 
-/** Tokens of one server: sent along, renewed in time, and replaced when they are refused. */
-export class Session implements Authorization {
+/** The tokens of one server: sends them, renews them in time, and replaces them when they are refused. */
+export class AuthSession implements Authorization {
   readonly #grant: Grant
   readonly #options: AuthOptions
   readonly #store: CredentialStore
   readonly #renewing = new SingleFlight()
   readonly #replacing = new SingleFlight()
-  readonly #inVain = new Refusals()
+  readonly #failedOperations = new FailedOperations()
   #server: URL | undefined
   #net: Network | undefined
   #loading: Promise<void> | undefined
-  #saved: StoredTokens | undefined
+  #tokens: StoredTokens | undefined
   #proof: ProofKey | undefined
-  #described: Described | undefined
-  /** A token nobody has accepted yet, and how it was come by. */
+  #issuer: DiscoveredIssuer | undefined
+  /** A token that the server has not accepted yet. */
   #unproven: { token: string; how: 'renewed' | 'obtained' } | undefined
 
   constructor(grant: Grant, options: AuthOptions) {
@@ -111,66 +121,67 @@ export class Session implements Authorization {
   async refused(refusal: Refusal, signal: AbortSignal): Promise<boolean> {
     const { status, headers, sent } = refusal
     const server = this.#bind(refusal.url)
-    const wanted = wantedIn(challengesIn(headers.get('www-authenticate')))
+    const challenge = combineChallenges(parseChallenges(headers.get('www-authenticate')))
     const used = sent['authorization']?.replace(/^\S+ /, '')
-    this.#proof?.learn(server.origin, headers)
-    if (wanted.error === 'use_dpop_nonce') return this.#proof?.outdates(sent['dpop'], server.origin) === true
-    if (status === 403 && wanted.error !== 'insufficient_scope') return false
-    if (this.#changedSince(used, this.#saved)) return true
-    await this.#replacing.join((stop) => this.#replace(server, used, refusal, wanted, stop), signal)
-    return this.#changedSince(used, this.#saved)
+    this.#proof?.storeNonce(server.origin, headers)
+    if (challenge.error === 'use_dpop_nonce')
+      return this.#proof?.lacksNonce(sent['dpop'], server.origin) === true
+    if (status === 403 && challenge.error !== 'insufficient_scope') return false
+    if (this.#changedSince(used, this.#tokens)) return true
+    await this.#replacing.join((stop) => this.#replace(server, used, refusal, challenge, stop), signal)
+    return this.#changedSince(used, this.#tokens)
   }
 
   answered(headers: Headers): void {
     this.#unproven = undefined
-    if (this.#server !== undefined) this.#proof?.learn(this.#server.origin, headers)
+    if (this.#server !== undefined) this.#proof?.storeNonce(this.#server.origin, headers)
   }
 
   async forget(server: string | URL): Promise<void> {
-    await this.#take(new URL(server))
+    await this.#remove(new URL(server))
   }
 
   async revoke(server: string | URL, { signal }: { signal?: AbortSignal } = {}): Promise<Revocation> {
     const url = new URL(server)
     const soon = AbortSignal.timeout(revokeWithinMs)
     const until = signal === undefined ? soon : AbortSignal.any([signal, soon])
-    const saved = await this.#take(url, until).catch((error: unknown) => {
-      throw error === soon.reason ? taken(url) : error
+    const saved = await this.#remove(url, until).catch((error: unknown) => {
+      throw error === soon.reason ? loginInProgress(url) : error
     })
     if (saved === undefined) return { outcome: 'none' }
     const { issuer } = saved
     try {
-      const described = await this.#describe(saved, until, this.#network(url))
-      if (described.metadata.revocation_endpoint === undefined) return { outcome: 'unsupported', issuer }
-      const need = this.#need(url, { ...described, ...aboutResource(saved) }, [], undefined, until)
-      const identity = await this.#grant.identify(saved, need)
-      return await revokeTokens(saved, { server: described, identity, ...need })
+      const issuerMetadata = await this.#discoverIssuer(saved, until, this.#network(url))
+      if (issuerMetadata.metadata.revocation_endpoint === undefined) return { outcome: 'unsupported', issuer }
+      const context = this.#context(url, { ...issuerMetadata, ...resourceFacts(saved) }, [], undefined, until)
+      const identity = await this.#grant.identify(saved, context)
+      return await revokeTokens(saved, context, identity)
     } catch (error) {
-      const late = `${issuer} did not answer within ${revokeWithinMs} ms`
-      return failed(issuer, soon.aborted ? new Error(late) : error)
+      const late = `${issuer} did not respond within ${revokeWithinMs} ms`
+      return revocationFailed(issuer, soon.aborted ? new Error(late) : error)
     }
   }
 
-  /** Takes the tokens for a server out of the store, once nobody renews them any more. */
-  async #take(server: URL, signal?: AbortSignal): Promise<StoredTokens | undefined> {
+  /** Removes the tokens for a server from the store, after any renewal in progress. */
+  async #remove(server: URL, signal?: AbortSignal): Promise<StoredTokens | undefined> {
     const key = this.#key(server)
     const work = async (): Promise<StoredTokens | undefined> => {
-      const saved = await load(this.#store, key)
+      const saved = await loadTokens(this.#store, key)
       await this.#store.delete(key)
       return saved
     }
     const saved = await this.#store.exclusive(key, work, signal)
-    if (this.#server?.href === server.href) this.#adopt(undefined)
+    if (this.#server?.href === server.href) this.#use(undefined)
     return saved
   }
 
-  /** One set of credentials serves one server: the first it is asked for. */
+  /** Binds the credentials to the server of their first request. */
   #bind(url: URL): URL {
     this.#server ??= url
     if (url.origin === this.#server.origin) return this.#server
     throw new McpError(
       'INVALID',
-      `These credentials are for ${this.#server.origin} and do not go to ${url.origin}. Make others for that server`,
+      `These credentials are for ${this.#server.origin} and are not sent to ${url.origin}. Create separate ones for that server`,
     )
   }
 
@@ -183,57 +194,57 @@ export class Session implements Authorization {
     return `${this.#grant.kind} ${this.#options.account ?? ''} ${server.href}`
   }
 
-  /** Whether there is another token now than the one a request was sent with, if it was sent with any. */
+  /** Whether there is another token than the one that a request was sent with. */
   #changedSince(used: string | undefined, now: StoredTokens | undefined): boolean {
     if (now === undefined || now.accessToken === used) return false
-    // A token that is over and cannot be renewed is not sent, so it helps nobody.
-    return !isOver(now) || this.#grant.canRenew(now)
+    // An expired token that cannot be renewed is not sent.
+    return !isExpired(now) || this.#grant.canRenew(now)
   }
 
-  /** The token to send; renewed when its time is up. */
+  /** The token to send, renewed if it is due. */
   async #current(server: URL): Promise<StoredTokens | undefined> {
-    this.#loading ??= load(this.#store, this.#key(server)).then(
-      (saved) => this.#adopt(saved),
+    this.#loading ??= loadTokens(this.#store, this.#key(server)).then(
+      (saved) => this.#use(saved),
       (error) => {
         this.#loading = undefined
         throw error
       },
     )
     await this.#loading
-    const saved = this.#saved
-    if (saved === undefined || !isDue(saved)) return saved
-    if (!this.#grant.canRenew(saved)) return isOver(saved) ? undefined : saved
+    const saved = this.#tokens
+    if (saved === undefined || !isRenewalDue(saved)) return saved
+    if (!this.#grant.canRenew(saved)) return isExpired(saved) ? undefined : saved
     try {
       await this.#renewing.join((stop) => this.#renewDue(server, saved, stop))
     } catch (error) {
-      if (isOver(saved)) throw error
-      if (this.#saved === saved) this.#saved = { ...saved, renewAt: Date.now() + renewAgainMs }
+      if (isExpired(saved)) throw error
+      if (this.#tokens === saved) this.#tokens = { ...saved, renewAt: Date.now() + renewAgainMs }
     }
-    return this.#saved
+    return this.#tokens
   }
 
   async #renewDue(server: URL, due: StoredTokens, signal: AbortSignal): Promise<void> {
     const key = this.#key(server)
     const work = async (): Promise<void> => {
-      const stored = await load(this.#store, key)
-      this.#adopt(stored)
-      const renewed = stored === undefined || (stored.accessToken !== due.accessToken && !isDue(stored))
-      if (renewed || !this.#grant.canRenew(stored)) return
-      const described = await this.#describe(stored, signal)
-      await this.#renew(server, stored, { ...described, ...aboutResource(stored) }, signal)
+      const stored = await loadTokens(this.#store, key)
+      this.#use(stored)
+      if (stored === undefined || !this.#grant.canRenew(stored)) return
+      if (stored.accessToken !== due.accessToken && !isRenewalDue(stored)) return
+      const issuerMetadata = await this.#discoverIssuer(stored, signal)
+      await this.#renew(server, stored, { ...issuerMetadata, ...resourceFacts(stored) }, signal)
     }
     await this.#store.exclusive(key, work, signal)
   }
 
-  async #describe(
+  async #discoverIssuer(
     { issuer, presumed: unpublished }: StoredTokens,
     signal: AbortSignal,
     network: Network = this.#networkNow(),
-  ): Promise<Described> {
-    if (this.#described?.issuer === issuer) return this.#described
-    const found = unpublished ? presumed(issuer) : await describe(issuer, network, signal)
-    if (found === undefined) throw refused(`The authorization server ${issuer} has no metadata any more`)
-    this.#described = found
+  ): Promise<DiscoveredIssuer> {
+    if (this.#issuer?.issuer === issuer) return this.#issuer
+    const found = unpublished ? presumed(issuer) : await discoverIssuer(issuer, network, signal)
+    if (found === undefined) throw authError(`The issuer ${issuer} no longer publishes metadata`)
+    this.#issuer = found
     return found
   }
 
@@ -242,46 +253,45 @@ export class Session implements Authorization {
     return this.#network(this.#server)
   }
 
-  /** Renews a saved token; it is gone afterwards if it can never be renewed again. */
-  async #renew(server: URL, stored: StoredTokens, target: Target, signal: AbortSignal): Promise<void> {
-    const need = this.#need(server, target, stored.requested, this.#proofOf(stored), signal)
+  /** Renews a stored token; deletes it if the authorization server rejects it for good. */
+  async #renew(server: URL, stored: StoredTokens, target: AuthTarget, signal: AbortSignal): Promise<void> {
+    const context = this.#context(server, target, stored.requested, this.#proofOf(stored), signal)
     try {
-      await this.#keep(server, need, await this.#grant.renew(stored, need), 'renewed', stored)
+      await this.#save(server, context, await this.#grant.renew(stored, context), 'renewed', stored)
     } catch (error) {
       const code = oauthError(error)
-      if (code === undefined || !spent.has(code) || !this.#grant.interactive) throw error
+      if (code === undefined || !rejectedGrants.has(code) || !this.#grant.interactive) throw error
       if (code !== 'invalid_grant') {
-        await this.#grant.disown?.(stored.issuer, stored.clientId, this.#store)
+        await this.#grant.forgetRegistration?.(stored.issuer, stored.clientId, this.#store)
       }
       await this.#drop(server, stored)
     }
   }
 
-  /** Deletes tokens that turned out to be worthless, but never others that took their place meanwhile. */
-  async #drop(server: URL, worthless: StoredTokens): Promise<void> {
+  /** Deletes rejected tokens, unless they were replaced meanwhile. */
+  async #drop(server: URL, rejected: StoredTokens): Promise<void> {
     const key = this.#key(server)
-    const stored = await load(this.#store, key)
-    const same =
-      stored?.accessToken === worthless.accessToken && stored.refreshToken === worthless.refreshToken
+    const stored = await loadTokens(this.#store, key)
+    const same = stored?.accessToken === rejected.accessToken && stored.refreshToken === rejected.refreshToken
     if (same) await this.#store.delete(key)
-    this.#adopt(same ? undefined : stored)
+    this.#use(same ? undefined : stored)
   }
 
-  /** Finds another token than the refused one: a newer one of somebody else, a renewed one, or one of a new login. */
+  /** Replaces a refused token: by a newer one in the store, by renewal, or by a new login. */
   async #replace(
     server: URL,
     used: string | undefined,
     { status, method, url, background }: Refusal,
-    wanted: Wanted,
+    challenge: ChallengeParams,
     signal: AbortSignal,
   ): Promise<void> {
     const key = this.#key(server)
     const work = async (): Promise<void> => {
-      const stored = await load(this.#store, key)
-      if (this.#changedSince(used, stored)) return this.#adopt(stored)
+      const stored = await loadTokens(this.#store, key)
+      if (this.#changedSince(used, stored)) return this.#use(stored)
       const known = [...this.#grant.issuers, ...(stored === undefined ? [] : [stored.issuer])]
-      const target = await discover(server, wanted, this.#network(server), known, signal)
-      this.#described = target
+      const target = await discover(server, challenge, this.#network(server), known, signal)
+      this.#issuer = target
       const same = stored?.issuer === target.issuer && stored.resource === target.resource
       const fresh = used !== undefined && this.#unproven?.token === used ? this.#unproven.how : undefined
       if (
@@ -291,23 +301,23 @@ export class Session implements Authorization {
         fresh === undefined &&
         this.#grant.canRenew(stored)
       ) {
-        // A refresh token is good once, so what takes its place is waited for also where nobody wants it any more.
+        // Not aborted with the request: the refresh token is used up, so its replacement must be stored.
         await this.#renew(server, stored, target, new AbortController().signal)
-        if (this.#saved !== undefined) return
+        if (this.#tokens !== undefined) return
         signal.throwIfAborted()
       }
-      if (status === 401 && fresh !== undefined) this.#mayAskAgain(server, fresh)
-      if (background && this.#grant.interactive) throw refused(`${server.origin} wants a new login`)
+      if (status === 401 && fresh !== undefined) this.#assertRetryHelps(server, fresh)
+      if (background && this.#grant.interactive) throw authError(`${server.origin} requires a new login`)
       const before = same ? stored.requested : []
-      await this.#obtain(server, status, `${method} ${url.pathname}`, { wanted, target, before }, signal)
+      await this.#obtain(server, status, `${method} ${url.pathname}`, challenge, target, before, signal)
     }
     await this.#store.exclusive(key, work, signal)
   }
 
-  #mayAskAgain(server: URL, how: 'renewed' | 'obtained'): void {
+  #assertRetryHelps(server: URL, how: 'renewed' | 'obtained'): void {
     if (how === 'renewed' && this.#grant.interactive) return
-    throw refused(
-      `${server.origin} refuses the token its own authorization server has just issued, so asking for another would not help. Tell whoever runs the server: it may expect another audience or issuer`,
+    throw authError(
+      `${server.origin} refuses a token that its authorization server has just issued. Contact the operator of the server: it may expect another audience or issuer`,
     )
   }
 
@@ -315,61 +325,62 @@ export class Session implements Authorization {
     server: URL,
     status: number,
     operation: string,
-    { wanted, target, before }: { wanted: Wanted; target: Target; before: readonly string[] },
+    challenge: ChallengeParams,
+    target: AuthTarget,
+    before: readonly string[],
     signal: AbortSignal,
   ): Promise<void> {
     const { interactive } = this.#grant
-    const scopes = scopesFor(status, wanted, target, this.#options.scopes, before, interactive)
-    const operationKey = `${operation} ${(wanted.scopes ?? []).toSorted().join(' ')}`
-    if (status === 403 && this.#inVain.has(operationKey)) {
-      throw refused(
-        `${server.origin} does not allow this with the scopes "${excerpt(scopes.join(' '))}", for which a login has just been made. The account may lack the permission: ask whoever runs the server, or use another account`,
-        undefined,
+    const scopes = selectScopes(status, challenge, target, this.#options.scopes, before, interactive)
+    const operationKey = `${operation} ${(challenge.scopes ?? []).toSorted().join(' ')}`
+    if (status === 403 && this.#failedOperations.has(operationKey)) {
+      throw authError(
+        `${server.origin} refuses this request even after a login with the scopes "${excerpt(scopes.join(' '))}". The account may lack the permission: ask the operator of the server, or use another account`,
         { scopes },
       )
     }
     try {
-      const proof = this.#binds(target, wanted) ? await ProofKey.generate() : undefined
-      const need = this.#need(server, target, scopes, proof, signal)
-      await this.#keep(server, need, await this.#grant.obtain(need), 'obtained')
-      if (status === 403) this.#inVain.add(operationKey)
+      const proof = this.#usesDpop(target, challenge) ? await ProofKey.generate() : undefined
+      const context = this.#context(server, target, scopes, proof, signal)
+      await this.#save(server, context, await this.#grant.obtain(context), 'obtained')
+      if (status === 403) this.#failedOperations.add(operationKey)
     } catch (error) {
-      if (status === 403 && oauthError(error) === 'access_denied') this.#inVain.add(operationKey)
+      if (status === 403 && oauthError(error) === 'access_denied') this.#failedOperations.add(operationKey)
       throw error
     }
   }
 
-  #binds(target: Target, wanted: Wanted): boolean {
-    if (this.#options.dpop !== true && !target.dpop && !wanted.dpop) return false
+  #usesDpop(target: AuthTarget, challenge: ChallengeParams): boolean {
+    if (this.#options.dpop !== true && !target.dpop && !challenge.dpop) return false
     if (target.metadata.dpop_signing_alg_values_supported?.includes('ES256') === true) return true
-    throw refused(
-      `Tokens for this server are to be bound to a key, and the authorization server ${target.issuer} does not say that it can do that with ES256. Tell whoever runs it${this.#options.dpop === true ? ', or do without the option "dpop"' : ''}`,
+    throw authError(
+      `Tokens for this server must be bound to a key (DPoP), but the authorization server ${target.issuer} does not declare ES256 for that. Contact its operator${this.#options.dpop === true ? ', or remove the option "dpop"' : ''}`,
     )
   }
 
-  #need(
+  #context(
     server: URL,
-    target: Target,
+    target: AuthTarget,
     scopes: readonly string[],
     proof: ProofKey | undefined,
     signal: AbortSignal,
-  ): Need {
+  ): GrantContext {
     return { target, scopes, network: this.#network(server), store: this.#store, proof, signal }
   }
 
-  async #keep(
+  async #save(
     server: URL,
-    { target, scopes, proof }: Need,
+    { target, scopes, proof }: GrantContext,
     tokens: Tokens,
     how: 'renewed' | 'obtained',
     before?: StoredTokens,
   ): Promise<void> {
     const { clientId, accessToken, tokenType, expiresIn, registration = before?.registration } = tokens
     if ((tokenType === 'dpop') !== (proof !== undefined)) {
-      throw refused(
+      throw authError(
         proof === undefined
-          ? `The authorization server ${target.issuer} issued a token that is bound to a key nobody gave it`
-          : `The authorization server ${target.issuer} did not bind its token to this client's key, as was asked. Tell whoever runs it`,
+          ? `The authorization server ${target.issuer} issued a DPoP token although no key was sent`
+          : `The authorization server ${target.issuer} did not bind its token to this client's key (DPoP). Contact its operator`,
       )
     }
     const refreshToken = tokens.refreshToken ?? before?.refreshToken
@@ -383,18 +394,18 @@ export class Session implements Authorization {
       tokenType,
       requested: scopes,
       ...(refreshToken !== undefined && { refreshToken }),
-      ...(expiresIn !== undefined && lifetime(expiresIn)),
+      ...(expiresIn !== undefined && expiry(expiresIn)),
       ...(proof !== undefined && { proofKey: proof.jwk }),
     }
     this.#proof = proof
-    await save(this.#store, this.#key(server), saved)
-    this.#adopt(saved)
+    await saveTokens(this.#store, this.#key(server), saved)
+    this.#use(saved)
     this.#unproven = { token: accessToken, how }
   }
 
-  #adopt(saved: StoredTokens | undefined): void {
+  #use(saved: StoredTokens | undefined): void {
     this.#proof = saved === undefined ? undefined : this.#proofOf(saved)
-    this.#saved = saved
+    this.#tokens = saved
   }
 
   #proofOf({ proofKey }: StoredTokens): ProofKey | undefined {
@@ -403,15 +414,14 @@ export class Session implements Authorization {
   }
 }
 
-/** Tokens could not be had, as somebody else is about to replace them. */
-function taken({ origin }: URL): McpError {
+function loginInProgress({ origin }: URL): McpError {
   return new McpError(
     'TIMEOUT',
-    `A login at ${origin} has been going on for ${revokeWithinMs} ms, so its tokens are kept. Finish that login or give it up, then try again`,
+    `A login at ${origin} is still in progress after ${revokeWithinMs} ms, so its tokens are kept. Finish or cancel that login, then try again`,
   )
 }
 
-/** What a login says of its resource, where nothing has to be found out about it. */
-function aboutResource({ resource }: StoredTokens): Pick<Target, 'resource' | 'scopes' | 'dpop'> {
-  return { resource, scopes: noWants.scopes, dpop: noWants.dpop }
+/** The resource of stored tokens. */
+function resourceFacts({ resource }: StoredTokens): Pick<AuthTarget, 'resource' | 'scopes' | 'dpop'> {
+  return { resource, scopes: undefined, dpop: false }
 }

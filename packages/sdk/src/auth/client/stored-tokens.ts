@@ -1,41 +1,41 @@
 import type { JWK } from 'jose'
 import { readJson } from '../../jsonrpc/exact-json.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
+import type { CredentialStore } from './credential-store.ts'
 import { isRegistration, type Registration } from './registration.ts'
-import type { CredentialStore } from './store.ts'
 
-/** Tokens for one server, as they are kept. Times are milliseconds since 1970. */
+/** The stored tokens of one server. Times are milliseconds since 1970. */
 export interface StoredTokens {
-  /** Who issued them, literally; they are renewed nowhere else. */
+  /** The issuer identifier, literally; tokens are renewed only there. */
   readonly issuer: string
-  /** The issuer publishes no metadata. */
+  /** The issuer publishes no metadata, so its endpoints are presumed. */
   readonly presumed: boolean
   readonly resource: string
   readonly clientId: string
-  /** The client, where it registered itself; a later registration does not end what this one was given. */
+  /** The dynamically registered client; a later registration does not invalidate its tokens. */
   readonly registration?: Registration
   readonly accessToken: string
   readonly tokenType: 'bearer' | 'dpop'
   readonly refreshToken?: string
-  /** When the access token ends, and when it is better renewed; absent where the server did not say. */
+  /** When the access token expires, and when to renew it; absent if the server sent no `expires_in`. */
   readonly expiresAt?: number
   readonly renewAt?: number
-  /** Every scope that was asked for. */
+  /** All requested scopes. */
   readonly requested: readonly string[]
-  /** The private key the tokens are bound to. */
+  /** The private key that the tokens are bound to (RFC 9449). */
   readonly proofKey?: JWK
 }
 
 const renewEarlyMs = 15_000
-/** A hundred years: what no number can hold could not be kept. */
+/** A hundred years, so that times stay valid numbers. */
 const longestMs = 3_155_760_000_000
 
-/** The saved tokens of a key; undefined when there are none, or none that can be read. */
-export async function load(store: CredentialStore, key: string): Promise<StoredTokens | undefined> {
+/** The stored tokens of a key; undefined if there are none, or none that are valid. */
+export async function loadTokens(store: CredentialStore, key: string): Promise<StoredTokens | undefined> {
   return read(await store.get(key))
 }
 
-export function save(store: CredentialStore, key: string, saved: StoredTokens): Promise<void> {
+export function saveTokens(store: CredentialStore, key: string, saved: StoredTokens): Promise<void> {
   return store.set(key, JSON.stringify(saved))
 }
 
@@ -68,19 +68,18 @@ function isSaved(value: unknown): value is StoredTokens {
   )
 }
 
-/** When a token of so many seconds ends. Renewal comes a little before the end, but late in the life of a short one. */
-export function lifetime(seconds: number): { expiresAt: number; renewAt: number } {
+/** When a token expires and is renewed: 15 s before it expires, or after three quarters of a shorter lifetime. */
+export function expiry(seconds: number): { expiresAt: number; renewAt: number } {
   const ms = Math.min(seconds * 1_000, longestMs)
   const now = Date.now()
   return { expiresAt: now + ms, renewAt: now + ms - Math.min(renewEarlyMs, ms / 4) }
 }
 
-/** Whether it is better renewed before it is sent. */
-export function isDue({ renewAt }: StoredTokens): boolean {
+/** Whether the token should be renewed before it is sent. */
+export function isRenewalDue({ renewAt }: StoredTokens): boolean {
   return renewAt !== undefined && Date.now() >= renewAt
 }
 
-/** Whether its time is up. */
-export function isOver({ expiresAt }: StoredTokens): boolean {
+export function isExpired({ expiresAt }: StoredTokens): boolean {
   return expiresAt !== undefined && Date.now() >= expiresAt
 }

@@ -13,46 +13,46 @@ import { Pending } from '../../jsonrpc/pending-requests.ts'
 import { RotatingSet } from '../../jsonrpc/rotating-map.ts'
 import type { ProtocolVersion } from '../../protocol/methods.ts'
 import { limits } from '../../request/limits.ts'
-import { messagesIn, notUtf8, Tolerance, tooMuchInvalid } from './inbound.ts'
+import { notUtf8Warning, parseMessages, tooMuchInvalidInput, WarningLimiter } from './parse-messages.ts'
 import type { ClientTransport, ClientTransportEvents, TransportRequestOptions } from './transport.ts'
 
 /** An ordered two-way channel of JSON texts. */
 export interface Channel {
-  /** Hands over one text. Rejects with an McpError when it cannot be delivered. */
+  /** Sends one text. Rejects with an McpError if it cannot be sent. */
   send(text: string): Promise<void>
-  /** Ends the channel and everything behind it. Called once, also after the far end was lost. */
+  /** Closes the channel and everything behind it. Called once, also after `lost`. */
   close(): Promise<void>
 }
 
 export interface ChannelEvents {
   text(text: string): void
-  /** Bytes came that no text can be made of. */
+  /** Received bytes that are not valid UTF-8. */
   unreadable(bytes: number): void
   warning(text: string): void
-  /** The far end is gone; nothing more comes. */
+  /** The channel closed; nothing more is received. */
   lost(error: McpError): void
 }
 
-/** Opens a channel; the signal aborts when it is no longer wanted, opened or not. */
-export type OpenChannel = (events: ChannelEvents, signal: AbortSignal) => Promise<Channel>
+/** Opens a channel; the signal aborts when the transport closes, opened or not. */
+type OpenChannel = (events: ChannelEvents, signal: AbortSignal) => Promise<Channel>
 
-const rememberedIds = 256
+const maxCancelledIds = 256
 
-/** The client's end of an ordered two-way channel: one for stdio, memory and sockets. */
+/** A transport over an ordered two-way channel: stdio, sockets, HTTP+SSE and memory. */
 export class DuplexTransport implements ClientTransport {
   readonly kind: string
   readonly hasHeaders = false
   readonly closed: Promise<Error | undefined>
   readonly #open: OpenChannel
   readonly #pending = new Pending()
-  readonly #dropped = new Set<RequestId>()
+  readonly #cancelled = new Set<RequestId>()
   readonly #stop = new AbortController()
   #channel: Channel | undefined
   #events: ClientTransportEvents | undefined
   readonly #invalid = new InvalidInput(limits)
-  #tolerance = new Tolerance(() => {})
+  #warnings = new WarningLimiter(() => {})
   #version: ProtocolVersion | undefined
-  #over: McpError | undefined
+  #closeReason: McpError | undefined
   #closing: Promise<void> | undefined
   #settle: (reason: Error | undefined) => void = () => {}
 
@@ -66,32 +66,32 @@ export class DuplexTransport implements ClientTransport {
 
   async start(events: ClientTransportEvents): Promise<void> {
     this.#events = events
-    this.#tolerance = new Tolerance((text) => events.warning(text))
-    const inbound: ChannelEvents = {
-      text: (text) => this.#take(text),
+    this.#warnings = new WarningLimiter((text) => events.warning(text))
+    const channelEvents: ChannelEvents = {
+      text: (text) => this.#receiveText(text),
       unreadable: (bytes) => {
-        this.#tolerance.report(notUtf8)
-        this.#wasInvalid(bytes)
+        this.#warnings.report(notUtf8Warning)
+        this.#countInvalid(bytes)
       },
-      warning: (text) => this.#tolerance.report(text),
-      lost: (error) => this.#lost(error),
+      warning: (text) => this.#warnings.report(text),
+      lost: (error) => this.#onLost(error),
     }
-    this.#channel = await this.#open(inbound, this.#stop.signal)
-    if (this.#over !== undefined) {
+    this.#channel = await this.#open(channelEvents, this.#stop.signal)
+    if (this.#closeReason !== undefined) {
       await this.#channel.close()
-      throw this.#over
+      throw this.#closeReason
     }
   }
 
   async request(message: JsonRpcRequest, options: TransportRequestOptions = {}): Promise<JsonRpcResponse> {
     const { signal } = options
     signal?.throwIfAborted()
-    if (this.#over !== undefined) throw this.#over
+    if (this.#closeReason !== undefined) throw this.#closeReason
     const answer = this.#pending.open(message.id)
     let abort = (): void => {}
     const aborted = new Promise<never>((_, reject) => {
       abort = () => {
-        this.#drop(message, signal?.reason)
+        this.#cancel(message, signal?.reason)
         reject(signal?.reason)
       }
     })
@@ -132,27 +132,27 @@ export class DuplexTransport implements ClientTransport {
   }
 
   async #end(): Promise<void> {
-    const asked = this.#over === undefined
-    this.#over ??= new McpError('CONNECTION_CLOSED', 'The connection was closed by this client')
-    this.#pending.fail(this.#over)
-    this.#stop.abort(this.#over)
+    const isRequested = this.#closeReason === undefined
+    this.#closeReason ??= new McpError('CONNECTION_CLOSED', 'The connection was closed by this client')
+    this.#pending.fail(this.#closeReason)
+    this.#stop.abort(this.#closeReason)
     await this.#channel?.close()
-    if (asked) this.#settle(undefined)
+    if (isRequested) this.#settle(undefined)
   }
 
   async #send(message: JsonRpcMessage): Promise<void> {
-    if (this.#over !== undefined) throw this.#over
-    if (this.#channel === undefined) throw new McpError('CONNECTION_CLOSED', 'The link is not open yet')
+    if (this.#closeReason !== undefined) throw this.#closeReason
+    if (this.#channel === undefined) throw new McpError('CONNECTION_CLOSED', 'The transport is not open yet')
     this.#events?.trace('sent', message)
     await this.#channel.send(JSON.stringify(message))
   }
 
-  #drop(message: JsonRpcRequest, reason: unknown): void {
+  #cancel(message: JsonRpcRequest, reason: unknown): void {
     this.#pending.delete(message.id)
-    this.#dropped.add(message.id)
-    for (const oldest of this.#dropped) {
-      if (this.#dropped.size <= rememberedIds) break
-      this.#dropped.delete(oldest)
+    this.#cancelled.add(message.id)
+    for (const oldest of this.#cancelled) {
+      if (this.#cancelled.size <= maxCancelledIds) break
+      this.#cancelled.delete(oldest)
     }
     if (message.method === 'initialize') return
     this.#send({
@@ -162,63 +162,63 @@ export class DuplexTransport implements ClientTransport {
     }).catch(() => {})
   }
 
-  #take(text: string): void {
-    const failed = (id: RequestId, error: McpError): boolean => this.#pending.refuse(id, error)
-    const messages = messagesIn(text, { version: this.#version, tolerance: this.#tolerance, failed })
-    if (messages.length === 0) this.#wasInvalid(text.length)
+  #receiveText(text: string): void {
+    const failRequest = (id: RequestId, error: McpError): boolean => this.#pending.refuse(id, error)
+    const messages = parseMessages(text, { version: this.#version, warnings: this.#warnings, failRequest })
+    if (messages.length === 0) this.#countInvalid(text.length)
     else this.#invalid.reset()
     for (const message of messages) {
       this.#events?.trace('received', message)
       if ('method' in message) this.#events?.message(message, undefined)
-      else if (!this.#pending.settle(message)) this.#unasked(message)
+      else if (!this.#pending.settle(message)) this.#warnUnmatched(message)
     }
   }
 
-  #wasInvalid(bytes: number): void {
-    if (this.#invalid.add(bytes)) this.#lost(tooMuchInvalid(this.#invalid))
+  #countInvalid(bytes: number): void {
+    if (this.#invalid.add(bytes)) this.#onLost(tooMuchInvalidInput(this.#invalid))
   }
 
-  #unasked(message: JsonRpcResponse): void {
-    if (message.id !== undefined && this.#dropped.delete(message.id)) return
-    this.#tolerance.report(
+  #warnUnmatched(message: JsonRpcResponse): void {
+    if (message.id !== undefined && this.#cancelled.delete(message.id)) return
+    this.#warnings.report(
       message.id === undefined && 'error' in message
         ? `The server could not read a message: ${message.error.message}`
         : `Ignored a response to no request in flight: id ${JSON.stringify(message.id)}`,
     )
   }
 
-  #lost(error: McpError): void {
-    if (this.#over !== undefined) return
-    this.#over = error
+  #onLost(error: McpError): void {
+    if (this.#closeReason !== undefined) return
+    this.#closeReason = error
     this.#pending.fail(error)
     this.#settle(error)
     this.close().catch(() => {})
   }
 }
 
-/** Sends lines to a server that may not be reading, and refuses more than may wait. */
+/** Writes lines to a stream and limits the bytes that wait for the server to read. */
 export class LineSender {
   readonly #output: Writable
   readonly #maxQueued: number
   readonly #unsent = new RotatingSet<(error: McpError) => void>()
   #queued = 0
-  #over: McpError | undefined
+  #closeReason: McpError | undefined
 
   constructor(output: Writable, maxQueuedBytes: number) {
     this.#output = output
     this.#maxQueued = maxQueuedBytes
   }
 
-  /** Settles when the line was handed over. Rejects with an McpError where it cannot be. */
+  /** Resolves when the line was written. Rejects with an McpError if it cannot be. */
   send(text: string): Promise<void> {
-    if (this.#over !== undefined) return Promise.reject(this.#over)
+    if (this.#closeReason !== undefined) return Promise.reject(this.#closeReason)
     const line = asLine(text)
     const bytes = Buffer.byteLength(line) + 1
     if (this.#queued > 0 && this.#queued + bytes > this.#maxQueued) {
       return Promise.reject(
         new McpError(
           'LIMIT',
-          `The server does not read its input: ${this.#queued} bytes are already waiting`,
+          `The server does not read its input: ${this.#queued} bytes are queued, the limit is ${this.#maxQueued}`,
         ),
       )
     }
@@ -227,7 +227,7 @@ export class LineSender {
       this.#unsent.add(reject)
       this.#output.write(`${line}\n`, (error) => {
         this.#queued -= bytes
-        // A failed write is settled with the reason of the loss, which is known a moment later.
+        // A failed write is rejected by fail() with the reason, which is known a moment later.
         if (error) return
         this.#unsent.delete(reject)
         resolve()
@@ -235,9 +235,9 @@ export class LineSender {
     })
   }
 
-  /** Rejects what was not handed over, and whatever comes later. */
+  /** Rejects the queued lines and all later ones. */
   fail(error: McpError): void {
-    this.#over ??= error
+    this.#closeReason ??= error
     for (const reject of this.#unsent.values()) reject(error)
     this.#unsent.clear()
   }

@@ -1,17 +1,17 @@
 import { excerpt, McpError } from '../../jsonrpc/error.ts'
 import type { JsonRpcErrorObject } from '../../jsonrpc/message.ts'
 import { classify, parseJson } from '../../jsonrpc/parse.ts'
-import { lostBy } from './http-request.ts'
+import { fetchError } from './http-request.ts'
 import { mediaType, retryAfter } from './http-response.ts'
 
-// Loaded with the first answer that fails: see failureOf() in http-answer.ts.
+// Loaded with the first failed response: see failureOf() in http-response.ts.
 
 const errorBodyBytes = 64 * 1024
-/** How long the body of a page is waited for: it may have no end. */
+/** The time to read a page, which may never end. */
 const excerptMs = 1_000
-const loginHint = 'It wants credentials: give http() the "auth" option, such as oauth(…), or a header'
+const loginHint = 'It requires credentials: give http() the option "auth", such as oauth(…), or a header'
 
-/** Elements whose text is not shown on a page. */
+/** Elements whose text is not visible. */
 const hidden = new Set(['script', 'style', 'svg', 'template', 'noscript'])
 const entities: Readonly<Record<string, string>> = {
   amp: '&',
@@ -22,7 +22,7 @@ const entities: Readonly<Record<string, string>> = {
   nbsp: ' ',
 }
 
-/** What an answer that is not a success means: a JSON-RPC error if its body holds one, else an McpError. */
+/** See failureOf(). */
 export async function readFailure(
   response: Response,
   signal: AbortSignal,
@@ -44,17 +44,18 @@ export async function readFailure(
   }
   const retryAfterMs = retryAfter(response)
   const advice = adviceFor(status)
-  const wish =
-    retryAfterMs === undefined
-      ? ''
-      : ` It wants to be asked again after ${Math.ceil(retryAfterMs / 1_000)} s.`
-  return new McpError('HTTP', `${url} answered with status ${status}${why}. ${advice}${wish}`.trimEnd(), {
-    details: retryAfterMs === undefined ? { status } : { status, retryAfterMs },
-  })
+  const retryHint = retryAfterMs === undefined ? '' : ` Retry after ${Math.ceil(retryAfterMs / 1_000)} s.`
+  return new McpError(
+    'HTTP',
+    `${url} responded with status ${status}${why}. ${advice}${retryHint}`.trimEnd(),
+    {
+      details: retryAfterMs === undefined ? { status } : { status, retryAfterMs },
+    },
+  )
 }
 
-/** An answer to a request that is a success and cannot hold a response. */
-export async function readPage(
+/** See notAResponse(). */
+export async function readNotAResponse(
   response: Response,
   method: string,
   signal: AbortSignal,
@@ -66,12 +67,12 @@ export async function readPage(
   const excerpt = bodyExcerpt(text, type).replace(/\.+$/, '')
   return new McpError(
     'HTTP',
-    `${url} answered ${method} with status ${status} and ${type || 'no content type'}, neither JSON nor an event stream${excerpt === '' ? '' : `: ${excerpt}`}. Is it an MCP endpoint? Check the path of the URL.`,
+    `${url} responded to ${method} with status ${status} and ${type || 'no content type'}, neither JSON nor an event stream${excerpt === '' ? '' : `: ${excerpt}`}. Is it an MCP endpoint? Check the path of the URL.`,
     { details: { status } },
   )
 }
 
-/** The beginning of a body, whatever it holds: what came `withinMs`, where that is given. `''` if it cannot be read. */
+/** The start of a body, read for at most `withinMs`. `''` if it cannot be read. */
 async function bodyStart(
   response: Response,
   signal: AbortSignal,
@@ -95,7 +96,7 @@ async function bodyStart(
     cancel()
     return text
   } catch (error) {
-    if (signal.aborted) throw lostBy(error, signal, url)
+    if (signal.aborted) throw fetchError(error, signal, url)
     return ''
   } finally {
     clearTimeout(timer)
@@ -111,39 +112,39 @@ function rpcErrorIn(text: string): JsonRpcErrorObject | undefined {
   }
 }
 
-/** What to check after an answer that is not a success; `''` where nothing in particular. */
+/** What to check after a failed response, by status. */
 function adviceFor(status: number): string {
   switch (status) {
     case 400:
-      return 'The server rejected the request: its log may say why.'
+      return 'The server rejected the request. Check its log.'
     case 404:
     case 410:
-      return 'No MCP endpoint is there. Check the path of the URL.'
+      return 'There is no MCP endpoint. Check the path of the URL.'
     case 405:
-      return 'That method is not allowed there. Check the path of the URL.'
+      return 'The method is not allowed. Check the path of the URL.'
     case 406:
     case 415:
-      return 'Check the path of the URL, and what a proxy in front of the server changes.'
+      return 'Check the path of the URL, and whether a proxy changes the request.'
     case 413:
-      return 'The message is larger than the server, or a proxy in front of it, allows.'
+      return 'The message exceeds the limit of the server or of a proxy in front of it.'
     case 429:
       return 'Wait before the next attempt.'
     case 502:
     case 503:
     case 504:
-      return 'Check that the server behind this address runs.'
+      return 'Check that the server behind this address is running.'
     default:
-      return status >= 500 ? 'The server failed: its log may say why.' : ''
+      return status >= 500 ? 'The server failed: check its log.' : ''
   }
 }
 
-/** What the beginning of a body says, in one line without control characters: the text of a page, the message in JSON. */
+/** One line from the start of a body, without control characters: the text of a page, or the message in JSON. */
 function bodyExcerpt(body: string, type: string): string {
   if (type === 'text/html' || /^\s*<(?:!doctype|html)/i.test(body)) return excerpt(pageText(body))
   return excerpt((messageIn(body) ?? body).trim())
 }
 
-/** The title of a page and the text on it, read in one pass. */
+/** The title and the text of a page, in one pass. */
 function pageText(html: string): string {
   let title = ''
   let text = ''
@@ -173,7 +174,7 @@ function tidy(text: string): string {
     .trim()
 }
 
-/** Where frameworks and gateways put the message of an error. */
+/** The error message in the JSON of common frameworks and gateways. */
 function messageIn(body: string): string | undefined {
   const value = Object(json(body))
   const places = [
@@ -184,7 +185,7 @@ function messageIn(body: string): string | undefined {
     value.detail,
     value.title,
   ]
-  return places.find((place) => typeof place === 'string' && place.trim() !== '')
+  return places.find((position) => typeof position === 'string' && position.trim() !== '')
 }
 
 function json(body: string): unknown {

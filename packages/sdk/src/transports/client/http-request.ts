@@ -1,56 +1,56 @@
 import { McpError } from '../../jsonrpc/error.ts'
 
-/** The part of `fetch` a link needs. */
+/** The part of `fetch` that transports use. */
 export type Fetch = (url: URL, init: RequestInit) => Promise<Response>
 
-/** Headers for every request: fixed, or found anew each time. */
+/** Headers for every request: fixed, or a function called for each request. */
 export type HeaderSource =
   | Readonly<Record<string, string>>
   | (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>)
 
-/** A request the server refused with 401 or 403. */
+/** A request that the server refused with 401 or 403. */
 export interface Refusal {
   readonly status: number
-  /** The headers of the answer. */
+  /** The headers of the response. */
   readonly headers: Headers
   readonly method: string
   readonly url: URL
-  /** What `authorize` had supplied for the refused request. */
+  /** The headers that `authorize` returned for the request. */
   readonly sent: Readonly<Record<string, string>>
-  /** Nobody waits for this request, so no person should be bothered for it. */
+  /** A background request: no login should be started for it. */
   readonly background: boolean
 }
 
-/** Supplies credentials for requests to one endpoint, and finds new ones when they are refused. */
+/** Supplies credentials for requests to one endpoint and renews them. */
 export interface HttpAuth {
-  /** Headers for one request; called for every one, so it must be cheap when a good token is at hand. */
+  /** Headers for one request. Called for every request, so it must be fast while a token is valid. */
   authorize(request: { method: string; url: URL }): Promise<Readonly<Record<string, string>>>
   /**
-   * The server answered 401 or 403. True: credentials changed, send the request again. False: the answer stands.
-   * Rejects with McpError 'UNAUTHORIZED' saying why not. The signal aborts when the request is given up.
+   * Handles a 401 or 403. Returns true to send the request again with new credentials, false to return the response.
+   * Rejects with McpError 'UNAUTHORIZED' if no credentials can be obtained. The signal aborts with the request.
    */
   refused(refusal: Refusal, signal: AbortSignal): Promise<boolean>
-  /** Sees the headers of every other answer, e.g. for `DPoP-Nonce`. */
+  /** Called with the headers of every other response, such as `DPoP-Nonce`. */
   answered?(headers: Headers): void
 }
 
-/** What a client sends along over HTTP, and how much of an answer it takes. All of it has defaults. */
+/** Options of `http` and `sse`. All have defaults. */
 export interface HttpOptions {
-  /** Headers for every request, such as `Authorization`: fixed, or a function asked each time. */
+  /** Headers for every request, such as `Authorization`: fixed, or a function called for each request. */
   headers?: HeaderSource
-  /** Supplies credentials and renews them: what `oauth` and its siblings make. Use one for one server. */
+  /** Supplies and renews credentials, such as `oauth(…)`. Use one per server. */
   auth?: HttpAuth
-  /** What sends the requests. Default: the global `fetch`. Node's own gives up after 300 s of silence. */
+  /** Sends the requests. Default: the global `fetch`, which on Node times out after 300 s without data. */
   fetch?: Fetch
-  /** Bytes of one answer or event. Default 4 MiB. */
+  /** Maximum bytes of one response body or event. Default 4 MiB. */
   maxMessageBytes?: number
 }
 
-/** What the sender of one request says about it. */
-export interface SendOptions {
-  /** Stops the sender's clocks while credentials are looked for; call what it gives when that is over. */
+/** Options of one request. */
+interface SendOptions {
+  /** Pauses the caller's timeouts while credentials are obtained; returns the function that resumes them. */
   pause?: (() => () => void) | undefined
-  /** Nobody waits for this request, so no person should be bothered for it. */
+  /** A background request: no login should be started for it. */
   background?: boolean
 }
 
@@ -72,7 +72,7 @@ interface Sent {
   readonly supplied: Readonly<Record<string, string>>
 }
 
-/** Sends requests to one endpoint and never follows it to another origin. */
+/** Sends requests to one endpoint and refuses redirects to another origin. */
 export class Endpoint {
   readonly url: URL
   readonly #fetch: Fetch
@@ -91,14 +91,14 @@ export class Endpoint {
     this.#auth = auth
   }
 
-  /** Another place of the same server, with the same headers and credentials. */
+  /** Another URL of the same server, with the same headers and credentials. */
   at(url: URL): Endpoint {
     return new Endpoint(url, this.#headers, this.#fetch, this.#auth)
   }
 
   /**
-   * Sends a request, again with other credentials where those are refused. Rejects with an McpError when no answer
-   * came or none could be had, or with the signal's reason when it was aborted.
+   * Sends a request, and again with new credentials if they are refused. Rejects with an McpError if there is no
+   * response, or with the reason of the aborted signal.
    */
   async send(
     method: 'POST' | 'GET' | 'DELETE',
@@ -108,20 +108,20 @@ export class Endpoint {
     options: SendOptions = {},
   ): Promise<Response> {
     const configured = typeof this.#headers === 'function' ? await this.#headers() : this.#headers
-    const headers = joined(configured, own)
+    const headers = mergeHeaders(configured, own)
     const init: RequestInit = { method, signal, redirect: 'manual' }
     if (body !== undefined) init.body = body
     for (let retry = 0; ; retry++) {
       const sent = await this.#follow(method, headers, init, signal)
       if (this.#auth === undefined) return sent.response
       const last = retry === maxRetries || method === 'DELETE'
-      if (!(await this.#changes(this.#auth, sent, method, last, signal, options))) return sent.response
+      if (!(await this.#renewed(this.#auth, sent, method, last, signal, options))) return sent.response
       sent.response.body?.cancel().catch(() => {})
     }
   }
 
-  /** Whether an answer is a refusal that other credentials may overcome, and those are at hand now. */
-  async #changes(
+  /** Whether the response is a refusal and new credentials were obtained. */
+  async #renewed(
     auth: HttpAuth,
     { response, url, supplied }: Sent,
     method: string,
@@ -146,7 +146,7 @@ export class Endpoint {
     }
   }
 
-  /** Sends a request and follows where it is redirected. */
+  /** Sends a request and follows redirects. */
   async #follow(method: string, headers: Headers, init: RequestInit, signal: AbortSignal): Promise<Sent> {
     let url = this.url
     for (let hop = 0; ; hop++) {
@@ -154,8 +154,8 @@ export class Endpoint {
       const all = this.#auth === undefined ? headers : new Headers(headers)
       for (const [name, value] of Object.entries(supplied)) all.set(name, value)
       signal.throwIfAborted()
-      const response = await this.#once(url, { ...init, headers: all }, signal)
-      const next = target(response, url)
+      const response = await this.#fetchOnce(url, { ...init, headers: all }, signal)
+      const next = redirectTarget(response, url)
       if (next === undefined) return { response, url, supplied }
       response.body?.cancel().catch(() => {})
       if (hop === maxRedirects) {
@@ -165,17 +165,17 @@ export class Endpoint {
     }
   }
 
-  async #once(url: URL, init: RequestInit, signal: AbortSignal): Promise<Response> {
+  async #fetchOnce(url: URL, init: RequestInit, signal: AbortSignal): Promise<Response> {
     try {
       return await this.#fetch(url, init)
     } catch (error) {
-      throw lostBy(error, signal, url)
+      throw fetchError(error, signal, url)
     }
   }
 }
 
-/** The headers somebody configured, and over them those of a request itself. */
-function joined(
+/** The configured headers, overridden by those of the request. */
+function mergeHeaders(
   configured: Readonly<Record<string, string>>,
   own: Readonly<Record<string, string>>,
 ): Headers {
@@ -190,8 +190,8 @@ function joined(
   }
 }
 
-/** What a failure of `fetch`, or of reading its body, means. */
-export function lostBy(error: unknown, signal: AbortSignal, url: URL): unknown {
+/** The error for a failure of `fetch` or of reading its body. */
+export function fetchError(error: unknown, signal: AbortSignal, url: URL): unknown {
   if (signal.aborted) return signal.reason
   if (error instanceof McpError) return error
   const code = codeOf(error)
@@ -202,15 +202,15 @@ export function lostBy(error: unknown, signal: AbortSignal, url: URL): unknown {
       })
     : new McpError(
         'CONNECTION_CLOSED',
-        `The connection to ${url.origin} failed before the answer came (${code ?? rootOf(error)})${portHint(error, url)}`,
+        `The connection to ${url.origin} failed before the response arrived (${code ?? rootMessage(error)})${portHint(error, url)}`,
         { cause: error, details: code === undefined ? {} : { code } },
       )
 }
 
-/** What to do where `fetch` connects to no server on the port, whoever listens there. */
+/** A hint for ports that `fetch` blocks. */
 function portHint(error: unknown, { port }: URL): string {
-  if (rootOf(error) !== 'bad port') return ''
-  return `. Browsers and fetch never connect to port ${port}, which belongs to another protocol. Let the server listen on another port`
+  if (rootMessage(error) !== 'bad port') return ''
+  return `. Browsers and fetch block port ${port}, which is reserved for another protocol. Use another port for the server`
 }
 
 function codeOf(error: unknown): string | undefined {
@@ -221,8 +221,8 @@ function codeOf(error: unknown): string | undefined {
   return undefined
 }
 
-/** What the innermost error says; `fetch` itself only says that it failed. */
-function rootOf(error: unknown): string {
+/** The message of the innermost error; that of `fetch` itself is not specific. */
+function rootMessage(error: unknown): string {
   let at = error
   for (let depth = 0; depth < 4 && at instanceof Error && at.cause instanceof Error; depth++) at = at.cause
   return at instanceof Error ? at.message : String(at)
@@ -232,22 +232,22 @@ function endpointUrl(url: string | URL): URL {
   if (!URL.canParse(url)) {
     throw new McpError(
       'INVALID',
-      `${JSON.stringify(String(url))} is not a URL. To start a program, give connect what "stdio" makes.`,
+      `${JSON.stringify(String(url))} is not a URL. To start a program, give connect a transport from stdio({ command }).`,
     )
   }
   const parsed = new URL(url)
   if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') {
-    throw new McpError('INVALID', `An MCP server's URL begins with http: or https:, not ${parsed.protocol}`)
+    throw new McpError('INVALID', `The URL must start with http: or https:, not ${parsed.protocol}`)
   }
   if (parsed.username !== '' || parsed.password !== '') {
-    throw new McpError('INVALID', 'Give credentials in the "headers" option, not in the URL')
+    throw new McpError('INVALID', 'The URL contains credentials. Give them in the option "headers" instead')
   }
   return parsed
 }
 
-function target(response: Response, from: URL): URL | undefined {
+function redirectTarget(response: Response, from: URL): URL | undefined {
   if (response.type === 'opaqueredirect') {
-    throw new McpError('HTTP', `${from} redirects, and this runtime hides where to. Give the final URL.`)
+    throw new McpError('HTTP', `${from} redirects, and this runtime hides the target. Use the final URL.`)
   }
   const location = response.headers.get('location')
   if (!redirects.has(response.status) || location === null || !URL.canParse(location, from)) return undefined
@@ -256,7 +256,7 @@ function target(response: Response, from: URL): URL | undefined {
   response.body?.cancel().catch(() => {})
   throw new McpError(
     'HTTP',
-    `${from.origin} redirects to ${next.origin}, another origin, where this request's credentials must not go. If you trust it, give its URL.`,
+    `${from.origin} redirects to ${next.origin}, another origin, to which credentials must not be sent. If you trust it, use its URL.`,
     { details: { status: response.status } },
   )
 }

@@ -6,22 +6,22 @@ import { isObject } from '../../jsonrpc/parse.ts'
 import { EventReader, type ServerSentEvent } from '../../jsonrpc/sse.ts'
 import { MetaKey } from '../../protocol/meta.ts'
 import { limits } from '../../request/limits.ts'
-import { lostBy } from './http-request.ts'
-import { tooMuchInvalid } from './inbound.ts'
+import { fetchError } from './http-request.ts'
+import { tooMuchInvalidInput } from './parse-messages.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** The media type of an answer, without its parameters. */
+/** The media type of a response, without parameters. */
 export function mediaType(response: Response): string {
   return (response.headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
 }
 
-/** Lets go of a body nobody reads. */
+/** Cancels a body that is not read. */
 export function discard(response: Response): void {
   response.body?.cancel().catch(() => {})
 }
 
-/** A whole body as text, refusing one over `maxBytes`, and one that is not UTF-8. */
+/** A whole body as text. Rejects above `maxBytes` and for invalid UTF-8. */
 export async function bodyText(
   response: Response,
   maxBytes: number,
@@ -33,7 +33,7 @@ export async function bodyText(
     throw tooLarge(maxBytes)
   }
   const body = new ByteCollector()
-  await eachChunk(response, signal, url, (chunk) => {
+  await readChunks(response, signal, url, (chunk) => {
     if (body.length + chunk.length > maxBytes) throw tooLarge(maxBytes)
     body.add(chunk)
     return undefined
@@ -41,12 +41,12 @@ export async function bodyText(
   try {
     return decoder.decode(body.take())
   } catch (cause) {
-    throw new McpError('PROTOCOL', `${url} answered with what is not valid UTF-8`, { cause })
+    throw new McpError('PROTOCOL', `The response of ${url} is not valid UTF-8`, { cause })
   }
 }
 
-/** Reads an event stream to its end. `onEvent` says whether an event held a message. */
-export async function eachEvent(
+/** Reads an event stream to its end. `onEvent` returns whether the event contained a message. */
+export async function readEvents(
   response: Response,
   maxBytes: number,
   signal: AbortSignal,
@@ -75,8 +75,8 @@ export async function eachEvent(
     },
   })
   const slice = new Slice()
-  // A promise for every chunk would cost more than most chunks do.
-  const take = (chunk: Uint8Array): Promise<void> | undefined => {
+  // Synchronous where possible: a promise per chunk would cost more than most chunks.
+  const onChunk = (chunk: Uint8Array): Promise<void> | undefined => {
     for (let from = 0; from < chunk.length; ) {
       const end = pieceEnd(chunk, from)
       slice.begin()
@@ -84,26 +84,26 @@ export async function eachEvent(
       const ignored = events.takeIgnored()
       if (ignored > 0) wasInvalid(0, ignored)
       if (tooLong) throw tooLarge(maxBytes)
-      if (tooInvalid) throw tooMuchInvalid(invalid)
+      if (tooInvalid) throw tooMuchInvalidInput(invalid)
       from = end
       if (slice.end()) {
         return nextTurn().then(() => {
           signal.throwIfAborted()
-          return take(chunk.subarray(end))
+          return onChunk(chunk.subarray(end))
         })
       }
     }
     return undefined
   }
-  await eachChunk(response, signal, url, take)
+  await readChunks(response, signal, url, onChunk)
   events.end()
 }
 
-async function eachChunk(
+async function readChunks(
   response: Response,
   signal: AbortSignal,
   url: URL,
-  take: (chunk: Uint8Array) => Promise<void> | undefined,
+  onChunk: (chunk: Uint8Array) => Promise<void> | undefined,
 ): Promise<void> {
   const reader = response.body?.getReader()
   if (reader === undefined) return
@@ -111,20 +111,20 @@ async function eachChunk(
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return
-      const turn = take(value)
+      const turn = onChunk(value)
       if (turn !== undefined) await turn
     }
   } catch (error) {
     reader.cancel().catch(() => {})
-    throw lostBy(error, signal, url)
+    throw fetchError(error, signal, url)
   }
 }
 
 function tooLarge(maxBytes: number): McpError {
-  return new McpError('LIMIT', `The server's answer is larger than ${maxBytes} bytes, so it was cut off`)
+  return new McpError('LIMIT', `The server's response exceeds ${maxBytes} bytes`)
 }
 
-/** What an answer that is not a success means: a JSON-RPC error if its body holds one, else an McpError. */
+/** The error of a failed HTTP response: the JSON-RPC error in its body, else an McpError. */
 export async function failureOf(
   response: Response,
   signal: AbortSignal,
@@ -134,18 +134,18 @@ export async function failureOf(
   return readFailure(response, signal, url)
 }
 
-/** The error for an answer to a request that is a success and cannot hold a response. */
-export async function notAnAnswer(
+/** The error for a successful HTTP response of the wrong content type. */
+export async function notAResponse(
   response: Response,
   method: string,
   signal: AbortSignal,
   url: URL,
 ): Promise<McpError> {
-  const { readPage } = await import('./http-failure.ts')
-  return readPage(response, method, signal, url)
+  const { readNotAResponse } = await import('./http-failure.ts')
+  return readNotAResponse(response, method, signal, url)
 }
 
-/** Milliseconds the server asks to wait, from its `Retry-After` header. */
+/** Milliseconds from the `Retry-After` header. */
 export function retryAfter(response: Response): number | undefined {
   const value = response.headers.get('retry-after')
   if (value === null) return undefined
@@ -155,8 +155,8 @@ export function retryAfter(response: Response): number | undefined {
 }
 
 /**
- * Tells the messages that bring one call on from those a server could send without end: its answer, and progress that
- * is more than before.
+ * Distinguishes messages that advance a call, its response and increasing progress, from those that a server could send
+ * forever.
  */
 export class ProgressDetector {
   readonly #id: unknown
@@ -169,7 +169,7 @@ export class ProgressDetector {
     this.#token = isObject(meta) ? meta[MetaKey.progressToken] : undefined
   }
 
-  isMadeBy(message: JsonRpcMessage): boolean {
+  isProgress(message: JsonRpcMessage): boolean {
     if (!('method' in message)) return message.id === this.#id
     if (message.method !== 'notifications/progress' || this.#token === undefined) return false
     const { progressToken, progress } = message.params ?? {}

@@ -4,36 +4,35 @@ import { discard, failureOf, mediaType, retryAfter } from './http-response.ts'
 import { RetryBackoff, wait } from './retry-backoff.ts'
 import { SessionEnded } from './transport.ts'
 
-/** How far a stream was read, so that it can be taken up again. */
-export interface Place {
+/** The position in a stream, to resume it. */
+interface StreamPosition {
   id: string | undefined
   retryMs: number | undefined
 }
 
-/** Moves a place along with an event. */
-export function move(place: Place, event: { id?: string; retry?: number }): void {
-  if (event.id !== undefined) place.id = isHeaderSafe(event.id) ? event.id : undefined
-  if (event.retry !== undefined) place.retryMs = event.retry
+export function updatePosition(position: StreamPosition, event: { id?: string; retry?: number }): void {
+  if (event.id !== undefined) position.id = isHeaderSafe(event.id) ? event.id : undefined
+  if (event.retry !== undefined) position.retryMs = event.retry
 }
 
-/** Whether an event id can be sent back as a header; an empty one stands for none. */
+/** Whether an event id is valid in the `Last-Event-ID` header. */
 function isHeaderSafe(id: string): boolean {
   return id.length <= limits.eventIdChars && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(id)
 }
 
-/** One way of reading a session's event streams. */
+/** Opens and reads event streams. */
 export interface StreamSource {
   readonly url: URL
-  /** Asks for a stream: the rest of one from `place`, or the session's own. */
-  get(place: Place, signal: AbortSignal): Promise<Response>
+  /** Opens a stream: the rest of one from `position`, or the standalone stream of the session. */
+  get(position: StreamPosition, signal: AbortSignal): Promise<Response>
   /**
-   * Reads a stream to its end, moving `place` along, and says of each message whether it brings on what is waited for.
-   * Rejects when the stream breaks off.
+   * Reads a stream to its end and updates `position`. Calls `onMessage` for each message, with whether it is progress.
+   * Rejects when the stream breaks.
    */
   read(
     response: Response,
-    place: Place,
-    onMessage: (advances: boolean) => void,
+    position: StreamPosition,
+    onMessage: (isProgress: boolean) => void,
     signal: AbortSignal,
   ): Promise<void>
 }
@@ -41,41 +40,44 @@ export interface StreamSource {
 type Reading = 'ended' | 'broke' | undefined
 
 /**
- * Reads the stream that answers one request and takes it up wherever it breaks off, until `answered`. Rejects when
- * no answer can come any more.
+ * Reads the response stream of one request, and resumes it when it breaks, until `isAnswered`. Rejects if no response can
+ * arrive any more.
  */
-export async function followAnswer(
+export async function readResponseStream(
   source: StreamSource,
   first: Response,
-  answered: () => boolean,
+  isAnswered: () => boolean,
   inSession: boolean,
   signal: AbortSignal,
 ): Promise<void> {
-  const place: Place = { id: undefined, retryMs: undefined }
-  const pace = new RetryBackoff()
+  const position: StreamPosition = { id: undefined, retryMs: undefined }
+  const backoff = new RetryBackoff()
   let response: Response | undefined = first
   for (;;) {
-    const how = response && (await read(source, response, place, pace, signal))
-    if (answered()) return
-    if (place.id === undefined) {
-      throw new McpError('CONNECTION_CLOSED', 'The stream ended before the answer came')
+    const how = response && (await read(source, response, position, backoff, signal))
+    if (isAnswered()) return
+    if (position.id === undefined) {
+      throw new McpError('CONNECTION_CLOSED', 'The stream ended before the response arrived')
     }
-    await wait(how === 'ended' ? pace.afterClose(place.retryMs) : pace.afterFailure(place.retryMs), signal)
-    if (answered()) return
-    response = await resume(source, place, inSession, signal)
+    await wait(
+      how === 'ended' ? backoff.afterClose(position.retryMs) : backoff.afterFailure(position.retryMs),
+      signal,
+    )
+    if (isAnswered()) return
+    response = await resume(source, position, inSession, signal)
   }
 }
 
-/** The rest of a stream; undefined when it is worth asking again. */
+/** Resumes a stream; undefined after a failure that may be transient. */
 async function resume(
   source: StreamSource,
-  place: Place,
+  position: StreamPosition,
   inSession: boolean,
   signal: AbortSignal,
 ): Promise<Response | undefined> {
   let response: Response
   try {
-    response = await source.get(place, signal)
+    response = await source.get(position, signal)
   } catch (error) {
     if (signal.aborted) throw error
     return undefined
@@ -85,8 +87,8 @@ async function resume(
     discard(response)
     throw new SessionEnded(undefined)
   }
-  if (isPassing(response)) {
-    place.retryMs = retryAfter(response) ?? place.retryMs
+  if (isTransient(response)) {
+    position.retryMs = retryAfter(response) ?? position.retryMs
     discard(response)
     return undefined
   }
@@ -94,56 +96,59 @@ async function resume(
   if (failure instanceof McpError && failure.code === 'UNAUTHORIZED') throw failure
   throw new McpError(
     'CONNECTION_CLOSED',
-    'The stream broke off before the answer came, and the server does not let it be resumed',
+    'The stream broke before the response arrived, and the server does not support resuming it',
     { details: { status: response.status } },
   )
 }
 
 /**
- * Keeps a session's own stream open until the signal aborts. A server may have none, so no answer to the request for
- * it is a failure. `opened` is called when the first attempt is over. Rejects with SessionEnded where there was one and the
- * session is not known any more.
+ * Keeps the standalone stream of a session open until the signal aborts. Servers need not offer one, so refusals are not
+ * errors. Calls `opened` after the first attempt. Rejects with SessionEnded if the stream was open before and the session
+ * is gone.
  */
-export async function keepListening(
+export async function keepStreamOpen(
   source: StreamSource,
   opened: () => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const place: Place = { id: undefined, retryMs: undefined }
-  const pace = new RetryBackoff()
+  const position: StreamPosition = { id: undefined, retryMs: undefined }
+  const backoff = new RetryBackoff()
   let wasOpen = false
   while (!signal.aborted) {
-    const response = await source.get(place, signal).catch(() => undefined)
+    const response = await source.get(position, signal).catch(() => undefined)
     opened()
     let how: Reading
     if (response !== undefined && isStream(response)) {
       wasOpen = true
-      how = await read(source, response, place, pace, signal)
+      how = await read(source, response, position, backoff, signal)
     } else if (response !== undefined) {
       discard(response)
-      const stale = place.id !== undefined && response.status !== 405
+      const stale = position.id !== undefined && response.status !== 405
       if (response.status === 404 && wasOpen && !stale) throw new SessionEnded(false)
-      if (!isPassing(response) && !stale) return
-      if (stale) place.id = undefined
-      place.retryMs = retryAfter(response) ?? place.retryMs
+      if (!isTransient(response) && !stale) return
+      if (stale) position.id = undefined
+      position.retryMs = retryAfter(response) ?? position.retryMs
     }
-    await wait(how === 'ended' ? pace.afterClose(place.retryMs) : pace.afterFailure(place.retryMs), signal)
+    await wait(
+      how === 'ended' ? backoff.afterClose(position.retryMs) : backoff.afterFailure(position.retryMs),
+      signal,
+    )
   }
 }
 
 async function read(
   source: StreamSource,
   response: Response,
-  place: Place,
-  pace: RetryBackoff,
+  position: StreamPosition,
+  backoff: RetryBackoff,
   signal: AbortSignal,
 ): Promise<Reading> {
-  const onMessage = (advances: boolean): void => {
-    pace.heard()
-    if (advances) pace.advanced()
+  const onMessage = (isProgress: boolean): void => {
+    backoff.received()
+    if (isProgress) backoff.refund()
   }
   try {
-    await source.read(response, place, onMessage, signal)
+    await source.read(response, position, onMessage, signal)
     return 'ended'
   } catch (error) {
     if (signal.aborted || (error instanceof McpError && error.code === 'LIMIT')) throw error
@@ -155,6 +160,6 @@ function isStream(response: Response): boolean {
   return response.ok && mediaType(response) === 'text/event-stream'
 }
 
-function isPassing(response: Response): boolean {
+function isTransient(response: Response): boolean {
   return response.status === 429 || response.status >= 500
 }

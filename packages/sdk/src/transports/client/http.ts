@@ -16,14 +16,14 @@ import { Endpoint, type HttpOptions } from './http-request.ts'
 import {
   bodyText,
   discard,
-  eachEvent,
   failureOf,
   mediaType,
-  notAnAnswer,
+  notAResponse,
   ProgressDetector,
+  readEvents,
 } from './http-response.ts'
-import { followAnswer, keepListening, move, type StreamSource } from './http-session.ts'
-import { messagesIn, notUtf8, Tolerance } from './inbound.ts'
+import { keepStreamOpen, readResponseStream, type StreamSource, updatePosition } from './http-session.ts'
+import { notUtf8Warning, parseMessages, WarningLimiter } from './parse-messages.ts'
 import { sse } from './sse.ts'
 import {
   type ClientTransport,
@@ -34,53 +34,53 @@ import {
 } from './transport.ts'
 
 /**
- * A server behind a URL, reached by Streamable HTTP in whichever era it speaks. Give it to `connect`.
- * Redirects to another origin are refused, and every answer is bounded. Where there is no such endpoint, the older
- * HTTP+SSE transport is tried.
+ * A Streamable HTTP transport to the server at a URL, for `connect`. Redirects to another origin are refused, and every
+ * response is limited in size. Falls back to HTTP+SSE if there is no Streamable HTTP endpoint.
  */
 export function http(url: string | URL, options: HttpOptions = {}): ClientTransportFactory {
   const endpoint = Endpoint.from(url, options)
-  const link = (): ClientTransport => new HttpLink(endpoint, options.maxMessageBytes ?? limits.messageBytes)
-  return Object.assign(link, { older: sse(url, options) })
+  const create = (): ClientTransport =>
+    new HttpTransport(endpoint, options.maxMessageBytes ?? limits.messageBytes)
+  return Object.assign(create, { older: sse(url, options) })
 }
 
-/** One request in flight, with the way its response gets back. */
-interface Call {
+/** One request in flight. */
+interface PendingCall {
   readonly message: JsonRpcRequest
-  /** Whether only the stream that carries it may answer. */
-  readonly modern: boolean
+  /** Whether its response may only arrive on its own stream. */
+  readonly stateless: boolean
   readonly session: string | undefined
   readonly headers: Readonly<Record<string, string>>
   readonly pause: (() => () => void) | undefined
-  readonly advance: ProgressDetector
+  readonly progress: ProgressDetector
   answered: boolean
-  /** Whether its whole answer was read, so that nothing of it is left to come. */
+  /** Whether its HTTP response was read completely. */
   read: boolean
   settle(answer: JsonRpcResponse | McpError): void
 }
 
-const either = 'application/json, text/event-stream'
+const acceptedTypes = 'application/json, text/event-stream'
 const firstByteMs = 250
-const leftoverMs = 1_000
-const goodbyeMs = 1_000
-const noticeMs = 10_000
+const trailingDataMs = 1_000
+const deleteTimeoutMs = 1_000
+const oneWayTimeoutMs = 10_000
 const sessionHeader = 'mcp-session-id'
 const versionHeader = 'mcp-protocol-version'
 
-class HttpLink implements ClientTransport {
+class HttpTransport implements ClientTransport {
   readonly kind = 'http'
   readonly hasHeaders = true
   readonly connectsEach = true
   readonly closed: Promise<Error | undefined>
   readonly #endpoint: Endpoint
   readonly #maxBytes: number
-  readonly #calls = new RotatingMap<RequestId, Call>()
-  /** What has to stop when the connection ends. */
-  readonly #running = new RotatingSet<(reason: McpError) => void>()
-  #over: McpError | undefined
+  readonly #calls = new RotatingMap<RequestId, PendingCall>()
+  /** Cancels each running operation when the transport closes. */
+  readonly #cancelers = new RotatingSet<(reason: McpError) => void>()
+  #closeReason: McpError | undefined
   #settle: (reason: Error | undefined) => void = () => {}
   #events: ClientTransportEvents = { message: () => {}, warning: () => {}, trace: () => {} }
-  #tolerance = new Tolerance(() => {})
+  #warnings = new WarningLimiter(() => {})
   #version: ProtocolVersion | undefined
   #session: string | undefined
   #listening: AbortController | undefined
@@ -96,7 +96,7 @@ class HttpLink implements ClientTransport {
 
   async start(events: ClientTransportEvents): Promise<void> {
     this.#events = events
-    this.#tolerance = new Tolerance((text) => events.warning(text))
+    this.#warnings = new WarningLimiter((text) => events.warning(text))
   }
 
   get session(): string | undefined {
@@ -109,81 +109,81 @@ class HttpLink implements ClientTransport {
 
   request(message: JsonRpcRequest, options: TransportRequestOptions = {}): Promise<JsonRpcResponse> {
     const { signal, headers = {}, pause } = options
-    if (this.#over !== undefined) return Promise.reject(this.#over)
+    if (this.#closeReason !== undefined) return Promise.reject(this.#closeReason)
     if (signal?.aborted) return Promise.reject(signal.reason)
     return new Promise((resolve, reject) => {
-      const modern = versionIn(message) !== undefined
+      const stateless = versionIn(message) !== undefined
       const session = message.method === 'initialize' ? undefined : this.#session
-      const advance = new ProgressDetector(message)
-      const call: Call = {
+      const progress = new ProgressDetector(message)
+      const call: PendingCall = {
         message,
-        modern,
+        stateless,
         session,
         headers,
         pause,
-        advance,
+        progress,
         answered: false,
         read: false,
         settle: () => {},
       }
       this.#calls.set(message.id, call)
       const stop = new AbortController()
-      const leave = (reason: unknown): void => {
+      const cancel = (reason: unknown): void => {
         stop.abort(reason)
         reject(reason)
       }
       const abort = (): void => {
-        leave(signal?.reason)
-        if (!modern && message.method !== 'initialize') this.#cancel(message, signal?.reason)
+        cancel(signal?.reason)
+        if (!stateless && message.method !== 'initialize') this.#cancel(message, signal?.reason)
       }
       signal?.addEventListener('abort', abort, { once: true })
-      this.#running.add(leave)
-      const carried = this.#carry(call, stop.signal).catch(reject)
+      this.#cancelers.add(cancel)
+      const exchange = this.#exchange(call, stop.signal).catch(reject)
       call.settle = (answer) => {
         if (answer instanceof McpError) reject(answer)
         else resolve(answer)
         if (call.read) return
-        // A well-behaved stream ends with its response; any other is cut, so that its connection is free again.
-        const cut = setTimeout(() => stop.abort(), leftoverMs)
-        carried.finally(() => clearTimeout(cut))
+        // A stream should end with its response; otherwise it is aborted to free the connection.
+        const cut = setTimeout(() => stop.abort(), trailingDataMs)
+        exchange.finally(() => clearTimeout(cut))
       }
-      carried.finally(() => {
+      exchange.finally(() => {
         this.#calls.delete(message.id)
-        this.#running.delete(leave)
+        this.#cancelers.delete(cancel)
         signal?.removeEventListener('abort', abort)
       })
     })
   }
 
   notify(message: JsonRpcNotification): Promise<void> {
-    return this.#tell(message)
+    return this.#sendOneWay(message)
   }
 
   respond(message: JsonRpcResponse): Promise<void> {
-    return this.#tell(message)
+    return this.#sendOneWay(message)
   }
 
   async listen(): Promise<void> {
-    if (this.#over !== undefined) return
+    if (this.#closeReason !== undefined) return
     this.#listening?.abort()
     const stop = new AbortController()
     this.#listening = stop
-    const leave = (): void => stop.abort()
-    this.#running.add(leave)
+    const cancel = (): void => stop.abort()
+    this.#cancelers.add(cancel)
     await new Promise<void>((resolve) => {
       const late = setTimeout(resolve, firstByteMs)
       const opened = (): void => {
         clearTimeout(late)
         resolve()
       }
-      keepListening(this.#source(undefined, this.#session), opened, stop.signal)
+      keepStreamOpen(this.#streamSource(undefined, this.#session), opened, stop.signal)
         .catch((error) => {
           if (stop.signal.aborted) return
           if (error instanceof SessionEnded) this.#events.sessionEnded?.()
-          else this.#tolerance.report(`The server's own stream was given up: ${error}`)
+          else this.#warnings.report(`The server's standalone stream was closed: ${error}`)
         })
         .finally(() => {
-          this.#running.delete(leave)
+          this.#cancelers.delete(cancel)
           opened()
         })
     })
@@ -196,73 +196,79 @@ class HttpLink implements ClientTransport {
 
   async #end(): Promise<void> {
     const headers = this.#sessionHeaders(this.#session)
-    this.#over = new McpError('CONNECTION_CLOSED', 'The connection was closed by this client')
-    for (const leave of this.#running.values()) leave(this.#over)
+    this.#closeReason = new McpError('CONNECTION_CLOSED', 'The connection was closed by this client')
+    for (const cancel of this.#cancelers.values()) cancel(this.#closeReason)
     if (this.#session !== undefined) {
       await this.#endpoint
-        .send('DELETE', headers, undefined, AbortSignal.timeout(goodbyeMs))
+        .send('DELETE', headers, undefined, AbortSignal.timeout(deleteTimeoutMs))
         .then(discard, () => {})
     }
     this.#settle(undefined)
   }
 
-  /** Sends a request and hands on all that its answer holds. Rejects when no response can come any more. */
-  async #carry(call: Call, signal: AbortSignal): Promise<void> {
+  /** Sends a request and reads its HTTP response. Rejects if no JSON-RPC response can arrive any more. */
+  async #exchange(call: PendingCall, signal: AbortSignal): Promise<void> {
     const { message } = call
     const response = await this.#post(message, call.session, call.headers, signal, call.pause)
-    if (!response.ok) return this.#refused(call, response, signal)
+    if (!response.ok) return this.#handleFailure(call, response, signal)
     if (message.method === 'initialize') this.#session = this.#sessionIn(response)
     const { url } = this.#endpoint
     const type = mediaType(response)
     if (type === 'application/json') {
       const text = await bodyText(response, this.#maxBytes, signal, url)
       call.read = true
-      this.#take(text, call)
+      this.#receiveText(text, call)
       if (call.answered) return
-      throw new McpError('PROTOCOL', `The answer to ${message.method} holds no response with the same id`)
+      throw new McpError(
+        'PROTOCOL',
+        `The HTTP response to ${message.method} contains no JSON-RPC response with the same id`,
+      )
     }
     if (type !== 'text/event-stream') {
-      throw await notAnAnswer(response, message.method, signal, url)
+      throw await notAResponse(response, message.method, signal, url)
     }
-    const source = this.#source(call, call.session)
-    if (!call.modern) {
-      return followAnswer(source, response, () => call.answered, call.session !== undefined, signal)
+    const source = this.#streamSource(call, call.session)
+    if (!call.stateless) {
+      return readResponseStream(source, response, () => call.answered, call.session !== undefined, signal)
     }
     await source.read(response, { id: undefined, retryMs: undefined }, () => {}, signal)
     if (!call.answered) {
-      throw new McpError('CONNECTION_CLOSED', `The stream ended before the answer to ${message.method} came`)
+      throw new McpError('CONNECTION_CLOSED', `The stream ended before the response to ${message.method}`)
     }
   }
 
-  async #refused(call: Call, response: Response, signal: AbortSignal): Promise<void> {
-    if (response.status === 404 && !call.modern && call.session !== undefined) {
+  async #handleFailure(call: PendingCall, response: Response, signal: AbortSignal): Promise<void> {
+    if (response.status === 404 && !call.stateless && call.session !== undefined) {
       discard(response)
       throw new SessionEnded(false)
     }
     const failure = await failureOf(response, signal, this.#endpoint.url)
     if (failure instanceof McpError) throw failure
-    // No endpoint that takes messages answers so, whatever it says: it may be one of the older transport.
+    // 405 to a POST means no Streamable HTTP endpoint, whatever the body says: it may be one of HTTP+SSE.
     if (response.status === 405) throw new McpError('HTTP', failure.message, { details: { status: 405 } })
     this.#receive({ jsonrpc: '2.0', id: call.message.id, error: failure }, call)
   }
 
-  async #tell(message: JsonRpcNotification | JsonRpcResponse): Promise<void> {
-    if (this.#over !== undefined) throw this.#over
+  async #sendOneWay(message: JsonRpcNotification | JsonRpcResponse): Promise<void> {
+    if (this.#closeReason !== undefined) throw this.#closeReason
     const session = this.#session
-    const late = new McpError('TIMEOUT', `${this.#endpoint.url} did not take a notice within ${noticeMs} ms`)
+    const late = new McpError(
+      'TIMEOUT',
+      `${this.#endpoint.url} did not accept a notification within ${oneWayTimeoutMs} ms`,
+    )
     const stop = new AbortController()
-    const timer = setTimeout(() => stop.abort(late), noticeMs)
-    const leave = (reason: McpError): void => stop.abort(reason)
-    this.#running.add(leave)
+    const timer = setTimeout(() => stop.abort(late), oneWayTimeoutMs)
+    const cancel = (reason: McpError): void => stop.abort(reason)
+    this.#cancelers.add(cancel)
     try {
-      await this.#deliver(message, session, stop.signal)
+      await this.#postOneWay(message, session, stop.signal)
     } finally {
       clearTimeout(timer)
-      this.#running.delete(leave)
+      this.#cancelers.delete(cancel)
     }
   }
 
-  async #deliver(
+  async #postOneWay(
     message: JsonRpcNotification | JsonRpcResponse,
     session: string | undefined,
     signal: AbortSignal,
@@ -290,16 +296,16 @@ class HttpLink implements ClientTransport {
     this.#events.trace('sent', message)
     const own = {
       ...headers,
-      accept: either,
+      accept: acceptedTypes,
       'content-type': 'application/json',
-      ...(modernHeaders(message) ?? this.#sessionHeaders(session, message)),
+      ...(statelessHeaders(message) ?? this.#sessionHeaders(session, message)),
     }
     return this.#endpoint.send('POST', own, JSON.stringify(message), signal, { pause })
   }
 
   #cancel(message: JsonRpcRequest, reason: unknown): void {
     const why = reason instanceof Error ? reason.message : 'Cancelled'
-    this.#tell({
+    this.#sendOneWay({
       jsonrpc: '2.0',
       method: 'notifications/cancelled',
       params: { requestId: message.id, reason: why },
@@ -317,72 +323,72 @@ class HttpLink implements ClientTransport {
   #sessionIn(response: Response): string | undefined {
     const id = response.headers.get(sessionHeader)
     if (id === null || /^[\x21-\x7e]+$/.test(id)) return id ?? undefined
-    this.#tolerance.report('Ignored a session id with characters that are not visible ASCII')
+    this.#warnings.report('Ignored a session id with characters that are not visible ASCII')
     return undefined
   }
 
-  /** The streams of a session; what comes on them belongs to `call`, or to no request. */
-  #source(call: Call | undefined, session: string | undefined): StreamSource {
+  /** Reads streams whose messages belong to `call`, or to no request. */
+  #streamSource(call: PendingCall | undefined, session: string | undefined): StreamSource {
     const { url } = this.#endpoint
     return {
       url,
-      get: (place, signal) => {
+      get: (position, signal) => {
         const headers = { ...this.#sessionHeaders(session), accept: 'text/event-stream' }
-        const all = place.id === undefined ? headers : { ...headers, 'last-event-id': place.id }
+        const all = position.id === undefined ? headers : { ...headers, 'last-event-id': position.id }
         return this.#endpoint.send('GET', all, undefined, signal, { background: call === undefined })
       },
-      read: (response, place, onMessage, signal) =>
-        eachEvent(
+      read: (response, position, onMessage, signal) =>
+        readEvents(
           response,
           this.#maxBytes,
           signal,
           url,
           (event) => {
-            move(place, event)
+            updatePosition(position, event)
             if (event.data === '' || (event.event ?? 'message') !== 'message') return false
-            const advances = this.#take(event.data, call)
-            onMessage(advances === true)
-            return advances !== undefined
+            const isProgress = this.#receiveText(event.data, call)
+            onMessage(isProgress === true)
+            return isProgress !== undefined
           },
-          () => this.#tolerance.report(notUtf8),
+          () => this.#warnings.report(notUtf8Warning),
         ),
     }
   }
 
-  /** Hands on what a text holds. Gives whether any of it brings the call on; undefined where it holds no message. */
-  #take(text: string, call: Call | undefined): boolean | undefined {
-    const version = call?.modern === true ? '2026-07-28' : this.#version
-    let advances: boolean | undefined
-    const failed = (id: RequestId, error: McpError): boolean => this.#answer(id, error, call)
-    for (const message of messagesIn(text, { version, tolerance: this.#tolerance, failed })) {
-      const isAdvance = call?.advance.isMadeBy(message) === true
-      advances = advances === true || isAdvance
+  /** Handles the messages in a text. Whether any of them is progress of the call; undefined if it contains no message. */
+  #receiveText(text: string, call: PendingCall | undefined): boolean | undefined {
+    const version = call?.stateless === true ? '2026-07-28' : this.#version
+    let isProgress: boolean | undefined
+    const failRequest = (id: RequestId, error: McpError): boolean => this.#answer(id, error, call)
+    for (const message of parseMessages(text, { version, warnings: this.#warnings, failRequest })) {
+      const madeProgress = call?.progress.isProgress(message) === true
+      isProgress = isProgress === true || madeProgress
       this.#receive(message, call)
     }
-    return advances
+    return isProgress
   }
 
-  #receive(message: JsonRpcMessage, from: Call | undefined): void {
+  #receive(message: JsonRpcMessage, from: PendingCall | undefined): void {
     this.#events.trace('received', message)
     if ('method' in message) {
       this.#events.message(message, from?.message.id)
       return
     }
     if (this.#answer(message.id, message, from)) return
-    this.#tolerance.report(`Ignored a response to no request in flight: id ${JSON.stringify(message.id)}`)
+    this.#warnings.report(`Ignored a response to no request in flight: id ${JSON.stringify(message.id)}`)
   }
 
-  /** Ends a call with what came for it on the stream of another, or its own; false when nobody waits for that. */
-  #answer(id: RequestId | undefined, answer: JsonRpcResponse | McpError, from: Call | undefined): boolean {
+  /** Settles the call that a response is for, on whichever stream it arrived; false if there is none. */
+  #answer(id: RequestId | undefined, answer: JsonRpcResponse | McpError, from?: PendingCall): boolean {
     const call = id === undefined ? from : this.#calls.get(id)
-    if (call === undefined || call.answered || (call.modern && call !== from)) return false
+    if (call === undefined || call.answered || (call.stateless && call !== from)) return false
     call.answered = true
     call.settle(answer)
     return true
   }
 }
 
-/** The protocol version a request of the stateless era carries itself. */
+/** The protocol version in the `_meta` of a stateless message. */
 function versionIn(message: JsonRpcMessage): string | undefined {
   if (!('method' in message)) return undefined
   const meta = message.params?.['_meta']
@@ -390,7 +396,7 @@ function versionIn(message: JsonRpcMessage): string | undefined {
   return typeof version === 'string' ? version : undefined
 }
 
-function modernHeaders(message: JsonRpcMessage): Record<string, string> | undefined {
+function statelessHeaders(message: JsonRpcMessage): Record<string, string> | undefined {
   const version = versionIn(message)
   if (version === undefined || !('method' in message)) return undefined
   const headers: Record<string, string> = { [versionHeader]: version, 'mcp-method': message.method }

@@ -5,7 +5,7 @@ import { type DuplexOptions, openConnection } from '../server/connection.ts'
 import { DuplexTransport } from './duplex.ts'
 import type { ClientTransportFactory } from './transport.ts'
 
-/** A server value in this process. Messages become JSON text and back both ways, as they would on a wire. */
+/** A transport to a server in this process. Messages are serialized both ways, as on any other transport. */
 export function memory(
   server: Server,
   options?: Pick<DuplexOptions, 'caller' | 'limits'>,

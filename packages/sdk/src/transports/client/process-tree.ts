@@ -1,7 +1,254 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { listProcesses, ProcessDescendants, type ProcessEntry } from './process-descendants.ts'
-import { guard } from './process-guard.ts'
-import { windowsEnd } from './stdio-windows.ts'
+import { readdirSync, readFileSync } from 'node:fs'
+import { Socket } from 'node:net'
+import type { Writable } from 'node:stream'
+import { withoutInheritedDescriptors } from './inherited-descriptors.ts'
+import { windowsEnd } from './windows-launch.ts'
+
+/** One process as `/proc/<pid>/stat` shows it. */
+interface ProcessEntry {
+  pid: number
+  /** A zombie: ended, but not reaped by its parent. Permanent in a container whose init process reaps no orphans. */
+  ended: boolean
+  parent: number
+  group: number
+  session: number
+  /** Clock ticks since boot. Identifies a process together with its pid. */
+  startedAt: number
+}
+
+/** All processes, or undefined if they cannot be listed, as on systems other than Linux. */
+function listProcesses(): ProcessEntry[] | undefined {
+  if (process.platform !== 'linux') return undefined
+  try {
+    const names = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+    return names.flatMap((name) => readProcess(Number(name)) ?? [])
+  } catch {
+    return undefined
+  }
+}
+
+function readProcess(pid: number): ProcessEntry | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    // The name in parentheses may contain any character.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    const [state, parent, group, session] = fields
+    return {
+      pid,
+      ended: state === 'Z' || state === 'X',
+      parent: Number(parent),
+      group: Number(group),
+      session: Number(session),
+      startedAt: Number(fields[19]),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether a process was started with this variable. False if its environment is not readable. */
+function hasVariable(pid: number, variable: string): boolean {
+  try {
+    return `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`.includes(`\0${variable}\0`)
+  } catch {
+    return false
+  }
+}
+
+/** Set in the environment of a server process on Linux, to find its descendants. */
+export const serverIdVariable = 'JACKFIELD_SERVER_ID'
+
+/**
+ * A process that leads its own session, with its descendants on Linux: found by session, by parent, and by an inherited
+ * environment variable with a random value. Only a process that leaves the session, loses its parent and clears or
+ * overwrites its environment before the first search is missed. On other systems it is the process group only.
+ */
+class ProcessDescendants {
+  readonly #leader: number
+  readonly #variable: string
+  /** Start time of the leader; undefined if processes cannot be listed. */
+  readonly #since: number | undefined
+  /** Start times of the known processes by pid: a pid alone may be reused. */
+  #known = new Map<number, number>()
+  #leaderEnded = false
+  #groupEnded = false
+
+  /** Call before the exit of the leader can be noticed: its pid may be reused after that. */
+  constructor(leader: number, serverId: string) {
+    this.#leader = leader
+    this.#variable = `${serverIdVariable}=${serverId}`
+    this.#since = process.platform === 'linux' ? readProcess(leader)?.startedAt : undefined
+    if (this.#since !== undefined) this.#known.set(leader, this.#since)
+  }
+
+  /** Call as soon as the leader has exited: its pid is only reserved while its session or group has members. */
+  leaderEnded(): void {
+    this.find()
+    this.#leaderEnded = true
+    this.#groupEnded = !isGroup(this.#leader)
+  }
+
+  /** Searches for new descendants while their parents still run. */
+  find(): void {
+    this.#running()
+  }
+
+  isRunning(): boolean {
+    const running = this.#running()
+    if (running !== undefined) return running.length > 0
+    if (!this.#groupEnded) this.#groupEnded = this.#leaderEnded && !isGroup(this.#leader)
+    return !this.#groupEnded
+  }
+
+  /**
+   * Sends a signal to the process groups of all descendants, as a member of a group may start further processes meanwhile.
+   * `all` avoids listing the processes for each of several servers.
+   */
+  signal(signal: 'SIGTERM' | 'SIGKILL', all: ProcessEntry[] | undefined = listProcesses()): void {
+    const running = this.#running(all)
+    if (running === undefined) {
+      if (this.isRunning()) send(this.#leader, signal)
+      return
+    }
+    const signaled = new Set<number>()
+    for (const { pid, group, startedAt } of running) {
+      if (signaled.has(group)) continue
+      // Read again: it may have ended meanwhile, and its ids may have been reused.
+      const now = readProcess(pid)
+      if (now === undefined || now.startedAt !== startedAt || now.group !== group) continue
+      signaled.add(group)
+      send(group, signal)
+    }
+  }
+
+  /** The running processes; undefined if processes cannot be listed. */
+  #running(all = listProcesses()): ProcessEntry[] | undefined {
+    const since = this.#since
+    if (since === undefined || all === undefined) return undefined
+    // A descendant cannot join the session of this process, or one of another pid namespace (0).
+    const foreign = new Set([0, 1, all.find(({ pid }) => pid === process.pid)?.session])
+    const candidates = all.filter(({ session, startedAt }) => startedAt >= since && !foreign.has(session))
+    const found = new Map<number, ProcessEntry>()
+    const sessions = new Set(this.#leaderEnded ? [] : [this.#leader])
+    const add = (entry: ProcessEntry): void => {
+      found.set(entry.pid, entry)
+      sessions.add(entry.session)
+    }
+    for (const entry of candidates) {
+      if (this.#known.get(entry.pid) === entry.startedAt || hasVariable(entry.pid, this.#variable)) add(entry)
+    }
+    // Repeated, as a child may be listed before its parent.
+    for (let before = -1; before < found.size; ) {
+      before = found.size
+      for (const entry of candidates) {
+        if (found.has(entry.pid)) continue
+        if (found.has(entry.parent) || sessions.has(entry.session)) add(entry)
+      }
+    }
+    this.#known = new Map([...found.values()].map(({ pid, startedAt }) => [pid, startedAt]))
+    return [...found.values()].filter(({ ended }) => !ended)
+  }
+}
+
+function isGroup(group: number): boolean {
+  try {
+    process.kill(-group, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function send(group: number, signal: 'SIGTERM' | 'SIGKILL'): void {
+  try {
+    process.kill(-group, signal)
+  } catch {
+    // It has ended, or belongs to another user.
+  }
+}
+
+/**
+ * Reads "+group:id" and "-group:id". When its input ends, the remaining servers get SIGTERM after a second and SIGKILL 0.8 s
+ * later, or a second if `sleep` takes no fractions. On Linux, processes outside the group are found by the id in their
+ * environment, which is read again immediately before the signal.
+ */
+const script = `
+servers=' '
+while read -r change; do
+  server=\${change#?}
+  case $change in
+    +*) servers="$servers$server " ;;
+    -*) servers="\${servers%% $server *} \${servers#* $server }" ;;
+  esac
+done
+for signal in TERM KILL; do
+  case $signal$servers in
+    TERM*[0-9]*) sleep 1 ;;
+    KILL*[0-9]*) sleep 0.8 2>/dev/null || sleep 1 ;;
+  esac
+  for server in $servers; do
+    group=\${server%%:*}
+    variable=${serverIdVariable}=\${server#*:}
+    kill -s $signal -- "-$group" 2>/dev/null
+    for environ in $(grep -lsF "$variable" /proc/[0-9]*/environ); do
+      process=\${environ%/environ}
+      read -r stat 2>/dev/null <"$process/stat" || continue
+      set -- \${stat##*) }
+      [ "$3" != "$group" ] && grep -qsF "$variable" "$environ" && kill -s $signal "\${process#/proc/}" 2>/dev/null
+    done
+  done
+done
+`
+
+/**
+ * A shell that ends the servers that this process leaves behind if it crashes or is killed, within two seconds: a server in
+ * an endless loop, or one that ignores the end of its input, would run forever. One shell serves all servers. Without a
+ * shell, nothing is guarded.
+ */
+class ProcessGuard {
+  /** Server ids by process group. */
+  readonly #servers = new Map<number, string>()
+  #shell: ChildProcess | undefined
+  #input: Writable | undefined
+
+  add(group: number, serverId: string): void {
+    this.#servers.set(group, serverId)
+    if (this.#shell === undefined) this.#start()
+    else this.#input?.write(`+${group}:${serverId}\n`)
+  }
+
+  delete(group: number): void {
+    const serverId = this.#servers.get(group)
+    if (this.#servers.delete(group)) this.#input?.write(`-${group}:${serverId}\n`)
+  }
+
+  #start(): void {
+    try {
+      const options = { cwd: '/', env: { PATH: process.env['PATH'] }, detached: true }
+      const shell = withoutInheritedDescriptors(['pipe', 'ignore', 'ignore'], (stdio) =>
+        spawn('sh', ['-c', script], { ...options, stdio }),
+      )
+      this.#shell = shell
+      shell.on('error', () => {})
+      shell.once('exit', () => {
+        this.#shell = undefined
+        this.#input = undefined
+      })
+      shell.unref()
+      const { stdin } = shell
+      if (stdin === null) return
+      stdin.on('error', () => {})
+      if (stdin instanceof Socket) stdin.unref()
+      this.#input = stdin
+      for (const [group, serverId] of this.#servers) stdin.write(`+${group}:${serverId}\n`)
+    } catch {
+      // Without a shell, nothing is guarded.
+    }
+  }
+}
+
+const guard: ProcessGuard = new ProcessGuard()
 
 const onWindows = process.platform === 'win32'
 const pollMs = 20
@@ -12,16 +259,19 @@ function endAll(): void {
   for (const tree of running) tree.signal('SIGTERM', all)
 }
 
-/** A child that leads its own session and process group, with everything it started in turn. */
+/** A child process that leads its own session and process group, with its descendants. */
 export class ProcessTree {
   readonly #child: ChildProcess
   readonly #exited: Promise<void>
   readonly #askToEnd: ((pid: number) => void) | undefined
-  /** What it started; undefined on Windows, where another program ends it all. */
+  /** Undefined on Windows, where `taskkill` ends the tree. */
   readonly #descendants: ProcessDescendants | undefined
   #gone = false
 
-  /** `serverId` is the value of the child's `serverIdVariable`; `askToEnd` takes the place of SIGTERM to all of it. */
+  /**
+   * @param serverId the value of the child's `serverIdVariable`
+   * @param askToEnd called in place of SIGTERM to the tree
+   */
   constructor(child: ChildProcess, serverId: string, askToEnd?: (pid: number) => void) {
     this.#child = child
     this.#askToEnd = askToEnd
@@ -40,12 +290,12 @@ export class ProcessTree {
   }
 
   /**
-   * Waits until the tree has ended by itself, then sends SIGTERM to what still runs, and SIGKILL when it runs on. To be
-   * called before the child is asked to end: what it started is found best while it runs.
+   * Waits for the child to exit, then sends SIGTERM and finally SIGKILL to what still runs. Call before closing the child's
+   * input: descendants are found reliably only while it runs.
    */
   async end(graceMs: number): Promise<void> {
     this.#descendants?.find()
-    await within(this.#exited, graceMs)
+    await waitAtMost(this.#exited, graceMs)
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       if (!this.#alive()) break
       const { pid } = this.#child
@@ -58,7 +308,7 @@ export class ProcessTree {
     if (running.size === 0) process.off('exit', endAll)
   }
 
-  /** `all` are the processes of this machine where they were listed already. */
+  /** @param all the processes of this machine, if already listed */
   signal(signal: 'SIGTERM' | 'SIGKILL', all?: ProcessEntry[]): void {
     const { pid } = this.#child
     if (pid === undefined) return
@@ -75,7 +325,7 @@ export class ProcessTree {
     const until = performance.now() + ms
     while (this.#alive() && performance.now() < until) {
       await new Promise((resolve) => setTimeout(resolve, pollMs))
-      // What was started while the others were killed.
+      // Processes started while the others were killed.
       if (signal === 'SIGKILL' && !onWindows) this.signal(signal)
     }
   }
@@ -87,8 +337,8 @@ function endOnWindows(pid: number): void {
   kill.on('error', () => {})
 }
 
-/** Waits for a promise, but no longer than this. */
-export async function within(promise: Promise<unknown>, ms: number): Promise<void> {
+/** Waits for a promise, at most this many milliseconds. */
+export async function waitAtMost(promise: Promise<unknown>, ms: number): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, ms)

@@ -5,57 +5,57 @@ const capMs = 30_000
 const maxTimerMs = 2_147_483_647
 
 /**
- * When to try again: the server's own wish as a minimum, growing random waits after failures, and a budget. Attempts
- * that bring nothing are 20 in the first minute and 10 in each later one; those that bring what is waited for, 120 and 60.
+ * When to retry: exponential backoff with jitter, the server's `Retry-After` or `retry` as a minimum, and a budget: 20
+ * attempts without progress in the first minute and 10 in each later one, with progress 120 and 60.
  */
 export class RetryBackoff {
-  readonly #vain = new Budget(9, 6_000)
+  readonly #withoutProgress = new Budget(9, 6_000)
   readonly #all = new Budget(60, 1_000)
   #failures = 0
-  #repaid = true
+  #refunded = true
 
-  /** Something useful came, so trouble is over. */
-  useful(): void {
+  /** The operation succeeded: resets the backoff and the budget of attempts without progress. */
+  reset(): void {
     this.#failures = 0
-    this.#vain.fill()
+    this.#withoutProgress.reset()
   }
 
-  /** A sign of life came. It ends the growing of waits, and pays for no further attempt. */
-  heard(): void {
+  /** A message arrived: resets the backoff, but not the budget. */
+  received(): void {
     this.#failures = 0
   }
 
-  /** The last attempt brought what is waited for, so it was not made in vain. */
-  advanced(): void {
-    if (!this.#repaid) this.#vain.give()
-    this.#repaid = true
+  /** The last attempt made progress: returns it to the budget. */
+  refund(): void {
+    if (!this.#refunded) this.#withoutProgress.refund()
+    this.#refunded = true
   }
 
-  /** Whether one more attempt may be made now; if so, it counts. */
-  mayTry(): boolean {
-    return this.#vain.takeNow()
+  /** Takes an attempt from the budget; false if none is left. */
+  tryAttempt(): boolean {
+    return this.#withoutProgress.tryReserve()
   }
 
-  /** Milliseconds to wait after the peer closed in good order. */
+  /** Milliseconds to wait after the server closed the stream regularly. */
   afterClose(retryMs: number | undefined): number {
-    return Math.max(floorMs, retryMs ?? between(usualMs / 2, usualMs * 1.5), this.#take())
+    return Math.max(floorMs, retryMs ?? randomBetween(usualMs / 2, usualMs * 1.5), this.#reserve())
   }
 
-  /** Milliseconds to wait after a failure: a random time on top of what the peer asked for, so that not all come at once. */
+  /** Milliseconds to wait after a failure: the server's `retryMs` plus jitter, so that clients do not retry at the same time. */
   afterFailure(retryMs: number | undefined): number {
-    const spread = between(floorMs, Math.min(capMs, baseMs * 2 ** this.#failures))
+    const spread = randomBetween(floorMs, Math.min(capMs, baseMs * 2 ** this.#failures))
     this.#failures++
-    return Math.max((retryMs ?? 0) + spread, this.#take())
+    return Math.max((retryMs ?? 0) + spread, this.#reserve())
   }
 
-  /** Milliseconds until the budgets allow one more attempt, which is taken from them. */
-  #take(): number {
-    this.#repaid = false
-    return Math.max(this.#vain.take(), this.#all.take())
+  /** Takes an attempt from both budgets; milliseconds until it may be made. */
+  #reserve(): number {
+    this.#refunded = false
+    return Math.max(this.#withoutProgress.reserve(), this.#all.reserve())
   }
 }
 
-/** So many attempts at once, and another one whenever `refillMs` have passed. */
+/** A token bucket: `burst` attempts, and one more every `refillMs`. */
 class Budget {
   readonly #burst: number
   readonly #refillMs: number
@@ -68,23 +68,23 @@ class Budget {
     this.#tokens = burst
   }
 
-  fill(): void {
+  reset(): void {
     this.#tokens = this.#burst
   }
 
-  give(): void {
+  refund(): void {
     this.#tokens = Math.min(this.#burst, this.#tokens + 1)
   }
 
-  /** Takes one attempt, and gives the milliseconds until it is due. */
-  take(): number {
+  /** Takes one attempt; milliseconds until it may be made. */
+  reserve(): number {
     this.#refill()
     this.#tokens--
     return this.#tokens >= 0 ? 0 : -this.#tokens * this.#refillMs
   }
 
-  /** Takes one attempt if it is due now. */
-  takeNow(): boolean {
+  /** Takes one attempt if one is available now. */
+  tryReserve(): boolean {
     this.#refill()
     if (this.#tokens < 1) return false
     this.#tokens--
@@ -98,11 +98,11 @@ class Budget {
   }
 }
 
-function between(from: number, to: number): number {
+function randomBetween(from: number, to: number): number {
   return from + Math.random() * (to - from)
 }
 
-/** Waits, or rejects with the signal's reason. */
+/** Waits this many milliseconds, or rejects with the signal's reason. */
 export function wait(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {

@@ -7,7 +7,7 @@ import type { ClientTransport, ClientTransportFactory } from './transport.ts'
 
 export type { ClientTransport, ClientTransportFactory }
 
-/** Where a server listens: a Unix domain socket (a named pipe on Windows), or a TCP port. */
+/** The address of a server: a Unix domain socket (a named pipe on Windows) or a TCP port. */
 export type SocketAddress =
   | { readonly path: string }
   | {
@@ -16,20 +16,20 @@ export type SocketAddress =
       readonly host?: string
     }
 
-/** How much crosses a socket at once. All of it has defaults. */
+/** Limits of `socket`. */
 export interface SocketOptions {
-  /** Bytes of one message. Default 4 MiB. */
+  /** Maximum bytes of one message. Default 4 MiB. */
   maxFrameBytes?: number
-  /** Bytes that may wait while the server does not read. Default 16 MiB. */
+  /** Maximum bytes queued while the server does not read. Default 16 MiB. */
   maxQueuedBytes?: number
 }
 
-/** Milliseconds the server has to close its end before the connection is cut. */
+/** Milliseconds for the server to close its end before the socket is destroyed. */
 const graceMs = 100
 
 /**
- * A server that listens on a socket and speaks as on standard streams: one message a line. Give it to `connect`.
- * Nothing on such a connection is authenticated or encrypted.
+ * A transport to a server that listens on a socket, for `connect`: one message per line, as over stdio. The connection is
+ * neither authenticated nor encrypted.
  */
 export function socket(address: SocketAddress, options: SocketOptions = {}): ClientTransportFactory {
   return () =>
@@ -51,10 +51,10 @@ class SocketChannel implements Channel {
   ): Promise<SocketChannel> {
     const to: NetConnectOpts =
       'path' in address ? { path: address.path } : { port: address.port, host: address.host ?? '127.0.0.1' }
-    const reached = connectTo({ ...to, noDelay: true })
+    const socket = connectTo({ ...to, noDelay: true })
     await new Promise<void>((resolve, reject) => {
       const abort = (): void => {
-        reached.destroy()
+        socket.destroy()
         reject(signal.reason)
       }
       if (signal.aborted) abort()
@@ -63,28 +63,28 @@ class SocketChannel implements Channel {
         signal.removeEventListener('abort', abort)
         how()
       }
-      reached.once('connect', () => settle(resolve))
-      reached.once('error', (cause) => settle(() => reject(notReached(address, cause))))
+      socket.once('connect', () => settle(resolve))
+      socket.once('error', (cause) => settle(() => reject(connectError(address, cause))))
     })
-    return new SocketChannel(reached, options, events)
+    return new SocketChannel(socket, options, events)
   }
 
-  private constructor(reached: Socket, options: SocketOptions, events: ChannelEvents) {
-    this.#socket = reached
+  private constructor(socket: Socket, options: SocketOptions, events: ChannelEvents) {
+    this.#socket = socket
     this.#events = events
-    this.#sender = new LineSender(reached, options.maxQueuedBytes ?? 4 * limits.messageBytes)
+    this.#sender = new LineSender(socket, options.maxQueuedBytes ?? 4 * limits.messageBytes)
     const maxBytes = options.maxFrameBytes ?? limits.messageBytes
-    this.#lines = new LineSource(reached, {
+    this.#lines = new LineSource(socket, {
       maxBytes,
       onLine: (text) => events.text(text),
       onTooLong: () => this.#lose(tooLong(maxBytes)),
       onNotUtf8: (bytes) => events.unreadable(bytes.length),
       onEnd: () => this.#lose(new McpError('CONNECTION_CLOSED', 'The server closed the connection')),
     })
-    reached.on('error', (cause) => this.#lose(broken(cause)))
-    reached.once('close', () => {
+    socket.on('error', (cause) => this.#lose(broken(cause)))
+    socket.once('close', () => {
       this.#lines.drain()
-      this.#lose(new McpError('CONNECTION_CLOSED', 'The connection to the server broke off'))
+      this.#lose(new McpError('CONNECTION_CLOSED', 'The connection to the server was lost'))
     })
   }
 
@@ -117,7 +117,7 @@ class SocketChannel implements Channel {
   }
 }
 
-function notReached(address: SocketAddress, cause: Error): McpError {
+function connectError(address: SocketAddress, cause: Error): McpError {
   const where = 'path' in address ? address.path : `${address.host ?? '127.0.0.1'} port ${address.port}`
   const details = 'code' in cause ? { code: cause.code } : {}
   return new McpError('CONNECT_FAILED', `Could not connect to ${where}: ${cause.message}`, { cause, details })
@@ -125,7 +125,7 @@ function notReached(address: SocketAddress, cause: Error): McpError {
 
 function broken(cause: Error): McpError {
   const details = 'code' in cause ? { code: cause.code } : {}
-  return new McpError('CONNECTION_CLOSED', `The connection to the server broke: ${cause.message}`, {
+  return new McpError('CONNECTION_CLOSED', `The connection to the server failed: ${cause.message}`, {
     cause,
     details,
   })

@@ -1,7 +1,7 @@
 const maxChars = 300
-/** What is left of an error where a later message follows it. */
+/** The limit for an error that is followed by a later message. */
 const maxCharsBeforeLast = 200
-/** Characters of a line that are looked at, so that every pattern here takes bounded time. */
+/** Characters of a line that are examined, to bound the time of every pattern. */
 const lineChars = 500
 
 const esc = String.fromCharCode(27)
@@ -11,11 +11,11 @@ const escapeSequence = new RegExp(
   'g',
 )
 
-/** Words of a line that reports a failure, in any case. */
+/** Words of a line that reports a failure. */
 const failure =
   /(?:error|exception|err!|fatal|panic|panicked|unhandled|cannot|can't|could not|couldn't|unable to|failed|failure|not found|no such|denied|refused|invalid|missing)(?!\w)/i
 
-/** Lines around a report that do not say what failed. */
+/** Lines near a report that do not say what failed. */
 const noise = [
   // Stack frames: JavaScript, Java and .NET; Python; Go; PHP.
   /^\s*at \S/,
@@ -25,11 +25,11 @@ const noise = [
   /^(?:goroutine \d|created by )/,
   /^#\d+ /,
   /^stack (?:trace|backtrace):$/i,
-  // The source excerpt above an error of Node, what marks a place in it, and the brackets of an object.
+  // The source location and marker above an error of Node, and the brackets of an object.
   /^(?:node:|file:|\/|[A-Za-z]:\\)\S*:\d+$/,
   /^[\s~^]+$/,
   /^[{}()[\]]+[;,]?$/,
-  // The rule between the members of an exception group of Python.
+  // The separator between the members of a Python exception group.
   /^[-+ \d]+$/,
   // Versions, exit codes and hints.
   /^(?:Node\.js|Bun) v\d/,
@@ -45,9 +45,9 @@ const noise = [
  * characters: the last error with its continuation, else the last line. `''` if it wrote nothing.
  */
 export function stderrExcerpt(stderr: string): string {
-  const lines = stderr.split(/\r\n?|\n/).map(cleaned)
+  const lines = stderr.split(/\r\n?|\n/).map(cleanLine)
   const traceback = lines.findLastIndex((line) => line.endsWith('Traceback (most recent call last):'))
-  // Python names an exception after its traceback, whatever the exception is called.
+  // Python prints the exception, whatever its name, after the traceback.
   const raised =
     traceback < 0 ? -1 : lines.findIndex((line, at) => at > traceback && /^\S/.test(line) && !isNoise(line))
   const isReport = (at: number): boolean => at === raised || reportsFailure(lines[at] ?? '')
@@ -56,24 +56,24 @@ export function stderrExcerpt(stderr: string): string {
   if (start < 0) {
     const last =
       lines.findLast((line) => line !== '' && !isNoise(line)) ?? lines.findLast((line) => line !== '')
-    return cut(joined([last ?? '']), maxChars)
+    return truncate(joinLines([last ?? '']), maxChars)
   }
   while (start > 0 && isReport(start - 1)) start--
   const end = endOf(lines, start)
-  let report = joined(lines.slice(start, end))
+  let report = joinLines(lines.slice(start, end))
   if (lines[start]?.startsWith('Caused by:') === true) {
     const outer = lines.findLastIndex(
       (line, at) => at < start && isReport(at) && !line.startsWith('Caused by:'),
     )
-    if (outer >= 0) report = `${joined(lines.slice(outer, endOf(lines, outer)))} ${report}`
+    if (outer >= 0) report = `${joinLines(lines.slice(outer, endOf(lines, outer)))} ${report}`
   }
   const later = lines.findLast((line, at) => at >= end && /^\S/.test(line) && !isNoise(line))
-  if (later === undefined) return cut(report, maxChars)
-  return `${cut(report, maxCharsBeforeLast)} … ${cut(later, maxChars - maxCharsBeforeLast - 5)}`
+  if (later === undefined) return truncate(report, maxChars)
+  return `${truncate(report, maxCharsBeforeLast)} … ${truncate(later, maxChars - maxCharsBeforeLast - 5)}`
 }
 
-/** A line without control characters, and without the border of an exception group of Python. */
-function cleaned(line: string): string {
+/** A line without control characters and without the border of a Python exception group. */
+function cleanLine(line: string): string {
   const plain = line.replaceAll(escapeSequence, '').slice(0, lineChars)
   return plain
     .replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, ' ')
@@ -89,14 +89,14 @@ function reportsFailure(line: string): boolean {
   return /^\S/.test(line) && failure.test(line) && !isNoise(line)
 }
 
-/** The index after the last line of a report: a message may have several. */
+/** The index after the last line of a report, which may have several. */
 function endOf(lines: readonly string[], start: number): number {
   const end = lines.findIndex((line, at) => at > start && (line === '' || isNoise(line)))
   return end < 0 ? lines.length : end
 }
 
-/** Lines as one; npm repeats its prefix in each. */
-function joined(lines: readonly string[]): string {
+/** Joins lines, without the prefix that npm repeats in each. */
+function joinLines(lines: readonly string[]): string {
   return lines
     .map((line, at) => (at === 0 ? line : line.replace(/^npm (?:error|ERR!)(?: \d+)?/, '')))
     .join(' ')
@@ -104,6 +104,6 @@ function joined(lines: readonly string[]): string {
     .trim()
 }
 
-function cut(text: string, chars: number): string {
+function truncate(text: string, chars: number): string {
   return text.length > chars ? `${text.slice(0, chars).replace(/[\uD800-\uDBFF]$/, '')}…` : text
 }

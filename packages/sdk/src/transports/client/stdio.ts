@@ -6,13 +6,12 @@ import { LineSource } from '../../jsonrpc/line-source.ts'
 import { limits } from '../../request/limits.ts'
 import { type Channel, type ChannelEvents, DuplexTransport, LineSender } from './duplex.ts'
 import { withoutInheritedDescriptors } from './inherited-descriptors.ts'
-import { serverIdVariable } from './process-descendants.ts'
-import { ProcessTree, within } from './process-tree.ts'
+import { ProcessTree, serverIdVariable, waitAtMost } from './process-tree.ts'
 import { stderrExcerpt } from './stderr-excerpt.ts'
-import { type Launch, noSuchProgram, windowsLaunch } from './stdio-windows.ts'
 import type { ClientTransport, ClientTransportFactory } from './transport.ts'
+import { type Launch, noSuchProgram, windowsLaunch } from './windows-launch.ts'
 
-const posix = [
+const posixNames = [
   'HOME',
   'LANG',
   'LC_ALL',
@@ -25,7 +24,7 @@ const posix = [
   'TZ',
   'USER',
 ]
-const windows = [
+const windowsNames = [
   'APPDATA',
   'COMSPEC',
   'HOMEDRIVE',
@@ -49,8 +48,8 @@ const windows = [
 type EnvironmentVariables = Readonly<Record<string, string | undefined>>
 
 /**
- * The environment of a server process: the variables programs need to run, those named in `inherit`, and `configured`.
- * Everything else, secrets above all, stays behind.
+ * The environment of a server process: the variables that programs need to run, those named in `inherit`, and `configured`.
+ * No other variable is passed on, as it may hold a secret.
  */
 export function childEnvironment(
   parent: EnvironmentVariables,
@@ -59,10 +58,10 @@ export function childEnvironment(
   configured: EnvironmentVariables,
 ): Record<string, string> {
   const fold = (name: string): string => (platform === 'win32' ? name.toUpperCase() : name)
-  const allowed = new Set([...(platform === 'win32' ? windows : posix), ...inherit].map(fold))
+  const allowed = new Set([...(platform === 'win32' ? windowsNames : posixNames), ...inherit].map(fold))
   const child: Record<string, string> = {}
   for (const [name, value] of Object.entries(parent)) {
-    // A value that begins so is an exported shell function.
+    // An exported shell function.
     if (value !== undefined && allowed.has(fold(name)) && !value.startsWith('()')) child[name] = value
   }
   for (const [name, value] of Object.entries(configured)) {
@@ -72,7 +71,7 @@ export function childEnvironment(
   return child
 }
 
-/** The variables of this process that `stdio` hands on to every server it starts: PATH, HOME, LANG and the few like them. */
+/** The variables of this process that `stdio` passes to every server: PATH, HOME, LANG and similar ones. */
 export function defaultEnvironment(): Record<string, string> {
   return childEnvironment(process.env, process.platform, [], {})
 }
@@ -80,44 +79,44 @@ export function defaultEnvironment(): Record<string, string> {
 export type { ClientTransport, ClientTransportFactory }
 export { withoutInheritedDescriptors }
 
-/** The program to start, with its arguments, variables and folder. Only `command` is needed. */
+/** Options of `stdio`. Only `command` is required. */
 export interface StdioOptions {
-  /** The program to start; never a shell line. */
+  /** The program to start; no shell is involved. */
   command: string
   args?: readonly string[]
-  /** Variables for the server besides those of `defaultEnvironment()`: PATH, HOME, LANG and the few like them. */
+  /** Variables for the server in addition to `defaultEnvironment()`; `undefined` removes one. */
   env?: Readonly<Record<string, string | undefined>>
-  /** Names of further variables to hand on from this process. Default none. */
+  /** Names of further variables to pass on from this process. Default: none. */
   inherit?: readonly string[]
-  /** Working directory. Default: this process's. */
+  /** Working directory. Default: that of this process. */
   cwd?: string
   /**
-   * Asks the process to end where its input was closed and it goes on; a second later it is killed. `pid` is that of
-   * `command`. Default: SIGTERM to the process and all it started. For a launcher that passes no signals on.
+   * Called when the process still runs one second after its input was closed; it is killed another second later. For
+   * launchers that do not forward signals. `pid` is that of `command`. Default: SIGTERM to the whole process tree.
    */
   askToEnd?: (pid: number) => void
-  /** Hears what the server writes to stderr, which says nothing about errors. */
+  /** Called with the server's stderr output, which is logging and need not mean an error. */
   onStderr?: (text: string) => void
-  /** Bytes of one message. Default 4 MiB. */
+  /** Maximum bytes of one message. Default 4 MiB. */
   maxFrameBytes?: number
-  /** Bytes that may wait while the server does not read. Default 16 MiB. */
+  /** Maximum bytes queued while the server does not read. Default 16 MiB. */
   maxQueuedBytes?: number
 }
 
 const graceMs = 1_000
 const drainMs = 100
 const exitMs = 200
-/** Each reads 64 kB of a stream; pipes hold a few times that. */
+/** Turns of the event loop to read what a pipe still holds, at 64 kB per turn. */
 const turnsToCatchUp = 16
-/** Enough for an error that comes before its own details. */
+/** Enough to keep an error that is followed by its details. */
 const keptStderrChars = 16_384
 const reportedStderrChars = 4_096
 
 /**
- * A server that runs as a child process and speaks on its standard streams. Give it to `connect`.
- * The process leads its own session, and closing the connection ends everything that it started: on Linux also what left
- * the session, as long as it has a living parent or the variable `JACKFIELD_SERVER_ID`; on macOS its process group.
- * The server gets its three streams and no descriptor that this process has open.
+ * A transport to a server that runs as a child process, for `connect`. The process leads its own session, and closing the
+ * connection ends everything that it started: on Linux also processes that left the session, as long as they have a living
+ * parent or the variable `JACKFIELD_SERVER_ID`; on macOS its process group. The server inherits no descriptor of this
+ * process other than its three streams.
  */
 export function stdio(options: StdioOptions): ClientTransportFactory {
   return () => new DuplexTransport('stdio', (events) => ServerProcess.start(options, events))
@@ -132,7 +131,7 @@ class ServerProcess implements Channel {
   readonly #lines: LineSource
   #stderr = ''
   #over: McpError | undefined
-  /** Whether nothing more can come: the process ended and its streams too. */
+  /** The process and its streams have ended. */
   #ended = false
 
   static async start(options: StdioOptions, events: ChannelEvents): Promise<ServerProcess> {
@@ -161,7 +160,7 @@ class ServerProcess implements Channel {
       if (!hasStreams(child)) throw new Error('its streams could not be opened.')
       return new ServerProcess(child, serverId, options, events)
     } catch (error) {
-      throw notStarted(options, error)
+      throw startError(options, error)
     }
   }
 
@@ -182,12 +181,12 @@ class ServerProcess implements Channel {
       onLine: (text) => events.text(text),
       onTooLong: () => this.#tooLong(maxBytes),
       onNotUtf8: (bytes) => events.unreadable(bytes.length),
-      onEnd: () => this.#lostSoon('closed its output'),
+      onEnd: () => this.#loseAfterExit('closed its output'),
     })
-    child.stdin.on('error', () => this.#lostSoon('closed its input'))
+    child.stdin.on('error', () => this.#loseAfterExit('closed its input'))
     for (const stream of [child.stdout, child.stderr]) stream.on('error', () => {})
     this.#keepStderr(options.onStderr)
-    child.once('exit', () => this.#exited())
+    child.once('exit', () => this.#onExit())
     child.once('close', () => {
       this.#ended = true
     })
@@ -220,23 +219,23 @@ class ServerProcess implements Channel {
     })
   }
 
-  #exited(): void {
-    const lose = (): void => this.#loseAtEnd('ended')
-    within(once(this.#child, 'close'), drainMs)
-      .then(() => this.#catchUp())
-      .then(lose, lose)
+  #onExit(): void {
+    const onLoss = (): void => this.#loseAtEnd('ended')
+    waitAtMost(once(this.#child, 'close'), drainMs)
+      .then(() => this.#drainPending())
+      .then(onLoss, onLoss)
   }
 
-  /** Lets everything in that came already: an event loop that stood still hears of timers first. */
-  async #catchUp(): Promise<void> {
+  /** Reads what already arrived: after a blocked event loop, timers fire before streams are read. */
+  async #drainPending(): Promise<void> {
     for (let turn = 0; turn < turnsToCatchUp && !this.#ended; turn++) {
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
 
-  /** How the process ended says more than which of its streams did, and is often heard of a moment later. */
-  #lostSoon(how: string): void {
-    setTimeout(() => this.#catchUp().then(() => this.#loseAtEnd(how)), exitMs)
+  /** Waits for the exit code, which explains more than a closed stream and often arrives a moment later. */
+  #loseAfterExit(how: string): void {
+    setTimeout(() => this.#drainPending().then(() => this.#loseAtEnd(how)), exitMs)
   }
 
   #loseAtEnd(how: string): void {
@@ -249,12 +248,12 @@ class ServerProcess implements Channel {
     this.#lose(new McpError('LIMIT', why), true)
   }
 
-  #lose(error: McpError, tell = false): void {
+  #lose(error: McpError, notify = false): void {
     if (this.#over !== undefined) return
     this.#over = error
     this.#lines.stop()
     this.#sender.fail(error)
-    if (tell) this.#events.lost(error)
+    if (notify) this.#events.lost(error)
   }
 
   #failure(how: string): McpError {
@@ -277,15 +276,11 @@ function hasStreams(child: ChildProcess): child is ChildProcessWithoutNullStream
   return child.stdin !== null && child.stdout !== null && child.stderr !== null
 }
 
-function notStarted({ command, cwd }: StdioOptions, cause: unknown): McpError {
+function startError({ command, cwd }: StdioOptions, cause: unknown): McpError {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   if (code === 'ENOENT') return noSuchProgram(command, cwd, cause)
   const why =
-    code === 'EACCES'
-      ? 'it is not allowed to be executed.'
-      : cause instanceof Error
-        ? cause.message
-        : String(cause)
+    code === 'EACCES' ? 'it is not executable.' : cause instanceof Error ? cause.message : String(cause)
   const details = code === undefined ? {} : { code }
   return new McpError('CONNECT_FAILED', `Could not start ${JSON.stringify(command)}: ${why}`, {
     cause,

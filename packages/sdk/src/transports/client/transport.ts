@@ -7,72 +7,72 @@ import type {
 } from '../../jsonrpc/message.ts'
 import type { ProtocolVersion } from '../../protocol/methods.ts'
 
-/** What a link tells the client that uses it. */
+/** Events of a transport. */
 export interface ClientTransportEvents {
   /**
-   * The server sent a request or a notice. `cause` is the request on whose own stream it came; undefined where the
-   * transport has one channel for everything.
+   * A request or notification of the server. `cause` is the request on whose stream it arrived; undefined if the
+   * transport has one channel for all messages.
    */
   message(message: JsonRpcRequest | JsonRpcNotification, cause: RequestId | undefined): void
-  /** Something was tolerated that should not have come. */
+  /** A tolerated fault of the server. */
   warning(text: string): void
-  /** The session turned out to be over while nothing was asked. Requests find that out by themselves. */
+  /** The session ended while no request was in flight. A request in flight rejects with `SessionEnded`. */
   sessionEnded?(): void
-  /** A message crosses the wire. */
+  /** A message is sent or received. */
   trace(direction: 'sent' | 'received', message: JsonRpcMessage): void
 }
 
-/** What a link knows of one request besides its message. */
+/** Options of one request. */
 export interface TransportRequestOptions {
-  /** Aborting tells the server, in the way its era has, that the answer is no longer wanted. */
+  /** Aborting cancels the request: by closing its HTTP stream (2026-07-28), else by `notifications/cancelled`. */
   signal?: AbortSignal
-  /** Further request headers, where the transport has any. */
+  /** Further request headers, for transports with headers. */
   headers?: Readonly<Record<string, string>>
-  /** Stops the caller's clocks while a person logs in; the link calls what it gives when that is over. */
+  /** Pauses the caller's timeouts while the user logs in; returns the function that resumes them. */
   pause?: () => () => void
 }
 
 /**
- * The client's end of a transport: it knows bytes and correlation, not what the messages mean. Every failure is an
- * McpError, or the reason of the signal that was aborted.
+ * The client's end of a transport: it sends and receives messages and matches responses with requests. Every failure is
+ * an McpError, or the reason of the aborted signal.
  */
 export interface ClientTransport {
-  /** Names the transport in messages to people. */
+  /** The transport's name in error messages and telemetry. */
   readonly kind: string
   /** Whether requests carry headers that mirror parts of the body. */
   readonly hasHeaders: boolean
-  /** Whether each request has a connection of its own, so that one that breaks leaves the link standing. */
+  /** Whether each request has a connection of its own, so that a broken one does not close the transport. */
   readonly connectsEach?: true
-  /** Id of the session the server began, where the transport has one. */
+  /** Id of the session, for transports with sessions. */
   readonly session?: string | undefined
-  /** Settles when the connection is over, with the reason if nobody asked for it. */
+  /** Resolves when the connection closed: with the reason, or undefined after `close()`. */
   readonly closed: Promise<Error | undefined>
-  /** Opens the connection. Called once, before anything else. */
+  /** Opens the connection. Called once, before all other methods. */
   start(events: ClientTransportEvents): Promise<void>
-  /** Sends a request and waits for its response; a JSON-RPC error is a response like any other. */
+  /** Sends a request and resolves with its response, which may be a JSON-RPC error. */
   request(message: JsonRpcRequest, options?: TransportRequestOptions): Promise<JsonRpcResponse>
   notify(message: JsonRpcNotification): Promise<void>
-  /** Answers a request of the server (revisions up to 2025-11-25). */
+  /** Sends the response to a request of the server (revisions up to 2025-11-25). */
   respond(message: JsonRpcResponse): Promise<void>
-  /** Tells which revision was agreed, before anything else is sent in it. */
+  /** Sets the negotiated revision, before anything else is sent in it. */
   adopt(version: ProtocolVersion): void
-  /** Opens the way in for messages that belong to no request, where the transport has a separate one. */
+  /** Opens the stream for messages that belong to no request, for transports with a separate one. */
   listen(): Promise<void>
-  /** Ends the connection and everything it started. */
+  /** Closes the connection and everything it started. */
   close(): Promise<void>
 }
 
-/** Makes a fresh link to the same server. */
+/** Returns a new transport to the same server. */
 export interface ClientTransportFactory {
   (): ClientTransport
-  /** Makes links of an older transport, to be tried where this one finds no endpoint. */
+  /** A fallback for servers without an endpoint of this transport. */
   readonly older?: ClientTransportFactory
 }
 
-/** The server ended the session (404); the client has to begin a new one. Never leaves the client. */
+/** The server ended the session (404), so the client has to start a new one. Internal: never thrown to callers. */
 export class SessionEnded extends Error {
   override readonly name: string = 'SessionEnded'
-  /** False when the server refused this very request, so that it never ran; undefined when nobody knows. */
+  /** False if the server rejected this request, so that it did not run; undefined if unknown. */
   readonly ran: false | undefined
 
   constructor(ran: false | undefined) {

@@ -265,7 +265,7 @@ describe('a client that speaks tasks, on 2026-07-28', () => {
     open.push(client)
     await expect(client.call('any')).rejects.toMatchObject({
       code: -32602,
-      message: expect.stringContaining('visits no URLs'),
+      message: expect.stringContaining('does not support URL elicitation'),
     })
     expect(onElicit).not.toHaveBeenCalled()
   })

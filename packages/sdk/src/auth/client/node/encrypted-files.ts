@@ -2,14 +2,14 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { access, type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { McpError } from '../../../jsonrpc/error.ts'
-import { type CredentialStore, Turns } from '../store.ts'
+import { type CredentialStore, KeyedQueue } from '../credential-store.ts'
 import { isCode, type StoreKey, withLockFile } from './store-keys.ts'
 
-/** Where credentials are kept, and the key they are sealed with. */
+/** Options of `encryptedFiles`. */
 export interface EncryptedFilesOptions {
-  /** The folder to keep credentials in, made for its owner alone where it does not exist. */
+  /** The folder of the store, created with access for its owner only. */
   directory: string
-  /** Where the key comes from: `passphrase`, `keyFile` or `keychain`. */
+  /** The source of the key: `passphrase`, `keyFile` or `keychain`. */
   key: StoreKey
 }
 
@@ -17,23 +17,23 @@ const magic = Buffer.from('JFC1')
 const ivBytes = 12
 const tagBytes = 16
 
-/** Credentials in encrypted files. */
+/** A credential store in encrypted files. */
 export interface EncryptedFiles extends CredentialStore {
-  /** Whether there is a credential of this name. Does not need the key. */
+  /** Whether there is a credential of this name. Does not load the key. */
   has(name: string): Promise<boolean>
   /**
-   * Loads the key, or makes one, as the first credential that is written does.
-   * @throws McpError where credentials cannot be kept
+   * Loads the key, or creates it, as writing the first credential does.
+   * @throws McpError if credentials cannot be stored
    */
   ready(): Promise<void>
 }
 
 /**
- * Keeps credentials on disk, one file each, encrypted with AES-256-GCM and readable to the owner alone. Any number of
- * processes may share the folder. The key is loaded when a credential is first read or written, and not before.
+ * Stores credentials in files, one each, encrypted with AES-256-GCM and readable by their owner only. Several processes may
+ * share the folder. The key is loaded when a credential is first read or written.
  */
 export function encryptedFiles({ directory, key }: EncryptedFilesOptions): EncryptedFiles {
-  const turns = new Turns()
+  const turns = new KeyedQueue()
   let ready: Promise<Uint8Array> | undefined
   const secret = (): Promise<Uint8Array> => {
     ready ??= prepare(directory, key).catch((error) => {
@@ -76,7 +76,7 @@ export function encryptedFiles({ directory, key }: EncryptedFilesOptions): Encry
     async exclusive(name, work, signal) {
       await makeFolder(directory)
       const path = `${pathOf(name)}.lock`
-      return turns.take(name, () => withLockFile(path, work, signal), signal)
+      return turns.run(name, () => withLockFile(path, work, signal), signal)
     },
   }
 }
@@ -90,12 +90,12 @@ async function makeFolder(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
 }
 
-/** A reader sees the old content or the new, whole. */
+/** Replaces a file atomically. */
 async function replace(path: string, content: Uint8Array): Promise<void> {
   const draft = `${path}.${randomBytes(8).toString('hex')}`
   const file = await open(draft, 'wx', 0o600)
   try {
-    await written(file, content)
+    await writeSynced(file, content)
     await rename(draft, path)
   } catch (error) {
     await rm(draft, { force: true })
@@ -103,7 +103,7 @@ async function replace(path: string, content: Uint8Array): Promise<void> {
   }
 }
 
-async function written(file: FileHandle, content: Uint8Array): Promise<void> {
+async function writeSynced(file: FileHandle, content: Uint8Array): Promise<void> {
   try {
     await file.writeFile(content)
     await file.sync()
@@ -112,7 +112,7 @@ async function written(file: FileHandle, content: Uint8Array): Promise<void> {
   }
 }
 
-/** The name is bound in, so that one file cannot stand in for another. */
+/** Authenticates the name too, so that one file cannot replace another. */
 function seal(value: string, key: Uint8Array, name: string): Uint8Array {
   const iv = randomBytes(ivBytes)
   const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.concat([magic, Buffer.from(name)]))
@@ -125,7 +125,7 @@ function unseal(sealed: Buffer, key: Uint8Array, name: string, path: string): st
   const tagAt = sealed.length - tagBytes
   try {
     if (tagAt < textAt || !sealed.subarray(0, magic.length).equals(magic))
-      throw new Error('not a sealed file')
+      throw new Error('not an encrypted file')
     const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(magic.length, textAt))
       .setAAD(Buffer.concat([magic, Buffer.from(name)]))
       .setAuthTag(sealed.subarray(tagAt))
@@ -133,7 +133,7 @@ function unseal(sealed: Buffer, key: Uint8Array, name: string, path: string): st
   } catch {
     throw new McpError(
       'INVALID',
-      `The saved credentials in ${path} cannot be read with this key. Give the passphrase or key they were saved with, or delete the file and log in again`,
+      `The stored credentials in ${path} cannot be decrypted with this key. Use the passphrase or key that they were stored with, or delete the file and log in again`,
     )
   }
 }

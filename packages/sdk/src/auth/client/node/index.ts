@@ -1,7 +1,7 @@
+export { pinnedFetch } from '../pinned-fetch.ts'
 export type { EncryptedFiles, EncryptedFilesOptions } from './encrypted-files.ts'
 export { encryptedFiles } from './encrypted-files.ts'
 export type { LoopbackOptions } from './loopback.ts'
 export { loopback, openBrowser } from './loopback.ts'
-export { pinnedFetch } from './pinned-fetch.ts'
 export type { KeychainFailure, KeychainOptions, StoreKey } from './store-keys.ts'
 export { keychain, keyFile, passphrase } from './store-keys.ts'

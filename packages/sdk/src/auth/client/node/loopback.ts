@@ -12,13 +12,13 @@ const openers: Partial<Record<NodeJS.Platform, readonly [command: string, ...arg
 }
 
 /**
- * Opens a page in the person's browser; no shell takes part. Resolves once the browser was handed the URL.
+ * Opens a page in the user's browser without a shell. Resolves once the browser was started.
  * @throws McpError 'INVALID' for anything but an https: URL, or an http: one on this machine
  * @throws McpError 'CONNECT_FAILED' where no browser can be started
  */
 export async function openBrowser(url: URL): Promise<void> {
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url))) {
-    throw new McpError('INVALID', `Only https: pages are opened in the browser, and not ${url.protocol} ones`)
+    throw new McpError('INVALID', `Only https: URLs are opened in the browser, not ${url.protocol} ones`)
   }
   const [command, ...args] = openers[process.platform] ?? ['xdg-open']
   const failed = (cause: unknown): McpError =>
@@ -36,49 +36,48 @@ export async function openBrowser(url: URL): Promise<void> {
 }
 
 /**
- * Where a login comes back to on this machine, and how the person gets to the login page. All of it has
- * defaults.
+ * Options of `loopback`. All have defaults.
  */
 export interface LoopbackOptions {
   /**
-   * The port to listen on. Default: that of the last registration if it is free, else any free one. Clients that are
-   * registered by hand, or have a metadata document, may need a fixed one.
+   * The port to listen on. Default: that of the last registration if free, else any free port. Pre-registered clients
+   * and clients with a metadata document may require a fixed one.
    */
   port?: number
-  /** The path the person comes back to. Default `/callback`. */
+  /** The path of the redirect URI. Default `/callback`. */
   path?: string
-  /** How the redirect URI names this machine. Default `127.0.0.1`, where the listener is in either case. */
+  /** The host of the redirect URI. Default `127.0.0.1`, the address of the listener in either case. */
   host?: '127.0.0.1' | 'localhost'
-  /** Opens the login page. Default: the person's browser. A failure only matters where there is no `onUrl`. */
+  /** Opens the login page. Default: `openBrowser`. With `onUrl`, its failure is ignored. */
   open?: (url: URL) => Promise<void>
-  /** Hears of the login page, so that it can be printed for a person whose browser is elsewhere. */
+  /** Called with the URL of the login page, to print it for a browser on another machine. */
   onUrl?: (url: URL) => void
-  /** Milliseconds to wait for the person. Default 300 000. */
+  /** Milliseconds to wait for the user. Default 300 000. */
   timeoutMs?: number
 }
 
-/** Connections at a time, and milliseconds one may take to say what it wants: any program of this machine can make some. */
+/** Limits of the listener, which any program on this machine can connect to. */
 const maxConnections = 100
-const patienceMs = 10_000
+const requestTimeoutMs = 10_000
 
-/** Readable on a telephone and in the dark, without any style that the policy would have to let in. */
+/** Adapts to small screens and dark mode without styles, which the content security policy would block. */
 const page = (text: string): string =>
   '<!doctype html><html lang="en"><meta charset="utf-8"><title>Login</title>' +
   '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">' +
   `<h1>Login</h1><p>${text}</p></html>`
-const done = page('That is all. You can close this window and go back to the application.')
-const stray = page('This page only takes the answer to a login that is going on.')
+const done = page('Done. You can close this window and go back to the application.')
+const notExpected = page('This page only accepts the response to a login in progress.')
 
-/** A login in the person's own browser, which comes back to a listener on 127.0.0.1 that lives as long as the login. */
+/** A login in the user's browser, with a listener on 127.0.0.1 for the duration of the login. */
 export function loopback(options: LoopbackOptions = {}): Redirect {
   const { path = '/callback', host = '127.0.0.1' } = options
   return {
     async begin(last) {
       const { createServer } = await import('node:http')
       const server = createServer({
-        headersTimeout: patienceMs,
-        requestTimeout: patienceMs,
-        connectionsCheckingInterval: patienceMs / 2,
+        headersTimeout: requestTimeoutMs,
+        requestTimeout: requestTimeoutMs,
+        connectionsCheckingInterval: requestTimeoutMs / 2,
       })
       server.maxConnections = maxConnections
       const port = await listen(server, options.port, portIn(last, host, path))
@@ -97,7 +96,7 @@ class LoopbackSession implements RedirectSession {
     this.#server = server
     this.uri = uri
     this.#options = options
-    server.on('request', (request, response) => this.#meet(request, response))
+    server.on('request', (request, response) => this.#onRequest(request, response))
   }
 
   async open(url: URL, signal: AbortSignal): Promise<URL> {
@@ -107,7 +106,7 @@ class LoopbackSession implements RedirectSession {
       late.abort(
         new McpError(
           'UNAUTHORIZED',
-          `Nobody came back from the login page within ${Math.round(timeoutMs / 1_000)} s. Try again, and finish the login in the browser`,
+          `The login was not finished within ${Math.round(timeoutMs / 1_000)} s. Try again, and finish the login in the browser`,
         ),
       )
     }, timeoutMs)
@@ -129,13 +128,13 @@ class LoopbackSession implements RedirectSession {
     return new Promise((resolve) => {
       this.#server.close(() => resolve())
       this.#server.closeIdleConnections()
-      // The browser may keep its connection; what it was sent must still get there.
+      // The browser may keep its connection open, and must still receive the page.
       setTimeout(() => this.#server.closeAllConnections(), 1_000).unref()
     })
   }
 
-  /** The first answer to this very login counts; everything else that comes is turned away and does not end the wait. */
-  #meet(request: IncomingMessage, response: ServerResponse): void {
+  /** Only a callback with the `state` of this login is accepted; any other request gets 400. */
+  #onRequest(request: IncomingMessage, response: ServerResponse): void {
     const own = new URL(this.uri)
     const url = URL.canParse(request.url ?? '', own) ? new URL(request.url ?? '', own) : undefined
     const ours =
@@ -144,12 +143,12 @@ class LoopbackSession implements RedirectSession {
       url?.origin === own.origin &&
       url.pathname === own.pathname &&
       url.searchParams.get('state') === this.#awaited?.state
-    send(response, ours ? 200 : 400, ours ? done : stray)
+    send(response, ours ? 200 : 400, ours ? done : notExpected)
     if (ours) this.#awaited?.resolve(url)
   }
 }
 
-/** What the browser shows holds nothing that came with the request. */
+/** The page never contains data of the request. */
 function send(response: ServerResponse, status: number, body: string): void {
   response.writeHead(status, {
     'content-type': 'text/html; charset=utf-8',
@@ -178,12 +177,12 @@ async function listen(server: Server, fixed: number | undefined, last: number | 
       if (port === last && fixed === undefined) continue
       throw new McpError(
         'CONNECT_FAILED',
-        `The login needs port ${port} of this machine, and it cannot be listened on. Close what uses it, or choose another port`,
+        `The login cannot listen on port ${port}. Close the program that uses it, or choose another port`,
         { cause },
       )
     }
   }
-  throw new McpError('CONNECT_FAILED', 'No port of this machine can be listened on for the login')
+  throw new McpError('CONNECT_FAILED', 'The login cannot listen on any port of this machine')
 }
 
 function tryListen(server: Server, port: number): Promise<number> {

@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import { McpError } from '../../../jsonrpc/error.ts'
 import { wait } from '../../../transports/client/retry-backoff.ts'
 
-const beatMs = 1_000
+const heartbeatMs = 1_000
 const staleMs = 6_000
 const firstPollMs = 5
 const maxPollMs = 100
 
 /**
- * Runs `work` while this process holds a lock file. The holder touches the file every second; a file nobody touched
- * for six, as long as this process watched it, was left behind by one that died and is taken over.
+ * Runs `work` while this process holds a lock file. The holder updates its time every second; a lock without an update
+ * for six seconds is stale and taken over.
  */
 export async function withLockFile<T>(
   path: string,
@@ -22,14 +22,14 @@ export async function withLockFile<T>(
 ): Promise<T> {
   const owner = randomUUID()
   await acquire(path, owner, signal)
-  const beat = setInterval(() => {
+  const heartbeat = setInterval(() => {
     const now = new Date()
     utimes(path, now, now).catch(() => {})
-  }, beatMs)
+  }, heartbeatMs)
   try {
     return await work()
   } finally {
-    clearInterval(beat)
+    clearInterval(heartbeat)
     if ((await contentOf(path)) === owner) await rm(path, { force: true })
   }
 }
@@ -40,12 +40,12 @@ async function acquire(path: string, owner: string, signal: AbortSignal): Promis
   for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMs * 2, maxPollMs)) {
     signal.throwIfAborted()
     if (await create(path, owner)) return
-    const mark = await markOf(path)
-    if (mark !== seen) {
-      seen = mark
+    const state = await lockState(path)
+    if (state !== seen) {
+      seen = state
       since = performance.now()
     } else if (performance.now() - since > staleMs) {
-      await removeStale(path, mark)
+      await removeStale(path, state)
       continue
     }
     await wait(pollMs * (0.5 + Math.random()), signal)
@@ -70,24 +70,24 @@ async function create(path: string, content: string): Promise<boolean> {
   }
 }
 
-/** Removes a lock nobody holds any more; a second lock keeps two takers from removing each other's new one. */
-async function removeStale(path: string, mark: string): Promise<void> {
+/** Removes a stale lock, under a second lock, so that two processes do not remove each other's new one. */
+async function removeStale(path: string, state: string): Promise<void> {
   const takeover = `${path}.takeover`
   if (!(await create(takeover, ''))) {
     const { mtimeMs } = await stat(takeover).catch(() => ({ mtimeMs: Date.now() }))
-    // A time to come is one of a clock that was wrong.
+    // A time in the future comes from a wrong clock.
     if (Math.abs(Date.now() - mtimeMs) > staleMs) await rm(takeover, { force: true })
     return
   }
   try {
-    if ((await markOf(path)) === mark) await rm(path, { force: true })
+    if ((await lockState(path)) === state) await rm(path, { force: true })
   } finally {
     await rm(takeover, { force: true })
   }
 }
 
-/** Changes whenever the lock changes hands or its holder shows that it lives. */
-async function markOf(path: string): Promise<string> {
+/** Changes with the owner of the lock and with every heartbeat. */
+async function lockState(path: string): Promise<string> {
   const times = await stat(path).catch(() => undefined)
   return `${times?.mtimeMs} ${await contentOf(path)}`
 }
@@ -96,14 +96,13 @@ async function contentOf(path: string): Promise<string | undefined> {
   return readFile(path, 'utf8').catch(() => undefined)
 }
 
-/** Whether an error of the file system has a code. */
 export function isCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code
 }
 
-/** Where the key of an encrypted store comes from. */
+/** The source of the key of an encrypted store. */
 export interface StoreKey {
-  /** The key, 32 bytes, for a store in this folder; made on first use. Runs in one process at a time. */
+  /** The 32-byte key for a store in this folder, created on first use. Runs in one process at a time. */
   load(directory: string): Promise<Uint8Array>
 }
 
@@ -111,14 +110,14 @@ const keyBytes = 32
 const minPassphrase = 12
 const cost = { N: 32_768, r: 8, p: 1, maxmem: 67_108_864 }
 
-/** A key derived from a passphrase of at least 12 characters, by scrypt with a salt kept in the store's folder. */
+/** A key derived by scrypt from a passphrase of at least 12 characters and a salt in the store's folder. */
 export function passphrase(text: string): StoreKey {
   if (text.length < minPassphrase) {
     throw new McpError('INVALID', `A passphrase must have at least ${minPassphrase} characters`)
   }
   return {
     async load(directory) {
-      const salt = await readOrMake(join(directory, 'salt'))
+      const salt = await readOrCreate(join(directory, 'salt'))
       return new Promise((resolve, reject) => {
         scrypt(text.normalize('NFKC'), salt, keyBytes, cost, (error, key) => {
           if (error === null) resolve(key)
@@ -129,36 +128,35 @@ export function passphrase(text: string): StoreKey {
   }
 }
 
-/** A key kept in a file only its owner may read; made on first use. Keep it apart from backups of the store. */
+/** A key in a file that only its owner may read, created on first use. Exclude it from backups of the store. */
 export function keyFile(path: string): StoreKey {
-  return { load: () => readOrMake(path) }
+  return { load: () => readOrCreate(path) }
 }
 
-/** Under which name a key is kept in the system's own key store, and how long to wait for it. */
+/** Options of `keychain`. */
 export interface KeychainOptions {
-  /** The name the key is kept under. Default `Jackfield`. */
+  /** The service name of the entry. Default `Jackfield`. */
   service?: string
-  /** The account the key is kept for. Default `credentials`. */
+  /** The account name of the entry. Default `credentials`. */
   account?: string
-  /** Milliseconds to wait for the keychain, which may be asking the user to unlock it. Default 60 000. */
+  /** Milliseconds to wait for the keychain, which may ask the user to unlock it. Default 60 000. */
   timeoutMs?: number
 }
 
 /**
- * Why no key came from the keychain, in `details` of the error: the system has none, it did not answer in time, or it
- * refused, as one does that is locked.
+ * Why the keychain failed, in `details` of the error: there is none, it did not respond in time, or it refused access,
+ * for example because it is locked.
  */
 export interface KeychainFailure {
   keychain: 'absent' | 'no answer' | 'refused'
 }
 
 /**
- * A key kept in the keychain of the system: Keychain, Credential Manager or Secret Service. Needs the package
- * `@napi-rs/keyring`, which the application installs. A new key is never put into the keyring of the Linux kernel, which
- * loses it at the next boot.
+ * A key in the system's keychain: Keychain, Credential Manager or Secret Service. Requires the package `@napi-rs/keyring`,
+ * which the application installs. New keys are never stored in the Linux kernel keyring, which is lost at reboot.
  *
- * The keychain is read in a child process, which is killed if the keychain does not answer: a call to it cannot be
- * cancelled, and would keep this process from ending.
+ * The keychain is read in a child process, which is killed if the keychain does not respond: a call to it cannot be
+ * cancelled, and would keep this process alive.
  */
 export function keychain({
   service = 'Jackfield',
@@ -169,18 +167,18 @@ export function keychain({
     async load() {
       const answer = await askKeychain(service, account, timeoutMs)
       if (answer.key !== undefined)
-        return checked(Buffer.from(answer.key, 'base64'), 'The key in the keychain')
+        return checkKey(Buffer.from(answer.key, 'base64'), 'The key in the keychain')
       if (answer.missing === true) {
-        const message = `This system has no keychain that answers. Start its service (on Linux a Secret Service such as gnome-keyring or KWallet), ${otherKeys}`
+        const message = `No keychain of this system responds. Start its service (on Linux a Secret Service such as gnome-keyring or KWallet), ${otherKeySources}`
         throw failure('CONNECT_FAILED', message, 'absent', answer.reason)
       }
-      const message = `The keychain of this system refuses access. Unlock it, ${otherKeys}`
+      const message = `The keychain of this system refuses access. Unlock it, ${otherKeySources}`
       throw failure('CONNECT_FAILED', message, 'refused', answer.reason)
     },
   }
 }
 
-const otherKeys = 'or use a passphrase or a key file'
+const otherKeySources = 'or use a passphrase or a key file'
 
 /** What the child process reports. */
 interface KeychainAnswer {
@@ -192,8 +190,8 @@ interface KeychainAnswer {
 }
 
 /**
- * Runs in the child process. "Platform failure" is how the package reports a missing Secret Service; a locked one fails
- * differently. Earlier versions put the key into the kernel's keyring where there was no Secret Service.
+ * The program of the child process. "Platform failure" is how the package reports a missing Secret Service; a locked one
+ * fails differently. Earlier versions stored the key in the kernel keyring if there was no Secret Service.
  */
 const program = `
 const [path, service, account] = process.argv.slice(1)
@@ -224,10 +222,10 @@ function askKeychain(service: string, account: string, timeoutMs: number): Promi
   return new Promise((resolve, reject) => {
     execFile(process.execPath, words, options, (error, stdout, stderr) => {
       if (error?.killed === true) {
-        const message = `The keychain of this system did not answer within ${timeoutMs / 1000} s. Unlock it if it shows a dialog, restart its service, ${otherKeys}`
+        const message = `The keychain of this system did not respond within ${timeoutMs / 1000} s. Unlock it if it shows a dialog, restart its service, ${otherKeySources}`
         reject(failure('TIMEOUT', message, 'no answer'))
       } else if (error !== null) {
-        const message = `Keeping the key in the keychain needs the package @napi-rs/keyring, which does not work on this system. Install it anew, ${otherKeys}`
+        const message = `Storing the key in the keychain requires the package @napi-rs/keyring, which does not work on this system. Reinstall it, ${otherKeySources}`
         reject(failure('INVALID', message, 'absent', stderr.trim() || error))
       } else {
         resolve(answerIn(stdout))
@@ -238,7 +236,7 @@ function askKeychain(service: string, account: string, timeoutMs: number): Promi
 
 function answerIn(stdout: string): KeychainAnswer {
   const read: unknown = JSON.parse(stdout)
-  if (typeof read !== 'object' || read === null) return { reason: 'no answer was written' }
+  if (typeof read !== 'object' || read === null) return { reason: 'no result was written' }
   return {
     ...('key' in read && typeof read.key === 'string' && { key: read.key }),
     ...('missing' in read && { missing: read.missing === true }),
@@ -250,7 +248,7 @@ function packagePath(): string {
   try {
     return createRequire(import.meta.url).resolve('@napi-rs/keyring')
   } catch (cause) {
-    const message = `Keeping the key in the keychain needs the package @napi-rs/keyring, which is not installed. Install it, ${otherKeys}`
+    const message = `Storing the key in the keychain requires the package @napi-rs/keyring, which is not installed. Install it, ${otherKeySources}`
     throw failure('INVALID', message, 'absent', cause)
   }
 }
@@ -265,10 +263,10 @@ function failure(
   return new McpError(code, message, { cause, details })
 }
 
-/** Random bytes kept in a file; the first process to come makes it, whole. */
-async function readOrMake(path: string): Promise<Uint8Array> {
-  const kept = await read(path)
-  if (kept !== undefined) return kept
+/** Random bytes in a file, which the first process creates atomically. */
+async function readOrCreate(path: string): Promise<Uint8Array> {
+  const existing = await read(path)
+  if (existing !== undefined) return existing
   const draft = `${path}.${randomBytes(8).toString('hex')}`
   await writeFile(draft, randomBytes(keyBytes), { mode: 0o600, flag: 'wx' })
   try {
@@ -278,25 +276,25 @@ async function readOrMake(path: string): Promise<Uint8Array> {
   } finally {
     await rm(draft, { force: true })
   }
-  const made = await read(path)
-  if (made !== undefined) return made
-  throw new McpError('INVALID', `The key file ${path} vanished while it was made`)
+  const created = await read(path)
+  if (created !== undefined) return created
+  throw new McpError('INVALID', `The key file ${path} disappeared while it was created`)
 }
 
 async function read(path: string): Promise<Uint8Array | undefined> {
   try {
     const { mode } = await lstat(path)
     if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
-      throw new McpError('INVALID', `Others may read ${path}. Make it yours alone: chmod 600 ${path}`)
+      throw new McpError('INVALID', `Other users can read ${path}. Restrict it: chmod 600 ${path}`)
     }
-    return checked(await readFile(path), path)
+    return checkKey(await readFile(path), path)
   } catch (error) {
     if (isCode(error, 'ENOENT')) return undefined
     throw error
   }
 }
 
-function checked(key: Uint8Array, what: string): Uint8Array {
+function checkKey(key: Uint8Array, what: string): Uint8Array {
   if (key.length === keyBytes) return key
-  throw new McpError('INVALID', `${what} does not hold ${keyBytes} bytes. Delete it to begin anew`)
+  throw new McpError('INVALID', `${what} does not contain ${keyBytes} bytes. Delete it to create a new one`)
 }

@@ -240,7 +240,7 @@ export function skillsClient({
   maxListBytes = limits.listBytes,
   maxListPages = limits.pages,
 }: SkillsClientOptions = {}): SkillsClient {
-  const bound: ListBound = { bytes: maxListBytes, pages: maxListPages, of: 'skillsClient' }
+  const bound: ListBound = { bytes: maxListBytes, pages: maxListPages, optionsOf: 'skillsClient' }
   return {
     id: skillsExtension,
     list(client, options = {}) {

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs'
 import { win32 } from 'node:path'
 import { McpError } from '../../jsonrpc/error.ts'
 
-/** What to give to `spawn`. */
+/** Arguments of `spawn`. */
 export interface Launch {
   command: string
   args: string[]
-  /** Whether the arguments are already one command line. */
+  /** Whether `args` is already a quoted command line. */
   verbatim: boolean
 }
 
@@ -16,10 +16,9 @@ const unsafe = /["%!&|<>^\r\n]/
 const startable = /^\.(?:com|exe|bat|cmd)$/i
 
 /**
- * How to start a command on Windows, where `npx` and its like are `.cmd` scripts that only `cmd.exe` can run. A bare
- * name is looked for on the PATH alone: Windows by itself would begin with the working directory.
- * @throws McpError 'INVALID' for an argument that `cmd.exe` would take for more than text, 'CONNECT_FAILED' for a
- * program that does not exist
+ * How to start a command on Windows, where `npx` and similar commands are `.cmd` scripts that only `cmd.exe` can run. A bare
+ * name is searched on the PATH only: Windows itself would search the working directory first.
+ * @throws McpError 'INVALID' for an argument that `cmd.exe` would interpret, 'CONNECT_FAILED' for a missing program
  */
 export function windowsLaunch(
   command: string,
@@ -37,7 +36,7 @@ export function windowsLaunch(
     if (unsafe.test(text)) {
       throw new McpError(
         'INVALID',
-        `"${command}" is a command script, and the argument ${JSON.stringify(text)} holds a character that cmd.exe would interpret. Start the program itself, such as node.exe with the script's path.`,
+        `"${command}" is a command script, and the argument ${JSON.stringify(text)} contains a character that cmd.exe would interpret. Start the program itself, such as node.exe with the script's path.`,
       )
     }
   }
@@ -49,7 +48,7 @@ export function windowsLaunch(
   }
 }
 
-/** How to end a process with everything it started. The program is named in full, as another may lie on the PATH. */
+/** How to end a process tree. The full path of the program prevents another one on the PATH from being run. */
 export function windowsEnd(pid: number, env: WindowsEnvironment): Launch {
   return {
     command: systemProgram('taskkill.exe', env),
@@ -62,7 +61,7 @@ function systemProgram(name: string, env: WindowsEnvironment): string {
   return win32.join(variable(env, 'SYSTEMROOT') ?? 'C:\\Windows', 'System32', name)
 }
 
-/** A program that was not found, in the words of every platform. */
+/** The error for a missing program, the same on every platform. */
 export function noSuchProgram(command: string, cwd?: string, cause?: unknown): McpError {
   const name = JSON.stringify(command)
   const why =
@@ -87,11 +86,11 @@ function find(
       ? [cwd]
       : (variable(env, 'PATH') ?? '')
           .split(win32.delimiter)
-          .map((place) => place.replace(/^"(.*)"$/, '$1'))
-          .filter((place) => win32.isAbsolute(place))
-  for (const place of places) {
+          .map((position) => position.replace(/^"(.*)"$/, '$1'))
+          .filter((position) => win32.isAbsolute(position))
+  for (const position of places) {
     for (const ending of endings) {
-      const path = win32.resolve(place, command + ending)
+      const path = win32.resolve(position, command + ending)
       if (exists(path)) return path
     }
   }

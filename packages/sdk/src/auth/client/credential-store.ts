@@ -1,25 +1,25 @@
 import { orAborted } from '../../client/call-deadline.ts'
 
 /**
- * Keeps credentials between requests, and between runs where it is a lasting one. Values are JSON texts that hold
- * secrets; keys are short and hold none.
+ * Stores credentials between requests, and between runs if it is persistent. Values are JSON that contains secrets; keys
+ * are short and contain none.
  */
 export interface CredentialStore {
   get(key: string): Promise<string | undefined>
   set(key: string, value: string): Promise<void>
   delete(key: string): Promise<void>
   /**
-   * Runs `work` while nobody else who shares this store, in this process or another, runs any for the same key.
-   * It may take as long as a person takes to log in. The signal gives up waiting for others.
+   * Runs `work` under a lock per key, shared with all users of the store in this process and others. `work` may take as
+   * long as a user takes to log in. The signal ends the wait for the lock.
    */
   exclusive<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>
 }
 
-/** Work for one key at a time, in the order it came. */
-export class Turns {
+/** Runs work for the same key one after the other, in the order of the calls. */
+export class KeyedQueue {
   readonly #last = new Map<string, Promise<unknown>>()
 
-  async take<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async run<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve()
     let free = (): void => {}
     const mine = new Promise<void>((resolve) => {
@@ -39,10 +39,10 @@ export class Turns {
   }
 }
 
-/** Keeps credentials in memory, for as long as the process lives. */
+/** A store in memory, for the lifetime of the process. */
 export function memoryStore(): CredentialStore {
   const values = new Map<string, string>()
-  const turns = new Turns()
+  const turns = new KeyedQueue()
   return {
     get: async (key) => values.get(key),
     set: async (key, value) => {
@@ -51,6 +51,6 @@ export function memoryStore(): CredentialStore {
     delete: async (key) => {
       values.delete(key)
     },
-    exclusive: (key, work, signal) => turns.take(key, work, signal),
+    exclusive: (key, work, signal) => turns.run(key, work, signal),
   }
 }

@@ -9,40 +9,39 @@ import type {
 } from '../protocol/definitions.ts'
 import { MetaKey } from '../protocol/meta.ts'
 import { RetryBackoff, wait } from '../transports/client/retry-backoff.ts'
-import { changeIn, everyChange } from './cache.ts'
+import { allChanges, changeOf } from './cache.ts'
 import { CallDeadline } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
-import type { Era } from './negotiate.ts'
-import { isGatewayFailure, sendWithRetry, wishOf } from './retry.ts'
+import type { EraClient } from './negotiate.ts'
+import { isGatewayFailure, retryAfterOf, sendWithRetry } from './retry.ts'
 import type { CallOptions, ServerChange, ServerFacts, Watch } from './types.ts'
 
-/** Milliseconds after which a watch counts as one that works. */
-const lastingMs = 30_000
-/** How often a watch that a gateway did not let through is asked for again before it is given up. */
+/** Milliseconds after which a subscription counts as stable. */
+const stableAfterMs = 30_000
+/** Gateway failures before a new subscription is given up. */
 const maxRefusals = 5
 
-export interface ModernOptions {
-  readonly wire: ClientConnection
+interface StatelessClientOptions {
+  readonly connection: ClientConnection
   readonly facts: ServerFacts
   readonly info: Implementation
-  /** What the next request declares. */
+  /** The capabilities that the next request declares. */
   readonly capabilities: () => ClientCapabilities
   readonly logLevel: LoggingLevel | undefined
   readonly timeoutMs: number
-  /** Tells the whole client of a change. */
+  /** Notifies the client of a change. */
   readonly publish: (change: ServerChange) => void
-  /** Drops answers that a change may have made stale, without telling anybody. */
-  readonly forget: (change: ServerChange) => void
+  /** Drops cached results that a change may have made stale, without a notification. */
+  readonly invalidate: (change: ServerChange) => void
 }
 
-/** The era without sessions: every request says who sends it. */
-export class Modern implements Era {
+/** Speaks 2026-07-28: no session, every request carries the client's info and capabilities. */
+export class StatelessClient implements EraClient {
   readonly facts: ServerFacts
-  readonly takesRequests = false
-  readonly #options: ModernOptions
+  readonly #options: StatelessClientOptions
   #logLevel: LoggingLevel | undefined
 
-  constructor(options: ModernOptions) {
+  constructor(options: StatelessClientOptions) {
     this.#options = options
     this.facts = options.facts
     this.#logLevel = options.logLevel
@@ -55,8 +54,8 @@ export class Modern implements Era {
     return envelope(facts.revision, info, capabilities, level)
   }
 
-  send(out: OutgoingRequest): Promise<ReceivedResult> {
-    return this.#options.wire.exchange(out)
+  send(outgoing: OutgoingRequest): Promise<ReceivedResult> {
+    return this.#options.connection.request(outgoing)
   }
 
   async setLogLevel(level: LoggingLevel | undefined): Promise<void> {
@@ -66,12 +65,12 @@ export class Modern implements Era {
   async ping(options: CallOptions): Promise<void> {
     const { timeoutMs } = this.#options
     const idleMs = options.timeoutMs ?? timeoutMs
-    const scope = new CallDeadline({ what: 'the ping', signal: options.signal, idleMs, totalMs: idleMs })
+    const deadline = new CallDeadline({ label: 'ping', signal: options.signal, idleMs, totalMs: idleMs })
     try {
-      const out = { method: 'server/discover', params: { _meta: this.envelope(options) }, scope }
-      await sendWithRetry(out, this.#options.wire, (one) => this.send(one))
+      const out = { method: 'server/discover', params: { _meta: this.envelope(options) }, deadline }
+      await sendWithRetry(out, this.#options.connection, (one) => this.send(one))
     } finally {
-      scope.close()
+      deadline.close()
     }
   }
 
@@ -79,21 +78,21 @@ export class Modern implements Era {
 
   changed(): void {}
 
-  async watch(filter: SubscriptionFilter, tell: (change: ServerChange) => void): Promise<Watch> {
+  async watch(filter: SubscriptionFilter, onChange: (change: ServerChange) => void): Promise<Watch> {
     const subscription = new Subscription(this.#options, this.envelope({}), filter, (change) => {
       this.#options.publish(change)
-      tell(change)
+      onChange(change)
     })
-    const honored = await subscription.open()
+    const acknowledged = await subscription.open()
     return {
-      acknowledged: honored,
+      acknowledged,
       closed: subscription.closed,
       close: () => subscription.close(),
     }
   }
 }
 
-/** The `_meta` fields every request of this era carries. */
+/** The `_meta` members of every stateless request. */
 export function envelope(
   version: string,
   info: Implementation,
@@ -109,38 +108,38 @@ export function envelope(
   return meta
 }
 
-/** One `subscriptions/listen` stream, opened again whenever it breaks off. */
+/** A `subscriptions/listen` stream, reopened whenever it breaks. */
 class Subscription {
   readonly closed: Promise<void>
-  readonly #options: ModernOptions
+  readonly #options: StatelessClientOptions
   readonly #params: JsonObject
-  readonly #tell: (change: ServerChange) => void
+  readonly #onChange: (change: ServerChange) => void
   readonly #stop = new AbortController()
-  #over: () => void = () => {}
+  #resolveClosed: () => void = () => {}
 
   constructor(
-    options: ModernOptions,
+    options: StatelessClientOptions,
     meta: JsonObject,
     filter: SubscriptionFilter,
-    tell: (change: ServerChange) => void,
+    onChange: (change: ServerChange) => void,
   ) {
     this.#options = options
     this.#params = { notifications: filter, _meta: meta }
-    this.#tell = tell
-    const letGo = options.wire.onClosed(() => this.#stop.abort())
+    this.#onChange = onChange
+    const removeCloseListener = options.connection.onClosed(() => this.#stop.abort())
     this.closed = new Promise((resolve) => {
-      this.#over = () => {
-        letGo()
+      this.#resolveClosed = () => {
+        removeCloseListener()
         resolve()
       }
     })
   }
 
-  /** Resolves with what the server agreed to tell; the stream then lives on by itself. */
+  /** Resolves with the acknowledged filter; the stream stays open. */
   open(): Promise<SubscriptionFilter> {
     return new Promise((resolve, reject) => {
-      this.#live(resolve).then(this.#over, (error) => {
-        this.#over()
+      this.#run(resolve).then(this.#resolveClosed, (error) => {
+        this.#resolveClosed()
         reject(error)
       })
     })
@@ -151,78 +150,83 @@ class Subscription {
     await this.closed
   }
 
-  async #live(opened: (honored: SubscriptionFilter) => void): Promise<void> {
-    const pace = new RetryBackoff()
-    let honored: SubscriptionFilter | undefined
+  async #run(opened: (acknowledged: SubscriptionFilter) => void): Promise<void> {
+    const backoff = new RetryBackoff()
+    let acknowledged: SubscriptionFilter | undefined
     let since = Number.POSITIVE_INFINITY
     let refusals = 0
     do {
-      const missed = honored
+      const last = acknowledged
       let retryMs: number | undefined
       try {
         await this.#listen((filter) => {
           since = performance.now()
-          honored = filter
-          if (missed !== undefined) {
-            for (const change of everyChange(missed)) this.#tell(change)
+          acknowledged = filter
+          if (last !== undefined) {
+            for (const change of allChanges(last)) this.#onChange(change)
             return
           }
-          // Of a change that came between an answer and this moment, nobody tells.
-          for (const change of everyChange(filter)) this.#options.forget(change)
+          // A change between the last response and the subscription was not notified.
+          for (const change of allChanges(filter)) this.#options.invalidate(change)
           opened(filter)
         })
         return
       } catch (error) {
-        retryMs = wishOf(error)
-        if (honored === undefined) {
-          const passes = isGatewayFailure(error) && (retryMs ?? 0) < this.#options.timeoutMs
-          if (!passes || ++refusals > maxRefusals) throw error
+        retryMs = retryAfterOf(error)
+        if (acknowledged === undefined) {
+          const isTransient = isGatewayFailure(error) && (retryMs ?? 0) < this.#options.timeoutMs
+          if (!isTransient || ++refusals > maxRefusals) throw error
         } else if (this.#stop.signal.aborted || error instanceof RpcError) return
       }
-      // A server that agrees and then hangs up at once is no better than one that refuses.
-      if (performance.now() - since >= lastingMs) pace.useful()
-      await wait(pace.afterFailure(retryMs), this.#stop.signal).catch(() => {})
+      // A server that acknowledges and closes at once counts as failing.
+      if (performance.now() - since >= stableAfterMs) backoff.reset()
+      await wait(backoff.afterFailure(retryMs), this.#stop.signal).catch(() => {})
     } while (!this.#stop.signal.aborted)
-    if (honored === undefined)
-      throw new McpError('CONNECTION_CLOSED', 'The connection ended before the watch began')
+    if (acknowledged === undefined)
+      throw new McpError('CONNECTION_CLOSED', 'The connection closed before the subscription began')
   }
 
-  /** Runs one stream. Resolves when either side ended it in good order. */
-  async #listen(acknowledged: (honored: SubscriptionFilter) => void): Promise<void> {
-    const { wire, timeoutMs } = this.#options
+  /** Runs one stream. Resolves when either side closed it regularly. */
+  async #listen(onAcknowledged: (acknowledged: SubscriptionFilter) => void): Promise<void> {
+    const { connection, timeoutMs } = this.#options
     const ended = new AbortController()
     const end = (): void => ended.abort()
     this.#stop.signal.addEventListener('abort', end, { once: true })
-    const scope = new CallDeadline({
-      what: 'subscriptions/listen',
+    const deadline = new CallDeadline({
+      label: 'subscriptions/listen',
       signal: ended.signal,
       idleMs: timeoutMs,
       totalMs: timeoutMs,
     })
-    let known = false
-    const onNotice = (message: JsonRpcNotification): void => {
+    let isAcknowledged = false
+    const onNotification = (message: JsonRpcNotification): void => {
       if (message.method === 'notifications/subscriptions/acknowledged') {
-        if (known) return
-        known = true
-        scope.pause()
-        acknowledged(filterIn(message.params?.['notifications']))
+        if (isAcknowledged) return
+        isAcknowledged = true
+        deadline.pause()
+        onAcknowledged(filterIn(message.params?.['notifications']))
       } else if (message.method === 'notifications/cancelled') {
         end()
       } else {
-        const change = changeIn(message)
-        if (change !== undefined) this.#tell(change)
+        const change = changeOf(message)
+        if (change !== undefined) this.#onChange(change)
       }
     }
     try {
-      await wire.exchange({ method: 'subscriptions/listen', params: this.#params, scope, onNotice })
+      await connection.request({
+        method: 'subscriptions/listen',
+        params: this.#params,
+        deadline,
+        onNotification,
+      })
     } catch (error) {
-      if (!known || !ended.signal.aborted) throw error
+      if (!isAcknowledged || !ended.signal.aborted) throw error
     } finally {
-      scope.close()
+      deadline.close()
       this.#stop.signal.removeEventListener('abort', end)
     }
-    if (!known) {
-      throw new McpError('PROTOCOL', 'The server ended the subscription before it acknowledged it')
+    if (!isAcknowledged) {
+      throw new McpError('PROTOCOL', 'The server ended the subscription before acknowledging it')
     }
   }
 }

@@ -4,65 +4,61 @@ import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { JsonSchema, Tool } from '../protocol/definitions.ts'
 import { type HeaderPlan, headerPlan, paramHeaders } from '../protocol/headers.ts'
-import { Later } from '../request/later.ts'
 
-/** What checks results. Many servers promise none that could be checked. */
-const engine = new Later(() => import('./engine.ts'))
+/** Loaded with the first output schema. */
+let compileSchema: typeof import('../json-schema/schema.ts').compileSchema | undefined
 
 type Check = (value: unknown) => string | undefined
 
-interface Known {
+interface KnownTool {
   readonly tool: Tool
   readonly plan: HeaderPlan
   readonly output: JsonSchema | undefined
   check: Check | undefined
 }
 
-/** What the listed tools ask of a client: arguments mirrored into headers, results that satisfy a schema. */
+/** The listed tools: header plans for their arguments and output schemas for their results. */
 export class ToolDefinitions {
-  readonly #known = new Map<string, Known>()
-  readonly #refused = new Map<string, string>()
-  readonly #mirrors: boolean
+  readonly #known = new Map<string, KnownTool>()
+  readonly #rejected = new Map<string, string>()
+  readonly #mirrorsHeaders: boolean
   readonly #warn: (text: string) => void
-  #clears = 0
+  #generation = 0
 
-  /** `mirrors`: whether requests carry `Mcp-Param-*` headers. */
-  constructor(mirrors: boolean, warn: (text: string) => void) {
-    this.#mirrors = mirrors
+  /** @param mirrorsHeaders whether requests carry `Mcp-Param-*` headers */
+  constructor(mirrorsHeaders: boolean, warn: (text: string) => void) {
+    this.#mirrorsHeaders = mirrorsHeaders
     this.#warn = warn
   }
 
-  /** Takes note of listed tools, and gives those that may be used. What checks their results is there from then on. */
-  async learn(tools: readonly Tool[]): Promise<Tool[]> {
-    const clears = this.#clears
-    if (engine.value === undefined && tools.some(({ outputSchema }) => isObject(outputSchema))) {
-      await engine.get()
+  /** Adds listed tools and returns those that can be called. */
+  async update(tools: readonly Tool[]): Promise<Tool[]> {
+    const generation = this.#generation
+    if (tools.some(({ outputSchema }) => isObject(outputSchema))) {
+      compileSchema ??= (await import('../json-schema/schema.ts')).compileSchema
     }
-    const usable = tools.filter((tool) => this.#learn(tool))
-    if (clears !== this.#clears) this.clear()
+    const usable = tools.filter((tool) => this.#add(tool))
+    if (generation !== this.#generation) this.clear()
     return usable
   }
 
-  /** Whether no tool is known, because none were listed or they changed. */
   get isEmpty(): boolean {
     return this.#known.size === 0
   }
 
-  /** A tool as it was listed. */
   tool(name: string): Tool | undefined {
     return this.#known.get(name)?.tool
   }
 
-  /** Forgets every tool: they changed. */
   clear(): void {
-    this.#clears++
+    this.#generation++
     this.#known.clear()
-    this.#refused.clear()
+    this.#rejected.clear()
   }
 
   /**
-   * The headers that go with a call.
-   * @throws McpError 'INVALID' for a tool whose headers cannot be made, or whose results could not be understood
+   * The headers of a call.
+   * @throws McpError 'INVALID' for a tool with invalid header annotations or an output schema in an unknown dialect
    */
   headers(name: unknown, args: unknown): Record<string, string> {
     if (typeof name !== 'string') return {}
@@ -73,8 +69,8 @@ export class ToolDefinitions {
         `The tool "${name}" was not called: its output schema is in a dialect that is not supported, ${JSON.stringify(dialect)}. Supported are JSON Schema 2020-12 and draft-07.`,
       )
     }
-    if (!this.#mirrors) return {}
-    const reason = this.#refused.get(name)
+    if (!this.#mirrorsHeaders) return {}
+    const reason = this.#rejected.get(name)
     if (reason !== undefined) {
       throw new McpError('INVALID', `The tool "${name}" cannot be called over HTTP: ${reason}`)
     }
@@ -82,39 +78,39 @@ export class ToolDefinitions {
     return known === undefined ? {} : paramHeaders(known.plan, isObject(args) ? args : {})
   }
 
-  /** @throws McpError 'INVALID' when a result's structured content does not satisfy the tool's schema */
+  /** @throws McpError 'INVALID' if the structured content does not match the tool's output schema */
   checkResult(name: unknown, result: JsonObject, required: boolean): void {
     const known = typeof name === 'string' ? this.#known.get(name) : undefined
     if (known?.output === undefined || result['isError'] === true) return
     const { structuredContent } = result
     if (structuredContent === undefined) {
       if (!required) return
-      throw new McpError('INVALID', `The tool "${name}" has an output schema but gave no structured content`)
+      throw new McpError('INVALID', `The tool "${name}" has an output schema but sent no structured content`)
     }
     known.check ??= this.#compile(String(name), known.output)
     const fault = known.check(structuredContent)
     if (fault !== undefined) {
       throw new McpError(
         'INVALID',
-        `The structured content of the tool "${name}" does not satisfy its schema: ${fault}`,
+        `The structured content of the tool "${name}" does not match its output schema: ${fault}`,
       )
     }
   }
 
-  #learn(tool: Tool): boolean {
+  #add(tool: Tool): boolean {
     let plan: HeaderPlan = []
-    if (this.#mirrors) {
+    if (this.#mirrorsHeaders) {
       try {
         plan = headerPlan(tool.inputSchema)
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error)
-        if (this.#refused.get(tool.name) !== reason) this.#warn(`Left out the tool "${tool.name}": ${reason}`)
-        this.#refused.set(tool.name, reason)
+        if (this.#rejected.get(tool.name) !== reason) this.#warn(`Ignored the tool "${tool.name}": ${reason}`)
+        this.#rejected.set(tool.name, reason)
         this.#known.delete(tool.name)
         return false
       }
     }
-    this.#refused.delete(tool.name)
+    this.#rejected.delete(tool.name)
     const output = isObject(tool.outputSchema) ? tool.outputSchema : undefined
     this.#known.set(tool.name, { tool, plan, output, check: undefined })
     return true
@@ -122,12 +118,12 @@ export class ToolDefinitions {
 
   #compile(name: string, schema: JsonSchema): Check {
     try {
-      if (engine.value === undefined) throw new TypeError('what checks it is not loaded')
-      const compiled = engine.value.compileSchema(schema)
+      if (compileSchema === undefined) throw new TypeError('the JSON Schema validator is not loaded')
+      const compiled = compileSchema(schema)
       return (value) => compiled.check(value)
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
-      this.#warn(`Results of the tool "${name}" are not checked, because its schema cannot be used: ${why}`)
+      this.#warn(`Results of the tool "${name}" are not checked: its output schema is invalid: ${why}`)
       return () => undefined
     }
   }

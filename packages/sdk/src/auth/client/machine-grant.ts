@@ -1,0 +1,223 @@
+import { McpError } from '../../jsonrpc/error.ts'
+import { type DiscoveredIssuer, discoverIssuer } from './discovery.ts'
+import {
+  type ClientAuthMethod,
+  type Grant,
+  type GrantContext,
+  type Identity,
+  methodFor,
+  type SigningKey,
+} from './identity.ts'
+import { authError, Network, type NetworkOptions } from './network.ts'
+import { type AuthOptions, type Authorization, AuthSession } from './session.ts'
+import type { StoredTokens } from './stored-tokens.ts'
+import { requestTokens, type Tokens } from './token-endpoint.ts'
+
+/** In place of an issuer: sends the credentials to any authorization server that the MCP server names. */
+export const anyAuthorizationServer = 'whichever-the-server-names'
+
+/** A client without a user. */
+export interface MachineClient {
+  /**
+   * The issuer identifier of the authorization server that the credentials belong to; they are not sent to any other.
+   * `anyAuthorizationServer` removes that protection.
+   */
+  issuer: string
+  clientId: string
+  clientSecret?: string
+  /** For `private_key_jwt`, in place of a secret. */
+  signingKey?: SigningKey
+  /** Default: by the credentials and the metadata of the authorization server. */
+  authMethod?: ClientAuthMethod
+}
+
+/** Options of `clientCredentials`. */
+export interface ClientCredentialsOptions extends AuthOptions {
+  client: MachineClient
+}
+
+/** Credentials of a client without a user: the client credentials grant, with a secret or a signing key. */
+export function clientCredentials(options: ClientCredentialsOptions): Authorization {
+  const { client } = options
+  const identify = (context: GrantContext): Identity => identityOf(client, context)
+  return new AuthSession(
+    new MachineGrant('client-credentials', client.issuer, identify, 'client_credentials', async () => ({})),
+    options,
+  )
+}
+
+/** Options of `workloadIdentity`. */
+export interface WorkloadOptions extends AuthOptions {
+  /** The issuer identifier of the authorization server that trusts the platform, or `anyAuthorizationServer`. */
+  issuer: string
+  /** The client id, if the authorization server requires one. */
+  clientId?: string
+  /** Returns the platform's JWT for this workload. Called for every token request. */
+  assertion: () => string | Promise<string>
+}
+
+/**
+ * Credentials of a workload by a JWT of its platform (RFC 7523). An error of the authorization server ends the attempt
+ * without a retry.
+ */
+export function workloadIdentity(options: WorkloadOptions): Authorization {
+  const { clientId, issuer } = options
+  const identify = (): Identity => ({ clientId, method: 'none' })
+  const assert = async () => ({ assertion: await options.assertion() })
+  return new AuthSession(new MachineGrant('workload', issuer, identify, jwtBearer, assert), options)
+}
+
+const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+
+/** The resource and scope of a token request. */
+function grantParams({ target, scopes }: GrantContext): Record<string, string> {
+  return { resource: target.resource, ...(scopes.length > 0 && { scope: scopes.join(' ') }) }
+}
+
+/** The client as registered with the target's authorization server. */
+function identityOf(client: Omit<MachineClient, 'issuer'>, { target }: GrantContext): Identity {
+  const { clientId, clientSecret: secret, signingKey: key, authMethod } = client
+  const supported = target.metadata.token_endpoint_auth_methods_supported
+  const method = authMethod ?? (key === undefined ? methodFor(secret, supported) : 'private_key_jwt')
+  return { clientId, secret, key, method }
+}
+
+/** A grant without a user: tokens are renewed by obtaining new ones. */
+class MachineGrant implements Grant {
+  readonly interactive = false
+  readonly kind: string
+  readonly issuers: readonly string[]
+  readonly #identify: (context: GrantContext) => Identity
+  readonly #grantType: string
+  readonly #params: (context: GrantContext) => Promise<Record<string, string>>
+
+  constructor(
+    kind: string,
+    issuer: string,
+    identify: (context: GrantContext) => Identity,
+    grantType: string,
+    params: (context: GrantContext) => Promise<Record<string, string>>,
+  ) {
+    this.kind = kind
+    this.issuers = issuer === anyAuthorizationServer ? [] : [issuer]
+    this.#identify = identify
+    this.#grantType = grantType
+    this.#params = params
+  }
+
+  async obtain(context: GrantContext): Promise<Tokens> {
+    this.#check(context)
+    const params = { ...(await this.#params(context)), ...grantParams(context) }
+    return requestTokens(context, this.#identify(context), this.#grantType, params)
+  }
+
+  canRenew(): boolean {
+    return true
+  }
+
+  async identify(_saved: StoredTokens, context: GrantContext): Promise<Identity> {
+    this.#check(context)
+    return this.#identify(context)
+  }
+
+  renew(_saved: StoredTokens, context: GrantContext): Promise<Tokens> {
+    return this.obtain(context)
+  }
+
+  /** Rejects any authorization server but that of the credentials. */
+  #check({ target: { issuer } }: GrantContext): void {
+    const [only] = this.issuers
+    if (only === undefined || only === issuer) return
+    throw authError(
+      `The server names the authorization server ${issuer}, but the credentials belong to ${only}, so they are not sent. Check the URL of the server and the option "issuer"`,
+      { issuer },
+    )
+  }
+}
+
+/** The identity provider of an organization. */
+export interface IdentityProvider {
+  issuer: string
+  /** Default: from the provider's metadata. */
+  tokenEndpoint?: string
+  /** The client id at the provider. */
+  clientId: string
+  clientSecret?: string
+  /** Returns the user's token from the login there. Called for every token request. */
+  subjectToken: () => string | Promise<string>
+  /** The type of that token. Default `urn:ietf:params:oauth:token-type:id_token`. */
+  subjectTokenType?: string
+}
+
+/**
+ * Options of `enterpriseManaged`.
+ */
+export interface EnterpriseOptions extends AuthOptions {
+  /** This client, as registered with the authorization server of the MCP server. */
+  client: MachineClient
+  idp: IdentityProvider
+}
+
+const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange'
+const idJag = 'urn:ietf:params:oauth:token-type:id-jag'
+const idToken = 'urn:ietf:params:oauth:token-type:id_token'
+
+/**
+ * Enterprise-managed authorization: exchanges the user's login at the identity provider for an ID-JAG, and that for a token
+ * of the server's authorization server, without a further login.
+ */
+export function enterpriseManaged(options: EnterpriseOptions): Authorization {
+  const { client, idp } = options
+  const identify = (context: GrantContext): Identity => identityOf(client, context)
+  const assert = async (context: GrantContext) => ({ assertion: await requestIdJag(idp, options, context) })
+  return new AuthSession(new MachineGrant('enterprise', client.issuer, identify, jwtBearer, assert), options)
+}
+
+/** Exchanges the user's token for an ID-JAG for one authorization server (RFC 8693). */
+async function requestIdJag(
+  idp: IdentityProvider,
+  options: NetworkOptions,
+  context: GrantContext,
+): Promise<string> {
+  const { issuer, clientId, clientSecret: secret, subjectToken, subjectTokenType = idToken } = idp
+  const { target, signal } = context
+  // The provider is configured, not named by the server, so any network is allowed.
+  const network = new Network(urlOf(idp), options)
+  const provider = await discoverProvider(idp, network, signal)
+  const supported = provider.metadata.token_endpoint_auth_methods_supported
+  const identity: Identity = { clientId, secret, method: methodFor(secret, supported) }
+  const tokens = await requestTokens(
+    { target: provider, network, signal, proof: undefined },
+    identity,
+    tokenExchange,
+    {
+      requested_token_type: idJag,
+      audience: target.issuer,
+      subject_token: await subjectToken(),
+      subject_token_type: subjectTokenType,
+      ...grantParams(context),
+    },
+  )
+  if (tokens.issuedType === idJag) return tokens.accessToken
+  throw authError(
+    `The identity provider ${issuer} did not issue an ID-JAG for ${target.issuer}. Ask its operator to allow this application`,
+  )
+}
+
+async function discoverProvider(
+  { issuer, tokenEndpoint }: IdentityProvider,
+  network: Network,
+  signal: AbortSignal,
+): Promise<DiscoveredIssuer> {
+  if (tokenEndpoint !== undefined) {
+    return { issuer, metadata: { issuer, token_endpoint: tokenEndpoint }, presumed: false }
+  }
+  const found = await discoverIssuer(issuer, network, signal)
+  if (found !== undefined) return found
+  throw authError(`The identity provider ${issuer} publishes no metadata. Set idp.tokenEndpoint`)
+}
+
+function urlOf({ issuer, tokenEndpoint = issuer }: IdentityProvider): URL {
+  if (URL.canParse(tokenEndpoint)) return new URL(tokenEndpoint)
+  throw new McpError('INVALID', `${JSON.stringify(tokenEndpoint)} in "idp" is not a URL`)
+}
