@@ -4,10 +4,9 @@ import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { JsonSchema, Tool } from '../protocol/definitions.ts'
 import { type HeaderPlan, headerPlan, paramHeaders } from '../protocol/headers.ts'
-import { Later } from '../request/later.ts'
 
-/** What checks results. Many servers promise none that could be checked. */
-const engine = new Later(() => import('./engine.ts'))
+/** Loaded with the first output schema. */
+let compileSchema: typeof import('../json-schema/schema.ts').compileSchema | undefined
 
 type Check = (value: unknown) => string | undefined
 
@@ -35,8 +34,8 @@ export class ToolDefinitions {
   /** Takes note of listed tools, and gives those that may be used. What checks their results is there from then on. */
   async learn(tools: readonly Tool[]): Promise<Tool[]> {
     const clears = this.#clears
-    if (engine.value === undefined && tools.some(({ outputSchema }) => isObject(outputSchema))) {
-      await engine.get()
+    if (tools.some(({ outputSchema }) => isObject(outputSchema))) {
+      compileSchema ??= (await import('../json-schema/schema.ts')).compileSchema
     }
     const usable = tools.filter((tool) => this.#learn(tool))
     if (clears !== this.#clears) this.clear()
@@ -122,8 +121,8 @@ export class ToolDefinitions {
 
   #compile(name: string, schema: JsonSchema): Check {
     try {
-      if (engine.value === undefined) throw new TypeError('what checks it is not loaded')
-      const compiled = engine.value.compileSchema(schema)
+      if (compileSchema === undefined) throw new TypeError('what checks it is not loaded')
+      const compiled = compileSchema(schema)
       return (value) => compiled.check(value)
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)

@@ -7,6 +7,7 @@ import type {
   ImageContent,
   ResourceContents,
 } from '../protocol/content.ts'
+import { faultInJson } from '../request/json-value.ts'
 
 /** Bytes as base64. */
 export function toBase64(bytes: Uint8Array): string {
@@ -112,10 +113,9 @@ export function requireWritable(place: string, value: unknown): string | undefin
 }
 
 /** An error as its author reads it: with the place of what JSON cannot carry. */
-export async function reported(error: unknown): Promise<unknown> {
+export function reported(error: unknown): unknown {
   if (!(error instanceof Unwritable)) return error
   const { place, value, message, cause } = error
-  const { faultInJson } = await import('../request/json-value.ts')
   const { path, what } = faultInJson(value, 'writable') ?? { path: '', what: String(cause) }
   const at = path === '' || path.startsWith('[') ? `${place}${path}` : `${place}.${path}`
   return new TypeError(`${message.slice(0, -place.length)}${at} is ${what}`, { cause })

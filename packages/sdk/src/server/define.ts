@@ -3,7 +3,6 @@ import type { Implementation, LoggingLevel, ServerCapabilities } from '../protoc
 import { isExtensionId } from '../protocol/meta.ts'
 import { methodRow, methods, type ProtocolVersion } from '../protocol/methods.ts'
 import { createChanges } from '../request/changes.ts'
-import type { Exchange, Outcome } from '../request/exchange.ts'
 import { requireHints, requireIcons, requireMembers } from './definition-metadata.ts'
 import type {
   Described,
@@ -17,9 +16,7 @@ import type {
 import { type Extension, ExtensionMethods } from './extension.ts'
 import { logOf } from './handler-context.ts'
 import { handlersOf } from './handlers.ts'
-import { promptEntry } from './prompt.ts'
-import { type ListName, making, Registry } from './registry.ts'
-import { resourceEntry, templateEntry } from './resource.ts'
+import { type ListName, Registry } from './registry.ts'
 import type {
   AnyPrompt,
   AnyTemplate,
@@ -32,7 +29,7 @@ import type {
   TemplateValue,
   ToolValue,
 } from './server.ts'
-import { type Report, toolEntry } from './tool.ts'
+import type { Report } from './tool.ts'
 import { lacking, scopesFor } from './visibility.ts'
 
 const defaultPageSize = 1000
@@ -92,15 +89,11 @@ export function defineServer<
     hints: { ttlMs: cache?.ttlMs ?? 0, cacheScope: cache?.cacheScope ?? 'private' },
   })
   const layers = [...(options.use ?? []), ...extensions.flatMap(({ use }) => use ?? [])]
-  const innermost = async (exchange: Exchange): Promise<Outcome> => handlers(exchange)
-  const serve =
-    layers.length === 0
-      ? handlers
-      : layers.reduceRight<typeof innermost>(
-          (next, layer) => async (exchange) => layer(exchange, next),
-          innermost,
-        )
-  const handle: Server['handle'] = (exchange) => {
+  const serve = layers.reduceRight<typeof handlers>(
+    (next, layer) => async (exchange) => layer(exchange, next),
+    handlers,
+  )
+  const handle: Server['handle'] = async (exchange) => {
     const { method, params, peer, limits } = exchange
     const refused = lacking(scopesFor(registry, method, params, limits.uriChars), peer)
     if (refused !== undefined) throw refused
@@ -135,7 +128,7 @@ export function defineServer<
     headerPlan: (tool: string) => registry.tools.get(tool)?.headers,
     taskSupport: (tool: string) => registry.tools.get(tool)?.task,
   })
-  for (const extension of extensions) extension.attach?.(server, innermost)
+  for (const extension of extensions) extension.attach?.(server, handlers)
   return server
 }
 
@@ -240,14 +233,14 @@ function infoOf(options: ServerOptions<Definitions>): Implementation {
 }
 
 function capabilitiesOf(
-  { offered, complete }: Registry,
+  { offered, completes }: Registry,
   { experimental, extensions = [] }: ServerOptions<Definitions>,
 ): ServerCapabilities {
   return {
     ...(offered.has('tools') ? { tools: { listChanged: true } } : {}),
     ...(offered.has('resources') ? { resources: { subscribe: true, listChanged: true } } : {}),
     ...(offered.has('prompts') ? { prompts: { listChanged: true } } : {}),
-    ...(complete !== undefined ? { completions: {} } : {}),
+    ...(completes ? { completions: {} } : {}),
     logging: {},
     ...(experimental === undefined ? {} : { experimental }),
     ...(extensions.length === 0
@@ -279,22 +272,22 @@ export function tool<
   Out extends SchemaOrNone = undefined,
   L extends Literal = Literal,
 >(definition: ToolDefinition<In, Out, L> & Described<In, Out>): ToolValue<NoInfer<In>, NoInfer<Out>> {
-  return { ...definition, kind: 'tool', [making]: toolEntry }
+  return { ...definition, kind: 'tool' }
 }
 
 /** Defines a resource at one URI; its name is the key it is given in `defineServer`. */
 export function resource<const U extends string>(definition: ResourceDefinition<U>): ResourceValue<U> {
-  return { ...definition, kind: 'resource', [making]: resourceEntry }
+  return { ...definition, kind: 'resource' }
 }
 
 /** Defines a family of resources by an RFC 6570 template; its name is the key it is given in `defineServer`. */
 export function template<const T extends string>(definition: TemplateDefinition<T>): TemplateValue<T> {
-  return { ...definition, kind: 'template', [making]: templateEntry }
+  return { ...definition, kind: 'template' }
 }
 
 /** Defines a prompt: its name is the key it is given in `defineServer`. */
 export function prompt<In extends SchemaOrNone = undefined>(
   definition: PromptDefinition<In> & Described<In>,
 ): PromptValue<NoInfer<In>> {
-  return { ...definition, kind: 'prompt', [making]: promptEntry }
+  return { ...definition, kind: 'prompt' }
 }

@@ -19,24 +19,11 @@ export class HandlerContext implements Context {
   readonly #exchange: Exchange
   readonly #round: LazyHandlerRun
   readonly #notices: ProgressAndLogs
-  #stop: ((error: Error) => void) | undefined
-  #stopped: Error | undefined
 
   constructor(exchange: Exchange, round: LazyHandlerRun, notices: ProgressAndLogs) {
     this.#exchange = exchange
     this.#round = round
     this.#notices = notices
-  }
-
-  /** Runs a handler; its run ends early when it asked something that cannot be asked, or got no usable answer. */
-  run(handler: (ctx: Context) => unknown): unknown {
-    const returned = handler(this)
-    if (!isThenable(returned)) return returned
-    return new Promise((resolve, reject) => {
-      this.#stop = reject
-      if (this.#stopped !== undefined) reject(this.#stopped)
-      returned.then(resolve, reject)
-    })
   }
 
   get peer(): Peer {
@@ -152,14 +139,9 @@ export class HandlerContext implements Context {
 
   /** Ends the run; the promise never settles, so that no handler can take this for an answer. */
   #end(error: Error): Promise<never> {
-    this.#stopped = error
-    this.#stop?.(error)
+    this.#round.fail(error)
     return new Promise(() => {})
   }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return isObject(value) && typeof value['then'] === 'function'
 }
 
 const burst = 100

@@ -5,6 +5,8 @@ import { methods, type ProtocolVersion, protocolVersions } from '../protocol/met
 import type { Changes } from '../request/changes.ts'
 import { fromBase64Url, toBase64Url } from '../request/encoding.ts'
 import { allows, type Caller, type Exchange, type Outcome, type Peer } from '../request/exchange.ts'
+import type { LazyHandlerRun } from '../request/handler-run.ts'
+import { complete } from './completion.ts'
 import type { ExtensionMethods } from './extension.ts'
 import { HandlerContext, ProgressAndLogs } from './handler-context.ts'
 import type { Registry } from './registry.ts'
@@ -68,26 +70,23 @@ export interface Parts {
   hints: CacheHints
 }
 
-type Handler = (exchange: Exchange) => Promise<Outcome> | Outcome
+type Handler = (exchange: Exchange) => Promise<Outcome>
 
-/**
- * Serves every request method by its handler: gives the outcome at once where nothing had to be waited for, and throws where
- * that is how it fails. A method behind a capability the server lacks is not found.
- */
+/** Serves every request method by its handler. A method behind a capability the server lacks is not found. */
 export function handlersOf(parts: Parts): Handler {
   const { registry, changes, capabilities, capabilitiesOn, added, instructions, report, pageSize, hints } =
     parts
   /** A list that is not the same for everybody is nothing that others may keep. */
   const hintsOf = (scoped: boolean): CacheHints => (scoped ? { ...hints, cacheScope: 'private' } : hints)
   const list = (name: string, kind: 'tools' | 'templates' | 'prompts'): Handler => {
-    return (exchange) => {
+    return async (exchange) => {
       const scoped = registry.isScoped(kind)
       const rows = scoped ? seenBy(registry, kind, exchange.peer) : registry.rows[kind]
       return page(name, rows, exchange, pageSize, hintsOf(scoped))
     }
   }
   const table: Readonly<Record<string, Handler>> = {
-    'server/discover': ({ peer }) => ({
+    'server/discover': async ({ peer }) => ({
       type: 'complete',
       result: {
         supportedVersions: protocolVersions.toReversed(),
@@ -97,7 +96,7 @@ export function handlersOf(parts: Parts): Handler {
       },
     }),
     'tools/list': list('tools', 'tools'),
-    'tools/call': (exchange) => named(registry.tools, exchange, 'tool').call(exchange, report),
+    'tools/call': async (exchange) => named(registry.tools, exchange, 'tool').call(exchange, report),
     'resources/list': async (exchange) => {
       const scoped = registry.isScoped('resources') || registry.isScoped('templates')
       const rows = await resourcesOf(registry, exchange)
@@ -106,10 +105,10 @@ export function handlersOf(parts: Parts): Handler {
     'resources/templates/list': list('resourceTemplates', 'templates'),
     'resources/read': (exchange) => readResource(registry, exchange),
     'prompts/list': list('prompts', 'prompts'),
-    'prompts/get': (exchange) => named(registry.prompts, exchange, 'prompt').get(exchange),
-    'completion/complete': (exchange) => {
-      if (registry.complete === undefined) throw notFound(exchange.method)
-      return registry.complete(registry, exchange, report)
+    'prompts/get': async (exchange) => named(registry.prompts, exchange, 'prompt').get(exchange),
+    'completion/complete': async (exchange) => {
+      if (!registry.completes) throw notFound(exchange.method)
+      return complete(registry, exchange, report)
     },
     'subscriptions/listen': (exchange) =>
       listen(changes, capabilities(), exchange, (uri) =>
@@ -123,7 +122,7 @@ export function handlersOf(parts: Parts): Handler {
       { handler, capability: rows.get(method)?.capability },
     ]),
   )
-  return (exchange) => {
+  return async (exchange) => {
     const found = exchange.peer.revision.method(exchange.method) && handlers.get(exchange.method)
     if (found === undefined) {
       const served = added.handle(exchange)
@@ -185,12 +184,13 @@ async function resourcesOf(registry: Registry, exchange: Exchange): Promise<read
 }
 
 /** Lists are answered at once: nothing can be asked on the way. */
-const cannotAsk: ConstructorParameters<typeof HandlerContext>[1] = {
+const cannotAsk: LazyHandlerRun = {
   get(): never {
     throw new TypeError(
       'A list cannot ask the client: the protocol allows questions for calls, reads and prompts only',
     )
   },
+  fail: () => {},
   opened: undefined,
   carried: { state: undefined, answers: {} },
 }

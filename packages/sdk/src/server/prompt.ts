@@ -2,7 +2,7 @@ import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Prompt, PromptArgument } from '../protocol/definitions.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
-import { complete, completersOf } from './completion.ts'
+import { completersOf } from './completion.ts'
 import { faultOfContent, reported, requireWritable } from './content.ts'
 import type { Context } from './context.ts'
 import { invalid, requireMembers, scopesOf, shown, shownMembers } from './definition-metadata.ts'
@@ -28,7 +28,7 @@ export async function getPrompt(prompt: Served, exchange: Exchange): Promise<Out
       (returned) => resultOf(prompt, returned),
     )
   } catch (error) {
-    return shownToPeer(await reported(error))
+    return shownToPeer(reported(error))
   }
 }
 
@@ -99,7 +99,6 @@ export function promptEntry(name: string, value: AnyPrompt): PromptEntry {
     scopes: scopesOf(what, value.scopes),
     get: (exchange) => getPrompt({ listed, input, run }, exchange),
     completers: completersOf(what, value.complete, list?.map((argument) => argument.name) ?? []),
-    complete,
     listed,
   }
 }

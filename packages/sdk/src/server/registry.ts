@@ -1,35 +1,16 @@
 import { cacheJson } from '../jsonrpc/cached-json.ts'
 import { McpError } from '../jsonrpc/error.ts'
+import { isObject } from '../jsonrpc/parse.ts'
 import type { Prompt, Resource, ResourceTemplate, Tool } from '../protocol/definitions.ts'
 import type { HeaderPlan } from '../protocol/headers.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
-import type { complete } from './completion.ts'
 import type { Completer, Context } from './context.ts'
+import { promptEntry } from './prompt.ts'
+import { resourceEntry, templateEntry } from './resource.ts'
 import type { Prepared } from './schema.ts'
 import type { Definitions } from './server.ts'
-import type { Report } from './tool.ts'
+import { type Report, toolEntry } from './tool.ts'
 import type { UriTemplate } from './uri-template.ts'
-
-/** Under this a definition carries what makes it ready, so that a server holds what its own kinds need and no more. */
-export const making: unique symbol = Symbol('making')
-
-/** Makes a definition ready to be served. */
-export type Make<Value, Entry> = (name: string, value: Value) => Entry
-
-/**
- * A definition made ready.
- * @param kind which it must be of to stand where it does
- * @throws McpError 'INVALID' for one that cannot be served, stands in the wrong place, or was not made by its own function
- */
-export function entryOf<
-  Kind extends string,
-  Value extends { kind: Kind; [making]?: Make<Value, Entry> },
-  Entry,
->(kind: Kind, name: string, value: Value): Entry {
-  const make = value[making]
-  if (make !== undefined && value.kind === kind) return make(name, value)
-  throw new McpError('INVALID', `"${name}" cannot stand among what ${kind}() makes: make it with that`)
-}
 
 /** A list that may change. */
 export type ListName = 'tools' | 'resources' | 'prompts'
@@ -64,15 +45,22 @@ export class Registry {
    */
   add(definitions: Definitions): ListName[] {
     const { tools = {}, resources = {}, prompts = {} } = definitions
-    const newTools = Object.entries(tools).map(([name, value]): ToolEntry => entryOf('tool', name, value))
-    const newPrompts = Object.entries(prompts).map(
-      ([name, value]): PromptEntry => entryOf('prompt', name, value),
-    )
+    const newTools = Object.entries(tools).map(([name, value]) => {
+      requireKind('tool', name, value)
+      return toolEntry(name, value)
+    })
+    const newPrompts = Object.entries(prompts).map(([name, value]) => {
+      requireKind('prompt', name, value)
+      return promptEntry(name, value)
+    })
     const newResources: ResourceEntry[] = []
     const newTemplates: TemplateEntry[] = []
     for (const [name, value] of Object.entries(resources)) {
-      if (value.kind === 'resource') newResources.push(entryOf('resource', name, value))
-      else newTemplates.push(entryOf('template', name, value))
+      if (value.kind === 'template') newTemplates.push(templateEntry(name, value))
+      else {
+        requireKind('resource', name, value)
+        newResources.push(resourceEntry(name, value))
+      }
     }
     this.#refuseTwins(newResources, newTemplates)
 
@@ -115,10 +103,11 @@ export class Registry {
     return this.#byTemplate.get(uriTemplate)
   }
 
-  /** What completes arguments; undefined where none can be completed. */
-  get complete(): Complete | undefined {
-    const entries = [...this.prompts.values(), ...this.templates.values()]
-    return entries.find(({ completers }) => completers.size > 0)?.complete
+  /** Whether some argument can be completed. */
+  get completes(): boolean {
+    return [...this.prompts.values(), ...this.templates.values()].some(
+      ({ completers }) => completers.size > 0,
+    )
   }
 
   /** Every scope that some definition needs. */
@@ -178,8 +167,11 @@ export class Registry {
 
 const listNames: readonly ListName[] = ['tools', 'resources', 'prompts']
 
-/** Serves `completion/complete` for every definition of a server. */
-export type Complete = typeof complete
+/** @throws McpError 'INVALID' for a definition that the function of its kind did not make */
+function requireKind(kind: string, name: string, value: unknown): void {
+  if (isObject(value) && value['kind'] === kind) return
+  throw new McpError('INVALID', `"${name}" was not made by ${kind}(): define it with ${kind}({ … })`)
+}
 
 /** A tool ready to be listed and called. */
 export interface ToolEntry {
@@ -190,7 +182,7 @@ export interface ToolEntry {
   readonly output: Prepared | undefined
   readonly run: (args: unknown, ctx: Context) => unknown
   /** Serves a call of it. */
-  readonly call: (exchange: Exchange, report: Report) => Outcome | Promise<Outcome>
+  readonly call: (exchange: Exchange, report: Report) => Promise<Outcome>
   /** Whether a call of it runs as a task. */
   readonly task: 'optional' | 'required' | undefined
   /** Its row in `tools/list`. */
@@ -217,7 +209,6 @@ export interface TemplateEntry {
   readonly serve: (exchange: Exchange, uri: string) => Promise<Outcome> | undefined
   readonly members: ((ctx: Context) => Resource[] | Promise<Resource[]>) | undefined
   readonly completers: ReadonlyMap<string, Completer>
-  readonly complete: Complete
   readonly listed: ResourceTemplate
 }
 
@@ -228,6 +219,5 @@ export interface PromptEntry {
   /** Serves a request for it. */
   readonly get: (exchange: Exchange) => Promise<Outcome>
   readonly completers: ReadonlyMap<string, Completer>
-  readonly complete: Complete
   readonly listed: Prompt
 }

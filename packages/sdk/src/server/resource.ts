@@ -4,7 +4,7 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { ResourceContents } from '../protocol/content.ts'
 import type { CacheHints } from '../protocol/definitions.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
-import { complete, completersOf } from './completion.ts'
+import { completersOf } from './completion.ts'
 import {
   faultOfContents,
   isContents,
@@ -77,7 +77,7 @@ export async function serveRead(exchange: Exchange, uri: string, source: Source)
       }),
     )
   } catch (error) {
-    return shownToPeer(await reported(error))
+    return shownToPeer(reported(error))
   }
 }
 
@@ -188,7 +188,6 @@ export function templateEntry(name: string, value: AnyTemplate): TemplateEntry {
     },
     members: list === undefined ? undefined : (ctx) => list.call(value, ctx),
     completers: completersOf(what, value.complete, template.names),
-    complete,
     listed: {
       uriTemplate,
       name,

@@ -7,19 +7,18 @@ import { ToolError } from './definitions.ts'
 import { HandlerContext, ProgressAndLogs } from './handler-context.ts'
 
 /**
- * Runs a handler under its exchange's way of asking, with a context of its own for every run. The outcome is given at once
- * where nothing had to be waited for.
+ * Runs a handler until there is an outcome, with a new context for each run.
  * @param finish makes the complete result from what the handler returned
  */
 export function runHandler(
   exchange: Exchange,
   handler: (ctx: Context) => unknown,
   finish: (returned: unknown) => JsonObject | Promise<JsonObject>,
-): Outcome | Promise<Outcome> {
+): Promise<Outcome> {
   const notices = new ProgressAndLogs(exchange)
   return runToOutcome<unknown>(
     exchange,
-    (round) => new HandlerContext(exchange, round, notices).run(handler),
+    (handlerRun) => handler(new HandlerContext(exchange, handlerRun, notices)),
     finish,
     () => notices.close(),
   )

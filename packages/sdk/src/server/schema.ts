@@ -26,9 +26,8 @@ export function isDescribed(schema: object): schema is DescribedSchema {
 }
 
 /** Checks a value by the validator itself. */
-export function validate(schema: DescribedSchema, value: unknown): Checked | Promise<Checked> {
-  const result = schema['~standard'].validate(value)
-  return 'then' in result ? Promise.resolve(result).then(checkedOf) : checkedOf(result)
+export async function validate(schema: DescribedSchema, value: unknown): Promise<Checked> {
+  return checkedOf(await schema['~standard'].validate(value))
 }
 
 /**
@@ -275,8 +274,7 @@ type Optional<T> = {
 /** A schema made ready. */
 export interface Prepared {
   readonly json: JsonSchema
-  /** A promise only where the validator is asynchronous. */
-  check(value: unknown): Checked | Promise<Checked>
+  check(value: unknown): Promise<Checked>
   /** Whether an object may have this member with this value, whatever else it lacks; undefined where that is not known at once. */
   accepts(member: string, value: unknown): boolean | undefined
 }
@@ -292,7 +290,7 @@ export function prepare(schema: AnySchema, side: 'input' | 'output'): Prepared {
     const validator = compileTrusted(schema)
     return {
       json: schema,
-      check(value) {
+      async check(value) {
         const why = validator.check(value)
         return why === undefined ? { ok: true, value } : { ok: false, why }
       },

@@ -12,54 +12,37 @@ import type {
   ToolDefinition,
 } from './definitions.ts'
 import type { Extension } from './extension.ts'
-import type { Make, making, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from './registry.ts'
 
 /** A definition made by `tool`, `resource`, `template` or `prompt`; `kind` tells them apart. */
 export type ToolValue<
   In extends SchemaOrNone = SchemaOrNone,
   Out extends SchemaOrNone = SchemaOrNone,
-> = ToolDefinition<In, Out> & { readonly kind: 'tool'; readonly [making]?: Make<AnyTool, ToolEntry> }
+> = ToolDefinition<In, Out> & { readonly kind: 'tool' }
 
 /** A resource made by `resource`. */
-export type ResourceValue<U extends string = string> = ResourceDefinition<U> & {
-  readonly kind: 'resource'
-  readonly [making]?: Make<ResourceValue, ResourceEntry>
-}
+export type ResourceValue<U extends string = string> = ResourceDefinition<U> & { readonly kind: 'resource' }
 
 /** A family of resources made by `template`. */
-export type TemplateValue<T extends string = string> = TemplateDefinition<T> & {
-  readonly kind: 'template'
-  readonly [making]?: Make<AnyTemplate, TemplateEntry>
-}
+export type TemplateValue<T extends string = string> = TemplateDefinition<T> & { readonly kind: 'template' }
 
 /** A prompt made by `prompt`. */
 export type PromptValue<In extends SchemaOrNone = SchemaOrNone> = PromptDefinition<In> & {
   readonly kind: 'prompt'
-  readonly [making]?: Make<AnyPrompt, PromptEntry>
 }
 
 /** Definitions as a server holds them, whatever their schemas. */
-export type AnyTool = { readonly kind: 'tool'; readonly [making]?: Make<AnyTool, ToolEntry> } & Omit<
-  ToolDefinition,
-  'run'
-> & {
+export type AnyTool = { readonly kind: 'tool' } & Omit<ToolDefinition, 'run'> & {
     run: (args: never, ctx: never) => unknown
   }
 
 /** A template as a server holds it, whatever its variables. */
-export type AnyTemplate = {
-  readonly kind: 'template'
-  readonly [making]?: Make<AnyTemplate, TemplateEntry>
-} & Omit<TemplateDefinition, 'read' | 'complete'> & {
+export type AnyTemplate = { readonly kind: 'template' } & Omit<TemplateDefinition, 'read' | 'complete'> & {
     complete?: object
     read: (variables: never, ctx: never, uri: string) => unknown
   }
 
 /** A prompt as a server holds it, whatever its schema. */
-export type AnyPrompt = { readonly kind: 'prompt'; readonly [making]?: Make<AnyPrompt, PromptEntry> } & Omit<
-  PromptDefinition,
-  'run'
-> & {
+export type AnyPrompt = { readonly kind: 'prompt' } & Omit<PromptDefinition, 'run'> & {
     run: (args: never, ctx: never) => unknown
   }
 
@@ -112,10 +95,10 @@ export interface Server<D extends Definitions = Definitions> {
   method(name: string, version: ProtocolVersion): MethodRow | undefined
   readonly changes: Changes
   /**
-   * Serves one request, and gives its outcome: at once where nothing had to be waited for.
-   * @throws RpcError where the protocol wants an error response; a promise rejects with it
+   * Serves one request.
+   * @throws RpcError where the protocol wants an error response
    */
-  handle(exchange: Exchange): Outcome | Promise<Outcome>
+  handle(exchange: Exchange): Promise<Outcome>
   /**
    * Adds or replaces definitions and notifies subscribed clients.
    * @throws McpError 'INVALID' for a definition that cannot be served, and, once a client was given the server's

@@ -5,7 +5,7 @@ import type { ContentBlock } from '../protocol/content.ts'
 import type { Tool } from '../protocol/definitions.ts'
 import { headerPlan } from '../protocol/headers.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
-import { faultOfContent, reported, requireWritable, requireWritableBlock, Unwritable } from './content.ts'
+import { faultOfContent, reported, requireWritable, requireWritableBlock } from './content.ts'
 import type { Context } from './context.ts'
 import { attempt, invalid, requireMembers, scopesOf, shown, shownMembers } from './definition-metadata.ts'
 import { Reply, ToolError } from './definitions.ts'
@@ -18,35 +18,28 @@ import type { AnyTool } from './server.ts'
 export type Report = (error: unknown, where: { method: string; name?: string }) => void
 
 /** Serves a call of a tool. Everything the tool does wrong is a result; only a call that cannot be made is an error. */
-export function callTool(tool: ToolEntry, exchange: Exchange, report: Report): Outcome | Promise<Outcome> {
+export async function callTool(tool: ToolEntry, exchange: Exchange, report: Report): Promise<Outcome> {
   const { name } = tool
   const args = exchange.params['arguments']
   if (args !== undefined && !isObject(args)) throw invalidParams('"arguments" must be an object')
-  const run = (checked: Checked): Outcome | Promise<Outcome> =>
-    checked.ok
-      ? runHandler(
-          exchange,
-          (ctx) => tool.run(checked.value, ctx),
-          (returned) => resultOf(tool, returned, report),
-        )
-      : failed(`Invalid arguments for "${name}": ${checked.why}`)
-  const fail = (error: unknown): Outcome | Promise<Outcome> => {
+  try {
+    const checked = await checkArguments(tool, args ?? {})
+    if (!checked.ok) return failed(`Invalid arguments for "${name}": ${checked.why}`)
+    return await runHandler(
+      exchange,
+      (ctx) => tool.run(checked.value, ctx),
+      (returned) => resultOf(tool, returned, report),
+    )
+  } catch (thrown) {
+    const error = reported(thrown)
     if (error instanceof RpcError) throw error
     if (error instanceof ToolError) return failed(error.message)
-    if (error instanceof Unwritable) return reported(error).then(fail)
     if (!exchange.signal.aborted) report(error, { method: exchange.method, name })
     return failed(`"${name}" failed unexpectedly. What went wrong was written to the server's own log.`)
   }
-  try {
-    const checked = checkArguments(tool, args ?? {})
-    const outcome = checked instanceof Promise ? checked.then(run) : run(checked)
-    return outcome instanceof Promise ? outcome.catch(fail) : outcome
-  } catch (error) {
-    return fail(error)
-  }
 }
 
-function checkArguments(tool: ToolEntry, args: Record<string, unknown>): Checked | Promise<Checked> {
+async function checkArguments(tool: ToolEntry, args: Record<string, unknown>): Promise<Checked> {
   if (tool.input !== undefined) return tool.input.check(args)
   const [unknown] = Object.keys(args)
   return unknown === undefined
@@ -55,7 +48,7 @@ function checkArguments(tool: ToolEntry, args: Record<string, unknown>): Checked
 }
 
 /** The wire result of what a tool returned; its structured content satisfies the output schema. */
-function resultOf(tool: ToolEntry, returned: unknown, report: Report): JsonObject | Promise<JsonObject> {
+async function resultOf(tool: ToolEntry, returned: unknown, report: Report): Promise<JsonObject> {
   const { output } = tool
   if (Reply.is(returned) && (output === undefined || returned.isError)) {
     return replyResult(returned, returned.structured)

@@ -8,7 +8,7 @@ import type { Session } from './session.ts'
 /** Handles the messages of a batch: a session, or one POST without one. */
 export type BatchReceiver = Pick<Session, 'peer' | 'notification' | 'response' | 'unusable' | 'refusal'>
 
-type Serve = (message: JsonRpcRequest) => ServedResponse | Promise<ServedResponse>
+type Serve = (message: JsonRpcRequest) => Promise<ServedResponse>
 
 /**
  * Serves the messages of one batch (2025-03-26) at the same time.

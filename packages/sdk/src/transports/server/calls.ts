@@ -13,6 +13,33 @@ export interface CallPlaces {
   give(): void
 }
 
+/** Limits how much of something each principal has at once. Unauthenticated callers (`null`) are not limited by it. */
+export class PrincipalQuota {
+  readonly #most: number
+  readonly #held = new RotatingMap<string, number>()
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Takes one more; false where there is no room for it. */
+  take(principal: string | null): boolean {
+    if (principal === null) return true
+    const held = this.#held.get(principal) ?? 0
+    if (held >= this.#most) return false
+    this.#held.set(principal, held + 1)
+    return true
+  }
+
+  /** Gives one back. */
+  give(principal: string | null): void {
+    if (principal === null) return
+    const held = this.#held.get(principal) ?? 0
+    if (held > 1) this.#held.set(principal, held - 1)
+    else this.#held.delete(principal)
+  }
+}
+
 /** The requests being served on one connection or session. */
 export class Calls {
   readonly #max: number
@@ -32,6 +59,10 @@ export class Calls {
     return this.#byId.size + this.#cancelled.size
   }
 
+  get isFull(): boolean {
+    return this.size >= this.#max
+  }
+
   /**
    * Refuses what may not start now.
    * @throws RpcError -32600 for an id that is in flight, or when too much is
@@ -40,7 +71,7 @@ export class Calls {
     if (this.#byId.has(id)) {
       throw new RpcError(ErrorCode.InvalidRequest, 'Invalid request: this id belongs to a request in flight')
     }
-    if (this.size >= this.#max) {
+    if (this.isFull) {
       throw new RpcError(
         ErrorCode.InvalidRequest,
         `Too many requests in flight: wait for some of the ${this.#max} to finish`,
@@ -49,17 +80,19 @@ export class Calls {
   }
 
   /**
-   * Serves a request that was admitted, as `Call.serve` does.
+   * Serves a request that was admitted. It counts as in flight from the call of this function on.
    * @throws RpcError where all sessions together, or those of its principal, have too many in flight
    */
-  run(call: ServedRequest, server: Server): ServedResponse | Promise<ServedResponse> {
+  async run(call: ServedRequest, server: Server): Promise<ServedResponse> {
     const busy = this.#places?.take()
     if (busy !== undefined) throw busy
     this.#byId.set(call.id, call)
-    return call.serve(server, this.#forget)
+    const response = await call.serve(server)
+    this.#forget(call)
+    return response
   }
 
-  readonly #forget = (call: ServedRequest): void => {
+  #forget(call: ServedRequest): void {
     if (this.#byId.get(call.id) === call) this.#byId.delete(call.id)
     else this.#cancelled.delete(call)
     this.#places?.give()

@@ -36,7 +36,7 @@ export interface Outlet {
   detach?(): void
 }
 
-/** What a request comes to: its response, or nothing once it was cancelled. */
+/** The response to a request, or `undefined` if the request was cancelled. */
 export type ServedResponse = JsonRpcResponse | undefined
 
 /** One request on its way from the wire through the server and back. */
@@ -85,44 +85,18 @@ export class ServedRequest {
     this.abort(reason)
   }
 
-  /**
-   * Has the request served, and gives its response, or undefined once it was cancelled: at once where nothing had to be
-   * waited for. Never fails.
-   * @param onAnswered called before the response is given, cancelled or not
-   */
-  serve(
-    server: Server,
-    onAnswered?: (call: ServedRequest) => void,
-  ): ServedResponse | Promise<ServedResponse> {
-    let outcome: Outcome | Promise<Outcome>
+  /** The response of the server, or undefined if the request was cancelled. Never rejects. */
+  async serve(server: Server): Promise<ServedResponse> {
+    let response: JsonRpcResponse
     try {
-      outcome = server.handle(this.exchange)
+      const outcome = await server.handle(this.exchange)
+      response = { jsonrpc: '2.0', id: this.id, result: this.#encode(outcome, server) }
     } catch (error) {
-      return this.#answer(this.#failure(error, server), onAnswered)
+      response = this.#failure(error, server)
     }
-    if ('type' in outcome) return this.#answer(this.#response(outcome, server), onAnswered)
-    return Promise.resolve(outcome).then(
-      (later) => this.#answer(this.#response(later, server), onAnswered),
-      (error) => this.#answer(this.#failure(error, server), onAnswered),
-    )
-  }
-
-  #answer(
-    response: JsonRpcResponse,
-    onAnswered: ((call: ServedRequest) => void) | undefined,
-  ): ServedResponse {
-    onAnswered?.(this)
-    const wanted = this.#over ? undefined : response
+    if (this.#over) return undefined
     this.#over = true
-    return wanted
-  }
-
-  #response(outcome: Outcome, server: Server): JsonRpcResponse {
-    try {
-      return { jsonrpc: '2.0', id: this.id, result: this.#encode(outcome, server) }
-    } catch (error) {
-      return this.#failure(error, server)
-    }
+    return response
   }
 
   #encode(outcome: Outcome, server: Server): JsonObject {

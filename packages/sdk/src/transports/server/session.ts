@@ -162,18 +162,20 @@ export class Session {
   }
 
   /**
-   * Serves one request. Gives its response, or undefined once it was cancelled: at once where nothing had to be waited for.
-   * @throws RpcError for a request that was refused before it began; a promise rejects with it
+   * Serves one request and returns its response, or undefined if it was cancelled. What the messages after it depend on (the
+   * result of `initialize`, the log level, subscriptions, the place among the requests in flight) is set before the first
+   * `await`, so in the order of the calls.
+   * @throws RpcError for a request that was refused before it began
    */
-  request(
+  async request(
     message: JsonRpcRequest,
     outlet: SessionOutlet,
     caller: Caller = this.#options.caller,
-  ): ServedResponse | Promise<ServedResponse> {
+  ): Promise<ServedResponse> {
     const { calls } = this.#options
     calls.admit(message.id)
-    if (message.method === 'initialize') return this.#result(message, this.#initialize(message.params))
-    if (message.method === 'ping') return this.#result(message, {})
+    if (message.method === 'initialize') return result(message, this.#initialize(message.params))
+    if (message.method === 'ping') return result(message, {})
     const peer = this.#peerOf(caller)
     requireMethod(this.#server, peer.revision, message.method)
     const refused = lacking(
@@ -181,20 +183,21 @@ export class Session {
       peer,
     )
     if (refused !== undefined) throw refused
-    const own = this.#own(message, peer)
-    if (own instanceof Promise) return own.then((result) => this.#result(message, result))
-    if (own !== undefined) return this.#result(message, own)
-
-    const asker = new SessionRequester(this.#inquiry, outlet)
-    const call = new ServedRequest(message, peer, asker, outlet, this.#options.bounds, this.#shown)
-    const response = calls.run(call, this.#server)
-    if (!(response instanceof Promise)) return this.#answered(asker, response)
-    return response.then((later) => this.#answered(asker, later))
-  }
-
-  #answered(asker: SessionRequester, response: ServedResponse): ServedResponse {
-    asker.close()
-    this.#askers.delete(asker)
+    switch (message.method) {
+      case 'logging/setLevel':
+        this.#setLevel(message.params?.['level'])
+        return result(message, {})
+      case 'resources/subscribe':
+        return result(message, await this.#subscribe(message, peer))
+      case 'resources/unsubscribe':
+        this.#unsubscribe(this.#uriOf(message))
+        return result(message, {})
+    }
+    const requester = new SessionRequester(this.#inquiry, outlet)
+    const call = new ServedRequest(message, peer, requester, outlet, this.#options.bounds, this.#shown)
+    const response = await calls.run(call, this.#server)
+    requester.close()
+    this.#askers.delete(requester)
     return response
   }
 
@@ -245,10 +248,6 @@ export class Session {
     return refusalOf(error, method, this.#server)
   }
 
-  #result(message: JsonRpcRequest, result: JsonObject): JsonRpcResponse {
-    return { jsonrpc: '2.0', id: message.id, result }
-  }
-
   /** The session's peer as one caller. */
   #peerOf(caller: Caller): Peer {
     const session = this.#peer
@@ -284,22 +283,6 @@ export class Session {
     const full = this.#options.memory.keep(bytes)
     if (full !== undefined) throw fullError(full)
     this.#held += bytes
-  }
-
-  /** What the session itself answers; undefined for what the server does. */
-  #own(message: JsonRpcRequest, peer: Peer): JsonObject | Promise<JsonObject> | undefined {
-    switch (message.method) {
-      case 'logging/setLevel':
-        this.#setLevel(message.params?.['level'])
-        return {}
-      case 'resources/subscribe':
-        return this.#subscribe(message, peer)
-      case 'resources/unsubscribe':
-        this.#unsubscribe(this.#uriOf(message))
-        return {}
-      default:
-        return undefined
-    }
   }
 
   #setLevel(level: unknown): void {
@@ -427,6 +410,10 @@ function noticeOf(change: Change): ServerNotification | undefined {
     default:
       return { method: `notifications/${change.type}/list_changed`, params: {} }
   }
+}
+
+function result({ id }: JsonRpcRequest, value: JsonObject): JsonRpcResponse {
+  return { jsonrpc: '2.0', id, result: value }
 }
 
 function invalid(why: string): RpcError {

@@ -34,10 +34,9 @@ export interface HttpRequest {
   /** Whether a framework routed exactly this path to the handler. Absent where a request does not say. */
   readonly isMounted?: boolean
   /**
-   * Reads the body and calls back once; never, if the client goes away meanwhile. What came of it is on the account until
-   * then.
+   * Reads the body, which counts on the account until then. Never settles if the client disconnects before the end.
    */
-  read(maxBytes: number, memory: MemoryAccount, onBody: (body: Body) => void): void
+  read(maxBytes: number, memory: MemoryAccount): Promise<Body>
 }
 
 /** Bytes in memory of their own. Not written as `Uint8Array<ArrayBuffer>`: that type has parameters only since TypeScript 5.7. */

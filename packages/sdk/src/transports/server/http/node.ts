@@ -169,61 +169,54 @@ export class NodeRequest implements HttpRequest {
     return mount.length > 1 && !mount.startsWith('/.well-known/') && isPath(originalUrl(request), mount)
   }
 
-  read(maxBytes: number, memory: MemoryAccount, onBody: (body: Body) => void): void {
+  read(maxBytes: number, memory: MemoryAccount): Promise<Body> {
     const request = this.#request
     const announced = Number(request.headers['content-length'] ?? 0)
-    if (announced > maxBytes) {
-      onBody({ type: 'too large' })
-      return
-    }
+    if (announced > maxBytes) return Promise.resolve({ type: 'too large' })
     // A body that will not fit is refused before it is read.
     const full = announced > freeBytes ? memory.refuses(collectedBytes(announced)) : undefined
-    if (full !== undefined) {
-      onBody({ type: 'no room', full })
-      return
-    }
-    if (request.readableEnded) {
-      onBody(parsedBody(request))
-      return
-    }
-    const read = new ByteCollector()
-    let held = 0
-    const release = (): void => {
-      memory.give(held)
-      held = 0
-      read.clear()
-    }
-    const stop = (why: Body): void => {
-      request.off('data', onData)
-      request.off('end', onEnd)
-      request.pause()
-      release()
-      onBody(why)
-    }
-    const onData = (chunk: Uint8Array): void => {
-      if (read.length + chunk.length > maxBytes) {
-        stop({ type: 'too large' })
-        return
+    if (full !== undefined) return Promise.resolve({ type: 'no room', full })
+    if (request.readableEnded) return Promise.resolve(parsedBody(request))
+    return new Promise((resolve) => {
+      const read = new ByteCollector()
+      let held = 0
+      const release = (): void => {
+        memory.give(held)
+        held = 0
+        read.clear()
       }
-      // A body that is there at once is gone again before anything else comes.
-      if (chunk.length !== announced) {
-        const full = memory.admit(collectedBytes(chunk.length))
-        if (full !== undefined) {
-          stop({ type: 'no room', full })
+      const stop = (why: Body): void => {
+        request.off('data', onData)
+        request.off('end', onEnd)
+        request.pause()
+        release()
+        resolve(why)
+      }
+      const onData = (chunk: Uint8Array): void => {
+        if (read.length + chunk.length > maxBytes) {
+          stop({ type: 'too large' })
           return
         }
-        if (held === 0) request.once('close', release)
-        held += collectedBytes(chunk.length)
+        // A body that arrives in one chunk is not counted: it is parsed before anything else arrives.
+        if (chunk.length !== announced) {
+          const full = memory.admit(collectedBytes(chunk.length))
+          if (full !== undefined) {
+            stop({ type: 'no room', full })
+            return
+          }
+          if (held === 0) request.once('close', release)
+          held += collectedBytes(chunk.length)
+        }
+        read.add(chunk)
       }
-      read.add(chunk)
-    }
-    const onEnd = (): void => {
-      const bytes = read.take()
-      release()
-      onBody({ type: 'bytes', bytes })
-    }
-    request.on('data', onData)
-    request.on('end', onEnd)
+      const onEnd = (): void => {
+        const bytes = read.take()
+        release()
+        resolve({ type: 'bytes', bytes })
+      }
+      request.on('data', onData)
+      request.on('end', onEnd)
+    })
   }
 }
 

@@ -151,19 +151,12 @@ export class PostStream implements SessionOutlet {
     this.#reply = reply
     this.#request = request
     owner.posts.add(this)
+    this.#wait = unref(setTimeout(() => this.#open(), wholeAnswerMs))
+    reply.onClose(() => this.#lost())
   }
 
   headers(): Readonly<Record<string, string>> {
     return this.#request.headers()
-  }
-
-  /** Prepares for an answer that is not there yet. */
-  awaited<A>(answer: A): A {
-    if (answer instanceof Promise && this.#stream === undefined && !this.#over) {
-      this.#wait = unref(setTimeout(() => this.#open(), wholeAnswerMs))
-      this.#reply.onClose(() => this.#lost())
-    }
-    return answer
   }
 
   notify(message: JsonRpcNotification): void {

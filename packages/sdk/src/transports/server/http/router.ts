@@ -1,15 +1,14 @@
-import { ErrorCode, RpcError } from '../../../jsonrpc/error.ts'
+import { ErrorCode, excerpt, RpcError } from '../../../jsonrpc/error.ts'
 import type { JsonRpcRequest } from '../../../jsonrpc/message.ts'
 import { classify, parseJson, requireDepth } from '../../../jsonrpc/parse.ts'
 import { isModern } from '../../../protocol/meta.ts'
 import { eraOf } from '../../../protocol/revision.ts'
 import type { Caller } from '../../../request/exchange.ts'
-import type { Later } from '../../../request/later.ts'
-import { type FullBudget, fullError, fullStatus, type MemoryAccount, parsedBytes } from '../memory-budget.ts'
-import { report } from '../options.ts'
+import { type FullBudget, fullError, fullStatus, parsedBytes } from '../memory-budget.ts'
+import { report, unref } from '../options.ts'
 import { failure } from '../served-request.ts'
 import type { Guard } from './guard.ts'
-import type { Body, HeaderFields, HttpReply, HttpRequest } from './http-adapter.ts'
+import type { HeaderFields, HttpReply, HttpRequest } from './http-adapter.ts'
 import {
   type Authenticate,
   type AuthenticatedCaller,
@@ -19,8 +18,8 @@ import {
 } from './options.ts'
 import { AcceptReader, isCoded, isJson, isTransferCoded, sessionIdIn } from './request-headers.ts'
 import type { HttpServerState } from './server-state.ts'
-import type { SessionHttpRequest, SessionRequestHandler } from './session-requests.ts'
-import type { Sessionless } from './sessionless.ts'
+import { type SessionHttpRequest, SessionRequests } from './session-requests.ts'
+import type { SseSessions } from './sse.ts'
 import { serveModern } from './stateless.ts'
 
 /** Seconds after which a client that found no room may try again. */
@@ -61,7 +60,7 @@ export class Router {
     this.#core = core
     this.#guard = guard
     this.#path = path
-    this.#methods = core.sessionless !== undefined ? 'POST' : 'POST, GET, DELETE'
+    this.#methods = core.legacy instanceof SessionRequests ? 'POST, GET, DELETE' : 'POST'
     this.#authenticate = options.authenticate
     this.#mounts = options.path === undefined
     this.#warn = warn
@@ -69,14 +68,10 @@ export class Router {
 
   /** Answers one request. Never throws. */
   handle(request: HttpRequest, reply: HttpReply): void {
-    try {
-      this.#enter(request, reply)
-    } catch (error) {
-      this.#broken(error, request, reply)
-    }
+    this.#enter(request, reply).catch((error) => this.#broken(error, request, reply))
   }
 
-  #enter(request: HttpRequest, reply: HttpReply): void {
+  async #enter(request: HttpRequest, reply: HttpReply): Promise<void> {
     const repeated = request.repeatedSingleton()
     if (repeated !== undefined) {
       refuse(reply, 400, ErrorCode.InvalidRequest, `Invalid request: ${repeated} is given twice`)
@@ -107,24 +102,31 @@ export class Router {
       this.#options(request, reply)
     } else if (request.method !== 'POST' && request.method !== 'GET' && request.method !== 'DELETE') {
       this.#wrongMethod(reply, this.#methods)
-    } else if (this.#authenticate === undefined) {
-      this.#route(request, reply, this.#core.anonymous(request))
     } else {
-      this.#identify(this.#authenticate, request, reply).catch((error) => this.#broken(error, request, reply))
+      const caller =
+        this.#authenticate === undefined
+          ? this.#core.anonymous(request)
+          : await this.#identify(this.#authenticate, request, reply)
+      if (caller !== undefined) await this.#route(request, reply, caller)
     }
   }
 
-  async #identify(authenticate: Authenticate, request: HttpRequest, reply: HttpReply): Promise<void> {
+  /** The caller of a request, or undefined for one that was refused. */
+  async #identify(
+    authenticate: Authenticate,
+    request: HttpRequest,
+    reply: HttpReply,
+  ): Promise<Caller | undefined> {
     const caller = await authenticate(request)
     if (!('principal' in caller)) {
       if (caller.because !== undefined) report(this.#core.server, caller.because, request.method)
       sendRefusal(reply, caller)
       if (caller.status === 401) this.#hint('metadata', request)
-      return
+      return undefined
     }
     if (caller.expires !== undefined || caller.stillCounts !== undefined) reply.lease = caller
     if (caller.headers !== undefined) reply.extra = { ...reply.extra, ...caller.headers }
-    this.#route(request, reply, callerOf(caller))
+    return callerOf(caller)
   }
 
   /** What anybody may read at the path of a request. */
@@ -155,16 +157,18 @@ export class Router {
   #hint(what: 'metadata' | 'path', { url }: HttpRequest): void {
     if (this.ownsPort || this.#hinted.has(what)) return
     this.#hinted.add(what)
-    const mounting = {
-      name: this.#core.server.info.name,
-      path: this.#path,
-      url,
-      documents: this.#authenticate?.documents,
-      isPublished: () => this.#isPublished,
+    const { name } = this.#core.server.info
+    if (what === 'path') {
+      this.#warn(pathHint(name, url, this.#path))
+      return
     }
-    import('./mount-hints.ts').then(
-      ({ hint }) => hint(what, mounting, this.#warn),
-      () => {},
+    const paths = [...(this.#authenticate?.documents?.keys() ?? [])]
+    if (paths.length === 0) return
+    // A client requests the metadata right after the 401; a framework may not route that request here.
+    unref(
+      setTimeout(() => {
+        if (!this.#isPublished) this.#warn(metadataHint(name, paths))
+      }, metadataWaitMs),
     )
   }
 
@@ -172,24 +176,32 @@ export class Router {
     return this.#core.sse !== undefined && request.isAt(this.#core.sse.path)
   }
 
-  #route(request: HttpRequest, reply: HttpReply, caller: Caller): void {
-    const memory = this.#core.memory.account(caller.quotaKey)
+  async #route(request: HttpRequest, reply: HttpReply, caller: Caller): Promise<void> {
+    const core = this.#core
+    if (core.closing) {
+      this.#closing(reply)
+      return
+    }
+    const memory = core.memory.account(caller.quotaKey)
     reply.memory = memory
-    if (this.#isOlder(request)) this.#older(request, reply, caller, memory)
-    else if (request.method === 'POST') this.#post(request, reply, caller, memory)
-    else if (this.#core.sessionless !== undefined || namesStateless(request)) this.#wrongMethod(reply, 'POST')
-    else if (request.method === 'DELETE') {
-      const trip = { request, reply, caller, memory }
-      this.#loaded(this.#core.legacy, request, reply, (legacy) => legacy.delete(trip))
+    const trip = { request, reply, caller, memory }
+    if (core.sse !== undefined && this.#isOlder(request)) {
+      await this.#older(core.sse, trip)
+    } else if (request.method === 'POST') {
+      await this.#post(trip)
+    } else if (!(core.legacy instanceof SessionRequests) || namesStateless(request)) {
+      this.#wrongMethod(reply, 'POST')
+    } else if (request.method === 'DELETE') {
+      core.legacy.delete(trip)
     } else if (this.#accepts.read(request.header('accept')).events) {
-      const trip = { request, reply, caller, memory }
-      this.#loaded(this.#core.legacy, request, reply, (legacy) => legacy.get(trip))
+      core.legacy.get(trip)
     } else {
       this.#notAcceptable(reply)
     }
   }
 
-  #post(request: HttpRequest, reply: HttpReply, caller: Caller, memory: MemoryAccount): void {
+  async #post(trip: SessionHttpRequest): Promise<void> {
+    const { request, reply } = trip
     if (!isJson(request.header('content-type'))) {
       this.#notJson(reply)
       return
@@ -200,75 +212,70 @@ export class Router {
       refuse(reply, 406, ErrorCode.InvalidRequest, why)
       return
     }
-    this.#read(request, reply, memory, (value) => this.#message({ request, reply, caller, memory }, value))
+    await this.#read(trip, (value) => this.#message(trip, value))
   }
 
   /** HTTP+SSE. A POST without a session is how clients find out that this is not Streamable HTTP. */
-  #older(request: HttpRequest, reply: HttpReply, caller: Caller, memory: MemoryAccount): void {
-    const { sse } = this.#core
-    if (sse === undefined) return
+  async #older(sessions: SseSessions, trip: SessionHttpRequest): Promise<void> {
+    const { request, reply, caller, memory } = trip
     if (request.method === 'GET') {
-      if (this.#accepts.read(request.header('accept')).events) {
-        this.#loaded(sse.sessions, request, reply, (sessions) => sessions.open(reply, caller, memory))
-      } else this.#notAcceptable(reply)
+      if (this.#accepts.read(request.header('accept')).events) sessions.open(reply, caller, memory)
+      else this.#notAcceptable(reply)
     } else if (request.method !== 'POST' || sessionIdIn(request) === undefined) {
       this.#wrongMethod(reply, 'GET')
     } else if (!isJson(request.header('content-type'))) {
       this.#notJson(reply)
     } else {
-      this.#read(request, reply, memory, (value, bytes) => {
-        const sessions = sse.sessions.value
-        const session = sessions?.find(request, caller)
-        if (sessions !== undefined && session !== undefined) {
-          if (!refusesScopes(this.#core, reply, caller, value))
-            sessions.take(session, reply, value, caller, bytes)
-        } else refuse(reply, 404, ErrorCode.InvalidRequest, 'This session does not exist, or no longer')
+      await this.#read(trip, async (value, bytes) => {
+        const session = sessions.find(request, caller)
+        if (session === undefined) {
+          refuse(reply, 404, ErrorCode.InvalidRequest, 'This session does not exist, or no longer')
+        } else if (!refusesScopes(this.#core, reply, caller, value)) {
+          sessions.take(session, reply, value, caller, bytes)
+        }
       })
     }
   }
 
   /**
    * Reads the one JSON text of a request.
-   * @param take serves its value, which holds so many bytes; gives a promise of the end where that takes longer
+   * @param serve serves its value, which holds so many bytes
    */
-  #read(
-    request: HttpRequest,
-    reply: HttpReply,
-    memory: MemoryAccount,
-    take: (value: unknown, bytes: number) => Promise<void> | void,
-  ): void {
-    const { messageBytes } = this.#core
-    request.read(messageBytes, memory, (body) => {
-      try {
-        if (this.#core.closing) {
-          this.#closing(reply)
-        } else if (body.type === 'too large') {
-          refuse(reply, 413, ErrorCode.InvalidRequest, `A message may have at most ${messageBytes} bytes`)
-        } else if (body.type === 'no room') {
-          const { full } = body
-          reply.send(fullStatus(full), errorTextOf(fullError(full)), { 'Retry-After': retryAfter })
-        } else if (body.type === 'cut off') {
-          refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: its body broke off before its end')
-        } else if (body.type === 'bytes' && isCoded(request.header('content-encoding'))) {
+  async #read(
+    { request, reply, memory }: SessionHttpRequest,
+    serve: (value: unknown, bytes: number) => Promise<void>,
+  ): Promise<void> {
+    const { messageBytes, bounds } = this.#core
+    const body = await request.read(messageBytes, memory)
+    if (this.#core.closing) {
+      this.#closing(reply)
+      return
+    }
+    switch (body.type) {
+      case 'too large':
+        refuse(reply, 413, ErrorCode.InvalidRequest, `A message may have at most ${messageBytes} bytes`)
+        return
+      case 'no room':
+        reply.send(fullStatus(body.full), errorTextOf(fullError(body.full)), { 'Retry-After': retryAfter })
+        return
+      case 'cut off':
+        refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: its body broke off before its end')
+        return
+      case 'consumed':
+        throw new Error(
+          'The body was already read before this handler saw the request. ' +
+            'Mount the handler before any body parser, or let the parser leave its value in request.body.',
+        )
+      case 'value':
+        requireDepth(body.value, bounds.jsonDepth)
+        await serve(body.value, 0)
+        return
+      case 'bytes': {
+        if (isCoded(request.header('content-encoding'))) {
           const text = errorText(ErrorCode.InvalidRequest, 'The body must not be compressed')
           reply.send(415, text, { 'Accept-Encoding': 'identity' })
-        } else {
-          this.#parse(body, reply, memory, take)
+          return
         }
-      } catch (error) {
-        this.#broken(error, request, reply)
-      }
-    })
-  }
-
-  #parse(
-    body: Exclude<Body, { type: 'too large' | 'no room' | 'cut off' }>,
-    reply: HttpReply,
-    memory: MemoryAccount,
-    take: (value: unknown, bytes: number) => Promise<void> | void,
-  ): void {
-    switch (body.type) {
-      case 'bytes': {
         const text = decode(body.bytes)
         const bytes = parsedBytes(text, text.length < body.bytes.length)
         const full = memory.admit(bytes)
@@ -276,34 +283,13 @@ export class Router {
           this.#full(full, bytes, reply)
           return
         }
-        this.#counted(bytes, memory, () =>
-          take(parseJson(text, { depth: this.#core.bounds.jsonDepth }), bytes),
-        )
-        return
+        try {
+          await serve(parseJson(text, { depth: bounds.jsonDepth }), bytes)
+        } finally {
+          memory.give(bytes)
+        }
       }
-      case 'value':
-        requireDepth(body.value, this.#core.bounds.jsonDepth)
-        take(body.value, 0)
-        return
-      case 'consumed':
-        throw new Error(
-          'The body was already read before this handler saw the request. ' +
-            'Mount the handler before any body parser, or let the parser leave its value in request.body.',
-        )
     }
-  }
-
-  /** Serves what holds so many bytes, and gives them back when that is over. */
-  #counted(bytes: number, memory: MemoryAccount, serve: () => Promise<void> | void): void {
-    let over: Promise<void> | void
-    try {
-      over = serve()
-    } catch (error) {
-      memory.give(bytes)
-      throw error
-    }
-    if (over === undefined) memory.give(bytes)
-    else over.then(() => memory.give(bytes))
   }
 
   /** Refuses a message for which there is no room, or never will be. */
@@ -315,15 +301,12 @@ export class Router {
     } else reply.send(fullStatus(full), errorTextOf(fullError(full)), { 'Retry-After': retryAfter })
   }
 
-  /**
-   * The era of a message: one that names its version in `_meta` is stateless, anything else is of a session.
-   * @returns a promise of the end where that is not now
-   */
-  #message(trip: SessionHttpRequest, value: unknown): Promise<void> | void {
-    const core = this.#core
+  /** Serves a message by its era: one that names its version in `_meta` is stateless, any other belongs to a session. */
+  async #message(trip: SessionHttpRequest, value: unknown): Promise<void> {
+    const { legacy } = this.#core
     const { request, reply, caller } = trip
     if (Array.isArray(value)) {
-      if (!namesStateless(request)) return this.#legacy(trip, (legacy) => legacy.batch(trip, value))
+      if (!namesStateless(request)) return legacy.batch(trip, value)
       refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: send each message by itself')
       return
     }
@@ -334,52 +317,19 @@ export class Router {
         return
       case 'request':
         return isStateless(request, classified.message)
-          ? serveModern(core, request, reply, caller, classified.message)
-          : this.#legacy(trip, (legacy) => legacy.request(trip, classified.message))
+          ? serveModern(this.#core, request, reply, caller, classified.message)
+          : legacy.request(trip, classified.message)
       case 'notification':
         if (namesStateless(request)) reply.send(202, '')
-        else this.#legacy(trip, (legacy) => legacy.other(trip, classified.message))
+        else legacy.other(trip, classified.message)
         return
       case 'response':
         if (namesStateless(request)) {
           refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: nothing was asked of this client')
         } else {
-          this.#legacy(trip, (legacy) => legacy.other(trip, classified.message))
+          legacy.other(trip, classified.message)
         }
     }
-  }
-
-  #legacy(
-    trip: SessionHttpRequest,
-    serve: (legacy: Pick<SessionRequestHandler, keyof Sessionless>) => Promise<void> | void,
-  ): Promise<void> | void {
-    const { sessionless, legacy } = this.#core
-    return sessionless === undefined
-      ? this.#loaded(legacy, trip.request, trip.reply, serve)
-      : this.#loaded(sessionless, trip.request, trip.reply, serve)
-  }
-
-  /**
-   * Serves with what may have to be loaded first, unless the server closes meanwhile.
-   * @returns a promise of the end where that is not now
-   */
-  #loaded<T>(
-    later: Later<T>,
-    request: HttpRequest,
-    reply: HttpReply,
-    serve: (loaded: T) => Promise<void> | void,
-  ): Promise<void> | void {
-    const present = later.waiting === 0 ? later.value : undefined
-    if (present !== undefined) return this.#core.closing ? this.#closing(reply) : serve(present)
-    return new Promise((resolve) => {
-      later.use(
-        (loaded) => resolve(this.#core.closing ? this.#closing(reply) : serve(loaded)),
-        (error) => {
-          this.#broken(error, request, reply)
-          resolve()
-        },
-      )
-    })
   }
 
   #notJson(reply: HttpReply): void {
@@ -449,4 +399,24 @@ function errorText(code: number, why: string): string {
 
 function errorTextOf(error: RpcError): string {
   return JSON.stringify(failure(undefined, error))
+}
+
+/** Milliseconds in which a client that was answered 401 requests the metadata. */
+const metadataWaitMs = 5_000
+
+function metadataHint(name: string, paths: readonly string[]): string {
+  const routes = paths.map((path) => `app.all('${path}', handler.node)`).join(' and ')
+  return (
+    `${name}: a request was answered 401, and no client asked for the metadata that says where to get a token. ` +
+    `Clients look for it at ${paths.join(' and ')}. If a framework routes only the endpoint to this handler, route that ` +
+    `path to it too, in Express with ${routes}.`
+  )
+}
+
+function pathHint(name: string, url: string, path: string): string {
+  const requested = excerpt(url.split('?', 1)[0] ?? '')
+  return (
+    `${name}: a POST to ${requested} was answered 404, because the endpoint of this handler is ${path}. If a framework ` +
+    `routes that path to it, give serveHttp the same one in "path".`
+  )
 }

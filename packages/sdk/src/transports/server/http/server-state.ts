@@ -3,50 +3,19 @@ import { ErrorCode, McpError, RpcError } from '../../../jsonrpc/error.ts'
 import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
 import type { Backplane } from '../../../request/backplane.ts'
 import { anonymousCaller, type Caller, type InputStrategy } from '../../../request/exchange.ts'
-import { lateReplay } from '../../../request/late-replay.ts'
-import { Later } from '../../../request/later.ts'
 import { memoryBackplane } from '../../../request/memory-backplane.ts'
+import { replay } from '../../../request/replay.ts'
+import { createSealer } from '../../../request/state.ts'
 import type { Server } from '../../../server/server.ts'
-import type { CallPlaces } from '../calls.ts'
-import type { ChangeReplicator } from '../change-replicator.ts'
+import { type CallPlaces, PrincipalQuota } from '../calls.ts'
+import { ChangeReplicator } from '../change-replicator.ts'
 import { MemoryBudget } from '../memory-budget.ts'
 import { type Bounds, bounds, report, unref } from '../options.ts'
 import type { HttpRequest } from './http-adapter.ts'
 import type { Authenticate, HttpOptions, HttpRefusal } from './options.ts'
 import { listening } from './post-response.ts'
-import type { SessionRequestHandler } from './session-requests.ts'
-import type { Sessionless } from './sessionless.ts'
-import type { SseSessions } from './sse.ts'
-
-/**
- * How much of something each principal holds at once. Callers who are nobody in particular are many or one, who can
- * tell, so for them only the whole is bounded.
- */
-export class PrincipalQuota {
-  readonly #most: number
-  readonly #held = new RotatingMap<string, number>()
-
-  constructor(most: number) {
-    this.#most = most
-  }
-
-  /** Takes one more, and gives whether there was room for it. */
-  take(principal: string | null): boolean {
-    if (principal === null) return true
-    const held = this.#held.get(principal) ?? 0
-    if (held >= this.#most) return false
-    this.#held.set(principal, held + 1)
-    return true
-  }
-
-  /** Gives back one that was taken. */
-  give(principal: string | null): void {
-    if (principal === null) return
-    const held = this.#held.get(principal) ?? 0
-    if (held > 1) this.#held.set(principal, held - 1)
-    else this.#held.delete(principal)
-  }
-}
+import { SessionlessRequests, SessionRequests } from './session-requests.ts'
+import { SseSessions } from './sse.ts'
 
 /** An answer that is still owed. */
 export interface Serving {
@@ -67,12 +36,6 @@ export interface Busy {
   readonly error: RpcError
 }
 
-/** The path of HTTP+SSE, and the sessions that begin there. */
-export interface SseEndpoint {
-  readonly path: string
-  readonly sessions: Later<SseSessions>
-}
-
 const graceMs = 1000
 /** Network addresses whose callers are remembered, so that a caller is the same value for all of its requests. */
 const addresses = 10_000
@@ -86,14 +49,12 @@ export class HttpServerState {
   readonly memory: MemoryBudget
   /** The most that the body of one request may have: where memory is short, less than the limit for messages. */
   readonly messageBytes: number
-  /** Serves the legacy era with sessions. Many servers never meet it. */
-  readonly legacy: Later<SessionRequestHandler>
-  /** Serves the legacy era instead, if the server is mounted without sessions. */
-  readonly sessionless: Later<Sessionless> | undefined
-  /** Serves HTTP+SSE, where that was wished for. */
-  readonly sse: SseEndpoint | undefined
-  /** What joins this node to others, where they share a backplane. */
-  readonly #relay: Later<ChangeReplicator> | undefined
+  /** Serves the revisions up to 2025-11-25. */
+  readonly legacy: SessionRequests | SessionlessRequests
+  /** Serves HTTP+SSE; undefined without the option `sse`. */
+  readonly sse: SseSessions | undefined
+  /** Exchanges changes with other nodes; undefined where no backplane is shared. */
+  readonly #replicator: ChangeReplicator | undefined
   readonly #authenticate: Authenticate | undefined
   readonly #serving = new RotatingSet<Serving>()
   readonly #shares: PrincipalQuota
@@ -118,8 +79,8 @@ export class HttpServerState {
     this.#authenticate = options.authenticate
     this.#shares = new PrincipalQuota(this.bounds.inFlightPerPrincipal)
     this.#listenShares = new PrincipalQuota(this.bounds.listenStreamsPerPrincipal)
-    this.asking = lateReplay({
-      keys: options.keys,
+    this.asking = replay({
+      sealer: createSealer(options.keys),
       backplane: this.backplane,
       audience: server.info.name,
       ttlMs: this.bounds.stateTtlMs,
@@ -128,14 +89,11 @@ export class HttpServerState {
       onRefused: (reason) => warn(`A requestState was refused: ${reason}`),
       onFailed: (error) => warn(`The backplane failed: ${error instanceof Error ? error.message : error}`),
     })
-    this.#relay = options.backplane === undefined ? undefined : relayOver(options.backplane, server)
+    this.#replicator =
+      options.backplane === undefined ? undefined : new ChangeReplicator(server, options.backplane)
     this.join().catch((error) => report(server, error, 'changes of other nodes'))
-    this.legacy = new Later(async () => {
-      const { SessionRequestHandler } = await import('./session-requests.ts')
-      return new SessionRequestHandler(this)
-    })
-    this.sessionless = options.sessions === 'none' ? withoutSessions(this) : undefined
-    this.sse = options.sse === undefined ? undefined : olderPath(options.sse, this)
+    this.legacy = options.sessions === 'none' ? new SessionlessRequests(this) : new SessionRequests(this)
+    this.sse = options.sse === undefined ? undefined : new SseSessions(options.sse, this)
   }
 
   get closing(): boolean {
@@ -144,7 +102,7 @@ export class HttpServerState {
 
   /** Begins to hear what changes on other nodes; settles when it does, or when that failed and is tried again. */
   async join(): Promise<void> {
-    if (this.#relay !== undefined) await (await this.#relay.get()).open()
+    await this.#replicator?.open()
   }
 
   /** The caller of a request without authentication: limits for each client count it by its address. */
@@ -252,12 +210,9 @@ export class HttpServerState {
   async #close(): Promise<void> {
     const reason = new McpError('CONNECTION_CLOSED', 'The server is shutting down')
     clearTimeout(this.#ticking)
-    this.#relay?.use(
-      (relay) => relay.close(),
-      () => {},
-    )
-    this.legacy.value?.close(reason.message)
-    const sse = this.sse?.sessions.value?.close(reason.message)
+    this.#replicator?.close()
+    this.legacy.close(reason.message)
+    const sse = this.sse?.close(reason.message)
     for (const serving of this.#serving.values()) serving.abort(reason)
     if (this.#serving.size > 0) await this.#idle()
     await sse
@@ -283,28 +238,6 @@ function networkOf(address: string): string {
   const last = tail === undefined || tail === '' ? [] : tail.split(':')
   const zeros = tail === undefined ? 0 : Math.max(0, 8 - groups.length - last.length)
   return `${[...groups, ...Array<string>(zeros).fill('0'), ...last].slice(0, 4).join(':')}::/64`
-}
-
-function withoutSessions(core: HttpServerState): Later<Sessionless> {
-  return new Later(async () => {
-    const { Sessionless } = await import('./sessionless.ts')
-    return new Sessionless(core)
-  })
-}
-
-function olderPath(path: string, core: HttpServerState): SseEndpoint {
-  const sessions = new Later(async () => {
-    const { SseSessions } = await import('./sse.ts')
-    return new SseSessions(path, core)
-  })
-  return { path, sessions }
-}
-
-function relayOver(backplane: Backplane, server: Server): Later<ChangeReplicator> {
-  return new Later(async () => {
-    const { ChangeReplicator } = await import('../change-replicator.ts')
-    return new ChangeReplicator(server, backplane)
-  })
 }
 
 function busy(status: 429 | 503, why: string): Busy {

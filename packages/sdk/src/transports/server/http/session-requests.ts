@@ -1,13 +1,18 @@
 import { ErrorCode, RpcError } from '../../../jsonrpc/error.ts'
 import type {
+  JsonObject,
   JsonRpcNotification,
   JsonRpcRequest,
   JsonRpcResponse,
   RequestId,
 } from '../../../jsonrpc/message.ts'
+import type { ServerCapabilities } from '../../../protocol/definitions.ts'
 import { eraOf } from '../../../protocol/revision.ts'
-import type { Caller } from '../../../request/exchange.ts'
-import { serveBatch } from '../batch.ts'
+import { revisionOf, revisions } from '../../../protocol/revisions.ts'
+import type { Caller, Peer } from '../../../request/exchange.ts'
+import { cannotAsk } from '../../../request/live-run.ts'
+import { type BatchReceiver, serveBatch } from '../batch.ts'
+import { Calls } from '../calls.ts'
 import { fullError, fullStatus, type MemoryAccount } from '../memory-budget.ts'
 import { report } from '../options.ts'
 import {
@@ -15,14 +20,17 @@ import {
   encodeMessage,
   failure,
   refusalOf,
+  requireMethod,
+  ServedRequest,
   type ServedResponse,
   unsupportedVersion,
 } from '../served-request.ts'
+import { defaultLogLevel, initialize, type Unusable } from '../session.ts'
 import type { SessionOutlet } from '../session-requester.ts'
 import type { EventStream } from './event-stream.ts'
 import type { HttpReply, HttpRequest } from './http-adapter.ts'
 import { refusesScopes } from './options.ts'
-import { PostStream } from './post-response.ts'
+import { PostAnswer, PostStream } from './post-response.ts'
 import { parseEventId } from './resumable-stream.ts'
 import type { HttpServerState } from './server-state.ts'
 import { type HttpSession, Sessions } from './sessions.ts'
@@ -37,7 +45,7 @@ export interface SessionHttpRequest {
 }
 
 /** Serves the legacy era: the sessions of one mounted server, and the HTTP requests that belong to them. */
-export class SessionRequestHandler {
+export class SessionRequests {
   readonly #core: HttpServerState
   readonly #sessions: Sessions
 
@@ -46,59 +54,42 @@ export class SessionRequestHandler {
     this.#sessions = new Sessions(core)
   }
 
-  /**
-   * Serves a request: `initialize` begins a session, everything else belongs to one.
-   * @returns a promise of the end of its handler where that is not now
-   */
-  request(trip: SessionHttpRequest, message: JsonRpcRequest): Promise<void> | undefined {
-    const isFirst = message.method === 'initialize' && trip.request.header('mcp-session-id') === undefined
-    if (isFirst) {
-      if (checkVersion(trip, message.id)) this.#begin(trip, message)
-      return undefined
+  /** Serves a request: `initialize` begins a session, everything else belongs to one. */
+  async request(trip: SessionHttpRequest, message: JsonRpcRequest): Promise<void> {
+    if (message.method === 'initialize' && trip.request.header('mcp-session-id') === undefined) {
+      if (checkVersion(trip, message.id)) await this.#begin(trip, message)
+      return
     }
     const owner = this.#find(trip, message.id)
     const { reply, caller } = trip
-    if (owner === undefined || refusesScopes(this.#core, reply, caller, message)) return undefined
-    const { server } = this.#core
+    if (owner === undefined || refusesScopes(this.#core, reply, caller, message)) return
     const post = new PostStream(owner, reply, trip.request)
-    const answered = (response: ServedResponse): void =>
-      post.answer(200, response === undefined ? '' : encodeAnswer(response, server))
-    const refused = (error: unknown): void => {
+    try {
+      const response = await owner.session.request(message, post, caller)
+      post.answer(200, response === undefined ? '' : encodeAnswer(response, this.#core.server))
+    } catch (error) {
       const refusal = owner.session.refusal(error, message.method)
       post.answer(refusalStatus(refusal), JSON.stringify(failure(message.id, refusal)))
     }
-    try {
-      const response = post.awaited(owner.session.request(message, post, caller))
-      if (response instanceof Promise) return response.then(answered, refused)
-      answered(response)
-    } catch (error) {
-      refused(error)
-    }
-    return undefined
   }
 
   /** Serves an array of messages, where the session's revision has such. */
-  batch(trip: SessionHttpRequest, values: readonly unknown[]): Promise<void> | undefined {
+  async batch(trip: SessionHttpRequest, values: readonly unknown[]): Promise<void> {
     const owner = this.#find(trip, undefined)
     const { reply, caller } = trip
-    if (owner === undefined || refusesScopes(this.#core, reply, caller, values)) return undefined
+    if (owner === undefined || refusesScopes(this.#core, reply, caller, values)) return
     const { server, bounds } = this.#core
     const post = new PostStream(owner, reply, trip.request)
-    const serve = (message: JsonRpcRequest): ServedResponse | Promise<ServedResponse> =>
-      owner.session.request(message, post, caller)
-    return post.awaited(serveBatch(owner.session, values, bounds.batch, serve)).then(
-      (responses) => {
-        if (responses.length > 0) {
-          post.answer(200, `[${responses.map((response) => encodeMessage(response, server)).join(',')}]`)
-        } else {
-          post.accept()
-        }
-      },
-      (error) => {
-        const refusal = refusalOf(error, 'batch', server)
-        post.answer(refusalStatus(refusal), JSON.stringify(failure(undefined, refusal)))
-      },
-    )
+    try {
+      const responses = await serveBatch(owner.session, values, bounds.batch, (message) =>
+        owner.session.request(message, post, caller),
+      )
+      if (responses.length === 0) post.accept()
+      else post.answer(200, `[${responses.map((response) => encodeMessage(response, server)).join(',')}]`)
+    } catch (error) {
+      const refusal = refusalOf(error, 'batch', server)
+      post.answer(refusalStatus(refusal), JSON.stringify(failure(undefined, refusal)))
+    }
   }
 
   /** Takes a notice or the answer to a question. */
@@ -162,7 +153,7 @@ export class SessionRequestHandler {
     return true
   }
 
-  #begin({ reply, caller, memory }: SessionHttpRequest, message: JsonRpcRequest): void {
+  async #begin({ reply, caller, memory }: SessionHttpRequest, message: JsonRpcRequest): Promise<void> {
     const owner = this.#sessions.begin(caller, memory)
     if (owner === undefined) {
       reply.send(
@@ -178,7 +169,7 @@ export class SessionRequestHandler {
       return
     }
     try {
-      const response = owner.session.request(message, nowhere)
+      const response = await owner.session.request(message, nowhere)
       reply.send(200, JSON.stringify(response), { 'Mcp-Session-Id': owner.id })
     } catch (error) {
       const refusal = owner.session.refusal(error, message.method)
@@ -249,4 +240,166 @@ export function refusalStatus(refusal: RpcError): number {
 function refuse(reply: HttpReply, status: number, id: RequestId | undefined, why: string): void {
   const error = new RpcError(ErrorCode.InvalidRequest, `Invalid request: ${why}`)
   reply.send(status, JSON.stringify(failure(id, error)))
+}
+
+/** The revision of a request without `MCP-Protocol-Version`, as the specification says. */
+const assumedVersion = '2025-03-26'
+
+const asking = cannotAsk(
+  "this server is mounted with sessions: 'none', which lets it ask only clients of revision 2026-07-28. " +
+    'Use such a client, or mount the server with sessions',
+)
+
+/** Requests that change the state of a session, and what to do without one. */
+const needsSession: ReadonlyMap<string, string> = new Map([
+  ['logging/setLevel', 'log messages of a call are sent from level info'],
+  ['resources/subscribe', 'read the resource again, or use a client of revision 2026-07-28'],
+  ['resources/unsubscribe', 'there are no subscriptions'],
+])
+
+/** Serves the legacy era without sessions: every POST by itself, on any instance. */
+export class SessionlessRequests {
+  readonly #core: HttpServerState
+
+  constructor(core: HttpServerState) {
+    this.#core = core
+  }
+
+  async request(trip: SessionHttpRequest, message: JsonRpcRequest): Promise<void> {
+    if (!checkVersion(trip, message.id)) return
+    if (refusesScopes(this.#core, trip.reply, trip.caller, message)) return
+    await new SessionlessPost(this.#core, trip).serve(message)
+  }
+
+  /** Serves an array of messages, where the revision has such. */
+  async batch(trip: SessionHttpRequest, values: readonly unknown[]): Promise<void> {
+    if (!checkVersion(trip, undefined)) return
+    if (refusesScopes(this.#core, trip.reply, trip.caller, values)) return
+    await new SessionlessPost(this.#core, trip).serveAll(values)
+  }
+
+  /** Accepts a notification or response. Neither can concern another POST, since nothing links them. */
+  other(trip: SessionHttpRequest): void {
+    if (checkVersion(trip, undefined)) trip.reply.send(202, '')
+  }
+
+  /** Nothing to close: every request ends by itself. */
+  close(): void {}
+}
+
+/** The requests of one POST, and the answer to them. */
+class SessionlessPost extends PostAnswer implements BatchReceiver {
+  readonly peer: Peer
+  readonly #calls: Calls
+
+  constructor(core: HttpServerState, { request, reply, caller }: SessionHttpRequest) {
+    super(core, reply, request)
+    this.peer = {
+      ...caller,
+      revision:
+        revisionOf(request.header('mcp-protocol-version') ?? assumedVersion) ?? revisions[assumedVersion],
+      capabilities: {},
+      info: undefined,
+      logLevel: defaultLogLevel(core.server),
+    }
+    this.#calls = new Calls(core.bounds.inFlight, core.callPlaces(caller.principal))
+  }
+
+  get principal(): string | null {
+    return this.peer.principal
+  }
+
+  get method(): string {
+    return 'POST'
+  }
+
+  async serve(message: JsonRpcRequest): Promise<void> {
+    this.#begin()
+    try {
+      this.#finish(200, await this.#serve(message))
+    } catch (error) {
+      const refusal = this.refusal(error, message.method)
+      this.#finish(refusalStatus(refusal), failure(message.id, refusal))
+    }
+  }
+
+  async serveAll(values: readonly unknown[]): Promise<void> {
+    this.#begin()
+    try {
+      const responses = await serveBatch(this, values, this.core.bounds.batch, (message) =>
+        this.#serve(message),
+      )
+      this.#finish(responses.length === 0 ? 202 : 200, responses)
+    } catch (error) {
+      const refusal = this.refusal(error, 'batch')
+      this.#finish(refusalStatus(refusal), failure(undefined, refusal))
+    }
+  }
+
+  abort(reason: unknown): void {
+    this.#calls.abort(reason)
+  }
+
+  protected cancel(reason: unknown): void {
+    this.#calls.cancelAll(reason)
+  }
+
+  notification(): void {}
+
+  response(): void {}
+
+  unusable({ error }: Unusable): void {
+    report(this.core.server, error, 'a message')
+  }
+
+  refusal(error: unknown, method: string): RpcError {
+    return refusalOf(error, method, this.core.server)
+  }
+
+  /** @throws RpcError for a request that is refused before it begins */
+  async #serve(message: JsonRpcRequest): Promise<ServedResponse> {
+    const { server, bounds } = this.core
+    const { id, method, params } = message
+    this.#calls.admit(id)
+    if (method === 'initialize') {
+      return { jsonrpc: '2.0', id, result: initialize(server, this.peer, params, withoutSessions).result }
+    }
+    if (method === 'ping') return { jsonrpc: '2.0', id, result: {} }
+    requireMethod(server, this.peer.revision, method)
+    const instead = needsSession.get(method)
+    if (instead !== undefined) throw sessionNeeded(method, instead)
+    return this.#calls.run(new ServedRequest(message, this.peer, asking, this, bounds), server)
+  }
+
+  #begin(): void {
+    this.core.begin(this, this.reply.sharesTimers)
+    this.wait()
+  }
+
+  #finish(...answer: Parameters<PostAnswer['finish']>): void {
+    this.core.end(this)
+    this.finish(...answer)
+  }
+}
+
+/** The capabilities that do without a session: no resource subscriptions and no notifications of changes. */
+function withoutSessions(offered: ServerCapabilities): ServerCapabilities {
+  const { tools, prompts, resources, ...rest } = offered
+  return {
+    ...rest,
+    ...(tools && { tools: without(tools, 'listChanged') }),
+    ...(prompts && { prompts: without(prompts, 'listChanged') }),
+    ...(resources && { resources: without(resources, 'listChanged', 'subscribe') }),
+  }
+}
+
+function without(capability: JsonObject, ...names: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(capability).filter(([name]) => !names.includes(name)))
+}
+
+function sessionNeeded(method: string, instead: string): RpcError {
+  return new RpcError(
+    ErrorCode.MethodNotFound,
+    `Method not found: ${method} needs a session, and this server is mounted with sessions: 'none': ${instead}`,
+  )
 }

@@ -4,7 +4,7 @@ import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
 import { toBase64Url } from '../../../request/encoding.ts'
 import { allows, type Caller } from '../../../request/exchange.ts'
 import type { Server } from '../../../server/server.ts'
-import { Calls } from '../calls.ts'
+import { Calls, PrincipalQuota } from '../calls.ts'
 import type { MemoryAccount } from '../memory-budget.ts'
 import { type Bounds, report, unref } from '../options.ts'
 import { encodeMessage, failure } from '../served-request.ts'
@@ -13,7 +13,7 @@ import { answerPatienceMs, EventStream } from './event-stream.ts'
 import type { HttpReply } from './http-adapter.ts'
 import type { PostStream } from './post-response.ts'
 import { EventLog, ResumableStream } from './resumable-stream.ts'
-import { type HttpServerState, PrincipalQuota } from './server-state.ts'
+import type { HttpServerState } from './server-state.ts'
 
 /** One session over HTTP: the session proper, and the streams its messages travel on. */
 export class HttpSession {

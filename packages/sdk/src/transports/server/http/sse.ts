@@ -4,6 +4,7 @@ import { encodeEvent } from '../../../jsonrpc/sse.ts'
 import { toBase64Url } from '../../../request/encoding.ts'
 import type { Caller } from '../../../request/exchange.ts'
 import type { Server } from '../../../server/server.ts'
+import { PrincipalQuota } from '../calls.ts'
 import { type Duplex, openConnection } from '../connection.ts'
 import type { MemoryAccount } from '../memory-budget.ts'
 import type { Bounds } from '../options.ts'
@@ -11,7 +12,7 @@ import { encodeMessage, failure, isDroppable } from '../served-request.ts'
 import { EventStream } from './event-stream.ts'
 import type { HttpReply, HttpRequest } from './http-adapter.ts'
 import { sessionIdIn } from './request-headers.ts'
-import { type HttpServerState, PrincipalQuota } from './server-state.ts'
+import type { HttpServerState } from './server-state.ts'
 
 /** One session: a connection whose outgoing half is an event stream. */
 interface SseSession {

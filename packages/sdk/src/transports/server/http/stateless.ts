@@ -5,15 +5,7 @@ import { checkParamHeaders, decodeHeaderValue } from '../../../protocol/headers.
 import { readPeerMeta } from '../../../protocol/meta.ts'
 import type { Caller } from '../../../request/exchange.ts'
 import type { Server } from '../../../server/server.ts'
-import {
-  failure,
-  type Outlet,
-  peerOf,
-  refusalOf,
-  requireMethod,
-  ServedRequest,
-  type ServedResponse,
-} from '../served-request.ts'
+import { failure, type Outlet, peerOf, refusalOf, requireMethod, ServedRequest } from '../served-request.ts'
 import type { HttpReply, HttpRequest } from './http-adapter.ts'
 import { refusesScopes } from './options.ts'
 import { PostAnswer } from './post-response.ts'
@@ -23,21 +15,19 @@ import type { HttpServerState } from './server-state.ts'
 export class ModernAnswer extends PostAnswer {
   #call: ServedRequest | undefined
 
-  /** Serves a call, and gives a promise of the end of its handler where that is not now. */
-  serve(call: ServedRequest): Promise<void> | undefined {
+  /** Serves a call, and resolves when its response was sent. */
+  async serve(call: ServedRequest): Promise<void> {
     this.#call = call
     const busy = this.core.admit(this, this.reply.sharesTimers)
     if (busy !== undefined) {
       this.reply.send(busy.status, JSON.stringify(failure(call.id, busy.error)), { 'Retry-After': '10' })
-      return undefined
-    }
-    const response = call.serve(this.core.server)
-    if (!(response instanceof Promise)) {
-      this.#answered(response)
-      return undefined
+      return
     }
     this.wait()
-    return response.then((later) => this.#answered(later))
+    const response = await call.serve(this.core.server)
+    this.core.done(this)
+    const status = response !== undefined && 'error' in response ? answerStatus(response.error.code) : 200
+    this.finish(status, response)
   }
 
   get principal(): string | null {
@@ -54,12 +44,6 @@ export class ModernAnswer extends PostAnswer {
 
   protected cancel(reason: unknown): void {
     this.#call?.cancel(reason)
-  }
-
-  #answered(response: ServedResponse): void {
-    this.core.done(this)
-    const status = response !== undefined && 'error' in response ? answerStatus(response.error.code) : 200
-    this.finish(status, response)
   }
 }
 
@@ -83,17 +67,14 @@ function answerStatus(code: number): number {
   }
 }
 
-/**
- * Serves one request of the stateless era: whole in one POST and its answer.
- * @returns a promise of the end of its handler where that is not now
- */
-export function serveModern(
+/** Serves one request of the stateless era: whole in one POST and its answer. */
+export async function serveModern(
   core: HttpServerState,
   request: HttpRequest,
   reply: HttpReply,
   caller: Caller,
   message: JsonRpcRequest,
-): Promise<void> | undefined {
+): Promise<void> {
   const answer = new ModernAnswer(core, reply, request)
   let call: ServedRequest
   try {
@@ -101,9 +82,9 @@ export function serveModern(
   } catch (error) {
     const refusal = refusalOf(error, message.method, core.server)
     reply.send(refusalStatus(refusal.code), JSON.stringify(failure(message.id, refusal)))
-    return undefined
+    return
   }
-  return refusesScopes(core, reply, caller, message) ? undefined : answer.serve(call)
+  if (!refusesScopes(core, reply, caller, message)) await answer.serve(call)
 }
 
 /** Checks the envelope, then every header that mirrors a part of it. */

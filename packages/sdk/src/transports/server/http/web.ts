@@ -58,14 +58,15 @@ export class WebRequest implements HttpRequest {
     return this.#url.pathname === path
   }
 
-  read(maxBytes: number, memory: MemoryAccount, onBody: (body: Body) => void): void {
+  async read(maxBytes: number, memory: MemoryAccount): Promise<Body> {
     const request = this.#request
-    if (request.bodyUsed) onBody({ type: 'consumed' })
-    else if (Number(request.headers.get('content-length') ?? 0) > maxBytes) onBody({ type: 'too large' })
-    else
-      readAll(request, maxBytes, memory)
-        .catch((): Body => ({ type: 'cut off' }))
-        .then(onBody)
+    if (request.bodyUsed) return { type: 'consumed' }
+    if (Number(request.headers.get('content-length') ?? 0) > maxBytes) return { type: 'too large' }
+    try {
+      return await readAll(request, maxBytes, memory)
+    } catch {
+      return { type: 'cut off' }
+    }
   }
 }
 

@@ -1,1 +1,0 @@
-export { compileSchema } from '../json-schema/schema.ts'
