@@ -58,12 +58,12 @@ Sessions.prototype.begin = function (caller, memory) {
 const handle = Router.prototype.handle
 Router.prototype.handle = function (request, reply) {
   const read = request.read.bind(request)
-  request.read = (maxBytes, memory, onBody) =>
-    read(maxBytes, memory, (body) => {
-      // What is posted to HTTP+SSE is taken in by its connection.
-      if (sessionIdIn(request) === undefined) takeBody(request, body)
-      onBody(body)
-    })
+  request.read = async (maxBytes, memory) => {
+    const body = await read(maxBytes, memory)
+    // What is posted to HTTP+SSE is taken in by its connection.
+    if (sessionIdIn(request) === undefined) takeBody(request, body)
+    return body
+  }
   return handle.call(this, request, reply)
 }
 

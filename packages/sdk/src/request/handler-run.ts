@@ -1,4 +1,4 @@
-import { readable } from '../jsonrpc/error.ts'
+import { ErrorCode, RpcError, readable } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { type Carried, type Exchange, type HandlerRun, InputRequired, type Outcome } from './exchange.ts'
 
@@ -34,6 +34,8 @@ export async function runToOutcome<T>(
     let handlerRun = isRetry ? await inputStrategy.resume(exchange) : undefined
     let carried = handlerRun?.carried ?? nothingCarried
     for (let count = 1; ; count++) {
+      // A handler that waits for the signal's `abort` event would wait forever.
+      if (exchange.signal.aborted) throw notRun()
       const lazy = new HandlerRunOnDemand(exchange, handlerRun, carried)
       const end = await lazy.race(run)
       if (end instanceof EndedEarly) return end.outcome
@@ -51,6 +53,10 @@ export async function runToOutcome<T>(
   } finally {
     onOver()
   }
+}
+
+function notRun(): RpcError {
+  return new RpcError(ErrorCode.InternalError, 'The request was cancelled before its handler ran')
 }
 
 /** The handler run ended before its handler returned. */

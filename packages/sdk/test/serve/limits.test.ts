@@ -380,13 +380,13 @@ it('a listed URI that is longer than uriChars needs its scope to be seen', async
 describe('the default limits', () => {
   /** Files that build defaults: of a mount, a background request, or an option. */
   const builders = [
-    'compose/catalogue.ts',
-    'core/memory-backplane.ts',
-    'core/state.ts',
     'extensions/skills/client/skills-client.ts',
     'extensions/tasks/engine.ts',
     'extensions/tasks/options.ts',
-    'serve/bounds.ts',
+    'proxy/resource-index.ts',
+    'request/memory-backplane.ts',
+    'request/state.ts',
+    'transports/server/options.ts',
   ]
 
   it('are read only where defaults are built', async () => {
@@ -394,7 +394,7 @@ describe('the default limits', () => {
     const files = await readdir(src, { recursive: true })
     const readers: string[] = []
     for (const file of files.filter((name) =>
-      /^(core|server|serve|compose|extensions)\W.*\.ts$/.test(name),
+      /^(request|server|transports\Wserver|proxy|extensions)\W.*\.ts$/.test(name),
     )) {
       const text = await readFile(join(src, file), 'utf8')
       if (/^import \{[^}]*\blimits\b[^}]*\} from '[^']*limits\.ts'/m.test(text))

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 /** A server with everything, called where there is nothing but what browsers have. */
 const program = `
   import { defineServer, ask, inputRequired, limits, prompt, resource, template, tool } from './index.ts'
-  import { none } from './core/asking.ts'
+  import { noInput } from './request/live-run.ts'
   import { revisions } from './protocol/revisions.ts'
   const server = defineServer({
     name: 'shop',
@@ -31,7 +31,7 @@ const program = `
       params,
       peer: { revision: revisions['2026-07-28'], capabilities: {}, principal: null },
       signal: new AbortController().signal,
-      asking: none,
+      inputStrategy: noInput,
       limits,
       notify() {},
     })
