@@ -97,7 +97,7 @@ export function defineServer<
     const { method, params, peer, limits } = exchange
     const refused = lacking(scopesFor(registry, method, params, limits.uriChars), peer)
     if (refused !== undefined) throw refused
-    return serve(exchange)
+    return await serve(exchange)
   }
 
   const server: Server<{ tools: T; resources: R; prompts: P }> = Object.freeze({

@@ -96,7 +96,7 @@ export function handlersOf(parts: Parts): Handler {
       },
     }),
     'tools/list': list('tools', 'tools'),
-    'tools/call': async (exchange) => named(registry.tools, exchange, 'tool').call(exchange, report),
+    'tools/call': (exchange) => named(registry.tools, exchange, 'tool').call(exchange, report),
     'resources/list': async (exchange) => {
       const scoped = registry.isScoped('resources') || registry.isScoped('templates')
       const rows = await resourcesOf(registry, exchange)
@@ -105,8 +105,8 @@ export function handlersOf(parts: Parts): Handler {
     'resources/templates/list': list('resourceTemplates', 'templates'),
     'resources/read': (exchange) => readResource(registry, exchange),
     'prompts/list': list('prompts', 'prompts'),
-    'prompts/get': async (exchange) => named(registry.prompts, exchange, 'prompt').get(exchange),
-    'completion/complete': async (exchange) => {
+    'prompts/get': (exchange) => named(registry.prompts, exchange, 'prompt').get(exchange),
+    'completion/complete': (exchange) => {
       if (!registry.completes) throw notFound(exchange.method)
       return complete(registry, exchange, report)
     },
@@ -125,14 +125,14 @@ export function handlersOf(parts: Parts): Handler {
   return async (exchange) => {
     const found = exchange.peer.revision.method(exchange.method) && handlers.get(exchange.method)
     if (found === undefined) {
-      const served = added.handle(exchange)
+      const served = await added.handle(exchange)
       if (served === undefined) throw notFound(exchange.method)
       return served
     }
     if (found.capability !== undefined && capabilities()[found.capability] === undefined) {
       throw notFound(exchange.method)
     }
-    return found.handler(exchange)
+    return await found.handler(exchange)
   }
 }
 

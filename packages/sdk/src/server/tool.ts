@@ -11,7 +11,7 @@ import { attempt, invalid, requireMembers, scopesOf, shown, shownMembers } from 
 import { Reply, ToolError } from './definitions.ts'
 import type { ToolEntry } from './registry.ts'
 import { clipped, invalidParams, runHandler } from './run.ts'
-import { type Checked, objectSchema, type Prepared, ready } from './schema.ts'
+import { objectSchema, type Prepared, ready } from './schema.ts'
 import type { AnyTool } from './server.ts'
 
 /** Reports a failure whose text the peer is not shown. */
@@ -23,7 +23,7 @@ export async function callTool(tool: ToolEntry, exchange: Exchange, report: Repo
   const args = exchange.params['arguments']
   if (args !== undefined && !isObject(args)) throw invalidParams('"arguments" must be an object')
   try {
-    const checked = await checkArguments(tool, args ?? {})
+    const checked = await (tool.input ?? noInput).check(args ?? {})
     if (!checked.ok) return failed(`Invalid arguments for "${name}": ${checked.why}`)
     return await runHandler(
       exchange,
@@ -39,12 +39,14 @@ export async function callTool(tool: ToolEntry, exchange: Exchange, report: Repo
   }
 }
 
-async function checkArguments(tool: ToolEntry, args: Record<string, unknown>): Promise<Checked> {
-  if (tool.input !== undefined) return tool.input.check(args)
-  const [unknown] = Object.keys(args)
-  return unknown === undefined
-    ? { ok: true, value: args }
-    : { ok: false, why: `it takes none, so leave out "${clipped(unknown)}"` }
+/** The check of the arguments of a tool without `input`. */
+const noInput: Pick<Prepared, 'check'> = {
+  async check(args) {
+    const [unknown] = Object.keys(isObject(args) ? args : {})
+    return unknown === undefined
+      ? { ok: true, value: args }
+      : { ok: false, why: `it takes none, so leave out "${clipped(unknown)}"` }
+  },
 }
 
 /** The wire result of what a tool returned; its structured content satisfies the output schema. */

@@ -13,7 +13,7 @@ import type { SessionOutlet } from '../session-requester.ts'
 import { answerPatienceMs, EventStream } from './event-stream.ts'
 import type { HttpReply, HttpRequest } from './http-adapter.ts'
 import type { ResumableStream } from './resumable-stream.ts'
-import type { HttpServerState, Serving } from './server-state.ts'
+import type { HttpServerState, Pending, Serving } from './server-state.ts'
 import type { HttpSession } from './sessions.ts'
 
 /** The request whose answer is a stream that stays open. */
@@ -23,7 +23,7 @@ export const listening = 'subscriptions/listen'
  * The answer to a POST that belongs to no session: one JSON text, or an event stream from the first notification or long
  * wait on. It cannot be resumed, so a client that disconnects cancels what it asked for.
  */
-export abstract class PostAnswer implements Outlet, Serving {
+export abstract class PostAnswer implements Outlet, Pending, Serving {
   readonly transport = 'tcp'
   protected readonly core: HttpServerState
   protected readonly reply: HttpReply
@@ -41,6 +41,12 @@ export abstract class PostAnswer implements Outlet, Serving {
 
   headers(): Readonly<Record<string, string>> {
     return this.#request.headers()
+  }
+
+  /** Calls `wait` at once where timers belong to one request, or else when this turn of the event loop is over. */
+  protected waitLater(): void {
+    if (this.reply.sharesTimers) this.core.afterTurn(this)
+    else this.wait()
   }
 
   abstract readonly principal: string | null
@@ -68,8 +74,8 @@ export abstract class PostAnswer implements Outlet, Serving {
     else this.reply.send(503, '')
   }
 
-  /** Prepares for an answer that is not there yet. */
-  protected wait(): void {
+  wait(): void {
+    if (this.#over) return
     if (!this.reply.sharesTimers) {
       this.#long = unref(setTimeout(() => this.#showLife(), this.core.bounds.keepAliveMs))
     }
@@ -137,7 +143,7 @@ export abstract class PostAnswer implements Outlet, Serving {
 const wholeAnswerMs = 100
 
 /** The answer to the requests of one POST of a session. */
-export class PostStream implements SessionOutlet {
+export class PostStream implements Pending, SessionOutlet {
   readonly transport = 'tcp'
   readonly #owner: HttpSession
   readonly #reply: HttpReply
@@ -151,8 +157,14 @@ export class PostStream implements SessionOutlet {
     this.#reply = reply
     this.#request = request
     owner.posts.add(this)
+    if (reply.sharesTimers) owner.core.afterTurn(this)
+    else this.wait()
+  }
+
+  wait(): void {
+    if (this.#over || this.#stream !== undefined) return
     this.#wait = unref(setTimeout(() => this.#open(), wholeAnswerMs))
-    reply.onClose(() => this.#lost())
+    this.#reply.onClose(() => this.#lost())
   }
 
   headers(): Readonly<Record<string, string>> {

@@ -8,7 +8,7 @@ import { type FullBudget, fullError, fullStatus, parsedBytes } from '../memory-b
 import { report, unref } from '../options.ts'
 import { failure } from '../served-request.ts'
 import type { Guard } from './guard.ts'
-import type { HeaderFields, HttpReply, HttpRequest } from './http-adapter.ts'
+import type { Body, HeaderFields, HttpReply, HttpRequest } from './http-adapter.ts'
 import {
   type Authenticate,
   type AuthenticatedCaller,
@@ -31,6 +31,9 @@ const documentPreflight: HeaderFields = {
 }
 // Made when first needed: its module of the runtime takes long to load.
 let decoder: TextDecoder | undefined
+
+/** Serves one parsed message, which holds so many bytes. */
+type Serve = (value: unknown, bytes: number) => Promise<void>
 
 /** Takes HTTP requests of every runtime to where they are served. */
 export class Router {
@@ -68,29 +71,52 @@ export class Router {
 
   /** Answers one request. Never throws. */
   handle(request: HttpRequest, reply: HttpReply): void {
-    this.#enter(request, reply).catch((error) => this.#broken(error, request, reply))
+    this.#serve(request, reply).catch((error) => this.#broken(error, request, reply))
   }
 
-  async #enter(request: HttpRequest, reply: HttpReply): Promise<void> {
+  async #serve(request: HttpRequest, reply: HttpReply): Promise<void> {
+    if (!this.#admits(request, reply)) return
+    const caller =
+      this.#authenticate === undefined
+        ? this.#core.anonymous(request)
+        : await this.#identify(this.#authenticate, request, reply)
+    if (caller === undefined) return
+    const memory = this.#core.memory.account(caller.quotaKey)
+    reply.memory = memory
+    const trip = { request, reply, caller, memory }
+    const serve = this.#route(trip)
+    if (serve === undefined) return
+    const body = await request.read(this.#core.messageBytes, memory)
+    const message = this.#parse(trip, body)
+    if (message === undefined) return
+    try {
+      await serve(message.value, message.bytes)
+    } finally {
+      memory.give(message.bytes)
+    }
+  }
+
+  /** Whether a request may go on to be authenticated; where not, it was answered. */
+  #admits(request: HttpRequest, reply: HttpReply): boolean {
     const repeated = request.repeatedSingleton()
     if (repeated !== undefined) {
       refuse(reply, 400, ErrorCode.InvalidRequest, `Invalid request: ${repeated} is given twice`)
-      return
+      return false
     }
     if (isTransferCoded(request.header('transfer-encoding'))) {
       const text = errorText(ErrorCode.InvalidRequest, 'Transfer-Encoding must be chunked')
       reply.send(501, text, { Connection: 'close' })
-      return
+      return false
     }
     const document = this.#document(request)
     if (document !== undefined) {
       this.#publish(request, reply, document)
-      return
+      return false
     }
     const refused = this.#guard.refuses(request)
     if (refused !== undefined) {
       refuse(reply, 403, ErrorCode.InvalidRequest, refused)
-      return
+      return false
     }
     reply.extra = this.#guard.corsFor(request)
     if (!this.#isEndpoint(request) && !this.#isOlder(request)) {
@@ -103,12 +129,9 @@ export class Router {
     } else if (request.method !== 'POST' && request.method !== 'GET' && request.method !== 'DELETE') {
       this.#wrongMethod(reply, this.#methods)
     } else {
-      const caller =
-        this.#authenticate === undefined
-          ? this.#core.anonymous(request)
-          : await this.#identify(this.#authenticate, request, reply)
-      if (caller !== undefined) await this.#route(request, reply, caller)
+      return true
     }
+    return false
   }
 
   /** The caller of a request, or undefined for one that was refused. */
@@ -176,91 +199,81 @@ export class Router {
     return this.#core.sse !== undefined && request.isAt(this.#core.sse.path)
   }
 
-  async #route(request: HttpRequest, reply: HttpReply, caller: Caller): Promise<void> {
-    const core = this.#core
-    if (core.closing) {
-      this.#closing(reply)
-      return
-    }
-    const memory = core.memory.account(caller.quotaKey)
-    reply.memory = memory
-    const trip = { request, reply, caller, memory }
-    if (core.sse !== undefined && this.#isOlder(request)) {
-      await this.#older(core.sse, trip)
-    } else if (request.method === 'POST') {
-      await this.#post(trip)
-    } else if (!(core.legacy instanceof SessionRequests) || namesStateless(request)) {
-      this.#wrongMethod(reply, 'POST')
-    } else if (request.method === 'DELETE') {
-      core.legacy.delete(trip)
-    } else if (this.#accepts.read(request.header('accept')).events) {
-      core.legacy.get(trip)
-    } else {
-      this.#notAcceptable(reply)
-    }
+  /** How to serve the message in the body of a request; undefined where the request was answered without reading it. */
+  #route(trip: SessionHttpRequest): Serve | undefined {
+    const { request, reply } = trip
+    const { sse, legacy, closing } = this.#core
+    if (closing) this.#closing(reply)
+    else if (sse !== undefined && this.#isOlder(request)) return this.#older(sse, trip)
+    else if (request.method === 'POST') return this.#post(trip)
+    else if (!(legacy instanceof SessionRequests) || namesStateless(request)) this.#wrongMethod(reply, 'POST')
+    else if (request.method === 'DELETE') legacy.delete(trip)
+    else if (this.#accepts.read(request.header('accept')).events) legacy.get(trip)
+    else this.#notAcceptable(reply)
+    return undefined
   }
 
-  async #post(trip: SessionHttpRequest): Promise<void> {
+  #post(trip: SessionHttpRequest): Serve | undefined {
     const { request, reply } = trip
     if (!isJson(request.header('content-type'))) {
       this.#notJson(reply)
-      return
+      return undefined
     }
     const { json, events } = this.#accepts.read(request.header('accept'))
-    if (!json || !events) {
-      const why = 'Not acceptable: Accept must list application/json and text/event-stream'
-      refuse(reply, 406, ErrorCode.InvalidRequest, why)
-      return
-    }
-    await this.#read(trip, (value) => this.#message(trip, value))
+    if (json && events) return (value) => this.#message(trip, value)
+    const why = 'Not acceptable: Accept must list application/json and text/event-stream'
+    refuse(reply, 406, ErrorCode.InvalidRequest, why)
+    return undefined
   }
 
   /** HTTP+SSE. A POST without a session is how clients find out that this is not Streamable HTTP. */
-  async #older(sessions: SseSessions, trip: SessionHttpRequest): Promise<void> {
-    const { request, reply, caller, memory } = trip
+  #older(sessions: SseSessions, { request, reply, caller, memory }: SessionHttpRequest): Serve | undefined {
     if (request.method === 'GET') {
       if (this.#accepts.read(request.header('accept')).events) sessions.open(reply, caller, memory)
       else this.#notAcceptable(reply)
-    } else if (request.method !== 'POST' || sessionIdIn(request) === undefined) {
+      return undefined
+    }
+    if (request.method !== 'POST' || sessionIdIn(request) === undefined) {
       this.#wrongMethod(reply, 'GET')
-    } else if (!isJson(request.header('content-type'))) {
+      return undefined
+    }
+    if (!isJson(request.header('content-type'))) {
       this.#notJson(reply)
-    } else {
-      await this.#read(trip, async (value, bytes) => {
-        const session = sessions.find(request, caller)
-        if (session === undefined) {
-          refuse(reply, 404, ErrorCode.InvalidRequest, 'This session does not exist, or no longer')
-        } else if (!refusesScopes(this.#core, reply, caller, value)) {
-          sessions.take(session, reply, value, caller, bytes)
-        }
-      })
+      return undefined
+    }
+    return async (value, bytes) => {
+      const session = sessions.find(request, caller)
+      if (session === undefined) {
+        refuse(reply, 404, ErrorCode.InvalidRequest, 'This session does not exist, or no longer')
+      } else if (!refusesScopes(this.#core, reply, caller, value)) {
+        sessions.take(session, reply, value, caller, bytes)
+      }
     }
   }
 
   /**
-   * Reads the one JSON text of a request.
-   * @param serve serves its value, which holds so many bytes
+   * The value of a body, with the bytes that it holds, which are on the account from then on; undefined where the body was
+   * refused.
    */
-  async #read(
+  #parse(
     { request, reply, memory }: SessionHttpRequest,
-    serve: (value: unknown, bytes: number) => Promise<void>,
-  ): Promise<void> {
-    const { messageBytes, bounds } = this.#core
-    const body = await request.read(messageBytes, memory)
-    if (this.#core.closing) {
+    body: Body,
+  ): { readonly value: unknown; readonly bytes: number } | undefined {
+    const { messageBytes, bounds, closing } = this.#core
+    if (closing) {
       this.#closing(reply)
-      return
+      return undefined
     }
     switch (body.type) {
       case 'too large':
         refuse(reply, 413, ErrorCode.InvalidRequest, `A message may have at most ${messageBytes} bytes`)
-        return
+        return undefined
       case 'no room':
         reply.send(fullStatus(body.full), errorTextOf(fullError(body.full)), { 'Retry-After': retryAfter })
-        return
+        return undefined
       case 'cut off':
         refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: its body broke off before its end')
-        return
+        return undefined
       case 'consumed':
         throw new Error(
           'The body was already read before this handler saw the request. ' +
@@ -268,25 +281,25 @@ export class Router {
         )
       case 'value':
         requireDepth(body.value, bounds.jsonDepth)
-        await serve(body.value, 0)
-        return
+        return { value: body.value, bytes: 0 }
       case 'bytes': {
         if (isCoded(request.header('content-encoding'))) {
           const text = errorText(ErrorCode.InvalidRequest, 'The body must not be compressed')
           reply.send(415, text, { 'Accept-Encoding': 'identity' })
-          return
+          return undefined
         }
         const text = decode(body.bytes)
         const bytes = parsedBytes(text, text.length < body.bytes.length)
         const full = memory.admit(bytes)
         if (full !== undefined) {
           this.#full(full, bytes, reply)
-          return
+          return undefined
         }
         try {
-          await serve(parseJson(text, { depth: bounds.jsonDepth }), bytes)
-        } finally {
+          return { value: parseJson(text, { depth: bounds.jsonDepth }), bytes }
+        } catch (error) {
           memory.give(bytes)
+          throw error
         }
       }
     }
@@ -306,29 +319,23 @@ export class Router {
     const { legacy } = this.#core
     const { request, reply, caller } = trip
     if (Array.isArray(value)) {
-      if (!namesStateless(request)) return legacy.batch(trip, value)
-      refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: send each message by itself')
+      if (!namesStateless(request)) await legacy.batch(trip, value)
+      else refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: send each message by itself')
       return
     }
     const classified = classify(value)
-    switch (classified.kind) {
-      case 'invalid':
-        reply.send(400, JSON.stringify(failure(classified.id, classified.error)))
-        return
-      case 'request':
-        return isStateless(request, classified.message)
-          ? serveModern(this.#core, request, reply, caller, classified.message)
-          : legacy.request(trip, classified.message)
-      case 'notification':
-        if (namesStateless(request)) reply.send(202, '')
-        else legacy.other(trip, classified.message)
-        return
-      case 'response':
-        if (namesStateless(request)) {
-          refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: nothing was asked of this client')
-        } else {
-          legacy.other(trip, classified.message)
-        }
+    if (classified.kind === 'invalid') {
+      reply.send(400, JSON.stringify(failure(classified.id, classified.error)))
+    } else if (classified.kind === 'request') {
+      const { message } = classified
+      if (isStateless(request, message)) await serveModern(this.#core, request, reply, caller, message)
+      else await legacy.request(trip, message)
+    } else if (!namesStateless(request)) {
+      legacy.other(trip, classified.message)
+    } else if (classified.kind === 'notification') {
+      reply.send(202, '')
+    } else {
+      refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: nothing was asked of this client')
     }
   }
 

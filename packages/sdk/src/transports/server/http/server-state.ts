@@ -1,4 +1,4 @@
-import { collectedBytes } from '../../../jsonrpc/bytes.ts'
+import { collectedBytes, nextTurn } from '../../../jsonrpc/bytes.ts'
 import { ErrorCode, McpError, RpcError } from '../../../jsonrpc/error.ts'
 import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
 import type { Backplane } from '../../../request/backplane.ts'
@@ -29,6 +29,12 @@ export interface Serving {
   tick(): void
 }
 
+/** An answer that may take long. */
+export interface Pending {
+  /** Prepares for a wait, unless the answer was sent. */
+  wait(): void
+}
+
 /** Why a request cannot be served now. */
 export interface Busy {
   /** 429 where its principal has too much, 503 where the node has. */
@@ -57,6 +63,8 @@ export class HttpServerState {
   readonly #replicator: ChangeReplicator | undefined
   readonly #authenticate: Authenticate | undefined
   readonly #serving = new RotatingSet<Serving>()
+  /** Answers that began in this turn of the event loop. */
+  readonly #begun: Pending[] = []
   readonly #shares: PrincipalQuota
   readonly #listenShares: PrincipalQuota
   readonly #addressOf: (request: HttpRequest) => string | undefined
@@ -143,6 +151,15 @@ export class HttpServerState {
   begin(serving: Serving, ticks: boolean): void {
     this.#serving.add(serving)
     if (ticks) this.#ticking ??= this.#tickLater()
+  }
+
+  /** Calls `wait` of an answer when this turn of the event loop is over: most answers are sent before. */
+  afterTurn(answer: Pending): void {
+    this.#begun.push(answer)
+    if (this.#begun.length > 1) return
+    nextTurn().then(() => {
+      for (const one of this.#begun.splice(0)) one.wait()
+    })
   }
 
   /** Unregisters an answer that was given. */

@@ -373,7 +373,7 @@ class SessionlessPost extends PostAnswer implements BatchReceiver {
 
   #begin(): void {
     this.core.begin(this, this.reply.sharesTimers)
-    this.wait()
+    this.waitLater()
   }
 
   #finish(...answer: Parameters<PostAnswer['finish']>): void {

@@ -21,6 +21,7 @@ export class HttpSession {
   readonly id: string = randomText(24)
   /** Who began it, and alone may use it. */
   readonly principal: string | null
+  readonly core: HttpServerState
   readonly server: Server
   readonly session: Session
   readonly log: EventLog
@@ -41,6 +42,7 @@ export class HttpSession {
 
   constructor(core: HttpServerState, caller: Caller, memory: MemoryAccount) {
     const { server, bounds, backplane } = core
+    this.core = core
     this.server = server
     this.principal = caller.principal
     this.listener = caller

@@ -23,7 +23,7 @@ export class ModernAnswer extends PostAnswer {
       this.reply.send(busy.status, JSON.stringify(failure(call.id, busy.error)), { 'Retry-After': '10' })
       return
     }
-    this.wait()
+    this.waitLater()
     const response = await call.serve(this.core.server)
     this.core.done(this)
     const status = response !== undefined && 'error' in response ? answerStatus(response.error.code) : 200
