@@ -6,7 +6,7 @@ import { root } from './run.ts'
 const folder = join(root, 'packages', 'sdk')
 
 /** What a client has no use for. */
-const handlers = '(?:handler-run|input-responses|live-run|memory-backplane|replay|secret-fields|state)\\.ts$'
+const handlers = '(?:backplane|handler-run|input-responses|live-run|replay|state)\\.ts$'
 
 // Fewer, larger files: what is loaded file by file costs more in opening them than in running them.
 const groups = [

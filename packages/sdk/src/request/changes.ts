@@ -27,23 +27,23 @@ export interface Changes {
    * Yields wanted changes until the signal aborts. Equal changes not yet read are told once, so a slow reader stays
    * bounded. `listener` says on whose behalf, where not everybody hears the same.
    */
-  watch(wants: (change: Change) => boolean, signal: AbortSignal, listener?: Listener): AsyncIterable<Change>
+  watch(wants: (change: Change) => boolean, signal: AbortSignal, listener?: Subscriber): AsyncIterable<Change>
   /** Whether a client in this process is subscribed to this change. */
   isWatched(change: Change): boolean
   /**
    * Sees to it that these changes are heard of where they happen, until they are let go. Absent where that needs no
    * doing. Rejects with an RpcError for what cannot be watched.
    */
-  hold?(filter: SubscriptionFilter, listener: Listener): Promise<Held>
+  subscribe?(filter: SubscriptionFilter, listener: Subscriber): Promise<ChangeSubscription>
 }
 
 /** Who hears of changes. */
-export type Listener = Pick<Exchange, 'peer' | 'session'>
+export type Subscriber = Pick<Exchange, 'peer' | 'session'>
 
 /** Changes that are being listened for elsewhere. */
-export interface Held {
+export interface ChangeSubscription {
   /** What will be told. */
-  readonly honored: SubscriptionFilter
+  readonly acknowledged: SubscriptionFilter
   /** Lets go of them; a second time does nothing. */
   release(): void
 }
@@ -55,7 +55,7 @@ interface Watcher {
   wants(change: Change): boolean
   tell(change: Change): void
   /** On whose behalf; undefined for what is no client. */
-  readonly listener: Listener | undefined
+  readonly listener: Subscriber | undefined
 }
 
 /** An in-process hub for one server's changes. */

@@ -16,7 +16,7 @@ import {
   occurrence,
   runStep,
 } from './live-run.ts'
-import { createStateKeeper, type Sealer, type StateKeeper } from './state.ts'
+import { createStateCodec, type Sealer, type StateCodec } from './state.ts'
 
 export interface ReplayOptions {
   sealer: Sealer
@@ -47,7 +47,7 @@ export interface ReplayOptions {
  * everything answered so far, on whichever node serves the retry.
  */
 export function replay(options: ReplayOptions): InputStrategy {
-  const keeper = createStateKeeper(options)
+  const keeper = createStateCodec(options)
   return {
     begin: (exchange) => new ReplayRound(exchange, keeper, emptyJournal(), {}),
     resume: async (exchange) => {
@@ -74,9 +74,9 @@ export function replay(options: ReplayOptions): InputStrategy {
  * One run of a handler from what its request remembers.
  * @param given the answers of this run, by the keys the journal asked under
  */
-export function replayRound(
+export function beginReplay(
   exchange: Exchange,
-  keeper: StateKeeper,
+  keeper: StateCodec,
   journal: Journal,
   given: Readonly<Record<string, unknown>>,
 ): HandlerRun {
@@ -85,7 +85,7 @@ export function replayRound(
 
 class ReplayRound extends BaseHandlerRun implements HandlerRun {
   readonly carried: Carried
-  readonly #keeper: StateKeeper
+  readonly #keeper: StateCodec
   readonly #journal: Journal
   readonly #given: Readonly<Record<string, unknown>>
   /** Answers of this retry by the identity of the question they answer. */
@@ -104,7 +104,7 @@ class ReplayRound extends BaseHandlerRun implements HandlerRun {
 
   constructor(
     exchange: Exchange,
-    keeper: StateKeeper,
+    keeper: StateCodec,
     journal: Journal,
     given: Readonly<Record<string, unknown>>,
   ) {

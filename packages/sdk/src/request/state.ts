@@ -25,7 +25,7 @@ const unknownUse =
   'Give all of them one backplane that outlives a process'
 
 /** Turns journals into `requestState` and back. */
-export interface StateKeeper {
+export interface StateCodec {
   seal(exchange: Exchange, journal: Journal): Promise<string>
   /** Rejects with one and the same RpcError whatever is wrong; only `onRefused` hears the reason. */
   open(exchange: Exchange, state: unknown): Promise<Journal>
@@ -33,7 +33,7 @@ export interface StateKeeper {
   keep?(exchange: Exchange, journal: Journal): Promise<void>
 }
 
-export function createStateKeeper(options: {
+export function createStateCodec(options: {
   sealer: Sealer
   backplane: Backplane
   audience: string
@@ -42,7 +42,7 @@ export function createStateKeeper(options: {
   onRefused?: (reason: string) => void
   /** Hears why the backplane failed; the peer is only told that it did. */
   onFailed?: (error: unknown) => void
-}): StateKeeper {
+}): StateCodec {
   const { sealer, backplane, audience } = options
   const ttlMs = options.ttlMs ?? limits.stateTtlMs
 

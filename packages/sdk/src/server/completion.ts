@@ -3,8 +3,8 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
 import type { Completer } from './context.ts'
 import { invalid } from './definition-metadata.ts'
+import { clipped, invalidParams } from './handler-context.ts'
 import type { Registry } from './registry.ts'
-import { clipped, invalidParams } from './run.ts'
 import type { Report } from './tool.ts'
 
 const maxValues = 100

@@ -89,7 +89,7 @@ export function faultOfContents(value: unknown): string | undefined {
 }
 
 /** What an author gave and JSON cannot carry. Where in it is found out when it is reported: see `reported`. */
-export class Unwritable extends TypeError {
+export class UnserializableValue extends TypeError {
   readonly place: string
   readonly value: unknown
 
@@ -104,17 +104,17 @@ export class Unwritable extends TypeError {
  * The JSON text of what an author gave, undefined where JSON has none for it.
  * @throws Unwritable for what JSON cannot carry, such as a BigInt or an object within itself
  */
-export function requireWritable(place: string, value: unknown): string | undefined {
+export function requireSerializable(place: string, value: unknown): string | undefined {
   try {
     return JSON.stringify(value)
   } catch (error) {
-    throw new Unwritable(place, value, error)
+    throw new UnserializableValue(place, value, error)
   }
 }
 
 /** An error as its author reads it: with the place of what JSON cannot carry. */
-export function reported(error: unknown): unknown {
-  if (!(error instanceof Unwritable)) return error
+export function withJsonPath(error: unknown): unknown {
+  if (!(error instanceof UnserializableValue)) return error
   const { place, value, message, cause } = error
   const { path, what } = faultInJson(value, 'writable') ?? { path: '', what: String(cause) }
   const at = path === '' || path.startsWith('[') ? `${place}${path}` : `${place}.${path}`
@@ -122,12 +122,12 @@ export function reported(error: unknown): unknown {
 }
 
 /** The same for a content block, or the contents of a resource: only its metadata and its annotations can hold such things. */
-export function requireWritableBlock(place: string, block: unknown): void {
+export function requireSerializableBlock(place: string, block: unknown): void {
   if (!isObject(block)) return
   const { _meta: meta, annotations, resource } = block
-  if (meta !== undefined) requireWritable(`${place}._meta`, meta)
-  if (annotations !== undefined) requireWritable(`${place}.annotations`, annotations)
-  requireWritableBlock(`${place}.resource`, resource)
+  if (meta !== undefined) requireSerializable(`${place}._meta`, meta)
+  if (annotations !== undefined) requireSerializable(`${place}.annotations`, annotations)
+  requireSerializableBlock(`${place}.resource`, resource)
 }
 
 function faultOfTexts(value: Record<string, unknown>, names: readonly string[]): string | undefined {

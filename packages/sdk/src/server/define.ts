@@ -30,7 +30,7 @@ import type {
   ToolValue,
 } from './server.ts'
 import type { Report } from './tool.ts'
-import { lacking, scopesFor } from './visibility.ts'
+import { missingScopesError, scopesFor } from './visibility.ts'
 
 const defaultPageSize = 1000
 
@@ -95,7 +95,7 @@ export function defineServer<
   )
   const handle: Server['handle'] = async (exchange) => {
     const { method, params, peer, limits } = exchange
-    const refused = lacking(scopesFor(registry, method, params, limits.uriChars), peer)
+    const refused = missingScopesError(scopesFor(registry, method, params, limits.uriChars), peer)
     if (refused !== undefined) throw refused
     return await serve(exchange)
   }

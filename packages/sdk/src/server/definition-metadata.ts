@@ -29,10 +29,10 @@ export function scopesOf(what: string, scopes: readonly string[] = []): readonly
 }
 
 /** Members that every kind of definition can have. */
-export const shownMembers: readonly string[] = ['kind', 'title', 'description', 'icons', 'meta', 'scopes']
+export const metadataMembers: readonly string[] = ['kind', 'title', 'description', 'icons', 'meta', 'scopes']
 
 /** What every kind of definition shows in its list. @throws McpError 'INVALID' */
-export function shown(
+export function listedMetadata(
   what: string,
   value: { title?: string; description?: string; icons?: Icon[]; meta?: Record<string, unknown> },
 ): Pick<Tool, 'title' | 'description' | 'icons' | '_meta'> {

@@ -1,4 +1,4 @@
-import { McpError } from '../jsonrpc/error.ts'
+import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import { readJson } from '../jsonrpc/exact-json.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
@@ -6,8 +6,8 @@ import type { LoggingLevel } from '../protocol/definitions.ts'
 import { isAtLeast, loggingLevels, MetaKey, type ProgressToken } from '../protocol/meta.ts'
 import type { ServerNotifications } from '../protocol/methods.ts'
 import type { Change } from '../request/changes.ts'
-import type { Exchange, Peer } from '../request/exchange.ts'
-import type { LazyHandlerRun } from '../request/handler-run.ts'
+import type { Exchange, Outcome, Peer } from '../request/exchange.ts'
+import { type LazyHandlerRun, runToOutcome } from '../request/handler-run.ts'
 import { canAsk, type InputKind } from '../request/input-support.ts'
 import type { Context, ElicitContent, Elicited, ElicitForm, FormSchema, RequestTransport } from './context.ts'
 import { ToolError } from './definitions.ts'
@@ -255,4 +255,37 @@ function loggable(data: unknown): unknown {
   } catch {
     return String(data)
   }
+}
+
+/**
+ * Runs a handler until there is an outcome, with a new context for each run.
+ * @param finish makes the complete result from what the handler returned
+ */
+export function runHandler(
+  exchange: Exchange,
+  handler: (ctx: Context) => unknown,
+  finish: (returned: unknown) => JsonObject | Promise<JsonObject>,
+): Promise<Outcome> {
+  const notices = new ProgressAndLogs(exchange)
+  return runToOutcome<unknown>(
+    exchange,
+    (handlerRun) => handler(new HandlerContext(exchange, handlerRun, notices)),
+    finish,
+    () => notices.close(),
+  )
+}
+
+/** Tells the peer what a handler outside of tools wants it to know. */
+export function shownToPeer(error: unknown): never {
+  throw error instanceof ToolError ? new RpcError(ErrorCode.InternalError, error.message) : error
+}
+
+/** Params the protocol does not allow. */
+export function invalidParams(why: string, data?: unknown): RpcError {
+  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`, data)
+}
+
+/** A name or URI as an error message shows it. */
+export function clipped(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text
 }

@@ -3,12 +3,12 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { Prompt, PromptArgument } from '../protocol/definitions.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
 import { completersOf } from './completion.ts'
-import { faultOfContent, reported, requireWritable } from './content.ts'
+import { faultOfContent, requireSerializable, withJsonPath } from './content.ts'
 import type { Context } from './context.ts'
-import { invalid, requireMembers, scopesOf, shown, shownMembers } from './definition-metadata.ts'
+import { invalid, listedMetadata, metadataMembers, requireMembers, scopesOf } from './definition-metadata.ts'
+import { clipped, invalidParams, runHandler, shownToPeer } from './handler-context.ts'
 import type { PromptEntry } from './registry.ts'
-import { clipped, invalidParams, runHandler, shownToPeer } from './run.ts'
-import { objectSchema, type Prepared, ready } from './schema.ts'
+import { objectSchema, type Prepared, prepareFor } from './schema.ts'
 import type { AnyPrompt } from './server.ts'
 
 /** A prompt as it is served. */
@@ -28,7 +28,7 @@ export async function getPrompt(prompt: Served, exchange: Exchange): Promise<Out
       (returned) => resultOf(prompt, returned),
     )
   } catch (error) {
-    return shownToPeer(reported(error))
+    return shownToPeer(withJsonPath(error))
   }
 }
 
@@ -65,7 +65,7 @@ function resultOf(prompt: Served, returned: unknown): JsonObject {
   for (const [at, message] of messages.entries())
     requireMessage(prompt.listed.name, message, `messages[${at}]`)
   const result = { ...described, ...whole, messages }
-  requireWritable('the result', result)
+  requireSerializable('the result', result)
   return result
 }
 
@@ -81,18 +81,18 @@ function requireMessage(prompt: string, message: unknown, place: string): void {
   )
 }
 
-const members = [...shownMembers, 'input', 'complete', 'run']
+const members = [...metadataMembers, 'input', 'complete', 'run']
 
 /** Makes a prompt ready. @throws McpError 'INVALID' */
 export function promptEntry(name: string, value: AnyPrompt): PromptEntry {
   const what = `Prompt "${name}"`
   requireMembers(what, value, members, { name: 'run', does: 'serves a request for it' })
-  const input = value.input === undefined ? undefined : ready(what, value.input, 'input')
+  const input = value.input === undefined ? undefined : prepareFor(what, value.input, 'input')
   const list = input === undefined ? undefined : argumentsOf(objectSchema(what, input.json))
   if (input !== undefined) requireStrings(what, input)
   // Declared as a method: the arguments were checked against `input`, where the handler's own type comes from.
   const handler: { run(args: unknown, ctx: Context): unknown } = value
-  const listed = { name, ...shown(what, value), ...(list === undefined ? {} : { arguments: list }) }
+  const listed = { name, ...listedMetadata(what, value), ...(list === undefined ? {} : { arguments: list }) }
   const run = (args: unknown, ctx: Context): unknown => handler.run(args, ctx)
   return {
     name,

@@ -8,23 +8,23 @@ import { completersOf } from './completion.ts'
 import {
   faultOfContents,
   isContents,
-  reported,
-  requireWritable,
-  requireWritableBlock,
+  requireSerializable,
+  requireSerializableBlock,
   toBase64,
+  withJsonPath,
 } from './content.ts'
 import type { Context } from './context.ts'
 import {
   attempt,
   invalid,
+  listedMetadata,
+  metadataMembers,
   requireHints,
   requireMembers,
   scopesOf,
-  shown,
-  shownMembers,
 } from './definition-metadata.ts'
+import { invalidParams, runHandler, shownToPeer } from './handler-context.ts'
 import type { Registry, ResourceEntry, TemplateEntry } from './registry.ts'
-import { invalidParams, runHandler, shownToPeer } from './run.ts'
 import type { AnyTemplate, ResourceValue } from './server.ts'
 import { parseTemplate } from './uri-template.ts'
 
@@ -40,11 +40,11 @@ export async function readResource(registry: Registry, exchange: Exchange): Prom
     const served = template.serve(exchange, uri)
     if (served !== undefined) return served
   }
-  throw notFound(uri)
+  throw resourceNotFound(uri)
 }
 
 /** There is no resource at this URI. */
-export function notFound(uri: string): RpcError {
+export function resourceNotFound(uri: string): RpcError {
   return new RpcError(ErrorCode.ResourceNotFound, 'Resource not found', { uri })
 }
 
@@ -77,7 +77,7 @@ export async function serveRead(exchange: Exchange, uri: string, source: Source)
       }),
     )
   } catch (error) {
-    return shownToPeer(reported(error))
+    return shownToPeer(withJsonPath(error))
   }
 }
 
@@ -89,7 +89,7 @@ export function climbs(uri: string, variables: Readonly<Record<string, string | 
 }
 
 function resultOf(uri: string, source: Source, returned: unknown): JsonObject {
-  if (returned === undefined) throw notFound(uri)
+  if (returned === undefined) throw resourceNotFound(uri)
   const { cache = {}, mimeType } = source
   if (typeof returned === 'string') {
     return { contents: [{ uri, mimeType: mimeType ?? 'text/plain', text: returned }], ...cache }
@@ -103,7 +103,7 @@ function resultOf(uri: string, source: Source, returned: unknown): JsonObject {
     return { contents: [requireContents(returned, 0)], ...cache }
   }
   const { contents, cache: own, meta } = returned
-  if (meta !== undefined) requireWritable('_meta', meta)
+  if (meta !== undefined) requireSerializable('_meta', meta)
   return {
     contents: contents.map(requireContents),
     ...cache,
@@ -114,7 +114,7 @@ function resultOf(uri: string, source: Source, returned: unknown): JsonObject {
 
 function requireContents(value: unknown, at: number): ResourceContents {
   if (isContents(value)) {
-    requireWritableBlock(`contents[${at}]`, value)
+    requireSerializableBlock(`contents[${at}]`, value)
     return value
   }
   throw new TypeError(
@@ -123,7 +123,7 @@ function requireContents(value: unknown, at: number): ResourceContents {
   )
 }
 
-const resourceMembers = [...shownMembers, 'uri', 'mimeType', 'annotations', 'size', 'cache', 'read']
+const resourceMembers = [...metadataMembers, 'uri', 'mimeType', 'annotations', 'size', 'cache', 'read']
 
 /** Makes a resource ready. @throws McpError 'INVALID' */
 export function resourceEntry(name: string, value: ResourceValue): ResourceEntry {
@@ -142,7 +142,7 @@ export function resourceEntry(name: string, value: ResourceValue): ResourceEntry
     listed: {
       uri,
       name,
-      ...shown(what, value),
+      ...listedMetadata(what, value),
       ...(mimeType === undefined ? {} : { mimeType }),
       ...(annotations === undefined ? {} : { annotations }),
       ...(size === undefined ? {} : { size }),
@@ -151,7 +151,7 @@ export function resourceEntry(name: string, value: ResourceValue): ResourceEntry
 }
 
 const templateMembers = [
-  ...shownMembers,
+  ...metadataMembers,
   'uriTemplate',
   'mimeType',
   'annotations',
@@ -191,7 +191,7 @@ export function templateEntry(name: string, value: AnyTemplate): TemplateEntry {
     listed: {
       uriTemplate,
       name,
-      ...shown(what, value),
+      ...listedMetadata(what, value),
       ...(mimeType === undefined ? {} : { mimeType }),
       ...(annotations === undefined ? {} : { annotations }),
     },

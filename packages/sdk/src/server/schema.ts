@@ -349,7 +349,7 @@ function isLiteral(value: object): boolean {
 }
 
 /** A definition's schema made ready. @throws McpError 'INVALID' */
-export function ready(what: string, schema: AnySchema, side: 'input' | 'output'): Prepared {
+export function prepareFor(what: string, schema: AnySchema, side: 'input' | 'output'): Prepared {
   return attempt(what, side, () => prepare(schema, side))
 }
 

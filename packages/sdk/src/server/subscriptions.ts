@@ -5,7 +5,7 @@ import type { ServerNotification } from '../protocol/methods.ts'
 import { type Change, type Changes, changesFor } from '../request/changes.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
 import type { RequestLimits } from '../request/limits.ts'
-import { invalidParams } from './run.ts'
+import { invalidParams } from './handler-context.ts'
 
 /**
  * Serves `subscriptions/listen`: says what it will tell, then tells it until the exchange is over.
@@ -21,11 +21,11 @@ export async function listen(
   const _meta = { [MetaKey.subscriptionId]: exchange.id }
   const uris = new Set(honored.resourceSubscriptions)
   const watching = changes.watch((change) => wants(honored, uris, change), exchange.signal, exchange)
-  const held = await changes.hold?.(honored, exchange)
+  const held = await changes.subscribe?.(honored, exchange)
   try {
     exchange.notify({
       method: 'notifications/subscriptions/acknowledged',
-      params: { notifications: held?.honored ?? honored, _meta },
+      params: { notifications: held?.acknowledged ?? honored, _meta },
     })
     for await (const change of watching) {
       for (const one of changesFor(change, honored)) {

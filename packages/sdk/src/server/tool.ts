@@ -5,13 +5,20 @@ import type { ContentBlock } from '../protocol/content.ts'
 import type { Tool } from '../protocol/definitions.ts'
 import { headerPlan } from '../protocol/headers.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
-import { faultOfContent, reported, requireWritable, requireWritableBlock } from './content.ts'
+import { faultOfContent, requireSerializable, requireSerializableBlock, withJsonPath } from './content.ts'
 import type { Context } from './context.ts'
-import { attempt, invalid, requireMembers, scopesOf, shown, shownMembers } from './definition-metadata.ts'
+import {
+  attempt,
+  invalid,
+  listedMetadata,
+  metadataMembers,
+  requireMembers,
+  scopesOf,
+} from './definition-metadata.ts'
 import { Reply, ToolError } from './definitions.ts'
+import { clipped, invalidParams, runHandler } from './handler-context.ts'
 import type { ToolEntry } from './registry.ts'
-import { clipped, invalidParams, runHandler } from './run.ts'
-import { objectSchema, type Prepared, ready } from './schema.ts'
+import { objectSchema, type Prepared, prepareFor } from './schema.ts'
 import type { AnyTool } from './server.ts'
 
 /** Reports a failure whose text the peer is not shown. */
@@ -31,7 +38,7 @@ export async function callTool(tool: ToolEntry, exchange: Exchange, report: Repo
       (returned) => resultOf(tool, returned, report),
     )
   } catch (thrown) {
-    const error = reported(thrown)
+    const error = withJsonPath(thrown)
     if (error instanceof RpcError) throw error
     if (error instanceof ToolError) return failed(error.message)
     if (!exchange.signal.aborted) report(error, { method: exchange.method, name })
@@ -80,12 +87,12 @@ function replyResult(reply: Reply, structured: unknown): JsonObject {
   const content = reply.content ?? (structured === undefined ? [] : [textOf(structured)])
   const result: JsonObject = { content }
   if (structured !== undefined) {
-    if (reply.content !== undefined) requireWritable('structuredContent', structured)
+    if (reply.content !== undefined) requireSerializable('structuredContent', structured)
     result['structuredContent'] = structured
   }
   if (reply.isError) result['isError'] = true
   if (reply.meta !== undefined) {
-    requireWritable('_meta', reply.meta)
+    requireSerializable('_meta', reply.meta)
     result['_meta'] = reply.meta
   }
   return result
@@ -110,12 +117,12 @@ function requireBlocks(blocks: readonly unknown[]): asserts blocks is ContentBlo
   for (const [at, block] of blocks.entries()) {
     const fault = faultOfContent(block)
     if (fault !== undefined) throw new TypeError(`content[${at}] is no whole content block: ${fault}`)
-    requireWritableBlock(`content[${at}]`, block)
+    requireSerializableBlock(`content[${at}]`, block)
   }
 }
 
 function textOf(value: unknown): ContentBlock {
-  const text = requireWritable('structuredContent', value)
+  const text = requireSerializable('structuredContent', value)
   if (text === undefined) throw new TypeError('A structured result must be a value JSON can write')
   return { type: 'text', text }
 }
@@ -138,7 +145,7 @@ function failedResult(text: string): JsonObject {
   return { content: [{ type: 'text', text }], isError: true }
 }
 
-const members = [...shownMembers, 'input', 'output', 'annotations', 'task', 'run']
+const members = [...metadataMembers, 'input', 'output', 'annotations', 'task', 'run']
 const toolName = /^[A-Za-z0-9_.-]{1,128}$/
 
 /** Makes a tool ready. @throws McpError 'INVALID' */
@@ -151,8 +158,8 @@ export function toolEntry(name: string, value: AnyTool): ToolEntry {
   if (value.task !== undefined && value.task !== 'optional' && value.task !== 'required') {
     throw invalid(`${what} has a "task" that is neither "optional" nor "required"`)
   }
-  const input = value.input === undefined ? undefined : ready(what, value.input, 'input')
-  const output = value.output === undefined ? undefined : ready(what, value.output, 'output')
+  const input = value.input === undefined ? undefined : prepareFor(what, value.input, 'input')
+  const output = value.output === undefined ? undefined : prepareFor(what, value.output, 'output')
   const inputSchema = input === undefined ? noArguments : objectSchema(what, input.json)
   const headers = attempt(what, 'input', () => headerPlan(inputSchema))
   // Declared as a method, so that what the handler takes is compared both ways: it was checked against `input`.
@@ -166,7 +173,7 @@ export function toolEntry(name: string, value: AnyTool): ToolEntry {
     task: value.task,
     listed: {
       name,
-      ...shown(what, value),
+      ...listedMetadata(what, value),
       inputSchema,
       ...(output === undefined ? {} : { outputSchema: output.json }),
       ...(value.annotations === undefined ? {} : { annotations: value.annotations }),

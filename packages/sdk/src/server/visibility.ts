@@ -2,8 +2,8 @@ import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import { allows, type Caller, type Exchange, type Outcome, type Peer } from '../request/exchange.ts'
+import { clipped } from './handler-context.ts'
 import type { Registry } from './registry.ts'
-import { clipped } from './run.ts'
 import type { Middleware } from './server.ts'
 
 /** What a caller may or may not see. */
@@ -115,7 +115,7 @@ export function visible<Row>(
 }
 
 /** The error for a caller who lacks something that a request needs; undefined for one who does not. */
-export function lacking(needed: readonly string[], caller: Caller): RpcError | undefined {
+export function missingScopesError(needed: readonly string[], caller: Caller): RpcError | undefined {
   if (allows(caller, needed)) return undefined
   return new RpcError(
     ErrorCode.InvalidRequest,

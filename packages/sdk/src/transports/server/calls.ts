@@ -6,7 +6,7 @@ import type { Server } from '../../server/server.ts'
 import type { ServedRequest, ServedResponse } from './served-request.ts'
 
 /** Room among all requests that a node serves, whichever session or connection they belong to. */
-export interface CallPlaces {
+export interface CallQuota {
   /** Takes one place, or gives the error to answer with where there is none. */
   take(): RpcError | undefined
   /** Gives one back. */
@@ -43,14 +43,14 @@ export class PrincipalQuota {
 /** The requests being served on one connection or session. */
 export class Calls {
   readonly #max: number
-  readonly #places: CallPlaces | undefined
+  readonly #places: CallQuota | undefined
   readonly #byId = new RotatingMap<RequestId, ServedRequest>()
   /** Those that were taken back while their handlers go on. */
   readonly #cancelled = new RotatingSet<ServedRequest>()
   #onIdle: (() => void)[] = []
 
   /** @param places what they share with those of other sessions; a handler keeps its place until it ends */
-  constructor(max: number, places?: CallPlaces) {
+  constructor(max: number, places?: CallQuota) {
     this.#max = max
     this.#places = places
   }

@@ -8,7 +8,7 @@ import type {
 } from '../../jsonrpc/message.ts'
 import { classify } from '../../jsonrpc/parse.ts'
 import { isModern, readPeerMeta } from '../../protocol/meta.ts'
-import type { Backplane } from '../../request/backplane.ts'
+import { type Backplane, memoryBackplane } from '../../request/backplane.ts'
 import {
   type Caller,
   type InputStrategy,
@@ -16,24 +16,21 @@ import {
   type Peer,
   type Transport,
 } from '../../request/exchange.ts'
-import { memoryBackplane } from '../../request/memory-backplane.ts'
 import { replay } from '../../request/replay.ts'
 import { createSealer } from '../../request/state.ts'
 import type { Server } from '../../server/server.ts'
-import { serveBatch } from './batch.ts'
-import { type CallPlaces, Calls } from './calls.ts'
+import { type CallQuota, Calls } from './calls.ts'
 import { fullError, type MemoryAccount, MemoryBudget } from './memory-budget.ts'
 import { type Bounds, bounds, report } from './options.ts'
 import {
+  expectsResponse,
   failure,
   openCall,
   refusalOf,
   type ServedResponse,
   unsupportedVersion,
-  wantsAnswer,
 } from './served-request.ts'
-import { Session } from './session.ts'
-import type { SessionOutlet } from './session-requester.ts'
+import { Session, type SessionOutlet, serveBatch } from './session.ts'
 
 export interface DuplexOptions extends ConnectionOptions {
   /** Secrets of at least 32 bytes that seal `requestState`. Default: a random one for this connection. */
@@ -48,7 +45,7 @@ export interface DuplexOptions extends ConnectionOptions {
   /** Settles when the channel can take more; notices of changes wait for it. */
   ready?: () => Promise<void> | undefined
   /** Room among what the whole node serves. Default: as much as the connection itself may. */
-  places?: CallPlaces
+  places?: CallQuota
   /** The account that requests and the session's state are on. Default: one of its own, as `limits` say. */
   memory?: MemoryAccount
   /** Refuses requests of the stateless era, for a transport that is older than it. Default false. */
@@ -218,8 +215,8 @@ class DuplexConnection implements Duplex, SessionOutlet {
     this.#memory.give(bytes)
     if (classified.kind === 'notification') this.#session.notification(classified.message)
     else if (classified.kind === 'response') this.#session.response(classified.message)
-    else if (wantsAnswer(value)) this.#out(failure(classified.id, classified.error))
-    else this.#session.unusable(classified)
+    else if (expectsResponse(value)) this.#out(failure(classified.id, classified.error))
+    else this.#session.invalidMessage(classified)
     return classified.kind !== 'invalid'
   }
 

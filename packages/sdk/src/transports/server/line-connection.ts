@@ -9,7 +9,7 @@ import type { Backplane } from '../../request/backplane.ts'
 import type { Caller, Transport } from '../../request/exchange.ts'
 import type { Server } from '../../server/server.ts'
 import { BackpressureWriter, StallDetector } from './backpressure-writer.ts'
-import type { CallPlaces } from './calls.ts'
+import type { CallQuota } from './calls.ts'
 import { type Duplex, openConnection } from './connection.ts'
 import { type FullBudget, fullError, type MemoryAccount, MemoryBudget, parsedBytes } from './memory-budget.ts'
 import type { Bounds } from './options.ts'
@@ -103,7 +103,7 @@ export interface LineConnectionOptions {
   caller?: Caller
   /** What all connections of a server hold. Default: a budget of its own, all of which one connection may use. */
   memory?: MemoryAccount
-  places?: CallPlaces
+  places?: CallQuota
   transport: Transport
   /** Ends the connection when its first line is not JSON, because then it is no client of this protocol. */
   strict?: boolean

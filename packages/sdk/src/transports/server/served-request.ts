@@ -262,7 +262,7 @@ export function refusalOf(thrown: unknown, method: string, server: Server): RpcE
 }
 
 /** Whether something that is not a valid message wants an error back: notifications and responses never do. */
-export function wantsAnswer(value: unknown): boolean {
+export function expectsResponse(value: unknown): boolean {
   if (!isObject(value)) return true
   return 'method' in value ? 'id' in value : !('result' in value || 'error' in value)
 }
@@ -287,7 +287,7 @@ export function encodeMessage(
 }
 
 /** The whole answer to a request as JSON, in UTF-8 where it is bytes. One that holds what JSON cannot becomes an error. */
-export function encodeAnswer(response: JsonRpcResponse, server: Server): string | Uint8Array<ArrayBuffer> {
+export function encodeResponse(response: JsonRpcResponse, server: Server): string | Uint8Array<ArrayBuffer> {
   try {
     return responseBody(response)
   } catch (error) {

@@ -6,6 +6,7 @@ import type {
   JsonRpcResponse,
   RequestId,
 } from '../../jsonrpc/message.ts'
+import { classify } from '../../jsonrpc/parse.ts'
 import { Pending } from '../../jsonrpc/pending-requests.ts'
 import { RotatingSet } from '../../jsonrpc/rotating-map.ts'
 import type {
@@ -19,21 +20,135 @@ import {
   isCapabilities,
   isImplementation,
   isLoggingLevel,
+  isModern,
   keptIdentity,
   loggingLevels,
 } from '../../protocol/meta.ts'
 import type { ServerNotification } from '../../protocol/methods.ts'
 import { latestLegacy, type Revision } from '../../protocol/revision.ts'
 import { revisionOf, revisions } from '../../protocol/revisions.ts'
-import { type Change, changesFor, type Listener } from '../../request/changes.ts'
-import type { Caller, ClientSession, Peer } from '../../request/exchange.ts'
+import { type Change, changesFor, type Subscriber } from '../../request/changes.ts'
+import type {
+  Caller,
+  ClientSession,
+  Exchange,
+  HandlerRun,
+  InputStrategy,
+  Peer,
+} from '../../request/exchange.ts'
+import { type LiveRequest, liveInput } from '../../request/live-run.ts'
 import type { Server } from '../../server/server.ts'
-import { lacking } from '../../server/visibility.ts'
+import { missingScopesError } from '../../server/visibility.ts'
 import { type Calls, cancelCall } from './calls.ts'
 import { fullError, type MemoryAccount } from './memory-budget.ts'
 import { type Bounds, report } from './options.ts'
-import { refusalOf, requireMethod, ServedRequest, type ServedResponse } from './served-request.ts'
-import { type SessionOutlet, SessionRequester, type SessionRequests } from './session-requester.ts'
+import {
+  expectsResponse,
+  failure,
+  type Outlet,
+  refusalOf,
+  requireMethod,
+  ServedRequest,
+  type ServedResponse,
+} from './served-request.ts'
+
+/** Where messages about one request of a session go, questions among them. */
+export interface SessionOutlet extends Outlet {
+  /** Sends a question; false when it can never arrive. */
+  request(message: JsonRpcRequest): boolean
+}
+
+/** What the questions of one session share. */
+export interface SessionRequesterOptions {
+  readonly pending: Pending
+  /** Hears of a question before it is put, and gives it an id of its own. */
+  next(asker: SessionRequester, method: string, params: JsonObject): RequestId
+}
+
+const requestOver = 'The request that asked is over'
+
+/** How one request of a session asks, and what it has open. Nearly all of it is made with the first question. */
+export class SessionRequester implements InputStrategy {
+  readonly #inquiry: SessionRequesterOptions
+  readonly #outlet: SessionOutlet
+  #asking: InputStrategy | undefined
+  #open: Map<RequestId, (error: Error) => void> | undefined
+  #over = false
+
+  constructor(inquiry: SessionRequesterOptions, outlet: SessionOutlet) {
+    this.#inquiry = inquiry
+    this.#outlet = outlet
+  }
+
+  begin(exchange: Exchange): HandlerRun {
+    return this.#live().begin(exchange)
+  }
+
+  resume(exchange: Exchange): Promise<HandlerRun> {
+    return this.#live().resume(exchange)
+  }
+
+  get relay(): LiveRequest {
+    return (...question) => this.#ask(...question)
+  }
+
+  /** Whether an answer is being waited for. */
+  get waiting(): boolean {
+    return this.#open !== undefined && this.#open.size > 0
+  }
+
+  #live(): InputStrategy {
+    this.#asking ??= liveInput(this.relay)
+    return this.#asking
+  }
+
+  async #ask(...[method, params, { signal }]: Parameters<LiveRequest>): Promise<unknown> {
+    signal.throwIfAborted()
+    if (this.#over) throw new McpError('CANCELLED', requestOver)
+    const { pending } = this.#inquiry
+    const id = this.#inquiry.next(this, method, params)
+    const answered = pending.open(id)
+    this.#open ??= new Map()
+    const open = this.#open
+    const withdrawn = new Promise<never>((_, reject) => open.set(id, reject))
+    const onAbort = (): void => this.#withdraw(id, 'The request that asked was cancelled')
+    signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      if (!this.#outlet.request({ jsonrpc: '2.0', id, method, params })) {
+        throw new McpError('CONNECTION_CLOSED', 'the connection was lost')
+      }
+      const response = await Promise.race([answered, withdrawn])
+      if ('result' in response) return response.result
+      throw new RpcError(response.error.code, response.error.message, response.error.data)
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+      pending.delete(id)
+      open.delete(id)
+      answered.catch(() => {})
+    }
+  }
+
+  /** Takes back every question that is still open, and puts no more: nobody waits for the answer. */
+  close(): void {
+    this.#over = true
+    if (this.#open === undefined) return
+    for (const id of [...this.#open.keys()]) this.#withdraw(id, requestOver)
+  }
+
+  #withdraw(id: RequestId, reason: string): void {
+    const reject = this.#open?.get(id)
+    if (reject === undefined) return
+    this.#open?.delete(id)
+    this.#inquiry.pending.delete(id)
+    const message: JsonRpcNotification = {
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId: id, reason },
+    }
+    this.#outlet.notify(message)
+    reject(new McpError('CANCELLED', reason))
+  }
+}
 
 /** What `initialize` established. */
 export interface Initialized {
@@ -115,7 +230,7 @@ export interface SessionOptions {
 }
 
 /** What is no valid message. */
-export interface Unusable {
+export interface InvalidMessage {
   readonly id: RequestId | undefined
   readonly error: RpcError
 }
@@ -127,7 +242,7 @@ export class Session {
   readonly #pending = new Pending()
   /** Those that asked something. */
   readonly #askers = new RotatingSet<SessionRequester>()
-  readonly #inquiry: SessionRequests
+  readonly #inquiry: SessionRequesterOptions
   /** Subscribed resources, with how to let go of each. */
   readonly #subscribed = new Map<string, () => void>()
   /** URL visits this session was asked for and not told of yet, oldest first. */
@@ -178,7 +293,7 @@ export class Session {
     if (message.method === 'ping') return result(message, {})
     const peer = this.#peerOf(caller)
     requireMethod(this.#server, peer.revision, message.method)
-    const refused = lacking(
+    const refused = missingScopesError(
       this.#server.scopesFor(message.method, message.params, this.#options.bounds.uriChars),
       peer,
     )
@@ -226,7 +341,7 @@ export class Session {
   }
 
   /** Takes what wants no answer and cannot be used. Whoever waits for it is told, or else the server's author. */
-  unusable({ id, error }: Unusable): void {
+  invalidMessage({ id, error }: InvalidMessage): void {
     const why = new McpError('PROTOCOL', `the client's answer is no response (${error.message})`)
     if (id === undefined || !this.#pending.refuse(id, why)) report(this.#server, error, 'a message')
   }
@@ -302,11 +417,14 @@ export class Session {
     this.#hold(subscriptionBytes(uri))
     this.#subscribed.set(uri, mark)
     try {
-      const held = await this.#server.changes.hold?.({ resourceSubscriptions: [uri] }, this.#listener(peer))
+      const held = await this.#server.changes.subscribe?.(
+        { resourceSubscriptions: [uri] },
+        this.#listener(peer),
+      )
       if (held === undefined) return {}
       if (this.#subscribed.get(uri) === mark) this.#subscribed.set(uri, () => held.release())
       else held.release()
-      if (held.honored.resourceSubscriptions?.includes(uri) === true) return {}
+      if (held.acknowledged.resourceSubscriptions?.includes(uri) === true) return {}
       throw invalid('this resource cannot be subscribed to')
     } catch (error) {
       this.#unsubscribe(uri)
@@ -342,7 +460,7 @@ export class Session {
     const { changes } = this.#server
     const listener = this.#listener(peer)
     const watching = changes.watch((change) => this.#wants(change), this.#over.signal, listener)
-    const held = await changes.hold?.(everyList, listener)
+    const held = await changes.subscribe?.(everyList, listener)
     try {
       for await (const change of watching) {
         if (change.type === 'elicitation') this.#visits.delete(change.id)
@@ -357,7 +475,7 @@ export class Session {
     }
   }
 
-  #listener(peer: Peer): Listener {
+  #listener(peer: Peer): Subscriber {
     return { peer, session: this.#shown }
   }
 
@@ -422,4 +540,70 @@ function invalid(why: string): RpcError {
 
 function notOffered(method: string): RpcError {
   return new RpcError(ErrorCode.MethodNotFound, `Method not found: this server does not offer "${method}"`)
+}
+
+/** Handles the messages of a batch: a session, or one POST without one. */
+export type BatchReceiver = Pick<Session, 'peer' | 'notification' | 'response' | 'invalidMessage' | 'refusal'>
+
+type Serve = (message: JsonRpcRequest) => Promise<ServedResponse>
+
+/**
+ * Serves the messages of one batch (2025-03-26) at the same time.
+ * @param serve serves one of its requests
+ * @returns the responses, none when nothing in it wanted one
+ * @throws RpcError -32600 for an array that is no batch here
+ */
+export async function serveBatch(
+  receiver: BatchReceiver,
+  values: readonly unknown[],
+  max: number,
+  serve: Serve,
+): Promise<JsonRpcResponse[]> {
+  requireBatch(receiver, values, max)
+  const responses = await Promise.all(values.map((value) => serveOne(receiver, value, serve)))
+  return responses.filter((response) => response !== undefined)
+}
+
+function requireBatch({ peer }: BatchReceiver, values: readonly unknown[], max: number): void {
+  const revision = peer?.revision
+  if (revision?.batches !== true) {
+    throw refused(`batches are part of revision 2025-03-26 only, so send each message by itself`)
+  }
+  if (values.length === 0) throw refused('a batch must hold at least one message')
+  if (values.length > max) throw refused(`a batch may hold at most ${max} messages`)
+}
+
+async function serveOne(
+  receiver: BatchReceiver,
+  value: unknown,
+  serve: Serve,
+): Promise<JsonRpcResponse | undefined> {
+  const classified = classify(value)
+  switch (classified.kind) {
+    case 'invalid':
+      if (expectsResponse(value)) return failure(classified.id, classified.error)
+      receiver.invalidMessage(classified)
+      return undefined
+    case 'notification':
+      receiver.notification(classified.message)
+      return undefined
+    case 'response':
+      receiver.response(classified.message)
+      return undefined
+    case 'request': {
+      const { message } = classified
+      if (message.method === 'initialize' || isModern(message.params)) {
+        return failure(message.id, refused('this request may not be part of a batch'))
+      }
+      try {
+        return await serve(message)
+      } catch (error) {
+        return failure(message.id, receiver.refusal(error, message.method))
+      }
+    }
+  }
+}
+
+function refused(why: string): RpcError {
+  return new RpcError(ErrorCode.InvalidRequest, `Invalid request: ${why}`)
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server } from '../../../server/server.ts'
 import { requireServer } from '../options.ts'
 import { Guard } from './guard.ts'
-import { inTurn, type Listener, listenOn, NodeReply, NodeRequest, UnsentAnswers } from './node.ts'
+import { type Listener, listenOn, NodeReply, NodeRequest, servePipelined, UnsentResponses } from './node.ts'
 import type { HttpOptions } from './options.ts'
 import { Router } from './router.ts'
 import { HttpServerState } from './server-state.ts'
@@ -62,12 +62,12 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
     )
   }
 
-  const unsent = new UnsentAnswers(core.bounds.streamStallMs)
+  const unsent = new UnsentResponses(core.bounds.streamStallMs)
   const serve = (request: IncomingMessage, response: ServerResponse): void =>
     router.handle(new NodeRequest(request), new NodeReply(response, unsent))
   const node = (request: IncomingMessage, response: ServerResponse): void => {
     if (!('writeHead' in response)) throw new TypeError(notOfNode)
-    if (response.socket === null) inTurn(request, response, serve)
+    if (response.socket === null) servePipelined(request, response, serve)
     else serve(request, response)
   }
 

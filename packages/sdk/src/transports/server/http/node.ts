@@ -7,23 +7,23 @@ import { BackpressureWriter, StallDetector } from '../backpressure-writer.ts'
 import { fullError, fullStatus, type MemoryAccount } from '../memory-budget.ts'
 import { type Bounds, unref } from '../options.ts'
 import { failure } from '../served-request.ts'
-import type { CredentialValidity } from './credential-validity.ts'
+import type { CredentialValidity } from './event-stream.ts'
 import {
   type Body,
   type HeaderFields,
   type HttpReply,
   type HttpRequest,
   type Pipe,
+  singletons,
   streamHeaders,
   withoutCredentials,
 } from './http-adapter.ts'
-import { singletons } from './request-headers.ts'
 
 /** Bytes that are written at once: of one write, only its end can be seen. */
 export const pieceBytes = 262_144
 
 /** Sends a body of more than one piece, and closes the connection of a reader that takes nothing of it for too long. */
-export function endWith(response: ServerResponse, body: string | Uint8Array, stallMs: number): void {
+export function endInPieces(response: ServerResponse, body: string | Uint8Array, stallMs: number): void {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   let taken = 0
   // Middleware in between, such as compression, only emits `drain` when it can take more.
@@ -52,7 +52,7 @@ interface UnsentAnswer {
 }
 
 /** Answers that their readers did not take at once. All share one timer, which runs only while there are any. */
-export class UnsentAnswers {
+export class UnsentResponses {
   readonly stallMs: number
   readonly #answers = new RotatingSet<UnsentAnswer>()
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -228,7 +228,7 @@ const waiting = new WeakMap<Socket, number>()
  * Serves a pipelined request once the answers before it on its connection are sent: a client that sends many requests and
  * reads nothing has one answer waiting for it, not many. A connection on which too many wait is closed.
  */
-export function inTurn(
+export function servePipelined(
   request: IncomingMessage,
   response: ServerResponse,
   serve: (request: IncomingMessage, response: ServerResponse) => void,
@@ -272,11 +272,11 @@ export class NodeReply implements HttpReply {
   lease: CredentialValidity | undefined
   readonly sharesTimers = true
   readonly #response: ServerResponse
-  readonly #unsent: UnsentAnswers
+  readonly #unsent: UnsentResponses
   #listener: (() => void) | undefined
 
   /** @param unsent watches answers that their readers do not take at once */
-  constructor(response: ServerResponse, unsent: UnsentAnswers) {
+  constructor(response: ServerResponse, unsent: UnsentResponses) {
     this.#response = response
     this.#unsent = unsent
   }
@@ -306,7 +306,7 @@ export class NodeReply implements HttpReply {
     // What is left of a body that was refused is not waited for.
     if (status === 413 || (status >= 429 && response.req.complete === false)) own['Connection'] = 'close'
     response.writeHead(status, own)
-    if (length > pieceBytes) endWith(response, body, this.#unsent.stallMs)
+    if (length > pieceBytes) endInPieces(response, body, this.#unsent.stallMs)
     else response.end(body)
     const taken = length > freeBytes ? length : 0
     if (response.writableFinished) this.memory?.give(taken)

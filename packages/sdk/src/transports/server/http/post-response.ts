@@ -3,27 +3,27 @@ import type { JsonRpcNotification, JsonRpcRequest, JsonRpcResponse } from '../..
 import { encodeEvent } from '../../../jsonrpc/sse.ts'
 import { unref } from '../options.ts'
 import {
-  encodeAnswer,
   encodeMessage,
+  encodeResponse,
   isDroppable,
   type Outlet,
   type ServedResponse,
 } from '../served-request.ts'
-import type { SessionOutlet } from '../session-requester.ts'
+import type { SessionOutlet } from '../session.ts'
 import { answerPatienceMs, EventStream } from './event-stream.ts'
 import type { HttpReply, HttpRequest } from './http-adapter.ts'
 import type { ResumableStream } from './resumable-stream.ts'
-import type { HttpServerState, Pending, Serving } from './server-state.ts'
+import type { HttpServerState, PendingResponse, SlowAnswer } from './server-state.ts'
 import type { HttpSession } from './sessions.ts'
 
 /** The request whose answer is a stream that stays open. */
-export const listening = 'subscriptions/listen'
+export const listenMethod = 'subscriptions/listen'
 
 /**
  * The answer to a POST that belongs to no session: one JSON text, or an event stream from the first notification or long
  * wait on. It cannot be resumed, so a client that disconnects cancels what it asked for.
  */
-export abstract class PostAnswer implements Outlet, Pending, Serving {
+export abstract class PostResponse implements Outlet, SlowAnswer, PendingResponse {
   readonly transport = 'tcp'
   protected readonly core: HttpServerState
   protected readonly reply: HttpReply
@@ -95,7 +95,10 @@ export abstract class PostAnswer implements Outlet, Pending, Serving {
     }
     const { server } = this.core
     if (this.#stream === undefined) {
-      this.reply.send(status, 'jsonrpc' in answer ? encodeAnswer(answer, server) : this.#encodeBatch(answer))
+      this.reply.send(
+        status,
+        'jsonrpc' in answer ? encodeResponse(answer, server) : this.#encodeBatch(answer),
+      )
       return
     }
     const data = 'jsonrpc' in answer ? (encodeMessage(answer, server) ?? '') : this.#encodeBatch(answer)
@@ -115,7 +118,7 @@ export abstract class PostAnswer implements Outlet, Pending, Serving {
 
   #open(): EventStream {
     if (this.#stream === undefined) {
-      const patienceMs = this.method === listening ? 0 : answerPatienceMs
+      const patienceMs = this.method === listenMethod ? 0 : answerPatienceMs
       this.#stream = new EventStream(this.reply, this.core.bounds, patienceMs)
     }
     return this.#stream
@@ -143,7 +146,7 @@ export abstract class PostAnswer implements Outlet, Pending, Serving {
 const wholeAnswerMs = 100
 
 /** The answer to the requests of one POST of a session. */
-export class PostStream implements Pending, SessionOutlet {
+export class PostStream implements SlowAnswer, SessionOutlet {
   readonly transport = 'tcp'
   readonly #owner: HttpSession
   readonly #reply: HttpReply

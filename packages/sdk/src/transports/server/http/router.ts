@@ -8,7 +8,17 @@ import { type FullBudget, fullError, fullStatus, parsedBytes } from '../memory-b
 import { report, unref } from '../options.ts'
 import { failure } from '../served-request.ts'
 import type { Guard } from './guard.ts'
-import type { Body, HeaderFields, HttpReply, HttpRequest } from './http-adapter.ts'
+import {
+  AcceptReader,
+  type Body,
+  type HeaderFields,
+  type HttpReply,
+  type HttpRequest,
+  isCoded,
+  isJson,
+  isTransferCoded,
+  sessionIdIn,
+} from './http-adapter.ts'
 import {
   type Authenticate,
   type AuthenticatedCaller,
@@ -16,11 +26,10 @@ import {
   refusesScopes,
   sendRefusal,
 } from './options.ts'
-import { AcceptReader, isCoded, isJson, isTransferCoded, sessionIdIn } from './request-headers.ts'
 import type { HttpServerState } from './server-state.ts'
 import { type SessionHttpRequest, SessionRequests } from './session-requests.ts'
 import type { SseSessions } from './sse.ts'
-import { serveModern } from './stateless.ts'
+import { serveStateless } from './stateless.ts'
 
 /** Seconds after which a client that found no room may try again. */
 const retryAfter = '10'
@@ -328,7 +337,7 @@ export class Router {
       reply.send(400, JSON.stringify(failure(classified.id, classified.error)))
     } else if (classified.kind === 'request') {
       const { message } = classified
-      if (isStateless(request, message)) await serveModern(this.#core, request, reply, caller, message)
+      if (isStateless(request, message)) await serveStateless(this.#core, request, reply, caller, message)
       else await legacy.request(trip, message)
     } else if (!namesStateless(request)) {
       legacy.other(trip, classified.message)

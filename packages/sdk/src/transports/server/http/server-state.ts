@@ -1,24 +1,23 @@
 import { collectedBytes, nextTurn } from '../../../jsonrpc/bytes.ts'
 import { ErrorCode, McpError, RpcError } from '../../../jsonrpc/error.ts'
 import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
-import type { Backplane } from '../../../request/backplane.ts'
+import { type Backplane, memoryBackplane } from '../../../request/backplane.ts'
 import { anonymousCaller, type Caller, type InputStrategy } from '../../../request/exchange.ts'
-import { memoryBackplane } from '../../../request/memory-backplane.ts'
 import { replay } from '../../../request/replay.ts'
 import { createSealer } from '../../../request/state.ts'
 import type { Server } from '../../../server/server.ts'
-import { type CallPlaces, PrincipalQuota } from '../calls.ts'
+import { type CallQuota, PrincipalQuota } from '../calls.ts'
 import { ChangeReplicator } from '../change-replicator.ts'
 import { MemoryBudget } from '../memory-budget.ts'
 import { type Bounds, bounds, report, unref } from '../options.ts'
 import type { HttpRequest } from './http-adapter.ts'
 import type { Authenticate, HttpOptions, HttpRefusal } from './options.ts'
-import { listening } from './post-response.ts'
+import { listenMethod } from './post-response.ts'
 import { SessionlessRequests, SessionRequests } from './session-requests.ts'
 import { SseSessions } from './sse.ts'
 
 /** An answer that is still owed. */
-export interface Serving {
+export interface PendingResponse {
   readonly principal: string | null
   readonly method: string
   /** Asks the handler to stop; what it still gives is sent. */
@@ -30,7 +29,7 @@ export interface Serving {
 }
 
 /** An answer that may take long. */
-export interface Pending {
+export interface SlowAnswer {
   /** Prepares for a wait, unless the answer was sent. */
   wait(): void
 }
@@ -50,7 +49,7 @@ const addresses = 10_000
 export class HttpServerState {
   readonly server: Server
   readonly bounds: Bounds
-  readonly asking: InputStrategy
+  readonly inputStrategy: InputStrategy
   readonly backplane: Backplane
   readonly memory: MemoryBudget
   /** The most that the body of one request may have: where memory is short, less than the limit for messages. */
@@ -62,9 +61,9 @@ export class HttpServerState {
   /** Exchanges changes with other nodes; undefined where no backplane is shared. */
   readonly #replicator: ChangeReplicator | undefined
   readonly #authenticate: Authenticate | undefined
-  readonly #serving = new RotatingSet<Serving>()
+  readonly #serving = new RotatingSet<PendingResponse>()
   /** Answers that began in this turn of the event loop. */
-  readonly #begun: Pending[] = []
+  readonly #begun: SlowAnswer[] = []
   readonly #shares: PrincipalQuota
   readonly #listenShares: PrincipalQuota
   readonly #addressOf: (request: HttpRequest) => string | undefined
@@ -87,7 +86,7 @@ export class HttpServerState {
     this.#authenticate = options.authenticate
     this.#shares = new PrincipalQuota(this.bounds.inFlightPerPrincipal)
     this.#listenShares = new PrincipalQuota(this.bounds.listenStreamsPerPrincipal)
-    this.asking = replay({
+    this.inputStrategy = replay({
       sealer: createSealer(options.keys),
       backplane: this.backplane,
       audience: server.info.name,
@@ -126,7 +125,7 @@ export class HttpServerState {
   }
 
   /** Room for the requests of one principal's sessions among all that are being served. */
-  callPlaces(principal: string | null): CallPlaces {
+  callPlaces(principal: string | null): CallQuota {
     return {
       take: () => this.#openCall(principal)?.error,
       give: () => this.#closeCall(principal),
@@ -139,22 +138,22 @@ export class HttpServerState {
   }
 
   /** Takes a stateless request in, or says why not now. One that `ticks` hears of time going by. */
-  admit(serving: Serving, ticks: boolean): Busy | undefined {
+  admit(serving: PendingResponse, ticks: boolean): Busy | undefined {
     const busy =
-      serving.method === listening ? this.#openListening(serving) : this.#openCall(serving.principal)
+      serving.method === listenMethod ? this.#openListening(serving) : this.#openCall(serving.principal)
     if (busy !== undefined) return busy
     this.begin(serving, ticks)
     return undefined
   }
 
   /** Registers an answer in progress, so that `close` waits for it. Its calls take their places by themselves. */
-  begin(serving: Serving, ticks: boolean): void {
+  begin(serving: PendingResponse, ticks: boolean): void {
     this.#serving.add(serving)
     if (ticks) this.#ticking ??= this.#tickLater()
   }
 
   /** Calls `wait` of an answer when this turn of the event loop is over: most answers are sent before. */
-  afterTurn(answer: Pending): void {
+  afterTurn(answer: SlowAnswer): void {
     this.#begun.push(answer)
     if (this.#begun.length > 1) return
     nextTurn().then(() => {
@@ -163,12 +162,12 @@ export class HttpServerState {
   }
 
   /** Unregisters an answer that was given. */
-  end(serving: Serving): void {
+  end(serving: PendingResponse): void {
     this.#serving.delete(serving)
     if (this.#serving.size === 0) this.#onIdle?.()
   }
 
-  #openListening({ principal }: Serving): Busy | undefined {
+  #openListening({ principal }: PendingResponse): Busy | undefined {
     if (this.#subscriptions >= this.bounds.listenStreams) {
       return busy(503, 'Too many subscriptions are open: try again later')
     }
@@ -208,8 +207,8 @@ export class HttpServerState {
   }
 
   /** A stateless request that was taken in is over. */
-  done(serving: Serving): void {
-    if (serving.method === listening) {
+  done(serving: PendingResponse): void {
+    if (serving.method === listenMethod) {
       this.#subscriptions--
       this.#listenShares.give(serving.principal)
     } else {

@@ -11,13 +11,12 @@ import { eraOf } from '../../../protocol/revision.ts'
 import { revisionOf, revisions } from '../../../protocol/revisions.ts'
 import type { Caller, Peer } from '../../../request/exchange.ts'
 import { cannotAsk } from '../../../request/live-run.ts'
-import { type BatchReceiver, serveBatch } from '../batch.ts'
 import { Calls } from '../calls.ts'
 import { fullError, fullStatus, type MemoryAccount } from '../memory-budget.ts'
 import { report } from '../options.ts'
 import {
-  encodeAnswer,
   encodeMessage,
+  encodeResponse,
   failure,
   refusalOf,
   requireMethod,
@@ -25,12 +24,18 @@ import {
   type ServedResponse,
   unsupportedVersion,
 } from '../served-request.ts'
-import { defaultLogLevel, initialize, type Unusable } from '../session.ts'
-import type { SessionOutlet } from '../session-requester.ts'
+import {
+  type BatchReceiver,
+  defaultLogLevel,
+  type InvalidMessage,
+  initialize,
+  type SessionOutlet,
+  serveBatch,
+} from '../session.ts'
 import type { EventStream } from './event-stream.ts'
 import type { HttpReply, HttpRequest } from './http-adapter.ts'
 import { refusesScopes } from './options.ts'
-import { PostAnswer, PostStream } from './post-response.ts'
+import { PostResponse, PostStream } from './post-response.ts'
 import { parseEventId } from './resumable-stream.ts'
 import type { HttpServerState } from './server-state.ts'
 import { type HttpSession, Sessions } from './sessions.ts'
@@ -66,7 +71,7 @@ export class SessionRequests {
     const post = new PostStream(owner, reply, trip.request)
     try {
       const response = await owner.session.request(message, post, caller)
-      post.answer(200, response === undefined ? '' : encodeAnswer(response, this.#core.server))
+      post.answer(200, response === undefined ? '' : encodeResponse(response, this.#core.server))
     } catch (error) {
       const refusal = owner.session.refusal(error, message.method)
       post.answer(refusalStatus(refusal), JSON.stringify(failure(message.id, refusal)))
@@ -288,7 +293,7 @@ export class SessionlessRequests {
 }
 
 /** The requests of one POST, and the answer to them. */
-class SessionlessPost extends PostAnswer implements BatchReceiver {
+class SessionlessPost extends PostResponse implements BatchReceiver {
   readonly peer: Peer
   readonly #calls: Calls
 
@@ -348,7 +353,7 @@ class SessionlessPost extends PostAnswer implements BatchReceiver {
 
   response(): void {}
 
-  unusable({ error }: Unusable): void {
+  invalidMessage({ error }: InvalidMessage): void {
     report(this.core.server, error, 'a message')
   }
 
@@ -376,7 +381,7 @@ class SessionlessPost extends PostAnswer implements BatchReceiver {
     this.waitLater()
   }
 
-  #finish(...answer: Parameters<PostAnswer['finish']>): void {
+  #finish(...answer: Parameters<PostResponse['finish']>): void {
     this.core.end(this)
     this.finish(...answer)
   }

@@ -10,8 +10,7 @@ import type { MemoryAccount } from '../memory-budget.ts'
 import type { Bounds } from '../options.ts'
 import { encodeMessage, failure, isDroppable } from '../served-request.ts'
 import { EventStream } from './event-stream.ts'
-import type { HttpReply, HttpRequest } from './http-adapter.ts'
-import { sessionIdIn } from './request-headers.ts'
+import { type HttpReply, type HttpRequest, sessionIdIn } from './http-adapter.ts'
 import type { HttpServerState } from './server-state.ts'
 
 /** One session: a connection whose outgoing half is an event stream. */

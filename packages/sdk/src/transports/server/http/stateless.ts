@@ -8,11 +8,11 @@ import type { Server } from '../../../server/server.ts'
 import { failure, type Outlet, peerOf, refusalOf, requireMethod, ServedRequest } from '../served-request.ts'
 import type { HttpReply, HttpRequest } from './http-adapter.ts'
 import { refusesScopes } from './options.ts'
-import { PostAnswer } from './post-response.ts'
+import { PostResponse } from './post-response.ts'
 import type { HttpServerState } from './server-state.ts'
 
 /** The answer to one request of 2026-07-28. */
-export class ModernAnswer extends PostAnswer {
+export class StatelessResponse extends PostResponse {
   #call: ServedRequest | undefined
 
   /** Serves a call, and resolves when its response was sent. */
@@ -68,14 +68,14 @@ function answerStatus(code: number): number {
 }
 
 /** Serves one request of the stateless era: whole in one POST and its answer. */
-export async function serveModern(
+export async function serveStateless(
   core: HttpServerState,
   request: HttpRequest,
   reply: HttpReply,
   caller: Caller,
   message: JsonRpcRequest,
 ): Promise<void> {
-  const answer = new ModernAnswer(core, reply, request)
+  const answer = new StatelessResponse(core, reply, request)
   let call: ServedRequest
   try {
     call = open(core, request, caller, message, answer)
@@ -103,7 +103,7 @@ function open(
   const { named } = requireMethod(core.server, peer.revision, method)
   if (named !== undefined) requireName(request, params?.[named])
   if (method === 'tools/call') requireParams(core.server, request, params)
-  return new ServedRequest(message, peer, core.asking, outlet, core.bounds)
+  return new ServedRequest(message, peer, core.inputStrategy, outlet, core.bounds)
 }
 
 function requireHeader(request: HttpRequest, name: string, title: string, expected: string): void {

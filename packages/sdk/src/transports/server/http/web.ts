@@ -1,6 +1,6 @@
 import { ByteCollector, collectedBytes } from '../../../jsonrpc/bytes.ts'
 import type { MemoryAccount } from '../memory-budget.ts'
-import type { CredentialValidity } from './credential-validity.ts'
+import type { CredentialValidity } from './event-stream.ts'
 import {
   type Body,
   type HeaderFields,
