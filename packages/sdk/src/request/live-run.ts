@@ -28,7 +28,7 @@ export const noInput: InputStrategy = liveInput(() =>
 
 /** Cannot ask, whatever the client declared: the first question ends the request with this reason. */
 export function cannotAsk(why: string): InputStrategy {
-  const begin = (exchange: Exchange): HandlerRun => new UnaskableRound(exchange, why)
+  const begin = (exchange: Exchange): HandlerRun => new UnaskableHandlerRun(exchange, why)
   const relay: LiveRequest = (method) => Promise.reject(new McpError('CANNOT_ASK', `${method}: ${why}`))
   return { begin, resume: async (exchange) => begin(exchange), relay }
 }
@@ -189,7 +189,7 @@ class LiveHandlerRun extends BaseHandlerRun implements HandlerRun {
   }
 }
 
-class UnaskableRound extends LiveHandlerRun {
+class UnaskableHandlerRun extends LiveHandlerRun {
   readonly #why: string
 
   constructor(exchange: Exchange, why: string) {

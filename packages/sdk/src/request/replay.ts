@@ -47,25 +47,25 @@ export interface ReplayOptions {
  * everything answered so far, on whichever node serves the retry.
  */
 export function replay(options: ReplayOptions): InputStrategy {
-  const keeper = createStateCodec(options)
+  const stateCodec = createStateCodec(options)
   return {
-    begin: (exchange) => new ReplayRound(exchange, keeper, emptyJournal(), {}),
+    begin: (exchange) => new ReplayHandlerRun(exchange, stateCodec, emptyJournal(), {}),
     resume: async (exchange) => {
       const { requestState, inputResponses } = exchange.params
       const answers = isObject(inputResponses) ? inputResponses : {}
       if (requestState === undefined) {
-        return new ReplayRound(
+        return new ReplayHandlerRun(
           exchange,
-          keeper,
+          stateCodec,
           emptyJournal(),
           options.acceptUnasked === true ? answers : {},
         )
       }
-      const journal = await keeper.open(exchange, requestState)
+      const journal = await stateCodec.open(exchange, requestState)
       for (const [key, question] of Object.entries(journal.required)) {
         if (Object.hasOwn(answers, key)) answerTo(question, answers[key], key)
       }
-      return new ReplayRound(exchange, keeper, journal, answers)
+      return new ReplayHandlerRun(exchange, stateCodec, journal, answers)
     },
   }
 }
@@ -76,16 +76,16 @@ export function replay(options: ReplayOptions): InputStrategy {
  */
 export function beginReplay(
   exchange: Exchange,
-  keeper: StateCodec,
+  stateCodec: StateCodec,
   journal: Journal,
   given: Readonly<Record<string, unknown>>,
 ): HandlerRun {
-  return new ReplayRound(exchange, keeper, journal, given)
+  return new ReplayHandlerRun(exchange, stateCodec, journal, given)
 }
 
-class ReplayRound extends BaseHandlerRun implements HandlerRun {
+class ReplayHandlerRun extends BaseHandlerRun implements HandlerRun {
   readonly carried: Carried
-  readonly #keeper: StateCodec
+  readonly #stateCodec: StateCodec
   readonly #journal: Journal
   readonly #given: Readonly<Record<string, unknown>>
   /** Answers of this retry by the identity of the question they answer. */
@@ -104,12 +104,12 @@ class ReplayRound extends BaseHandlerRun implements HandlerRun {
 
   constructor(
     exchange: Exchange,
-    keeper: StateCodec,
+    stateCodec: StateCodec,
     journal: Journal,
     given: Readonly<Record<string, unknown>>,
   ) {
     super(exchange)
-    this.#keeper = keeper
+    this.#stateCodec = stateCodec
     this.#journal = journal
     this.#given = given
     this.#askedBefore = new Map(Object.entries(journal.asked))
@@ -163,7 +163,7 @@ class ReplayRound extends BaseHandlerRun implements HandlerRun {
     return runStep(name, work, idempotencyKey(this.#journal.flow, place))
       .then(async (text) => {
         this.#journal.steps[place] = text === undefined ? {} : { value: readJson(text) }
-        await this.#keeper.keep?.(this.exchange, this.#journal)
+        await this.#stateCodec.keep?.(this.exchange, this.#journal)
         return text === undefined ? undefined : readJson(text)
       })
       .finally(() => this.#rest())
@@ -291,7 +291,7 @@ class ReplayRound extends BaseHandlerRun implements HandlerRun {
     }
     const place = new Map(this.#order.map((key, at) => [key, at]))
     const asked = [...this.#asked].sort(([a], [b]) => (place.get(a) ?? 0) - (place.get(b) ?? 0))
-    const state = await this.#keeper.seal(this.exchange, {
+    const state = await this.#stateCodec.seal(this.exchange, {
       ...this.#journal,
       round: this.#journal.round + 1,
       asked: Object.fromEntries(asked.map(([key, { identity }]) => [key, identity])),

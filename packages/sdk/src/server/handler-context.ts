@@ -17,13 +17,13 @@ import { describedOf, validate } from './schema.ts'
 /** The context of one run. Nothing is made before it is used, and every member works taken off the context. */
 export class HandlerContext implements Context {
   readonly #exchange: Exchange
-  readonly #round: LazyHandlerRun
-  readonly #notices: ProgressAndLogs
+  readonly #handlerRun: LazyHandlerRun
+  readonly #progressAndLogs: ProgressAndLogs
 
-  constructor(exchange: Exchange, round: LazyHandlerRun, notices: ProgressAndLogs) {
+  constructor(exchange: Exchange, handlerRun: LazyHandlerRun, progressAndLogs: ProgressAndLogs) {
     this.#exchange = exchange
-    this.#round = round
-    this.#notices = notices
+    this.#handlerRun = handlerRun
+    this.#progressAndLogs = progressAndLogs
   }
 
   get peer(): Peer {
@@ -35,7 +35,7 @@ export class HandlerContext implements Context {
   }
 
   get parked(): AbortSignal {
-    return this.#round.get().parked
+    return this.#handlerRun.get().parked
   }
 
   get transport(): RequestTransport {
@@ -49,11 +49,11 @@ export class HandlerContext implements Context {
   }
 
   get state(): unknown {
-    return this.#round.carried.state
+    return this.#handlerRun.carried.state
   }
 
   get answers(): Readonly<Record<string, unknown>> {
-    return this.#round.carried.answers
+    return this.#handlerRun.carried.answers
   }
 
   get can(): (kind: InputKind) => boolean {
@@ -68,37 +68,37 @@ export class HandlerContext implements Context {
     return async ({ message, url, key, id }) => {
       const named = id === undefined ? {} : { elicitationId: id }
       const params = { mode: 'url' as const, message, url, ...named }
-      const { action } = await this.#round.get().ask({ method: 'elicitation/create', params }, key)
+      const { action } = await this.#handlerRun.get().ask({ method: 'elicitation/create', params }, key)
       return { action }
     }
   }
 
   get sample(): Context['sample'] {
     return async ({ key, ...params }) =>
-      this.#round.get().ask({ method: 'sampling/createMessage', params }, key)
+      this.#handlerRun.get().ask({ method: 'sampling/createMessage', params }, key)
   }
 
   get roots(): Context['roots'] {
     return async (options) => {
-      const { roots } = await this.#round.get().ask({ method: 'roots/list', params: {} }, options?.key)
+      const { roots } = await this.#handlerRun.get().ask({ method: 'roots/list', params: {} }, options?.key)
       return roots
     }
   }
 
   get step(): Context['step'] {
-    return (name, work) => this.#round.get().step(name, work)
+    return (name, work) => this.#handlerRun.get().step(name, work)
   }
 
   get task(): Context['task'] {
     return async () => {
-      if (this.#exchange.takeOver !== undefined) await this.#round.get().continueAsTask()
+      if (this.#exchange.takeOver !== undefined) await this.#handlerRun.get().continueAsTask()
     }
   }
 
   get progress(): Context['progress'] {
     return (progress, total, message) => {
       if (this.#replaying) return
-      this.#notices.progress({
+      this.#progressAndLogs.progress({
         progress,
         ...(total === undefined ? {} : { total }),
         ...(message === undefined ? {} : { message }),
@@ -108,7 +108,7 @@ export class HandlerContext implements Context {
 
   get log(): Context['log'] {
     return (level, data, logger) => {
-      if (!this.#replaying) this.#notices.log(level, data, logger)
+      if (!this.#replaying) this.#progressAndLogs.log(level, data, logger)
     }
   }
 
@@ -117,7 +117,7 @@ export class HandlerContext implements Context {
   }
 
   get #replaying(): boolean {
-    return this.#round.opened?.replaying ?? false
+    return this.#handlerRun.opened?.replaying ?? false
   }
 
   async #elicit<S extends FormSchema>(question: ElicitForm<S>): Promise<Elicited<ElicitContent<S>>> {
@@ -125,7 +125,7 @@ export class HandlerContext implements Context {
     const form = formOf(schema, question)
     if (!form.ok) return this.#end(new TypeError(form.why))
     const params = { mode: 'form' as const, message, requestedSchema: form.schema }
-    const { action, content = {} } = await this.#round
+    const { action, content = {} } = await this.#handlerRun
       .get()
       .ask({ method: 'elicitation/create', params }, key)
     if (action !== 'accept') return { action }
@@ -139,7 +139,7 @@ export class HandlerContext implements Context {
 
   /** Ends the run; the promise never settles, so that no handler can take this for an answer. */
   #end(error: Error): Promise<never> {
-    this.#round.fail(error)
+    this.#handlerRun.fail(error)
     return new Promise(() => {})
   }
 }
@@ -266,12 +266,12 @@ export function runHandler(
   handler: (ctx: Context) => unknown,
   finish: (returned: unknown) => JsonObject | Promise<JsonObject>,
 ): Promise<Outcome> {
-  const notices = new ProgressAndLogs(exchange)
+  const progressAndLogs = new ProgressAndLogs(exchange)
   return runToOutcome<unknown>(
     exchange,
-    (handlerRun) => handler(new HandlerContext(exchange, handlerRun, notices)),
+    (handlerRun) => handler(new HandlerContext(exchange, handlerRun, progressAndLogs)),
     finish,
-    () => notices.close(),
+    () => progressAndLogs.close(),
   )
 }
 

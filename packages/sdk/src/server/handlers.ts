@@ -166,8 +166,8 @@ async function resourcesOf(registry: Registry, exchange: Exchange): Promise<read
   const templates = [...registry.templates.values()].filter(({ scopes }) => allows(peer, scopes))
   const lists = templates.flatMap(({ members }) => members ?? [])
   if (lists.length === 0) return resources
-  const notices = new ProgressAndLogs(exchange)
-  const ctx = new HandlerContext(exchange, cannotAsk, notices)
+  const progressAndLogs = new ProgressAndLogs(exchange)
+  const ctx = new HandlerContext(exchange, cannotAsk, progressAndLogs)
   try {
     const listed = await Promise.all(lists.map(async (members) => members(ctx)))
     const byUri = new Map(resources.map((row) => [row.uri, row]))
@@ -178,7 +178,7 @@ async function resourcesOf(registry: Registry, exchange: Exchange): Promise<read
   } catch (error) {
     return shownToPeer(error)
   } finally {
-    notices.close()
+    progressAndLogs.close()
   }
 }
 

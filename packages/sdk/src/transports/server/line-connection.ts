@@ -17,7 +17,7 @@ import { encodeMessage, failure, isDroppable } from './served-request.ts'
 
 /** Writes lines to a stream that may be slower than what it is given: those of one turn of the event loop at once. */
 export class LineWriter {
-  readonly #feed: BackpressureWriter
+  readonly #pieces: BackpressureWriter
   readonly #watch: StallDetector
   readonly #queueBytes: number
   readonly #events: { onBehind(): void; onCaughtUp(): void; onDrained(): void }
@@ -34,7 +34,7 @@ export class LineWriter {
   ) {
     this.#events = events
     this.#queueBytes = bounds.streamQueueBytes
-    this.#feed = new BackpressureWriter(output, write, {
+    this.#pieces = new BackpressureWriter(output, write, {
       onHeld: () => this.#onHeld(),
       onDrained: () => {
         events.onDrained()
@@ -42,7 +42,7 @@ export class LineWriter {
       },
     })
     this.#watch = new StallDetector(
-      { taken: () => this.#feed.taken, isBehind: () => this.#drained !== undefined },
+      { taken: () => this.#pieces.taken, isBehind: () => this.#drained !== undefined },
       bounds.streamStallMs,
       () => events.onStalled(),
     )
@@ -51,12 +51,12 @@ export class LineWriter {
   /** Writes one line. A droppable one is left out while the reader is behind. */
   line(text: string, droppable: boolean): void {
     if (this.#over || (droppable && this.#drained !== undefined)) return
-    this.#feed.add(`${asLine(text)}\n`)
+    this.#pieces.add(`${asLine(text)}\n`)
   }
 
   /** Characters that were written and not yet taken. */
   get queued(): number {
-    return this.#feed.queued
+    return this.#pieces.queued
   }
 
   /** Settles when the reader is no longer behind; undefined when it is not. */
@@ -69,12 +69,12 @@ export class LineWriter {
     if (this.#over) return
     this.#over = true
     this.#watch.stop()
-    this.#feed.release()
+    this.#pieces.release()
     this.#settle()
   }
 
   #onHeld(): void {
-    if (this.#over || this.#drained !== undefined || this.#feed.queued <= this.#queueBytes) return
+    if (this.#over || this.#drained !== undefined || this.#pieces.queued <= this.#queueBytes) return
     this.#drained = new Promise((resolve) => {
       this.#settle = resolve
     })

@@ -52,7 +52,7 @@ export class ServedRequest {
   constructor(
     request: JsonRpcRequest,
     peer: Peer,
-    asking: InputStrategy,
+    inputStrategy: InputStrategy,
     outlet: Outlet,
     limits: RequestLimits,
     session?: ClientSession | undefined,
@@ -61,7 +61,7 @@ export class ServedRequest {
     this.method = request.method
     this.peer = peer
     this.#outlet = outlet
-    this.exchange = new ServedExchange(this, request.params ?? {}, asking, outlet, limits, session)
+    this.exchange = new ServedExchange(this, request.params ?? {}, inputStrategy, outlet, limits, session)
   }
 
   get signal(): AbortSignal {
@@ -157,7 +157,7 @@ class ServedExchange implements Exchange {
   constructor(
     served: ServedRequest,
     params: JsonObject,
-    asking: InputStrategy,
+    inputStrategy: InputStrategy,
     outlet: Outlet,
     limits: RequestLimits,
     session: ClientSession | undefined,
@@ -166,7 +166,7 @@ class ServedExchange implements Exchange {
     this.method = served.method
     this.params = params
     this.peer = served.peer
-    this.inputStrategy = asking
+    this.inputStrategy = inputStrategy
     this.limits = limits
     if (session !== undefined) this.session = session
     if (outlet.transport !== undefined) this.transport = outlet.transport
@@ -185,13 +185,13 @@ export function openCall(
   server: Server,
   request: JsonRpcRequest,
   caller: Caller,
-  asking: InputStrategy,
+  inputStrategy: InputStrategy,
   outlet: Outlet,
   limits: RequestLimits,
 ): ServedRequest {
   const peer = peerOf(readPeerMeta(request.params?.['_meta']), caller)
   requireMethod(server, peer.revision, request.method)
-  return new ServedRequest(request, peer, asking, outlet, limits)
+  return new ServedRequest(request, peer, inputStrategy, outlet, limits)
 }
 
 /**

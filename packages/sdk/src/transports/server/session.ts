@@ -62,21 +62,21 @@ export interface SessionOutlet extends Outlet {
 export interface SessionRequesterOptions {
   readonly pending: Pending
   /** Hears of a question before it is put, and gives it an id of its own. */
-  next(asker: SessionRequester, method: string, params: JsonObject): RequestId
+  next(requester: SessionRequester, method: string, params: JsonObject): RequestId
 }
 
 const requestOver = 'The request that asked is over'
 
 /** How one request of a session asks, and what it has open. Nearly all of it is made with the first question. */
 export class SessionRequester implements InputStrategy {
-  readonly #inquiry: SessionRequesterOptions
+  readonly #requesterOptions: SessionRequesterOptions
   readonly #outlet: SessionOutlet
-  #asking: InputStrategy | undefined
+  #inputStrategy: InputStrategy | undefined
   #open: Map<RequestId, (error: Error) => void> | undefined
   #over = false
 
-  constructor(inquiry: SessionRequesterOptions, outlet: SessionOutlet) {
-    this.#inquiry = inquiry
+  constructor(requesterOptions: SessionRequesterOptions, outlet: SessionOutlet) {
+    this.#requesterOptions = requesterOptions
     this.#outlet = outlet
   }
 
@@ -98,15 +98,15 @@ export class SessionRequester implements InputStrategy {
   }
 
   #live(): InputStrategy {
-    this.#asking ??= liveInput(this.relay)
-    return this.#asking
+    this.#inputStrategy ??= liveInput(this.relay)
+    return this.#inputStrategy
   }
 
   async #ask(...[method, params, { signal }]: Parameters<LiveRequest>): Promise<unknown> {
     signal.throwIfAborted()
     if (this.#over) throw new McpError('CANCELLED', requestOver)
-    const { pending } = this.#inquiry
-    const id = this.#inquiry.next(this, method, params)
+    const { pending } = this.#requesterOptions
+    const id = this.#requesterOptions.next(this, method, params)
     const answered = pending.open(id)
     this.#open ??= new Map()
     const open = this.#open
@@ -139,7 +139,7 @@ export class SessionRequester implements InputStrategy {
     const reject = this.#open?.get(id)
     if (reject === undefined) return
     this.#open?.delete(id)
-    this.#inquiry.pending.delete(id)
+    this.#requesterOptions.pending.delete(id)
     const message: JsonRpcNotification = {
       jsonrpc: '2.0',
       method: 'notifications/cancelled',
@@ -241,14 +241,14 @@ export class Session {
   readonly #server: Server
   readonly #pending = new Pending()
   /** Those that asked something. */
-  readonly #askers = new RotatingSet<SessionRequester>()
-  readonly #inquiry: SessionRequesterOptions
+  readonly #requesters = new RotatingSet<SessionRequester>()
+  readonly #requesterOptions: SessionRequesterOptions
   /** Subscribed resources, with how to let go of each. */
   readonly #subscribed = new Map<string, () => void>()
   /** URL visits this session was asked for and not told of yet, oldest first. */
-  readonly #visits = new Set<string>()
+  readonly #urlElicitations = new Set<string>()
   readonly #over = new AbortController()
-  readonly #shown: ClientSession
+  readonly #clientSession: ClientSession
   #peer: Peer | undefined
   /** The peer of the last request, for the next one of the same caller. */
   #caller: { readonly caller: Caller; readonly session: Peer; readonly peer: Peer } | undefined
@@ -260,8 +260,8 @@ export class Session {
   constructor(options: SessionOptions) {
     this.#options = options
     this.#server = options.server
-    this.#inquiry = { pending: this.#pending, next: (...question) => this.#next(...question) }
-    this.#shown = { ended: this.#over.signal, ...(options.id === undefined ? {} : { id: options.id }) }
+    this.#requesterOptions = { pending: this.#pending, next: (...question) => this.#next(...question) }
+    this.#clientSession = { ended: this.#over.signal, ...(options.id === undefined ? {} : { id: options.id }) }
   }
 
   /** Who is on the other end, once `initialize` was answered. */
@@ -272,7 +272,7 @@ export class Session {
   /** Whether a handler runs that does not just wait for the client's answer. */
   get working(): boolean {
     let waiting = 0
-    for (const asker of this.#askers.values()) if (asker.waiting) waiting++
+    for (const requester of this.#requesters.values()) if (requester.waiting) waiting++
     return this.#options.calls.size > waiting
   }
 
@@ -308,23 +308,23 @@ export class Session {
         this.#unsubscribe(this.#uriOf(message))
         return result(message, {})
     }
-    const requester = new SessionRequester(this.#inquiry, outlet)
-    const call = new ServedRequest(message, peer, requester, outlet, this.#options.bounds, this.#shown)
+    const requester = new SessionRequester(this.#requesterOptions, outlet)
+    const call = new ServedRequest(message, peer, requester, outlet, this.#options.bounds, this.#clientSession)
     const response = await calls.run(call, this.#server)
     requester.close()
-    this.#askers.delete(requester)
+    this.#requesters.delete(requester)
     return response
   }
 
   /** Gives a question its id, and remembers URL visits so that their completion can be told. */
-  #next(asker: SessionRequester, method: string, params: JsonObject): RequestId {
-    this.#askers.add(asker)
+  #next(requester: SessionRequester, method: string, params: JsonObject): RequestId {
+    this.#requesters.add(requester)
     const id = method === 'elicitation/create' ? params['elicitationId'] : undefined
     if (typeof id === 'string') {
-      const [oldest] = this.#visits
-      if (oldest !== undefined && this.#visits.size >= this.#options.bounds.subscribedUris)
-        this.#visits.delete(oldest)
-      this.#visits.add(id)
+      const [oldest] = this.#urlElicitations
+      if (oldest !== undefined && this.#urlElicitations.size >= this.#options.bounds.subscribedUris)
+        this.#urlElicitations.delete(oldest)
+      this.#urlElicitations.add(id)
     }
     return ++this.#lastQuestion
   }
@@ -463,10 +463,10 @@ export class Session {
     const held = await changes.subscribe?.(everyList, listener)
     try {
       for await (const change of watching) {
-        if (change.type === 'elicitation') this.#visits.delete(change.id)
+        if (change.type === 'elicitation') this.#urlElicitations.delete(change.id)
         for (const one of changesFor(change, this.#filter())) {
-          const notice = noticeOf(one)
-          const wire = notice === undefined ? undefined : peer.revision.notification(notice)
+          const notification = notificationOf(one)
+          const wire = notification === undefined ? undefined : peer.revision.notification(notification)
           if (wire !== undefined) await this.#options.send({ jsonrpc: '2.0', ...wire })
         }
       }
@@ -476,12 +476,12 @@ export class Session {
   }
 
   #listener(peer: Peer): Subscriber {
-    return { peer, session: this.#shown }
+    return { peer, session: this.#clientSession }
   }
 
   #wants(change: Change): boolean {
     if (change.type === 'resource') return this.#subscribed.has(change.uri)
-    if (change.type === 'elicitation') return this.#visits.has(change.id)
+    if (change.type === 'elicitation') return this.#urlElicitations.has(change.id)
     if (change.type === 'anything') return true
     if (change.type === 'log') return isAtLeast(change.level, this.#peer?.logLevel)
     return this.#server.capabilities[change.type]?.listChanged === true
@@ -510,7 +510,7 @@ const everyList: SubscriptionFilter = {
   resourcesListChanged: true,
 }
 
-function noticeOf(change: Change): ServerNotification | undefined {
+function notificationOf(change: Change): ServerNotification | undefined {
   switch (change.type) {
     case 'resource':
       return { method: 'notifications/resources/updated', params: { uri: change.uri } }

@@ -15,27 +15,27 @@ const failuresBorne = 1
 /** The longest a timer can wait. */
 const longestMs = 2 ** 31 - 1
 
-/** Watches the lease an open stream stands on, and says once when it is over. */
+/** Watches the validity an open stream stands on, and says once when it is over. */
 export class CredentialWatch {
   readonly #patienceMs: number
   readonly #over: () => void
-  #lease: CredentialValidity
+  #validity: CredentialValidity
   #timer: ReturnType<typeof setTimeout> | undefined
   #failures = 0
   #stopped = false
 
-  /** @param patienceMs how much longer than the lease the stream may last, unless what was shown was revoked */
-  constructor(lease: CredentialValidity, patienceMs: number, over: () => void) {
-    this.#lease = lease
+  /** @param patienceMs how much longer than the validity the stream may last, unless what was shown was revoked */
+  constructor(validity: CredentialValidity, patienceMs: number, over: () => void) {
+    this.#validity = validity
     this.#patienceMs = patienceMs
     this.#over = over
     this.#wait()
   }
 
-  /** Goes on with another lease, unless it ends sooner. */
-  renew(lease: CredentialValidity): void {
-    if (this.#stopped || endOf(lease) < endOf(this.#lease)) return
-    this.#lease = lease
+  /** Goes on with another validity, unless it ends sooner. */
+  renew(validity: CredentialValidity): void {
+    if (this.#stopped || endOf(validity) < endOf(this.#validity)) return
+    this.#validity = validity
     this.#failures = 0
     this.#wait()
   }
@@ -47,35 +47,35 @@ export class CredentialWatch {
 
   #wait(): void {
     clearTimeout(this.#timer)
-    const left = endOf(this.#lease) + this.#patienceMs - Date.now()
-    const ms = Math.min(left, this.#lease.stillCounts === undefined ? left : lookMs)
+    const left = endOf(this.#validity) + this.#patienceMs - Date.now()
+    const ms = Math.min(left, this.#validity.stillCounts === undefined ? left : lookMs)
     if (ms === Number.POSITIVE_INFINITY) return
     this.#timer = unref(setTimeout(() => this.#look(), Math.min(ms, longestMs)))
   }
 
   #look(): void {
-    const lease = this.#lease
+    const validity = this.#validity
     const now = Date.now()
-    if (now >= endOf(lease) + this.#patienceMs || this.#failures > failuresBorne) {
+    if (now >= endOf(validity) + this.#patienceMs || this.#failures > failuresBorne) {
       this.#end()
       return
     }
     this.#wait()
-    if (lease.stillCounts === undefined || now >= endOf(lease)) return
+    if (validity.stillCounts === undefined || now >= endOf(validity)) return
     // A look is a failure until it is answered, so that one which never is counts as one too.
     this.#failures++
-    lease.stillCounts().then(
-      (counts) => this.#answered(lease, counts),
+    validity.stillCounts().then(
+      (counts) => this.#answered(validity, counts),
       () => {
-        if (lease === this.#lease && this.#failures > failuresBorne) this.#end()
+        if (validity === this.#validity && this.#failures > failuresBorne) this.#end()
       },
     )
   }
 
-  #answered(lease: CredentialValidity, counts: boolean): void {
-    if (lease !== this.#lease) return
+  #answered(validity: CredentialValidity, counts: boolean): void {
+    if (validity !== this.#validity) return
     this.#failures = 0
-    if (!counts && Date.now() < endOf(lease)) this.#end()
+    if (!counts && Date.now() < endOf(validity)) this.#end()
   }
 
   #end(): void {
@@ -102,7 +102,7 @@ const moments = 64
  */
 export class EventStream {
   readonly #pipe: Pipe
-  readonly #lease: CredentialWatch | undefined
+  readonly #validity: CredentialWatch | undefined
   readonly #bounds: Bounds
   readonly #memory: MemoryAccount | undefined
   /** Bytes that wait for the reader, as far as they are on the account. */
@@ -123,7 +123,7 @@ export class EventStream {
     // Streams that were opened in one moment, as after a restart, must not all be written to in one moment ever after.
     const part = Math.ceil(Math.random() * moments) / moments
     this.#quiet = unref(setTimeout(() => this.#breatheOn(), part * bounds.keepAliveMs))
-    this.#lease = reply.lease && new CredentialWatch(reply.lease, patienceMs, () => this.#expire())
+    this.#validity = reply.validity && new CredentialWatch(reply.validity, patienceMs, () => this.#expire())
   }
 
   /** Whether it ended because what opened it counts no longer. */
@@ -132,8 +132,8 @@ export class EventStream {
   }
 
   /** Goes on with what its client showed since. */
-  renew(lease: CredentialValidity | undefined): void {
-    if (lease !== undefined) this.#lease?.renew(lease)
+  renew(validity: CredentialValidity | undefined): void {
+    if (validity !== undefined) this.#validity?.renew(validity)
   }
 
   /** Whether more waits for the reader than it should. From then on it is watched, and cut if it takes nothing. */
@@ -180,7 +180,7 @@ export class EventStream {
     if (!this.#open) return
     this.#open = false
     clearInterval(this.#quiet)
-    this.#lease?.stop()
+    this.#validity?.stop()
     this.#pipe.end()
     if (this.#pipe.queued > 0) this.#watch()
     else this.#drained()
@@ -196,7 +196,7 @@ export class EventStream {
     this.#open = false
     clearInterval(this.#quiet)
     this.#stall?.stop()
-    this.#lease?.stop()
+    this.#validity?.stop()
     this.#drained()
   }
 

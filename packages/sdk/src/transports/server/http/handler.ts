@@ -45,8 +45,8 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
     anyHost: options.dangerouslyAllowAnyHost ?? false,
     anyOrigin: options.dangerouslyAllowAnyOrigin ?? false,
   })
-  const core = new HttpServerState(server, options, warn)
-  const router = new Router(core, guard, path, options, warn)
+  const state = new HttpServerState(server, options, warn)
+  const router = new Router(state, guard, path, options, warn)
   if (server.scopes.length > 0 && options.authenticate === undefined) {
     warn(
       `${server.info.name}: some definitions need scopes, but nobody is asked who they are, so nobody can use those. ` +
@@ -62,7 +62,7 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
     )
   }
 
-  const unsent = new UnsentResponses(core.bounds.streamStallMs)
+  const unsent = new UnsentResponses(state.bounds.streamStallMs)
   const serve = (request: IncomingMessage, response: ServerResponse): void =>
     router.handle(new NodeRequest(request), new NodeReply(response, unsent))
   const node = (request: IncomingMessage, response: ServerResponse): void => {
@@ -85,10 +85,10 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
         guard.allowHost(host.includes(':') ? `[${host}]` : host)
       }
       router.ownsPort = true
-      await core.join()
-      return listenOn(node, { port, host, path, bounds: core.bounds, onClose: () => core.close() })
+      await state.join()
+      return listenOn(node, { port, host, path, bounds: state.bounds, onClose: () => state.close() })
     },
-    close: () => core.close(),
+    close: () => state.close(),
   }
 }
 

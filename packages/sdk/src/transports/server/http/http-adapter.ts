@@ -49,7 +49,7 @@ export interface HttpReply {
   /** The account that unsent bytes of the answer are on; absent until the caller is known. */
   memory: MemoryAccount | undefined
   /** How long an event stream may last; absent where only its client and its answer end it. */
-  lease: CredentialValidity | undefined
+  validity: CredentialValidity | undefined
   /** Whether a timer that another request set may ring for this one: some runtimes end timers with their request. */
   readonly sharesTimers: boolean
   /** Says whom to tell when the connection is over, answered or not; in place of whoever was named before. */

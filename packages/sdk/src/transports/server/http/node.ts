@@ -269,7 +269,7 @@ const freeBytes = 4096
 export class NodeReply implements HttpReply {
   extra: HeaderFields | undefined
   memory: MemoryAccount | undefined
-  lease: CredentialValidity | undefined
+  validity: CredentialValidity | undefined
   readonly sharesTimers = true
   readonly #response: ServerResponse
   readonly #unsent: UnsentResponses
@@ -330,12 +330,12 @@ function ignore(): void {}
 class NodePipe implements Pipe {
   onDrained: (() => void) | undefined
   readonly #response: ServerResponse
-  readonly #feed: BackpressureWriter
+  readonly #writer: BackpressureWriter
   #ending = false
 
   constructor(response: ServerResponse) {
     this.#response = response
-    this.#feed = new BackpressureWriter(response, (piece, done) => response.write(piece, done), {
+    this.#writer = new BackpressureWriter(response, (piece, done) => response.write(piece, done), {
       onDrained: () => {
         this.onDrained?.()
         this.#finish()
@@ -344,27 +344,27 @@ class NodePipe implements Pipe {
   }
 
   get queued(): number {
-    return this.#feed.queued
+    return this.#writer.queued
   }
 
   write(text: string): void {
-    if (!this.#ending) this.#feed.add(text)
+    if (!this.#ending) this.#writer.add(text)
   }
 
   end(): void {
     this.#ending = true
-    this.#feed.flush()
+    this.#writer.flush()
     this.#finish()
   }
 
   cut(): void {
-    this.#feed.clear()
+    this.#writer.clear()
     this.#response.destroy()
   }
 
   #finish(): void {
     const { destroyed, writableEnded } = this.#response
-    if (this.#ending && this.#feed.isEmpty && !destroyed && !writableEnded) this.#response.end()
+    if (this.#ending && this.#writer.isEmpty && !destroyed && !writableEnded) this.#response.end()
   }
 }
 

@@ -157,19 +157,19 @@ export function sendRefusal(reply: HttpReply, refusal: HttpRefusal, id?: Request
  * @returns whether it did
  */
 export function refusesScopes(
-  core: HttpServerState,
+  state: HttpServerState,
   reply: HttpReply,
   caller: Caller,
   value: unknown,
 ): boolean {
-  if (core.server.scopes.length === 0) return false
+  if (state.server.scopes.length === 0) return false
   // One that is too long is refused as such, before anybody looks at what is in it.
-  if (Array.isArray(value) && value.length > core.bounds.batch) return false
+  if (Array.isArray(value) && value.length > state.bounds.batch) return false
   const messages: readonly unknown[] = Array.isArray(value) ? value : [value]
-  const needed = new Set(messages.flatMap((message) => scopesOf(core, message)))
+  const needed = new Set(messages.flatMap((message) => scopesOf(state, message)))
   if (allows(caller, [...needed])) return false
   const id = isObject(value) && isRequestId(value['id']) ? value['id'] : undefined
-  sendRefusal(reply, core.lacking([...needed], caller), id)
+  sendRefusal(reply, state.lacking([...needed], caller), id)
   return true
 }
 

@@ -25,7 +25,7 @@ export const listenMethod = 'subscriptions/listen'
  */
 export abstract class PostResponse implements Outlet, SlowAnswer, PendingResponse {
   readonly transport = 'tcp'
-  protected readonly core: HttpServerState
+  protected readonly state: HttpServerState
   protected readonly reply: HttpReply
   readonly #request: HttpRequest
   #stream: EventStream | undefined
@@ -33,8 +33,8 @@ export abstract class PostResponse implements Outlet, SlowAnswer, PendingRespons
   #long: ReturnType<typeof setTimeout> | undefined
   #over = false
 
-  constructor(core: HttpServerState, reply: HttpReply, request: HttpRequest) {
-    this.core = core
+  constructor(state: HttpServerState, reply: HttpReply, request: HttpRequest) {
+    this.state = state
     this.reply = reply
     this.#request = request
   }
@@ -45,7 +45,7 @@ export abstract class PostResponse implements Outlet, SlowAnswer, PendingRespons
 
   /** Calls `wait` at once where timers belong to one request, or else when this turn of the event loop is over. */
   protected waitLater(): void {
-    if (this.reply.sharesTimers) this.core.afterTurn(this)
+    if (this.reply.sharesTimers) this.state.afterTurn(this)
     else this.wait()
   }
 
@@ -55,7 +55,7 @@ export abstract class PostResponse implements Outlet, SlowAnswer, PendingRespons
   protected abstract cancel(reason: unknown): void
 
   notify(message: JsonRpcNotification): void {
-    const text = encodeMessage(message, this.core.server)
+    const text = encodeMessage(message, this.state.server)
     if (text !== undefined) {
       this.#open().send(encodeEvent({ event: 'message', data: text }), isDroppable(message.method))
     }
@@ -77,7 +77,7 @@ export abstract class PostResponse implements Outlet, SlowAnswer, PendingRespons
   wait(): void {
     if (this.#over) return
     if (!this.reply.sharesTimers) {
-      this.#long = unref(setTimeout(() => this.#showLife(), this.core.bounds.keepAliveMs))
+      this.#long = unref(setTimeout(() => this.#showLife(), this.state.bounds.keepAliveMs))
     }
     this.reply.onClose(() => this.#gone())
   }
@@ -93,7 +93,7 @@ export abstract class PostResponse implements Outlet, SlowAnswer, PendingRespons
       this.#stream?.end()
       return
     }
-    const { server } = this.core
+    const { server } = this.state
     if (this.#stream === undefined) {
       this.reply.send(
         status,
@@ -109,7 +109,7 @@ export abstract class PostResponse implements Outlet, SlowAnswer, PendingRespons
   /** A batch without requests has no responses, and so no body. */
   #encodeBatch(responses: readonly JsonRpcResponse[]): string {
     if (responses.length === 0) return ''
-    return `[${responses.map((response) => encodeMessage(response, this.core.server)).join(',')}]`
+    return `[${responses.map((response) => encodeMessage(response, this.state.server)).join(',')}]`
   }
 
   #showLife(): void {
@@ -119,7 +119,7 @@ export abstract class PostResponse implements Outlet, SlowAnswer, PendingRespons
   #open(): EventStream {
     if (this.#stream === undefined) {
       const patienceMs = this.method === listenMethod ? 0 : answerPatienceMs
-      this.#stream = new EventStream(this.reply, this.core.bounds, patienceMs)
+      this.#stream = new EventStream(this.reply, this.state.bounds, patienceMs)
     }
     return this.#stream
   }
@@ -160,7 +160,7 @@ export class PostStream implements SlowAnswer, SessionOutlet {
     this.#reply = reply
     this.#request = request
     owner.posts.add(this)
-    if (reply.sharesTimers) owner.core.afterTurn(this)
+    if (reply.sharesTimers) owner.state.afterTurn(this)
     else this.wait()
   }
 

@@ -46,7 +46,7 @@ type Serve = (value: unknown, bytes: number) => Promise<void>
 
 /** Takes HTTP requests of every runtime to where they are served. */
 export class Router {
-  readonly #core: HttpServerState
+  readonly #state: HttpServerState
   readonly #guard: Guard
   readonly #path: string
   /** What the endpoint accepts. */
@@ -63,16 +63,16 @@ export class Router {
 
   /** Without `path` in the options, it is the one given, or the one that a framework mounted the handler at. */
   constructor(
-    core: HttpServerState,
+    state: HttpServerState,
     guard: Guard,
     path: string,
     options: HttpOptions,
     warn: (message: string) => void,
   ) {
-    this.#core = core
+    this.#state = state
     this.#guard = guard
     this.#path = path
-    this.#methods = core.legacy instanceof SessionRequests ? 'POST, GET, DELETE' : 'POST'
+    this.#methods = state.legacy instanceof SessionRequests ? 'POST, GET, DELETE' : 'POST'
     this.#authenticate = options.authenticate
     this.#mounts = options.path === undefined
     this.#warn = warn
@@ -87,16 +87,16 @@ export class Router {
     if (!this.#admits(request, reply)) return
     const caller =
       this.#authenticate === undefined
-        ? this.#core.anonymous(request)
+        ? this.#state.anonymous(request)
         : await this.#identify(this.#authenticate, request, reply)
     if (caller === undefined) return
-    const memory = this.#core.memory.account(caller.quotaKey)
+    const memory = this.#state.memory.account(caller.quotaKey)
     reply.memory = memory
-    const trip = { request, reply, caller, memory }
-    const serve = this.#route(trip)
+    const httpRequest = { request, reply, caller, memory }
+    const serve = this.#route(httpRequest)
     if (serve === undefined) return
-    const body = await request.read(this.#core.messageBytes, memory)
-    const message = this.#parse(trip, body)
+    const body = await request.read(this.#state.messageBytes, memory)
+    const message = this.#parse(httpRequest, body)
     if (message === undefined) return
     try {
       await serve(message.value, message.bytes)
@@ -131,7 +131,7 @@ export class Router {
     if (!this.#isEndpoint(request) && !this.#isOlder(request)) {
       if (request.method === 'POST') this.#hint('path', request)
       refuse(reply, 404, ErrorCode.InvalidRequest, `Not found: the endpoint is ${this.#path}`)
-    } else if (this.#core.closing) {
+    } else if (this.#state.closing) {
       this.#closing(reply)
     } else if (request.method === 'OPTIONS') {
       this.#options(request, reply)
@@ -151,12 +151,12 @@ export class Router {
   ): Promise<Caller | undefined> {
     const caller = await authenticate(request)
     if (!('principal' in caller)) {
-      if (caller.because !== undefined) report(this.#core.server, caller.because, request.method)
+      if (caller.because !== undefined) report(this.#state.server, caller.because, request.method)
       sendRefusal(reply, caller)
       if (caller.status === 401) this.#hint('metadata', request)
       return undefined
     }
-    if (caller.expires !== undefined || caller.stillCounts !== undefined) reply.lease = caller
+    if (caller.expires !== undefined || caller.stillCounts !== undefined) reply.validity = caller
     if (caller.headers !== undefined) reply.extra = { ...reply.extra, ...caller.headers }
     return callerOf(caller)
   }
@@ -189,7 +189,7 @@ export class Router {
   #hint(what: 'metadata' | 'path', { url }: HttpRequest): void {
     if (this.ownsPort || this.#hinted.has(what)) return
     this.#hinted.add(what)
-    const { name } = this.#core.server.info
+    const { name } = this.#state.server.info
     if (what === 'path') {
       this.#warn(pathHint(name, url, this.#path))
       return
@@ -205,31 +205,31 @@ export class Router {
   }
 
   #isOlder(request: HttpRequest): boolean {
-    return this.#core.sse !== undefined && request.isAt(this.#core.sse.path)
+    return this.#state.sse !== undefined && request.isAt(this.#state.sse.path)
   }
 
   /** How to serve the message in the body of a request; undefined where the request was answered without reading it. */
-  #route(trip: SessionHttpRequest): Serve | undefined {
-    const { request, reply } = trip
-    const { sse, legacy, closing } = this.#core
+  #route(httpRequest: SessionHttpRequest): Serve | undefined {
+    const { request, reply } = httpRequest
+    const { sse, legacy, closing } = this.#state
     if (closing) this.#closing(reply)
-    else if (sse !== undefined && this.#isOlder(request)) return this.#older(sse, trip)
-    else if (request.method === 'POST') return this.#post(trip)
+    else if (sse !== undefined && this.#isOlder(request)) return this.#older(sse, httpRequest)
+    else if (request.method === 'POST') return this.#post(httpRequest)
     else if (!(legacy instanceof SessionRequests) || namesStateless(request)) this.#wrongMethod(reply, 'POST')
-    else if (request.method === 'DELETE') legacy.delete(trip)
-    else if (this.#accepts.read(request.header('accept')).events) legacy.get(trip)
+    else if (request.method === 'DELETE') legacy.delete(httpRequest)
+    else if (this.#accepts.read(request.header('accept')).events) legacy.get(httpRequest)
     else this.#notAcceptable(reply)
     return undefined
   }
 
-  #post(trip: SessionHttpRequest): Serve | undefined {
-    const { request, reply } = trip
+  #post(httpRequest: SessionHttpRequest): Serve | undefined {
+    const { request, reply } = httpRequest
     if (!isJson(request.header('content-type'))) {
       this.#notJson(reply)
       return undefined
     }
     const { json, events } = this.#accepts.read(request.header('accept'))
-    if (json && events) return (value) => this.#message(trip, value)
+    if (json && events) return (value) => this.#message(httpRequest, value)
     const why = 'Not acceptable: Accept must list application/json and text/event-stream'
     refuse(reply, 406, ErrorCode.InvalidRequest, why)
     return undefined
@@ -254,7 +254,7 @@ export class Router {
       const session = sessions.find(request, caller)
       if (session === undefined) {
         refuse(reply, 404, ErrorCode.InvalidRequest, 'This session does not exist, or no longer')
-      } else if (!refusesScopes(this.#core, reply, caller, value)) {
+      } else if (!refusesScopes(this.#state, reply, caller, value)) {
         sessions.take(session, reply, value, caller, bytes)
       }
     }
@@ -268,7 +268,7 @@ export class Router {
     { request, reply, memory }: SessionHttpRequest,
     body: Body,
   ): { readonly value: unknown; readonly bytes: number } | undefined {
-    const { messageBytes, bounds, closing } = this.#core
+    const { messageBytes, bounds, closing } = this.#state
     if (closing) {
       this.#closing(reply)
       return undefined
@@ -316,7 +316,7 @@ export class Router {
 
   /** Refuses a message for which there is no room, or never will be. */
   #full(full: FullBudget, bytes: number, reply: HttpReply): void {
-    const { requestBytes } = this.#core.memory
+    const { requestBytes } = this.#state.memory
     if (bytes > requestBytes) {
       const why = `The message would take about ${bytes} bytes of memory, and one may have ${requestBytes}`
       refuse(reply, 413, ErrorCode.InvalidRequest, why)
@@ -324,11 +324,11 @@ export class Router {
   }
 
   /** Serves a message by its era: one that names its version in `_meta` is stateless, any other belongs to a session. */
-  async #message(trip: SessionHttpRequest, value: unknown): Promise<void> {
-    const { legacy } = this.#core
-    const { request, reply, caller } = trip
+  async #message(httpRequest: SessionHttpRequest, value: unknown): Promise<void> {
+    const { legacy } = this.#state
+    const { request, reply, caller } = httpRequest
     if (Array.isArray(value)) {
-      if (!namesStateless(request)) await legacy.batch(trip, value)
+      if (!namesStateless(request)) await legacy.batch(httpRequest, value)
       else refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: send each message by itself')
       return
     }
@@ -337,10 +337,10 @@ export class Router {
       reply.send(400, JSON.stringify(failure(classified.id, classified.error)))
     } else if (classified.kind === 'request') {
       const { message } = classified
-      if (isStateless(request, message)) await serveStateless(this.#core, request, reply, caller, message)
-      else await legacy.request(trip, message)
+      if (isStateless(request, message)) await serveStateless(this.#state, request, reply, caller, message)
+      else await legacy.request(httpRequest, message)
     } else if (!namesStateless(request)) {
-      legacy.other(trip, classified.message)
+      legacy.other(httpRequest, classified.message)
     } else if (classified.kind === 'notification') {
       reply.send(202, '')
     } else {
@@ -377,7 +377,7 @@ export class Router {
       refuse(reply, 400, error.code, error.message)
       return
     }
-    report(this.#core.server, error, request.method)
+    report(this.#state.server, error, request.method)
     refuse(reply, 500, ErrorCode.InternalError, 'Internal error')
   }
 }

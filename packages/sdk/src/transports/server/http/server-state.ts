@@ -45,7 +45,7 @@ const graceMs = 1000
 /** Network addresses whose callers are remembered, so that a caller is the same value for all of its requests. */
 const addresses = 10_000
 
-/** What every request of one mounted server shares. */
+/** What every request of one mounted server quota. */
 export class HttpServerState {
   readonly server: Server
   readonly bounds: Bounds
@@ -64,8 +64,8 @@ export class HttpServerState {
   readonly #serving = new RotatingSet<PendingResponse>()
   /** Answers that began in this turn of the event loop. */
   readonly #begun: SlowAnswer[] = []
-  readonly #shares: PrincipalQuota
-  readonly #listenShares: PrincipalQuota
+  readonly #quota: PrincipalQuota
+  readonly #listenQuota: PrincipalQuota
   readonly #addressOf: (request: HttpRequest) => string | undefined
   readonly #anonymous = new RotatingMap<string, Caller>()
   #subscriptions = 0
@@ -84,8 +84,8 @@ export class HttpServerState {
     this.messageBytes = Math.min(messageBytes, Math.floor(this.memory.requestBytes / collectedBytes(1)))
     this.#addressOf = options.clientAddress ?? ((request) => request.address)
     this.#authenticate = options.authenticate
-    this.#shares = new PrincipalQuota(this.bounds.inFlightPerPrincipal)
-    this.#listenShares = new PrincipalQuota(this.bounds.listenStreamsPerPrincipal)
+    this.#quota = new PrincipalQuota(this.bounds.inFlightPerPrincipal)
+    this.#listenQuota = new PrincipalQuota(this.bounds.listenStreamsPerPrincipal)
     this.inputStrategy = replay({
       sealer: createSealer(options.keys),
       backplane: this.backplane,
@@ -171,7 +171,7 @@ export class HttpServerState {
     if (this.#subscriptions >= this.bounds.listenStreams) {
       return busy(503, 'Too many subscriptions are open: try again later')
     }
-    if (!this.#listenShares.take(principal)) {
+    if (!this.#listenQuota.take(principal)) {
       const { listenStreamsPerPrincipal } = this.bounds
       return busy(429, `Too many subscriptions are open: end some of your ${listenStreamsPerPrincipal}`)
     }
@@ -183,7 +183,7 @@ export class HttpServerState {
     if (this.#calls >= this.bounds.inFlightPerNode) {
       return busy(503, 'Too many requests in flight: try again later')
     }
-    if (this.#shares.take(principal)) {
+    if (this.#quota.take(principal)) {
       this.#calls++
       return undefined
     }
@@ -193,7 +193,7 @@ export class HttpServerState {
 
   #closeCall(principal: string | null): void {
     this.#calls--
-    this.#shares.give(principal)
+    this.#quota.give(principal)
   }
 
   /** One timer for every answer that is owed: most are given long before it rings. */
@@ -210,7 +210,7 @@ export class HttpServerState {
   done(serving: PendingResponse): void {
     if (serving.method === listenMethod) {
       this.#subscriptions--
-      this.#listenShares.give(serving.principal)
+      this.#listenQuota.give(serving.principal)
     } else {
       this.#closeCall(serving.principal)
     }

@@ -51,27 +51,27 @@ export interface SessionHttpRequest {
 
 /** Serves the legacy era: the sessions of one mounted server, and the HTTP requests that belong to them. */
 export class SessionRequests {
-  readonly #core: HttpServerState
+  readonly #state: HttpServerState
   readonly #sessions: Sessions
 
-  constructor(core: HttpServerState) {
-    this.#core = core
-    this.#sessions = new Sessions(core)
+  constructor(state: HttpServerState) {
+    this.#state = state
+    this.#sessions = new Sessions(state)
   }
 
   /** Serves a request: `initialize` begins a session, everything else belongs to one. */
-  async request(trip: SessionHttpRequest, message: JsonRpcRequest): Promise<void> {
-    if (message.method === 'initialize' && trip.request.header('mcp-session-id') === undefined) {
-      if (checkVersion(trip, message.id)) await this.#begin(trip, message)
+  async request(httpRequest: SessionHttpRequest, message: JsonRpcRequest): Promise<void> {
+    if (message.method === 'initialize' && httpRequest.request.header('mcp-session-id') === undefined) {
+      if (checkVersion(httpRequest, message.id)) await this.#begin(httpRequest, message)
       return
     }
-    const owner = this.#find(trip, message.id)
-    const { reply, caller } = trip
-    if (owner === undefined || refusesScopes(this.#core, reply, caller, message)) return
-    const post = new PostStream(owner, reply, trip.request)
+    const owner = this.#find(httpRequest, message.id)
+    const { reply, caller } = httpRequest
+    if (owner === undefined || refusesScopes(this.#state, reply, caller, message)) return
+    const post = new PostStream(owner, reply, httpRequest.request)
     try {
       const response = await owner.session.request(message, post, caller)
-      post.answer(200, response === undefined ? '' : encodeResponse(response, this.#core.server))
+      post.answer(200, response === undefined ? '' : encodeResponse(response, this.#state.server))
     } catch (error) {
       const refusal = owner.session.refusal(error, message.method)
       post.answer(refusalStatus(refusal), JSON.stringify(failure(message.id, refusal)))
@@ -79,12 +79,12 @@ export class SessionRequests {
   }
 
   /** Serves an array of messages, where the session's revision has such. */
-  async batch(trip: SessionHttpRequest, values: readonly unknown[]): Promise<void> {
-    const owner = this.#find(trip, undefined)
-    const { reply, caller } = trip
-    if (owner === undefined || refusesScopes(this.#core, reply, caller, values)) return
-    const { server, bounds } = this.#core
-    const post = new PostStream(owner, reply, trip.request)
+  async batch(httpRequest: SessionHttpRequest, values: readonly unknown[]): Promise<void> {
+    const owner = this.#find(httpRequest, undefined)
+    const { reply, caller } = httpRequest
+    if (owner === undefined || refusesScopes(this.#state, reply, caller, values)) return
+    const { server, bounds } = this.#state
+    const post = new PostStream(owner, reply, httpRequest.request)
     try {
       const responses = await serveBatch(owner.session, values, bounds.batch, (message) =>
         owner.session.request(message, post, caller),
@@ -98,24 +98,24 @@ export class SessionRequests {
   }
 
   /** Takes a notice or the answer to a question. */
-  other(trip: SessionHttpRequest, message: JsonRpcNotification | JsonRpcResponse): void {
-    const owner = this.#find(trip, undefined)
+  other(httpRequest: SessionHttpRequest, message: JsonRpcNotification | JsonRpcResponse): void {
+    const owner = this.#find(httpRequest, undefined)
     if (owner === undefined) return
     if ('method' in message) owner.session.notification(message)
     else owner.session.response(message)
-    trip.reply.send(202, '')
+    httpRequest.reply.send(202, '')
   }
 
   /** Opens the stream for what belongs to no request, or goes on with a stream that was lost. */
-  get(trip: SessionHttpRequest): void {
-    const owner = this.#find(trip, undefined)
+  get(httpRequest: SessionHttpRequest): void {
+    const owner = this.#find(httpRequest, undefined)
     if (owner === undefined) return
-    const { reply } = trip
-    const last = trip.request.header('last-event-id')
+    const { reply } = httpRequest
+    const last = httpRequest.request.header('last-event-id')
     if (last !== undefined) {
       if (this.#refusesStream(owner, reply)) return
-      resume(owner, trip, last).catch((error) => {
-        report(this.#core.server, error, 'GET')
+      resume(owner, httpRequest, last).catch((error) => {
+        report(this.#state.server, error, 'GET')
         reply.send(
           500,
           JSON.stringify(failure(undefined, new RpcError(ErrorCode.InternalError, 'Internal error'))),
@@ -129,18 +129,18 @@ export class SessionRequests {
       refuse(reply, 409, undefined, 'this session already has an open stream')
       return
     }
-    owner.listener = trip.caller
+    owner.listener = httpRequest.caller
     const connection = owner.connect(reply, standalone)
     connection.breathe()
     standalone.attach(connection)
   }
 
   /** Ends a session at its client's wish. */
-  delete(trip: SessionHttpRequest): void {
-    const owner = this.#find(trip, undefined)
+  delete(httpRequest: SessionHttpRequest): void {
+    const owner = this.#find(httpRequest, undefined)
     if (owner === undefined) return
     this.#sessions.end(owner, 'The client ended the session')
-    trip.reply.send(204, '')
+    httpRequest.reply.send(204, '')
   }
 
   /** Ends every session. */
@@ -150,7 +150,7 @@ export class SessionRequests {
 
   /** Refuses one more connection of a session that has as many as requests may be in flight. */
   #refusesStream(owner: HttpSession, reply: HttpReply): boolean {
-    const { inFlight } = this.#core.bounds
+    const { inFlight } = this.#state.bounds
     if (owner.connections < inFlight) return false
     const why = `Too many streams are open: a session may have ${inFlight} connections`
     const error = new RpcError(ErrorCode.InternalError, why)
@@ -184,9 +184,9 @@ export class SessionRequests {
   }
 
   /** The session a request names, or an answer that there is none. */
-  #find(trip: SessionHttpRequest, id: RequestId | undefined): HttpSession | undefined {
-    if (!checkVersion(trip, id)) return undefined
-    const { request, reply, caller } = trip
+  #find(httpRequest: SessionHttpRequest, id: RequestId | undefined): HttpSession | undefined {
+    if (!checkVersion(httpRequest, id)) return undefined
+    const { request, reply, caller } = httpRequest
     const name = request.header('mcp-session-id')
     if (name === undefined) {
       refuse(
@@ -250,7 +250,7 @@ function refuse(reply: HttpReply, status: number, id: RequestId | undefined, why
 /** The revision of a request without `MCP-Protocol-Version`, as the specification says. */
 const assumedVersion = '2025-03-26'
 
-const asking = cannotAsk(
+const inputStrategy = cannotAsk(
   "this server is mounted with sessions: 'none', which lets it ask only clients of revision 2026-07-28. " +
     'Use such a client, or mount the server with sessions',
 )
@@ -264,28 +264,28 @@ const needsSession: ReadonlyMap<string, string> = new Map([
 
 /** Serves the legacy era without sessions: every POST by itself, on any instance. */
 export class SessionlessRequests {
-  readonly #core: HttpServerState
+  readonly #state: HttpServerState
 
-  constructor(core: HttpServerState) {
-    this.#core = core
+  constructor(state: HttpServerState) {
+    this.#state = state
   }
 
-  async request(trip: SessionHttpRequest, message: JsonRpcRequest): Promise<void> {
-    if (!checkVersion(trip, message.id)) return
-    if (refusesScopes(this.#core, trip.reply, trip.caller, message)) return
-    await new SessionlessPost(this.#core, trip).serve(message)
+  async request(httpRequest: SessionHttpRequest, message: JsonRpcRequest): Promise<void> {
+    if (!checkVersion(httpRequest, message.id)) return
+    if (refusesScopes(this.#state, httpRequest.reply, httpRequest.caller, message)) return
+    await new SessionlessPost(this.#state, httpRequest).serve(message)
   }
 
   /** Serves an array of messages, where the revision has such. */
-  async batch(trip: SessionHttpRequest, values: readonly unknown[]): Promise<void> {
-    if (!checkVersion(trip, undefined)) return
-    if (refusesScopes(this.#core, trip.reply, trip.caller, values)) return
-    await new SessionlessPost(this.#core, trip).serveAll(values)
+  async batch(httpRequest: SessionHttpRequest, values: readonly unknown[]): Promise<void> {
+    if (!checkVersion(httpRequest, undefined)) return
+    if (refusesScopes(this.#state, httpRequest.reply, httpRequest.caller, values)) return
+    await new SessionlessPost(this.#state, httpRequest).serveAll(values)
   }
 
   /** Accepts a notification or response. Neither can concern another POST, since nothing links them. */
-  other(trip: SessionHttpRequest): void {
-    if (checkVersion(trip, undefined)) trip.reply.send(202, '')
+  other(httpRequest: SessionHttpRequest): void {
+    if (checkVersion(httpRequest, undefined)) httpRequest.reply.send(202, '')
   }
 
   /** Nothing to close: every request ends by itself. */
@@ -297,17 +297,17 @@ class SessionlessPost extends PostResponse implements BatchReceiver {
   readonly peer: Peer
   readonly #calls: Calls
 
-  constructor(core: HttpServerState, { request, reply, caller }: SessionHttpRequest) {
-    super(core, reply, request)
+  constructor(state: HttpServerState, { request, reply, caller }: SessionHttpRequest) {
+    super(state, reply, request)
     this.peer = {
       ...caller,
       revision:
         revisionOf(request.header('mcp-protocol-version') ?? assumedVersion) ?? revisions[assumedVersion],
       capabilities: {},
       info: undefined,
-      logLevel: defaultLogLevel(core.server),
+      logLevel: defaultLogLevel(state.server),
     }
-    this.#calls = new Calls(core.bounds.inFlight, core.callPlaces(caller.principal))
+    this.#calls = new Calls(state.bounds.inFlight, state.callPlaces(caller.principal))
   }
 
   get principal(): string | null {
@@ -331,7 +331,7 @@ class SessionlessPost extends PostResponse implements BatchReceiver {
   async serveAll(values: readonly unknown[]): Promise<void> {
     this.#begin()
     try {
-      const responses = await serveBatch(this, values, this.core.bounds.batch, (message) =>
+      const responses = await serveBatch(this, values, this.state.bounds.batch, (message) =>
         this.#serve(message),
       )
       this.#finish(responses.length === 0 ? 202 : 200, responses)
@@ -354,16 +354,16 @@ class SessionlessPost extends PostResponse implements BatchReceiver {
   response(): void {}
 
   invalidMessage({ error }: InvalidMessage): void {
-    report(this.core.server, error, 'a message')
+    report(this.state.server, error, 'a message')
   }
 
   refusal(error: unknown, method: string): RpcError {
-    return refusalOf(error, method, this.core.server)
+    return refusalOf(error, method, this.state.server)
   }
 
   /** @throws RpcError for a request that is refused before it begins */
   async #serve(message: JsonRpcRequest): Promise<ServedResponse> {
-    const { server, bounds } = this.core
+    const { server, bounds } = this.state
     const { id, method, params } = message
     this.#calls.admit(id)
     if (method === 'initialize') {
@@ -373,16 +373,16 @@ class SessionlessPost extends PostResponse implements BatchReceiver {
     requireMethod(server, this.peer.revision, method)
     const instead = needsSession.get(method)
     if (instead !== undefined) throw sessionNeeded(method, instead)
-    return this.#calls.run(new ServedRequest(message, this.peer, asking, this, bounds), server)
+    return this.#calls.run(new ServedRequest(message, this.peer, inputStrategy, this, bounds), server)
   }
 
   #begin(): void {
-    this.core.begin(this, this.reply.sharesTimers)
+    this.state.begin(this, this.reply.sharesTimers)
     this.waitLater()
   }
 
   #finish(...answer: Parameters<PostResponse['finish']>): void {
-    this.core.end(this)
+    this.state.end(this)
     this.finish(...answer)
   }
 }

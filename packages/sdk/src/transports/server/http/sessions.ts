@@ -21,7 +21,7 @@ export class HttpSession {
   readonly id: string = randomText(24)
   /** Who began it, and alone may use it. */
   readonly principal: string | null
-  readonly core: HttpServerState
+  readonly state: HttpServerState
   readonly server: Server
   readonly session: Session
   readonly log: EventLog
@@ -40,9 +40,9 @@ export class HttpSession {
   readonly #report = (error: unknown): void => report(this.server, error, 'event stream')
   #lastStream = 0
 
-  constructor(core: HttpServerState, caller: Caller, memory: MemoryAccount) {
-    const { server, bounds, backplane } = core
-    this.core = core
+  constructor(state: HttpServerState, caller: Caller, memory: MemoryAccount) {
+    const { server, bounds, backplane } = state
+    this.state = state
     this.server = server
     this.principal = caller.principal
     this.listener = caller
@@ -51,7 +51,7 @@ export class HttpSession {
     this.standalone = this.#newStream()
     this.session = new Session({
       server,
-      calls: new Calls(bounds.inFlight, core.callPlaces(caller.principal)),
+      calls: new Calls(bounds.inFlight, state.callPlaces(caller.principal)),
       memory,
       caller,
       bounds,
@@ -153,15 +153,15 @@ const sweepMs = 60_000
 /** The sessions of one node, least recently used first. Idle ones go after a while, or when room is needed. */
 export class Sessions {
   readonly #bounds: Bounds
-  readonly #core: HttpServerState
+  readonly #state: HttpServerState
   readonly #byId = new RotatingMap<string, HttpSession>()
-  readonly #shares: PrincipalQuota
+  readonly #quota: PrincipalQuota
   #sweep: ReturnType<typeof setTimeout> | undefined
 
-  constructor(core: HttpServerState) {
-    this.#bounds = core.bounds
-    this.#core = core
-    this.#shares = new PrincipalQuota(core.bounds.sessionsPerPrincipal)
+  constructor(state: HttpServerState) {
+    this.#bounds = state.bounds
+    this.#state = state
+    this.#quota = new PrincipalQuota(state.bounds.sessionsPerPrincipal)
   }
 
   get size(): number {
@@ -171,7 +171,7 @@ export class Sessions {
   /** Begins a session; undefined when there is no room, or the principal has its share, and none is idle. */
   begin(caller: Caller, memory: MemoryAccount): HttpSession | undefined {
     if (!this.#takePlace(caller.principal)) return undefined
-    const session = new HttpSession(this.#core, caller, memory)
+    const session = new HttpSession(this.#state, caller, memory)
     this.#byId.set(session.id, session)
     this.#schedule()
     return session
@@ -189,7 +189,7 @@ export class Sessions {
 
   end(session: HttpSession, reason: string): void {
     if (!this.#byId.delete(session.id)) return
-    this.#shares.give(session.principal)
+    this.#quota.give(session.principal)
     session.close(reason)
   }
 
@@ -201,12 +201,12 @@ export class Sessions {
 
   /** Takes a place for a principal; one whose share is full takes that of a session of its own. */
   #takePlace(principal: string | null): boolean {
-    const shares = this.#shares
-    if (!shares.take(principal)) {
-      return this.#makeRoom((session) => session.principal === principal) && shares.take(principal)
+    const quota = this.#quota
+    if (!quota.take(principal)) {
+      return this.#makeRoom((session) => session.principal === principal) && quota.take(principal)
     }
     if (this.#byId.size < this.#bounds.sessions || this.#makeRoom(() => true)) return true
-    shares.give(principal)
+    quota.give(principal)
     return false
   }
 

@@ -24,23 +24,23 @@ interface SseSession {
 export class SseSessions {
   /** Where a GET opens a stream, and where the messages of its client are POSTed to. */
   readonly path: string
-  readonly #core: HttpServerState
+  readonly #state: HttpServerState
   readonly #server: Server
   readonly #bounds: Bounds
   readonly #byId = new Map<string, SseSession>()
-  readonly #shares: PrincipalQuota
+  readonly #quota: PrincipalQuota
 
-  constructor(path: string, core: HttpServerState) {
+  constructor(path: string, state: HttpServerState) {
     this.path = path
-    this.#core = core
-    this.#server = core.server
-    this.#bounds = core.bounds
-    this.#shares = new PrincipalQuota(core.bounds.sessionsPerPrincipal)
+    this.#state = state
+    this.#server = state.server
+    this.#bounds = state.bounds
+    this.#quota = new PrincipalQuota(state.bounds.sessionsPerPrincipal)
   }
 
   /** Opens a session on the answer to a GET, whose first event says where to send messages. */
   open(reply: HttpReply, caller: Caller, memory: MemoryAccount): void {
-    if (this.#byId.size >= this.#bounds.sessions || !this.#shares.take(caller.principal)) {
+    if (this.#byId.size >= this.#bounds.sessions || !this.#quota.take(caller.principal)) {
       const full = new RpcError(ErrorCode.InternalError, 'Too many sessions are open: try again later')
       reply.send(503, JSON.stringify(failure(undefined, full)), { 'Retry-After': '60' })
       return
@@ -51,7 +51,7 @@ export class SseSessions {
     this.#byId.set(id, { principal: caller.principal, connection, stream })
     reply.onClose(() => {
       this.#byId.delete(id)
-      this.#shares.give(caller.principal)
+      this.#quota.give(caller.principal)
       stream.closed()
       connection.close('The client closed its event stream')
     })
@@ -72,7 +72,7 @@ export class SseSessions {
       return
     }
     reply.send(202, '')
-    session.stream.renew(reply.lease)
+    session.stream.renew(reply.validity)
     session.connection.receive(value, bytes, caller)
   }
 
@@ -97,7 +97,7 @@ export class SseSessions {
         caller,
         limits: this.#bounds,
         memory,
-        places: this.#core.callPlaces(caller.principal),
+        places: this.#state.callPlaces(caller.principal),
         sessionsOnly: true,
         transport: 'tcp',
         sendBatch: (responses) =>

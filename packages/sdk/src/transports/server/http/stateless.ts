@@ -18,14 +18,14 @@ export class StatelessResponse extends PostResponse {
   /** Serves a call, and resolves when its response was sent. */
   async serve(call: ServedRequest): Promise<void> {
     this.#call = call
-    const busy = this.core.admit(this, this.reply.sharesTimers)
+    const busy = this.state.admit(this, this.reply.sharesTimers)
     if (busy !== undefined) {
       this.reply.send(busy.status, JSON.stringify(failure(call.id, busy.error)), { 'Retry-After': '10' })
       return
     }
     this.waitLater()
-    const response = await call.serve(this.core.server)
-    this.core.done(this)
+    const response = await call.serve(this.state.server)
+    this.state.done(this)
     const status = response !== undefined && 'error' in response ? answerStatus(response.error.code) : 200
     this.finish(status, response)
   }
@@ -69,27 +69,27 @@ function answerStatus(code: number): number {
 
 /** Serves one request of the stateless era: whole in one POST and its answer. */
 export async function serveStateless(
-  core: HttpServerState,
+  state: HttpServerState,
   request: HttpRequest,
   reply: HttpReply,
   caller: Caller,
   message: JsonRpcRequest,
 ): Promise<void> {
-  const answer = new StatelessResponse(core, reply, request)
+  const answer = new StatelessResponse(state, reply, request)
   let call: ServedRequest
   try {
-    call = open(core, request, caller, message, answer)
+    call = open(state, request, caller, message, answer)
   } catch (error) {
-    const refusal = refusalOf(error, message.method, core.server)
+    const refusal = refusalOf(error, message.method, state.server)
     reply.send(refusalStatus(refusal.code), JSON.stringify(failure(message.id, refusal)))
     return
   }
-  if (!refusesScopes(core, reply, caller, message)) await answer.serve(call)
+  if (!refusesScopes(state, reply, caller, message)) await answer.serve(call)
 }
 
 /** Checks the envelope, then every header that mirrors a part of it. */
 function open(
-  core: HttpServerState,
+  state: HttpServerState,
   request: HttpRequest,
   caller: Caller,
   message: JsonRpcRequest,
@@ -100,10 +100,10 @@ function open(
   requireHeader(request, 'mcp-protocol-version', 'MCP-Protocol-Version', meta.version)
   const peer = peerOf(meta, caller)
   requireHeader(request, 'mcp-method', 'Mcp-Method', method)
-  const { named } = requireMethod(core.server, peer.revision, method)
+  const { named } = requireMethod(state.server, peer.revision, method)
   if (named !== undefined) requireName(request, params?.[named])
-  if (method === 'tools/call') requireParams(core.server, request, params)
-  return new ServedRequest(message, peer, core.inputStrategy, outlet, core.bounds)
+  if (method === 'tools/call') requireParams(state.server, request, params)
+  return new ServedRequest(message, peer, state.inputStrategy, outlet, state.bounds)
 }
 
 function requireHeader(request: HttpRequest, name: string, title: string, expected: string): void {

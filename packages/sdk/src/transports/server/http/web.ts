@@ -100,7 +100,7 @@ async function readAll(request: Request, maxBytes: number, memory: MemoryAccount
 export class WebReply implements HttpReply {
   extra: HeaderFields | undefined
   memory: MemoryAccount | undefined
-  lease: CredentialValidity | undefined
+  validity: CredentialValidity | undefined
   readonly sharesTimers = false
   readonly response: Promise<Response>
   #resolve: (response: Response) => void = () => {}
