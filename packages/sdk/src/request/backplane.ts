@@ -2,28 +2,28 @@ import { excerpt, McpError } from '../jsonrpc/error.ts'
 import { limits } from './limits.ts'
 
 /**
- * What state shared between exchanges stands on: keys with expiry and compare-and-set, a trimmed append log, and
- * publish and subscribe. In memory by default; many nodes share one over Redis. Every method rejects where the shared
- * store cannot be reached, in bounded time; keys, values and messages are well-formed text.
+ * Storage for state shared between exchanges: keys with expiry and compare-and-set, trimmed append logs, and publish and
+ * subscribe. In memory by default; several nodes share one over Redis. Every method rejects in bounded time if the store
+ * cannot be reached; keys, values and messages are well-formed text.
  */
 export interface Backplane {
   /**
-   * Names the process that alone knows what is stored, and forgets it at its end. Absent where other processes share what is stored
-   * or it outlives its process, so that an answer to a question counts once whichever process takes it.
+   * Identifies the process if the stored data is private to it and lost when it exits. Absent if the data is shared between
+   * processes or persistent, so that a `requestState` is accepted once, whichever process receives it.
    */
   readonly instance?: string
   get(key: string): Promise<string | undefined>
   /**
-   * Stores a value for so many milliseconds. `owner` is the principal it is kept for, if any, for a store that bounds
-   * what each may fill. Rejects where no more fits; nothing that still counts is ever dropped to make room.
+   * Stores a value for `ttlMs` milliseconds. `owner` is the principal it is stored for, for stores that limit each principal.
+   * Rejects if it does not fit; a value that has not expired is never evicted.
    */
   set(key: string, value: string, ttlMs: number, owner?: string): Promise<void>
-  /** Stores only where nothing stands; true when it did. Likewise. */
+  /** As `set`, but only if the key is absent; whether it stored the value. */
   add(key: string, value: string, ttlMs: number, owner?: string): Promise<boolean>
-  /** Replaces `expected` by `value`; false when something else stands there. */
+  /** Replaces `expected` with `value`; false if the stored value differs. */
   swap(key: string, expected: string, value: string, ttlMs: number): Promise<boolean>
   delete(key: string): Promise<void>
-  /** Appends to a log, keeps its newest `keep` entries, and gives the entry's position, counted from 1. */
+  /** Appends to a log, trims it to its newest `keep` entries, and returns the entry's position, counted from 1. */
   append(log: string, entry: string, keep: number, ttlMs: number): Promise<number>
   /** Entries after a position, oldest first; undefined when that position was trimmed away or never was. */
   after(log: string, position: number): Promise<{ position: number; entry: string }[] | undefined>
@@ -42,7 +42,7 @@ interface Log {
   chars: number
 }
 
-/** Logs that expire, bounded in all: where one more entry finds no room, those logs go that nobody appended to for longest. */
+/** Append logs with expiry and a common size limit. When it is exceeded, the least recently appended logs are evicted. */
 export class MemoryLogs {
   readonly #mostChars: number
   /** In the order of their newest entries. */
@@ -106,15 +106,15 @@ export class MemoryLogs {
   }
 }
 
-/** What is kept under a key. */
+/** A stored value with its expiry and owner. */
 export interface StoredValue {
   readonly value: string
-  /** When it counts no longer, by the clock that nobody sets. */
+  /** When it expires, in milliseconds of the monotonic clock. */
   readonly expires: number
   readonly owner: string | undefined
 }
 
-/** How much there is. */
+
 interface Amount {
   count: number
   chars: number
@@ -147,7 +147,7 @@ export class MemoryValues {
     return this.#kept.get(key)?.owner
   }
 
-  /** @throws McpError 'LIMIT' where it does not fit; what stands there then stays */
+  /** @throws McpError 'LIMIT' if it does not fit; the previous value is then unchanged */
   set(key: string, kept: StoredValue, now: number): void {
     const before = this.#kept.get(key)
     if (before !== undefined) this.delete(key)
@@ -159,7 +159,7 @@ export class MemoryValues {
     if (before !== undefined) this.#put(key, before)
     throw new McpError(
       'LIMIT',
-      `${why}. More is taken when some of it expires, or where the limit is higher.`,
+      `${why}. Try again when some of it has expired, or raise the limit.`,
     )
   }
 
@@ -189,7 +189,7 @@ export class MemoryValues {
     else this.#owned.set(owner, owned)
   }
 
-  /** Looks once more where something expired, which takes its time when there is much. */
+  /** Checks again after removing expired values, at most once a second because that visits all of them. */
   #lackingStill(kept: StoredValue, now: number): string | undefined {
     if (now < this.#nextClearing) return this.#lacking(kept)
     this.#nextClearing = now + betweenClearingsMs
@@ -199,12 +199,12 @@ export class MemoryValues {
 
   #lacking({ value, owner }: StoredValue): string | undefined {
     const full = reached(this.#total, this.#most, value)
-    if (full !== undefined) return `This process remembers as much as it may (${full})`
+    if (full !== undefined) return `The memory backplane of this process is full (${full})`
     if (owner === undefined) return undefined
     const share = reached(this.#owned.get(owner) ?? nothing, this.#share, value)
     return (
       share &&
-      `This process remembers as much for "${excerpt(owner)}" as for one client (a fifth of ${share})`
+      `The memory backplane stores as much for "${excerpt(owner)}" as for one principal (a fifth of ${share})`
     )
   }
 }
@@ -222,15 +222,15 @@ function reached(amount: Readonly<Amount>, most: Readonly<Amount>, value: string
 
 const sweepEveryMs = 30_000
 
-/** How much a backplane in memory keeps. */
+/** The limits of a backplane in memory. */
 export type MemoryBounds = Pick<
   { readonly [Name in keyof typeof limits]: number },
   'remembered' | 'rememberedChars' | 'storedEventChars'
 >
 
 /**
- * A backplane for one process. Expired entries are dropped when met, and swept every 30 s of use. A value
- * that does not fit is refused with McpError 'LIMIT'; for an entry, the logs go that nobody appended to for longest.
+ * A backplane for one process. Expired entries are removed when read, and swept every 30 s of use. A value that does not fit
+ * is rejected with McpError 'LIMIT'; a log entry evicts the least recently appended logs.
  */
 export function memoryBackplane(bounds: MemoryBounds = limits): Backplane {
   const values = new MemoryValues(bounds.remembered, bounds.rememberedChars)
@@ -252,7 +252,7 @@ export function memoryBackplane(bounds: MemoryBounds = limits): Backplane {
   }
 
   return {
-    // Made here, not above: workers have no randomness before the first request.
+    // Created on first use: workers have no randomness before the first request.
     get instance() {
       instance ??= crypto.randomUUID()
       return instance

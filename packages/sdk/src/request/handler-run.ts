@@ -2,7 +2,7 @@ import { ErrorCode, RpcError, readable } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { type Carried, type Exchange, type HandlerRun, InputRequired, type Outcome } from './exchange.ts'
 
-/** The handler run of a handler, begun with its first question or step: most handlers have none. */
+/** A handler run that begins with the first question or step: most handlers have none. */
 export interface LazyHandlerRun {
   /** Begins the handler run unless it was begun. */
   get(): HandlerRun

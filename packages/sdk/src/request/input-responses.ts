@@ -32,15 +32,15 @@ const harmless = new RegExp(
 )
 
 /**
- * The first field of a form that asks for a password, a token, an API key or the like: text whose format, name or title says so.
- * Choices, numbers and yes or no are none, nor are words such as `tokenCount`. Undefined where no field does.
+ * The first text field of a form whose format, name or title denotes a secret: a password, a token, an API key. Names such as
+ * `tokenCount` do not. Undefined if there is none.
  */
 export function secretFieldOf(properties: unknown): string | undefined {
   if (!isObject(properties)) return undefined
   return Object.entries(properties).find(([name, field]) => isObject(field) && isSecret(name, field))?.[0]
 }
 
-/** Why a form with such a field is not sent. */
+/** Why a form with a secret field is rejected. */
 export function whyNoSecrets(field: string): string {
   return (
     `the field "${field}" asks for a secret, which a form must not do because its values pass through the client: ` +
@@ -73,7 +73,7 @@ function says(text: string, secret: RegExp): boolean {
   return secret.test(words) && !harmless.test(words)
 }
 
-/** The kind of a question as it stands in made-up keys and messages. */
+/** The prefix of generated keys. */
 const kinds: Readonly<Record<QuestionMethod, string>> = {
   'elicitation/create': 'elicitation',
   'sampling/createMessage': 'sampling',
@@ -97,7 +97,7 @@ export class Keys {
   }
 }
 
-/** What is wrong with a question as its author wrote it; undefined when nothing is. */
+/** Why a question is invalid; undefined for a valid one. */
 export function faultOf(question: Question): string | undefined {
   switch (question.method) {
     case 'elicitation/create':
@@ -123,8 +123,8 @@ function faultOfUrl(url: string): string | undefined {
 }
 
 /**
- * The answer, checked against its question; values of a form that it did not ask for are left out.
- * Throws an RpcError -32602 that says what is wrong with it.
+ * Validates the response to a question. Values for fields that the form does not have are dropped.
+ * @throws RpcError -32602 for an invalid response
  */
 export function answerTo<M extends QuestionMethod>(
   question: Extract<Question, { method: M }>,
@@ -150,7 +150,7 @@ function withoutUnasked(question: Question, answer: unknown): unknown {
 const blocksWanted = '"content" must be a content block or a list of them'
 const rootsWanted = 'every root must have a "uri" that begins with file://'
 
-/** What is wrong with a part of an answer; `whole` where it is all of it. */
+/** Why a part of a response is invalid; `whole` if none of it has the shape. */
 function faultIn(part: unknown, shape: Shape, whole: string): string | undefined {
   let wrong: string | undefined
   const isRight = shape(part, (name, member) => {

@@ -3,7 +3,7 @@ import type { JsonObject } from '../jsonrpc/message.ts'
 import type { CacheHints, Resource, ServerCapabilities } from '../protocol/definitions.ts'
 import { methods, type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
 import type { Changes } from '../request/changes.ts'
-import { fromBase64Url, toBase64Url } from '../request/encoding.ts'
+import { fromBase64Url, toBase64Url, utf8 } from '../request/encoding.ts'
 import { allows, type Caller, type Exchange, type Outcome, type Peer } from '../request/exchange.ts'
 import type { LazyHandlerRun } from '../request/handler-run.ts'
 import { complete } from './completion.ts'
@@ -37,7 +37,7 @@ export function page(
     ...hints,
   }
   if (end < items.length)
-    result['nextCursor'] = toBase64Url(new TextEncoder().encode(`${cursorPrefix}${end}`))
+    result['nextCursor'] = toBase64Url(utf8(`${cursorPrefix}${end}`))
   return { type: 'complete', result }
 }
 

@@ -72,7 +72,7 @@ describe('a server that remembers as many used answers as it may', () => {
     const late = await ask('late')
     expect(await late.answer()).toMatchObject(full)
     expect(paid).toHaveLength(10)
-    expect(warnings.join()).toMatch(/remembers as much as it may \(limits\.remembered\)/)
+    expect(warnings.join()).toMatch(/is full \(limits\.remembered\)/)
   })
 
   it('takes none of the used ones a second time', async () => {
