@@ -35,8 +35,8 @@ import { missingScopesError, scopesFor } from './visibility.ts'
 const defaultPageSize = 1000
 
 /**
- * Makes a server out of its definitions. It can be served over any number of transports at once, and its
- * definitions can change while it is.
+ * Creates a server from its definitions. It can be served over several transports at once, and its definitions can change
+ * meanwhile.
  * @throws McpError 'INVALID' for a definition that cannot be served, naming it
  */
 export function defineServer<
@@ -61,10 +61,10 @@ export function defineServer<
   const changes = createChanges()
   const report = reporter(options)
   let capabilities = capabilitiesOf(registry, options)
-  /** Whether a client was given the capabilities, which it takes for what the server has as long as it is connected. */
+  /** Whether a client received the capabilities, which are fixed for its connection. */
   let declared = false
 
-  const tell = (lists: readonly ListName[]): void => {
+  const notify = (lists: readonly ListName[]): void => {
     capabilities = capabilitiesOf(registry, options)
     for (const type of lists) changes.publish({ type })
   }
@@ -114,9 +114,9 @@ export function defineServer<
     add: (definitions: Definitions) => {
       requireMembers(`What is added to server "${options.name}"`, definitions, kinds)
       if (declared) refuseUndeclared(options.name, definitions, registry)
-      tell(registry.add(check(definitions)))
+      notify(registry.add(check(definitions)))
     },
-    remove: (names: Parameters<Server['remove']>[0]) => tell(registry.remove(names)),
+    remove: (names: Parameters<Server['remove']>[0]) => notify(registry.remove(names)),
     resourceUpdated: (uri: string) => changes.publish({ type: 'resource', uri }),
     elicitationComplete: (id: string) => changes.publish({ type: 'elicitation', id }),
     isSubscribed: (uri: string) => changes.isWatched({ type: 'resource', uri }),
@@ -140,7 +140,7 @@ const optionNames = [
   ...['cache', 'pageSize', 'use', 'onError', 'experimental', 'extensions'],
 ]
 
-/** Refuses tools that no call could reach: they only run as tasks, and the server has none. */
+/** Rejects tools that require tasks on a server without them. */
 function refuseTasks({ tools = {} }: Definitions): void {
   const needy = Object.entries(tools).find(([, { task }]) => task === 'required')
   if (needy === undefined) return
@@ -151,7 +151,7 @@ function refuseTasks({ tools = {} }: Definitions): void {
   )
 }
 
-/** Refuses the first definition of a kind after clients were given capabilities without it. */
+/** Rejects the first definition of a kind after clients received capabilities without it. */
 function refuseUndeclared(server: string, definitions: Definitions, { offered }: Registry): void {
   const kind = kinds.find((one) => Object.keys(definitions[one] ?? {}).length > 0 && !offered.has(one))
   if (kind === undefined) return
@@ -194,7 +194,7 @@ function requireExtensions(what: string, extensions: readonly Extension[]): void
   }
 }
 
-/** Adds what extensions bring along, where it replaces nothing. */
+/** Adds the definitions of extensions. @throws McpError 'INVALID' for a name that is taken */
 function addDefinitionsOf(extensions: readonly Extension[], registry: Registry): void {
   for (const { id, definitions = {} } of extensions) {
     const { tools = {}, resources = {}, prompts = {} } = definitions
@@ -206,7 +206,7 @@ function addDefinitionsOf(extensions: readonly Extension[], registry: Registry):
       ...Object.keys(prompts).filter((name) => registry.prompts.has(name)),
     ]
     if (taken.length > 0) {
-      throw new McpError('INVALID', `The extension "${id}" brings "${taken[0]}", a name that is taken`)
+      throw new McpError('INVALID', `The extension "${id}" defines "${taken[0]}", which the server defines already`)
     }
     registry.add(definitions)
   }
@@ -249,19 +249,19 @@ function capabilitiesOf(
   }
 }
 
-/** Reports to the server's author, whose own failure to hear must not become another one. */
+/** Reports errors to `onError`; an error that it throws is ignored. */
 function reporter({ name: server, onError }: ServerOptions<Definitions>): Report {
   return (error, where) => {
     try {
       if (onError !== undefined) onError(error, where)
       else console.error(`[${server}] ${where.method}${nameOf(where)}:`, error)
     } catch {
-      // There is nobody left to tell.
+      // The report has no other destination.
     }
   }
 }
 
-/** A name is up to the client: it must not look like another line, or like a place for the error to be written. */
+/** The client chooses the name: it must not add lines or format specifiers to the log. */
 function nameOf({ name }: Parameters<Report>[1]): string {
   return name === undefined ? '' : ` ${excerpt(name).replaceAll('%', '%%')}`
 }

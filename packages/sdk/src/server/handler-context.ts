@@ -14,7 +14,7 @@ import { ToolError } from './definitions.ts'
 import { formOf } from './form.ts'
 import { describedOf, validate } from './schema.ts'
 
-/** The context of one run. Nothing is made before it is used, and every member works taken off the context. */
+/** The context of one run. Its members are created on first use, and its functions can be destructured. */
 export class HandlerContext implements Context {
   readonly #exchange: Exchange
   readonly #handlerRun: LazyHandlerRun
@@ -133,11 +133,11 @@ export class HandlerContext implements Context {
     const checked =
       described === undefined ? { ok: true as const, value: content } : await validate(described, content)
     if (!checked.ok) return this.#end(new ToolError(`The answer cannot be used: ${checked.why}`))
-    // The content was checked against the very schema its type comes from.
+    // The content was validated against the schema that its type is inferred from.
     return { action, content: checked.value as ElicitContent<S> }
   }
 
-  /** Ends the run; the promise never settles, so that no handler can take this for an answer. */
+  /** Ends the run. The promise never settles, so that the handler does not continue. */
   #end(error: Error): Promise<never> {
     this.#handlerRun.fail(error)
     return new Promise(() => {})
@@ -149,15 +149,15 @@ const perSecond = 20
 
 type Progress = Omit<ServerNotifications['notifications/progress'], 'progressToken'>
 
-/** Progress and log messages of one request: at a bounded pace, progress only forward, and its newest value never lost. */
+/** Progress and log notifications of one request: rate-limited; progress only increases, and its newest value is always sent. */
 export class ProgressAndLogs {
   readonly #exchange: Exchange
   #last = Number.NEGATIVE_INFINITY
   #tokens = burst
   #refilled = 0
-  #held: Progress | undefined
+  #delayed: Progress | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
-  #leftOut = 0
+  #dropped = 0
   #closed = false
 
   constructor(exchange: Exchange) {
@@ -167,35 +167,35 @@ export class ProgressAndLogs {
   progress(report: Progress): void {
     const { progress } = report
     if (this.#closed || this.#token === undefined || !(progress > this.#last)) return
-    // What JSON has no number for would be no progress to its reader.
+    // JSON has no Infinity and no NaN.
     if (!Number.isFinite(progress)) return
     this.#last = progress
-    if (this.#timer === undefined && this.#mayTell()) {
-      this.#tell(report)
+    if (this.#timer === undefined && this.#takeToken()) {
+      this.#send(report)
       return
     }
-    this.#held = report
+    this.#delayed = report
     this.#timer ??= setTimeout(() => this.#release(), 1000 / perSecond)
   }
 
   log(level: LoggingLevel, data: unknown, logger: string | undefined): void {
     if (this.#closed || !isAtLeast(level, this.#exchange.peer.logLevel)) return
-    if (!this.#mayTell()) {
-      this.#leftOut++
+    if (!this.#takeToken()) {
+      this.#dropped++
       return
     }
     const params = { level, ...(logger === undefined ? {} : { logger }), data: loggable(data) }
     this.#exchange.notify({ method: 'notifications/message', params })
   }
 
-  /** Tells what was held back, and nothing more from then on. */
+  /** Sends delayed progress, and ignores everything from then on. */
   close(): void {
     clearTimeout(this.#timer)
-    if (this.#held !== undefined) this.#tell(this.#held)
+    if (this.#delayed !== undefined) this.#send(this.#delayed)
     const wanted = this.#exchange.peer.logLevel
-    if (this.#leftOut > 0 && wanted !== undefined) {
+    if (this.#dropped > 0 && wanted !== undefined) {
       const level = isAtLeast('warning', wanted) ? 'warning' : wanted
-      const data = `${this.#leftOut} log messages were left out: at most ${perSecond} a second are sent`
+      const data = `${this.#dropped} log messages were left out: at most ${perSecond} a second are sent`
       this.#exchange.notify({ method: 'notifications/message', params: { level, data } })
     }
     this.#closed = true
@@ -203,11 +203,11 @@ export class ProgressAndLogs {
 
   #release(): void {
     this.#timer = undefined
-    if (this.#held !== undefined && !this.#closed) this.#tell(this.#held)
+    if (this.#delayed !== undefined && !this.#closed) this.#send(this.#delayed)
   }
 
-  #tell(report: Progress): void {
-    this.#held = undefined
+  #send(report: Progress): void {
+    this.#delayed = undefined
     const progressToken = this.#token
     if (progressToken === undefined) return
     const { total, ...rest } = report
@@ -223,7 +223,7 @@ export class ProgressAndLogs {
       : undefined
   }
 
-  #mayTell(): boolean {
+  #takeToken(): boolean {
     const now = performance.now()
     this.#tokens = Math.min(burst, this.#tokens + ((now - this.#refilled) * perSecond) / 1000)
     this.#refilled = now
@@ -234,8 +234,8 @@ export class ProgressAndLogs {
 }
 
 /**
- * A log message that belongs to no request, with its data as it is now.
- * @throws McpError 'INVALID' for a level that is none
+ * A log message outside of a request, with a copy of its data.
+ * @throws McpError 'INVALID' for an unknown level
  */
 export function logOf(level: LoggingLevel, data: unknown, logger: string | undefined): Change {
   if (!loggingLevels.includes(level)) {
@@ -247,7 +247,7 @@ export function logOf(level: LoggingLevel, data: unknown, logger: string | undef
   return { type: 'log', level, data: readJson(JSON.stringify(loggable(data))), logger }
 }
 
-/** The data as JSON can carry it. */
+/** The data, or a text for what JSON cannot represent. */
 function loggable(data: unknown): unknown {
   if (data instanceof Error) return `${data.name}: ${data.message}`
   try {
@@ -275,17 +275,17 @@ export function runHandler(
   )
 }
 
-/** Tells the peer what a handler outside of tools wants it to know. */
+/** Rethrows an error; the message of a `ToolError` outside of tools becomes that of a JSON-RPC error. */
 export function shownToPeer(error: unknown): never {
   throw error instanceof ToolError ? new RpcError(ErrorCode.InternalError, error.message) : error
 }
 
-/** Params the protocol does not allow. */
+/** The error for invalid params. */
 export function invalidParams(why: string, data?: unknown): RpcError {
   return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`, data)
 }
 
-/** A name or URI as an error message shows it. */
+/** A name or URI for an error message, at most 200 characters. */
 export function clipped(text: string): string {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text
 }

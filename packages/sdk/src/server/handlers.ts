@@ -18,8 +18,7 @@ import { scopesOfUri, visible } from './visibility.ts'
 const cursorPrefix = 'from:'
 
 /**
- * One page of a list, from the position of the request's cursor; an empty one is that of the first page, as some clients
- * send it.
+ * One page of a list, from the position of the request's cursor. An empty cursor, which some clients send, is the first page.
  */
 export function page(
   name: string,
@@ -54,7 +53,7 @@ function positionOf(cursor: unknown, length: number, maxChars: number): number {
   return position
 }
 
-/** What the handlers of one server stand on. */
+/** The parts of a server that its handlers use. */
 export interface Parts {
   registry: Registry
   changes: Changes
@@ -75,7 +74,7 @@ type Handler = (exchange: Exchange) => Promise<Outcome>
 export function handlersOf(parts: Parts): Handler {
   const { registry, changes, capabilities, capabilitiesOn, added, instructions, report, pageSize, hints } =
     parts
-  /** A list that is not the same for everybody is nothing that others may keep. */
+  /** A list that depends on the caller must not be shared between callers. */
   const hintsOf = (scoped: boolean): CacheHints => (scoped ? { ...hints, cacheScope: 'private' } : hints)
   const list = (name: string, kind: 'tools' | 'templates' | 'prompts'): Handler => {
     return async (exchange) => {
@@ -135,7 +134,7 @@ export function handlersOf(parts: Parts): Handler {
   }
 }
 
-/** The definition a request names. @throws RpcError -32602 where there is none */
+/** The definition that a request names. @throws RpcError -32602 if there is none */
 function named<E>(entries: ReadonlyMap<string, E>, { params }: Exchange, kind: string): E {
   const { name } = params
   if (typeof name !== 'string') throw invalidParams('"name" must be a string')
@@ -159,7 +158,7 @@ function seenBy(registry: Registry, kind: 'tools' | 'templates' | 'prompts', pee
   }
 }
 
-/** Resources by their own, then the members templates want to show; a URI is told once. */
+/** The resources, then those that templates list, each URI once. */
 async function resourcesOf(registry: Registry, exchange: Exchange): Promise<readonly Resource[]> {
   const { peer } = exchange
   const resources = visible(registry.resources, registry.rows.resources, peer)
@@ -182,7 +181,7 @@ async function resourcesOf(registry: Registry, exchange: Exchange): Promise<read
   }
 }
 
-/** Lists are answered at once: nothing can be asked on the way. */
+/** The handler run of a list, which cannot request input. */
 const cannotAsk: LazyHandlerRun = {
   get(): never {
     throw new TypeError(

@@ -83,14 +83,14 @@ function requireMessage(prompt: string, message: unknown, place: string): void {
 
 const members = [...metadataMembers, 'input', 'complete', 'run']
 
-/** Makes a prompt ready. @throws McpError 'INVALID' */
+/** Prepares a prompt for serving. @throws McpError 'INVALID' */
 export function promptEntry(name: string, value: AnyPrompt): PromptEntry {
   const what = `Prompt "${name}"`
   requireMembers(what, value, members, { name: 'run', does: 'serves a request for it' })
   const input = value.input === undefined ? undefined : prepareFor(what, value.input, 'input')
   const list = input === undefined ? undefined : argumentsOf(objectSchema(what, input.json))
   if (input !== undefined) requireStrings(what, input)
-  // Declared as a method: the arguments were checked against `input`, where the handler's own type comes from.
+  // Declared as a method: the arguments were validated against `input`, from which the handler's type is inferred.
   const handler: { run(args: unknown, ctx: Context): unknown } = value
   const listed = { name, ...listedMetadata(what, value), ...(list === undefined ? {} : { arguments: list }) }
   const run = (args: unknown, ctx: Context): unknown => handler.run(args, ctx)
@@ -103,7 +103,7 @@ export function promptEntry(name: string, value: AnyPrompt): PromptEntry {
   }
 }
 
-/** Values that a schema of a type accepts, to find out whether it accepts them as text too. */
+/** Values that a schema may accept, to test whether it accepts them as text too. */
 function samplesOf(schema: Record<string, unknown>): unknown[] {
   const bounds = ['default', 'const', 'minimum', 'maximum', 'multipleOf'].map((keyword) => schema[keyword])
   const { exclusiveMinimum: above, exclusiveMaximum: below, enum: values } = schema
@@ -113,8 +113,8 @@ function samplesOf(schema: Record<string, unknown>): unknown[] {
 }
 
 /**
- * Refuses an argument that no request could give: on the wire every argument of a prompt is a string. A schema that converts
- * text, such as `z.coerce.number()`, describes itself as a number too, so it is tried.
+ * Rejects an argument that is no string, as all arguments of prompts are on the wire. A schema that converts text, such as
+ * `z.coerce.number()`, also describes itself as a number, so it is tested.
  * @throws McpError 'INVALID'
  */
 function requireStrings(what: string, { json, accepts }: Prepared): void {

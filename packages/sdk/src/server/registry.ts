@@ -12,13 +12,13 @@ import type { Definitions } from './server.ts'
 import { type Report, toolEntry } from './tool.ts'
 import type { UriTemplate } from './uri-template.ts'
 
-/** A list that may change. */
+/** A list of definitions. */
 export type ListName = 'tools' | 'resources' | 'prompts'
 
-/** Names of definitions, by what they define. */
+/** Names of definitions, by list. */
 export type Names = { [L in ListName]?: string[] }
 
-/** Rows of the lists, made once per change. */
+/** The rows of the lists, cached until the next change. */
 interface Rows {
   readonly tools: readonly Tool[]
   readonly resources: readonly Resource[]
@@ -26,7 +26,7 @@ interface Rows {
   readonly prompts: readonly Prompt[]
 }
 
-/** What a server offers, by name. Maps, so that no name means anything but what was defined. */
+/** The definitions of a server by name, in maps, which have no inherited names. */
 export class Registry {
   readonly tools: Map<string, ToolEntry> = new Map()
   readonly resources: Map<string, ResourceEntry> = new Map()
@@ -40,7 +40,7 @@ export class Registry {
   #scopes: readonly string[] = []
 
   /**
-   * Adds or replaces definitions, all or none, and gives the lists that changed.
+   * Adds or replaces definitions, all or none, and returns the lists that changed.
    * @throws McpError 'INVALID' for a definition that cannot be served
    */
   add(definitions: Definitions): ListName[] {
@@ -80,7 +80,7 @@ export class Registry {
     return given.filter((list) => Object.keys(definitions[list] ?? {}).length > 0)
   }
 
-  /** Removes definitions and gives the lists that changed; names that are not there are no fault. */
+  /** Removes definitions and returns the lists that changed. Unknown names are ignored. */
   remove(names: Names): ListName[] {
     const removed = {
       tools: (names.tools ?? []).filter((name) => this.tools.delete(name)),
@@ -98,7 +98,7 @@ export class Registry {
     return this.#byUri.get(uri)
   }
 
-  /** The template written like this. */
+  /** The definition of a URI template. */
   templateOf(uriTemplate: string): TemplateEntry | undefined {
     return this.#byTemplate.get(uriTemplate)
   }
@@ -110,12 +110,12 @@ export class Registry {
     )
   }
 
-  /** Every scope that some definition needs. */
+  /** All scopes that definitions require. */
   get scopes(): readonly string[] {
     return this.#scopes
   }
 
-  /** Whether what a caller sees of a list depends on what they were allowed. */
+  /** Whether a list depends on the caller's scopes. */
   isScoped(list: keyof Rows): boolean {
     return this.#scopes.length > 0 && [...this[list].values()].some(({ scopes }) => scopes.length > 0)
   }
@@ -142,7 +142,7 @@ export class Registry {
     )
   }
 
-  /** Refuses what could never be read, because another definition stands at the same URI or template. */
+  /** Rejects two definitions with the same URI or template, of which one could never be read. */
   #refuseTwins(resources: readonly ResourceEntry[], templates: readonly TemplateEntry[]): void {
     const replaced = new Set([...resources, ...templates].map(({ name }) => name))
     const kept = [...this.resources.values()].filter(({ name }) => !replaced.has(name))
@@ -173,10 +173,10 @@ function requireKind(kind: string, name: string, value: unknown): void {
   throw new McpError('INVALID', `"${name}" was not made by ${kind}(): define it with ${kind}({ … })`)
 }
 
-/** A tool ready to be listed and called. */
+/** A tool, prepared for serving. */
 export interface ToolEntry {
   readonly name: string
-  /** What a caller needs to see and use it. */
+  /** The required scopes. */
   readonly scopes: readonly string[]
   readonly input: Prepared | undefined
   readonly output: Prepared | undefined
@@ -187,11 +187,11 @@ export interface ToolEntry {
   readonly task: 'optional' | 'required' | undefined
   /** Its row in `tools/list`. */
   readonly listed: Tool
-  /** Its mirrored arguments; undefined when there are none. */
+  /** The arguments that are mirrored into HTTP headers; undefined if there are none. */
   readonly headers: HeaderPlan | undefined
 }
 
-/** A resource ready to be listed and read. */
+/** A resource, prepared for serving. */
 export interface ResourceEntry {
   readonly name: string
   readonly scopes: readonly string[]
@@ -200,19 +200,19 @@ export interface ResourceEntry {
   readonly listed: Resource
 }
 
-/** A template ready to be listed, matched and read. */
+/** A resource template, prepared for serving. */
 export interface TemplateEntry {
   readonly name: string
   readonly scopes: readonly string[]
   readonly template: UriTemplate
-  /** Serves a read of one of its members; undefined for a URI that is none. */
+  /** Serves a read of one of its resources; undefined for a URI that does not match. */
   readonly serve: (exchange: Exchange, uri: string) => Promise<Outcome> | undefined
   readonly members: ((ctx: Context) => Resource[] | Promise<Resource[]>) | undefined
   readonly completers: ReadonlyMap<string, Completer>
   readonly listed: ResourceTemplate
 }
 
-/** A prompt ready to be listed and run. */
+/** A prompt, prepared for serving. */
 export interface PromptEntry {
   readonly name: string
   readonly scopes: readonly string[]

@@ -43,12 +43,12 @@ export async function readResource(registry: Registry, exchange: Exchange): Prom
   throw resourceNotFound(uri)
 }
 
-/** There is no resource at this URI. */
+/** The error for a URI without a resource. */
 export function resourceNotFound(uri: string): RpcError {
   return new RpcError(ErrorCode.ResourceNotFound, 'Resource not found', { uri })
 }
 
-/** What is read, and how. */
+/** How a resource is read. */
 export interface Source {
   scopes: readonly string[]
   mimeType: string | undefined
@@ -56,10 +56,10 @@ export interface Source {
   read(ctx: Context): unknown
 }
 
-/** An answer made with a person's input is no answer to the same request of another time. */
+/** A result that depends on requested input must not be cached. */
 const uncached: CacheHints = { ttlMs: 0, cacheScope: 'private' }
 
-/** What only some callers may read is nothing that others may keep. */
+/** A result that requires scopes must not be shared between callers. */
 const unshared: Pick<CacheHints, 'cacheScope'> = { cacheScope: 'private' }
 
 /** Serves a read of the resource at a URI. */
@@ -81,7 +81,7 @@ export async function serveRead(exchange: Exchange, uri: string, source: Source)
   }
 }
 
-/** Whether a path in a file's address leads out of the folder it begins in: no handler is given one. */
+/** Whether a variable of a `file:` URI has `..` or NUL. Such URIs are not passed to handlers. */
 export function climbs(uri: string, variables: Readonly<Record<string, string | string[]>>): boolean {
   if (!/^file:/i.test(uri)) return false
   const parts = Object.values(variables).flat()
@@ -125,7 +125,7 @@ function requireContents(value: unknown, at: number): ResourceContents {
 
 const resourceMembers = [...metadataMembers, 'uri', 'mimeType', 'annotations', 'size', 'cache', 'read']
 
-/** Makes a resource ready. @throws McpError 'INVALID' */
+/** Prepares a resource for serving. @throws McpError 'INVALID' */
 export function resourceEntry(name: string, value: ResourceValue): ResourceEntry {
   const what = `Resource "${name}"`
   if ('uriTemplate' in value) throw invalid(`${what} has a "uriTemplate": define it with template()`)
@@ -161,7 +161,7 @@ const templateMembers = [
   'read',
 ]
 
-/** Makes a template ready. @throws McpError 'INVALID' */
+/** Prepares a resource template for serving. @throws McpError 'INVALID' */
 export function templateEntry(name: string, value: AnyTemplate): TemplateEntry {
   const what = `Template "${name}"`
   if ('uri' in value) {
@@ -171,7 +171,7 @@ export function templateEntry(name: string, value: AnyTemplate): TemplateEntry {
   const { uriTemplate, mimeType, annotations, cache, list } = value
   const template = attempt(what, 'uriTemplate', () => parseTemplate(uriTemplate))
   requireHints(what, cache)
-  // Declared as a method: the variables come from the very template their type comes from.
+  // Declared as a method: the type of the variables is inferred from this template.
   const handler: {
     read(variables: Record<string, string | string[]>, ctx: Context, uri: string): unknown
   } = value

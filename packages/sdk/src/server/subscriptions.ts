@@ -8,8 +8,8 @@ import type { RequestLimits } from '../request/limits.ts'
 import { invalidParams } from './handler-context.ts'
 
 /**
- * Serves `subscriptions/listen`: says what it will tell, then tells it until the exchange is over.
- * @param allowed whether its client may hear of a resource; others are left out
+ * Serves `subscriptions/listen`: acknowledges the filter, then sends notifications until the exchange is over.
+ * @param allowed whether the client may subscribe to a resource; others are left out
  */
 export async function listen(
   changes: Changes,
@@ -51,7 +51,7 @@ function wants(filter: SubscriptionFilter, uris: ReadonlySet<string>, change: Ch
       return uris.has(change.uri)
     case 'elicitation':
     case 'log':
-      // Revision 2026-07-28 has log messages on the response of a request that wants them, and nowhere else.
+      // Revision 2026-07-28 has log messages only with the response to a request that enables them.
       return false
     case 'anything':
       return true
@@ -79,7 +79,7 @@ function acknowledgedFilter(
   allowed: (uri: string) => boolean,
 ): SubscriptionFilter {
   const filter = params['notifications']
-  if (!isObject(filter)) throw invalidParams('"notifications" must say which notifications are wanted')
+  if (!isObject(filter)) throw invalidParams('"notifications" must be an object that names the notifications to subscribe to')
   const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions } = filter
   for (const flag of ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged']) {
     const value = filter[flag]

@@ -21,10 +21,10 @@ import type { ToolEntry } from './registry.ts'
 import { objectSchema, type Prepared, prepareFor } from './schema.ts'
 import type { AnyTool } from './server.ts'
 
-/** Reports a failure whose text the peer is not shown. */
+/** Reports an error whose text is not sent to the client. */
 export type Report = (error: unknown, where: { method: string; name?: string }) => void
 
-/** Serves a call of a tool. Everything the tool does wrong is a result; only a call that cannot be made is an error. */
+/** Serves a call of a tool. Errors of the tool are `isError` results; only an invalid call is a JSON-RPC error. */
 export async function callTool(tool: ToolEntry, exchange: Exchange, report: Report): Promise<Outcome> {
   const { name } = tool
   const args = exchange.params['arguments']
@@ -148,7 +148,7 @@ function failedResult(text: string): JsonObject {
 const members = [...metadataMembers, 'input', 'output', 'annotations', 'task', 'run']
 const toolName = /^[A-Za-z0-9_.-]{1,128}$/
 
-/** Makes a tool ready. @throws McpError 'INVALID' */
+/** Prepares a tool for serving. @throws McpError 'INVALID' */
 export function toolEntry(name: string, value: AnyTool): ToolEntry {
   const what = `Tool "${name}"`
   if (!toolName.test(name)) {
@@ -162,7 +162,7 @@ export function toolEntry(name: string, value: AnyTool): ToolEntry {
   const output = value.output === undefined ? undefined : prepareFor(what, value.output, 'output')
   const inputSchema = input === undefined ? noArguments : objectSchema(what, input.json)
   const headers = attempt(what, 'input', () => headerPlan(inputSchema))
-  // Declared as a method, so that what the handler takes is compared both ways: it was checked against `input`.
+  // Declared as a method, whose parameters are bivariant: the arguments were validated against `input`.
   const handler: { run(args: unknown, ctx: Context): unknown } = value
   const entry: ToolEntry = {
     name,
