@@ -114,7 +114,6 @@ export interface StoredValue {
   readonly owner: string | undefined
 }
 
-
 interface Amount {
   count: number
   chars: number
@@ -157,10 +156,7 @@ export class MemoryValues {
       return
     }
     if (before !== undefined) this.#put(key, before)
-    throw new McpError(
-      'LIMIT',
-      `${why}. Try again when some of it has expired, or raise the limit.`,
-    )
+    throw new McpError('LIMIT', `${why}. Try again when some of it has expired, or raise the limit.`)
   }
 
   delete(key: string): void {

@@ -218,11 +218,7 @@ export function createSealer(keys?: readonly (string | Uint8Array)[]): Sealer {
       const iv = crypto.getRandomValues(new Uint8Array(ivBytes))
       const plain = utf8(JSON.stringify(value))
       const cipher = new Uint8Array(
-        await crypto.subtle.encrypt(
-          { name: 'AES-GCM', iv, additionalData: utf8(head) },
-          first.key,
-          plain,
-        ),
+        await crypto.subtle.encrypt({ name: 'AES-GCM', iv, additionalData: utf8(head) }, first.key, plain),
       )
       const body = new Uint8Array(ivBytes + cipher.length)
       body.set(iv)

@@ -206,7 +206,10 @@ function addDefinitionsOf(extensions: readonly Extension[], registry: Registry):
       ...Object.keys(prompts).filter((name) => registry.prompts.has(name)),
     ]
     if (taken.length > 0) {
-      throw new McpError('INVALID', `The extension "${id}" defines "${taken[0]}", which the server defines already`)
+      throw new McpError(
+        'INVALID',
+        `The extension "${id}" defines "${taken[0]}", which the server defines already`,
+      )
     }
     registry.add(definitions)
   }

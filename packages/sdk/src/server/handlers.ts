@@ -35,8 +35,7 @@ export function page(
     [name]: from === 0 && end >= items.length ? items : items.slice(from, end),
     ...hints,
   }
-  if (end < items.length)
-    result['nextCursor'] = toBase64Url(utf8(`${cursorPrefix}${end}`))
+  if (end < items.length) result['nextCursor'] = toBase64Url(utf8(`${cursorPrefix}${end}`))
   return { type: 'complete', result }
 }
 

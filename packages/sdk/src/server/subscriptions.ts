@@ -79,7 +79,8 @@ function acknowledgedFilter(
   allowed: (uri: string) => boolean,
 ): SubscriptionFilter {
   const filter = params['notifications']
-  if (!isObject(filter)) throw invalidParams('"notifications" must be an object that names the notifications to subscribe to')
+  if (!isObject(filter))
+    throw invalidParams('"notifications" must be an object that names the notifications to subscribe to')
   const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions } = filter
   for (const flag of ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged']) {
     const value = filter[flag]
@@ -87,7 +88,8 @@ function acknowledgedFilter(
       throw invalidParams(`"${flag}" must be true or false`)
   }
   const acknowledged: SubscriptionFilter = {}
-  if (toolsListChanged === true && capabilities.tools?.listChanged === true) acknowledged.toolsListChanged = true
+  if (toolsListChanged === true && capabilities.tools?.listChanged === true)
+    acknowledged.toolsListChanged = true
   if (promptsListChanged === true && capabilities.prompts?.listChanged === true)
     acknowledged.promptsListChanged = true
   if (resourcesListChanged === true && capabilities.resources?.listChanged === true)

@@ -5,11 +5,11 @@ import { RotatingMap, RotatingSet } from '../../jsonrpc/rotating-map.ts'
 import type { Server } from '../../server/server.ts'
 import type { ServedRequest, ServedResponse } from './served-request.ts'
 
-/** Room among all requests that a node serves, whichever session or connection they belong to. */
+/** The limits on requests in flight that sessions and connections of one node share. */
 export interface CallQuota {
-  /** Takes one place, or gives the error to answer with where there is none. */
+  /** Counts one more request; the error for its response if a limit is reached. */
   take(): RpcError | undefined
-  /** Gives one back. */
+  /** Counts one request less. */
   give(): void
 }
 
@@ -45,11 +45,11 @@ export class Calls {
   readonly #max: number
   readonly #places: CallQuota | undefined
   readonly #byId = new RotatingMap<RequestId, ServedRequest>()
-  /** Those that were taken back while their handlers go on. */
+  /** Cancelled requests whose handlers still run. */
   readonly #cancelled = new RotatingSet<ServedRequest>()
   #onIdle: (() => void)[] = []
 
-  /** @param places what they share with those of other sessions; a handler keeps its place until it ends */
+  /** @param places limits shared with other sessions; a request counts until its handler ends */
   constructor(max: number, places?: CallQuota) {
     this.#max = max
     this.#places = places
@@ -64,8 +64,8 @@ export class Calls {
   }
 
   /**
-   * Refuses what may not start now.
-   * @throws RpcError -32600 for an id that is in flight, or when too much is
+   * Requires that a request may start.
+   * @throws RpcError -32600 for an id in flight, or if there are too many requests in flight
    */
   admit(id: RequestId): void {
     if (this.#byId.has(id)) {
@@ -97,10 +97,10 @@ export class Calls {
     else this.#cancelled.delete(call)
     this.#places?.give()
     if (this.#onIdle.length === 0 || this.size > 0) return
-    for (const tell of this.#onIdle.splice(0)) tell()
+    for (const resolve of this.#onIdle.splice(0)) resolve()
   }
 
-  /** The peer takes a request back. One that is not in flight is nobody's fault. */
+  /** Cancels a request; one that is not in flight is ignored. */
   cancel(id: RequestId, reason: unknown): void {
     const call = this.#byId.get(id)
     if (call === undefined) return
@@ -109,19 +109,19 @@ export class Calls {
     call.cancel(reason)
   }
 
-  /** Asks every handler to stop; what they still give is their answer. */
+  /** Aborts the signal of every handler; their responses are still sent. */
   abort(reason: unknown): void {
     for (const call of [...this.#byId.values(), ...this.#cancelled.values()]) call.abort(reason)
   }
 
-  /** Takes everything back. */
+  /** Cancels all requests. */
   cancelAll(reason: unknown): void {
     for (const call of this.#byId.values()) this.#cancelled.add(call)
     this.#byId.clear()
     for (const call of this.#cancelled.values()) call.cancel(reason)
   }
 
-  /** Settles when nothing runs any more and what was answered is sent, or after so many milliseconds. */
+  /** Resolves when no handler runs and all responses are sent, or after `ms` milliseconds. */
   idle(ms: number): Promise<void> {
     if (this.size === 0) return Promise.resolve()
     return new Promise((resolve) => {
@@ -134,7 +134,7 @@ export class Calls {
   }
 }
 
-/** Takes back the request a notice names, where the notice does that. One that is not in flight is nobody's fault. */
+/** Handles `notifications/cancelled`; other notifications are ignored. */
 export function cancelCall(calls: Calls, { method, params }: JsonRpcNotification): void {
   if (method !== 'notifications/cancelled' || !isRequestId(params?.['requestId'])) return
   const reason = typeof params['reason'] === 'string' ? `: ${params['reason']}` : ''

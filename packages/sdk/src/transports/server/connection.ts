@@ -42,32 +42,33 @@ export interface DuplexOptions extends ConnectionOptions {
   limits?: Partial<Bounds>
   /** Sends the responses to one batch as one array. Default: one after the other. */
   sendBatch?: (responses: JsonRpcResponse[]) => void
-  /** Settles when the channel can take more; notices of changes wait for it. */
+  /** Resolves when the channel can take more; notifications of changes wait for it. */
   ready?: () => Promise<void> | undefined
-  /** Room among what the whole node serves. Default: as much as the connection itself may. */
+  /** Limits shared with other connections. Default: only those of this connection. */
   places?: CallQuota
-  /** The account that requests and the session's state are on. Default: one of its own, as `limits` say. */
+  /** The memory account of requests and session state. Default: a separate one, according to `limits`. */
   memory?: MemoryAccount
-  /** Refuses requests of the stateless era, for a transport that is older than it. Default false. */
+  /** Rejects stateless requests, for HTTP+SSE, which is older. Default false. */
   sessionsOnly?: boolean
-  /** What the channel is; left out within one process. */
+  /** The kind of channel; absent within one process. */
   transport?: Transport
 }
 
-/** A connection its own side can end. */
+/** A connection that the server can close. */
 export interface Duplex extends Connection {
   /**
-   * Takes one parsed value, from a sender who may be allowed something else by now. Never throws.
-   * @param bytes what the value holds, about; default 0, for one that is not counted
-   * @returns false for what holds no message
+   * Receives one parsed value. Never throws.
+   * @param bytes estimated memory of the value. Default 0: not counted
+   * @param caller the sender, whose scopes may have changed
+   * @returns false for a value that is no message
    */
   receive(value: unknown, bytes?: number, caller?: Caller): boolean
   /**
-   * Ends the connection from this side: handlers are asked to stop, what they still answer within 0.9 s is sent, and
-   * open subscriptions are told that they are over.
+   * Closes the connection from the server: handlers are aborted, responses within 0.9 s are sent, and open subscriptions are
+   * ended.
    */
   shutdown(reason?: string): Promise<void>
-  /** How many requests are being served. */
+  /** Number of requests in flight. */
   readonly running: number
 }
 
@@ -75,7 +76,7 @@ function tooMany(): RpcError {
   return new RpcError(ErrorCode.InvalidRequest, 'Too many requests in flight: wait for some to finish')
 }
 
-/** Milliseconds handlers get to finish. A process must be gone 1 s after its input ended. */
+/** Milliseconds for handlers to finish. A process must exit 1 s after its input ended. */
 const graceMs = 900
 
 /** Serves one ordered two-way channel (stdio, memory, a socket) in both eras at once. */
@@ -98,7 +99,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
   readonly #calls: Calls
   readonly #memory: MemoryAccount
   readonly #session: Session
-  /** What came while as much was under way as may be, in the order of arrival. */
+  /** Values that arrived while the maximum of requests was in flight, in order. */
   readonly #queue: QueuedValue[] = []
   #accepting = true
   #open = true
@@ -158,8 +159,8 @@ class DuplexConnection implements Duplex, SessionOutlet {
   }
 
   /**
-   * Takes what is queued when this turn of the event loop is over, because handlers that do not wait for anything are done by
-   * then. Each turn takes as much as there is room for; where there is none, the rest is refused.
+   * Serves the queue when this turn of the event loop is over, because handlers without asynchronous work have finished by
+   * then. Each turn serves as much as there is room for; if there is none, the rest is rejected.
    */
   #takeLater(): void {
     nextTurn().then(() => {
@@ -170,7 +171,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
           return
         }
         this.#take(next)
-        // Only now, so that what a handler sends back at once waits for its turn.
+        // Removed after it was served, so that values received meanwhile are queued behind the rest.
         this.#queue.shift()
       }
     })
@@ -180,7 +181,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
     this.#out(failure(undefined, new RpcError(code, message)))
   }
 
-  /** Refuses what came while too much is under way. Notifications and responses need no room and are taken all the same. */
+  /** Rejects a request or batch for which there is no room. Notifications and responses need none and are served. */
   #overflow(value: unknown, error: RpcError): boolean {
     const classified = classify(value)
     if (Array.isArray(value)) {
@@ -192,7 +193,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
     return classified.kind !== 'invalid'
   }
 
-  /** Whether an array may be a batch: it has no more members than one may have, and a message among them. */
+  /** Whether an array is a batch: it is no longer than the limit, and contains a message. */
   #isBatch(value: readonly unknown[]): boolean {
     return value.length <= this.#bounds.batch && value.some((one) => classify(one).kind !== 'invalid')
   }
@@ -201,7 +202,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
     return Array.isArray(value) ? this.#isBatch(value) : classify(value).kind !== 'invalid'
   }
 
-  /** Serves one value and counts its bytes until its response is sent. The result is false for what holds no message. */
+  /** Serves one value and counts its bytes until its response is sent. False for a value that is no message. */
   #take({ value, bytes, caller }: QueuedValue): boolean {
     if (Array.isArray(value)) {
       this.#batch(value, caller).finally(() => this.#memory.give(bytes))
@@ -230,7 +231,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
 
   async shutdown(reason = 'The server is shutting down'): Promise<void> {
     this.#accepting = false
-    // What came before is served first: its handlers are not asked to stop before they began.
+    // Requests received before are served first: their handlers start before they are aborted.
     do await nextTurn()
     while (this.#queue.length > 0)
     this.#calls.abort(new McpError('CONNECTION_CLOSED', reason))
@@ -261,7 +262,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
         : this.#session.request(message, this, caller))
       if (response === undefined) return
       if (isStateless && method === 'subscriptions/listen' && 'result' in response) {
-        // A subscription that ends on this side is cancelled before its result is sent.
+        // A subscription that the server ends is cancelled before its result is sent.
         this.#out({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } })
       }
       this.#out(response)
@@ -272,7 +273,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
 
   /**
    * Serves a request of the stateless era.
-   * @throws RpcError for one that was refused before it began
+   * @throws RpcError for one that was rejected before it began
    */
   async #stateless(message: JsonRpcRequest): Promise<ServedResponse> {
     if (this.#options.sessionsOnly === true) {
@@ -303,28 +304,28 @@ interface QueuedValue {
   readonly caller: Caller | undefined
 }
 
-/** Whether a value needs room among the requests in flight. */
+/** Whether a value counts as a request in flight. */
 function isCall(value: unknown): boolean {
   return Array.isArray(value) || classify(value).kind === 'request'
 }
 
-/** The far end's way in: one whole message at a time. */
+/** The receiving end of a connection. */
 export interface Connection {
   /**
-   * Takes one parsed value as it came off the wire. Never throws; bad input is answered as the protocol says.
-   * @param bytes what the value holds, about; default 0, for one that is not counted
+   * Receives one parsed value. Never throws; invalid input gets an error response as the protocol defines.
+   * @param bytes estimated memory of the value. Default 0: not counted
    */
   receive(value: unknown, bytes?: number): void
-  /** Answers bytes that were not JSON, or not acceptable, with a protocol error. */
+  /** Sends an error without an id, for input that was no JSON or was not accepted. */
   reject(code: number, message: string): void
-  /** The peer is gone: aborts what runs, settles what waits. Resolves when every handler let go or 0.9 s passed. */
+  /** The client disconnected: cancels requests in both directions. Resolves when all handlers ended, or after 0.9 s. */
   close(reason?: string): Promise<void>
-  /** The legacy session's peer once `initialize` was answered. */
+  /** The client of the session, after `initialize`. */
   readonly peer: Peer | undefined
 }
 
 export interface ConnectionOptions {
-  /** Who is on the other end. Default: whoever owns both ends, who may use everything. */
+  /** The client. Default: a local one with every scope. */
   caller?: Caller
 }
 

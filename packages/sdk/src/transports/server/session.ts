@@ -52,22 +52,22 @@ import {
   type ServedResponse,
 } from './served-request.ts'
 
-/** Where messages about one request of a session go, questions among them. */
+/** Sends messages that belong to one request of a session, including requests to the client. */
 export interface SessionOutlet extends Outlet {
-  /** Sends a question; false when it can never arrive. */
+  /** Sends a request to the client; false if it can never arrive. */
   request(message: JsonRpcRequest): boolean
 }
 
-/** What the questions of one session share. */
+/** Shared by the requesters of one session. */
 export interface SessionRequesterOptions {
   readonly pending: Pending
-  /** Hears of a question before it is put, and gives it an id of its own. */
+  /** Assigns an id to a request to the client. */
   next(requester: SessionRequester, method: string, params: JsonObject): RequestId
 }
 
 const requestOver = 'The request that asked is over'
 
-/** How one request of a session asks, and what it has open. Nearly all of it is made with the first question. */
+/** Sends requests to the client on behalf of one request of a session. */
 export class SessionRequester implements InputStrategy {
   readonly #requesterOptions: SessionRequesterOptions
   readonly #outlet: SessionOutlet
@@ -92,7 +92,7 @@ export class SessionRequester implements InputStrategy {
     return (...question) => this.#ask(...question)
   }
 
-  /** Whether an answer is being waited for. */
+  /** Whether it waits for a response. */
   get waiting(): boolean {
     return this.#open !== undefined && this.#open.size > 0
   }
@@ -128,7 +128,7 @@ export class SessionRequester implements InputStrategy {
     }
   }
 
-  /** Takes back every question that is still open, and puts no more: nobody waits for the answer. */
+  /** Cancels all pending requests to the client, and rejects further ones. */
   close(): void {
     this.#over = true
     if (this.#open === undefined) return
@@ -150,18 +150,18 @@ export class SessionRequester implements InputStrategy {
   }
 }
 
-/** What `initialize` established. */
+/** The result of `initialize`. */
 export interface Initialized {
   readonly peer: Peer
   readonly result: JsonObject
-  /** Characters of what is kept of the client's identity and capabilities. */
+  /** Characters of the stored client info and capabilities. */
   readonly chars: number
 }
 
 /**
  * Negotiates the revision and capabilities of a client that sends `initialize`.
  * @param offer the capabilities to declare, of those that the server has on this revision
- * @throws RpcError -32602 for params that are not valid
+ * @throws RpcError -32602 for invalid params
  */
 export function initialize(
   server: Server,
@@ -192,19 +192,19 @@ export function initialize(
   return { peer, chars: kept.chars, result: revision.result('initialize', result, server.info) }
 }
 
-/** Level of log messages for a client of an older revision that did not set one; undefined without logging. */
+/** The log level of a session without `logging/setLevel`; undefined without logging. */
 export function defaultLogLevel(server: Server): LoggingLevel | undefined {
   return server.capabilities.logging === undefined ? undefined : 'info'
 }
 
-/** Clients of older revisions are offered extensions only if they declare some themselves. */
+/** Session-based clients receive extensions only if they declare some. */
 function offeredTo(offered: ServerCapabilities, client: ClientCapabilities): ServerCapabilities {
   if (client.extensions !== undefined) return offered
   const { extensions: _extensions, ...rest } = offered
   return rest
 }
 
-/** The revision both sides will speak: the requested one if it has sessions, else the newest that does. */
+/** The negotiated revision: the requested one if it has sessions, else the newest that has. */
 function negotiated(requested: string): Revision {
   const revision = revisionOf(requested)
   return revision?.era === 'session' ? revision : revisions[latestLegacy]
@@ -216,60 +216,63 @@ function invalidInitialize(why: string): RpcError {
 
 export interface SessionOptions {
   server: Server
-  /** What runs on this session; a connection that also serves stateless requests shares it with them. */
+  /** The requests in flight, including stateless ones on the same connection. */
   calls: Calls
-  /** Who began it; each request may come with what its sender is allowed by now. */
+  /** The client that began the session; a request may have a caller with other scopes. */
   caller: Caller
   bounds: Bounds
-  /** The account that the state of the session is on, until it is closed. */
+  /** The memory account of the session state. */
   memory: MemoryAccount
-  /** What the transport calls it, where it has a name. */
+  /** The session id of the transport, if it has one. */
   id?: string
-  /** Sends a notice that belongs to no request. Changes wait until it was taken, and equal ones are told once. */
+  /** Sends a notification outside of a request. Further changes wait until it resolves, and equal ones are merged. */
   send(message: JsonRpcNotification): void | Promise<void>
 }
 
-/** What is no valid message. */
+/** A message that is invalid. */
 export interface InvalidMessage {
   readonly id: RequestId | undefined
   readonly error: RpcError
 }
 
-/** One client of the legacy era, from `initialize` until it is gone. */
+/** One session (revisions up to 2025-11-25), from `initialize` until it is closed. */
 export class Session {
   readonly #options: SessionOptions
   readonly #server: Server
   readonly #pending = new Pending()
-  /** Those that asked something. */
+  /** Requests in flight that sent requests to the client. */
   readonly #requesters = new RotatingSet<SessionRequester>()
   readonly #requesterOptions: SessionRequesterOptions
-  /** Subscribed resources, with how to let go of each. */
+  /** Subscribed resources, each with its release function. */
   readonly #subscribed = new Map<string, () => void>()
-  /** URL visits this session was asked for and not told of yet, oldest first. */
+  /** Ids of URL elicitations without a completion notification, oldest first. */
   readonly #urlElicitations = new Set<string>()
   readonly #over = new AbortController()
   readonly #clientSession: ClientSession
   #peer: Peer | undefined
-  /** The peer of the last request, for the next one of the same caller. */
+  /** The peer of the last request, reused for the same caller. */
   #caller: { readonly caller: Caller; readonly session: Peer; readonly peer: Peer } | undefined
   #watching = false
   #lastQuestion = 0
-  /** Bytes of its state that are on its account. */
+  /** Bytes of state that the account counts. */
   #held = 0
 
   constructor(options: SessionOptions) {
     this.#options = options
     this.#server = options.server
     this.#requesterOptions = { pending: this.#pending, next: (...question) => this.#next(...question) }
-    this.#clientSession = { ended: this.#over.signal, ...(options.id === undefined ? {} : { id: options.id }) }
+    this.#clientSession = {
+      ended: this.#over.signal,
+      ...(options.id === undefined ? {} : { id: options.id }),
+    }
   }
 
-  /** Who is on the other end, once `initialize` was answered. */
+  /** The client, after `initialize`. */
   get peer(): Peer | undefined {
     return this.#peer
   }
 
-  /** Whether a handler runs that does not just wait for the client's answer. */
+  /** Whether a handler runs that does not wait for a response of the client. */
   get working(): boolean {
     let waiting = 0
     for (const requester of this.#requesters.values()) if (requester.waiting) waiting++
@@ -277,10 +280,10 @@ export class Session {
   }
 
   /**
-   * Serves one request and returns its response, or undefined if it was cancelled. What the messages after it depend on (the
-   * result of `initialize`, the log level, subscriptions, the place among the requests in flight) is set before the first
-   * `await`, so in the order of the calls.
-   * @throws RpcError for a request that was refused before it began
+   * Serves one request and returns its response, or undefined if it was cancelled. State that later messages depend on (the
+   * result of `initialize`, the log level, subscriptions, requests in flight) is set before the first `await`, so in the order
+   * of the calls.
+   * @throws RpcError for a request that was rejected before it began
    */
   async request(
     message: JsonRpcRequest,
@@ -309,14 +312,21 @@ export class Session {
         return result(message, {})
     }
     const requester = new SessionRequester(this.#requesterOptions, outlet)
-    const call = new ServedRequest(message, peer, requester, outlet, this.#options.bounds, this.#clientSession)
+    const call = new ServedRequest(
+      message,
+      peer,
+      requester,
+      outlet,
+      this.#options.bounds,
+      this.#clientSession,
+    )
     const response = await calls.run(call, this.#server)
     requester.close()
     this.#requesters.delete(requester)
     return response
   }
 
-  /** Gives a question its id, and remembers URL visits so that their completion can be told. */
+  /** Assigns an id to a request to the client, and records URL elicitations for their completion. */
   #next(requester: SessionRequester, method: string, params: JsonObject): RequestId {
     this.#requesters.add(requester)
     const id = method === 'elicitation/create' ? params['elicitationId'] : undefined
@@ -329,24 +339,24 @@ export class Session {
     return ++this.#lastQuestion
   }
 
-  /** Takes a notice; one that means nothing here is ignored. */
+  /** Handles a notification; unknown ones are ignored. */
   notification(message: JsonRpcNotification): void {
     if (message.method === 'notifications/initialized') this.#watch()
     else cancelCall(this.#options.calls, message)
   }
 
-  /** Takes the answer to a question; one that nobody waits for is ignored. */
+  /** Handles a response to a request of the server; an unexpected one is ignored. */
   response(message: JsonRpcResponse): void {
     this.#pending.settle(message)
   }
 
-  /** Takes what wants no answer and cannot be used. Whoever waits for it is told, or else the server's author. */
+  /** Handles an invalid message that gets no response: rejects the request that it belongs to, or reports it. */
   invalidMessage({ id, error }: InvalidMessage): void {
     const why = new McpError('PROTOCOL', `the client's answer is no response (${error.message})`)
     if (id === undefined || !this.#pending.refuse(id, why)) report(this.#server, error, 'a message')
   }
 
-  /** The client is gone: takes back what runs, settles what waits. */
+  /** Cancels requests in both directions and releases subscriptions. */
   close(reason: string): void {
     const error = new McpError('CONNECTION_CLOSED', reason)
     this.#over.abort(error)
@@ -358,12 +368,12 @@ export class Session {
     this.#pending.fail(error)
   }
 
-  /** The error to answer a request with that was refused before it began. */
+  /** The error to send for a request that was rejected before it began. */
   refusal(error: unknown, method: string): RpcError {
     return refusalOf(error, method, this.#server)
   }
 
-  /** The session's peer as one caller. */
+  /** The session's client with the scopes of a caller. */
   #peerOf(caller: Caller): Peer {
     const session = this.#peer
     if (session === undefined) {
@@ -391,8 +401,8 @@ export class Session {
   }
 
   /**
-   * Counts bytes of the session's state.
-   * @throws RpcError where there is no room for them
+   * Counts bytes of session state.
+   * @throws RpcError if they exceed a limit
    */
   #hold(bytes: number): void {
     const full = this.#options.memory.keep(bytes)
@@ -453,10 +463,10 @@ export class Session {
     const peer = this.#peer
     if (peer === undefined || this.#watching) return
     this.#watching = true
-    this.#tell(peer).catch((error) => report(this.#server, error, 'notifications/initialized'))
+    this.#notifyOfChanges(peer).catch((error) => report(this.#server, error, 'notifications/initialized'))
   }
 
-  async #tell(peer: Peer): Promise<void> {
+  async #notifyOfChanges(peer: Peer): Promise<void> {
     const { changes } = this.#server
     const listener = this.#listener(peer)
     const watching = changes.watch((change) => this.#wants(change), this.#over.signal, listener)
@@ -487,7 +497,7 @@ export class Session {
     return this.#server.capabilities[change.type]?.listChanged === true
   }
 
-  /** What its client hears of. */
+  /** The changes that the client is notified of. */
   #filter(): SubscriptionFilter {
     const { tools, prompts, resources } = this.#server.capabilities
     return {
@@ -499,7 +509,7 @@ export class Session {
   }
 }
 
-/** What a subscription to a resource costs: its URI, and what leads from it to the session. */
+/** Estimated bytes of a resource subscription. */
 function subscriptionBytes(uri: string): number {
   return 512 + 2 * uri.length
 }
@@ -542,16 +552,16 @@ function notOffered(method: string): RpcError {
   return new RpcError(ErrorCode.MethodNotFound, `Method not found: this server does not offer "${method}"`)
 }
 
-/** Handles the messages of a batch: a session, or one POST without one. */
+/** Handles the messages of a batch: a session, or one POST without a session. */
 export type BatchReceiver = Pick<Session, 'peer' | 'notification' | 'response' | 'invalidMessage' | 'refusal'>
 
 type Serve = (message: JsonRpcRequest) => Promise<ServedResponse>
 
 /**
- * Serves the messages of one batch (2025-03-26) at the same time.
- * @param serve serves one of its requests
- * @returns the responses, none when nothing in it wanted one
- * @throws RpcError -32600 for an array that is no batch here
+ * Serves the messages of one batch (2025-03-26) concurrently.
+ * @param serve serves one request
+ * @returns the responses; none for a batch without requests
+ * @throws RpcError -32600 for an array that is no valid batch on this revision
  */
 export async function serveBatch(
   receiver: BatchReceiver,
