@@ -5,17 +5,17 @@ import { type Bounds, unref } from '../options.ts'
 import type { HttpReply, Pipe } from './http-adapter.ts'
 import type { AuthenticatedCaller } from './options.ts'
 
-/** For how long what a caller showed to be let in counts. */
+/** How long the credentials of a caller are valid. */
 export type CredentialValidity = Pick<AuthenticatedCaller, 'expires' | 'stillCounts'>
 
-/** Milliseconds between two looks whether it still counts. */
-const lookMs = 30_000
-/** Looks in a row that may come to nothing before it counts no longer. */
-const failuresBorne = 1
-/** The longest a timer can wait. */
+/** Milliseconds between checks for revocation. */
+const checkMs = 30_000
+/** Consecutive checks that may fail before the credentials count as invalid. */
+const toleratedFailures = 1
+/** Maximum delay of a timer. */
 const longestMs = 2 ** 31 - 1
 
-/** Watches the validity an open stream stands on, and says once when it is over. */
+/** Watches the credentials of an open stream, and calls back once when they are no longer valid. */
 export class CredentialWatch {
   readonly #patienceMs: number
   readonly #over: () => void
@@ -24,7 +24,7 @@ export class CredentialWatch {
   #failures = 0
   #stopped = false
 
-  /** @param patienceMs how much longer than the validity the stream may last, unless what was shown was revoked */
+  /** @param patienceMs how much longer the stream may stay open, unless the credentials are revoked */
   constructor(validity: CredentialValidity, patienceMs: number, over: () => void) {
     this.#validity = validity
     this.#patienceMs = patienceMs
@@ -32,7 +32,7 @@ export class CredentialWatch {
     this.#wait()
   }
 
-  /** Goes on with another validity, unless it ends sooner. */
+  /** Continues with other credentials, unless they expire earlier. */
   renew(validity: CredentialValidity): void {
     if (this.#stopped || endOf(validity) < endOf(this.#validity)) return
     this.#validity = validity
@@ -48,26 +48,26 @@ export class CredentialWatch {
   #wait(): void {
     clearTimeout(this.#timer)
     const left = endOf(this.#validity) + this.#patienceMs - Date.now()
-    const ms = Math.min(left, this.#validity.stillCounts === undefined ? left : lookMs)
+    const ms = Math.min(left, this.#validity.stillCounts === undefined ? left : checkMs)
     if (ms === Number.POSITIVE_INFINITY) return
-    this.#timer = unref(setTimeout(() => this.#look(), Math.min(ms, longestMs)))
+    this.#timer = unref(setTimeout(() => this.#check(), Math.min(ms, longestMs)))
   }
 
-  #look(): void {
+  #check(): void {
     const validity = this.#validity
     const now = Date.now()
-    if (now >= endOf(validity) + this.#patienceMs || this.#failures > failuresBorne) {
+    if (now >= endOf(validity) + this.#patienceMs || this.#failures > toleratedFailures) {
       this.#end()
       return
     }
     this.#wait()
     if (validity.stillCounts === undefined || now >= endOf(validity)) return
-    // A look is a failure until it is answered, so that one which never is counts as one too.
+    // A check counts as failed until it resolves, so that one which never does is counted too.
     this.#failures++
     validity.stillCounts().then(
       (counts) => this.#answered(validity, counts),
       () => {
-        if (validity === this.#validity && this.#failures > failuresBorne) this.#end()
+        if (validity === this.#validity && this.#failures > toleratedFailures) this.#end()
       },
     )
   }
@@ -89,23 +89,23 @@ function endOf({ expires = Number.POSITIVE_INFINITY }: CredentialValidity): numb
   return expires
 }
 
-/** Milliseconds the answer to a request may be given later than what its caller showed counts. */
+/** Milliseconds that the response to a request may be sent after its credentials expired. */
 export const answerPatienceMs = 60_000
-/** Bytes that may wait for a reader without being counted: streams are bounded in number. */
+/** Unread bytes that are not counted: the number of streams is limited. */
 const freeBytes = 16_384
-/** Over how many moments the first signs of life are spread: Node keeps a list for each duration that timers have. */
-const moments = 64
+/** Number of different delays of the first keep-alive: Node keeps a list per timer duration. */
+const delays = 64
 
 /**
- * One event stream to one client. It keeps quiet streams open, leaves out what may be left out while its reader is
- * slow, cuts a reader that takes nothing at all for too long, and ends when what opened it counts no longer.
+ * One event stream to one client. Sends keep-alive comments, drops droppable messages while its reader is slow, disconnects a
+ * stalled reader, and ends when the credentials that opened it are no longer valid.
  */
 export class EventStream {
   readonly #pipe: Pipe
   readonly #validity: CredentialWatch | undefined
   readonly #bounds: Bounds
   readonly #memory: MemoryAccount | undefined
-  /** Bytes that wait for the reader, as far as they are on the account. */
+  /** Unread bytes that the account counts. */
   #held = 0
   #waiting: (() => void)[] = []
   #quiet: ReturnType<typeof setTimeout>
@@ -114,47 +114,47 @@ export class EventStream {
   #open = true
   #expired = false
 
-  /** @param patienceMs how much longer than what opened it the stream may last */
+  /** @param patienceMs how much longer than its credentials the stream may stay open */
   constructor(reply: HttpReply, bounds: Bounds, patienceMs: number) {
     this.#pipe = reply.open()
     this.#pipe.onDrained = () => this.#drained()
     this.#bounds = bounds
     this.#memory = reply.memory
-    // Streams that were opened in one moment, as after a restart, must not all be written to in one moment ever after.
-    const part = Math.ceil(Math.random() * moments) / moments
+    // Streams that were opened at the same time, as after a restart, must not all be written to at the same times.
+    const part = Math.ceil(Math.random() * delays) / delays
     this.#quiet = unref(setTimeout(() => this.#breatheOn(), part * bounds.keepAliveMs))
     this.#validity = reply.validity && new CredentialWatch(reply.validity, patienceMs, () => this.#expire())
   }
 
-  /** Whether it ended because what opened it counts no longer. */
+  /** Whether it ended because its credentials are no longer valid. */
   get expired(): boolean {
     return this.#expired
   }
 
-  /** Goes on with what its client showed since. */
+  /** Continues with the credentials of a later request. */
   renew(validity: CredentialValidity | undefined): void {
     if (validity !== undefined) this.#validity?.renew(validity)
   }
 
-  /** Whether more waits for the reader than it should. From then on it is watched, and cut if it takes nothing. */
+  /** Whether the reader is behind. It is then watched, and disconnected if it stalls. */
   isBehind(): boolean {
     const behind = this.#open && this.#pipe.queued > this.#bounds.streamQueueBytes
     if (behind) this.#watch()
     return behind
   }
 
-  /** Sends a comment: the least that shows a stream is alive. */
+  /** Sends a keep-alive comment. */
   breathe(): void {
     if (this.#open && !this.isBehind()) this.#write(keepAlive)
   }
 
-  /** Settles when the reader took everything, or the stream is over; undefined where nothing waits for it. */
+  /** Resolves when the reader received everything, or the stream is closed; undefined if nothing is unread. */
   drained(): Promise<void> | undefined {
     if (!this.#open || this.#pipe.queued === 0) return undefined
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
-  /** Sends text in the event-stream format. Where there is no room for it the stream is cut, unless it may be left out. */
+  /** Sends text in the event-stream format. If it exceeds a limit it is dropped if it may be, or the stream is disconnected. */
   send(text: string, droppable: boolean): void {
     if (!this.#open) return
     if (this.isBehind()) {
@@ -191,7 +191,7 @@ export class EventStream {
     this.#pipe.cut()
   }
 
-  /** The connection is over. */
+  /** The connection was closed. */
   closed(): void {
     this.#open = false
     clearInterval(this.#quiet)
@@ -200,7 +200,7 @@ export class EventStream {
     this.#drained()
   }
 
-  /** Nothing waits for the reader any more. */
+  /** The reader received everything. */
   #drained(): void {
     if (this.#held > 0) this.#memory?.give(this.#held)
     this.#held = 0

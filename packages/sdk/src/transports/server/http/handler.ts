@@ -8,18 +8,18 @@ import { Router } from './router.ts'
 import { HttpServerState } from './server-state.ts'
 import { WebReply, WebRequest } from './web.ts'
 
-/** A server mounted on HTTP, for every revision at once. Its functions may be taken off it and passed on. */
+/** A server on HTTP, for all revisions. Its functions can be destructured. */
 export interface HttpHandler {
   /** Serves a web request: Bun, Deno, workers, frameworks. */
   fetch(request: Request): Promise<Response>
   /** Serves a `node:http` request, also as a route of a Node framework. */
   node(request: IncomingMessage, response: ServerResponse): void
   /**
-   * Serves on a port of its own (Node). Port 0 takes any free one.
-   * @param options `host` is 127.0.0.1 unless given, so that only this machine can connect
+   * Listens on a port (Node).
+   * @param options `port`: default 0, any free port; `host`: default 127.0.0.1, for this machine only
    */
   listen(options?: { port?: number; host?: string }): Promise<Listener>
-  /** Ends everything: subscriptions are told, what handlers still answer within 1 s is sent, then 503. */
+  /** Closes the handler: ends subscriptions, sends responses within 1 s, and answers further requests with 503. */
   close(): Promise<void>
 }
 
@@ -49,7 +49,7 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
   const router = new Router(state, guard, path, options, warn)
   if (server.scopes.length > 0 && options.authenticate === undefined) {
     warn(
-      `${server.info.name}: some definitions need scopes, but nobody is asked who they are, so nobody can use those. ` +
+      `${server.info.name}: some definitions require scopes, but requests are not authenticated, so nobody can use those. ` +
         'Give serveHttp an authenticate, such as bearer of @jackfield/sdk/auth.',
     )
   }

@@ -1,7 +1,7 @@
 import type { FullBudget, MemoryAccount } from '../memory-budget.ts'
 import type { CredentialValidity } from './event-stream.ts'
 
-/** The body of one HTTP request as it was read: bytes, a value somebody else parsed, or more than allowed. */
+/** The body of an HTTP request: bytes, a value that middleware parsed, or why there is neither. */
 export type Body =
   | { readonly type: 'bytes'; readonly bytes: Uint8Array }
   | { readonly type: 'value'; readonly value: unknown }
@@ -12,67 +12,67 @@ export type Body =
 
 export type HeaderFields = Readonly<Record<string, string>>
 
-/** What one HTTP request says, the same for every runtime. */
+/** An HTTP request, independent of the runtime. */
 export interface HttpRequest {
   readonly method: string
   /** Path and query, as sent. */
   readonly url: string
   /** The host it was sent to. */
   readonly host: string | undefined
-  /** The network address it came from; undefined where the runtime does not say. */
+  /** The network address of the client; undefined if the runtime does not provide it. */
   readonly address: string | undefined
   /** A header by its lower-case name. */
   header(name: string): string | undefined
-  /** Every header by its lower-case name, without those that prove who sent it. */
+  /** All headers by lower-case name, without credentials. */
   headers(): Readonly<Record<string, string>>
-  /** Whether a header came more than once. */
+  /** Whether a header was sent more than once. */
   repeats(name: string): boolean
-  /** The name of a header that came more than once though a message may have one at most; undefined where none did. */
+  /** A header of `singletons` that was sent more than once; undefined if there is none. */
   repeatedSingleton(): string | undefined
-  /** Whether the path, ignoring the query, is this one. */
+  /** Whether this is its path, without the query. */
   isAt(path: string): boolean
-  /** Whether a framework routed exactly this path to the handler. Absent where a request does not say. */
+  /** Whether a framework routed exactly this path to the handler; absent if unknown. */
   readonly isMounted?: boolean
   /**
-   * Reads the body, which counts on the account until then. Never settles if the client disconnects before the end.
+   * Reads the body. The account counts it meanwhile. Never settles if the client disconnects.
    */
   read(maxBytes: number, memory: MemoryAccount): Promise<Body>
 }
 
-/** Bytes in memory of their own. Not written as `Uint8Array<ArrayBuffer>`: that type has parameters only since TypeScript 5.7. */
+/** `Uint8Array<ArrayBuffer>`, in a form that works before TypeScript 5.7. */
 export type Bytes = ReturnType<TextEncoder['encode']>
 
-/** Where the answer to one HTTP request goes. */
+/** The response to an HTTP request, independent of the runtime. */
 export interface HttpReply {
-  /** Headers to send with whatever the answer is. */
+  /** Additional headers of the response. */
   extra: HeaderFields | undefined
-  /** The account that unsent bytes of the answer are on; absent until the caller is known. */
+  /** The memory account of the response; absent until the caller is known. */
   memory: MemoryAccount | undefined
-  /** How long an event stream may last; absent where only its client and its answer end it. */
+  /** How long an event stream may stay open; absent without a limit. */
   validity: CredentialValidity | undefined
-  /** Whether a timer that another request set may ring for this one: some runtimes end timers with their request. */
+  /** Whether timers may be shared between requests: some runtimes cancel timers with their request. */
   readonly sharesTimers: boolean
-  /** Says whom to tell when the connection is over, answered or not; in place of whoever was named before. */
+  /** Sets the listener for the end of the connection, with or without a response; replaces the previous one. */
   onClose(listener: () => void): void
-  /** Sends a whole answer. A body is JSON text, or the bytes of one; '' is none. */
+  /** Sends a complete response. The body is JSON as text or bytes; '' for none. */
   send(status: number, body: string | Bytes, headers?: HeaderFields): void
-  /** Begins an event stream. */
+  /** Starts an event stream. */
   open(headers?: HeaderFields): Pipe
 }
 
-/** An open event stream, as bytes. */
+/** The body of an open event stream. */
 export interface Pipe {
-  /** Bytes written and not yet taken by the client's connection. */
+  /** Bytes written and not yet flushed. */
   readonly queued: number
-  /** Called whenever the client's connection took everything that was written. */
+  /** Called whenever everything was flushed. */
   onDrained: (() => void) | undefined
   write(text: string): void
   end(): void
-  /** Breaks the connection. */
+  /** Disconnects the client. */
   cut(): void
 }
 
-/** Headers that prove who sent a request, or let another one speak in its session: no handler is given them. */
+/** Headers with credentials, including the session id, which handlers do not receive. */
 const credentials: ReadonlySet<string> = new Set([
   'authorization',
   'proxy-authorization',
@@ -81,7 +81,7 @@ const credentials: ReadonlySet<string> = new Set([
   'mcp-session-id',
 ])
 
-/** Headers as handlers may see them. */
+/** Headers without credentials. */
 export function withoutCredentials(
   headers: Iterable<readonly [string, string | readonly string[] | undefined]>,
 ): Readonly<Record<string, string>> {
@@ -93,7 +93,7 @@ export function withoutCredentials(
   return Object.freeze(shown)
 }
 
-/** What every event stream is sent with: no cache, no proxy that waits for more, no compression. */
+/** Headers of event streams: no caching, no buffering in proxies, no compression. */
 export const streamHeaders: HeaderFields = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': 'no-cache, no-transform',
@@ -103,20 +103,20 @@ export const streamHeaders: HeaderFields = {
 const json = /^application\/json[\t ]*(;[^,]*)?$/i
 const otherCharset = /;[\t ]*charset=(?!"?utf-?8"?[\t ]*(?:;|$))/i
 
-/** Whether a Content-Type says JSON in UTF-8. */
+/** Whether a Content-Type is JSON in UTF-8. */
 export function isJson(contentType: string | undefined): boolean {
   if (contentType === 'application/json') return true
   return contentType !== undefined && json.test(contentType) && !otherCharset.test(contentType)
 }
 
-/** Whether a body is compressed, or said to be: others who read it would see another one. */
+/** Whether a body has a Content-Encoding, which intermediaries may decode differently. */
 export function isCoded(contentEncoding: string | undefined): boolean {
   return contentEncoding !== undefined && !/^(?:identity)?$/i.test(contentEncoding)
 }
 
 /**
- * Headers of which a message has one at most. Where there are two, one reader takes the first and another the last, so a proxy
- * could check another value than the server uses. A second `DPoP` is answered as RFC 9449 says, by the check of proofs.
+ * Headers that a request has once at most: of duplicates a proxy could check another value than the server uses. Duplicates of
+ * `DPoP` are rejected as RFC 9449 requires, by the check of proofs.
  */
 export const singletons = [
   'host',
@@ -148,7 +148,7 @@ export class AcceptReader {
   #header: string | undefined
   #accepted = nothing
 
-  /** What a header accepts. Absent, nothing: the protocol demands one. */
+  /** The media types that a header accepts; none without the header, which is required. */
   read(header: string | undefined): Accepted {
     if (header === undefined) return nothing
     if (header !== this.#header) {
@@ -166,7 +166,7 @@ function parseAccept(header: string): Accepted {
     const wanted = !params.some((param) => /^q[\t ]*=[\t ]*0(?:\.0*)?$/.test(param))
     ranges.set(type, wanted || ranges.get(type) === true)
   }
-  // The most specific range counts, whatever the others say.
+  // The most specific range takes precedence.
   const accepts = (type: string, group: string): boolean =>
     ranges.get(type) ?? ranges.get(group) ?? ranges.get('*/*') ?? false
   return {
@@ -175,7 +175,7 @@ function parseAccept(header: string): Accepted {
   }
 }
 
-/** The session id in the query of a request; undefined where there is none. */
+/** The session id in the query of a request, if there is one. */
 export function sessionIdIn({ url }: HttpRequest): string | undefined {
   const at = url.indexOf('?')
   return at === -1 ? undefined : (new URLSearchParams(url.slice(at)).get('sessionId') ?? undefined)

@@ -16,12 +16,12 @@ import type { ResumableStream } from './resumable-stream.ts'
 import type { HttpServerState, PendingResponse, SlowAnswer } from './server-state.ts'
 import type { HttpSession } from './sessions.ts'
 
-/** The request whose answer is a stream that stays open. */
+/** The method whose response is a stream that stays open. */
 export const listenMethod = 'subscriptions/listen'
 
 /**
- * The answer to a POST that belongs to no session: one JSON text, or an event stream from the first notification or long
- * wait on. It cannot be resumed, so a client that disconnects cancels what it asked for.
+ * The response to a POST without a session: one JSON text, or an event stream after the first notification or a long wait. It
+ * cannot be resumed, so a client that disconnects cancels its requests.
  */
 export abstract class PostResponse implements Outlet, SlowAnswer, PendingResponse {
   readonly transport = 'tcp'
@@ -43,7 +43,7 @@ export abstract class PostResponse implements Outlet, SlowAnswer, PendingRespons
     return this.#request.headers()
   }
 
-  /** Calls `wait` at once where timers belong to one request, or else when this turn of the event loop is over. */
+  /** Calls `wait` when this turn of the event loop is over; at once on runtimes that bind timers to a request. */
   protected waitLater(): void {
     if (this.reply.sharesTimers) this.state.afterTurn(this)
     else this.wait()
@@ -61,7 +61,7 @@ export abstract class PostResponse implements Outlet, SlowAnswer, PendingRespons
     }
   }
 
-  /** An answer that takes long becomes a stream, so that no proxy on the way closes the connection as idle. */
+  /** A slow response becomes a stream, so that proxies do not close the connection as idle. */
   tick(): void {
     if (++this.#ticks === 2) this.#showLife()
   }
@@ -83,8 +83,8 @@ export abstract class PostResponse implements Outlet, SlowAnswer, PendingRespons
   }
 
   /**
-   * Sends a response, or those of a batch, and ends. Without one, because it was cancelled, only a stream is ended.
-   * @param status the HTTP status of an answer that is not a stream
+   * Sends a response, or those of a batch, and ends. If there is none because the request was cancelled, a stream is ended.
+   * @param status the HTTP status, unless the response is a stream
    */
   protected finish(status: number, answer: ServedResponse | readonly JsonRpcResponse[]): void {
     if (this.#over) return
@@ -129,23 +129,23 @@ export abstract class PostResponse implements Outlet, SlowAnswer, PendingRespons
     clearTimeout(this.#long)
   }
 
-  /** The client disconnected, which is how it cancels; after the answer it has no effect. */
+  /** The client disconnected, which cancels its requests. */
   #gone(): void {
     this.#stream?.closed()
     clearTimeout(this.#long)
     if (this.#over) return
     const why =
       this.#stream?.expired === true
-        ? 'The access it was allowed with is over'
+        ? 'The credentials of the request expired or were revoked'
         : 'The client closed the connection'
     this.cancel(new McpError('CANCELLED', why))
   }
 }
 
-/** Milliseconds an answer may take before it becomes an event stream, which outlives its connection. */
+/** Milliseconds until a response becomes an event stream, which outlives its connection. */
 const wholeAnswerMs = 100
 
-/** The answer to the requests of one POST of a session. */
+/** The response to a POST of a session. */
 export class PostStream implements SlowAnswer, SessionOutlet {
   readonly transport = 'tcp'
   readonly #owner: HttpSession
@@ -186,7 +186,7 @@ export class PostStream implements SlowAnswer, SessionOutlet {
     if (this.#owner.polls) this.#open()?.detach()
   }
 
-  /** Sends what the requests were answered with and ends; '' when every one was cancelled. */
+  /** Sends the responses and ends; '' if all requests were cancelled. */
   answer(status: number, body: string | Uint8Array<ArrayBuffer>): void {
     if (this.#stream === undefined && body !== '') {
       if (!this.#over) this.#reply.send(status, body)
@@ -197,14 +197,14 @@ export class PostStream implements SlowAnswer, SessionOutlet {
     this.#done()
   }
 
-  /** Says that everything was taken and nothing wanted an answer. */
+  /** Accepts a batch without requests. */
   accept(): void {
     if (this.#stream === undefined && !this.#over) this.#reply.send(202, '')
     else this.#stream?.end()
     this.#done()
   }
 
-  /** Ends without an answer, because the session ended. */
+  /** Ends without a response, because the session ended. */
   abandon(text: string): void {
     if (this.#stream !== undefined) this.#stream.end()
     else if (!this.#over) this.#reply.send(404, text)
@@ -219,7 +219,7 @@ export class PostStream implements SlowAnswer, SessionOutlet {
     return true
   }
 
-  /** Turns the answer into an event stream; undefined when the connection broke before it was one. */
+  /** Turns the response into an event stream; undefined if the client disconnected before. */
   #open(): ResumableStream | undefined {
     if (this.#stream === undefined && !this.#over) {
       clearTimeout(this.#wait)
@@ -235,7 +235,7 @@ export class PostStream implements SlowAnswer, SessionOutlet {
     if (this.#stream !== undefined) this.#owner.forget(this.#stream)
   }
 
-  /** The connection broke before anything was sent: nobody has an id to resume from. */
+  /** The client disconnected before anything was sent, so it has no event id to resume from. */
   #lost(): void {
     clearTimeout(this.#wait)
     this.#over = true

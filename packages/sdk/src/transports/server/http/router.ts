@@ -27,41 +27,41 @@ import {
   sendRefusal,
 } from './options.ts'
 import type { HttpServerState } from './server-state.ts'
-import { type SessionHttpRequest, SessionRequests } from './session-requests.ts'
+import { type HttpExchange, SessionRequests } from './session-requests.ts'
 import type { SseSessions } from './sse.ts'
 import { serveStateless } from './stateless.ts'
 
-/** Seconds after which a client that found no room may try again. */
+/** Seconds after which a client may retry a request that exceeded a limit. */
 const retryAfter = '10'
 const documentPreflight: HeaderFields = {
   'Access-Control-Allow-Methods': 'GET',
   'Access-Control-Allow-Headers': '*',
   'Access-Control-Max-Age': '600',
 }
-// Made when first needed: its module of the runtime takes long to load.
+// Created on first use: the runtime's module takes long to load.
 let decoder: TextDecoder | undefined
 
-/** Serves one parsed message, which holds so many bytes. */
+/** Serves one parsed message of so many bytes. */
 type Serve = (value: unknown, bytes: number) => Promise<void>
 
-/** Takes HTTP requests of every runtime to where they are served. */
+/** Checks and routes HTTP requests. */
 export class Router {
   readonly #state: HttpServerState
   readonly #guard: Guard
   readonly #path: string
-  /** What the endpoint accepts. */
+  /** The HTTP methods of the endpoint, for `Allow`. */
   readonly #methods: string
   readonly #authenticate: Authenticate | undefined
   readonly #accepts = new AcceptReader()
   readonly #mounts: boolean
   readonly #warn: (message: string) => void
-  /** Whether all requests of a port come here, so that no framework can keep any from this handler. */
+  /** Whether the handler receives all requests of a port, with no framework in between. */
   ownsPort = false
   #isPublished = false
-  /** What the operator was warned of. */
+  /** Warnings that were given. */
   readonly #hinted = new Set<'metadata' | 'path'>()
 
-  /** Without `path` in the options, it is the one given, or the one that a framework mounted the handler at. */
+  /** @param path of the endpoint; without `path` in the options also the path at which a framework mounts the handler */
   constructor(
     state: HttpServerState,
     guard: Guard,
@@ -92,11 +92,11 @@ export class Router {
     if (caller === undefined) return
     const memory = this.#state.memory.account(caller.quotaKey)
     reply.memory = memory
-    const httpRequest = { request, reply, caller, memory }
-    const serve = this.#route(httpRequest)
+    const exchange = { request, reply, caller, memory }
+    const serve = this.#route(exchange)
     if (serve === undefined) return
     const body = await request.read(this.#state.messageBytes, memory)
-    const message = this.#parse(httpRequest, body)
+    const message = this.#parse(exchange, body)
     if (message === undefined) return
     try {
       await serve(message.value, message.bytes)
@@ -105,7 +105,7 @@ export class Router {
     }
   }
 
-  /** Whether a request may go on to be authenticated; where not, it was answered. */
+  /** Whether a request is admitted to authentication; otherwise its response was sent. */
   #admits(request: HttpRequest, reply: HttpReply): boolean {
     const repeated = request.repeatedSingleton()
     if (repeated !== undefined) {
@@ -143,7 +143,7 @@ export class Router {
     return false
   }
 
-  /** The caller of a request, or undefined for one that was refused. */
+  /** The caller of a request, or undefined if it was refused. */
   async #identify(
     authenticate: Authenticate,
     request: HttpRequest,
@@ -161,13 +161,13 @@ export class Router {
     return callerOf(caller)
   }
 
-  /** What anybody may read at the path of a request. */
+  /** The public document at the path of a request. */
   #document(request: HttpRequest): string | undefined {
     for (const [path, text] of this.#authenticate?.documents ?? []) if (request.isAt(path)) return text
     return undefined
   }
 
-  /** Answers with a document, to any page too: it says nothing that is not for everybody. */
+  /** Sends a document, which is public and so readable from every origin. */
   #publish(request: HttpRequest, reply: HttpReply, document: string): void {
     const refused = this.#guard.refusesHost(request)
     if (refused !== undefined) {
@@ -185,7 +185,7 @@ export class Router {
     return request.isAt(this.#path) || (this.#mounts && request.isMounted === true)
   }
 
-  /** Warns once of a path that a framework does not route here, or routes here and this handler does not expect. */
+  /** Warns once of a path that a framework does not route to this handler, or routes here unexpectedly. */
   #hint(what: 'metadata' | 'path', { url }: HttpRequest): void {
     if (this.ownsPort || this.#hinted.has(what)) return
     this.#hinted.add(what)
@@ -208,35 +208,35 @@ export class Router {
     return this.#state.sse !== undefined && request.isAt(this.#state.sse.path)
   }
 
-  /** How to serve the message in the body of a request; undefined where the request was answered without reading it. */
-  #route(httpRequest: SessionHttpRequest): Serve | undefined {
-    const { request, reply } = httpRequest
+  /** The function for the message of a request; undefined if the response needs no body. */
+  #route(exchange: HttpExchange): Serve | undefined {
+    const { request, reply } = exchange
     const { sse, legacy, closing } = this.#state
     if (closing) this.#closing(reply)
-    else if (sse !== undefined && this.#isOlder(request)) return this.#older(sse, httpRequest)
-    else if (request.method === 'POST') return this.#post(httpRequest)
+    else if (sse !== undefined && this.#isOlder(request)) return this.#older(sse, exchange)
+    else if (request.method === 'POST') return this.#post(exchange)
     else if (!(legacy instanceof SessionRequests) || namesStateless(request)) this.#wrongMethod(reply, 'POST')
-    else if (request.method === 'DELETE') legacy.delete(httpRequest)
-    else if (this.#accepts.read(request.header('accept')).events) legacy.get(httpRequest)
+    else if (request.method === 'DELETE') legacy.delete(exchange)
+    else if (this.#accepts.read(request.header('accept')).events) legacy.get(exchange)
     else this.#notAcceptable(reply)
     return undefined
   }
 
-  #post(httpRequest: SessionHttpRequest): Serve | undefined {
-    const { request, reply } = httpRequest
+  #post(exchange: HttpExchange): Serve | undefined {
+    const { request, reply } = exchange
     if (!isJson(request.header('content-type'))) {
       this.#notJson(reply)
       return undefined
     }
     const { json, events } = this.#accepts.read(request.header('accept'))
-    if (json && events) return (value) => this.#message(httpRequest, value)
+    if (json && events) return (value) => this.#message(exchange, value)
     const why = 'Not acceptable: Accept must list application/json and text/event-stream'
     refuse(reply, 406, ErrorCode.InvalidRequest, why)
     return undefined
   }
 
-  /** HTTP+SSE. A POST without a session is how clients find out that this is not Streamable HTTP. */
-  #older(sessions: SseSessions, { request, reply, caller, memory }: SessionHttpRequest): Serve | undefined {
+  /** HTTP+SSE. Clients detect by a POST without a session that this is not Streamable HTTP. */
+  #older(sessions: SseSessions, { request, reply, caller, memory }: HttpExchange): Serve | undefined {
     if (request.method === 'GET') {
       if (this.#accepts.read(request.header('accept')).events) sessions.open(reply, caller, memory)
       else this.#notAcceptable(reply)
@@ -255,17 +255,16 @@ export class Router {
       if (session === undefined) {
         refuse(reply, 404, ErrorCode.InvalidRequest, 'This session does not exist, or no longer')
       } else if (!refusesScopes(this.#state, reply, caller, value)) {
-        sessions.take(session, reply, value, caller, bytes)
+        sessions.accept(session, reply, value, caller, bytes)
       }
     }
   }
 
   /**
-   * The value of a body, with the bytes that it holds, which are on the account from then on; undefined where the body was
-   * refused.
+   * The value of a body with its estimated bytes, which the account counts from then on; undefined if it was rejected.
    */
   #parse(
-    { request, reply, memory }: SessionHttpRequest,
+    { request, reply, memory }: HttpExchange,
     body: Body,
   ): { readonly value: unknown; readonly bytes: number } | undefined {
     const { messageBytes, bounds, closing } = this.#state
@@ -314,7 +313,7 @@ export class Router {
     }
   }
 
-  /** Refuses a message for which there is no room, or never will be. */
+  /** Rejects a message that exceeds the memory limits now, or always. */
   #full(full: FullBudget, bytes: number, reply: HttpReply): void {
     const { requestBytes } = this.#state.memory
     if (bytes > requestBytes) {
@@ -323,12 +322,12 @@ export class Router {
     } else reply.send(fullStatus(full), errorTextOf(fullError(full)), { 'Retry-After': retryAfter })
   }
 
-  /** Serves a message by its era: one that names its version in `_meta` is stateless, any other belongs to a session. */
-  async #message(httpRequest: SessionHttpRequest, value: unknown): Promise<void> {
+  /** Serves a message: one with a version in `_meta` is stateless, any other belongs to a session. */
+  async #message(exchange: HttpExchange, value: unknown): Promise<void> {
     const { legacy } = this.#state
-    const { request, reply, caller } = httpRequest
+    const { request, reply, caller } = exchange
     if (Array.isArray(value)) {
-      if (!namesStateless(request)) await legacy.batch(httpRequest, value)
+      if (!namesStateless(request)) await legacy.batch(exchange, value)
       else refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: send each message by itself')
       return
     }
@@ -338,9 +337,9 @@ export class Router {
     } else if (classified.kind === 'request') {
       const { message } = classified
       if (isStateless(request, message)) await serveStateless(this.#state, request, reply, caller, message)
-      else await legacy.request(httpRequest, message)
+      else await legacy.request(exchange, message)
     } else if (!namesStateless(request)) {
-      legacy.other(httpRequest, classified.message)
+      legacy.other(exchange, classified.message)
     } else if (classified.kind === 'notification') {
       reply.send(202, '')
     } else {
@@ -371,7 +370,7 @@ export class Router {
     reply.send(405, text, { Allow: allowed })
   }
 
-  /** Answers what failed before it was known to be a request. */
+  /** Responds to a request that failed before its message was known. */
   #broken(error: unknown, request: HttpRequest, reply: HttpReply): void {
     if (error instanceof RpcError) {
       refuse(reply, 400, error.code, error.message)
@@ -417,7 +416,7 @@ function errorTextOf(error: RpcError): string {
   return JSON.stringify(failure(undefined, error))
 }
 
-/** Milliseconds in which a client that was answered 401 requests the metadata. */
+/** Milliseconds for a client to request the metadata after a 401. */
 const metadataWaitMs = 5_000
 
 function metadataHint(name: string, paths: readonly string[]): string {

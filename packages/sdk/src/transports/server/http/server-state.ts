@@ -16,21 +16,21 @@ import { listenMethod } from './post-response.ts'
 import { SessionlessRequests, SessionRequests } from './session-requests.ts'
 import { SseSessions } from './sse.ts'
 
-/** An answer that is still owed. */
+/** A response that was not sent yet. */
 export interface PendingResponse {
   readonly principal: string | null
   readonly method: string
-  /** Asks the handler to stop; what it still gives is sent. */
+  /** Aborts the handler's signal; its response is still sent. */
   abort(reason: unknown): void
-  /** Breaks off without an answer. */
+  /** Ends without a response. */
   abandon(reason: unknown): void
-  /** Half a keep-alive interval went by. */
+  /** Called every half keep-alive interval. */
   tick(): void
 }
 
-/** An answer that may take long. */
+/** A response that may be slow. */
 export interface SlowAnswer {
-  /** Prepares for a wait, unless the answer was sent. */
+  /** Prepares for a slow response, unless it was sent. */
   wait(): void
 }
 
@@ -42,17 +42,17 @@ export interface Busy {
 }
 
 const graceMs = 1000
-/** Network addresses whose callers are remembered, so that a caller is the same value for all of its requests. */
+/** Maximum number of cached callers by network address, so that all requests of a caller share one object. */
 const addresses = 10_000
 
-/** What every request of one mounted server quota. */
+/** The state of one mounted server. */
 export class HttpServerState {
   readonly server: Server
   readonly bounds: Bounds
   readonly inputStrategy: InputStrategy
   readonly backplane: Backplane
   readonly memory: MemoryBudget
-  /** The most that the body of one request may have: where memory is short, less than the limit for messages. */
+  /** Maximum bytes of a request body: the limit for messages, or less if `memoryBytes` is small. */
   readonly messageBytes: number
   /** Serves the revisions up to 2025-11-25. */
   readonly legacy: SessionRequests | SessionlessRequests
@@ -62,14 +62,14 @@ export class HttpServerState {
   readonly #replicator: ChangeReplicator | undefined
   readonly #authenticate: Authenticate | undefined
   readonly #serving = new RotatingSet<PendingResponse>()
-  /** Answers that began in this turn of the event loop. */
+  /** Responses that began in this turn of the event loop. */
   readonly #begun: SlowAnswer[] = []
   readonly #quota: PrincipalQuota
   readonly #listenQuota: PrincipalQuota
   readonly #addressOf: (request: HttpRequest) => string | undefined
   readonly #anonymous = new RotatingMap<string, Caller>()
   #subscriptions = 0
-  /** Requests whose handlers run, other than subscriptions, also where their session has ended. */
+  /** Requests in flight other than subscriptions, including those of closed sessions. */
   #calls = 0
   #ticking: ReturnType<typeof setTimeout> | undefined
   #onIdle: (() => void) | undefined
@@ -107,12 +107,12 @@ export class HttpServerState {
     return this.#closing !== undefined
   }
 
-  /** Begins to hear what changes on other nodes; settles when it does, or when that failed and is tried again. */
+  /** Subscribes to changes of other nodes; resolves when that succeeded, or failed and will be retried. */
   async join(): Promise<void> {
     await this.#replicator?.open()
   }
 
-  /** The caller of a request without authentication: limits for each client count it by its address. */
+  /** The caller of an unauthenticated request, whose quota key is its network address. */
   anonymous(request: HttpRequest): Caller {
     const address = this.#addressOf(request)
     if (address === undefined) return anonymousCaller
@@ -124,7 +124,7 @@ export class HttpServerState {
     return caller
   }
 
-  /** Room for the requests of one principal's sessions among all that are being served. */
+  /** The limits on requests in flight for sessions of one principal. */
   callPlaces(principal: string | null): CallQuota {
     return {
       take: () => this.#openCall(principal)?.error,
@@ -132,12 +132,12 @@ export class HttpServerState {
     }
   }
 
-  /** How to refuse a caller who was not allowed all of this. */
+  /** The refusal of a caller without these scopes. */
   lacking(scopes: readonly string[], caller: Caller): HttpRefusal {
     return this.#authenticate?.lacking?.(scopes, caller) ?? { status: 403 }
   }
 
-  /** Takes a stateless request in, or says why not now. One that `ticks` hears of time going by. */
+  /** Admits a stateless request; why not, if a limit is reached. `ticks` is whether its `tick` is called. */
   admit(serving: PendingResponse, ticks: boolean): Busy | undefined {
     const busy =
       serving.method === listenMethod ? this.#openListening(serving) : this.#openCall(serving.principal)
@@ -146,13 +146,13 @@ export class HttpServerState {
     return undefined
   }
 
-  /** Registers an answer in progress, so that `close` waits for it. Its calls take their places by themselves. */
+  /** Registers a response, so that `close` waits for it. Its requests are counted separately. */
   begin(serving: PendingResponse, ticks: boolean): void {
     this.#serving.add(serving)
     if (ticks) this.#ticking ??= this.#tickLater()
   }
 
-  /** Calls `wait` of an answer when this turn of the event loop is over: most answers are sent before. */
+  /** Calls `wait` of a response when this turn of the event loop is over: most responses are sent before. */
   afterTurn(answer: SlowAnswer): void {
     this.#begun.push(answer)
     if (this.#begun.length > 1) return
@@ -161,7 +161,7 @@ export class HttpServerState {
     })
   }
 
-  /** Unregisters an answer that was given. */
+  /** Unregisters a response that was sent. */
   end(serving: PendingResponse): void {
     this.#serving.delete(serving)
     if (this.#serving.size === 0) this.#onIdle?.()
@@ -196,7 +196,7 @@ export class HttpServerState {
     this.#quota.give(principal)
   }
 
-  /** One timer for every answer that is owed: most are given long before it rings. */
+  /** One timer for all responses: most are sent long before it fires. */
   #tickLater(): ReturnType<typeof setTimeout> {
     return unref(
       setTimeout(() => {
@@ -206,7 +206,7 @@ export class HttpServerState {
     )
   }
 
-  /** A stateless request that was taken in is over. */
+  /** Counts a stateless request that was admitted as finished. */
   done(serving: PendingResponse): void {
     if (serving.method === listenMethod) {
       this.#subscriptions--
@@ -217,7 +217,7 @@ export class HttpServerState {
     this.end(serving)
   }
 
-  /** Ends everything: what handlers still answer within 1 s is sent. */
+  /** Closes sessions, streams and requests; responses within 1 s are sent. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -246,7 +246,7 @@ export class HttpServerState {
   }
 }
 
-/** An IPv6 client can have any address of its /64 network, so it is counted by that. */
+/** The quota of an IPv6 address is that of its /64 network, of which a client can use any address. */
 function networkOf(address: string): string {
   if (!address.includes(':') || address.startsWith('::ffff:')) return address
   const [head = '', tail] = address.split('::')

@@ -40,16 +40,16 @@ import { parseEventId } from './resumable-stream.ts'
 import type { HttpServerState } from './server-state.ts'
 import { type HttpSession, Sessions } from './sessions.ts'
 
-/** One HTTP request of the legacy era, with who sent it. */
-export interface SessionHttpRequest {
+/** An HTTP request with its reply and caller. */
+export interface HttpExchange {
   readonly request: HttpRequest
   readonly reply: HttpReply
   readonly caller: Caller
-  /** The account that its bytes are on. */
+  /** The memory account of the caller. */
   readonly memory: MemoryAccount
 }
 
-/** Serves the legacy era: the sessions of one mounted server, and the HTTP requests that belong to them. */
+/** Serves the HTTP requests of sessions (revisions up to 2025-11-25). */
 export class SessionRequests {
   readonly #state: HttpServerState
   readonly #sessions: Sessions
@@ -60,15 +60,15 @@ export class SessionRequests {
   }
 
   /** Serves a request: `initialize` begins a session, everything else belongs to one. */
-  async request(httpRequest: SessionHttpRequest, message: JsonRpcRequest): Promise<void> {
-    if (message.method === 'initialize' && httpRequest.request.header('mcp-session-id') === undefined) {
-      if (checkVersion(httpRequest, message.id)) await this.#begin(httpRequest, message)
+  async request(exchange: HttpExchange, message: JsonRpcRequest): Promise<void> {
+    if (message.method === 'initialize' && exchange.request.header('mcp-session-id') === undefined) {
+      if (checkVersion(exchange, message.id)) await this.#begin(exchange, message)
       return
     }
-    const owner = this.#find(httpRequest, message.id)
-    const { reply, caller } = httpRequest
+    const owner = this.#find(exchange, message.id)
+    const { reply, caller } = exchange
     if (owner === undefined || refusesScopes(this.#state, reply, caller, message)) return
-    const post = new PostStream(owner, reply, httpRequest.request)
+    const post = new PostStream(owner, reply, exchange.request)
     try {
       const response = await owner.session.request(message, post, caller)
       post.answer(200, response === undefined ? '' : encodeResponse(response, this.#state.server))
@@ -79,12 +79,12 @@ export class SessionRequests {
   }
 
   /** Serves an array of messages, where the session's revision has such. */
-  async batch(httpRequest: SessionHttpRequest, values: readonly unknown[]): Promise<void> {
-    const owner = this.#find(httpRequest, undefined)
-    const { reply, caller } = httpRequest
+  async batch(exchange: HttpExchange, values: readonly unknown[]): Promise<void> {
+    const owner = this.#find(exchange, undefined)
+    const { reply, caller } = exchange
     if (owner === undefined || refusesScopes(this.#state, reply, caller, values)) return
     const { server, bounds } = this.#state
-    const post = new PostStream(owner, reply, httpRequest.request)
+    const post = new PostStream(owner, reply, exchange.request)
     try {
       const responses = await serveBatch(owner.session, values, bounds.batch, (message) =>
         owner.session.request(message, post, caller),
@@ -97,24 +97,24 @@ export class SessionRequests {
     }
   }
 
-  /** Takes a notice or the answer to a question. */
-  other(httpRequest: SessionHttpRequest, message: JsonRpcNotification | JsonRpcResponse): void {
-    const owner = this.#find(httpRequest, undefined)
+  /** Handles a notification or response. */
+  other(exchange: HttpExchange, message: JsonRpcNotification | JsonRpcResponse): void {
+    const owner = this.#find(exchange, undefined)
     if (owner === undefined) return
     if ('method' in message) owner.session.notification(message)
     else owner.session.response(message)
-    httpRequest.reply.send(202, '')
+    exchange.reply.send(202, '')
   }
 
-  /** Opens the stream for what belongs to no request, or goes on with a stream that was lost. */
-  get(httpRequest: SessionHttpRequest): void {
-    const owner = this.#find(httpRequest, undefined)
+  /** Opens the stream for messages outside of requests, or resumes a stream. */
+  get(exchange: HttpExchange): void {
+    const owner = this.#find(exchange, undefined)
     if (owner === undefined) return
-    const { reply } = httpRequest
-    const last = httpRequest.request.header('last-event-id')
+    const { reply } = exchange
+    const last = exchange.request.header('last-event-id')
     if (last !== undefined) {
       if (this.#refusesStream(owner, reply)) return
-      resume(owner, httpRequest, last).catch((error) => {
+      resume(owner, exchange, last).catch((error) => {
         report(this.#state.server, error, 'GET')
         reply.send(
           500,
@@ -129,18 +129,18 @@ export class SessionRequests {
       refuse(reply, 409, undefined, 'this session already has an open stream')
       return
     }
-    owner.listener = httpRequest.caller
+    owner.listener = exchange.caller
     const connection = owner.connect(reply, standalone)
     connection.breathe()
     standalone.attach(connection)
   }
 
-  /** Ends a session at its client's wish. */
-  delete(httpRequest: SessionHttpRequest): void {
-    const owner = this.#find(httpRequest, undefined)
+  /** Ends a session on request of its client. */
+  delete(exchange: HttpExchange): void {
+    const owner = this.#find(exchange, undefined)
     if (owner === undefined) return
     this.#sessions.end(owner, 'The client ended the session')
-    httpRequest.reply.send(204, '')
+    exchange.reply.send(204, '')
   }
 
   /** Ends every session. */
@@ -148,7 +148,7 @@ export class SessionRequests {
     this.#sessions.close(reason)
   }
 
-  /** Refuses one more connection of a session that has as many as requests may be in flight. */
+  /** Refuses another connection of a session that has as many as `limits.inFlight`. */
   #refusesStream(owner: HttpSession, reply: HttpReply): boolean {
     const { inFlight } = this.#state.bounds
     if (owner.connections < inFlight) return false
@@ -158,7 +158,7 @@ export class SessionRequests {
     return true
   }
 
-  async #begin({ reply, caller, memory }: SessionHttpRequest, message: JsonRpcRequest): Promise<void> {
+  async #begin({ reply, caller, memory }: HttpExchange, message: JsonRpcRequest): Promise<void> {
     const owner = this.#sessions.begin(caller, memory)
     if (owner === undefined) {
       reply.send(
@@ -183,10 +183,10 @@ export class SessionRequests {
     }
   }
 
-  /** The session a request names, or an answer that there is none. */
-  #find(httpRequest: SessionHttpRequest, id: RequestId | undefined): HttpSession | undefined {
-    if (!checkVersion(httpRequest, id)) return undefined
-    const { request, reply, caller } = httpRequest
+  /** The session of a request; undefined if the error response was sent. */
+  #find(exchange: HttpExchange, id: RequestId | undefined): HttpSession | undefined {
+    if (!checkVersion(exchange, id)) return undefined
+    const { request, reply, caller } = exchange
     const name = request.header('mcp-session-id')
     if (name === undefined) {
       refuse(
@@ -203,12 +203,12 @@ export class SessionRequests {
   }
 }
 
-/** `initialize` has nothing to say but its answer. */
+/** `initialize` sends nothing but its response. */
 const nowhere: SessionOutlet = { notify: () => {}, request: () => false }
 
 async function resume(
   owner: HttpSession,
-  { reply, caller, memory }: SessionHttpRequest,
+  { reply, caller, memory }: HttpExchange,
   last: string,
 ): Promise<void> {
   const event = parseEventId(last)
@@ -229,15 +229,15 @@ async function resume(
   refuse(reply, 400, undefined, 'the event of Last-Event-ID is not known here, or no longer')
 }
 
-/** Any known revision with sessions will do: clients are known to name another than they agreed on. */
-export function checkVersion({ request, reply }: SessionHttpRequest, id: RequestId | undefined): boolean {
+/** Checks `MCP-Protocol-Version`. Any revision with sessions is accepted, because some clients do not send the negotiated one. */
+export function checkVersion({ request, reply }: HttpExchange, id: RequestId | undefined): boolean {
   const version = request.header('mcp-protocol-version')
   if (version === undefined || eraOf(version) === 'session') return true
   reply.send(400, JSON.stringify(failure(id, unsupportedVersion(version))))
   return false
 }
 
-/** Clients take a status such as 404 for the loss of their session, so most refusals are plain answers. */
+/** The HTTP status of an error. Clients take 404 for the loss of their session, so most errors are sent with 200. */
 export function refusalStatus(refusal: RpcError): number {
   return refusal.code === ErrorCode.InvalidRequest ? 400 : 200
 }
@@ -247,7 +247,7 @@ function refuse(reply: HttpReply, status: number, id: RequestId | undefined, why
   reply.send(status, JSON.stringify(failure(id, error)))
 }
 
-/** The revision of a request without `MCP-Protocol-Version`, as the specification says. */
+/** The revision of a request without `MCP-Protocol-Version`, as the specification requires. */
 const assumedVersion = '2025-03-26'
 
 const inputStrategy = cannotAsk(
@@ -255,14 +255,14 @@ const inputStrategy = cannotAsk(
     'Use such a client, or mount the server with sessions',
 )
 
-/** Requests that change the state of a session, and what to do without one. */
+/** Methods that require a session, with the alternative. */
 const needsSession: ReadonlyMap<string, string> = new Map([
   ['logging/setLevel', 'log messages of a call are sent from level info'],
   ['resources/subscribe', 'read the resource again, or use a client of revision 2026-07-28'],
   ['resources/unsubscribe', 'there are no subscriptions'],
 ])
 
-/** Serves the legacy era without sessions: every POST by itself, on any instance. */
+/** Serves revisions up to 2025-11-25 without sessions: every POST is independent, on any instance. */
 export class SessionlessRequests {
   readonly #state: HttpServerState
 
@@ -270,34 +270,34 @@ export class SessionlessRequests {
     this.#state = state
   }
 
-  async request(httpRequest: SessionHttpRequest, message: JsonRpcRequest): Promise<void> {
-    if (!checkVersion(httpRequest, message.id)) return
-    if (refusesScopes(this.#state, httpRequest.reply, httpRequest.caller, message)) return
-    await new SessionlessPost(this.#state, httpRequest).serve(message)
+  async request(exchange: HttpExchange, message: JsonRpcRequest): Promise<void> {
+    if (!checkVersion(exchange, message.id)) return
+    if (refusesScopes(this.#state, exchange.reply, exchange.caller, message)) return
+    await new SessionlessPost(this.#state, exchange).serve(message)
   }
 
   /** Serves an array of messages, where the revision has such. */
-  async batch(httpRequest: SessionHttpRequest, values: readonly unknown[]): Promise<void> {
-    if (!checkVersion(httpRequest, undefined)) return
-    if (refusesScopes(this.#state, httpRequest.reply, httpRequest.caller, values)) return
-    await new SessionlessPost(this.#state, httpRequest).serveAll(values)
+  async batch(exchange: HttpExchange, values: readonly unknown[]): Promise<void> {
+    if (!checkVersion(exchange, undefined)) return
+    if (refusesScopes(this.#state, exchange.reply, exchange.caller, values)) return
+    await new SessionlessPost(this.#state, exchange).serveAll(values)
   }
 
   /** Accepts a notification or response. Neither can concern another POST, since nothing links them. */
-  other(httpRequest: SessionHttpRequest): void {
-    if (checkVersion(httpRequest, undefined)) httpRequest.reply.send(202, '')
+  other(exchange: HttpExchange): void {
+    if (checkVersion(exchange, undefined)) exchange.reply.send(202, '')
   }
 
   /** Nothing to close: every request ends by itself. */
   close(): void {}
 }
 
-/** The requests of one POST, and the answer to them. */
+/** The requests of one POST, and their response. */
 class SessionlessPost extends PostResponse implements BatchReceiver {
   readonly peer: Peer
   readonly #calls: Calls
 
-  constructor(state: HttpServerState, { request, reply, caller }: SessionHttpRequest) {
+  constructor(state: HttpServerState, { request, reply, caller }: HttpExchange) {
     super(state, reply, request)
     this.peer = {
       ...caller,
@@ -361,7 +361,7 @@ class SessionlessPost extends PostResponse implements BatchReceiver {
     return refusalOf(error, method, this.state.server)
   }
 
-  /** @throws RpcError for a request that is refused before it begins */
+  /** @throws RpcError for a request that is rejected before it begins */
   async #serve(message: JsonRpcRequest): Promise<ServedResponse> {
     const { server, bounds } = this.state
     const { id, method, params } = message
@@ -387,7 +387,7 @@ class SessionlessPost extends PostResponse implements BatchReceiver {
   }
 }
 
-/** The capabilities that do without a session: no resource subscriptions and no notifications of changes. */
+/** The capabilities without a session: no resource subscriptions and no change notifications. */
 function withoutSessions(offered: ServerCapabilities): ServerCapabilities {
   const { tools, prompts, resources, ...rest } = offered
   return {

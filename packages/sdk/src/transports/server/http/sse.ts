@@ -20,9 +20,9 @@ interface SseSession {
   readonly stream: EventStream
 }
 
-/** The sessions of the HTTP+SSE transport (2024-11-05) on one node. Each lives as long as the stream that began it. */
+/** The sessions of the HTTP+SSE transport (2024-11-05) on one node. Each ends with its stream. */
 export class SseSessions {
-  /** Where a GET opens a stream, and where the messages of its client are POSTed to. */
+  /** The path for GET, which opens a stream, and for the client's POSTs. */
   readonly path: string
   readonly #state: HttpServerState
   readonly #server: Server
@@ -38,7 +38,7 @@ export class SseSessions {
     this.#quota = new PrincipalQuota(state.bounds.sessionsPerPrincipal)
   }
 
-  /** Opens a session on the answer to a GET, whose first event says where to send messages. */
+  /** Opens a session on the response to a GET, whose first event is the endpoint for messages. */
   open(reply: HttpReply, caller: Caller, memory: MemoryAccount): void {
     if (this.#byId.size >= this.#bounds.sessions || !this.#quota.take(caller.principal)) {
       const full = new RpcError(ErrorCode.InternalError, 'Too many sessions are open: try again later')
@@ -58,14 +58,14 @@ export class SseSessions {
     stream.send(encodeEvent({ event: 'endpoint', data: `${this.path}?sessionId=${id}` }), false)
   }
 
-  /** The session a POST names, as its own principal: for anybody else it does not exist. */
+  /** The session of a POST, for its own principal only. */
   find(request: HttpRequest, { principal }: Caller): SseSession | undefined {
     const session = this.#byId.get(sessionIdIn(request) ?? '')
     return session?.principal === principal ? session : undefined
   }
 
-  /** Takes one message, or one batch, and answers it on the session's stream. */
-  take(session: SseSession, reply: HttpReply, value: unknown, caller: Caller, bytes: number): void {
+  /** Accepts one message or batch. Its responses are sent on the session's stream. */
+  accept(session: SseSession, reply: HttpReply, value: unknown, caller: Caller, bytes: number): void {
     const classified = Array.isArray(value) ? undefined : classify(value)
     if (classified?.kind === 'invalid') {
       reply.send(400, JSON.stringify(failure(classified.id, classified.error)))
@@ -76,7 +76,7 @@ export class SseSessions {
     session.connection.receive(value, bytes, caller)
   }
 
-  /** Ends every session: what handlers still answer within 0.9 s is sent. */
+  /** Closes every session; responses within 0.9 s are sent. */
   async close(reason: string): Promise<void> {
     const ending = [...this.#byId.values()].map(async ({ connection, stream }) => {
       await connection.shutdown(reason)

@@ -11,7 +11,7 @@ import { refusesScopes } from './options.ts'
 import { PostResponse } from './post-response.ts'
 import type { HttpServerState } from './server-state.ts'
 
-/** The answer to one request of 2026-07-28. */
+/** The response to one request of 2026-07-28. */
 export class StatelessResponse extends PostResponse {
   #call: ServedRequest | undefined
 
@@ -47,13 +47,13 @@ export class StatelessResponse extends PostResponse {
   }
 }
 
-/** The HTTP status of an error a request was refused with before it ran. */
+/** The HTTP status of an error before a request ran. */
 export function refusalStatus(code: number): number {
   if (code === ErrorCode.MethodNotFound) return 404
   return code === ErrorCode.InternalError ? 500 : 400
 }
 
-/** The HTTP status of an error a request was answered with. */
+/** The HTTP status of an error response. */
 function answerStatus(code: number): number {
   switch (code) {
     case ErrorCode.MethodNotFound:
@@ -67,7 +67,7 @@ function answerStatus(code: number): number {
   }
 }
 
-/** Serves one request of the stateless era: whole in one POST and its answer. */
+/** Serves one stateless request (2026-07-28). */
 export async function serveStateless(
   state: HttpServerState,
   request: HttpRequest,
@@ -87,7 +87,7 @@ export async function serveStateless(
   if (!refusesScopes(state, reply, caller, message)) await answer.serve(call)
 }
 
-/** Checks the envelope, then every header that mirrors a part of it. */
+/** Validates the envelope, then every header that mirrors a part of it. */
 function open(
   state: HttpServerState,
   request: HttpRequest,
@@ -142,7 +142,7 @@ function requireParams(server: Server, request: HttpRequest, params: JsonRpcRequ
   if (wrong !== undefined) throw mismatch(wrong)
 }
 
-/** Refuses a header that one reader could take for something else than another. */
+/** Rejects a header that two readers could interpret differently. */
 function requireHeaderText(request: HttpRequest, name: string, title: string, value: string): void {
   if (!/^[\t\x20-\x7E]*$/.test(value)) throw mismatch(`${title} holds characters that are not valid`)
   if (value.includes(',') && request.repeats(name)) throw mismatch(`${title} is given more than once`)

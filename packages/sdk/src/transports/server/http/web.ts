@@ -11,7 +11,7 @@ import {
   withoutCredentials,
 } from './http-adapter.ts'
 
-/** A request as the web's `fetch` gives it. */
+/** A web `Request`. */
 export class WebRequest implements HttpRequest {
   readonly #request: Request
   readonly #url: URL
@@ -29,7 +29,7 @@ export class WebRequest implements HttpRequest {
     return this.#url.pathname + this.#url.search
   }
 
-  /** The web's requests do not say where they come from. */
+  /** Web requests have no network address. */
   get address(): undefined {
     return undefined
   }
@@ -46,12 +46,12 @@ export class WebRequest implements HttpRequest {
     return withoutCredentials(this.#request.headers)
   }
 
-  /** The web joins repeated headers and does not tell. */
+  /** `Headers` joins repeated headers. */
   repeats(): boolean {
     return false
   }
 
-  /** A joined value is a list, which none of these may be, so it is refused wherever it is read. */
+  /** A joined value is a list, which is no valid value of a singleton, so it is rejected where it is used. */
   repeatedSingleton(): undefined {}
 
   isAt(path: string): boolean {
@@ -96,7 +96,7 @@ async function readAll(request: Request, maxBytes: number, memory: MemoryAccount
   }
 }
 
-/** The answer to a web request, as a promise of a `Response`. */
+/** The response to a web request, as a promise of a `Response`. */
 export class WebReply implements HttpReply {
   extra: HeaderFields | undefined
   memory: MemoryAccount | undefined
