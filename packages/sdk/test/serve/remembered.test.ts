@@ -60,7 +60,7 @@ async function shop(limits: HttpOptions['limits'], callers: HttpOptions = byPrin
 
 const done = { result: { content: [{ text: 'accept' }] } }
 const full = {
-  error: { code: -32603, message: expect.stringMatching(/does not fit .* now\. Try again later/) },
+  error: { code: -32603, message: expect.stringMatching(/is full\. Try again later/) },
 }
 const bad = { error: { code: -32602, message: expect.stringContaining('requestState is not valid here') } }
 
