@@ -4,12 +4,14 @@ import type { ProtocolVersion } from '../../packages/sdk/src/protocol/methods.ts
 import { latestLegacy } from '../../packages/sdk/src/protocol/revision.ts'
 import { defineServer } from '../../packages/sdk/src/server/define.ts'
 import { type Duplex, openConnection } from '../../packages/sdk/src/transports/server/connection.ts'
-import type { Body, HttpRequest } from '../../packages/sdk/src/transports/server/http/http-adapter.ts'
-import { sessionIdIn } from '../../packages/sdk/src/transports/server/http/request-headers.ts'
+import {
+  type Body,
+  type HttpRequest,
+  sessionIdIn,
+} from '../../packages/sdk/src/transports/server/http/http-adapter.ts'
 import { Router } from '../../packages/sdk/src/transports/server/http/router.ts'
 import { type HttpSession, Sessions } from '../../packages/sdk/src/transports/server/http/sessions.ts'
-import { Session } from '../../packages/sdk/src/transports/server/session.ts'
-import type { SessionOutlet } from '../../packages/sdk/src/transports/server/session-requester.ts'
+import { Session, type SessionOutlet } from '../../packages/sdk/src/transports/server/session.ts'
 import { holdReceived, mayBeOfCore, published, resultOfCore, versionIn } from './judge.ts'
 
 /** Judges one parsed value; `spoken` is what its session agreed on. Answers are judged where sessions take them. */
@@ -58,12 +60,12 @@ Sessions.prototype.begin = function (caller, memory) {
 const handle = Router.prototype.handle
 Router.prototype.handle = function (request, reply) {
   const read = request.read.bind(request)
-  request.read = (maxBytes, memory, onBody) =>
-    read(maxBytes, memory, (body) => {
-      // What is posted to HTTP+SSE is taken in by its connection.
-      if (sessionIdIn(request) === undefined) takeBody(request, body)
-      onBody(body)
-    })
+  request.read = async (maxBytes, memory) => {
+    const body = await read(maxBytes, memory)
+    // What is posted to HTTP+SSE is taken in by its connection.
+    if (sessionIdIn(request) === undefined) takeBody(request, body)
+    return body
+  }
   return handle.call(this, request, reply)
 }
 

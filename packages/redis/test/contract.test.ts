@@ -7,7 +7,7 @@ import { sqliteBackplane } from '@jackfield/sdk/backplane/sqlite'
 import { createClient, createCluster } from '@redis/client'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { memoryBackplane } from '../../sdk/src/request/memory-backplane.ts'
+import { memoryBackplane } from '../../sdk/src/request/backplane.ts'
 import { isThere, left, RedisServer } from './support/redis-server.ts'
 
 /** Makes several connections to one shared store. */

@@ -93,7 +93,7 @@ export type {
   ToolChoice,
 } from './protocol/server-requests.ts'
 export type { Backplane } from './request/backplane.ts'
-export type { Change, Changes, Held, Listener } from './request/changes.ts'
+export type { Change, ChangeSubscription, Changes, Subscriber } from './request/changes.ts'
 export type { Caller, Exchange, InputRequired, InputStrategy, Outcome, Peer } from './request/exchange.ts'
 export { limits } from './request/limits.ts'
 export { audio, blob, image } from './server/content.ts'
@@ -128,7 +128,7 @@ export {
   type ToolReturn,
 } from './server/definitions.ts'
 export { declares, type Extension, type ExtensionMethod, requireExtension } from './server/extension.ts'
-export { ask, inputRequired } from './server/input-required.ts'
+export { ask, inputRequired } from './server/form.ts'
 export { type RateLimit, rateLimit } from './server/rate-limit.ts'
 export type { AnySchema, DescribedSchema, InputOf, OutputOf, SchemaShape } from './server/schema.ts'
 export type {

@@ -2,7 +2,7 @@ import { defineServer, tool } from '@jackfield/sdk'
 import type { HttpOptions } from '@jackfield/sdk/http'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { memoryBackplane } from '../../../packages/sdk/src/request/memory-backplane.ts'
+import { memoryBackplane } from '../../../packages/sdk/src/request/backplane.ts'
 import { modern, nodeFace, session } from '../../../packages/sdk/test/serve/http-support.ts'
 import { testServer, until } from '../../../packages/sdk/test/serve/support.ts'
 import type { Row } from './row.ts'
@@ -123,7 +123,7 @@ export const rememberedRows: Readonly<Record<string, Row>> = {
       for (let nth = 0; nth < size; nth++) said = await answered(`user ${nth}`)
       return said
     },
-    refusal: /does not fit .* now\. Try again later.*\(limits\.remembered\)/,
+    refusal: /is full\. Try again later.*\(limits\.remembered\)/,
   },
   'characters of large states': {
     // Sealed text has a length that is never one more than a multiple of four.
@@ -137,7 +137,7 @@ export const rememberedRows: Readonly<Record<string, Row>> = {
       })
       return asked(chars)
     },
-    refusal: /does not fit .* now\. Try again later.*\(limits\.rememberedChars\)/,
+    refusal: /is full\. Try again later.*\(limits\.rememberedChars\)/,
   },
   'characters of stored events': {
     limit: 10_000,

@@ -14,7 +14,7 @@ import { fromBase64Url, toBase64Url } from '../../../packages/sdk/src/request/en
 import { limits } from '../../../packages/sdk/src/request/limits.ts'
 import { page } from '../../../packages/sdk/src/server/handlers.ts'
 import { parseTemplate } from '../../../packages/sdk/src/server/uri-template.ts'
-import { AcceptReader, isJson } from '../../../packages/sdk/src/transports/server/http/request-headers.ts'
+import { AcceptReader, isJson } from '../../../packages/sdk/src/transports/server/http/http-adapter.ts'
 import { parseEventId } from '../../../packages/sdk/src/transports/server/http/resumable-stream.ts'
 import type { Random } from '../random.ts'
 import { cut, isTyped, mustHold, never, type Target } from './fuzz-target.ts'

@@ -161,8 +161,8 @@ export class Gateway implements OpenGateway {
       publish: (change: Change) => changes.publish(change),
       watch: (...given) => changes.watch(...given),
       isWatched: (change) => changes.isWatched(change),
-      hold: async (filter) => ({
-        honored: filter,
+      subscribe: async (filter) => ({
+        acknowledged: filter,
         release: await this.#hold(filter.resourceSubscriptions ?? []),
       }),
     }

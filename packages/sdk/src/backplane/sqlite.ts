@@ -1,9 +1,8 @@
 import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { excerpt, McpError } from '../jsonrpc/error.ts'
-import type { Backplane } from '../request/backplane.ts'
+import { type Backplane, type MemoryBounds, memoryBackplane } from '../request/backplane.ts'
 import { limits } from '../request/limits.ts'
-import { type MemoryBounds, memoryBackplane } from '../request/memory-backplane.ts'
 
 /** A backplane in a file. */
 export interface SqliteBackplane extends Backplane {

@@ -1,15 +1,14 @@
 import type { Readable } from 'node:stream'
-import { pieceEnd, Slice } from './bytes.ts'
+import { pieceEnd } from './bytes.ts'
 import { LineReader, type LineReaderOptions } from './line-reader.ts'
 
 /**
- * Reads lines from a stream. Where a chunk holds so many that they take long, the stream is paused and the event loop turns
- * between them, so that one peer does not hold up the others.
+ * Reads lines from a stream. The event loop turns between the pieces of a large chunk, so that one peer does not hold up the
+ * others, and the responses to one piece are written before the next is read.
  */
 export class LineSource {
   readonly #input: Readable
   readonly #lines: LineReader
-  readonly #slice = new Slice()
   /** Chunks received and not yet read. */
   #waiting: Uint8Array[] = []
   #turning = false
@@ -70,13 +69,12 @@ export class LineSource {
   }
 
   #read(): void {
-    this.#slice.begin()
     for (let chunk = this.#waiting[0]; chunk !== undefined; chunk = this.#waiting[0]) {
       const end = pieceEnd(chunk, 0)
       if (end === chunk.length) this.#waiting.shift()
       else this.#waiting[0] = chunk.subarray(end)
       this.#lines.push(end === chunk.length ? chunk : chunk.subarray(0, end))
-      if (this.#slice.end()) {
+      if (this.#waiting.length > 0 && !this.#paused) {
         this.#turn()
         return
       }

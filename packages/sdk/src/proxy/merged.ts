@@ -3,7 +3,13 @@ import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { SubscriptionFilter } from '../protocol/definitions.ts'
-import { type Change, type Changes, createChanges, type Held, type Listener } from '../request/changes.ts'
+import {
+  type Change,
+  type ChangeSubscription,
+  type Changes,
+  createChanges,
+  type Subscriber,
+} from '../request/changes.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
 import type { RequestLimits } from '../request/limits.ts'
 import type { Member } from './upstream.ts'
@@ -182,7 +188,7 @@ function isInvalid(error: unknown): boolean {
 export interface MergedChangesOptions {
   members: () => Iterable<Member>
   /** Who may tell of a resource. */
-  ownersOf: (uri: string, listener: Listener) => Promise<Iterable<Member>>
+  ownersOf: (uri: string, listener: Subscriber) => Promise<Iterable<Member>>
   /** Hears of every change before it is told. */
   heard: (member: Member, change: Change) => void
 }
@@ -191,7 +197,7 @@ export interface MergedChangesOptions {
 interface Watcher {
   readonly hub: Changes
   readonly wants: (change: Change) => boolean
-  readonly listener: Listener | undefined
+  readonly listener: Subscriber | undefined
   readonly pumps: Map<Member, AbortController>
 }
 
@@ -208,7 +214,11 @@ export class MergedChanges implements Changes {
     for (const { hub } of this.#watchers) hub.publish(change)
   }
 
-  watch(wants: (change: Change) => boolean, signal: AbortSignal, listener?: Listener): AsyncIterable<Change> {
+  watch(
+    wants: (change: Change) => boolean,
+    signal: AbortSignal,
+    listener?: Subscriber,
+  ): AsyncIterable<Change> {
     const watcher: Watcher = { hub: createChanges(), wants, listener, pumps: new Map() }
     if (!signal.aborted) {
       this.#watchers.add(watcher)
@@ -226,14 +236,14 @@ export class MergedChanges implements Changes {
     return [...this.#watchers].some(({ wants, listener }) => listener !== undefined && wants(change))
   }
 
-  async hold(filter: SubscriptionFilter, listener: Listener): Promise<Held> {
+  async subscribe(filter: SubscriptionFilter, listener: Subscriber): Promise<ChangeSubscription> {
     const { resourceSubscriptions: uris, ...lists } = filter
     const { parts, routed } = await this.#parts(filter, listener)
-    const held: Held[] = []
+    const held: ChangeSubscription[] = []
     const hold = async ([{ server }, part]: [Member, SubscriptionFilter]): Promise<SubscriptionFilter> => {
-      const one = await server.changes.hold?.(part, listener)
+      const one = await server.changes.subscribe?.(part, listener)
       if (one !== undefined) held.push(one)
-      return one?.honored ?? part
+      return one?.acknowledged ?? part
     }
     const ends = await Promise.allSettled([...parts].map(hold))
     const agreed = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []))
@@ -244,7 +254,7 @@ export class MergedChanges implements Changes {
       honored.resourceSubscriptions = uris.filter((uri) => told.has(uri) || !routed.has(uri))
     }
     return {
-      honored,
+      acknowledged: honored,
       release: () => {
         for (const one of held) one.release()
       },
@@ -259,7 +269,7 @@ export class MergedChanges implements Changes {
   /** What each member is asked to tell, and the resources that are somebody's. */
   async #parts(
     { resourceSubscriptions: uris = [], ...lists }: SubscriptionFilter,
-    listener: Listener,
+    listener: Subscriber,
   ): Promise<{ parts: Map<Member, SubscriptionFilter>; routed: Set<string> }> {
     const parts = new Map<Member, SubscriptionFilter>()
     const routed = new Set<string>()

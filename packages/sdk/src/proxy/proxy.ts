@@ -9,7 +9,7 @@ import type {
   ServerCapabilities,
 } from '../protocol/definitions.ts'
 import { type MethodRow, methodRow, type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
-import type { Changes, Listener } from '../request/changes.ts'
+import type { Changes, Subscriber } from '../request/changes.ts'
 import type { Caller, Exchange, Outcome } from '../request/exchange.ts'
 import { logOf } from '../server/handler-context.ts'
 import type { Middleware, Server } from '../server/server.ts'
@@ -180,7 +180,7 @@ class ProxyServer implements ProxiedServer {
       watch: (wants, signal, listener) => this.#home(listener).changes.watch(wants, signal, listener),
       isWatched: (change) =>
         [this.#base, ...this.#seats.all].some(({ changes }) => changes.isWatched(change)),
-      hold: async (filter, listener) => this.#home(listener).watches.hold(filter),
+      subscribe: async (filter, listener) => this.#home(listener).watches.hold(filter),
     }
     this.handle = through(options.use ?? [], (exchange) => this.#serve(exchange))
   }
@@ -377,7 +377,7 @@ class ProxyServer implements ProxiedServer {
   }
 
   /** Where somebody's changes are heard: on the connection their requests travel on. */
-  #home(listener: Listener | undefined): UpstreamConnection {
+  #home(listener: Subscriber | undefined): UpstreamConnection {
     if (listener === undefined) return this.#base
     return this.#seats.home(listener, capabilitiesOf(listener.peer, this.#extensions))
   }

@@ -2,7 +2,7 @@ import { jsonBytes } from '../jsonrpc/bytes.ts'
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
-import type { Listener } from '../request/changes.ts'
+import type { Subscriber } from '../request/changes.ts'
 import type { Exchange, Outcome, Peer } from '../request/exchange.ts'
 import { limits } from '../request/limits.ts'
 import { noInput } from '../request/live-run.ts'
@@ -76,7 +76,7 @@ export class ResourceIndex {
   }
 
   /** Has read the lists at least once, and lately where `again`. A member that fails is taken to list nothing. */
-  async read(listener: Listener, again: boolean): Promise<void> {
+  async read(listener: Subscriber, again: boolean): Promise<void> {
     const age = performance.now() - this.#listed
     if (age === Number.POSITIVE_INFINITY || (again && age > againMs)) {
       this.#listing ??= this.#read(listener).finally(() => {
@@ -87,7 +87,7 @@ export class ResourceIndex {
     await this.#listing
   }
 
-  async #read({ peer: caller, session }: Listener): Promise<void> {
+  async #read({ peer: caller, session }: Subscriber): Promise<void> {
     if (this.#member.server.capabilities.resources === undefined) return
     // Nobody is shown what is read here, so it is read as somebody who may see all of it, and is no more than that.
     const { scopes: own } = caller
@@ -153,7 +153,7 @@ export class ResourceRouter {
   }
 
   /** Members that may know a URI: the one whose it is, or those who may have it unlisted. */
-  async ofPlace(listener: Listener, uri: string): Promise<readonly Member[]> {
+  async ofPlace(listener: Subscriber, uri: string): Promise<readonly Member[]> {
     await this.#read(listener, false)
     if (!this.#isListed(uri)) await this.#read(listener, true)
     const members = this.#offering()
@@ -164,7 +164,7 @@ export class ResourceRouter {
   }
 
   /** The member that lists a template written like this, or else a resource at this place. */
-  async ofReference(listener: Listener, uri: string): Promise<Member | undefined> {
+  async ofReference(listener: Subscriber, uri: string): Promise<Member | undefined> {
     const found = (): Member | undefined =>
       this.#offering().find(({ catalogue }) => catalogue.hasTemplate(uri)) ??
       this.#offering().find(({ catalogue }) => catalogue.lists(uri))
@@ -174,7 +174,7 @@ export class ResourceRouter {
   }
 
   /** Has read the lists of everybody who stands before a member. */
-  async readBefore(listener: Listener, member: Member): Promise<void> {
+  async readBefore(listener: Subscriber, member: Member): Promise<void> {
     const members = this.#offering()
     const before = members.slice(0, members.indexOf(member))
     await Promise.all(before.map(({ catalogue }) => catalogue.read(listener, false)))
@@ -207,7 +207,7 @@ export class ResourceRouter {
     throw missing
   }
 
-  async #read(listener: Listener, again: boolean): Promise<void> {
+  async #read(listener: Subscriber, again: boolean): Promise<void> {
     await Promise.all(this.#offering().map(({ catalogue }) => catalogue.read(listener, again)))
   }
 

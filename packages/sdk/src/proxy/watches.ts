@@ -2,7 +2,7 @@ import { allChanges } from '../client/cache.ts'
 import type { ServerChange } from '../client/types.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { SubscriptionFilter } from '../protocol/definitions.ts'
-import type { Held } from '../request/changes.ts'
+import type { ChangeSubscription } from '../request/changes.ts'
 import { RetryBackoff, wait } from '../transports/client/retry-backoff.ts'
 import { relayedError } from './questions.ts'
 import type { Upstream } from './upstream.ts'
@@ -38,7 +38,7 @@ export class Watches {
   }
 
   /** Rejects with an RpcError where resources cannot be watched; lists that cannot be are tried again by themselves. */
-  async hold(filter: SubscriptionFilter): Promise<Held> {
+  async hold(filter: SubscriptionFilter): Promise<ChangeSubscription> {
     const uris = [...new Set(filter.resourceSubscriptions ?? [])]
     const wantsLists = allChanges({ ...filter, resourceSubscriptions: [] }).length > 0
     const watchings = this.#take(uris)
@@ -52,7 +52,7 @@ export class Watches {
     }
     try {
       const agreed = await Promise.all(Array.from(watchings, ({ opened }) => opened))
-      return { honored: common(filter, agreed), release }
+      return { acknowledged: common(filter, agreed), release }
     } catch (error) {
       release()
       throw relayedError(error)

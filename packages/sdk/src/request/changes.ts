@@ -1,61 +1,61 @@
 import type { LoggingLevel, SubscriptionFilter } from '../protocol/definitions.ts'
 import type { Exchange } from './exchange.ts'
 
-/** Something about a server that changed. */
+/** A change of a server that clients can be notified of. */
 export type Change =
   | { readonly type: 'tools' }
   | { readonly type: 'prompts' }
   | { readonly type: 'resources' }
   | { readonly type: 'resource'; readonly uri: string }
-  /** A person finished at the URL they were asked to visit. */
+  /** The person finished a URL elicitation. */
   | { readonly type: 'elicitation'; readonly id: string }
-  /** A log message for every client that wants its level; each is sent, equal ones too. */
+  /** A log message for every client with its level or a lower one. */
   | {
       readonly type: 'log'
       readonly level: LoggingLevel
       readonly data: unknown
       readonly logger: string | undefined
     }
-  /** Changes may have been missed: whatever is listened for may be another. */
+  /** Changes may have been missed: everything subscribed to may have changed. */
   | { readonly type: 'anything' }
 
-/** One hub for changes: servers publish, sessions and `subscriptions/listen` streams watch. */
+/** Publishes a server's changes to sessions and `subscriptions/listen` streams. */
 export interface Changes {
-  /** Tells every watcher that wants it. */
+  /** Delivers a change to every watcher that wants it. */
   publish(change: Change): void
   /**
-   * Yields wanted changes until the signal aborts. Equal changes not yet read are told once, so a slow reader stays
-   * bounded. `listener` says on whose behalf, where not everybody hears the same.
+   * Yields wanted changes until the signal aborts. Equal changes that are still unread are merged, so a slow reader stays
+   * bounded. `listener` is the client on whose behalf, if changes depend on it.
    */
-  watch(wants: (change: Change) => boolean, signal: AbortSignal, listener?: Listener): AsyncIterable<Change>
+  watch(wants: (change: Change) => boolean, signal: AbortSignal, listener?: Subscriber): AsyncIterable<Change>
   /** Whether a client in this process is subscribed to this change. */
   isWatched(change: Change): boolean
   /**
-   * Sees to it that these changes are heard of where they happen, until they are let go. Absent where that needs no
-   * doing. Rejects with an RpcError for what cannot be watched.
+   * Subscribes to these changes at their source, until `release`. Absent if there is no other source. Rejects with an
+   * RpcError for a resource that cannot be subscribed to.
    */
-  hold?(filter: SubscriptionFilter, listener: Listener): Promise<Held>
+  subscribe?(filter: SubscriptionFilter, listener: Subscriber): Promise<ChangeSubscription>
 }
 
-/** Who hears of changes. */
-export type Listener = Pick<Exchange, 'peer' | 'session'>
+/** The client that changes are delivered to. */
+export type Subscriber = Pick<Exchange, 'peer' | 'session'>
 
-/** Changes that are being listened for elsewhere. */
-export interface Held {
-  /** What will be told. */
-  readonly honored: SubscriptionFilter
-  /** Lets go of them; a second time does nothing. */
+/** A subscription to changes at their source. */
+export interface ChangeSubscription {
+  /** What was accepted of the requested filter. */
+  readonly acknowledged: SubscriptionFilter
+  /** Ends the subscription. Idempotent. */
   release(): void
 }
 
-/** Log messages kept for one watcher that does not read them; more are counted and left out. */
+/** Log messages queued for one watcher; further ones are counted and dropped. */
 const maxUnreadLogs = 100
 
 interface Watcher {
   wants(change: Change): boolean
-  tell(change: Change): void
-  /** On whose behalf; undefined for what is no client. */
-  readonly listener: Listener | undefined
+  notify(change: Change): void
+  /** Undefined for a watcher that is no client. */
+  readonly listener: Subscriber | undefined
 }
 
 /** An in-process hub for one server's changes. */
@@ -63,7 +63,7 @@ export function createChanges(): Changes {
   const watchers = new Set<Watcher>()
   return {
     publish(change) {
-      for (const watcher of watchers) if (watcher.wants(change)) watcher.tell(change)
+      for (const watcher of watchers) if (watcher.wants(change)) watcher.notify(change)
     },
     watch: (wants, signal, listener) => watch(watchers, { wants, listener }, signal),
     isWatched: (change) =>
@@ -71,7 +71,7 @@ export function createChanges(): Changes {
   }
 }
 
-/** What a change is to somebody who listens for this: where anything may have changed, each of it may have. */
+/** The changes to report for a filter: `anything` becomes a change of everything in it. */
 export function changesFor(change: Change, filter: SubscriptionFilter): Change[] {
   if (change.type !== 'anything') return [change]
   const lists: Change[] = []
@@ -94,7 +94,7 @@ function watch(
   const watcher: Watcher = {
     wants,
     listener,
-    tell(change) {
+    notify(change) {
       if (change.type !== 'log') unread.set(keyOf(change), change)
       else if (unread.size < maxUnreadLogs) unread.set(`log ${++logs}`, change)
       else unread.set('lost logs', lostLog(++lostLogs))

@@ -28,7 +28,16 @@ export function canonical(value: unknown): string {
   return JSON.stringify(value) ?? 'null'
 }
 
+// Created on first use: the runtime's module takes long to load.
+let encoder: TextEncoder | undefined
+
+/** A text as UTF-8. */
+export function utf8(text: string): ReturnType<TextEncoder['encode']> {
+  encoder ??= new TextEncoder()
+  return encoder.encode(text)
+}
+
 /** SHA-256 of a text, as base64url. */
 export async function digest(text: string): Promise<string> {
-  return toBase64Url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))))
+  return toBase64Url(new Uint8Array(await crypto.subtle.digest('SHA-256', utf8(text))))
 }

@@ -1,148 +1,115 @@
-import { readable } from '../jsonrpc/error.ts'
+import { ErrorCode, RpcError, readable } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { type Carried, type Exchange, type HandlerRun, InputRequired, type Outcome } from './exchange.ts'
 
-/** A handler's way to its round: opened at the first question, so that a handler that never asks pays nothing. */
+/** A handler run that begins with the first question or step: most handlers have none. */
 export interface LazyHandlerRun {
+  /** Begins the handler run unless it was begun. */
   get(): HandlerRun
-  /** The round if it was opened. */
+  /** The handler run if it was begun. */
   readonly opened: HandlerRun | undefined
-  /** What the explicit form carried over to this run. */
+  /** State and answers of the explicit form (`inputRequired`) from the run before. */
   readonly carried: Carried
+  /** Ends the run with an error, whatever the handler still returns. */
+  fail(error: unknown): void
 }
 
 const nothingCarried: Carried = { state: undefined, answers: {} }
 
 /**
- * Runs a handler under its exchange's way of asking until there is an outcome, which is given at once where nothing had to
- * be waited for. The handler's return races the end of its round: where a question parks or cannot be put, the round ends
- * first and the handler is left behind.
+ * Runs a handler, as often as its input strategy needs, until there is an outcome. The handler's return races
+ * `HandlerRun.ended`: where a question ends the run, what the handler still returns is ignored.
  * @param finish makes the complete result from what the handler returned
- * @param over called when there is an outcome, or none can be had
+ * @param onOver called once, before the outcome is returned or the error is thrown
  */
-export function runToOutcome<T>(
+export async function runToOutcome<T>(
   exchange: Exchange,
-  run: (round: LazyHandlerRun) => T | InputRequired | Promise<T | InputRequired>,
+  run: (handlerRun: LazyHandlerRun) => T | InputRequired | Promise<T | InputRequired>,
   finish: (value: T) => JsonObject | Promise<JsonObject>,
-  over: () => void = () => {},
-): Outcome | Promise<Outcome> {
-  const { params, inputStrategy: asking } = exchange
-  const conducted = new RunToOutcome(exchange, run, finish)
-  const fail = (error: unknown): never => {
-    over()
-    throw readable(error)
-  }
+  onOver: () => void = () => {},
+): Promise<Outcome> {
+  const { params, inputStrategy, limits } = exchange
   try {
-    const outcome =
-      params['requestState'] === undefined && params['inputResponses'] === undefined
-        ? conducted.run(undefined, nothingCarried, 1)
-        : asking.resume(exchange).then((round) => conducted.run(round, round.carried, 1))
-    if (outcome instanceof Promise) {
-      return outcome.then((settled) => {
-        over()
-        return settled
-      }, fail)
+    const isRetry = params['requestState'] !== undefined || params['inputResponses'] !== undefined
+    let handlerRun = isRetry ? await inputStrategy.resume(exchange) : undefined
+    let carried = handlerRun?.carried ?? nothingCarried
+    for (let count = 1; ; count++) {
+      // A handler that waits for the signal's `abort` event would wait forever.
+      if (exchange.signal.aborted) throw notRun()
+      const lazy = new HandlerRunOnDemand(exchange, handlerRun, carried)
+      const end = await lazy.race(run)
+      if (end instanceof EndedEarly) return end.outcome
+      if (!(end instanceof InputRequired)) return { type: 'complete', result: await finish(end) }
+      handlerRun = lazy.get()
+      const next = await Promise.race([handlerRun.require(end), handlerRun.ended])
+      if ('type' in next) return next
+      if (count >= limits.questions) {
+        throw new Error(`A handler asked for input ${limits.questions} times without finishing`)
+      }
+      carried = next
     }
-    over()
-    return outcome
   } catch (error) {
-    return fail(error)
+    throw readable(error)
+  } finally {
+    onOver()
   }
 }
 
-/** A handler on its way to an outcome, over as many runs as it needs. */
-class RunToOutcome<T> {
-  readonly #exchange: Exchange
-  readonly #run: (round: LazyHandlerRun) => T | InputRequired | Promise<T | InputRequired>
-  readonly #finish: (value: T) => JsonObject | Promise<JsonObject>
-
-  constructor(
-    exchange: Exchange,
-    run: (round: LazyHandlerRun) => T | InputRequired | Promise<T | InputRequired>,
-    finish: (value: T) => JsonObject | Promise<JsonObject>,
-  ) {
-    this.#exchange = exchange
-    this.#run = run
-    this.#finish = finish
-  }
-
-  /** @param nth which run this is, from 1 */
-  run(round: HandlerRun | undefined, carried: Carried, nth: number): Outcome | Promise<Outcome> {
-    const handle = new Handle(this.#exchange, round, carried)
-    const end = attempt(handle, this.#run)
-    return end instanceof Promise
-      ? end.then((later) => this.#ended(later, handle, nth))
-      : this.#ended(end, handle, nth)
-  }
-
-  #ended(end: Ended | Returned<T>, handle: Handle, nth: number): Outcome | Promise<Outcome> {
-    if (end instanceof Ended) return end.outcome
-    if (end.returned instanceof InputRequired) return this.#again(end.returned, handle, nth)
-    const result = this.#finish(end.returned)
-    return result instanceof Promise ? result.then(complete) : complete(result)
-  }
-
-  async #again(needed: InputRequired, handle: Handle, nth: number): Promise<Outcome> {
-    const next = await Promise.race([handle.get().require(needed), handle.get().ended])
-    if ('type' in next) return next
-    const { questions } = this.#exchange.limits
-    if (nth < questions) return this.run(handle.opened, next, nth + 1)
-    throw new Error(`A handler asked for input ${questions} times without finishing`)
-  }
+function notRun(): RpcError {
+  return new RpcError(ErrorCode.InternalError, 'The request was cancelled before its handler ran')
 }
 
-function complete(result: JsonObject): Outcome {
-  return { type: 'complete', result }
-}
-
-class Ended {
+/** The handler run ended before its handler returned. */
+class EndedEarly {
   readonly outcome: Outcome
   constructor(outcome: Outcome) {
     this.outcome = outcome
   }
 }
 
-interface Returned<T> {
-  readonly returned: T | InputRequired
-}
-
-class Handle implements LazyHandlerRun {
-  readonly #exchange: Exchange
-  #round: HandlerRun | undefined
-  onOpen: ((round: HandlerRun) => void) | undefined
+class HandlerRunOnDemand implements LazyHandlerRun {
   readonly carried: Carried
+  readonly #exchange: Exchange
+  #handlerRun: HandlerRun | undefined
+  #resolve: (end: EndedEarly) => void = () => {}
+  #reject: (error: unknown) => void = () => {}
 
-  constructor(exchange: Exchange, round: HandlerRun | undefined, carried: Carried) {
+  constructor(exchange: Exchange, handlerRun: HandlerRun | undefined, carried: Carried) {
     this.#exchange = exchange
-    this.#round = round
+    this.#handlerRun = handlerRun
     this.carried = carried
   }
 
   get opened(): HandlerRun | undefined {
-    return this.#round
+    return this.#handlerRun
   }
 
   get(): HandlerRun {
-    if (this.#round === undefined) {
-      this.#round = this.#exchange.inputStrategy.begin(this.#exchange)
-      this.onOpen?.(this.#round)
+    if (this.#handlerRun === undefined) {
+      this.#handlerRun = this.#exchange.inputStrategy.begin(this.#exchange)
+      this.#follow(this.#handlerRun)
     }
-    return this.#round
+    return this.#handlerRun
   }
-}
 
-function attempt<T>(
-  handle: Handle,
-  run: (round: LazyHandlerRun) => T | InputRequired | Promise<T | InputRequired>,
-): Returned<T> | Promise<Ended | Returned<T>> {
-  const returned = run(handle)
-  if (!(returned instanceof Promise)) return { returned }
-  return new Promise((resolve, reject) => {
-    const follow = (round: HandlerRun): void => {
-      round.ended.then((outcome) => resolve(new Ended(outcome)), reject)
-    }
-    if (handle.opened === undefined) handle.onOpen = follow
-    else follow(handle.opened)
-    returned.then((value) => resolve({ returned: value }), reject)
-  })
+  fail(error: unknown): void {
+    this.#reject(error)
+  }
+
+  /** Runs the handler until it returns, or the handler run ends. */
+  race<T>(run: (handlerRun: LazyHandlerRun) => T | Promise<T>): Promise<T | EndedEarly> {
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+      if (this.#handlerRun !== undefined) this.#follow(this.#handlerRun)
+      Promise.resolve(run(this)).then(resolve, reject)
+    })
+  }
+
+  #follow(handlerRun: HandlerRun): void {
+    handlerRun.ended.then(
+      (outcome) => this.#resolve(new EndedEarly(outcome)),
+      (error) => this.#reject(error),
+    )
+  }
 }

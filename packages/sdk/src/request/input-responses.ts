@@ -3,9 +3,77 @@ import { isObject } from '../jsonrpc/parse.ts'
 import { checkElicitContent, checkElicitSchema, checkSampling } from '../protocol/elicitation.ts'
 import type { Question, QuestionMethod, Questions } from '../protocol/server-requests.ts'
 import { root, type Shape, sampled } from '../protocol/shapes.ts'
-import { secretFieldOf, whyNoSecrets } from './secret-fields.ts'
 
-/** The kind of a question as it stands in made-up keys and messages. */
+/** Words that name a secret by themselves. */
+const secrets = [
+  'passwords?',
+  'passwd',
+  'passphrase',
+  'pass phrase',
+  'api ?keys?',
+  'secret',
+  '(?:secret|private|access|signing|encryption) key',
+  '(?:client|app|shared|webhook|signing) secret',
+  'token',
+  'credentials?',
+  'cvv2?|cvc2?',
+  'otp|one ?time (?:password|passcode|code)',
+].join('|')
+/** What makes a "token" no secret: a count, a place in a list, or a coin. */
+const harmlessTokens =
+  'max|maximum|min|minimum|per|next|page|continuation|sync|stop|start|end|special|erc20|swap|design|cancellation'
+const before =
+  '(?:(?:please )?(?:enter|type|provide|give|paste|repeat|confirm|choose|set) )?(?:in )?(?:your |the |a |an |my )?'
+const after = '(?: (?:for|again|confirmation|repeat|here|required)(?: .*)?)?'
+const named = new RegExp(`^(?:.* )?(?:${secrets})${after}$`)
+const titled = new RegExp(`^${before}(?:[a-z0-9]+ ){0,2}(?:${secrets})${after}$`)
+const harmless = new RegExp(
+  `(?:^| )(?:(?:${harmlessTokens}) tokens?|(?:forgot|reset|remember|no|without) (?:my |your )?(?:${secrets}))`,
+)
+
+/**
+ * The first text field of a form whose format, name or title denotes a secret: a password, a token, an API key. Names such as
+ * `tokenCount` do not. Undefined if there is none.
+ */
+export function secretFieldOf(properties: unknown): string | undefined {
+  if (!isObject(properties)) return undefined
+  return Object.entries(properties).find(([name, field]) => isObject(field) && isSecret(name, field))?.[0]
+}
+
+/** Why a form with a secret field is rejected. */
+export function whyNoSecrets(field: string): string {
+  return (
+    `the field "${field}" asks for a secret, which a form must not do because its values pass through the client: ` +
+    'send the person to a page of yours with ctx.elicitUrl (URL mode) and take the secret there'
+  )
+}
+
+function isSecret(name: string, field: Readonly<Record<string, unknown>>): boolean {
+  const { type, title, format, enum: choices, oneOf, anyOf } = field
+  if (format === 'password' || field['writeOnly'] === true) return true
+  if (
+    (type !== undefined && type !== 'string') ||
+    choices !== undefined ||
+    oneOf !== undefined ||
+    anyOf !== undefined
+  ) {
+    return false
+  }
+  return says(name, named) || (typeof title === 'string' && says(title, titled))
+}
+
+function says(text: string, secret: RegExp): boolean {
+  if (text.length > 200) return false
+  const words = text
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, ' ')
+    .trim()
+  return secret.test(words) && !harmless.test(words)
+}
+
+/** The prefix of generated keys. */
 const kinds: Readonly<Record<QuestionMethod, string>> = {
   'elicitation/create': 'elicitation',
   'sampling/createMessage': 'sampling',
@@ -29,7 +97,7 @@ export class Keys {
   }
 }
 
-/** What is wrong with a question as its author wrote it; undefined when nothing is. */
+/** Why a question is invalid; undefined for a valid one. */
 export function faultOf(question: Question): string | undefined {
   switch (question.method) {
     case 'elicitation/create':
@@ -55,8 +123,8 @@ function faultOfUrl(url: string): string | undefined {
 }
 
 /**
- * The answer, checked against its question; values of a form that it did not ask for are left out.
- * Throws an RpcError -32602 that says what is wrong with it.
+ * Validates the response to a question. Values for fields that the form does not have are dropped.
+ * @throws RpcError -32602 for an invalid response
  */
 export function answerTo<M extends QuestionMethod>(
   question: Extract<Question, { method: M }>,
@@ -82,7 +150,7 @@ function withoutUnasked(question: Question, answer: unknown): unknown {
 const blocksWanted = '"content" must be a content block or a list of them'
 const rootsWanted = 'every root must have a "uri" that begins with file://'
 
-/** What is wrong with a part of an answer; `whole` where it is all of it. */
+/** Why a part of a response is invalid; `whole` if none of it has the shape. */
 function faultIn(part: unknown, shape: Shape, whole: string): string | undefined {
   let wrong: string | undefined
   const isRight = shape(part, (name, member) => {

@@ -3,7 +3,7 @@ import { methods } from '../protocol/methods.ts'
 import type { Question } from '../protocol/server-requests.ts'
 import type { Peer } from './exchange.ts'
 
-/** A kind of question a client may or may not be able to answer. */
+/** A kind of input that a client may support. */
 export type InputKind =
   | 'elicitation'
   | 'elicitation.url'
@@ -12,7 +12,7 @@ export type InputKind =
   | 'sampling.context'
   | 'roots'
 
-/** Whether a peer declared that it can answer this kind of question, and its revision has it. */
+/** Whether a client declared this kind of input, and its revision has it. */
 export function canAsk(peer: Peer, kind: InputKind): boolean {
   const { elicitation, sampling, roots } = peer.capabilities
   const { version } = peer.revision
@@ -36,7 +36,7 @@ export function canAsk(peer: Peer, kind: InputKind): boolean {
   }
 }
 
-/** What a peer lacks to be put this question, in the form of a -32021 error's data; undefined when nothing. */
+/** The capabilities that a client lacks for a question, for the data of a -32021 error; undefined if it has all. */
 export function missingFor(peer: Peer, question: Question): ClientCapabilities | undefined {
   switch (question.method) {
     case 'elicitation/create':
@@ -53,7 +53,7 @@ export function missingFor(peer: Peer, question: Question): ClientCapabilities |
   }
 }
 
-/** A question as this peer may be asked it: without context that it did not declare it can give. */
+/** A question without `includeContext`, unless the client declared support for it. */
 export function forPeer<Q extends Question>(peer: Peer, question: Q): Q {
   if (question.method !== 'sampling/createMessage' || canAsk(peer, 'sampling.context')) return question
   const { includeContext, ...params } = question.params

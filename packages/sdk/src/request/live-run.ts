@@ -8,32 +8,32 @@ import { answerTo, faultOf, Keys } from './input-responses.ts'
 import { forPeer, missingFor } from './input-support.ts'
 import { describeFault, faultInJson } from './json-value.ts'
 
-/** Sends one question as a request and waits for its result. Rejects when there is none. */
+/** Sends one request to the client and resolves with its result. */
 export type LiveRequest = (
   method: QuestionMethod,
   params: JsonObject,
   options: { signal: AbortSignal },
 ) => Promise<unknown>
 
-/** Asks by a request on the connection while the handler waits. */
+/** Sends requests for input on the connection while the handler waits. */
 export function liveInput(request: LiveRequest): InputStrategy {
   const begin = (exchange: Exchange): HandlerRun => new LiveHandlerRun(exchange, request)
   return { begin, resume: async (exchange) => begin(exchange), relay: request }
 }
 
-/** Cannot ask: the first question ends the request. */
+/** Supports no input: the first question ends the request. */
 export const noInput: InputStrategy = liveInput(() =>
   Promise.reject(new McpError('CANNOT_ASK', 'this connection cannot carry questions')),
 )
 
-/** Cannot ask, whatever the client declared: the first question ends the request with this reason. */
+/** Supports no input, whatever the client declared: the first question ends the request with this reason. */
 export function cannotAsk(why: string): InputStrategy {
-  const begin = (exchange: Exchange): HandlerRun => new UnaskableRound(exchange, why)
+  const begin = (exchange: Exchange): HandlerRun => new UnaskableHandlerRun(exchange, why)
   const relay: LiveRequest = (method) => Promise.reject(new McpError('CANNOT_ASK', `${method}: ${why}`))
   return { begin, resume: async (exchange) => begin(exchange), relay }
 }
 
-/** A round that ends early at most once, and keeps the questions and parked signal every way of asking has. */
+/** The parts of a handler run that every input strategy shares: question keys, early end, and the `parked` signal. */
 export abstract class BaseHandlerRun {
   readonly ended: Promise<Outcome>
   protected readonly exchange: Exchange
@@ -76,7 +76,7 @@ export abstract class BaseHandlerRun {
     this.#parked?.abort()
   }
 
-  /** Ends the round when this question must not be put: the peer lacks a capability, or its author wrote it wrong. */
+  /** Whether a question must not be sent, because the client lacks a capability or it is invalid; the run is then ended. */
   protected refused(question: Question): boolean {
     const missing = missingFor(this.exchange.peer, question)
     if (missing !== undefined) {
@@ -189,7 +189,7 @@ class LiveHandlerRun extends BaseHandlerRun implements HandlerRun {
   }
 }
 
-class UnaskableRound extends LiveHandlerRun {
+class UnaskableHandlerRun extends LiveHandlerRun {
   readonly #why: string
 
   constructor(exchange: Exchange, why: string) {
@@ -205,21 +205,20 @@ class UnaskableRound extends LiveHandlerRun {
   }
 }
 
-/** The name of a step or question with its place among equals in front: the second `charge` is `2:charge`. */
+/** The name of a step or question with its number among equal names: the second `charge` is `2:charge`. */
 export function occurrence(counts: Map<string, number>, name: string): string {
   const count = (counts.get(name) ?? 0) + 1
   counts.set(name, count)
   return `${count}:${name}`
 }
 
-/** Stays the same however often a step of one request runs. */
+/** The idempotency key of a step: the same for every run of one request. */
 export function idempotencyKey(flow: string, step: string): string {
   return `${flow}/${step}`
 }
 
 /**
- * Runs a step and gives its result as JSON text, so that a later run of the handler gets the same; undefined where it gave
- * nothing.
+ * Runs a step and returns its result as JSON text, so that a later run of the handler gets the same; undefined for no result.
  * @throws TypeError for a result that JSON would lose or change
  */
 export async function runStep(
@@ -237,16 +236,16 @@ export async function runStep(
   )
 }
 
-/** A JSON value of its own: what happens to it does not change the one that is remembered. */
+/** A deep copy of a JSON value. */
 export function copyOf<T>(value: T): T {
   return value === undefined ? value : readJson(JSON.stringify(value))
 }
 
-/** What one request remembers between its rounds. It travels sealed, through the client. */
+/** The state of a request between its rounds. It is sent encrypted through the client, as `requestState`. */
 export interface Journal {
-  /** Names the request across its rounds; idempotency keys are made from it. */
+  /** Identifies the request across its rounds; the prefix of its idempotency keys. */
   flow: string
-  /** Rounds that were asked so far. */
+  /** Number of completed rounds. */
   round: number
   /** Identities of the questions of the last round, by their key on the wire. */
   asked: Record<string, string>
@@ -254,7 +253,7 @@ export interface Journal {
   answers: Record<string, unknown>
   /** Results of finished steps, by name and place. */
   steps: Record<string, { value?: unknown }>
-  /** How often the question under a key was answered and then asked in other words. */
+  /** How often the question of a key was answered and then differed in the next run. */
   drifts: Record<string, number>
   /** Whether the explicit form was used, with the author's state and the answers so far by key. */
   carries: boolean

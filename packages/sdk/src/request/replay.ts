@@ -16,56 +16,56 @@ import {
   occurrence,
   runStep,
 } from './live-run.ts'
-import { createStateKeeper, type Sealer, type StateKeeper } from './state.ts'
+import { createStateCodec, type Sealer, type StateCodec } from './state.ts'
 
 export interface ReplayOptions {
   sealer: Sealer
-  /** Remembers which states were used, and keeps the large ones. */
+  /** Records used states, and stores large ones. */
   backplane: Backplane
-  /** Who the state is meant for: state sealed for another audience does not open. */
+  /** The audience of the state: one sealed for another audience is rejected. */
   audience: string
-  /** Milliseconds a state stays good. Default 30 minutes. */
+  /** Lifetime of a state in milliseconds. Default 30 minutes. */
   ttlMs?: number
   /**
-   * Uses answers to questions that were never put, when their key is one the author chose. Default false: a client
-   * could otherwise answer a question nobody saw.
+   * Accepts responses to questions that were never sent, if the handler chose their key. Default false: a client could
+   * otherwise answer a question that no person saw.
    */
   acceptUnasked?: boolean
   /**
-   * Accepts states of processes whose used states the backplane does not know. Default false: an answer could count once in each
-   * process.
+   * Accepts states of processes whose used states the backplane does not know. Default false: a state could be used once in
+   * each process.
    */
   acceptUnknown?: boolean
-  /** Hears why a state was refused; the peer is told nothing but that it is not valid. */
+  /** Called with the reason for which a state was refused, which the client does not get. */
   onRefused?: (reason: string) => void
-  /** Hears why the backplane failed; the peer is only told that it did. */
+  /** Called with an error of the backplane, whose details the client does not get. */
   onFailed?: (error: unknown) => void
 }
 
 /**
- * Asks by ending the round: the client retries with the answers, and the handler runs again from the top with
- * everything answered so far, on whichever node serves the retry.
+ * Requests input by ending the run (2026-07-28, multi round-trip requests): the client retries with the responses, and the
+ * handler runs again from its start with all responses so far, on any node.
  */
 export function replay(options: ReplayOptions): InputStrategy {
-  const keeper = createStateKeeper(options)
+  const stateCodec = createStateCodec(options)
   return {
-    begin: (exchange) => new ReplayRound(exchange, keeper, emptyJournal(), {}),
+    begin: (exchange) => new ReplayHandlerRun(exchange, stateCodec, emptyJournal(), {}),
     resume: async (exchange) => {
       const { requestState, inputResponses } = exchange.params
       const answers = isObject(inputResponses) ? inputResponses : {}
       if (requestState === undefined) {
-        return new ReplayRound(
+        return new ReplayHandlerRun(
           exchange,
-          keeper,
+          stateCodec,
           emptyJournal(),
           options.acceptUnasked === true ? answers : {},
         )
       }
-      const journal = await keeper.open(exchange, requestState)
+      const journal = await stateCodec.open(exchange, requestState)
       for (const [key, question] of Object.entries(journal.required)) {
         if (Object.hasOwn(answers, key)) answerTo(question, answers[key], key)
       }
-      return new ReplayRound(exchange, keeper, journal, answers)
+      return new ReplayHandlerRun(exchange, stateCodec, journal, answers)
     },
   }
 }
@@ -74,18 +74,18 @@ export function replay(options: ReplayOptions): InputStrategy {
  * One run of a handler from what its request remembers.
  * @param given the answers of this run, by the keys the journal asked under
  */
-export function replayRound(
+export function beginReplay(
   exchange: Exchange,
-  keeper: StateKeeper,
+  stateCodec: StateCodec,
   journal: Journal,
   given: Readonly<Record<string, unknown>>,
 ): HandlerRun {
-  return new ReplayRound(exchange, keeper, journal, given)
+  return new ReplayHandlerRun(exchange, stateCodec, journal, given)
 }
 
-class ReplayRound extends BaseHandlerRun implements HandlerRun {
+class ReplayHandlerRun extends BaseHandlerRun implements HandlerRun {
   readonly carried: Carried
-  readonly #keeper: StateKeeper
+  readonly #stateCodec: StateCodec
   readonly #journal: Journal
   readonly #given: Readonly<Record<string, unknown>>
   /** Answers of this retry by the identity of the question they answer. */
@@ -94,7 +94,7 @@ class ReplayRound extends BaseHandlerRun implements HandlerRun {
   readonly #steps = new Map<string, number>()
   readonly #unread: Set<string>
   readonly #asked = new Map<string, { question: Question; identity: string }>()
-  /** Keys in the order in which their questions were put, which is not the one in which their digests are ready. */
+  /** Keys in the order of their questions, which is not the order in which their digests are ready. */
   readonly #order: string[] = []
   readonly #askedBefore: ReadonlyMap<string, string>
   readonly #drifts: Map<string, number>
@@ -104,12 +104,12 @@ class ReplayRound extends BaseHandlerRun implements HandlerRun {
 
   constructor(
     exchange: Exchange,
-    keeper: StateKeeper,
+    stateCodec: StateCodec,
     journal: Journal,
     given: Readonly<Record<string, unknown>>,
   ) {
     super(exchange)
-    this.#keeper = keeper
+    this.#stateCodec = stateCodec
     this.#journal = journal
     this.#given = given
     this.#askedBefore = new Map(Object.entries(journal.asked))
@@ -156,14 +156,14 @@ class ReplayRound extends BaseHandlerRun implements HandlerRun {
     const done = this.#journal.steps[place]
     if (done !== undefined) {
       this.#unread.delete(`step ${place}`)
-      // What was remembered is what the same step gave before.
+      // The type of the step's earlier result.
       return Promise.resolve(copyOf(done.value) as T)
     }
     this.#busy++
     return runStep(name, work, idempotencyKey(this.#journal.flow, place))
       .then(async (text) => {
         this.#journal.steps[place] = text === undefined ? {} : { value: readJson(text) }
-        await this.#keeper.keep?.(this.exchange, this.#journal)
+        await this.#stateCodec.keep?.(this.exchange, this.#journal)
         return text === undefined ? undefined : readJson(text)
       })
       .finally(() => this.#rest())
@@ -205,7 +205,7 @@ class ReplayRound extends BaseHandlerRun implements HandlerRun {
     return digest(place)
   }
 
-  /** The checked answer to a question, or undefined when there is none yet. */
+  /** The validated response to a question, or undefined if there is none yet. */
   #answerOf<M extends QuestionMethod>(
     question: Extract<Question, { method: M }>,
     identity: string,
@@ -252,7 +252,7 @@ class ReplayRound extends BaseHandlerRun implements HandlerRun {
       .finally(() => this.#rest())
   }
 
-  /** Closes the round once nothing moves any more: every question of this turn is in, every running step is done. */
+  /** Ends the run when its handler only waits for responses: all questions of this turn are recorded, all steps are done. */
   #rest(): void {
     this.#busy--
     if (this.#busy > 0 || this.#closing) return
@@ -270,7 +270,7 @@ class ReplayRound extends BaseHandlerRun implements HandlerRun {
 
   async #takenOver(): Promise<Outcome> {
     const { takeOver } = this.exchange
-    if (takeOver === undefined) throw new TypeError('Nobody takes this request over')
+    if (takeOver === undefined) throw new TypeError('This request cannot continue as a task')
     return takeOver({ ...this.#journal, asked: {}, required: {}, answers: this.#answers() })
   }
 
@@ -291,7 +291,7 @@ class ReplayRound extends BaseHandlerRun implements HandlerRun {
     }
     const place = new Map(this.#order.map((key, at) => [key, at]))
     const asked = [...this.#asked].sort(([a], [b]) => (place.get(a) ?? 0) - (place.get(b) ?? 0))
-    const state = await this.#keeper.seal(this.exchange, {
+    const state = await this.#stateCodec.seal(this.exchange, {
       ...this.#journal,
       round: this.#journal.round + 1,
       asked: Object.fromEntries(asked.map(([key, { identity }]) => [key, identity])),
@@ -305,7 +305,7 @@ class ReplayRound extends BaseHandlerRun implements HandlerRun {
   #carriedAnswers(): Record<string, unknown> {
     if (!this.#journal.carries) return {}
     const fresh = Array.from(this.#fresh.values(), ({ key, answer }): [string, unknown] => [key, answer])
-    // What was asked under a key last has no answer yet where this retry brings none: an older one was to something else.
+    // An older response to a key of the last round was to another question.
     const older = Object.entries(this.#journal.carried).filter(([key]) => !this.#askedBefore.has(key))
     this.#journal.carried = Object.fromEntries([...older, ...fresh])
     return this.#journal.carried

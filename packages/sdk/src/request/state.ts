@@ -1,13 +1,13 @@
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import { readJson } from '../jsonrpc/exact-json.ts'
 import type { Backplane } from './backplane.ts'
-import { canonical, digest, fromBase64Url, toBase64Url } from './encoding.ts'
+import { canonical, digest, fromBase64Url, toBase64Url, utf8 } from './encoding.ts'
 import type { Exchange } from './exchange.ts'
 import { limits } from './limits.ts'
 import type { Journal } from './live-run.ts'
 
 interface Claims {
-  /** Milliseconds since 1970 when the state goes bad. */
+  /** Expiry in milliseconds since 1970. */
   exp: number
   aud: string
   sub: string
@@ -15,7 +15,7 @@ interface Claims {
   req: string
   /** One-time id. */
   jti: string
-  /** The process that alone knows whether the state was used; absent where others know too. */
+  /** The process that records whether the state was used; absent if the record is shared. */
   at?: string | undefined
   journal: Journal
 }
@@ -25,24 +25,24 @@ const unknownUse =
   'Give all of them one backplane that outlives a process'
 
 /** Turns journals into `requestState` and back. */
-export interface StateKeeper {
+export interface StateCodec {
   seal(exchange: Exchange, journal: Journal): Promise<string>
-  /** Rejects with one and the same RpcError whatever is wrong; only `onRefused` hears the reason. */
+  /** Rejects with the same RpcError for every reason, which only `onRefused` receives. */
   open(exchange: Exchange, state: unknown): Promise<Journal>
-  /** Keeps what is remembered so far while the handler runs; absent where a run that breaks off is over. */
+  /** Stores the journal while the handler runs; absent if an interrupted run is not continued. */
   keep?(exchange: Exchange, journal: Journal): Promise<void>
 }
 
-export function createStateKeeper(options: {
+export function createStateCodec(options: {
   sealer: Sealer
   backplane: Backplane
   audience: string
   ttlMs?: number
   acceptUnknown?: boolean
   onRefused?: (reason: string) => void
-  /** Hears why the backplane failed; the peer is only told that it did. */
+  /** Called with an error of the backplane, whose details the client does not get. */
   onFailed?: (error: unknown) => void
-}): StateKeeper {
+}): StateCodec {
   const { sealer, backplane, audience } = options
   const ttlMs = options.ttlMs ?? limits.stateTtlMs
 
@@ -59,10 +59,10 @@ export function createStateKeeper(options: {
       return await work
     } catch (error) {
       options.onFailed?.(error)
-      const why = isFull(error) ? 'does not fit in what is kept for all' : 'cannot be reached'
+      const why = isFull(error) ? 'is full' : 'cannot be reached'
       throw new RpcError(
         ErrorCode.InternalError,
-        `What this request needs to remember ${why} now. Try again later; if the requestState is refused then, start the request over.`,
+        `The store for the state of this request ${why}. Try again later; if the requestState is then refused, start the request over.`,
       )
     }
   }
@@ -149,7 +149,7 @@ function digestOf(exchange: Exchange): Promise<string> {
 const minKeyBytes = 32
 
 /**
- * The secrets that seal states, as bytes of their own.
+ * The secrets that encrypt states, copied.
  * @throws TypeError for one of less than 32 bytes
  */
 export function stateKeys(keys: readonly (string | Uint8Array)[] = []): Uint8Array<ArrayBuffer>[] {
@@ -159,7 +159,7 @@ export function stateKeys(keys: readonly (string | Uint8Array)[] = []): Uint8Arr
     )
   }
   const secrets = keys.map((secret: unknown, at) => {
-    if (typeof secret === 'string') return new TextEncoder().encode(secret)
+    if (typeof secret === 'string') return utf8(secret)
     if (secret instanceof Uint8Array) return Uint8Array.from(secret)
     const what =
       secret === undefined
@@ -179,16 +179,15 @@ export function stateKeys(keys: readonly (string | Uint8Array)[] = []): Uint8Arr
   return secrets
 }
 
-/** Encrypts and authenticates small JSON values, so that they can pass through a peer. */
+/** Encrypts and authenticates small JSON values, so that they can be sent through the client. */
 export interface Sealer {
   seal(value: unknown): Promise<string>
-  /** The sealed value, or undefined when the text was not sealed by one of our keys exactly as it is. */
+  /** The value, or undefined if the text was not sealed by one of these keys. */
   open(text: string): Promise<{ value: unknown } | undefined>
 }
 
 const version = 'v1'
 const ivBytes = 12
-const encoder = new TextEncoder()
 
 interface Key {
   id: string
@@ -196,8 +195,8 @@ interface Key {
 }
 
 /**
- * AES-256-GCM under keys derived by HKDF-SHA-256. The first key seals, every key opens, so keys can be rotated by
- * putting a new one in front. Without keys a random one is made, which no other process knows.
+ * AES-256-GCM under keys derived by HKDF-SHA-256. The first key seals, every key opens: rotate keys by inserting a new one in
+ * front. Without keys a random one is used.
  * @param keys secrets of at least 32 bytes each
  * @throws TypeError for a shorter secret
  */
@@ -205,7 +204,7 @@ export function createSealer(keys?: readonly (string | Uint8Array)[]): Sealer {
   const bytes = stateKeys(keys)
   let ring: Promise<Key[]> | undefined
   const load = (): Promise<Key[]> => {
-    // Made here, not above: workers have no randomness before the first request.
+    // Created on first use: workers have no randomness before the first request.
     if (bytes.length === 0) bytes.push(crypto.getRandomValues(new Uint8Array(32)))
     ring ??= Promise.all(bytes.map(derive))
     return ring
@@ -217,13 +216,9 @@ export function createSealer(keys?: readonly (string | Uint8Array)[]): Sealer {
       if (first === undefined) throw new TypeError('No state key')
       const head = `${version}.${first.id}`
       const iv = crypto.getRandomValues(new Uint8Array(ivBytes))
-      const plain = encoder.encode(JSON.stringify(value))
+      const plain = utf8(JSON.stringify(value))
       const cipher = new Uint8Array(
-        await crypto.subtle.encrypt(
-          { name: 'AES-GCM', iv, additionalData: encoder.encode(head) },
-          first.key,
-          plain,
-        ),
+        await crypto.subtle.encrypt({ name: 'AES-GCM', iv, additionalData: utf8(head) }, first.key, plain),
       )
       const body = new Uint8Array(ivBytes + cipher.length)
       body.set(iv)
@@ -243,7 +238,7 @@ export function createSealer(keys?: readonly (string | Uint8Array)[]): Sealer {
           {
             name: 'AES-GCM',
             iv: body.subarray(0, ivBytes),
-            additionalData: encoder.encode(`${version}.${id}`),
+            additionalData: utf8(`${version}.${id}`),
           },
           known.key,
           body.subarray(ivBytes),
@@ -262,7 +257,7 @@ async function derive(secret: Uint8Array<ArrayBuffer>): Promise<Key> {
     name: 'HKDF',
     hash: 'SHA-256',
     salt: new Uint8Array(0),
-    info: encoder.encode(info),
+    info: utf8(info),
   })
   const key = await crypto.subtle.deriveKey(
     hkdf('jackfield request state'),

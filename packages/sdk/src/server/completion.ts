@@ -3,13 +3,13 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
 import type { Completer } from './context.ts'
 import { invalid } from './definition-metadata.ts'
+import { clipped, invalidParams } from './handler-context.ts'
 import type { Registry } from './registry.ts'
-import { clipped, invalidParams } from './run.ts'
 import type { Report } from './tool.ts'
 
 const maxValues = 100
 
-/** Serves `completion/complete`. A completer that fails suggests nothing, and its failure is reported. */
+/** Serves `completion/complete`. A completer that throws suggests nothing, and its error is reported. */
 export async function complete(registry: Registry, exchange: Exchange, report: Report): Promise<Outcome> {
   const { ref, argument, context } = exchange.params
   if (!isObject(argument) || typeof argument['name'] !== 'string' || typeof argument['value'] !== 'string') {
@@ -85,7 +85,7 @@ function targetOf(registry: Registry, ref: unknown): Target {
   throw invalidParams('"ref" must be a ref/prompt with a "name" or a ref/resource with a "uri"')
 }
 
-/** The completers of a definition, by argument. @throws McpError 'INVALID' for one of none of its arguments */
+/** The completers of a definition, by argument. @throws McpError 'INVALID' for an unknown argument */
 export function completersOf(
   what: string,
   complete: object | undefined,

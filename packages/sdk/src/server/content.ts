@@ -7,6 +7,7 @@ import type {
   ImageContent,
   ResourceContents,
 } from '../protocol/content.ts'
+import { faultInJson } from '../request/json-value.ts'
 
 /** Bytes as base64. */
 export function toBase64(bytes: Uint8Array): string {
@@ -48,12 +49,12 @@ function checked<B extends ContentBlock>(block: B): B {
   throw new McpError('INVALID', `This ${block.type} cannot be sent: ${fault}`)
 }
 
-/** Whether a value is a content block with everything its type must have. */
+/** Whether a value is a valid content block. */
 export function isContent(value: unknown): value is ContentBlock {
   return faultOfContent(value) === undefined
 }
 
-/** What keeps a value from being a content block, naming the member; undefined for one that is whole. */
+/** Why a value is no valid content block, naming the member; undefined for a valid one. */
 export function faultOfContent(value: unknown): string | undefined {
   if (!isObject(value)) return 'it is no object with a "type"'
   switch (value['type']) {
@@ -78,7 +79,7 @@ export function isContents(value: unknown): value is ResourceContents {
   return faultOfContents(value) === undefined
 }
 
-/** What keeps a value from being the contents of a resource, naming the member; undefined for what is whole. */
+/** Why a value is no valid resource contents, naming the member; undefined for valid ones. */
 export function faultOfContents(value: unknown): string | undefined {
   if (!isObject(value)) return 'it is no object with a "uri"'
   if (typeof value['uri'] !== 'string') return '"uri" is missing'
@@ -87,8 +88,8 @@ export function faultOfContents(value: unknown): string | undefined {
   return text === undefined ? faultOfBase64('blob', bytes) : 'there is a "text" beside the "blob"'
 }
 
-/** What an author gave and JSON cannot carry. Where in it is found out when it is reported: see `reported`. */
-export class Unwritable extends TypeError {
+/** A value of a handler that cannot be serialized. `withJsonPath` finds the member when the error is reported. */
+export class UnserializableValue extends TypeError {
   readonly place: string
   readonly value: unknown
 
@@ -100,34 +101,33 @@ export class Unwritable extends TypeError {
 }
 
 /**
- * The JSON text of what an author gave, undefined where JSON has none for it.
+ * The JSON text of a value, undefined if it has none.
  * @throws Unwritable for what JSON cannot carry, such as a BigInt or an object within itself
  */
-export function requireWritable(place: string, value: unknown): string | undefined {
+export function requireSerializable(place: string, value: unknown): string | undefined {
   try {
     return JSON.stringify(value)
   } catch (error) {
-    throw new Unwritable(place, value, error)
+    throw new UnserializableValue(place, value, error)
   }
 }
 
-/** An error as its author reads it: with the place of what JSON cannot carry. */
-export async function reported(error: unknown): Promise<unknown> {
-  if (!(error instanceof Unwritable)) return error
+/** An error to report; of an `UnserializableValue` it names the member that cannot be serialized. */
+export function withJsonPath(error: unknown): unknown {
+  if (!(error instanceof UnserializableValue)) return error
   const { place, value, message, cause } = error
-  const { faultInJson } = await import('../request/json-value.ts')
   const { path, what } = faultInJson(value, 'writable') ?? { path: '', what: String(cause) }
   const at = path === '' || path.startsWith('[') ? `${place}${path}` : `${place}.${path}`
   return new TypeError(`${message.slice(0, -place.length)}${at} is ${what}`, { cause })
 }
 
-/** The same for a content block, or the contents of a resource: only its metadata and its annotations can hold such things. */
-export function requireWritableBlock(place: string, block: unknown): void {
+/** As `requireSerializable`, for the metadata and annotations of a content block or resource contents. */
+export function requireSerializableBlock(place: string, block: unknown): void {
   if (!isObject(block)) return
   const { _meta: meta, annotations, resource } = block
-  if (meta !== undefined) requireWritable(`${place}._meta`, meta)
-  if (annotations !== undefined) requireWritable(`${place}.annotations`, annotations)
-  requireWritableBlock(`${place}.resource`, resource)
+  if (meta !== undefined) requireSerializable(`${place}._meta`, meta)
+  if (annotations !== undefined) requireSerializable(`${place}.annotations`, annotations)
+  requireSerializableBlock(`${place}.resource`, resource)
 }
 
 function faultOfTexts(value: Record<string, unknown>, names: readonly string[]): string | undefined {

@@ -12,35 +12,35 @@ import type { InputKind } from '../request/input-support.ts'
 import type { JsonOf } from '../request/json-value.ts'
 import type { DescribedSchema, OutputOf, SchemaShape } from './schema.ts'
 
-/** The person's answer to a form: their values, or the way they refused. */
+/** The response to a form: its values, or that the person declined or cancelled. */
 export type Elicited<T> =
   | { readonly action: 'accept'; readonly content: T }
   | { readonly action: 'decline' | 'cancel' }
 
-/** What describes a form: a validator, an object of validators (one for each field), or the form's own JSON Schema. */
+/** The schema of a form: a validator, an object of validators (one for each field), or a JSON Schema. */
 export type FormSchema = DescribedSchema | SchemaShape | ElicitSchema
 
-/** What a form asks, and for what. */
+/** A form elicitation. */
 export interface ElicitForm<S extends FormSchema> {
-  /** Why the server asks, in words for the person. */
+  /** The message shown to the person. */
   message: string
   /** A flat object of primitive fields. */
   schema: S
-  /** Names the question on the wire; a readable name is made up when left out. */
+  /** The key of the question on the wire. Default: generated. */
   key?: string
 }
 
-/** The values a form gives, by its schema: a validator's own type, or values by name for a plain schema. */
+/** The values of a form: the validator's output type, or values by name for a JSON Schema. */
 export type ElicitContent<S> = S extends DescribedSchema | SchemaShape
   ? OutputOf<S>
   : Record<string, ElicitValue>
 
-/** What a step runs. Its type is an error where its result is not JSON. */
+/** The function of a step. A result type that is not JSON is a type error. */
 export type StepWork<T> = ((idempotencyKey: string) => T | Promise<T>) &
   // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing has this type
   ([T] extends [JsonOf<T> | undefined | void] ? unknown : { error: 'the result of a step must be JSON' })
 
-/** How a request came. */
+/** The transport of a request. */
 export interface RequestTransport {
   /** A child process's pipes, a network or a socket file; undefined within one process, and in a background task. */
   readonly kind: Transport | undefined
@@ -54,30 +54,29 @@ export interface RequestTransport {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** What a handler sees of the request it serves. */
+/** The request as its handler sees it. */
 export interface Context {
   readonly peer: Peer
-  /** Aborted when the caller cancels, goes away or stops waiting. Not aborted when the handler is parked. */
+  /** Aborted when the client cancels or disconnects. Not aborted when the run is parked. */
   readonly signal: AbortSignal
-  /** Aborted when a question ended this run; the handler runs again from the top with the answer. Let go of resources here. */
+  /** Aborted when a question ended this run; the handler runs again from its start with the response. Release resources here. */
   readonly parked: AbortSignal
-  /** How the request came: over which transport, in which session, with which HTTP headers. */
+  /** Transport, session and HTTP headers of the request. */
   readonly transport: RequestTransport
   /** The request's own `_meta`. */
   readonly meta: Readonly<JsonObject>
 
-  /** Whether the client can be asked this now. Asking what it cannot ends the request, so ask first if the question is optional. */
+  /** Whether the client supports this kind of input. A question that it does not support ends the request, so check optional ones. */
   can(kind: InputKind): boolean
   /**
-   * Puts a form to the person and waits for their answer: accept with values, decline or cancel. Returns with
-   * nothing else; where the question cannot be put, the request ends and this promise never settles.
-   * On revision 2026-07-28 the handler runs again from the top with the answers so far, so keep effects before a
-   * question inside `step`.
+   * Elicits a form: resolves with `accept` and values, `decline` or `cancel`. If the form cannot be sent, the request ends and
+   * this promise never settles. On revision 2026-07-28 the handler runs again from its start with the responses so far, so run
+   * side effects before a question in `step`.
    */
   elicit<const S extends FormSchema>(form: ElicitForm<S>): Promise<Elicited<ElicitContent<S>>>
   /**
-   * Asks the person to visit a URL. `accept` means they agreed to go, not that they finished there. With an `id`
-   * (the same on every run), `server.elicitationComplete(id)` can tell a 2025-11-25 client later that they did.
+   * Elicits a visit to a URL. `accept` means that the person agreed to open it, not that they finished. With an `id` (the same
+   * on every run), `server.elicitationComplete(id)` notifies a 2025-11-25 client of the completion.
    */
   elicitUrl(question: {
     message: string
@@ -85,51 +84,50 @@ export interface Context {
     key?: string
     id?: string
   }): Promise<{ action: 'accept' | 'decline' | 'cancel' }>
-  /** Asks the client's model for a message. Ends the request if the client refuses. */
+  /** Requests a message from the client's model (sampling). Ends the request if the client refuses. */
   sample(request: Omit<CreateMessageParams, '_meta'> & { key?: string }): Promise<CreateMessageResult>
-  /** Asks for the folders the client opened to this server. */
+  /** Requests the client's roots. */
   roots(options?: { key?: string }): Promise<Root[]>
   /**
-   * Runs `work` once in the life of the request, however often the handler runs, and remembers its result. The result is
-   * JSON, or nothing: what JSON would lose or change (a `Date`, a `Map`, `undefined` within an object, an instance of a class, a
-   * BigInt) fails the handler with a TypeError that names the place, so that every run gets the same. `work` gets an
-   * idempotency key that stays the same should it ever run again.
+   * Runs `work` once per request, however often the handler runs, and records its result. The result must be JSON or undefined:
+   * a value that JSON would lose or change (a `Date`, a `Map`, `undefined` within an object, a class instance, a BigInt) fails
+   * the handler with a TypeError that names the member. `work` receives an idempotency key, the same if it has to run again.
    */
   step<T>(name: string, work: StepWork<T>): Promise<NoInfer<T>>
 
   /**
-   * Goes on as a task, where the server has the tasks extension and the client speaks it: the client is answered with
-   * a task, and the handler runs again from the top in the background, where this resolves at once. Ask what must be
-   * known beforehand first. Elsewhere it resolves at once and nothing changes.
+   * Continues as a task if server and client support the tasks extension: the response is a task, and the handler runs again
+   * from its start in the background, where this resolves at once. Elicit required input before. Without support it resolves
+   * at once and has no effect.
    */
   task(): Promise<void>
 
-  /** Reports progress; values that do not increase are left out. Quiet where the caller did not ask for it. */
+  /** Reports progress if the request has a progress token; values that do not increase are dropped. */
   progress(progress: number, total?: number, message?: string): void
-  /** Sends a log message if the client wants that level. */
+  /** Sends a log message if its level is at least the client's. */
   log(level: LoggingLevel, data: unknown, logger?: string): void
 
   /**
-   * Lets go of the response stream before the answer is ready, where the transport can resume it (sessions over
-   * HTTP); elsewhere does nothing. The client reconnects and gets the answer then.
+   * Closes the response stream before the response is ready, if the transport can resume it (sessions over HTTP); otherwise
+   * does nothing. The client reconnects to receive the response.
    */
   detach(): void
 
-  /** What the explicit form (`inputRequired`) put by for this run. */
+  /** The `state` of the `inputRequired` that the previous run returned. */
   readonly state: unknown
-  /** Answers to the explicit form's questions, by key. */
+  /** Responses to the requests of that `inputRequired`, by key. */
   readonly answers: Readonly<Record<string, unknown>>
 }
 
-/** What a completer sees besides the text typed so far. */
+/** The context of a completion. */
 export interface CompletionContext {
-  /** Arguments already chosen. */
+  /** Values of other arguments. */
   readonly arguments: Readonly<Record<string, string>>
   readonly peer: Peer
   readonly signal: AbortSignal
 }
 
-/** Suggests values for one argument. Give all matches: the first 100 are sent, the rest are counted. */
+/** Suggests values for one argument. Return all matches: the first 100 are sent, the rest are counted. */
 export type Completer = (
   value: string,
   context: CompletionContext,

@@ -3,7 +3,6 @@ import type { Implementation, LoggingLevel, ServerCapabilities } from '../protoc
 import { isExtensionId } from '../protocol/meta.ts'
 import { methodRow, methods, type ProtocolVersion } from '../protocol/methods.ts'
 import { createChanges } from '../request/changes.ts'
-import type { Exchange, Outcome } from '../request/exchange.ts'
 import { requireHints, requireIcons, requireMembers } from './definition-metadata.ts'
 import type {
   Described,
@@ -17,9 +16,7 @@ import type {
 import { type Extension, ExtensionMethods } from './extension.ts'
 import { logOf } from './handler-context.ts'
 import { handlersOf } from './handlers.ts'
-import { promptEntry } from './prompt.ts'
-import { type ListName, making, Registry } from './registry.ts'
-import { resourceEntry, templateEntry } from './resource.ts'
+import { type ListName, Registry } from './registry.ts'
 import type {
   AnyPrompt,
   AnyTemplate,
@@ -32,14 +29,14 @@ import type {
   TemplateValue,
   ToolValue,
 } from './server.ts'
-import { type Report, toolEntry } from './tool.ts'
-import { lacking, scopesFor } from './visibility.ts'
+import type { Report } from './tool.ts'
+import { missingScopesError, scopesFor } from './visibility.ts'
 
 const defaultPageSize = 1000
 
 /**
- * Makes a server out of its definitions. It can be served over any number of transports at once, and its
- * definitions can change while it is.
+ * Creates a server from its definitions. It can be served over several transports at once, and its definitions can change
+ * meanwhile.
  * @throws McpError 'INVALID' for a definition that cannot be served, naming it
  */
 export function defineServer<
@@ -64,10 +61,10 @@ export function defineServer<
   const changes = createChanges()
   const report = reporter(options)
   let capabilities = capabilitiesOf(registry, options)
-  /** Whether a client was given the capabilities, which it takes for what the server has as long as it is connected. */
+  /** Whether a client received the capabilities, which are fixed for its connection. */
   let declared = false
 
-  const tell = (lists: readonly ListName[]): void => {
+  const notify = (lists: readonly ListName[]): void => {
     capabilities = capabilitiesOf(registry, options)
     for (const type of lists) changes.publish({ type })
   }
@@ -92,19 +89,15 @@ export function defineServer<
     hints: { ttlMs: cache?.ttlMs ?? 0, cacheScope: cache?.cacheScope ?? 'private' },
   })
   const layers = [...(options.use ?? []), ...extensions.flatMap(({ use }) => use ?? [])]
-  const innermost = async (exchange: Exchange): Promise<Outcome> => handlers(exchange)
-  const serve =
-    layers.length === 0
-      ? handlers
-      : layers.reduceRight<typeof innermost>(
-          (next, layer) => async (exchange) => layer(exchange, next),
-          innermost,
-        )
-  const handle: Server['handle'] = (exchange) => {
+  const serve = layers.reduceRight<typeof handlers>(
+    (next, layer) => async (exchange) => layer(exchange, next),
+    handlers,
+  )
+  const handle: Server['handle'] = async (exchange) => {
     const { method, params, peer, limits } = exchange
-    const refused = lacking(scopesFor(registry, method, params, limits.uriChars), peer)
+    const refused = missingScopesError(scopesFor(registry, method, params, limits.uriChars), peer)
     if (refused !== undefined) throw refused
-    return serve(exchange)
+    return await serve(exchange)
   }
 
   const server: Server<{ tools: T; resources: R; prompts: P }> = Object.freeze({
@@ -121,9 +114,9 @@ export function defineServer<
     add: (definitions: Definitions) => {
       requireMembers(`What is added to server "${options.name}"`, definitions, kinds)
       if (declared) refuseUndeclared(options.name, definitions, registry)
-      tell(registry.add(check(definitions)))
+      notify(registry.add(check(definitions)))
     },
-    remove: (names: Parameters<Server['remove']>[0]) => tell(registry.remove(names)),
+    remove: (names: Parameters<Server['remove']>[0]) => notify(registry.remove(names)),
     resourceUpdated: (uri: string) => changes.publish({ type: 'resource', uri }),
     elicitationComplete: (id: string) => changes.publish({ type: 'elicitation', id }),
     isSubscribed: (uri: string) => changes.isWatched({ type: 'resource', uri }),
@@ -135,7 +128,7 @@ export function defineServer<
     headerPlan: (tool: string) => registry.tools.get(tool)?.headers,
     taskSupport: (tool: string) => registry.tools.get(tool)?.task,
   })
-  for (const extension of extensions) extension.attach?.(server, innermost)
+  for (const extension of extensions) extension.attach?.(server, handlers)
   return server
 }
 
@@ -147,7 +140,7 @@ const optionNames = [
   ...['cache', 'pageSize', 'use', 'onError', 'experimental', 'extensions'],
 ]
 
-/** Refuses tools that no call could reach: they only run as tasks, and the server has none. */
+/** Rejects tools that require tasks on a server without them. */
 function refuseTasks({ tools = {} }: Definitions): void {
   const needy = Object.entries(tools).find(([, { task }]) => task === 'required')
   if (needy === undefined) return
@@ -158,7 +151,7 @@ function refuseTasks({ tools = {} }: Definitions): void {
   )
 }
 
-/** Refuses the first definition of a kind after clients were given capabilities without it. */
+/** Rejects the first definition of a kind after clients received capabilities without it. */
 function refuseUndeclared(server: string, definitions: Definitions, { offered }: Registry): void {
   const kind = kinds.find((one) => Object.keys(definitions[one] ?? {}).length > 0 && !offered.has(one))
   if (kind === undefined) return
@@ -201,7 +194,7 @@ function requireExtensions(what: string, extensions: readonly Extension[]): void
   }
 }
 
-/** Adds what extensions bring along, where it replaces nothing. */
+/** Adds the definitions of extensions. @throws McpError 'INVALID' for a name that is taken */
 function addDefinitionsOf(extensions: readonly Extension[], registry: Registry): void {
   for (const { id, definitions = {} } of extensions) {
     const { tools = {}, resources = {}, prompts = {} } = definitions
@@ -213,7 +206,10 @@ function addDefinitionsOf(extensions: readonly Extension[], registry: Registry):
       ...Object.keys(prompts).filter((name) => registry.prompts.has(name)),
     ]
     if (taken.length > 0) {
-      throw new McpError('INVALID', `The extension "${id}" brings "${taken[0]}", a name that is taken`)
+      throw new McpError(
+        'INVALID',
+        `The extension "${id}" defines "${taken[0]}", which the server defines already`,
+      )
     }
     registry.add(definitions)
   }
@@ -240,14 +236,14 @@ function infoOf(options: ServerOptions<Definitions>): Implementation {
 }
 
 function capabilitiesOf(
-  { offered, complete }: Registry,
+  { offered, completes }: Registry,
   { experimental, extensions = [] }: ServerOptions<Definitions>,
 ): ServerCapabilities {
   return {
     ...(offered.has('tools') ? { tools: { listChanged: true } } : {}),
     ...(offered.has('resources') ? { resources: { subscribe: true, listChanged: true } } : {}),
     ...(offered.has('prompts') ? { prompts: { listChanged: true } } : {}),
-    ...(complete !== undefined ? { completions: {} } : {}),
+    ...(completes ? { completions: {} } : {}),
     logging: {},
     ...(experimental === undefined ? {} : { experimental }),
     ...(extensions.length === 0
@@ -256,19 +252,19 @@ function capabilitiesOf(
   }
 }
 
-/** Reports to the server's author, whose own failure to hear must not become another one. */
+/** Reports errors to `onError`; an error that it throws is ignored. */
 function reporter({ name: server, onError }: ServerOptions<Definitions>): Report {
   return (error, where) => {
     try {
       if (onError !== undefined) onError(error, where)
       else console.error(`[${server}] ${where.method}${nameOf(where)}:`, error)
     } catch {
-      // There is nobody left to tell.
+      // The report has no other destination.
     }
   }
 }
 
-/** A name is up to the client: it must not look like another line, or like a place for the error to be written. */
+/** The client chooses the name: it must not add lines or format specifiers to the log. */
 function nameOf({ name }: Parameters<Report>[1]): string {
   return name === undefined ? '' : ` ${excerpt(name).replaceAll('%', '%%')}`
 }
@@ -279,22 +275,22 @@ export function tool<
   Out extends SchemaOrNone = undefined,
   L extends Literal = Literal,
 >(definition: ToolDefinition<In, Out, L> & Described<In, Out>): ToolValue<NoInfer<In>, NoInfer<Out>> {
-  return { ...definition, kind: 'tool', [making]: toolEntry }
+  return { ...definition, kind: 'tool' }
 }
 
 /** Defines a resource at one URI; its name is the key it is given in `defineServer`. */
 export function resource<const U extends string>(definition: ResourceDefinition<U>): ResourceValue<U> {
-  return { ...definition, kind: 'resource', [making]: resourceEntry }
+  return { ...definition, kind: 'resource' }
 }
 
 /** Defines a family of resources by an RFC 6570 template; its name is the key it is given in `defineServer`. */
 export function template<const T extends string>(definition: TemplateDefinition<T>): TemplateValue<T> {
-  return { ...definition, kind: 'template', [making]: templateEntry }
+  return { ...definition, kind: 'template' }
 }
 
 /** Defines a prompt: its name is the key it is given in `defineServer`. */
 export function prompt<In extends SchemaOrNone = undefined>(
   definition: PromptDefinition<In> & Described<In>,
 ): PromptValue<NoInfer<In>> {
-  return { ...definition, kind: 'prompt', [making]: promptEntry }
+  return { ...definition, kind: 'prompt' }
 }

@@ -3,7 +3,7 @@ import { type Icon, isSafeIcon } from '../protocol/content.ts'
 import type { CacheHints, Tool } from '../protocol/definitions.ts'
 import { isScope } from '../request/exchange.ts'
 
-/** Checks hints about freshness. @throws McpError 'INVALID' */
+/** Validates cache hints. @throws McpError 'INVALID' */
 export function requireHints(what: string, hints: Partial<CacheHints> | undefined): void {
   const { ttlMs = 0, cacheScope = 'private' } = hints ?? {}
   if (!Number.isSafeInteger(ttlMs) || ttlMs < 0) {
@@ -14,14 +14,14 @@ export function requireHints(what: string, hints: Partial<CacheHints> | undefine
   }
 }
 
-/** Checks icons. @throws McpError 'INVALID' for one that is neither `https:` nor `data:` */
+/** Validates icons. @throws McpError 'INVALID' for a URL that is neither `https:` nor `data:` */
 export function requireIcons(what: string, icons: readonly Icon[] | undefined): void {
   const unsafe = icons?.find((icon) => !isSafeIcon(icon))
   if (unsafe !== undefined)
     throw invalid(`${what} has an icon that is neither https: nor data: (${unsafe.src})`)
 }
 
-/** The scopes a definition needs, each once. @throws McpError 'INVALID' */
+/** The required scopes of a definition, without duplicates. @throws McpError 'INVALID' */
 export function scopesOf(what: string, scopes: readonly string[] = []): readonly string[] {
   const wrong = scopes.find((scope) => !isScope(scope))
   if (wrong !== undefined) throw invalid(`${what} needs "${wrong}", which cannot be the name of a scope`)
@@ -29,10 +29,10 @@ export function scopesOf(what: string, scopes: readonly string[] = []): readonly
 }
 
 /** Members that every kind of definition can have. */
-export const shownMembers: readonly string[] = ['kind', 'title', 'description', 'icons', 'meta', 'scopes']
+export const metadataMembers: readonly string[] = ['kind', 'title', 'description', 'icons', 'meta', 'scopes']
 
-/** What every kind of definition shows in its list. @throws McpError 'INVALID' */
-export function shown(
+/** The members that every kind of definition has in its list. @throws McpError 'INVALID' */
+export function listedMetadata(
   what: string,
   value: { title?: string; description?: string; icons?: Icon[]; meta?: Record<string, unknown> },
 ): Pick<Tool, 'title' | 'description' | 'icons' | '_meta'> {
@@ -46,7 +46,7 @@ export function shown(
   }
 }
 
-/** Members that users of other SDKs write, and what to write here. */
+/** Names of members in other SDKs, with a hint for this one. */
 const elsewhere: Readonly<Record<string, string>> = {
   inputSchema: 'the schema of the arguments is "input"',
   outputSchema: 'the schema of the result is "output"',
@@ -83,10 +83,9 @@ const handlerNames: readonly string[] = [
 ]
 
 /**
- * Refuses members that a definition does not have: what they were meant to do would not happen.
- * @param known what it can have
- * @param handler the function it must have, where it needs one
- * @throws McpError 'INVALID' naming the member and, where known, what to write instead
+ * Rejects unknown members of a definition.
+ * @param handler the required function of the definition
+ * @throws McpError 'INVALID' naming the member and, if known, its name in this SDK
  */
 export function requireMembers(
   what: string,
@@ -114,7 +113,7 @@ export function requireMembers(
   }
 }
 
-/** Makes a part of a definition; what is wrong with it names both. */
+/** Calls `make` for a member of a definition, and names both in its error. */
 export function attempt<T>(what: string, member: string, make: () => T): T {
   try {
     return make()
@@ -124,7 +123,7 @@ export function attempt<T>(what: string, member: string, make: () => T): T {
   }
 }
 
-/** A definition that cannot be served. */
+/** The error for an invalid definition. */
 export function invalid(message: string): McpError {
   return new McpError('INVALID', message)
 }

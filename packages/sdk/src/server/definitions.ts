@@ -24,24 +24,24 @@ type Undescribed<S> = S extends DescribedSchema | undefined
       [M in keyof S]: S[M] extends DescribedSchema ? never : S[M] extends { '~standard': unknown } ? M : never
     }[keyof S]
 
-/** Refuses, where a definition is written, an object of validators that cannot describe themselves. */
+/** A type error for an object of validators that cannot describe themselves. */
 export type Described<In, Out = undefined> = [Undescribed<In>] extends [never]
   ? [Undescribed<Out>] extends [never]
     ? unknown
     : { output: 'its members cannot describe themselves as JSON Schema: wrap each with toStandardJsonSchema' }
   : { input: 'its members cannot describe themselves as JSON Schema: wrap each with toStandardJsonSchema' }
 
-/** Primitive values a handler writes down. */
+/** Primitive values. */
 export type Literal = string | number | boolean | null | undefined
 
-/** Allows everything JSON has; where the compiler looks for hints, it keeps `'text'` from becoming `string`. */
+/** Any JSON value, inferred with literal types: `'text'` is not widened to `string`. */
 type Hint<L extends Literal> = L | Hint<L>[] | { [name: string]: Hint<L> } | object
 
-/** What a `Reply` is made of. */
+/** The members of a `Reply`. */
 export interface ReplyParts<T> {
-  /** What the model and the person see. Left out, it is the structured value as JSON text. */
+  /** Content for model and person. Default: the structured value as JSON text. */
   content?: string | ContentBlock | ContentBlock[]
-  /** A JSON value; it satisfies the output schema where there is one and the tool did not fail. */
+  /** A JSON value. It must match the output schema, unless `isError` is true. */
   structured?: T
   /** Whether the tool failed. */
   isError?: boolean
@@ -76,14 +76,14 @@ export class Reply<out T = unknown> {
   }
 }
 
-/** Says everything about a tool's result. */
+/** Creates a complete tool result. */
 export function reply<T = never, L extends Literal = Literal>(
   parts: ReplyParts<T & Hint<L>>,
 ): Reply<NoInfer<T>> {
   return new Reply(parts)
 }
 
-/** Throw it from a tool to tell the model what went wrong: the message becomes an `isError` result. */
+/** An error for the model: thrown from a tool, its message becomes an `isError` result. */
 export class ToolError extends Error {
   override readonly name: string = 'ToolError'
 }
@@ -103,39 +103,39 @@ interface Shown {
   icons?: Icon[]
   meta?: JsonObject
   /**
-   * What a caller must have been allowed, all of it, to see this in a list and to use it. Default: nothing. Where the
-   * transport has no callers to tell apart, such as stdio, everything is allowed.
+   * OAuth scopes that a caller needs, all of them, to list and use this. Default: none. Transports without authorization, such
+   * as stdio, have every scope.
    */
   scopes?: readonly string[]
 }
 
-/** A tool: what it takes, what it gives, and what it does. */
+/** A tool: its input, its output and its handler. */
 export interface ToolDefinition<
   In extends SchemaOrNone = SchemaOrNone,
   Out extends SchemaOrNone = SchemaOrNone,
   L extends Literal = Literal,
 > extends Shown {
-  /** What the arguments must look like. Left out, the tool takes none. */
+  /** The schema of the arguments. Default: no arguments. */
   input?: In
-  /** What the structured result looks like; checked before it is sent. */
+  /** The schema of the structured result, which is validated before it is sent. */
   output?: Out
   annotations?: ToolAnnotations
   /**
-   * Whether a call runs as a task, on a server with the tasks extension: `optional` where the client can follow one,
-   * `required` always, so that other clients are refused. Left out, only when the handler calls `ctx.task`.
+   * Whether a call runs as a task, on a server with the tasks extension: `optional` if the client supports tasks, `required`
+   * always, so that other clients are rejected. Default: only if the handler calls `ctx.task`.
    */
   task?: 'optional' | 'required'
   run(args: OutputOf<In>, ctx: Context): Awaitable<ToolReturn<Out, L>>
 }
 
-/** What a read gives in full: contents, how long they stay fresh, and metadata. */
+/** A complete read result: contents, cache hints and metadata. */
 export interface ReadReply {
   contents: ResourceContents[]
   cache?: Partial<CacheHints>
   meta?: JsonObject
 }
 
-/** Text, bytes, one or several contents, a `ReadReply`; undefined says that no such resource exists. */
+/** Text, bytes, one or several contents, or a `ReadReply`; undefined if the resource does not exist. */
 export type ReadReturn =
   | string
   | Uint8Array
@@ -151,12 +151,12 @@ export interface ResourceDefinition<U extends string = string> extends Shown {
   mimeType?: string
   annotations?: Annotations
   size?: number
-  /** How long and for whom a read stays fresh. Default 0, private. */
+  /** Cache hints of a read. Default: 0 ms, private. */
   cache?: Partial<CacheHints>
   read(ctx: Context): Awaitable<ReadReturn>
 }
 
-/** A family of resources: its URI template, and how one of them is read. */
+/** A resource template, and how its resources are read. */
 export interface TemplateDefinition<T extends string = string> extends Shown {
   /** RFC 6570: `{name}`, `{+path}`, `{/segments*}`, `{?query}` and so on. */
   uriTemplate: T
@@ -165,7 +165,7 @@ export interface TemplateDefinition<T extends string = string> extends Shown {
   cache?: Partial<CacheHints>
   /** Suggestions for a variable. */
   complete?: { [V in keyof TemplateVariables<T>]?: Completer }
-  /** Members worth showing in `resources/list`. */
+  /** Resources of the template to show in `resources/list`. */
   list?(ctx: Context): Awaitable<Resource[]>
   read(variables: TemplateVariables<T>, ctx: Context, uri: string): Awaitable<ReadReturn>
 }
@@ -173,9 +173,9 @@ export interface TemplateDefinition<T extends string = string> extends Shown {
 /** Text of one user message, messages, or the whole result. */
 export type PromptReturn = string | PromptMessage | PromptMessage[] | GetPromptResult | InputRequired
 
-/** A prompt: what it takes, and how it is filled in. */
+/** A prompt: its arguments and its handler. */
 export interface PromptDefinition<In extends SchemaOrNone = SchemaOrNone> extends Shown {
-  /** What the arguments must look like; on the wire every one is a string. */
+  /** The schema of the arguments, which are strings on the wire. */
   input?: In
   /** Suggestions for an argument. */
   complete?: Record<string, Completer>

@@ -11,13 +11,13 @@ export interface ExtensionMethod extends Pick<MethodRow, 'asks' | 'named'> {
   since?: ProtocolVersion
   /** Last revision it is served on. Default: no last one. */
   until?: ProtocolVersion
-  /** Serves clients that did not declare the extension too. Default false: they are refused with -32021. */
+  /** Also serves clients that did not declare the extension. Default false: they are rejected with -32021. */
   open?: boolean
   handle(exchange: Exchange): Promise<Outcome> | Outcome
 }
 
 /**
- * Something beyond the core protocol that a server offers, off until it is named in `defineServer`.
+ * An extension of the protocol, enabled by `extensions` of `defineServer`.
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic#extensions
  */
 export interface Extension {
@@ -25,30 +25,30 @@ export interface Extension {
   readonly id: string
   /** What the server declares under `capabilities.extensions`. Default `{}`. */
   readonly settings?: JsonObject
-  /** Further capabilities on some revisions, for what was not an extension there yet. */
+  /** Additional capabilities on revisions where this is not an extension yet. */
   capabilities?(version: ProtocolVersion, caller?: Caller): ServerCapabilities & JsonObject
   readonly methods?: Readonly<Record<string, ExtensionMethod>>
   /** What it adds to the server's own definitions. */
   readonly definitions?: Definitions
   /**
-   * Looks at the server's definitions before they are taken, its own ones and what `add` brings later.
-   * @throws McpError 'INVALID' for one that this extension could not serve
+   * Validates the server's definitions before they are added.
+   * @throws McpError 'INVALID' for one that this extension cannot serve
    */
   check?(definitions: Definitions): void
   /** Wraps the handling of every request, inside the server's own `use`. */
   readonly use?: Middleware
-  /** Called once, with the server that it became a part of and a way to have a request served past every layer. */
+  /** Called once with the server, and a function that serves a request without middleware. */
   attach?(server: Server, serve: (exchange: Exchange) => Promise<Outcome>): void
 }
 
-/** Whether a peer declared that it speaks an extension. */
+/** Whether a client declared an extension. */
 export function declares(peer: Peer, extension: string): boolean {
   return peer.capabilities.extensions?.[extension] !== undefined
 }
 
 /**
- * Refuses a peer that did not declare an extension.
- * @throws RpcError -32021, naming what is required
+ * Requires that the client declared an extension.
+ * @throws RpcError -32021, naming the extension
  */
 export function requireExtension(peer: Peer, extension: string): void {
   if (declares(peer, extension)) return
@@ -83,7 +83,7 @@ export class ExtensionMethods {
     return row
   }
 
-  /** Serves a request by its extension; undefined for a method of none. */
+  /** Serves a request by its extension; undefined for an unknown method. */
   handle(exchange: Exchange): Promise<Outcome> | Outcome | undefined {
     const found = this.#byName.get(exchange.method)
     if (found === undefined || this.row(exchange.method, exchange.peer.revision.version) === undefined) {

@@ -1,6 +1,12 @@
 import { isObject } from '../jsonrpc/parse.ts'
 import { checkElicitSchema, isElicitSchema } from '../protocol/elicitation.ts'
-import type { ElicitSchema } from '../protocol/server-requests.ts'
+import type {
+  CreateMessageParams,
+  ElicitSchema,
+  InputRequests,
+  Question,
+} from '../protocol/server-requests.ts'
+import { InputRequired } from '../request/exchange.ts'
 import type { FormSchema } from './context.ts'
 import { describedOf, jsonOf } from './schema.ts'
 
@@ -21,12 +27,12 @@ const limits: Readonly<Record<string, readonly string[]>> = {
   boolean: [],
   array: ['minItems', 'maxItems', 'items'],
 }
-/** `password` is none that a form has: it is kept so that the form is refused for it where it is to be sent. */
+/** `password` is no format of a form: it is kept so that sending the form is rejected for it. */
 const formats = ['email', 'uri', 'date', 'date-time', 'password']
 
 /**
- * The form a schema describes: a flat object of primitive fields. What a form cannot say about a field, such as a
- * pattern, is left out of it and checked by the validator when the answer comes.
+ * The form of a schema: a flat object of primitive fields. Constraints that a form does not have, such as a pattern, are left
+ * to the validator of the response.
  */
 export function formOf(schema: FormSchema, question: object = { schema }): Form {
   const unusable = whyNoSchema(schema, question)
@@ -36,14 +42,14 @@ export function formOf(schema: FormSchema, question: object = { schema }): Form 
   return made
 }
 
-/** The form a schema describes. @throws TypeError naming the field that no form can show */
+/** The form of a schema. @throws TypeError naming a field that forms do not support */
 export function requireForm(schema: FormSchema, question: object): ElicitSchema {
   const form = formOf(schema, question)
   if (form.ok) return form.schema
   throw new TypeError(form.why)
 }
 
-/** Why a question has no schema that a form could be made of; undefined when it has one. */
+/** Why a question has no usable schema; undefined if it has one. */
 function whyNoSchema(schema: unknown, question: object): string | undefined {
   if ('requestedSchema' in question) {
     return 'The form of a question is its "schema" (a validator, an object of validators or JSON Schema): rename "requestedSchema" to "schema"'
@@ -90,12 +96,12 @@ function fieldOf(field: unknown, root: Json): unknown {
   return kept
 }
 
-/** A type no form has, in words, so that the refusal of the form tells what it met. */
+/** The name of an unsupported type, for the error. */
 function describedType(schema: Json): unknown {
   return schema['enum'] === undefined ? schema['type'] : 'enum of other than strings'
 }
 
-/** A choice among strings, however the schema writes it. */
+/** A choice of strings, in any of its schema forms. */
 function choiceOf(schema: Json): Json | undefined {
   const { const: only, enum: values, anyOf, oneOf, enumNames } = schema
   if (typeof only === 'string') return { enum: [only] }
@@ -148,4 +154,28 @@ function pick(schema: Json, names: readonly string[]): Record<string, unknown> {
 
 function isStrings(value: unknown): value is string[] {
   return Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string')
+}
+
+/**
+ * Returned by a handler to request input explicitly. The handler runs again with the responses in `ctx.answers` and `state` (any
+ * JSON value, encrypted on the wire) in `ctx.state`. At least one of the two is required.
+ */
+export function inputRequired(needed: { requests?: InputRequests; state?: unknown }): InputRequired {
+  return new InputRequired(needed.requests ?? {}, needed.state)
+}
+
+/** Creates the requests for `inputRequired`. */
+export const ask: {
+  elicit(form: { message: string; schema: FormSchema }): Question
+  elicitUrl(visit: { message: string; url: string }): Question
+  sample(request: CreateMessageParams): Question
+  roots(): Question
+} = {
+  elicit: (form) => ({
+    method: 'elicitation/create',
+    params: { mode: 'form', message: form.message, requestedSchema: requireForm(form.schema, form) },
+  }),
+  elicitUrl: (visit) => ({ method: 'elicitation/create', params: { mode: 'url', ...visit } }),
+  sample: (params) => ({ method: 'sampling/createMessage', params }),
+  roots: () => ({ method: 'roots/list', params: {} }),
 }

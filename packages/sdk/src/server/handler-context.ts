@@ -1,4 +1,4 @@
-import { McpError } from '../jsonrpc/error.ts'
+import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import { readJson } from '../jsonrpc/exact-json.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
@@ -6,37 +6,24 @@ import type { LoggingLevel } from '../protocol/definitions.ts'
 import { isAtLeast, loggingLevels, MetaKey, type ProgressToken } from '../protocol/meta.ts'
 import type { ServerNotifications } from '../protocol/methods.ts'
 import type { Change } from '../request/changes.ts'
-import type { Exchange, Peer } from '../request/exchange.ts'
-import type { LazyHandlerRun } from '../request/handler-run.ts'
+import type { Exchange, Outcome, Peer } from '../request/exchange.ts'
+import { type LazyHandlerRun, runToOutcome } from '../request/handler-run.ts'
 import { canAsk, type InputKind } from '../request/input-support.ts'
 import type { Context, ElicitContent, Elicited, ElicitForm, FormSchema, RequestTransport } from './context.ts'
 import { ToolError } from './definitions.ts'
 import { formOf } from './form.ts'
 import { describedOf, validate } from './schema.ts'
 
-/** The context of one run. Nothing is made before it is used, and every member works taken off the context. */
+/** The context of one run. Its members are created on first use, and its functions can be destructured. */
 export class HandlerContext implements Context {
   readonly #exchange: Exchange
-  readonly #round: LazyHandlerRun
-  readonly #notices: ProgressAndLogs
-  #stop: ((error: Error) => void) | undefined
-  #stopped: Error | undefined
+  readonly #handlerRun: LazyHandlerRun
+  readonly #progressAndLogs: ProgressAndLogs
 
-  constructor(exchange: Exchange, round: LazyHandlerRun, notices: ProgressAndLogs) {
+  constructor(exchange: Exchange, handlerRun: LazyHandlerRun, progressAndLogs: ProgressAndLogs) {
     this.#exchange = exchange
-    this.#round = round
-    this.#notices = notices
-  }
-
-  /** Runs a handler; its run ends early when it asked something that cannot be asked, or got no usable answer. */
-  run(handler: (ctx: Context) => unknown): unknown {
-    const returned = handler(this)
-    if (!isThenable(returned)) return returned
-    return new Promise((resolve, reject) => {
-      this.#stop = reject
-      if (this.#stopped !== undefined) reject(this.#stopped)
-      returned.then(resolve, reject)
-    })
+    this.#handlerRun = handlerRun
+    this.#progressAndLogs = progressAndLogs
   }
 
   get peer(): Peer {
@@ -48,7 +35,7 @@ export class HandlerContext implements Context {
   }
 
   get parked(): AbortSignal {
-    return this.#round.get().parked
+    return this.#handlerRun.get().parked
   }
 
   get transport(): RequestTransport {
@@ -62,11 +49,11 @@ export class HandlerContext implements Context {
   }
 
   get state(): unknown {
-    return this.#round.carried.state
+    return this.#handlerRun.carried.state
   }
 
   get answers(): Readonly<Record<string, unknown>> {
-    return this.#round.carried.answers
+    return this.#handlerRun.carried.answers
   }
 
   get can(): (kind: InputKind) => boolean {
@@ -81,37 +68,37 @@ export class HandlerContext implements Context {
     return async ({ message, url, key, id }) => {
       const named = id === undefined ? {} : { elicitationId: id }
       const params = { mode: 'url' as const, message, url, ...named }
-      const { action } = await this.#round.get().ask({ method: 'elicitation/create', params }, key)
+      const { action } = await this.#handlerRun.get().ask({ method: 'elicitation/create', params }, key)
       return { action }
     }
   }
 
   get sample(): Context['sample'] {
     return async ({ key, ...params }) =>
-      this.#round.get().ask({ method: 'sampling/createMessage', params }, key)
+      this.#handlerRun.get().ask({ method: 'sampling/createMessage', params }, key)
   }
 
   get roots(): Context['roots'] {
     return async (options) => {
-      const { roots } = await this.#round.get().ask({ method: 'roots/list', params: {} }, options?.key)
+      const { roots } = await this.#handlerRun.get().ask({ method: 'roots/list', params: {} }, options?.key)
       return roots
     }
   }
 
   get step(): Context['step'] {
-    return (name, work) => this.#round.get().step(name, work)
+    return (name, work) => this.#handlerRun.get().step(name, work)
   }
 
   get task(): Context['task'] {
     return async () => {
-      if (this.#exchange.takeOver !== undefined) await this.#round.get().continueAsTask()
+      if (this.#exchange.takeOver !== undefined) await this.#handlerRun.get().continueAsTask()
     }
   }
 
   get progress(): Context['progress'] {
     return (progress, total, message) => {
       if (this.#replaying) return
-      this.#notices.progress({
+      this.#progressAndLogs.progress({
         progress,
         ...(total === undefined ? {} : { total }),
         ...(message === undefined ? {} : { message }),
@@ -121,7 +108,7 @@ export class HandlerContext implements Context {
 
   get log(): Context['log'] {
     return (level, data, logger) => {
-      if (!this.#replaying) this.#notices.log(level, data, logger)
+      if (!this.#replaying) this.#progressAndLogs.log(level, data, logger)
     }
   }
 
@@ -130,7 +117,7 @@ export class HandlerContext implements Context {
   }
 
   get #replaying(): boolean {
-    return this.#round.opened?.replaying ?? false
+    return this.#handlerRun.opened?.replaying ?? false
   }
 
   async #elicit<S extends FormSchema>(question: ElicitForm<S>): Promise<Elicited<ElicitContent<S>>> {
@@ -138,7 +125,7 @@ export class HandlerContext implements Context {
     const form = formOf(schema, question)
     if (!form.ok) return this.#end(new TypeError(form.why))
     const params = { mode: 'form' as const, message, requestedSchema: form.schema }
-    const { action, content = {} } = await this.#round
+    const { action, content = {} } = await this.#handlerRun
       .get()
       .ask({ method: 'elicitation/create', params }, key)
     if (action !== 'accept') return { action }
@@ -146,20 +133,15 @@ export class HandlerContext implements Context {
     const checked =
       described === undefined ? { ok: true as const, value: content } : await validate(described, content)
     if (!checked.ok) return this.#end(new ToolError(`The answer cannot be used: ${checked.why}`))
-    // The content was checked against the very schema its type comes from.
+    // The content was validated against the schema that its type is inferred from.
     return { action, content: checked.value as ElicitContent<S> }
   }
 
-  /** Ends the run; the promise never settles, so that no handler can take this for an answer. */
+  /** Ends the run. The promise never settles, so that the handler does not continue. */
   #end(error: Error): Promise<never> {
-    this.#stopped = error
-    this.#stop?.(error)
+    this.#handlerRun.fail(error)
     return new Promise(() => {})
   }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return isObject(value) && typeof value['then'] === 'function'
 }
 
 const burst = 100
@@ -167,15 +149,15 @@ const perSecond = 20
 
 type Progress = Omit<ServerNotifications['notifications/progress'], 'progressToken'>
 
-/** Progress and log messages of one request: at a bounded pace, progress only forward, and its newest value never lost. */
+/** Progress and log notifications of one request: rate-limited; progress only increases, and its newest value is always sent. */
 export class ProgressAndLogs {
   readonly #exchange: Exchange
   #last = Number.NEGATIVE_INFINITY
   #tokens = burst
   #refilled = 0
-  #held: Progress | undefined
+  #delayed: Progress | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
-  #leftOut = 0
+  #dropped = 0
   #closed = false
 
   constructor(exchange: Exchange) {
@@ -185,35 +167,35 @@ export class ProgressAndLogs {
   progress(report: Progress): void {
     const { progress } = report
     if (this.#closed || this.#token === undefined || !(progress > this.#last)) return
-    // What JSON has no number for would be no progress to its reader.
+    // JSON has no Infinity and no NaN.
     if (!Number.isFinite(progress)) return
     this.#last = progress
-    if (this.#timer === undefined && this.#mayTell()) {
-      this.#tell(report)
+    if (this.#timer === undefined && this.#takeToken()) {
+      this.#send(report)
       return
     }
-    this.#held = report
+    this.#delayed = report
     this.#timer ??= setTimeout(() => this.#release(), 1000 / perSecond)
   }
 
   log(level: LoggingLevel, data: unknown, logger: string | undefined): void {
     if (this.#closed || !isAtLeast(level, this.#exchange.peer.logLevel)) return
-    if (!this.#mayTell()) {
-      this.#leftOut++
+    if (!this.#takeToken()) {
+      this.#dropped++
       return
     }
     const params = { level, ...(logger === undefined ? {} : { logger }), data: loggable(data) }
     this.#exchange.notify({ method: 'notifications/message', params })
   }
 
-  /** Tells what was held back, and nothing more from then on. */
+  /** Sends delayed progress, and ignores everything from then on. */
   close(): void {
     clearTimeout(this.#timer)
-    if (this.#held !== undefined) this.#tell(this.#held)
+    if (this.#delayed !== undefined) this.#send(this.#delayed)
     const wanted = this.#exchange.peer.logLevel
-    if (this.#leftOut > 0 && wanted !== undefined) {
+    if (this.#dropped > 0 && wanted !== undefined) {
       const level = isAtLeast('warning', wanted) ? 'warning' : wanted
-      const data = `${this.#leftOut} log messages were left out: at most ${perSecond} a second are sent`
+      const data = `${this.#dropped} log messages were left out: at most ${perSecond} a second are sent`
       this.#exchange.notify({ method: 'notifications/message', params: { level, data } })
     }
     this.#closed = true
@@ -221,11 +203,11 @@ export class ProgressAndLogs {
 
   #release(): void {
     this.#timer = undefined
-    if (this.#held !== undefined && !this.#closed) this.#tell(this.#held)
+    if (this.#delayed !== undefined && !this.#closed) this.#send(this.#delayed)
   }
 
-  #tell(report: Progress): void {
-    this.#held = undefined
+  #send(report: Progress): void {
+    this.#delayed = undefined
     const progressToken = this.#token
     if (progressToken === undefined) return
     const { total, ...rest } = report
@@ -241,7 +223,7 @@ export class ProgressAndLogs {
       : undefined
   }
 
-  #mayTell(): boolean {
+  #takeToken(): boolean {
     const now = performance.now()
     this.#tokens = Math.min(burst, this.#tokens + ((now - this.#refilled) * perSecond) / 1000)
     this.#refilled = now
@@ -252,8 +234,8 @@ export class ProgressAndLogs {
 }
 
 /**
- * A log message that belongs to no request, with its data as it is now.
- * @throws McpError 'INVALID' for a level that is none
+ * A log message outside of a request, with a copy of its data.
+ * @throws McpError 'INVALID' for an unknown level
  */
 export function logOf(level: LoggingLevel, data: unknown, logger: string | undefined): Change {
   if (!loggingLevels.includes(level)) {
@@ -265,7 +247,7 @@ export function logOf(level: LoggingLevel, data: unknown, logger: string | undef
   return { type: 'log', level, data: readJson(JSON.stringify(loggable(data))), logger }
 }
 
-/** The data as JSON can carry it. */
+/** The data, or a text for what JSON cannot represent. */
 function loggable(data: unknown): unknown {
   if (data instanceof Error) return `${data.name}: ${data.message}`
   try {
@@ -273,4 +255,37 @@ function loggable(data: unknown): unknown {
   } catch {
     return String(data)
   }
+}
+
+/**
+ * Runs a handler until there is an outcome, with a new context for each run.
+ * @param finish makes the complete result from what the handler returned
+ */
+export function runHandler(
+  exchange: Exchange,
+  handler: (ctx: Context) => unknown,
+  finish: (returned: unknown) => JsonObject | Promise<JsonObject>,
+): Promise<Outcome> {
+  const progressAndLogs = new ProgressAndLogs(exchange)
+  return runToOutcome<unknown>(
+    exchange,
+    (handlerRun) => handler(new HandlerContext(exchange, handlerRun, progressAndLogs)),
+    finish,
+    () => progressAndLogs.close(),
+  )
+}
+
+/** Rethrows an error; the message of a `ToolError` outside of tools becomes that of a JSON-RPC error. */
+export function shownToPeer(error: unknown): never {
+  throw error instanceof ToolError ? new RpcError(ErrorCode.InternalError, error.message) : error
+}
+
+/** The error for invalid params. */
+export function invalidParams(why: string, data?: unknown): RpcError {
+  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`, data)
+}
+
+/** A name or URI for an error message, at most 200 characters. */
+export function clipped(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text
 }

@@ -3,13 +3,14 @@ import type { JsonObject } from '../jsonrpc/message.ts'
 import type { CacheHints, Resource, ServerCapabilities } from '../protocol/definitions.ts'
 import { methods, type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
 import type { Changes } from '../request/changes.ts'
-import { fromBase64Url, toBase64Url } from '../request/encoding.ts'
+import { fromBase64Url, toBase64Url, utf8 } from '../request/encoding.ts'
 import { allows, type Caller, type Exchange, type Outcome, type Peer } from '../request/exchange.ts'
+import type { LazyHandlerRun } from '../request/handler-run.ts'
+import { complete } from './completion.ts'
 import type { ExtensionMethods } from './extension.ts'
-import { HandlerContext, ProgressAndLogs } from './handler-context.ts'
+import { clipped, HandlerContext, invalidParams, ProgressAndLogs, shownToPeer } from './handler-context.ts'
 import type { Registry } from './registry.ts'
 import { readResource } from './resource.ts'
-import { clipped, invalidParams, shownToPeer } from './run.ts'
 import { listen } from './subscriptions.ts'
 import type { Report } from './tool.ts'
 import { scopesOfUri, visible } from './visibility.ts'
@@ -17,8 +18,7 @@ import { scopesOfUri, visible } from './visibility.ts'
 const cursorPrefix = 'from:'
 
 /**
- * One page of a list, from the position of the request's cursor; an empty one is that of the first page, as some clients
- * send it.
+ * One page of a list, from the position of the request's cursor. An empty cursor, which some clients send, is the first page.
  */
 export function page(
   name: string,
@@ -35,8 +35,7 @@ export function page(
     [name]: from === 0 && end >= items.length ? items : items.slice(from, end),
     ...hints,
   }
-  if (end < items.length)
-    result['nextCursor'] = toBase64Url(new TextEncoder().encode(`${cursorPrefix}${end}`))
+  if (end < items.length) result['nextCursor'] = toBase64Url(utf8(`${cursorPrefix}${end}`))
   return { type: 'complete', result }
 }
 
@@ -53,7 +52,7 @@ function positionOf(cursor: unknown, length: number, maxChars: number): number {
   return position
 }
 
-/** What the handlers of one server stand on. */
+/** The parts of a server that its handlers use. */
 export interface Parts {
   registry: Registry
   changes: Changes
@@ -68,26 +67,23 @@ export interface Parts {
   hints: CacheHints
 }
 
-type Handler = (exchange: Exchange) => Promise<Outcome> | Outcome
+type Handler = (exchange: Exchange) => Promise<Outcome>
 
-/**
- * Serves every request method by its handler: gives the outcome at once where nothing had to be waited for, and throws where
- * that is how it fails. A method behind a capability the server lacks is not found.
- */
+/** Serves every request method by its handler. A method behind a capability the server lacks is not found. */
 export function handlersOf(parts: Parts): Handler {
   const { registry, changes, capabilities, capabilitiesOn, added, instructions, report, pageSize, hints } =
     parts
-  /** A list that is not the same for everybody is nothing that others may keep. */
+  /** A list that depends on the caller must not be shared between callers. */
   const hintsOf = (scoped: boolean): CacheHints => (scoped ? { ...hints, cacheScope: 'private' } : hints)
   const list = (name: string, kind: 'tools' | 'templates' | 'prompts'): Handler => {
-    return (exchange) => {
+    return async (exchange) => {
       const scoped = registry.isScoped(kind)
       const rows = scoped ? seenBy(registry, kind, exchange.peer) : registry.rows[kind]
       return page(name, rows, exchange, pageSize, hintsOf(scoped))
     }
   }
   const table: Readonly<Record<string, Handler>> = {
-    'server/discover': ({ peer }) => ({
+    'server/discover': async ({ peer }) => ({
       type: 'complete',
       result: {
         supportedVersions: protocolVersions.toReversed(),
@@ -108,8 +104,8 @@ export function handlersOf(parts: Parts): Handler {
     'prompts/list': list('prompts', 'prompts'),
     'prompts/get': (exchange) => named(registry.prompts, exchange, 'prompt').get(exchange),
     'completion/complete': (exchange) => {
-      if (registry.complete === undefined) throw notFound(exchange.method)
-      return registry.complete(registry, exchange, report)
+      if (!registry.completes) throw notFound(exchange.method)
+      return complete(registry, exchange, report)
     },
     'subscriptions/listen': (exchange) =>
       listen(changes, capabilities(), exchange, (uri) =>
@@ -123,21 +119,21 @@ export function handlersOf(parts: Parts): Handler {
       { handler, capability: rows.get(method)?.capability },
     ]),
   )
-  return (exchange) => {
+  return async (exchange) => {
     const found = exchange.peer.revision.method(exchange.method) && handlers.get(exchange.method)
     if (found === undefined) {
-      const served = added.handle(exchange)
+      const served = await added.handle(exchange)
       if (served === undefined) throw notFound(exchange.method)
       return served
     }
     if (found.capability !== undefined && capabilities()[found.capability] === undefined) {
       throw notFound(exchange.method)
     }
-    return found.handler(exchange)
+    return await found.handler(exchange)
   }
 }
 
-/** The definition a request names. @throws RpcError -32602 where there is none */
+/** The definition that a request names. @throws RpcError -32602 if there is none */
 function named<E>(entries: ReadonlyMap<string, E>, { params }: Exchange, kind: string): E {
   const { name } = params
   if (typeof name !== 'string') throw invalidParams('"name" must be a string')
@@ -161,15 +157,15 @@ function seenBy(registry: Registry, kind: 'tools' | 'templates' | 'prompts', pee
   }
 }
 
-/** Resources by their own, then the members templates want to show; a URI is told once. */
+/** The resources, then those that templates list, each URI once. */
 async function resourcesOf(registry: Registry, exchange: Exchange): Promise<readonly Resource[]> {
   const { peer } = exchange
   const resources = visible(registry.resources, registry.rows.resources, peer)
   const templates = [...registry.templates.values()].filter(({ scopes }) => allows(peer, scopes))
   const lists = templates.flatMap(({ members }) => members ?? [])
   if (lists.length === 0) return resources
-  const notices = new ProgressAndLogs(exchange)
-  const ctx = new HandlerContext(exchange, cannotAsk, notices)
+  const progressAndLogs = new ProgressAndLogs(exchange)
+  const ctx = new HandlerContext(exchange, cannotAsk, progressAndLogs)
   try {
     const listed = await Promise.all(lists.map(async (members) => members(ctx)))
     const byUri = new Map(resources.map((row) => [row.uri, row]))
@@ -180,17 +176,18 @@ async function resourcesOf(registry: Registry, exchange: Exchange): Promise<read
   } catch (error) {
     return shownToPeer(error)
   } finally {
-    notices.close()
+    progressAndLogs.close()
   }
 }
 
-/** Lists are answered at once: nothing can be asked on the way. */
-const cannotAsk: ConstructorParameters<typeof HandlerContext>[1] = {
+/** The handler run of a list, which cannot request input. */
+const cannotAsk: LazyHandlerRun = {
   get(): never {
     throw new TypeError(
       'A list cannot ask the client: the protocol allows questions for calls, reads and prompts only',
     )
   },
+  fail: () => {},
   opened: undefined,
   carried: { state: undefined, answers: {} },
 }

@@ -2,13 +2,13 @@ import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Prompt, PromptArgument } from '../protocol/definitions.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
-import { complete, completersOf } from './completion.ts'
-import { faultOfContent, reported, requireWritable } from './content.ts'
+import { completersOf } from './completion.ts'
+import { faultOfContent, requireSerializable, withJsonPath } from './content.ts'
 import type { Context } from './context.ts'
-import { invalid, requireMembers, scopesOf, shown, shownMembers } from './definition-metadata.ts'
+import { invalid, listedMetadata, metadataMembers, requireMembers, scopesOf } from './definition-metadata.ts'
+import { clipped, invalidParams, runHandler, shownToPeer } from './handler-context.ts'
 import type { PromptEntry } from './registry.ts'
-import { clipped, invalidParams, runHandler, shownToPeer } from './run.ts'
-import { objectSchema, type Prepared, ready } from './schema.ts'
+import { objectSchema, type Prepared, prepareFor } from './schema.ts'
 import type { AnyPrompt } from './server.ts'
 
 /** A prompt as it is served. */
@@ -28,7 +28,7 @@ export async function getPrompt(prompt: Served, exchange: Exchange): Promise<Out
       (returned) => resultOf(prompt, returned),
     )
   } catch (error) {
-    return shownToPeer(await reported(error))
+    return shownToPeer(withJsonPath(error))
   }
 }
 
@@ -65,7 +65,7 @@ function resultOf(prompt: Served, returned: unknown): JsonObject {
   for (const [at, message] of messages.entries())
     requireMessage(prompt.listed.name, message, `messages[${at}]`)
   const result = { ...described, ...whole, messages }
-  requireWritable('the result', result)
+  requireSerializable('the result', result)
   return result
 }
 
@@ -81,30 +81,29 @@ function requireMessage(prompt: string, message: unknown, place: string): void {
   )
 }
 
-const members = [...shownMembers, 'input', 'complete', 'run']
+const members = [...metadataMembers, 'input', 'complete', 'run']
 
-/** Makes a prompt ready. @throws McpError 'INVALID' */
+/** Prepares a prompt for serving. @throws McpError 'INVALID' */
 export function promptEntry(name: string, value: AnyPrompt): PromptEntry {
   const what = `Prompt "${name}"`
   requireMembers(what, value, members, { name: 'run', does: 'serves a request for it' })
-  const input = value.input === undefined ? undefined : ready(what, value.input, 'input')
+  const input = value.input === undefined ? undefined : prepareFor(what, value.input, 'input')
   const list = input === undefined ? undefined : argumentsOf(objectSchema(what, input.json))
   if (input !== undefined) requireStrings(what, input)
-  // Declared as a method: the arguments were checked against `input`, where the handler's own type comes from.
+  // Declared as a method: the arguments were validated against `input`, from which the handler's type is inferred.
   const handler: { run(args: unknown, ctx: Context): unknown } = value
-  const listed = { name, ...shown(what, value), ...(list === undefined ? {} : { arguments: list }) }
+  const listed = { name, ...listedMetadata(what, value), ...(list === undefined ? {} : { arguments: list }) }
   const run = (args: unknown, ctx: Context): unknown => handler.run(args, ctx)
   return {
     name,
     scopes: scopesOf(what, value.scopes),
     get: (exchange) => getPrompt({ listed, input, run }, exchange),
     completers: completersOf(what, value.complete, list?.map((argument) => argument.name) ?? []),
-    complete,
     listed,
   }
 }
 
-/** Values that a schema of a type accepts, to find out whether it accepts them as text too. */
+/** Values that a schema may accept, to test whether it accepts them as text too. */
 function samplesOf(schema: Record<string, unknown>): unknown[] {
   const bounds = ['default', 'const', 'minimum', 'maximum', 'multipleOf'].map((keyword) => schema[keyword])
   const { exclusiveMinimum: above, exclusiveMaximum: below, enum: values } = schema
@@ -114,8 +113,8 @@ function samplesOf(schema: Record<string, unknown>): unknown[] {
 }
 
 /**
- * Refuses an argument that no request could give: on the wire every argument of a prompt is a string. A schema that converts
- * text, such as `z.coerce.number()`, describes itself as a number too, so it is tried.
+ * Rejects an argument that is no string, as all arguments of prompts are on the wire. A schema that converts text, such as
+ * `z.coerce.number()`, also describes itself as a number, so it is tested.
  * @throws McpError 'INVALID'
  */
 function requireStrings(what: string, { json, accepts }: Prepared): void {

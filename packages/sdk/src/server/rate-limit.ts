@@ -2,21 +2,21 @@ import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { Peer } from '../request/exchange.ts'
 import type { Middleware } from './server.ts'
 
-/** How often one caller may be served. */
+/** The rate limit of one caller. */
 export interface RateLimit {
-  /** Requests a minute, evenly refilled. */
+  /** Requests per minute, refilled evenly. */
   perMinute: number
-  /** Requests that may come at once after a pause. Default: `perMinute`. */
+  /** Maximum burst after a pause, in requests. Default: `perMinute`. */
   burst?: number
-  /** What counts. Default: `tools/call` and `completion/complete`. */
+  /** The methods that count. Default: `tools/call` and `completion/complete`. */
   methods?: readonly string[]
 }
 
 const maxCallers = 10_000
 
 /**
- * A layer for a server's `use` that refuses what a caller asks too often. A caller is a principal; all who are not
- * known count as one. Each server process counts for itself.
+ * Middleware for a server's `use` that limits the rate of requests per caller. A caller is a principal; unauthenticated requests
+ * count as one caller. Each server process counts separately.
  * @throws RpcError -32600 with `data.retryAfterMs`, to the caller
  */
 export function rateLimit(options: RateLimit): Middleware {
@@ -26,16 +26,16 @@ export function rateLimit(options: RateLimit): Middleware {
   }
   const counted = new Set(methods)
   const msEach = 60_000 / perMinute
-  // When each caller would have been served at an even pace; the burst is how far that may lie ahead.
+  // The theoretical arrival time of each caller (GCRA); the burst is how far it may lie ahead.
   const dueAt = new Map<string, number>()
 
-  /** Counts one request. Gives the milliseconds to wait where there is no room for it. */
+  /** Counts one request; the milliseconds to wait if it exceeds the limit. */
   const take = ({ principal }: Peer): number => {
     const caller = principal === null ? '' : `as ${principal}`
     const now = performance.now()
     const due = Math.max(dueAt.get(caller) ?? now, now)
     const early = due - now - (burst - 1) * msEach
-    // Set anew at the end, so that whoever was silent longest is forgotten first.
+    // Reinserted at the end, so that the least recent caller is evicted first.
     dueAt.delete(caller)
     dueAt.set(caller, early > 0 ? due : due + msEach)
     for (const silent of dueAt.keys()) {

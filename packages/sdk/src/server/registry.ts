@@ -1,43 +1,24 @@
 import { cacheJson } from '../jsonrpc/cached-json.ts'
 import { McpError } from '../jsonrpc/error.ts'
+import { isObject } from '../jsonrpc/parse.ts'
 import type { Prompt, Resource, ResourceTemplate, Tool } from '../protocol/definitions.ts'
 import type { HeaderPlan } from '../protocol/headers.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
-import type { complete } from './completion.ts'
 import type { Completer, Context } from './context.ts'
+import { promptEntry } from './prompt.ts'
+import { resourceEntry, templateEntry } from './resource.ts'
 import type { Prepared } from './schema.ts'
 import type { Definitions } from './server.ts'
-import type { Report } from './tool.ts'
+import { type Report, toolEntry } from './tool.ts'
 import type { UriTemplate } from './uri-template.ts'
 
-/** Under this a definition carries what makes it ready, so that a server holds what its own kinds need and no more. */
-export const making: unique symbol = Symbol('making')
-
-/** Makes a definition ready to be served. */
-export type Make<Value, Entry> = (name: string, value: Value) => Entry
-
-/**
- * A definition made ready.
- * @param kind which it must be of to stand where it does
- * @throws McpError 'INVALID' for one that cannot be served, stands in the wrong place, or was not made by its own function
- */
-export function entryOf<
-  Kind extends string,
-  Value extends { kind: Kind; [making]?: Make<Value, Entry> },
-  Entry,
->(kind: Kind, name: string, value: Value): Entry {
-  const make = value[making]
-  if (make !== undefined && value.kind === kind) return make(name, value)
-  throw new McpError('INVALID', `"${name}" cannot stand among what ${kind}() makes: make it with that`)
-}
-
-/** A list that may change. */
+/** A list of definitions. */
 export type ListName = 'tools' | 'resources' | 'prompts'
 
-/** Names of definitions, by what they define. */
+/** Names of definitions, by list. */
 export type Names = { [L in ListName]?: string[] }
 
-/** Rows of the lists, made once per change. */
+/** The rows of the lists, cached until the next change. */
 interface Rows {
   readonly tools: readonly Tool[]
   readonly resources: readonly Resource[]
@@ -45,7 +26,7 @@ interface Rows {
   readonly prompts: readonly Prompt[]
 }
 
-/** What a server offers, by name. Maps, so that no name means anything but what was defined. */
+/** The definitions of a server by name, in maps, which have no inherited names. */
 export class Registry {
   readonly tools: Map<string, ToolEntry> = new Map()
   readonly resources: Map<string, ResourceEntry> = new Map()
@@ -59,20 +40,27 @@ export class Registry {
   #scopes: readonly string[] = []
 
   /**
-   * Adds or replaces definitions, all or none, and gives the lists that changed.
+   * Adds or replaces definitions, all or none, and returns the lists that changed.
    * @throws McpError 'INVALID' for a definition that cannot be served
    */
   add(definitions: Definitions): ListName[] {
     const { tools = {}, resources = {}, prompts = {} } = definitions
-    const newTools = Object.entries(tools).map(([name, value]): ToolEntry => entryOf('tool', name, value))
-    const newPrompts = Object.entries(prompts).map(
-      ([name, value]): PromptEntry => entryOf('prompt', name, value),
-    )
+    const newTools = Object.entries(tools).map(([name, value]) => {
+      requireKind('tool', name, value)
+      return toolEntry(name, value)
+    })
+    const newPrompts = Object.entries(prompts).map(([name, value]) => {
+      requireKind('prompt', name, value)
+      return promptEntry(name, value)
+    })
     const newResources: ResourceEntry[] = []
     const newTemplates: TemplateEntry[] = []
     for (const [name, value] of Object.entries(resources)) {
-      if (value.kind === 'resource') newResources.push(entryOf('resource', name, value))
-      else newTemplates.push(entryOf('template', name, value))
+      if (value.kind === 'template') newTemplates.push(templateEntry(name, value))
+      else {
+        requireKind('resource', name, value)
+        newResources.push(resourceEntry(name, value))
+      }
     }
     this.#refuseTwins(newResources, newTemplates)
 
@@ -92,7 +80,7 @@ export class Registry {
     return given.filter((list) => Object.keys(definitions[list] ?? {}).length > 0)
   }
 
-  /** Removes definitions and gives the lists that changed; names that are not there are no fault. */
+  /** Removes definitions and returns the lists that changed. Unknown names are ignored. */
   remove(names: Names): ListName[] {
     const removed = {
       tools: (names.tools ?? []).filter((name) => this.tools.delete(name)),
@@ -110,23 +98,24 @@ export class Registry {
     return this.#byUri.get(uri)
   }
 
-  /** The template written like this. */
+  /** The definition of a URI template. */
   templateOf(uriTemplate: string): TemplateEntry | undefined {
     return this.#byTemplate.get(uriTemplate)
   }
 
-  /** What completes arguments; undefined where none can be completed. */
-  get complete(): Complete | undefined {
-    const entries = [...this.prompts.values(), ...this.templates.values()]
-    return entries.find(({ completers }) => completers.size > 0)?.complete
+  /** Whether some argument can be completed. */
+  get completes(): boolean {
+    return [...this.prompts.values(), ...this.templates.values()].some(
+      ({ completers }) => completers.size > 0,
+    )
   }
 
-  /** Every scope that some definition needs. */
+  /** All scopes that definitions require. */
   get scopes(): readonly string[] {
     return this.#scopes
   }
 
-  /** Whether what a caller sees of a list depends on what they were allowed. */
+  /** Whether a list depends on the caller's scopes. */
   isScoped(list: keyof Rows): boolean {
     return this.#scopes.length > 0 && [...this[list].values()].some(({ scopes }) => scopes.length > 0)
   }
@@ -153,7 +142,7 @@ export class Registry {
     )
   }
 
-  /** Refuses what could never be read, because another definition stands at the same URI or template. */
+  /** Rejects two definitions with the same URI or template, of which one could never be read. */
   #refuseTwins(resources: readonly ResourceEntry[], templates: readonly TemplateEntry[]): void {
     const replaced = new Set([...resources, ...templates].map(({ name }) => name))
     const kept = [...this.resources.values()].filter(({ name }) => !replaced.has(name))
@@ -178,28 +167,31 @@ export class Registry {
 
 const listNames: readonly ListName[] = ['tools', 'resources', 'prompts']
 
-/** Serves `completion/complete` for every definition of a server. */
-export type Complete = typeof complete
+/** @throws McpError 'INVALID' for a definition that the function of its kind did not make */
+function requireKind(kind: string, name: string, value: unknown): void {
+  if (isObject(value) && value['kind'] === kind) return
+  throw new McpError('INVALID', `"${name}" was not made by ${kind}(): define it with ${kind}({ … })`)
+}
 
-/** A tool ready to be listed and called. */
+/** A tool, prepared for serving. */
 export interface ToolEntry {
   readonly name: string
-  /** What a caller needs to see and use it. */
+  /** The required scopes. */
   readonly scopes: readonly string[]
   readonly input: Prepared | undefined
   readonly output: Prepared | undefined
   readonly run: (args: unknown, ctx: Context) => unknown
   /** Serves a call of it. */
-  readonly call: (exchange: Exchange, report: Report) => Outcome | Promise<Outcome>
+  readonly call: (exchange: Exchange, report: Report) => Promise<Outcome>
   /** Whether a call of it runs as a task. */
   readonly task: 'optional' | 'required' | undefined
   /** Its row in `tools/list`. */
   readonly listed: Tool
-  /** Its mirrored arguments; undefined when there are none. */
+  /** The arguments that are mirrored into HTTP headers; undefined if there are none. */
   readonly headers: HeaderPlan | undefined
 }
 
-/** A resource ready to be listed and read. */
+/** A resource, prepared for serving. */
 export interface ResourceEntry {
   readonly name: string
   readonly scopes: readonly string[]
@@ -208,26 +200,24 @@ export interface ResourceEntry {
   readonly listed: Resource
 }
 
-/** A template ready to be listed, matched and read. */
+/** A resource template, prepared for serving. */
 export interface TemplateEntry {
   readonly name: string
   readonly scopes: readonly string[]
   readonly template: UriTemplate
-  /** Serves a read of one of its members; undefined for a URI that is none. */
+  /** Serves a read of one of its resources; undefined for a URI that does not match. */
   readonly serve: (exchange: Exchange, uri: string) => Promise<Outcome> | undefined
   readonly members: ((ctx: Context) => Resource[] | Promise<Resource[]>) | undefined
   readonly completers: ReadonlyMap<string, Completer>
-  readonly complete: Complete
   readonly listed: ResourceTemplate
 }
 
-/** A prompt ready to be listed and run. */
+/** A prompt, prepared for serving. */
 export interface PromptEntry {
   readonly name: string
   readonly scopes: readonly string[]
   /** Serves a request for it. */
   readonly get: (exchange: Exchange) => Promise<Outcome>
   readonly completers: ReadonlyMap<string, Completer>
-  readonly complete: Complete
   readonly listed: Prompt
 }

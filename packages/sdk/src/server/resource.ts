@@ -4,27 +4,27 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { ResourceContents } from '../protocol/content.ts'
 import type { CacheHints } from '../protocol/definitions.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
-import { complete, completersOf } from './completion.ts'
+import { completersOf } from './completion.ts'
 import {
   faultOfContents,
   isContents,
-  reported,
-  requireWritable,
-  requireWritableBlock,
+  requireSerializable,
+  requireSerializableBlock,
   toBase64,
+  withJsonPath,
 } from './content.ts'
 import type { Context } from './context.ts'
 import {
   attempt,
   invalid,
+  listedMetadata,
+  metadataMembers,
   requireHints,
   requireMembers,
   scopesOf,
-  shown,
-  shownMembers,
 } from './definition-metadata.ts'
+import { invalidParams, runHandler, shownToPeer } from './handler-context.ts'
 import type { Registry, ResourceEntry, TemplateEntry } from './registry.ts'
-import { invalidParams, runHandler, shownToPeer } from './run.ts'
 import type { AnyTemplate, ResourceValue } from './server.ts'
 import { parseTemplate } from './uri-template.ts'
 
@@ -40,15 +40,15 @@ export async function readResource(registry: Registry, exchange: Exchange): Prom
     const served = template.serve(exchange, uri)
     if (served !== undefined) return served
   }
-  throw notFound(uri)
+  throw resourceNotFound(uri)
 }
 
-/** There is no resource at this URI. */
-export function notFound(uri: string): RpcError {
+/** The error for a URI without a resource. */
+export function resourceNotFound(uri: string): RpcError {
   return new RpcError(ErrorCode.ResourceNotFound, 'Resource not found', { uri })
 }
 
-/** What is read, and how. */
+/** How a resource is read. */
 export interface Source {
   scopes: readonly string[]
   mimeType: string | undefined
@@ -56,10 +56,10 @@ export interface Source {
   read(ctx: Context): unknown
 }
 
-/** An answer made with a person's input is no answer to the same request of another time. */
+/** A result that depends on requested input must not be cached. */
 const uncached: CacheHints = { ttlMs: 0, cacheScope: 'private' }
 
-/** What only some callers may read is nothing that others may keep. */
+/** A result that requires scopes must not be shared between callers. */
 const unshared: Pick<CacheHints, 'cacheScope'> = { cacheScope: 'private' }
 
 /** Serves a read of the resource at a URI. */
@@ -77,11 +77,11 @@ export async function serveRead(exchange: Exchange, uri: string, source: Source)
       }),
     )
   } catch (error) {
-    return shownToPeer(await reported(error))
+    return shownToPeer(withJsonPath(error))
   }
 }
 
-/** Whether a path in a file's address leads out of the folder it begins in: no handler is given one. */
+/** Whether a variable of a `file:` URI has `..` or NUL. Such URIs are not passed to handlers. */
 export function climbs(uri: string, variables: Readonly<Record<string, string | string[]>>): boolean {
   if (!/^file:/i.test(uri)) return false
   const parts = Object.values(variables).flat()
@@ -89,7 +89,7 @@ export function climbs(uri: string, variables: Readonly<Record<string, string | 
 }
 
 function resultOf(uri: string, source: Source, returned: unknown): JsonObject {
-  if (returned === undefined) throw notFound(uri)
+  if (returned === undefined) throw resourceNotFound(uri)
   const { cache = {}, mimeType } = source
   if (typeof returned === 'string') {
     return { contents: [{ uri, mimeType: mimeType ?? 'text/plain', text: returned }], ...cache }
@@ -103,7 +103,7 @@ function resultOf(uri: string, source: Source, returned: unknown): JsonObject {
     return { contents: [requireContents(returned, 0)], ...cache }
   }
   const { contents, cache: own, meta } = returned
-  if (meta !== undefined) requireWritable('_meta', meta)
+  if (meta !== undefined) requireSerializable('_meta', meta)
   return {
     contents: contents.map(requireContents),
     ...cache,
@@ -114,7 +114,7 @@ function resultOf(uri: string, source: Source, returned: unknown): JsonObject {
 
 function requireContents(value: unknown, at: number): ResourceContents {
   if (isContents(value)) {
-    requireWritableBlock(`contents[${at}]`, value)
+    requireSerializableBlock(`contents[${at}]`, value)
     return value
   }
   throw new TypeError(
@@ -123,9 +123,9 @@ function requireContents(value: unknown, at: number): ResourceContents {
   )
 }
 
-const resourceMembers = [...shownMembers, 'uri', 'mimeType', 'annotations', 'size', 'cache', 'read']
+const resourceMembers = [...metadataMembers, 'uri', 'mimeType', 'annotations', 'size', 'cache', 'read']
 
-/** Makes a resource ready. @throws McpError 'INVALID' */
+/** Prepares a resource for serving. @throws McpError 'INVALID' */
 export function resourceEntry(name: string, value: ResourceValue): ResourceEntry {
   const what = `Resource "${name}"`
   if ('uriTemplate' in value) throw invalid(`${what} has a "uriTemplate": define it with template()`)
@@ -142,7 +142,7 @@ export function resourceEntry(name: string, value: ResourceValue): ResourceEntry
     listed: {
       uri,
       name,
-      ...shown(what, value),
+      ...listedMetadata(what, value),
       ...(mimeType === undefined ? {} : { mimeType }),
       ...(annotations === undefined ? {} : { annotations }),
       ...(size === undefined ? {} : { size }),
@@ -151,7 +151,7 @@ export function resourceEntry(name: string, value: ResourceValue): ResourceEntry
 }
 
 const templateMembers = [
-  ...shownMembers,
+  ...metadataMembers,
   'uriTemplate',
   'mimeType',
   'annotations',
@@ -161,7 +161,7 @@ const templateMembers = [
   'read',
 ]
 
-/** Makes a template ready. @throws McpError 'INVALID' */
+/** Prepares a resource template for serving. @throws McpError 'INVALID' */
 export function templateEntry(name: string, value: AnyTemplate): TemplateEntry {
   const what = `Template "${name}"`
   if ('uri' in value) {
@@ -171,7 +171,7 @@ export function templateEntry(name: string, value: AnyTemplate): TemplateEntry {
   const { uriTemplate, mimeType, annotations, cache, list } = value
   const template = attempt(what, 'uriTemplate', () => parseTemplate(uriTemplate))
   requireHints(what, cache)
-  // Declared as a method: the variables come from the very template their type comes from.
+  // Declared as a method: the type of the variables is inferred from this template.
   const handler: {
     read(variables: Record<string, string | string[]>, ctx: Context, uri: string): unknown
   } = value
@@ -188,11 +188,10 @@ export function templateEntry(name: string, value: AnyTemplate): TemplateEntry {
     },
     members: list === undefined ? undefined : (ctx) => list.call(value, ctx),
     completers: completersOf(what, value.complete, template.names),
-    complete,
     listed: {
       uriTemplate,
       name,
-      ...shown(what, value),
+      ...listedMetadata(what, value),
       ...(mimeType === undefined ? {} : { mimeType }),
       ...(annotations === undefined ? {} : { annotations }),
     },

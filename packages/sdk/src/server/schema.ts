@@ -13,27 +13,25 @@ export type DescribedSchema<In = unknown, Out = In> = {
 /** The members of an object, each with its schema: short for the object schema with those members. */
 export type SchemaShape = { readonly [member: string]: DescribedSchema }
 
-/** A checked value, or what is wrong with it. */
+/** A validated value, or why it is invalid. */
 export type Checked =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly why: string }
 
 const maxIssues = 20
 
-/** Whether a schema validates by itself. */
+/** Whether a schema is a validator. */
 export function isDescribed(schema: object): schema is DescribedSchema {
   return '~standard' in schema
 }
 
-/** Checks a value by the validator itself. */
-export function validate(schema: DescribedSchema, value: unknown): Checked | Promise<Checked> {
-  const result = schema['~standard'].validate(value)
-  return 'then' in result ? Promise.resolve(result).then(checkedOf) : checkedOf(result)
+/** Validates a value. */
+export async function validate(schema: DescribedSchema, value: unknown): Promise<Checked> {
+  return checkedOf(await schema['~standard'].validate(value))
 }
 
 /**
- * Whether a validator has nothing against a member of an object, whatever it says of others; undefined for one that is
- * asynchronous or fails.
+ * Whether a validator accepts a member of an object, whatever the other members; undefined if it is asynchronous or throws.
  */
 export function acceptsMember(schema: DescribedSchema, member: string, value: unknown): boolean | undefined {
   try {
@@ -54,7 +52,7 @@ export function acceptsMember(schema: DescribedSchema, member: string, value: un
 
 /**
  * The JSON Schema of a validator.
- * @throws McpError 'INVALID' when it has none, saying what to do
+ * @throws McpError 'INVALID' if it has none
  */
 export function jsonOf(schema: DescribedSchema, side: 'input' | 'output'): JsonSchema {
   const { vendor, jsonSchema }: Partial<DescribedSchema['~standard']> = schema['~standard']
@@ -87,7 +85,7 @@ function inWords({ path, message }: StandardSchemaV1.Issue): string {
 }
 
 /**
- * The validator a definition was given: itself, or the object schema that a shape is short for. Undefined for plain JSON Schema.
+ * The validator of a definition: itself, or the object schema of a shape. Undefined for plain JSON Schema.
  * @throws McpError 'INVALID' for an object that mixes schemas with other values, naming the member
  */
 export function describedOf(schema: object): DescribedSchema | undefined {
@@ -173,12 +171,12 @@ function unitedResult(
   return issues.length > 0 ? { issues } : { value: Object.fromEntries(members) }
 }
 
-/** Whether an object may leave a member out: the schema accepts `undefined`, and on the output side gives nothing for it. */
+/** Whether a member of an object is optional: its schema accepts `undefined` and, on the output side, returns it. */
 function isOptional(schema: DescribedSchema, side: 'input' | 'output'): boolean {
   try {
     const result = schema['~standard'].validate(undefined)
     if ('then' in result) {
-      // An asynchronous validator cannot be asked here, so that its member is required.
+      // The result of an asynchronous validator is not known here, so the member is required.
       Promise.resolve(result).catch(() => {})
       return false
     }
@@ -190,7 +188,7 @@ function isOptional(schema: DescribedSchema, side: 'input' | 'output'): boolean 
 
 /** Keywords whose value is data, not a schema. */
 const dataKeywords: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples'])
-/** Keywords whose value holds schemas by names of the author's choice. */
+/** Keywords whose value holds schemas by name. */
 const namedKeywords: ReadonlySet<string> = new Set([
   'properties',
   'patternProperties',
@@ -199,10 +197,10 @@ const namedKeywords: ReadonlySet<string> = new Set([
   'definitions',
 ])
 
-/** A schema that is moved into another one, with the references within it adjusted to its new place. */
+/** A schema as a part of another one, with its references adjusted. */
 function movedTo(place: string, schema: JsonSchema): JsonSchema {
   const moved = (keyword: string, value: unknown): unknown => {
-    // A reference to a place; one to an anchor needs no other name.
+    // References to anchors stay valid.
     if (keyword === '$ref' && typeof value === 'string' && /^#(?:\/|$)/.test(value)) {
       return `#${place}${value.slice(1)}`
     }
@@ -234,12 +232,12 @@ function tryOrUndefined<T>(what: string, make: () => T): T {
 }
 
 /**
- * What a definition accepts as a schema: a described validator, an object of them (short for the object schema with those
- * members), or a plain JSON Schema object (whose values are `unknown`).
+ * A schema of a definition: a described validator, an object of them (short for the object schema with those members), or a
+ * plain JSON Schema object (whose values are `unknown`).
  */
 export type AnySchema = DescribedSchema | SchemaShape | JsonSchema
 
-/** What a validated value looks like to the handler. */
+/** The type of a validated value. */
 export type OutputOf<S> = S extends { readonly '~standard': StandardSchemaV1.Props<infer _In, infer Out> }
   ? Out
   : S extends undefined
@@ -248,7 +246,7 @@ export type OutputOf<S> = S extends { readonly '~standard': StandardSchemaV1.Pro
       ? ShapeOutput<S>
       : Record<string, unknown>
 
-/** What a caller, or a handler's return, has to provide. */
+/** The type of a value before validation. */
 export type InputOf<S> = S extends { readonly '~standard': StandardSchemaV1.Props<infer In, infer _Out> }
   ? In
   : S extends undefined
@@ -272,18 +270,17 @@ type Optional<T> = {
   })]: T[M]
 }
 
-/** A schema made ready. */
+/** A schema, prepared for validation. */
 export interface Prepared {
   readonly json: JsonSchema
-  /** A promise only where the validator is asynchronous. */
-  check(value: unknown): Checked | Promise<Checked>
-  /** Whether an object may have this member with this value, whatever else it lacks; undefined where that is not known at once. */
+  check(value: unknown): Promise<Checked>
+  /** Whether an object may have this member with this value, whatever its other members; undefined if that is not known synchronously. */
   accepts(member: string, value: unknown): boolean | undefined
 }
 
 /**
- * Makes a schema ready for use on what comes in, or on what goes out.
- * @throws McpError 'INVALID' when it cannot be written as JSON Schema, or is not valid JSON Schema
+ * Prepares a schema for validating input or output.
+ * @throws McpError 'INVALID' if it cannot be converted to JSON Schema, or is no valid JSON Schema
  */
 export function prepare(schema: AnySchema, side: 'input' | 'output'): Prepared {
   const described = describedOf(schema)
@@ -292,7 +289,7 @@ export function prepare(schema: AnySchema, side: 'input' | 'output'): Prepared {
     const validator = compileTrusted(schema)
     return {
       json: schema,
-      check(value) {
+      async check(value) {
         const why = validator.check(value)
         return why === undefined ? { ok: true, value } : { ok: false, why }
       },
@@ -317,12 +314,12 @@ function acceptsJson(schema: JsonSchema, member: string, value: unknown): boolea
     }
     return compileTrusted({ ...defs, allOf: [property] }).check(value) === undefined
   } catch {
-    // It refers to another place of the schema.
+    // It refers to another part of the schema.
     return undefined
   }
 }
 
-/** Refuses a plain JSON Schema that holds what is not JSON, such as a validator under `properties`. */
+/** Rejects a plain JSON Schema with values that are not JSON, such as a validator in `properties`. */
 function requireJson(value: unknown, place: string, above: readonly object[] = []): void {
   const isPlain = typeof value !== 'object' || value === null || Array.isArray(value) || isLiteral(value)
   if (
@@ -344,18 +341,18 @@ function requireJson(value: unknown, place: string, above: readonly object[] = [
   }
 }
 
-/** Whether an object is made by a literal, and no validator. */
+/** Whether an object is a plain object, and no validator. */
 function isLiteral(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   return !('~standard' in value) && (prototype === null || Object.getPrototypeOf(prototype) === null)
 }
 
-/** A definition's schema made ready. @throws McpError 'INVALID' */
-export function ready(what: string, schema: AnySchema, side: 'input' | 'output'): Prepared {
+/** As `prepare`, naming the definition in errors. @throws McpError 'INVALID' */
+export function prepareFor(what: string, schema: AnySchema, side: 'input' | 'output'): Prepared {
   return attempt(what, side, () => prepare(schema, side))
 }
 
-/** Arguments are always an object, so a schema need not say so; one that says otherwise could never be satisfied. */
+/** The schema of arguments, which are always an object. @throws McpError 'INVALID' for a schema that excludes objects */
 export function objectSchema(what: string, json: JsonSchema): Tool['inputSchema'] {
   if (!mayBeObject(json, 0)) throw invalid(`${what} needs an object schema as its input`)
   return { ...json, type: 'object' }

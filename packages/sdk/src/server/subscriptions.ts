@@ -5,11 +5,11 @@ import type { ServerNotification } from '../protocol/methods.ts'
 import { type Change, type Changes, changesFor } from '../request/changes.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
 import type { RequestLimits } from '../request/limits.ts'
-import { invalidParams } from './run.ts'
+import { invalidParams } from './handler-context.ts'
 
 /**
- * Serves `subscriptions/listen`: says what it will tell, then tells it until the exchange is over.
- * @param allowed whether its client may hear of a resource; others are left out
+ * Serves `subscriptions/listen`: acknowledges the filter, then sends notifications until the exchange is over.
+ * @param allowed whether the client may subscribe to a resource; others are left out
  */
 export async function listen(
   changes: Changes,
@@ -17,25 +17,25 @@ export async function listen(
   exchange: Exchange,
   allowed: (uri: string) => boolean = () => true,
 ): Promise<Outcome> {
-  const honored = honoredOf(exchange, capabilities, allowed)
+  const acknowledged = acknowledgedFilter(exchange, capabilities, allowed)
   const _meta = { [MetaKey.subscriptionId]: exchange.id }
-  const uris = new Set(honored.resourceSubscriptions)
-  const watching = changes.watch((change) => wants(honored, uris, change), exchange.signal, exchange)
-  const held = await changes.hold?.(honored, exchange)
+  const uris = new Set(acknowledged.resourceSubscriptions)
+  const watching = changes.watch((change) => wants(acknowledged, uris, change), exchange.signal, exchange)
+  const subscription = await changes.subscribe?.(acknowledged, exchange)
   try {
     exchange.notify({
       method: 'notifications/subscriptions/acknowledged',
-      params: { notifications: held?.honored ?? honored, _meta },
+      params: { notifications: subscription?.acknowledged ?? acknowledged, _meta },
     })
     for await (const change of watching) {
-      for (const one of changesFor(change, honored)) {
-        const notice = noticeOf(one, _meta)
-        if (notice !== undefined) exchange.notify(notice)
+      for (const one of changesFor(change, acknowledged)) {
+        const notification = notificationOf(one, _meta)
+        if (notification !== undefined) exchange.notify(notification)
       }
     }
     return { type: 'complete', result: { _meta } }
   } finally {
-    held?.release()
+    subscription?.release()
   }
 }
 
@@ -51,14 +51,14 @@ function wants(filter: SubscriptionFilter, uris: ReadonlySet<string>, change: Ch
       return uris.has(change.uri)
     case 'elicitation':
     case 'log':
-      // Revision 2026-07-28 has log messages on the response of a request that wants them, and nowhere else.
+      // Revision 2026-07-28 has log messages only with the response to a request that enables them.
       return false
     case 'anything':
       return true
   }
 }
 
-function noticeOf(change: Change, meta: object): ServerNotification | undefined {
+function notificationOf(change: Change, meta: object): ServerNotification | undefined {
   const _meta = { ...meta }
   switch (change.type) {
     case 'resource':
@@ -73,29 +73,31 @@ function noticeOf(change: Change, meta: object): ServerNotification | undefined 
   }
 }
 
-function honoredOf(
+function acknowledgedFilter(
   { params, limits }: Exchange,
   capabilities: ServerCapabilities,
   allowed: (uri: string) => boolean,
 ): SubscriptionFilter {
   const filter = params['notifications']
-  if (!isObject(filter)) throw invalidParams('"notifications" must say which notices are wanted')
+  if (!isObject(filter))
+    throw invalidParams('"notifications" must be an object that names the notifications to subscribe to')
   const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions } = filter
   for (const flag of ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged']) {
     const value = filter[flag]
     if (value !== undefined && typeof value !== 'boolean')
       throw invalidParams(`"${flag}" must be true or false`)
   }
-  const honored: SubscriptionFilter = {}
-  if (toolsListChanged === true && capabilities.tools?.listChanged === true) honored.toolsListChanged = true
+  const acknowledged: SubscriptionFilter = {}
+  if (toolsListChanged === true && capabilities.tools?.listChanged === true)
+    acknowledged.toolsListChanged = true
   if (promptsListChanged === true && capabilities.prompts?.listChanged === true)
-    honored.promptsListChanged = true
+    acknowledged.promptsListChanged = true
   if (resourcesListChanged === true && capabilities.resources?.listChanged === true)
-    honored.resourcesListChanged = true
+    acknowledged.resourcesListChanged = true
   if (resourceSubscriptions !== undefined && capabilities.resources?.subscribe === true) {
-    honored.resourceSubscriptions = urisOf(resourceSubscriptions, limits).filter(allowed)
+    acknowledged.resourceSubscriptions = urisOf(resourceSubscriptions, limits).filter(allowed)
   }
-  return honored
+  return acknowledged
 }
 
 function urisOf(value: unknown, { subscribedUris, uriChars }: RequestLimits): string[] {

@@ -5,57 +5,59 @@ import type { ContentBlock } from '../protocol/content.ts'
 import type { Tool } from '../protocol/definitions.ts'
 import { headerPlan } from '../protocol/headers.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
-import { faultOfContent, reported, requireWritable, requireWritableBlock, Unwritable } from './content.ts'
+import { faultOfContent, requireSerializable, requireSerializableBlock, withJsonPath } from './content.ts'
 import type { Context } from './context.ts'
-import { attempt, invalid, requireMembers, scopesOf, shown, shownMembers } from './definition-metadata.ts'
+import {
+  attempt,
+  invalid,
+  listedMetadata,
+  metadataMembers,
+  requireMembers,
+  scopesOf,
+} from './definition-metadata.ts'
 import { Reply, ToolError } from './definitions.ts'
+import { clipped, invalidParams, runHandler } from './handler-context.ts'
 import type { ToolEntry } from './registry.ts'
-import { clipped, invalidParams, runHandler } from './run.ts'
-import { type Checked, objectSchema, type Prepared, ready } from './schema.ts'
+import { objectSchema, type Prepared, prepareFor } from './schema.ts'
 import type { AnyTool } from './server.ts'
 
-/** Reports a failure whose text the peer is not shown. */
+/** Reports an error whose text is not sent to the client. */
 export type Report = (error: unknown, where: { method: string; name?: string }) => void
 
-/** Serves a call of a tool. Everything the tool does wrong is a result; only a call that cannot be made is an error. */
-export function callTool(tool: ToolEntry, exchange: Exchange, report: Report): Outcome | Promise<Outcome> {
+/** Serves a call of a tool. Errors of the tool are `isError` results; only an invalid call is a JSON-RPC error. */
+export async function callTool(tool: ToolEntry, exchange: Exchange, report: Report): Promise<Outcome> {
   const { name } = tool
   const args = exchange.params['arguments']
   if (args !== undefined && !isObject(args)) throw invalidParams('"arguments" must be an object')
-  const run = (checked: Checked): Outcome | Promise<Outcome> =>
-    checked.ok
-      ? runHandler(
-          exchange,
-          (ctx) => tool.run(checked.value, ctx),
-          (returned) => resultOf(tool, returned, report),
-        )
-      : failed(`Invalid arguments for "${name}": ${checked.why}`)
-  const fail = (error: unknown): Outcome | Promise<Outcome> => {
+  try {
+    const checked = await (tool.input ?? noInput).check(args ?? {})
+    if (!checked.ok) return failed(`Invalid arguments for "${name}": ${checked.why}`)
+    return await runHandler(
+      exchange,
+      (ctx) => tool.run(checked.value, ctx),
+      (returned) => resultOf(tool, returned, report),
+    )
+  } catch (thrown) {
+    const error = withJsonPath(thrown)
     if (error instanceof RpcError) throw error
     if (error instanceof ToolError) return failed(error.message)
-    if (error instanceof Unwritable) return reported(error).then(fail)
     if (!exchange.signal.aborted) report(error, { method: exchange.method, name })
     return failed(`"${name}" failed unexpectedly. What went wrong was written to the server's own log.`)
   }
-  try {
-    const checked = checkArguments(tool, args ?? {})
-    const outcome = checked instanceof Promise ? checked.then(run) : run(checked)
-    return outcome instanceof Promise ? outcome.catch(fail) : outcome
-  } catch (error) {
-    return fail(error)
-  }
 }
 
-function checkArguments(tool: ToolEntry, args: Record<string, unknown>): Checked | Promise<Checked> {
-  if (tool.input !== undefined) return tool.input.check(args)
-  const [unknown] = Object.keys(args)
-  return unknown === undefined
-    ? { ok: true, value: args }
-    : { ok: false, why: `it takes none, so leave out "${clipped(unknown)}"` }
+/** The check of the arguments of a tool without `input`. */
+const noInput: Pick<Prepared, 'check'> = {
+  async check(args) {
+    const [unknown] = Object.keys(isObject(args) ? args : {})
+    return unknown === undefined
+      ? { ok: true, value: args }
+      : { ok: false, why: `it takes none, so leave out "${clipped(unknown)}"` }
+  },
 }
 
 /** The wire result of what a tool returned; its structured content satisfies the output schema. */
-function resultOf(tool: ToolEntry, returned: unknown, report: Report): JsonObject | Promise<JsonObject> {
+async function resultOf(tool: ToolEntry, returned: unknown, report: Report): Promise<JsonObject> {
   const { output } = tool
   if (Reply.is(returned) && (output === undefined || returned.isError)) {
     return replyResult(returned, returned.structured)
@@ -85,12 +87,12 @@ function replyResult(reply: Reply, structured: unknown): JsonObject {
   const content = reply.content ?? (structured === undefined ? [] : [textOf(structured)])
   const result: JsonObject = { content }
   if (structured !== undefined) {
-    if (reply.content !== undefined) requireWritable('structuredContent', structured)
+    if (reply.content !== undefined) requireSerializable('structuredContent', structured)
     result['structuredContent'] = structured
   }
   if (reply.isError) result['isError'] = true
   if (reply.meta !== undefined) {
-    requireWritable('_meta', reply.meta)
+    requireSerializable('_meta', reply.meta)
     result['_meta'] = reply.meta
   }
   return result
@@ -115,12 +117,12 @@ function requireBlocks(blocks: readonly unknown[]): asserts blocks is ContentBlo
   for (const [at, block] of blocks.entries()) {
     const fault = faultOfContent(block)
     if (fault !== undefined) throw new TypeError(`content[${at}] is no whole content block: ${fault}`)
-    requireWritableBlock(`content[${at}]`, block)
+    requireSerializableBlock(`content[${at}]`, block)
   }
 }
 
 function textOf(value: unknown): ContentBlock {
-  const text = requireWritable('structuredContent', value)
+  const text = requireSerializable('structuredContent', value)
   if (text === undefined) throw new TypeError('A structured result must be a value JSON can write')
   return { type: 'text', text }
 }
@@ -143,10 +145,10 @@ function failedResult(text: string): JsonObject {
   return { content: [{ type: 'text', text }], isError: true }
 }
 
-const members = [...shownMembers, 'input', 'output', 'annotations', 'task', 'run']
+const members = [...metadataMembers, 'input', 'output', 'annotations', 'task', 'run']
 const toolName = /^[A-Za-z0-9_.-]{1,128}$/
 
-/** Makes a tool ready. @throws McpError 'INVALID' */
+/** Prepares a tool for serving. @throws McpError 'INVALID' */
 export function toolEntry(name: string, value: AnyTool): ToolEntry {
   const what = `Tool "${name}"`
   if (!toolName.test(name)) {
@@ -156,11 +158,11 @@ export function toolEntry(name: string, value: AnyTool): ToolEntry {
   if (value.task !== undefined && value.task !== 'optional' && value.task !== 'required') {
     throw invalid(`${what} has a "task" that is neither "optional" nor "required"`)
   }
-  const input = value.input === undefined ? undefined : ready(what, value.input, 'input')
-  const output = value.output === undefined ? undefined : ready(what, value.output, 'output')
+  const input = value.input === undefined ? undefined : prepareFor(what, value.input, 'input')
+  const output = value.output === undefined ? undefined : prepareFor(what, value.output, 'output')
   const inputSchema = input === undefined ? noArguments : objectSchema(what, input.json)
   const headers = attempt(what, 'input', () => headerPlan(inputSchema))
-  // Declared as a method, so that what the handler takes is compared both ways: it was checked against `input`.
+  // Declared as a method, whose parameters are bivariant: the arguments were validated against `input`.
   const handler: { run(args: unknown, ctx: Context): unknown } = value
   const entry: ToolEntry = {
     name,
@@ -171,7 +173,7 @@ export function toolEntry(name: string, value: AnyTool): ToolEntry {
     task: value.task,
     listed: {
       name,
-      ...shown(what, value),
+      ...listedMetadata(what, value),
       inputSchema,
       ...(output === undefined ? {} : { outputSchema: output.json }),
       ...(value.annotations === undefined ? {} : { annotations: value.annotations }),

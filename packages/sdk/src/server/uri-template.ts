@@ -56,7 +56,7 @@ function encodeReserved(text: string): string {
     .replaceAll('%5D', ']')
 }
 
-/** A step of a match: exact text, or a run of characters that may stand in a value. */
+/** A step of a match: exact text, or a run of characters that a value allows. */
 type Token =
   | { readonly text: string }
   | {
@@ -182,7 +182,7 @@ function namedRun({ operator, specs }: Expression): Run {
   }
 }
 
-/** Whether a character may stand in a path segment. */
+/** Whether a character is allowed in a path segment. */
 function isOfSegment(char: string): boolean {
   return char !== '/' && char !== '?' && char !== '#'
 }
@@ -325,15 +325,15 @@ export interface Spec {
   readonly prefix: number | undefined
 }
 
-/** What the sign of an expression means. */
+/** The operator of an expression (RFC 6570, section 2.2). */
 export interface Operator {
   readonly first: string
   readonly separator: string
-  /** Whether values stand as `name=value`. */
+  /** Whether values are written as `name=value`. */
   readonly named: boolean
-  /** What follows the name of an empty value. */
+  /** The text after the name of an empty value. */
   readonly empty: '' | '='
-  /** Whether reserved characters stand as they are. */
+  /** Whether reserved characters are not escaped. */
   readonly reserved: boolean
   /** Whether the expression may be absent from a URI that matches. */
   readonly optional: boolean
@@ -370,7 +370,7 @@ const maxChars = 2048
 
 /**
  * Reads an RFC 6570 template, all four levels.
- * @throws McpError 'INVALID' for text that is not one, saying where
+ * @throws McpError 'INVALID' for an invalid template, with the position
  */
 export function parseTemplate(text: string): UriTemplate {
   if (text.length > maxChars) {
@@ -427,7 +427,7 @@ function expressionOf(text: string, body: string): Expression {
   return { operator, specs }
 }
 
-/** A literal as it stands in a URI. */
+/** A literal, encoded for a URI. */
 function encodedLiteral(text: string, literal: string): string {
   if (/[\p{Cc} "<>\\^`|]/u.test(literal)) throw invalid(text, 'has a character that no URI may have')
   if (/%(?![0-9A-Fa-f]{2})/.test(literal)) throw invalid(text, 'has a "%" that escapes nothing')

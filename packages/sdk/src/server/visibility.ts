@@ -2,21 +2,21 @@ import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import { allows, type Caller, type Exchange, type Outcome, type Peer } from '../request/exchange.ts'
+import { clipped } from './handler-context.ts'
 import type { Registry } from './registry.ts'
-import { clipped } from './run.ts'
 import type { Middleware } from './server.ts'
 
-/** What a caller may or may not see. */
+/** A tool or prompt whose visibility is decided. */
 export interface Visible {
   readonly kind: 'tool' | 'prompt'
   readonly name: string
 }
 
 /**
- * A layer for a server's `use` that shows each caller only some tools and prompts. What a caller may not see is left out of
- * their lists, and a request for it fails like one for a name that does not exist. Lists that depend on the caller are marked
- * private. For resources, and for what the OAuth scopes of a caller decide, use `scopes` in the definitions.
- * @param shows whether a caller may see this; asked for every row of a list and for every call
+ * Middleware for a server's `use` that hides tools and prompts from callers. Hidden ones are left out of lists, and requests for
+ * them fail as for unknown names. The lists are marked private. For resources, and for visibility by OAuth scope, use `scopes`
+ * in the definitions.
+ * @param shows whether a tool or prompt is visible to a caller; called for every row of a list and every request
  */
 export function visibility(shows: (what: Visible, peer: Peer) => boolean | Promise<boolean>): Middleware {
   const listed = async ({ peer }: Exchange, outcome: Outcome, kind: Visible['kind']): Promise<Outcome> => {
@@ -44,7 +44,7 @@ export function visibility(shows: (what: Visible, peer: Peer) => boolean | Promi
   }
 }
 
-/** The tool or prompt a request is about. */
+/** The tool or prompt that a request names. */
 function namedBy(method: string, params: Exchange['params']): Visible | undefined {
   const { name, ref } = params
   switch (method) {
@@ -64,8 +64,8 @@ function namedBy(method: string, params: Exchange['params']): Visible | undefine
 const none: readonly string[] = []
 
 /**
- * What a request needs its caller to be allowed. Nothing for one that is malformed or names what is not there.
- * @param uriChars the longest URI of a client that is looked up; a longer one is refused wherever it is used
+ * The scopes that a request requires; none if it is malformed or names no definition.
+ * @param uriChars the maximum length of a URI that is looked up; longer ones are rejected later
  */
 export function scopesFor(
   registry: Registry,
@@ -89,7 +89,7 @@ export function scopesFor(
   }
 }
 
-/** What reading a URI needs: whatever its resource does, or else the first template that matches it. */
+/** The scopes that reading a URI requires: those of its resource, else of the first template that matches. */
 export function scopesOfUri(
   registry: Registry,
   uri: unknown,
@@ -114,8 +114,8 @@ export function visible<Row>(
   return seen.length === entries.size ? rows : seen.map(({ listed }) => listed)
 }
 
-/** The error for a caller who lacks something that a request needs; undefined for one who does not. */
-export function lacking(needed: readonly string[], caller: Caller): RpcError | undefined {
+/** The error for a caller without the required scopes; undefined if they have all. */
+export function missingScopesError(needed: readonly string[], caller: Caller): RpcError | undefined {
   if (allows(caller, needed)) return undefined
   return new RpcError(
     ErrorCode.InvalidRequest,

@@ -67,7 +67,9 @@ test('a call without a session is stopped a minute after its token', async () =>
   expect([call.over(), stopped]).toEqual([false, []])
   await pass(minute)
   expect(call.over()).toBe(true)
-  expect(stopped).toMatchObject([{ code: 'CANCELLED', message: 'The access it was allowed with is over' }])
+  expect(stopped).toMatchObject([
+    { code: 'CANCELLED', message: 'The credentials of the request expired or were revoked' },
+  ])
 })
 
 test('an answer that is ready in that minute is given', async () => {

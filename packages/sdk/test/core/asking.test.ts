@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { RpcError } from '../../src/jsonrpc/error.ts'
 import { revisions } from '../../src/protocol/revisions.ts'
-import { liveInput } from '../../src/request/asking.ts'
+import { memoryBackplane } from '../../src/request/backplane.ts'
 import { type LazyHandlerRun, runToOutcome } from '../../src/request/handler-run.ts'
-import { memoryBackplane } from '../../src/request/memory-backplane.ts'
+import { liveInput } from '../../src/request/live-run.ts'
 import { exchange, finish, firstRound, form, node, play, type Run, yes } from './rounds.ts'
 
 describe('a straight-line handler on the stateless era', () => {

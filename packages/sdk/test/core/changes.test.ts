@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
+import { memoryBackplane } from '../../src/request/backplane.ts'
 import { type Change, createChanges } from '../../src/request/changes.ts'
-import { memoryBackplane } from '../../src/request/memory-backplane.ts'
 
 describe('changes', () => {
   it('reach every watcher that wants them, also those published before it reads', async () => {

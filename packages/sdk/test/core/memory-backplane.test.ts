@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { memoryBackplane } from '../../src/request/memory-backplane.ts'
+import { memoryBackplane } from '../../src/request/backplane.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -2,11 +2,12 @@ import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import type { ClientCapabilities } from '../../src/protocol/definitions.ts'
 import { revisions } from '../../src/protocol/revisions.ts'
 import type { InputRequests, Question } from '../../src/protocol/server-requests.ts'
+import { memoryBackplane } from '../../src/request/backplane.ts'
 import { type Exchange, type InputStrategy, localCaller, type Outcome } from '../../src/request/exchange.ts'
 import { type LazyHandlerRun, runToOutcome } from '../../src/request/handler-run.ts'
-import { lateReplay } from '../../src/request/late-replay.ts'
 import { limits } from '../../src/request/limits.ts'
-import { memoryBackplane } from '../../src/request/memory-backplane.ts'
+import { replay } from '../../src/request/replay.ts'
+import { createSealer } from '../../src/request/state.ts'
 
 const everything: ClientCapabilities = { elicitation: {}, sampling: { tools: {} }, roots: {} }
 
@@ -56,8 +57,8 @@ export function node(options?: {
   keys?: string[]
 }) {
   const refusals: string[] = []
-  const asking = lateReplay({
-    keys: options?.keys ?? [key],
+  const asking = replay({
+    sealer: createSealer(options?.keys ?? [key]),
     backplane: options?.backplane ?? memoryBackplane(),
     audience: options?.audience ?? 'shop',
     ...(options?.ttlMs === undefined ? {} : { ttlMs: options.ttlMs }),

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { RpcError } from '../../src/jsonrpc/error.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
+import { memoryBackplane } from '../../src/request/backplane.ts'
 import type { Exchange, InputStrategy, Outcome } from '../../src/request/exchange.ts'
 import { runToOutcome } from '../../src/request/handler-run.ts'
-import { memoryBackplane } from '../../src/request/memory-backplane.ts'
 import { createSealer } from '../../src/request/state.ts'
 import { exchange, finish, firstRound, form, key, node, play, type Run, yes } from './rounds.ts'
 

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import { memoryBackplane } from '../../src/request/memory-backplane.ts'
+import { memoryBackplane } from '../../src/request/backplane.ts'
 import { serveHttp } from '../../src/transports/server/http/index.ts'
 import { type Ask, faces, type Mounted, modern, nodeFace } from './http-support.ts'
 import { echo, type TestServer, testServer } from './support.ts'

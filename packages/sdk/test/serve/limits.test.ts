@@ -384,7 +384,7 @@ describe('the default limits', () => {
     'extensions/tasks/engine.ts',
     'extensions/tasks/options.ts',
     'proxy/resource-index.ts',
-    'request/memory-backplane.ts',
+    'request/backplane.ts',
     'request/state.ts',
     'transports/server/options.ts',
   ]

@@ -1,8 +1,7 @@
 import { defineServer, resource, type Server, tool } from '@jackfield/sdk'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import type { Backplane } from '../../src/request/backplane.ts'
-import { memoryBackplane } from '../../src/request/memory-backplane.ts'
+import { type Backplane, memoryBackplane } from '../../src/request/backplane.ts'
 import { type Answer, type Face, faces, type Mounted, modern, nodeFace, session } from './http-support.ts'
 import { meta, settle, until } from './support.ts'
 
@@ -273,7 +272,7 @@ describe('nodes that share a backplane', () => {
     away = true
     expect(Object((await ask(answer))['error'])).toEqual({
       code: -32603,
-      message: expect.stringMatching(/cannot be reached now\. Try again later/),
+      message: expect.stringMatching(/cannot be reached\. Try again later/),
     })
     expect(paid).toEqual([])
     away = false

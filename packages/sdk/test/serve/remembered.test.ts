@@ -60,7 +60,7 @@ async function shop(limits: HttpOptions['limits'], callers: HttpOptions = byPrin
 
 const done = { result: { content: [{ text: 'accept' }] } }
 const full = {
-  error: { code: -32603, message: expect.stringMatching(/does not fit .* now\. Try again later/) },
+  error: { code: -32603, message: expect.stringMatching(/is full\. Try again later/) },
 }
 const bad = { error: { code: -32602, message: expect.stringContaining('requestState is not valid here') } }
 
@@ -72,7 +72,7 @@ describe('a server that remembers as many used answers as it may', () => {
     const late = await ask('late')
     expect(await late.answer()).toMatchObject(full)
     expect(paid).toHaveLength(10)
-    expect(warnings.join()).toMatch(/remembers as much as it may \(limits\.remembered\)/)
+    expect(warnings.join()).toMatch(/is full \(limits\.remembered\)/)
   })
 
   it('takes none of the used ones a second time', async () => {

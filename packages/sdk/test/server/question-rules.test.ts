@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ask, type CreateMessageParams, defineServer, inputRequired, tool } from '../../src/index.ts'
 import type { Questions } from '../../src/protocol/server-requests.ts'
-import { liveInput } from '../../src/request/asking.ts'
+import { liveInput } from '../../src/request/live-run.ts'
 import { type eras, eras as everyEra, exchange, request, text } from './support.ts'
 
 const base = { name: 'shop', version: '1.0.0' }

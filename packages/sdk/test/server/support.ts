@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import type { ProtocolVersion, ServerNotification } from '../../src/protocol/methods.ts'
 import { revisions } from '../../src/protocol/revisions.ts'
-import { type LiveRequest, liveInput, noInput, replay } from '../../src/request/asking.ts'
+import { memoryBackplane } from '../../src/request/backplane.ts'
 import {
   type Exchange,
   type InputStrategy,
@@ -10,7 +10,8 @@ import {
   type Peer,
 } from '../../src/request/exchange.ts'
 import { limits } from '../../src/request/limits.ts'
-import { memoryBackplane } from '../../src/request/memory-backplane.ts'
+import { type LiveRequest, liveInput, noInput } from '../../src/request/live-run.ts'
+import { replay } from '../../src/request/replay.ts'
 import { createSealer } from '../../src/request/state.ts'
 import type { Server } from '../../src/server/server.ts'
 

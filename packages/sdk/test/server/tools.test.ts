@@ -244,16 +244,21 @@ describe('what goes wrong in a tool', () => {
   test('nothing is reported of a call that was cancelled', async () => {
     onError.mockClear()
     const controller = new AbortController()
+    const started = Promise.withResolvers<void>()
     const cancelled = defineServer({
       ...base,
       onError,
       tools: {
         wait: tool({
-          run: (_, ctx) => new Promise((_, reject) => ctx.signal.addEventListener('abort', reject)),
+          run: (_, ctx) => {
+            started.resolve()
+            return new Promise((_, reject) => ctx.signal.addEventListener('abort', reject))
+          },
         }),
       },
     })
     const calling = call(cancelled, 'wait', {}, { signal: controller.signal })
+    await started.promise
     controller.abort()
     await calling
     expect(onError).not.toHaveBeenCalled()

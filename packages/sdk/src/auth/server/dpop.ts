@@ -2,8 +2,8 @@ import { calculateJwkThumbprint, EmbeddedJWK, type JWK, type JWTVerifyResult, jw
 import { McpError } from '../../jsonrpc/error.ts'
 import type { Backplane } from '../../request/backplane.ts'
 import { toBase64Url } from '../../request/encoding.ts'
+import { PrincipalQuota } from '../../transports/server/calls.ts'
 import type { HttpCaller } from '../../transports/server/http/options.ts'
-import { PrincipalQuota } from '../../transports/server/http/server-state.ts'
 import { digest } from './claims.ts'
 
 const encoder = new TextEncoder()

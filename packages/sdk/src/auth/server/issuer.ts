@@ -1,6 +1,5 @@
 import { McpError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
-import { Later } from '../../request/later.ts'
 import { type Lookup, type Network, staggered } from '../client/network.ts'
 import { type AuthFetch, fetchJson, requireUrl } from './metadata.ts'
 
@@ -21,7 +20,7 @@ export class IssuerKeys {
   readonly #fetch: AuthFetch
   readonly #plainHttp: boolean
   /** Loaded only where the keys are at another host. */
-  readonly #elsewhere: Later<Network>
+  readonly #elsewhere: () => Promise<Network>
   #found: Promise<URL> | undefined
 
   constructor(options: IssuerOptions) {
@@ -29,10 +28,12 @@ export class IssuerKeys {
     this.#issuer = issuer
     this.#fetch = options.fetch ?? ((url, init) => fetch(url, init))
     this.#plainHttp = plainHttp
-    this.#elsewhere = new Later(async () => {
+    let network: Network | undefined
+    this.#elsewhere = async () => {
       const { issuerNetwork } = await import('./elsewhere.ts')
-      return issuerNetwork(options)
-    })
+      network ??= issuerNetwork(options)
+      return network
+    }
   }
 
   /**
@@ -42,7 +43,7 @@ export class IssuerKeys {
   async load(url: string, init: RequestInit): Promise<Response> {
     const keys = new URL(url)
     if (keys.hostname === new URL(this.#issuer).hostname) return this.#fetch(url, init)
-    const network = await this.#elsewhere.get()
+    const network = await this.#elsewhere()
     try {
       return await network.send(keys, init)
     } catch (cause) {

@@ -7,10 +7,10 @@ import type { Context } from '../../server/context.ts'
 import { template } from '../../server/define.ts'
 import type { ReadReply } from '../../server/definitions.ts'
 import type { Extension, ExtensionMethod } from '../../server/extension.ts'
+import { clipped } from '../../server/handler-context.ts'
 import { page } from '../../server/handlers.ts'
-import { clipped } from '../../server/run.ts'
 import type { Server } from '../../server/server.ts'
-import { lacking } from '../../server/visibility.ts'
+import { missingScopesError } from '../../server/visibility.ts'
 import { bytesOf, contentsOf } from './bytes.ts'
 import { Catalogue } from './catalogue.ts'
 import { manifestName, type SkillFrontmatter, skillLimits, skillsExtension } from './entry.ts'
@@ -136,7 +136,7 @@ async function read(catalogue: Catalogue, uri: string, ctx: Context): Promise<Re
 }
 
 function requireScopes(scopes: readonly string[], peer: Peer): void {
-  const refused = lacking(scopes, peer)
+  const refused = missingScopesError(scopes, peer)
   if (refused !== undefined) throw refused
 }
 

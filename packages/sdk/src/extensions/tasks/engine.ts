@@ -6,7 +6,7 @@ import type { Exchange, Peer } from '../../request/exchange.ts'
 import { limits } from '../../request/limits.ts'
 import type { Journal } from '../../request/live-run.ts'
 import type { Server } from '../../server/server.ts'
-import { lacking } from '../../server/visibility.ts'
+import { missingScopesError } from '../../server/visibility.ts'
 import { unref } from '../../transports/server/options.ts'
 import type { Settings, TaskEvent } from './options.ts'
 import {
@@ -96,7 +96,7 @@ export class TaskEngine {
     }
     const record = await this.#get(id)
     if (record !== undefined && maySee(peer, record)) {
-      const refused = lacking(this.server.scopesFor('tools/call', record.params), peer)
+      const refused = missingScopesError(this.server.scopesFor('tools/call', record.params), peer)
       if (refused !== undefined) throw refused
       return record
     }

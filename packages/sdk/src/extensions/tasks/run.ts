@@ -6,8 +6,8 @@ import type { ServerNotification } from '../../protocol/methods.ts'
 import type { Exchange, HandlerRun, InputStrategy, Outcome } from '../../request/exchange.ts'
 import type { RequestLimits } from '../../request/limits.ts'
 import type { Journal } from '../../request/live-run.ts'
-import { replayRound } from '../../request/replay.ts'
-import type { StateKeeper } from '../../request/state.ts'
+import { beginReplay } from '../../request/replay.ts'
+import type { StateCodec } from '../../request/state.ts'
 import type { Server } from '../../server/server.ts'
 import { unref } from '../../transports/server/options.ts'
 import { asked, completed, failed, peerOf, type TaskProgress, type TaskRecord, toRow } from './record.ts'
@@ -34,15 +34,15 @@ const messageEveryMs = 250
 /** How the handler of a task asks: its questions are kept with the task, and it runs again once all are answered. */
 class TaskAsking implements InputStrategy {
   readonly #record: TaskRecord
-  readonly #keeper: StateKeeper
+  readonly #keeper: StateCodec
 
-  constructor(record: TaskRecord, keeper: StateKeeper) {
+  constructor(record: TaskRecord, keeper: StateCodec) {
     this.#record = record
     this.#keeper = keeper
   }
 
   begin(exchange: Exchange): HandlerRun {
-    return replayRound(exchange, this.#keeper, this.#record.journal, this.#record.answers)
+    return beginReplay(exchange, this.#keeper, this.#record.journal, this.#record.answers)
   }
 
   async resume(exchange: Exchange): Promise<HandlerRun> {
@@ -144,7 +144,7 @@ export class TaskRun {
     }
   }
 
-  readonly #keeper: StateKeeper = {
+  readonly #keeper: StateCodec = {
     seal: async (_exchange, journal) => {
       this.#journal = journal
       return ''

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import type { Exchange, Outcome, Peer } from '../../request/exchange.ts'
 import type { Extension } from '../../server/extension.ts'
-import { clipped } from '../../server/run.ts'
+import { clipped } from '../../server/handler-context.ts'
 import type { Definitions, Middleware } from '../../server/server.ts'
 import { type AppValue, appMimeType, uiExtension } from './app.ts'
 

@@ -1,25 +1,25 @@
 import { unref } from './options.ts'
 
-/** Characters that are handed over at once: a stream shows what was taken of it only write by write. */
+/** Characters per write: a stream reports progress only per write. */
 const pieceChars = 64 * 1024
 
 /** A stream of text, as `node:stream` and `node:http` have them. */
 export interface Sink {
   readonly destroyed: boolean
-  /** What was written and not yet taken. */
+  /** What was written and not yet flushed. */
   readonly writableLength: number
 }
 
 export interface BackpressureEvents {
-  /** The reader has not taken yet what it was given. */
+  /** The reader is behind. */
   onHeld?(): void
-  /** The reader took everything. */
+  /** Everything was flushed. */
   onDrained?(): void
 }
 
 /**
- * Text on its way to a stream that may be slower than what it is given. That of one turn of the event loop goes out at
- * once, and no more than a piece is with the stream at any time, so that whoever waits sees a slow reader take it.
+ * Buffers text for a stream with a slow reader. The text of one turn of the event loop is written at once, and at most one
+ * piece is in the stream's own buffer, so that the progress of the reader can be observed.
  */
 export class BackpressureWriter {
   readonly #sink: Sink
@@ -33,24 +33,24 @@ export class BackpressureWriter {
   #taken = 0
   #scheduled = false
 
-  /** @param write writes to the sink and calls back when that was taken, or failed */
+  /** @param write writes to the sink and calls back when that was flushed, or failed */
   constructor(sink: Sink, write: (piece: string, done: () => void) => void, events: BackpressureEvents = {}) {
     this.#sink = sink
     this.#write = write
     this.#events = events
   }
 
-  /** Characters that were given and not yet taken. */
+  /** Characters that were added and not yet flushed. */
   get queued(): number {
     return this.#waiting + this.#sink.writableLength
   }
 
-  /** Grows whenever the reader takes something. */
+  /** Increases with every flushed write. */
   get taken(): number {
     return this.#taken
   }
 
-  /** Whether everything was handed over. */
+  /** Whether everything was written. */
   get isEmpty(): boolean {
     return this.#waiting === 0
   }
@@ -68,7 +68,7 @@ export class BackpressureWriter {
     }
   }
 
-  /** Hands over what may be now. */
+  /** Writes as much as the reader has room for. */
   flush(): void {
     while (this.#waiting > 0 && !this.#isTaking()) {
       if (this.#sink.destroyed) {
@@ -80,14 +80,14 @@ export class BackpressureWriter {
     if (this.#isTaking()) this.#events.onHeld?.()
   }
 
-  /** Hands over everything, because nothing is waited for any more. */
+  /** Writes everything, without regard to the reader. */
   release(): void {
     const rest = this.#pieces.join('') + this.#collected
     this.clear()
     if (rest !== '' && !this.#sink.destroyed) this.#give(rest)
   }
 
-  /** Forgets what was not handed over. */
+  /** Discards what was not written. */
   clear(): void {
     this.#pieces.length = 0
     this.#collected = ''
@@ -106,7 +106,7 @@ export class BackpressureWriter {
     if (this.#open === 0 && this.#waiting === 0) this.#events.onDrained?.()
   }
 
-  /** A write that was taken at once calls back a moment later, and is not waited for. */
+  /** A write that was flushed at once calls back a moment later, and is not waited for. */
   #isTaking(): boolean {
     return this.#open > 0 && this.#sink.writableLength > 0
   }
@@ -116,7 +116,7 @@ export class BackpressureWriter {
     this.#write(piece, this.#onDone)
   }
 
-  /** The next piece, which ends where a character does. */
+  /** The next piece, without splitting a surrogate pair. */
   #next(): string {
     let first = this.#pieces.shift()
     if (first === undefined) {
@@ -135,19 +135,19 @@ export class BackpressureWriter {
   }
 }
 
-/** Looks without any progress that make a stall. */
-const looks = 4
+/** Checks without progress after which a reader has stalled. */
+const checks = 4
 
 export interface WatchedReader {
-  /** A number that changes whenever the reader took something. */
+  /** A number that changes with the reader's progress. */
   taken(): number
-  /** Whether it is watched any longer. */
+  /** Whether it still needs to be watched. */
   isBehind(): boolean
 }
 
 /**
- * Watches a reader that is behind, and tells when it took nothing for too long. It looks several times, and each look
- * counts for no more than its share: the time in which this process did nothing is no fault of the reader.
+ * Detects a reader without progress. It checks several times per period, so that time in which this process was blocked counts
+ * as one check at most.
  */
 export class StallDetector {
   readonly #reader: WatchedReader
@@ -155,19 +155,19 @@ export class StallDetector {
   readonly #onStalled: () => void
   #timer: ReturnType<typeof setTimeout> | undefined
   #seen = 0
-  #left = looks
+  #left = checks
 
   constructor(reader: WatchedReader, stallMs: number, onStalled: () => void) {
     this.#reader = reader
-    this.#everyMs = Math.ceil(stallMs / looks)
+    this.#everyMs = Math.ceil(stallMs / checks)
     this.#onStalled = onStalled
   }
 
-  /** Begins to watch, where it does not already. */
+  /** Starts unless started. */
   start(): void {
     if (this.#timer !== undefined) return
     this.#seen = this.#reader.taken()
-    this.#left = looks
+    this.#left = checks
     this.#wait()
   }
 
@@ -177,16 +177,16 @@ export class StallDetector {
   }
 
   #wait(): void {
-    this.#timer = unref(setTimeout(this.#look, this.#everyMs))
+    this.#timer = unref(setTimeout(this.#check, this.#everyMs))
   }
 
-  readonly #look = (): void => {
+  readonly #check = (): void => {
     this.#timer = undefined
     if (!this.#reader.isBehind()) return
     const taken = this.#reader.taken()
     if (taken !== this.#seen) {
       this.#seen = taken
-      this.#left = looks
+      this.#left = checks
     } else if (--this.#left === 0) {
       this.#onStalled()
       return

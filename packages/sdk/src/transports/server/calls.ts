@@ -5,25 +5,52 @@ import { RotatingMap, RotatingSet } from '../../jsonrpc/rotating-map.ts'
 import type { Server } from '../../server/server.ts'
 import type { ServedRequest, ServedResponse } from './served-request.ts'
 
-/** Room among all requests that a node serves, whichever session or connection they belong to. */
-export interface CallPlaces {
-  /** Takes one place, or gives the error to answer with where there is none. */
+/** The limits on requests in flight that sessions and connections of one node share. */
+export interface CallQuota {
+  /** Counts one more request; the error for its response if a limit is reached. */
   take(): RpcError | undefined
-  /** Gives one back. */
+  /** Counts one request less. */
   give(): void
+}
+
+/** Limits how much of something each principal has at once. Unauthenticated callers (`null`) are not limited by it. */
+export class PrincipalQuota {
+  readonly #most: number
+  readonly #held = new RotatingMap<string, number>()
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Takes one more; false where there is no room for it. */
+  take(principal: string | null): boolean {
+    if (principal === null) return true
+    const held = this.#held.get(principal) ?? 0
+    if (held >= this.#most) return false
+    this.#held.set(principal, held + 1)
+    return true
+  }
+
+  /** Gives one back. */
+  give(principal: string | null): void {
+    if (principal === null) return
+    const held = this.#held.get(principal) ?? 0
+    if (held > 1) this.#held.set(principal, held - 1)
+    else this.#held.delete(principal)
+  }
 }
 
 /** The requests being served on one connection or session. */
 export class Calls {
   readonly #max: number
-  readonly #places: CallPlaces | undefined
+  readonly #places: CallQuota | undefined
   readonly #byId = new RotatingMap<RequestId, ServedRequest>()
-  /** Those that were taken back while their handlers go on. */
+  /** Cancelled requests whose handlers still run. */
   readonly #cancelled = new RotatingSet<ServedRequest>()
   #onIdle: (() => void)[] = []
 
-  /** @param places what they share with those of other sessions; a handler keeps its place until it ends */
-  constructor(max: number, places?: CallPlaces) {
+  /** @param places limits shared with other sessions; a request counts until its handler ends */
+  constructor(max: number, places?: CallQuota) {
     this.#max = max
     this.#places = places
   }
@@ -32,15 +59,19 @@ export class Calls {
     return this.#byId.size + this.#cancelled.size
   }
 
+  get isFull(): boolean {
+    return this.size >= this.#max
+  }
+
   /**
-   * Refuses what may not start now.
-   * @throws RpcError -32600 for an id that is in flight, or when too much is
+   * Requires that a request may start.
+   * @throws RpcError -32600 for an id in flight, or if there are too many requests in flight
    */
   admit(id: RequestId): void {
     if (this.#byId.has(id)) {
       throw new RpcError(ErrorCode.InvalidRequest, 'Invalid request: this id belongs to a request in flight')
     }
-    if (this.size >= this.#max) {
+    if (this.isFull) {
       throw new RpcError(
         ErrorCode.InvalidRequest,
         `Too many requests in flight: wait for some of the ${this.#max} to finish`,
@@ -49,25 +80,27 @@ export class Calls {
   }
 
   /**
-   * Serves a request that was admitted, as `Call.serve` does.
+   * Serves a request that was admitted. It counts as in flight from the call of this function on.
    * @throws RpcError where all sessions together, or those of its principal, have too many in flight
    */
-  run(call: ServedRequest, server: Server): ServedResponse | Promise<ServedResponse> {
+  async run(call: ServedRequest, server: Server): Promise<ServedResponse> {
     const busy = this.#places?.take()
     if (busy !== undefined) throw busy
     this.#byId.set(call.id, call)
-    return call.serve(server, this.#forget)
+    const response = await call.serve(server)
+    this.#forget(call)
+    return response
   }
 
-  readonly #forget = (call: ServedRequest): void => {
+  #forget(call: ServedRequest): void {
     if (this.#byId.get(call.id) === call) this.#byId.delete(call.id)
     else this.#cancelled.delete(call)
     this.#places?.give()
     if (this.#onIdle.length === 0 || this.size > 0) return
-    for (const tell of this.#onIdle.splice(0)) tell()
+    for (const resolve of this.#onIdle.splice(0)) resolve()
   }
 
-  /** The peer takes a request back. One that is not in flight is nobody's fault. */
+  /** Cancels a request; one that is not in flight is ignored. */
   cancel(id: RequestId, reason: unknown): void {
     const call = this.#byId.get(id)
     if (call === undefined) return
@@ -76,19 +109,19 @@ export class Calls {
     call.cancel(reason)
   }
 
-  /** Asks every handler to stop; what they still give is their answer. */
+  /** Aborts the signal of every handler; their responses are still sent. */
   abort(reason: unknown): void {
     for (const call of [...this.#byId.values(), ...this.#cancelled.values()]) call.abort(reason)
   }
 
-  /** Takes everything back. */
+  /** Cancels all requests. */
   cancelAll(reason: unknown): void {
     for (const call of this.#byId.values()) this.#cancelled.add(call)
     this.#byId.clear()
     for (const call of this.#cancelled.values()) call.cancel(reason)
   }
 
-  /** Settles when nothing runs any more and what was answered is sent, or after so many milliseconds. */
+  /** Resolves when no handler runs and all responses are sent, or after `ms` milliseconds. */
   idle(ms: number): Promise<void> {
     if (this.size === 0) return Promise.resolve()
     return new Promise((resolve) => {
@@ -101,7 +134,7 @@ export class Calls {
   }
 }
 
-/** Takes back the request a notice names, where the notice does that. One that is not in flight is nobody's fault. */
+/** Handles `notifications/cancelled`; other notifications are ignored. */
 export function cancelCall(calls: Calls, { method, params }: JsonRpcNotification): void {
   if (method !== 'notifications/cancelled' || !isRequestId(params?.['requestId'])) return
   const reason = typeof params['reason'] === 'string' ? `: ${params['reason']}` : ''

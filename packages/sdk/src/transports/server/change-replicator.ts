@@ -4,39 +4,39 @@ import type { Change, Changes } from '../../request/changes.ts'
 import type { Server } from '../../server/server.ts'
 import { report, unref } from './options.ts'
 
-/** Changes told at once, and the characters of what they name; more of them are told as "anything". */
-const mostTold = 1000
-const mostChars = 64_000
+/** Maximum changes per message, and characters of them; more are replaced by `anything`. */
+const maxChanges = 1000
+const maxChars = 64_000
 const retryMs = { first: 500, longest: 30_000 }
 
-/** Changes that other nodes told, so that they are not told on. */
-const fromElsewhere = new WeakSet<Change>()
-/** What each server's hub is called among nodes; however often it is mounted, it need not hear itself. */
-const names = new WeakMap<Changes, string>()
+/** Changes received from other nodes, which are not published to them again. */
+const received = new WeakSet<Change>()
+/** The sender id of each server, the same for all of its mounts, which ignore their own messages. */
+const senderIds = new WeakMap<Changes, string>()
 
-/** Tells the other nodes of one server what changes here, and what changes there to who listens here. */
+/** Replicates changes between the nodes of one server over a backplane. */
 export class ChangeReplicator {
   readonly #server: Server
   readonly #backplane: Backplane
   readonly #topic: string
   readonly #over = new AbortController()
-  readonly #untold = new Map<string, Change>()
-  #untoldChars = 0
-  #telling = false
+  readonly #queued = new Map<string, Change>()
+  #queuedChars = 0
+  #flushing = false
   #opening: Promise<void> | undefined
-  #leave: (() => void) | undefined
+  #unsubscribe: (() => void) | undefined
 
   constructor(server: Server, backplane: Backplane) {
     this.#server = server
     this.#backplane = backplane
     this.#topic = `changes:${server.info.name}`
-    // Taken where they are published, so that a bound holds however many come at once; nobody reads what is watched.
-    server.changes.watch((change) => this.#take(change), this.#over.signal)
+    // The filter itself queues the changes, so that their limit holds however many come at once.
+    server.changes.watch((change) => this.#queue(change), this.#over.signal)
   }
 
   /**
-   * Begins to hear other nodes; settles when it does, or when that failed and is tried again. Who listens here before
-   * is told that something may have been missed.
+   * Subscribes to changes of other nodes; resolves when that succeeded, or failed and will be retried. Clients that subscribed
+   * before are notified that changes may have been missed.
    */
   open(): Promise<void> {
     this.#opening ??= this.#open(0)
@@ -45,77 +45,78 @@ export class ChangeReplicator {
 
   close(): void {
     this.#over.abort()
-    this.#leave?.()
+    this.#unsubscribe?.()
   }
 
   async #open(failures: number): Promise<void> {
     const { signal } = this.#over
     try {
-      const leave = await this.#backplane.subscribe(
+      const unsubscribe = await this.#backplane.subscribe(
         this.#topic,
-        (message) => this.#hear(message),
+        (message) => this.#receive(message),
         () => this.#missed(),
       )
       if (signal.aborted) {
-        leave()
+        unsubscribe()
         return
       }
-      this.#leave = leave
+      this.#unsubscribe = unsubscribe
       this.#missed()
     } catch (error) {
       report(this.#server, error, 'changes of other nodes')
-      this.#later(failures, () => this.#open(failures + 1))
+      this.#retry(failures, () => this.#open(failures + 1))
     }
   }
 
-  #take(change: Change): boolean {
-    if (fromElsewhere.has(change) || change.type === 'log') return false
+  #queue(change: Change): boolean {
+    if (received.has(change) || change.type === 'log') return false
     const key = JSON.stringify(change)
-    if (this.#untold.has(key)) return false
-    this.#untoldChars += key.length
-    if (this.#untold.size >= mostTold || this.#untoldChars > mostChars) this.#tellAnything()
-    else this.#untold.set(key, change)
-    if (!this.#telling) {
-      this.#telling = true
-      queueMicrotask(() => this.#tell(0))
+    if (this.#queued.has(key)) return false
+    this.#queuedChars += key.length
+    if (this.#queued.size >= maxChanges || this.#queuedChars > maxChars) this.#queueAnything()
+    else this.#queued.set(key, change)
+    if (!this.#flushing) {
+      this.#flushing = true
+      queueMicrotask(() => this.#flush(0))
     }
     return false
   }
 
-  #tellAnything(): void {
-    this.#untold.clear()
-    this.#untoldChars = 0
-    this.#untold.set('anything', { type: 'anything' })
+  #queueAnything(): void {
+    this.#queued.clear()
+    this.#queuedChars = 0
+    this.#queued.set('anything', { type: 'anything' })
   }
 
-  /** Tells what is untold, until nothing is; what cannot be told now becomes "anything". */
-  async #tell(failures: number): Promise<void> {
+  /** Publishes queued changes until there are none; changes that cannot be published now become `anything`. */
+  async #flush(failures: number): Promise<void> {
     const { signal } = this.#over
     try {
-      while (this.#untold.size > 0 && !signal.aborted) {
-        const changes = [...this.#untold.values()]
-        this.#untold.clear()
-        this.#untoldChars = 0
-        await this.#backplane.publish(this.#topic, JSON.stringify({ from: this.#name(), changes }))
+      while (this.#queued.size > 0 && !signal.aborted) {
+        const changes = [...this.#queued.values()]
+        this.#queued.clear()
+        this.#queuedChars = 0
+        await this.#backplane.publish(this.#topic, JSON.stringify({ from: this.#senderId(), changes }))
       }
-      this.#telling = false
+      this.#flushing = false
     } catch (error) {
       report(this.#server, error, 'changes for other nodes')
-      this.#tellAnything()
-      this.#later(failures, () => this.#tell(failures + 1))
+      this.#queueAnything()
+      this.#retry(failures, () => this.#flush(failures + 1))
     }
   }
 
-  #hear(text: string): void {
-    let said: unknown
+  #receive(text: string): void {
+    let message: unknown
     try {
-      said = parseJson(text)
+      message = parseJson(text)
     } catch (error) {
       report(this.#server, error, 'changes of other nodes')
       return
     }
-    if (!isObject(said) || said['from'] === this.#name() || !Array.isArray(said['changes'])) return
-    for (const one of said['changes'].slice(0, mostTold)) {
+    if (!isObject(message) || message['from'] === this.#senderId() || !Array.isArray(message['changes']))
+      return
+    for (const one of message['changes'].slice(0, maxChanges)) {
       const change = changeOf(one)
       if (change !== undefined) this.#publish(change)
     }
@@ -126,29 +127,29 @@ export class ChangeReplicator {
   }
 
   #publish(change: Change): void {
-    fromElsewhere.add(change)
+    received.add(change)
     this.#server.changes.publish(change)
   }
 
-  #name(): string {
+  #senderId(): string {
     const { changes } = this.#server
-    const name = names.get(changes) ?? crypto.randomUUID()
-    names.set(changes, name)
-    return name
+    const id = senderIds.get(changes) ?? crypto.randomUUID()
+    senderIds.set(changes, id)
+    return id
   }
 
-  /** Tries again after a pause by chance, which is longer after every failure. */
-  #later(failures: number, work: () => Promise<void>): void {
+  /** Retries after a random delay, with exponential backoff. */
+  #retry(failures: number, work: () => Promise<void>): void {
     if (this.#over.signal.aborted) return
     const most = Math.min(retryMs.longest, retryMs.first * 2 ** failures)
     unref(setTimeout(work, Math.random() * most))
   }
 }
 
-/** A change as another node told it; undefined for one this version does not know. */
-function changeOf(said: unknown): Change | undefined {
-  if (!isObject(said)) return undefined
-  const { type, uri, id } = said
+/** A change of another node; undefined for one that this version does not know. */
+function changeOf(value: unknown): Change | undefined {
+  if (!isObject(value)) return undefined
+  const { type, uri, id } = value
   switch (type) {
     case 'tools':
     case 'prompts':

@@ -1,14 +1,14 @@
+import { nextTurn } from '../../jsonrpc/bytes.ts'
 import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
 import type {
   JsonRpcMessage,
   JsonRpcNotification,
   JsonRpcRequest,
   JsonRpcResponse,
-  RequestId,
 } from '../../jsonrpc/message.ts'
 import { classify } from '../../jsonrpc/parse.ts'
 import { isModern, readPeerMeta } from '../../protocol/meta.ts'
-import type { Backplane } from '../../request/backplane.ts'
+import { type Backplane, memoryBackplane } from '../../request/backplane.ts'
 import {
   type Caller,
   type InputStrategy,
@@ -16,22 +16,21 @@ import {
   type Peer,
   type Transport,
 } from '../../request/exchange.ts'
-import { lateReplay } from '../../request/late-replay.ts'
-import { memoryBackplane } from '../../request/memory-backplane.ts'
+import { replay } from '../../request/replay.ts'
+import { createSealer } from '../../request/state.ts'
 import type { Server } from '../../server/server.ts'
-import { type CallPlaces, Calls } from './calls.ts'
-import { LateSession } from './late-session.ts'
+import { type CallQuota, Calls } from './calls.ts'
 import { fullError, type MemoryAccount, MemoryBudget } from './memory-budget.ts'
 import { type Bounds, bounds, report } from './options.ts'
 import {
+  expectsResponse,
   failure,
   openCall,
   refusalOf,
   type ServedResponse,
   unsupportedVersion,
-  wantsAnswer,
 } from './served-request.ts'
-import type { SessionOutlet } from './session-requester.ts'
+import { Session, type SessionOutlet, serveBatch } from './session.ts'
 
 export interface DuplexOptions extends ConnectionOptions {
   /** Secrets of at least 32 bytes that seal `requestState`. Default: a random one for this connection. */
@@ -43,32 +42,33 @@ export interface DuplexOptions extends ConnectionOptions {
   limits?: Partial<Bounds>
   /** Sends the responses to one batch as one array. Default: one after the other. */
   sendBatch?: (responses: JsonRpcResponse[]) => void
-  /** Settles when the channel can take more; notices of changes wait for it. */
+  /** Resolves when the channel can take more; notifications of changes wait for it. */
   ready?: () => Promise<void> | undefined
-  /** Room among what the whole node serves. Default: as much as the connection itself may. */
-  places?: CallPlaces
-  /** The account that requests and the session's state are on. Default: one of its own, as `limits` say. */
+  /** Limits shared with other connections. Default: only those of this connection. */
+  places?: CallQuota
+  /** The memory account of requests and session state. Default: a separate one, according to `limits`. */
   memory?: MemoryAccount
-  /** Refuses requests of the stateless era, for a transport that is older than it. Default false. */
+  /** Rejects stateless requests, for HTTP+SSE, which is older. Default false. */
   sessionsOnly?: boolean
-  /** What the channel is; left out within one process. */
+  /** The kind of channel; absent within one process. */
   transport?: Transport
 }
 
-/** A connection its own side can end. */
+/** A connection that the server can close. */
 export interface Duplex extends Connection {
   /**
-   * Takes one parsed value, from a sender who may be allowed something else by now. Never throws.
-   * @param bytes what the value holds, about; default 0, for one that is not counted
-   * @returns false for what holds no message
+   * Receives one parsed value. Never throws.
+   * @param bytes estimated memory of the value. Default 0: not counted
+   * @param caller the sender, whose scopes may have changed
+   * @returns false for a value that is no message
    */
   receive(value: unknown, bytes?: number, caller?: Caller): boolean
   /**
-   * Ends the connection from this side: handlers are asked to stop, what they still answer within 0.9 s is sent, and
-   * open subscriptions are told that they are over.
+   * Closes the connection from the server: handlers are aborted, responses within 0.9 s are sent, and open subscriptions are
+   * ended.
    */
   shutdown(reason?: string): Promise<void>
-  /** How many requests are being served. */
+  /** Number of requests in flight. */
   readonly running: number
 }
 
@@ -76,7 +76,7 @@ function tooMany(): RpcError {
   return new RpcError(ErrorCode.InvalidRequest, 'Too many requests in flight: wait for some to finish')
 }
 
-/** Milliseconds handlers get to finish. A process must be gone 1 s after its input ended. */
+/** Milliseconds for handlers to finish. A process must exit 1 s after its input ended. */
 const graceMs = 900
 
 /** Serves one ordered two-way channel (stdio, memory, a socket) in both eras at once. */
@@ -95,10 +95,12 @@ class DuplexConnection implements Duplex, SessionOutlet {
   readonly #options: DuplexOptions
   readonly #bounds: Bounds
   readonly #caller: Caller
-  readonly #asking: InputStrategy
+  readonly #inputStrategy: InputStrategy
   readonly #calls: Calls
   readonly #memory: MemoryAccount
-  readonly #session: LateSession
+  readonly #session: Session
+  /** Values that arrived while the maximum of requests was in flight, in order. */
+  readonly #queue: QueuedValue[] = []
   #accepting = true
   #open = true
 
@@ -109,8 +111,8 @@ class DuplexConnection implements Duplex, SessionOutlet {
     this.#bounds = bounds(options.limits)
     this.#caller = options.caller ?? localCaller
     this.transport = options.transport
-    this.#asking = lateReplay({
-      keys: options.keys,
+    this.#inputStrategy = replay({
+      sealer: createSealer(options.keys),
       backplane: options.backplane ?? memoryBackplane(this.#bounds),
       audience: server.info.name,
       ttlMs: this.#bounds.stateTtlMs,
@@ -119,7 +121,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
     })
     this.#calls = new Calls(this.#bounds.inFlight, options.places)
     this.#memory = options.memory ?? new MemoryBudget(this.#bounds.memoryBytes).account(undefined)
-    this.#session = new LateSession({
+    this.#session = new Session({
       server,
       calls: this.#calls,
       memory: this.#memory,
@@ -142,26 +144,44 @@ class DuplexConnection implements Duplex, SessionOutlet {
 
   receive(value: unknown, bytes = 0, caller?: Caller): boolean {
     if (!this.#accepting) return true
-    const { waiting } = this.#session
     const full = this.#memory.admit(bytes)
     if (full !== undefined) return this.#overflow(value, fullError(full))
-    if (waiting === 0) return this.#take(value, bytes, caller)
-    if (waiting >= this.#bounds.inFlight) {
+    if (this.#queue.length === 0 && !(this.#calls.isFull && isCall(value))) {
+      return this.#take({ value, bytes, caller })
+    }
+    if (this.#queue.length >= this.#bounds.inFlight) {
       this.#memory.give(bytes)
       return this.#overflow(value, tooMany())
     }
-    this.#session.line(
-      () => this.#take(value, bytes, caller),
-      () => this.#memory.give(bytes),
-    )
-    return true
+    if (this.#queue.length === 0) this.#takeLater()
+    this.#queue.push({ value, bytes, caller })
+    return this.#isMessage(value)
+  }
+
+  /**
+   * Serves the queue when this turn of the event loop is over, because handlers without asynchronous work have finished by
+   * then. Each turn serves as much as there is room for; if there is none, the rest is rejected.
+   */
+  #takeLater(): void {
+    nextTurn().then(() => {
+      const wasFull = this.#calls.isFull
+      for (let next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
+        if (!wasFull && this.#calls.isFull && isCall(next.value)) {
+          this.#takeLater()
+          return
+        }
+        this.#take(next)
+        // Removed after it was served, so that values received meanwhile are queued behind the rest.
+        this.#queue.shift()
+      }
+    })
   }
 
   reject(code: number, message: string): void {
     this.#out(failure(undefined, new RpcError(code, message)))
   }
 
-  /** Refuses what came while too much is under way. What holds nothing once it was looked at is taken all the same. */
+  /** Rejects a request or batch for which there is no room. Notifications and responses need none and are served. */
   #overflow(value: unknown, error: RpcError): boolean {
     const classified = classify(value)
     if (Array.isArray(value)) {
@@ -169,63 +189,55 @@ class DuplexConnection implements Duplex, SessionOutlet {
       return this.#isBatch(value)
     }
     if (classified.kind === 'request') this.#out(failure(classified.message.id, error))
-    else if (this.#session.waiting === 0) return this.#take(value, 0, undefined)
+    else if (this.#queue.length === 0) return this.#take({ value, bytes: 0, caller: undefined })
     return classified.kind !== 'invalid'
   }
 
-  /** Whether an array may be a batch: it has no more members than one may have, and a message among them. */
+  /** Whether an array is a batch: it is no longer than the limit, and contains a message. */
   #isBatch(value: readonly unknown[]): boolean {
     return value.length <= this.#bounds.batch && value.some((one) => classify(one).kind !== 'invalid')
   }
 
-  /** Serves one value and counts its bytes until that is over. The result is false for what holds no message. */
-  #take(value: unknown, bytes: number, caller: Caller | undefined): boolean {
-    const served = this.#serve(value, caller)
-    if (served instanceof Promise) served.then(() => this.#memory.give(bytes))
-    else this.#memory.give(bytes)
-    return Array.isArray(value) ? this.#isBatch(value) : served !== false
+  #isMessage(value: unknown): boolean {
+    return Array.isArray(value) ? this.#isBatch(value) : classify(value).kind !== 'invalid'
   }
 
-  /** Serves one value: gives a promise of the end of its handlers where that is not now, and false for what is no message. */
-  #serve(value: unknown, caller: Caller | undefined): Promise<void> | boolean {
-    if (Array.isArray(value)) return this.#batch(value, caller) ?? true
-    const classified = classify(value)
-    switch (classified.kind) {
-      case 'invalid':
-        if (wantsAnswer(value)) this.#out(failure(classified.id, classified.error))
-        else this.#session.unusable(classified)
-        return false
-      case 'notification':
-        this.#session.notification(classified.message)
-        return true
-      case 'response':
-        this.#session.response(classified.message)
-        return true
-      case 'request':
-        return this.#request(classified.message, caller) ?? true
+  /** Serves one value and counts its bytes until its response is sent. False for a value that is no message. */
+  #take({ value, bytes, caller }: QueuedValue): boolean {
+    if (Array.isArray(value)) {
+      this.#batch(value, caller).finally(() => this.#memory.give(bytes))
+      return this.#isBatch(value)
     }
+    const classified = classify(value)
+    if (classified.kind === 'request') {
+      this.#request(classified.message, caller).finally(() => this.#memory.give(bytes))
+      return true
+    }
+    this.#memory.give(bytes)
+    if (classified.kind === 'notification') this.#session.notification(classified.message)
+    else if (classified.kind === 'response') this.#session.response(classified.message)
+    else if (expectsResponse(value)) this.#out(failure(classified.id, classified.error))
+    else this.#session.invalidMessage(classified)
+    return classified.kind !== 'invalid'
   }
 
   async close(reason = 'The connection was closed'): Promise<void> {
     this.#accepting = false
     this.#open = false
+    for (const { bytes } of this.#queue.splice(0)) this.#memory.give(bytes)
     this.#session.close(reason)
     await this.#calls.idle(graceMs)
   }
 
   async shutdown(reason = 'The server is shutting down'): Promise<void> {
     this.#accepting = false
-    if (this.#session.settled !== undefined) await this.#taken(this.#session.settled)
+    // Requests received before are served first: their handlers start before they are aborted.
+    do await nextTurn()
+    while (this.#queue.length > 0)
     this.#calls.abort(new McpError('CONNECTION_CLOSED', reason))
     await this.#calls.idle(graceMs)
     this.#open = false
     this.#session.close(reason)
-  }
-
-  /** Settles when what waited in line was taken, and what was answered at once is sent. */
-  async #taken(settled: Promise<void>): Promise<void> {
-    await settled
-    await new Promise((resolve) => setTimeout(resolve, 0))
   }
 
   notify(message: JsonRpcNotification): void {
@@ -241,96 +253,79 @@ class DuplexConnection implements Duplex, SessionOutlet {
     if (this.#open) this.#send(message)
   }
 
-  #request(message: JsonRpcRequest, caller: Caller | undefined): Promise<void> | undefined {
-    if (isModern(message.params)) {
-      const answered = message.method === 'subscriptions/listen' ? this.#listened(message.id) : this.#answered
-      return this.#settle(message, () => this.#stateless(message), answered)
-    }
-    return this.#session.use(
-      ({ session }) => this.#settle(message, () => session.request(message, this, caller), this.#answered),
-      (error) => this.#refuse(message, error),
-    )
-  }
-
-  /** Answers a request, now or when its handler has ended. */
-  #settle(
-    message: JsonRpcRequest,
-    begin: () => ServedResponse | Promise<ServedResponse>,
-    answered: (response: ServedResponse) => void,
-  ): Promise<void> | undefined {
+  async #request(message: JsonRpcRequest, caller: Caller | undefined): Promise<void> {
+    const { id, method } = message
     try {
-      const response = begin()
-      if (response instanceof Promise) return response.then(answered, (error) => this.#refuse(message, error))
-      answered(response)
+      const isStateless = isModern(message.params)
+      const response = await (isStateless
+        ? this.#stateless(message)
+        : this.#session.request(message, this, caller))
+      if (response === undefined) return
+      if (isStateless && method === 'subscriptions/listen' && 'result' in response) {
+        // A subscription that the server ends is cancelled before its result is sent.
+        this.#out({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } })
+      }
+      this.#out(response)
     } catch (error) {
-      this.#refuse(message, error)
+      this.#out(failure(id, refusalOf(error, method, this.#server)))
     }
-    return undefined
-  }
-
-  readonly #answered = (response: ServedResponse): void => {
-    if (response !== undefined) this.#out(response)
-  }
-
-  #refuse(message: JsonRpcRequest, error: unknown): void {
-    this.#out(failure(message.id, refusalOf(error, message.method, this.#server)))
   }
 
   /**
    * Serves a request of the stateless era.
-   * @throws RpcError for one that was refused before it began
+   * @throws RpcError for one that was rejected before it began
    */
-  #stateless(message: JsonRpcRequest): ServedResponse | Promise<ServedResponse> {
+  async #stateless(message: JsonRpcRequest): Promise<ServedResponse> {
     if (this.#options.sessionsOnly === true) {
       throw unsupportedVersion(readPeerMeta(message.params?.['_meta']).version)
     }
     this.#calls.admit(message.id)
-    const call = openCall(this.#server, message, this.#caller, this.#asking, this, this.#bounds)
+    const call = openCall(this.#server, message, this.#caller, this.#inputStrategy, this, this.#bounds)
     return this.#calls.run(call, this.#server)
   }
 
-  /** A subscription that ends on this side is taken back before its result is sent. */
-  #listened(requestId: RequestId): (response: ServedResponse) => void {
-    return (response) => {
-      if (response !== undefined && 'result' in response) {
-        this.#out({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } })
-      }
-      this.#answered(response)
-    }
-  }
-
-  #batch(values: readonly unknown[], caller: Caller | undefined): Promise<void> | undefined {
-    const refuse = (error: unknown): void =>
+  async #batch(values: readonly unknown[], caller: Caller | undefined): Promise<void> {
+    try {
+      const responses = await serveBatch(this.#session, values, this.#bounds.batch, (message) =>
+        this.#session.request(message, this, caller),
+      )
+      if (responses.length === 0 || !this.#open) return
+      if (this.#options.sendBatch !== undefined) this.#options.sendBatch(responses)
+      else for (const response of responses) this.#send(response)
+    } catch (error) {
       this.#out(failure(undefined, refusalOf(error, 'batch', this.#server)))
-    return this.#session.use(({ session, serveBatch }) => {
-      const serve = (message: JsonRpcRequest): ServedResponse | Promise<ServedResponse> =>
-        session.request(message, this, caller)
-      return serveBatch(session, values, this.#bounds.batch, serve).then((responses) => {
-        if (responses.length === 0 || !this.#open) return
-        if (this.#options.sendBatch !== undefined) this.#options.sendBatch(responses)
-        else for (const response of responses) this.#send(response)
-      }, refuse)
-    }, refuse)
+    }
   }
 }
 
-/** The far end's way in: one whole message at a time. */
+interface QueuedValue {
+  readonly value: unknown
+  readonly bytes: number
+  readonly caller: Caller | undefined
+}
+
+/** Whether a value counts as a request in flight. */
+function isCall(value: unknown): boolean {
+  return Array.isArray(value) || classify(value).kind === 'request'
+}
+
+/** The receiving end of a connection. */
 export interface Connection {
   /**
-   * Takes one parsed value as it came off the wire. Never throws; bad input is answered as the protocol says.
-   * @param bytes what the value holds, about; default 0, for one that is not counted
+   * Receives one parsed value. Never throws; invalid input gets an error response as the protocol defines.
+   * @param bytes estimated memory of the value. Default 0: not counted
    */
   receive(value: unknown, bytes?: number): void
-  /** Answers bytes that were not JSON, or not acceptable, with a protocol error. */
+  /** Sends an error without an id, for input that was no JSON or was not accepted. */
   reject(code: number, message: string): void
-  /** The peer is gone: aborts what runs, settles what waits. Resolves when every handler let go or 0.9 s passed. */
+  /** The client disconnected: cancels requests in both directions. Resolves when all handlers ended, or after 0.9 s. */
   close(reason?: string): Promise<void>
-  /** The legacy session's peer once `initialize` was answered. */
+  /** The client of the session, after `initialize`. */
   readonly peer: Peer | undefined
 }
 
 export interface ConnectionOptions {
-  /** Who is on the other end. Default: whoever owns both ends, who may use everything. */
+  /** The client. Default: a local one with every scope. */
   caller?: Caller
 }
 

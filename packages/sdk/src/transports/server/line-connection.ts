@@ -9,15 +9,15 @@ import type { Backplane } from '../../request/backplane.ts'
 import type { Caller, Transport } from '../../request/exchange.ts'
 import type { Server } from '../../server/server.ts'
 import { BackpressureWriter, StallDetector } from './backpressure-writer.ts'
-import type { CallPlaces } from './calls.ts'
+import type { CallQuota } from './calls.ts'
 import { type Duplex, openConnection } from './connection.ts'
 import { type FullBudget, fullError, type MemoryAccount, MemoryBudget, parsedBytes } from './memory-budget.ts'
 import type { Bounds } from './options.ts'
 import { encodeMessage, failure, isDroppable } from './served-request.ts'
 
-/** Writes lines to a stream that may be slower than what it is given: those of one turn of the event loop at once. */
+/** Writes lines to a stream with a slow reader: those of one turn of the event loop at once. */
 export class LineWriter {
-  readonly #feed: BackpressureWriter
+  readonly #pieces: BackpressureWriter
   readonly #watch: StallDetector
   readonly #queueBytes: number
   readonly #events: { onBehind(): void; onCaughtUp(): void; onDrained(): void }
@@ -25,7 +25,7 @@ export class LineWriter {
   #settle: () => void = () => {}
   #over = false
 
-  /** @param write writes to `output` and calls back when that was taken, or failed */
+  /** @param write writes to `output` and calls back when that was flushed, or failed */
   constructor(
     output: Writable,
     write: (text: string, done: () => void) => void,
@@ -34,7 +34,7 @@ export class LineWriter {
   ) {
     this.#events = events
     this.#queueBytes = bounds.streamQueueBytes
-    this.#feed = new BackpressureWriter(output, write, {
+    this.#pieces = new BackpressureWriter(output, write, {
       onHeld: () => this.#onHeld(),
       onDrained: () => {
         events.onDrained()
@@ -42,39 +42,39 @@ export class LineWriter {
       },
     })
     this.#watch = new StallDetector(
-      { taken: () => this.#feed.taken, isBehind: () => this.#drained !== undefined },
+      { taken: () => this.#pieces.taken, isBehind: () => this.#drained !== undefined },
       bounds.streamStallMs,
       () => events.onStalled(),
     )
   }
 
-  /** Writes one line. A droppable one is left out while the reader is behind. */
+  /** Writes one line. A droppable one is dropped while the reader is behind. */
   line(text: string, droppable: boolean): void {
     if (this.#over || (droppable && this.#drained !== undefined)) return
-    this.#feed.add(`${asLine(text)}\n`)
+    this.#pieces.add(`${asLine(text)}\n`)
   }
 
-  /** Characters that were written and not yet taken. */
+  /** Characters that were written and not yet flushed. */
   get queued(): number {
-    return this.#feed.queued
+    return this.#pieces.queued
   }
 
-  /** Settles when the reader is no longer behind; undefined when it is not. */
+  /** Resolves when the reader is no longer behind; undefined if it is not. */
   ready(): Promise<void> | undefined {
     return this.#drained
   }
 
-  /** Writes nothing more but what it was given already. */
+  /** Ignores further lines. */
   stop(): void {
     if (this.#over) return
     this.#over = true
     this.#watch.stop()
-    this.#feed.release()
+    this.#pieces.release()
     this.#settle()
   }
 
   #onHeld(): void {
-    if (this.#over || this.#drained !== undefined || this.#feed.queued <= this.#queueBytes) return
+    if (this.#over || this.#drained !== undefined || this.#pieces.queued <= this.#queueBytes) return
     this.#drained = new Promise((resolve) => {
       this.#settle = resolve
     })
@@ -94,30 +94,30 @@ export class LineWriter {
 export interface LineConnectionOptions {
   input: Readable
   output: Writable
-  /** Writes to `output` and calls back when that was taken, or failed. Default: its own `write`. */
+  /** Writes to `output` and calls back when that was flushed, or failed. Default: its own `write`. */
   write?: (text: string, done: () => void) => void
   limits: Bounds
   keys?: readonly (string | Uint8Array)[]
   backplane?: Backplane
   acceptUnknownStates?: boolean | undefined
   caller?: Caller
-  /** What all connections of a server hold. Default: a budget of its own, all of which one connection may use. */
+  /** The memory account of the connection. Default: a separate budget. */
   memory?: MemoryAccount
-  places?: CallPlaces
+  places?: CallQuota
   transport: Transport
-  /** Ends the connection when its first line is not JSON, because then it is no client of this protocol. */
+  /** Closes the connection if its first line is no JSON, because the client does not speak this protocol then. */
   strict?: boolean
   onError?: (error: Error) => void
   /**
-   * Called once, when every handler let go or 0.9 s passed, before `closed` settles. `stuck` is whether one did not, and
-   * `left` whether it was the client that ended the connection.
+   * Called once when all handlers ended, or after 0.9 s, before `closed` resolves. `stuck` is whether a handler still runs, and
+   * `left` whether the client closed the connection.
    */
   onOver(how: { stuck: boolean; left: boolean }): void
 }
 
-/** One client that sends and is sent messages as lines. */
+/** A connection with one message per line. */
 export class LineConnection {
-  /** Settles when the connection is over and every handler let go, or 0.9 s passed. */
+  /** Resolves when the connection is closed and all handlers ended, or after 0.9 s. */
   readonly closed: Promise<void>
   readonly #server: Server
   readonly #options: LineConnectionOptions
@@ -126,7 +126,7 @@ export class LineConnection {
   readonly #writer: LineWriter
   readonly #connection: Duplex
   readonly #memory: MemoryAccount
-  /** Bytes of lines that wait for the client to read, as far as they are on the account. */
+  /** Bytes of unread lines that the account counts. */
   #unsent = 0
   #unproven: boolean
   #stalled = false
@@ -190,7 +190,7 @@ export class LineConnection {
     this.#listen()
   }
 
-  /** Ends the connection: tells open subscriptions, sends what handlers still answer within 0.9 s. */
+  /** Closes the connection: ends open subscriptions, and sends responses within 0.9 s. */
   close(): Promise<void> {
     if (this.#ending === undefined) this.#left = false
     return this.#end(() => this.#connection.shutdown('The server is shutting down'))
@@ -225,7 +225,7 @@ export class LineConnection {
     this.#lost(new McpError('LIMIT', `The client sent ${this.#invalid}, so the connection was closed`))
   }
 
-  /** Answers a line that is not JSON. */
+  /** Sends the error for a line that is no JSON. */
   #refuse({ code, message }: RpcError, bytes: number): void {
     this.#connection.reject(code, message)
     this.#wasInvalid(bytes)
@@ -241,12 +241,12 @@ export class LineConnection {
       this.#writer.line(text, droppable)
       this.#count()
     } else if ('method' in message) {
-      // A request or notification that never arrives leaves its sender waiting, so the connection ends instead.
+      // The handler of a request that never arrives would wait forever, so the connection is closed.
       if (!droppable) this.#lost(unread())
     } else this.#writer.line(JSON.stringify(failure(message.id, fullError(full))), false)
   }
 
-  /** Writes a text that answers several requests. */
+  /** Writes the responses to a batch. */
   #write(text: string): void {
     if (this.#lacks(text) !== undefined) {
       this.#lost(unread())
@@ -256,7 +256,7 @@ export class LineConnection {
     this.#count()
   }
 
-  /** The limit that leaves no room for one more line to wait. Few lines do, so short ones are not looked at. */
+  /** The limit that one more unread line would exceed. The first 16 kB are not counted. */
   #lacks(text: string): FullBudget | undefined {
     const more = this.#writer.queued + text.length - freeBytes - this.#unsent
     if (more <= 0) return undefined
@@ -265,7 +265,7 @@ export class LineConnection {
     return full
   }
 
-  /** Counts what waits for the client now. */
+  /** Updates the account to the unread bytes. */
   #count(): void {
     const waiting = Math.max(0, this.#writer.queued - freeBytes)
     if (waiting === this.#unsent) return
@@ -273,12 +273,12 @@ export class LineConnection {
     this.#unsent = waiting
   }
 
-  /** The client closed its end: it may still read, so what handlers answer is still sent. */
+  /** The client closed its end. It may still read, so responses are still sent. */
   #finish(): void {
     this.#end(() => this.#connection.shutdown('The client closed the connection'))
   }
 
-  /** The client cannot be reached any more. */
+  /** The client is unreachable. */
   #lost(error: Error): void {
     if (this.#ending === undefined) this.#options.onError?.(error)
     this.#writer.stop()
@@ -302,7 +302,7 @@ export class LineConnection {
   }
 }
 
-/** Bytes that may wait for a client without being counted. */
+/** Unread bytes that are not counted. */
 const freeBytes = 16_384
 
 function unread(): McpError {

@@ -1,22 +1,22 @@
 import { ErrorCode, RpcError } from '../../jsonrpc/error.ts'
 import { RotatingMap } from '../../jsonrpc/rotating-map.ts'
 
-/** Which of the three limits leaves no room. */
+/** The limit that is exceeded. */
 export type FullBudget = 'connection' | 'principal' | 'node'
 
-/** What one principal, and one connection, may hold of a node's bytes: a quarter. */
+/** The share of one principal, and of one connection: a quarter of the node's bytes. */
 const shares = 4
-/** What new requests may fill of a limit: the rest is for answers and events of those that were admitted. */
+/** The part of a limit for new requests; the rest is for responses and events of admitted ones. */
 const forRequests = 0.75
-/** What state that outlives its request may fill of it, so that a client which kept too much can still give it up. */
+/** The part of a limit for session state, so that a client with too much of it can still send requests to release it. */
 const forState = 0.5
 
 /**
- * The bytes that one node holds for its clients: requests being read and served, state of sessions, events and answers that
- * were not sent yet. Where they reach `limits.memoryBytes`, or one client's reach a quarter of it, more is refused.
+ * Counts the bytes that one node holds for its clients: requests being read and served, session state, unsent events and
+ * responses. Limits them to `limits.memoryBytes`, and those of one client to a quarter of it.
  */
 export class MemoryBudget {
-  /** The most that one request may hold. */
+  /** Maximum bytes of one request. */
   readonly requestBytes: number
   readonly #nodeBytes: number
   readonly #shareBytes: number
@@ -31,16 +31,16 @@ export class MemoryBudget {
 
   /**
    * An account whose bytes count against this budget.
-   * @param principal whose they are too, or undefined where clients cannot be distinguished
-   * @param connection shared by all accounts of one connection; absent where there is none to speak of
+   * @param principal the client's quota key, or undefined if clients cannot be distinguished
+   * @param connection shared by all accounts of one connection, if its bytes are limited
    */
   account(principal: string | undefined, connection?: ConnectionBytes): MemoryAccount {
     return new MemoryAccount(this, principal, connection)
   }
 
   /**
-   * Which limit leaves no room for more bytes; undefined where they fit.
-   * @param part of each limit that may be filled
+   * The limit that more bytes would exceed; undefined if they fit.
+   * @param part the usable part of each limit
    */
   lacks(
     bytes: number,
@@ -54,7 +54,7 @@ export class MemoryBudget {
     return this.#held + bytes > part * this.#nodeBytes ? 'node' : undefined
   }
 
-  /** Counts bytes that came, or went where the number is negative. */
+  /** Adds bytes, or removes them if negative. */
   count(bytes: number, principal: string | undefined, connection: ConnectionBytes | undefined): void {
     this.#held += bytes
     if (connection !== undefined) connection.held += bytes
@@ -70,7 +70,7 @@ export interface ConnectionBytes {
   held: number
 }
 
-/** On whose account bytes are held: a connection, its principal and the node. What was taken must be given back. */
+/** Counts bytes for a connection, its principal and the node. Bytes that were taken must be given back. */
 export class MemoryAccount {
   readonly #budget: MemoryBudget
   readonly #principal: string | undefined
@@ -82,22 +82,22 @@ export class MemoryAccount {
     this.#connection = connection
   }
 
-  /** Takes bytes, or gives the limit that leaves no room for them. */
+  /** Takes bytes; the limit that they would exceed otherwise. */
   take(bytes: number): FullBudget | undefined {
     return this.#take(bytes, 1)
   }
 
-  /** Takes bytes for a request, which leaves room for the answers to those before it. */
+  /** Takes bytes for a new request. */
   admit(bytes: number): FullBudget | undefined {
     return this.#take(bytes, forRequests)
   }
 
-  /** Which limit leaves no room for a request of so many bytes. */
+  /** The limit that a request of so many bytes would exceed. */
   refuses(bytes: number): FullBudget | undefined {
     return this.#budget.lacks(bytes, forRequests, this.#principal, this.#connection)
   }
 
-  /** Takes bytes for state of a session. */
+  /** Takes bytes for session state. */
   keep(bytes: number): FullBudget | undefined {
     return this.#take(bytes, forState)
   }
@@ -108,7 +108,7 @@ export class MemoryAccount {
     return full
   }
 
-  /** Counts bytes that are held already, whether there is room or not. */
+  /** Takes bytes regardless of limits. */
   add(bytes: number): void {
     this.#budget.count(bytes, this.#principal, this.#connection)
   }
@@ -118,12 +118,12 @@ export class MemoryAccount {
   }
 }
 
-/** 503 where the whole node is full, 429 where one client has its share. */
+/** 503 if the node is full, 429 if one client has used its share. */
 export function fullStatus(full: FullBudget): 429 | 503 {
   return full === 'node' ? 503 : 429
 }
 
-/** The error for a request for which there is no room. */
+/** The error for a request that exceeds a limit. */
 export function fullError(full: FullBudget): RpcError {
   const whose = {
     connection: 'this connection holds as much memory as one may',
@@ -136,19 +136,18 @@ export function fullError(full: FullBudget): RpcError {
   )
 }
 
-/** What a request costs beside its text: the objects that serve it. */
+/** Estimated bytes of the objects that serve a request. */
 const callBytes = 2048
-/** Texts up to this length are not looked through. */
+/** Texts up to this length are not scanned. */
 const shortChars = 4096
-/** What a character of such a text may cost once parsed. */
+/** Estimated bytes per character of such a text. */
 const charBytes = 8
 const objectBytes = 48
 const arrayBytes = 24
 const elementBytes = 16
 
 /**
- * The most that the value of a JSON text is expected to hold once parsed, in bytes: what has many small values holds up to
- * twenty times its text.
+ * Upper estimate of the bytes of a parsed JSON text: with many small values up to twenty times the text.
  */
 export function parsedBytes(text: string, wide: boolean): number {
   if (text.length <= shortChars) return callBytes + charBytes * text.length

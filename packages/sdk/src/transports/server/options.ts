@@ -2,24 +2,24 @@ import { isObject } from '../../jsonrpc/parse.ts'
 import { limits } from '../../request/limits.ts'
 import type { Server } from '../../server/server.ts'
 
-/** Every limit by its name, as a number that may be changed. */
+/** All limits by name. */
 export type Bounds = { readonly [Name in keyof typeof limits]: number }
 
-/** The default limits with some of them changed. */
+/** The default limits with overrides. */
 export function bounds(changed?: Partial<Bounds>): Bounds {
   return changed === undefined ? limits : { ...limits, ...changed }
 }
 
-/** Reports a failure the peer is not shown. A reporter that fails itself must not take the request with it. */
+/** Reports an error whose text is not sent to the client. Errors of the reporter are ignored. */
 export function report(server: Server, error: unknown, method: string, name?: string): void {
   try {
     server.report(error, name === undefined ? { method } : { method, name })
   } catch {
-    // Nobody is left to tell.
+    // The report has no other destination.
   }
 }
 
-/** Refuses what is no server, where one is to be served. @throws TypeError naming the function and what it got */
+/** Requires a server as an argument. @throws TypeError naming the function and the type it got */
 export function requireServer(server: unknown, where: string): void {
   if (isObject(server) && typeof server['handle'] === 'function' && isObject(server['info'])) return
   throw new TypeError(
@@ -27,7 +27,7 @@ export function requireServer(server: unknown, where: string): void {
   )
 }
 
-/** Lets the process end while the timer runs, where the runtime has processes. */
+/** Does not keep the process alive for a timer, on runtimes with processes. */
 export function unref(timer: ReturnType<typeof setTimeout>): ReturnType<typeof setTimeout> {
   if (typeof timer === 'object') timer.unref()
   return timer

@@ -26,20 +26,20 @@ import type { RequestLimits } from '../../request/limits.ts'
 import type { Server } from '../../server/server.ts'
 import { report } from './options.ts'
 
-/** Where messages about one request go. */
+/** Sends messages that belong to one request. */
 export interface Outlet {
   readonly transport?: Transport | undefined
-  /** The headers of the HTTP request, without credentials; absent where it came another way. */
+  /** The headers of the HTTP request, without credentials; absent on other transports. */
   headers?(): Readonly<Record<string, string>>
   notify(message: JsonRpcNotification): void
-  /** Closes the response stream now; the client reconnects for the rest. Absent where nothing can be resumed. */
+  /** Closes the response stream now; the client reconnects for the rest. Absent if it cannot be resumed. */
   detach?(): void
 }
 
-/** What a request comes to: its response, or nothing once it was cancelled. */
+/** The response to a request, or `undefined` if the request was cancelled. */
 export type ServedResponse = JsonRpcResponse | undefined
 
-/** One request on its way from the wire through the server and back. */
+/** A request while it is served. */
 export class ServedRequest {
   readonly id: RequestId
   readonly method: string
@@ -52,7 +52,7 @@ export class ServedRequest {
   constructor(
     request: JsonRpcRequest,
     peer: Peer,
-    asking: InputStrategy,
+    inputStrategy: InputStrategy,
     outlet: Outlet,
     limits: RequestLimits,
     session?: ClientSession | undefined,
@@ -61,7 +61,7 @@ export class ServedRequest {
     this.method = request.method
     this.peer = peer
     this.#outlet = outlet
-    this.exchange = new ServedExchange(this, request.params ?? {}, asking, outlet, limits, session)
+    this.exchange = new ServedExchange(this, request.params ?? {}, inputStrategy, outlet, limits, session)
   }
 
   get signal(): AbortSignal {
@@ -74,55 +74,29 @@ export class ServedRequest {
     if (wire !== undefined) this.#outlet.notify({ jsonrpc: '2.0', ...wire })
   }
 
-  /** Asks the handler to stop. What it still gives is its answer. */
+  /** Aborts the handler's signal. Its response is still sent. */
   abort(reason: unknown): void {
     this.#controller.abort(reason)
   }
 
-  /** The peer no longer waits: asks the handler to stop and sends nothing more about this request. */
+  /** Cancels the request: aborts the handler's signal and sends nothing more. */
   cancel(reason: unknown): void {
     this.#over = true
     this.abort(reason)
   }
 
-  /**
-   * Has the request served, and gives its response, or undefined once it was cancelled: at once where nothing had to be
-   * waited for. Never fails.
-   * @param onAnswered called before the response is given, cancelled or not
-   */
-  serve(
-    server: Server,
-    onAnswered?: (call: ServedRequest) => void,
-  ): ServedResponse | Promise<ServedResponse> {
-    let outcome: Outcome | Promise<Outcome>
+  /** The response of the server, or undefined if the request was cancelled. Never rejects. */
+  async serve(server: Server): Promise<ServedResponse> {
+    let response: JsonRpcResponse
     try {
-      outcome = server.handle(this.exchange)
+      const outcome = await server.handle(this.exchange)
+      response = { jsonrpc: '2.0', id: this.id, result: this.#encode(outcome, server) }
     } catch (error) {
-      return this.#answer(this.#failure(error, server), onAnswered)
+      response = this.#failure(error, server)
     }
-    if ('type' in outcome) return this.#answer(this.#response(outcome, server), onAnswered)
-    return Promise.resolve(outcome).then(
-      (later) => this.#answer(this.#response(later, server), onAnswered),
-      (error) => this.#answer(this.#failure(error, server), onAnswered),
-    )
-  }
-
-  #answer(
-    response: JsonRpcResponse,
-    onAnswered: ((call: ServedRequest) => void) | undefined,
-  ): ServedResponse {
-    onAnswered?.(this)
-    const wanted = this.#over ? undefined : response
+    if (this.#over) return undefined
     this.#over = true
-    return wanted
-  }
-
-  #response(outcome: Outcome, server: Server): JsonRpcResponse {
-    try {
-      return { jsonrpc: '2.0', id: this.id, result: this.#encode(outcome, server) }
-    } catch (error) {
-      return this.#failure(error, server)
-    }
+    return response
   }
 
   #encode(outcome: Outcome, server: Server): JsonObject {
@@ -151,8 +125,7 @@ export class ServedRequest {
   }
 }
 
-// A function that a constructor makes for a member of its object keeps, in V8, what was made so before it alive until the
-// constructor is optimized. These are made elsewhere.
+// Created outside of the constructor: until V8 optimizes a constructor, a closure in it keeps the previous one alive.
 function notifyOf(served: ServedRequest): Exchange['notify'] {
   return (notification) => served.notify(notification)
 }
@@ -165,7 +138,7 @@ function detachOf(outlet: Outlet): () => void {
   return () => outlet.detach?.()
 }
 
-/** What the server sees of a call: own members only, so that middleware can spread it and change some of them. */
+/** The exchange of a request, with own properties only, so that middleware can spread it. */
 class ServedExchange implements Exchange {
   readonly id: RequestId
   readonly method: string
@@ -183,7 +156,7 @@ class ServedExchange implements Exchange {
   constructor(
     served: ServedRequest,
     params: JsonObject,
-    asking: InputStrategy,
+    inputStrategy: InputStrategy,
     outlet: Outlet,
     limits: RequestLimits,
     session: ClientSession | undefined,
@@ -192,7 +165,7 @@ class ServedExchange implements Exchange {
     this.method = served.method
     this.params = params
     this.peer = served.peer
-    this.inputStrategy = asking
+    this.inputStrategy = inputStrategy
     this.limits = limits
     if (session !== undefined) this.session = session
     if (outlet.transport !== undefined) this.transport = outlet.transport
@@ -204,25 +177,25 @@ class ServedExchange implements Exchange {
 }
 
 /**
- * Opens a request of the stateless era: everything about its sender is in its own `_meta`.
+ * Creates a stateless request, whose `_meta` describes the client.
  * @throws RpcError -32602, -32022 or -32601
  */
 export function openCall(
   server: Server,
   request: JsonRpcRequest,
   caller: Caller,
-  asking: InputStrategy,
+  inputStrategy: InputStrategy,
   outlet: Outlet,
   limits: RequestLimits,
 ): ServedRequest {
   const peer = peerOf(readPeerMeta(request.params?.['_meta']), caller)
   requireMethod(server, peer.revision, request.method)
-  return new ServedRequest(request, peer, asking, outlet, limits)
+  return new ServedRequest(request, peer, inputStrategy, outlet, limits)
 }
 
 /**
- * The sender of a stateless request.
- * @throws RpcError -32022 for a version that is not served that way
+ * The client of a stateless request.
+ * @throws RpcError -32022 for a version that is not stateless
  */
 export function peerOf(meta: PeerMeta, caller: Caller): Peer {
   return {
@@ -234,7 +207,7 @@ export function peerOf(meta: PeerMeta, caller: Caller): Peer {
   }
 }
 
-/** Says that a version is not served, or not in the way it was named, and which are. */
+/** The error for an unsupported version, or one that needs a session. */
 export function unsupportedVersion(requested: string): RpcError {
   return new RpcError(
     ErrorCode.UnsupportedProtocolVersion,
@@ -268,7 +241,7 @@ export function requireMethod(server: Server, revision: Revision, method: string
   return row
 }
 
-/** A failed answer; without an id when the request's own could not be read. */
+/** An error response; without an id if that of the request is unknown. */
 export function failure(id: RequestId | undefined, error: RpcError): JsonRpcFailure {
   return id === undefined
     ? { jsonrpc: '2.0', error: error.toObject() }
@@ -279,7 +252,7 @@ export function internalError(): RpcError {
   return new RpcError(ErrorCode.InternalError, 'Internal error')
 }
 
-/** The error to answer a request with that was refused before it began. */
+/** The error to send for a request that was rejected before it began. */
 export function refusalOf(thrown: unknown, method: string, server: Server): RpcError {
   const error = readable(thrown)
   if (error instanceof RpcError) return error
@@ -287,18 +260,18 @@ export function refusalOf(thrown: unknown, method: string, server: Server): RpcE
   return internalError()
 }
 
-/** Whether something that is not a valid message wants an error back: notifications and responses never do. */
-export function wantsAnswer(value: unknown): boolean {
+/** Whether an invalid message gets an error response: notifications and responses do not. */
+export function expectsResponse(value: unknown): boolean {
   if (!isObject(value)) return true
   return 'method' in value ? 'id' in value : !('result' in value || 'error' in value)
 }
 
-/** Whether a notice may be left out when its reader is too slow. */
+/** Whether a notification may be dropped if the reader is slow. */
 export function isDroppable(method: string): boolean {
   return method === 'notifications/progress' || method === 'notifications/message'
 }
 
-/** JSON text of a message. One that holds what JSON cannot is reported; in place of a response stands an error. */
+/** The JSON text of a message. One that cannot be serialized is reported; a response is then replaced by an error. */
 export function encodeMessage(
   message: JsonRpcRequest | JsonRpcNotification | JsonRpcResponse,
   server: Server,
@@ -312,8 +285,8 @@ export function encodeMessage(
   }
 }
 
-/** The whole answer to a request as JSON, in UTF-8 where it is bytes. One that holds what JSON cannot becomes an error. */
-export function encodeAnswer(response: JsonRpcResponse, server: Server): string | Uint8Array<ArrayBuffer> {
+/** The JSON of a response as text or UTF-8. One that cannot be serialized is reported and replaced by an error. */
+export function encodeResponse(response: JsonRpcResponse, server: Server): string | Uint8Array<ArrayBuffer> {
   try {
     return responseBody(response)
   } catch (error) {

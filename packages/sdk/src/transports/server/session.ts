@@ -6,6 +6,7 @@ import type {
   JsonRpcResponse,
   RequestId,
 } from '../../jsonrpc/message.ts'
+import { classify } from '../../jsonrpc/parse.ts'
 import { Pending } from '../../jsonrpc/pending-requests.ts'
 import { RotatingSet } from '../../jsonrpc/rotating-map.ts'
 import type {
@@ -19,34 +20,148 @@ import {
   isCapabilities,
   isImplementation,
   isLoggingLevel,
+  isModern,
   keptIdentity,
   loggingLevels,
 } from '../../protocol/meta.ts'
 import type { ServerNotification } from '../../protocol/methods.ts'
 import { latestLegacy, type Revision } from '../../protocol/revision.ts'
 import { revisionOf, revisions } from '../../protocol/revisions.ts'
-import { type Change, changesFor, type Listener } from '../../request/changes.ts'
-import type { Caller, ClientSession, Peer } from '../../request/exchange.ts'
+import { type Change, changesFor, type Subscriber } from '../../request/changes.ts'
+import type {
+  Caller,
+  ClientSession,
+  Exchange,
+  HandlerRun,
+  InputStrategy,
+  Peer,
+} from '../../request/exchange.ts'
+import { type LiveRequest, liveInput } from '../../request/live-run.ts'
 import type { Server } from '../../server/server.ts'
-import { lacking } from '../../server/visibility.ts'
+import { missingScopesError } from '../../server/visibility.ts'
 import { type Calls, cancelCall } from './calls.ts'
 import { fullError, type MemoryAccount } from './memory-budget.ts'
 import { type Bounds, report } from './options.ts'
-import { refusalOf, requireMethod, ServedRequest, type ServedResponse } from './served-request.ts'
-import { type SessionOutlet, SessionRequester, type SessionRequests } from './session-requester.ts'
+import {
+  expectsResponse,
+  failure,
+  type Outlet,
+  refusalOf,
+  requireMethod,
+  ServedRequest,
+  type ServedResponse,
+} from './served-request.ts'
 
-/** What `initialize` established. */
+/** Sends messages that belong to one request of a session, including requests to the client. */
+export interface SessionOutlet extends Outlet {
+  /** Sends a request to the client; false if it can never arrive. */
+  request(message: JsonRpcRequest): boolean
+}
+
+/** Shared by the requesters of one session. */
+export interface SessionRequesterOptions {
+  readonly pending: Pending
+  /** Assigns an id to a request to the client. */
+  next(requester: SessionRequester, method: string, params: JsonObject): RequestId
+}
+
+const requestOver = 'The request that asked is over'
+
+/** Sends requests to the client on behalf of one request of a session. */
+export class SessionRequester implements InputStrategy {
+  readonly #requesterOptions: SessionRequesterOptions
+  readonly #outlet: SessionOutlet
+  #inputStrategy: InputStrategy | undefined
+  #open: Map<RequestId, (error: Error) => void> | undefined
+  #over = false
+
+  constructor(requesterOptions: SessionRequesterOptions, outlet: SessionOutlet) {
+    this.#requesterOptions = requesterOptions
+    this.#outlet = outlet
+  }
+
+  begin(exchange: Exchange): HandlerRun {
+    return this.#live().begin(exchange)
+  }
+
+  resume(exchange: Exchange): Promise<HandlerRun> {
+    return this.#live().resume(exchange)
+  }
+
+  get relay(): LiveRequest {
+    return (...question) => this.#ask(...question)
+  }
+
+  /** Whether it waits for a response. */
+  get waiting(): boolean {
+    return this.#open !== undefined && this.#open.size > 0
+  }
+
+  #live(): InputStrategy {
+    this.#inputStrategy ??= liveInput(this.relay)
+    return this.#inputStrategy
+  }
+
+  async #ask(...[method, params, { signal }]: Parameters<LiveRequest>): Promise<unknown> {
+    signal.throwIfAborted()
+    if (this.#over) throw new McpError('CANCELLED', requestOver)
+    const { pending } = this.#requesterOptions
+    const id = this.#requesterOptions.next(this, method, params)
+    const answered = pending.open(id)
+    this.#open ??= new Map()
+    const open = this.#open
+    const withdrawn = new Promise<never>((_, reject) => open.set(id, reject))
+    const onAbort = (): void => this.#withdraw(id, 'The request that asked was cancelled')
+    signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      if (!this.#outlet.request({ jsonrpc: '2.0', id, method, params })) {
+        throw new McpError('CONNECTION_CLOSED', 'the connection was lost')
+      }
+      const response = await Promise.race([answered, withdrawn])
+      if ('result' in response) return response.result
+      throw new RpcError(response.error.code, response.error.message, response.error.data)
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+      pending.delete(id)
+      open.delete(id)
+      answered.catch(() => {})
+    }
+  }
+
+  /** Cancels all pending requests to the client, and rejects further ones. */
+  close(): void {
+    this.#over = true
+    if (this.#open === undefined) return
+    for (const id of [...this.#open.keys()]) this.#withdraw(id, requestOver)
+  }
+
+  #withdraw(id: RequestId, reason: string): void {
+    const reject = this.#open?.get(id)
+    if (reject === undefined) return
+    this.#open?.delete(id)
+    this.#requesterOptions.pending.delete(id)
+    const message: JsonRpcNotification = {
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId: id, reason },
+    }
+    this.#outlet.notify(message)
+    reject(new McpError('CANCELLED', reason))
+  }
+}
+
+/** The result of `initialize`. */
 export interface Initialized {
   readonly peer: Peer
   readonly result: JsonObject
-  /** Characters of what is kept of the client's identity and capabilities. */
+  /** Characters of the stored client info and capabilities. */
   readonly chars: number
 }
 
 /**
  * Negotiates the revision and capabilities of a client that sends `initialize`.
  * @param offer the capabilities to declare, of those that the server has on this revision
- * @throws RpcError -32602 for params that are not valid
+ * @throws RpcError -32602 for invalid params
  */
 export function initialize(
   server: Server,
@@ -77,19 +192,19 @@ export function initialize(
   return { peer, chars: kept.chars, result: revision.result('initialize', result, server.info) }
 }
 
-/** Level of log messages for a client of an older revision that did not set one; undefined without logging. */
+/** The log level of a session without `logging/setLevel`; undefined without logging. */
 export function defaultLogLevel(server: Server): LoggingLevel | undefined {
   return server.capabilities.logging === undefined ? undefined : 'info'
 }
 
-/** Clients of older revisions are offered extensions only if they declare some themselves. */
+/** Session-based clients receive extensions only if they declare some. */
 function offeredTo(offered: ServerCapabilities, client: ClientCapabilities): ServerCapabilities {
   if (client.extensions !== undefined) return offered
   const { extensions: _extensions, ...rest } = offered
   return rest
 }
 
-/** The revision both sides will speak: the requested one if it has sessions, else the newest that does. */
+/** The negotiated revision: the requested one if it has sessions, else the newest that has. */
 function negotiated(requested: string): Revision {
   const revision = revisionOf(requested)
   return revision?.era === 'session' ? revision : revisions[latestLegacy]
@@ -101,134 +216,147 @@ function invalidInitialize(why: string): RpcError {
 
 export interface SessionOptions {
   server: Server
-  /** What runs on this session; a connection that also serves stateless requests shares it with them. */
+  /** The requests in flight, including stateless ones on the same connection. */
   calls: Calls
-  /** Who began it; each request may come with what its sender is allowed by now. */
+  /** The client that began the session; a request may have a caller with other scopes. */
   caller: Caller
   bounds: Bounds
-  /** The account that the state of the session is on, until it is closed. */
+  /** The memory account of the session state. */
   memory: MemoryAccount
-  /** What the transport calls it, where it has a name. */
+  /** The session id of the transport, if it has one. */
   id?: string
-  /** Sends a notice that belongs to no request. Changes wait until it was taken, and equal ones are told once. */
+  /** Sends a notification outside of a request. Further changes wait until it resolves, and equal ones are merged. */
   send(message: JsonRpcNotification): void | Promise<void>
 }
 
-/** What is no valid message. */
-export interface Unusable {
+/** A message that is invalid. */
+export interface InvalidMessage {
   readonly id: RequestId | undefined
   readonly error: RpcError
 }
 
-/** One client of the legacy era, from `initialize` until it is gone. */
+/** One session (revisions up to 2025-11-25), from `initialize` until it is closed. */
 export class Session {
   readonly #options: SessionOptions
   readonly #server: Server
   readonly #pending = new Pending()
-  /** Those that asked something. */
-  readonly #askers = new RotatingSet<SessionRequester>()
-  readonly #inquiry: SessionRequests
-  /** Subscribed resources, with how to let go of each. */
+  /** Requests in flight that sent requests to the client. */
+  readonly #requesters = new RotatingSet<SessionRequester>()
+  readonly #requesterOptions: SessionRequesterOptions
+  /** Subscribed resources, each with its release function. */
   readonly #subscribed = new Map<string, () => void>()
-  /** URL visits this session was asked for and not told of yet, oldest first. */
-  readonly #visits = new Set<string>()
+  /** Ids of URL elicitations without a completion notification, oldest first. */
+  readonly #urlElicitations = new Set<string>()
   readonly #over = new AbortController()
-  readonly #shown: ClientSession
+  readonly #clientSession: ClientSession
   #peer: Peer | undefined
-  /** The peer of the last request, for the next one of the same caller. */
+  /** The peer of the last request, reused for the same caller. */
   #caller: { readonly caller: Caller; readonly session: Peer; readonly peer: Peer } | undefined
   #watching = false
   #lastQuestion = 0
-  /** Bytes of its state that are on its account. */
+  /** Bytes of state that the account counts. */
   #held = 0
 
   constructor(options: SessionOptions) {
     this.#options = options
     this.#server = options.server
-    this.#inquiry = { pending: this.#pending, next: (...question) => this.#next(...question) }
-    this.#shown = { ended: this.#over.signal, ...(options.id === undefined ? {} : { id: options.id }) }
+    this.#requesterOptions = { pending: this.#pending, next: (...question) => this.#next(...question) }
+    this.#clientSession = {
+      ended: this.#over.signal,
+      ...(options.id === undefined ? {} : { id: options.id }),
+    }
   }
 
-  /** Who is on the other end, once `initialize` was answered. */
+  /** The client, after `initialize`. */
   get peer(): Peer | undefined {
     return this.#peer
   }
 
-  /** Whether a handler runs that does not just wait for the client's answer. */
+  /** Whether a handler runs that does not wait for a response of the client. */
   get working(): boolean {
     let waiting = 0
-    for (const asker of this.#askers.values()) if (asker.waiting) waiting++
+    for (const requester of this.#requesters.values()) if (requester.waiting) waiting++
     return this.#options.calls.size > waiting
   }
 
   /**
-   * Serves one request. Gives its response, or undefined once it was cancelled: at once where nothing had to be waited for.
-   * @throws RpcError for a request that was refused before it began; a promise rejects with it
+   * Serves one request and returns its response, or undefined if it was cancelled. State that later messages depend on (the
+   * result of `initialize`, the log level, subscriptions, requests in flight) is set before the first `await`, so in the order
+   * of the calls.
+   * @throws RpcError for a request that was rejected before it began
    */
-  request(
+  async request(
     message: JsonRpcRequest,
     outlet: SessionOutlet,
     caller: Caller = this.#options.caller,
-  ): ServedResponse | Promise<ServedResponse> {
+  ): Promise<ServedResponse> {
     const { calls } = this.#options
     calls.admit(message.id)
-    if (message.method === 'initialize') return this.#result(message, this.#initialize(message.params))
-    if (message.method === 'ping') return this.#result(message, {})
+    if (message.method === 'initialize') return result(message, this.#initialize(message.params))
+    if (message.method === 'ping') return result(message, {})
     const peer = this.#peerOf(caller)
     requireMethod(this.#server, peer.revision, message.method)
-    const refused = lacking(
+    const refused = missingScopesError(
       this.#server.scopesFor(message.method, message.params, this.#options.bounds.uriChars),
       peer,
     )
     if (refused !== undefined) throw refused
-    const own = this.#own(message, peer)
-    if (own instanceof Promise) return own.then((result) => this.#result(message, result))
-    if (own !== undefined) return this.#result(message, own)
-
-    const asker = new SessionRequester(this.#inquiry, outlet)
-    const call = new ServedRequest(message, peer, asker, outlet, this.#options.bounds, this.#shown)
-    const response = calls.run(call, this.#server)
-    if (!(response instanceof Promise)) return this.#answered(asker, response)
-    return response.then((later) => this.#answered(asker, later))
-  }
-
-  #answered(asker: SessionRequester, response: ServedResponse): ServedResponse {
-    asker.close()
-    this.#askers.delete(asker)
+    switch (message.method) {
+      case 'logging/setLevel':
+        this.#setLevel(message.params?.['level'])
+        return result(message, {})
+      case 'resources/subscribe':
+        return result(message, await this.#subscribe(message, peer))
+      case 'resources/unsubscribe':
+        this.#unsubscribe(this.#uriOf(message))
+        return result(message, {})
+    }
+    const requester = new SessionRequester(this.#requesterOptions, outlet)
+    const call = new ServedRequest(
+      message,
+      peer,
+      requester,
+      outlet,
+      this.#options.bounds,
+      this.#clientSession,
+    )
+    const response = await calls.run(call, this.#server)
+    requester.close()
+    this.#requesters.delete(requester)
     return response
   }
 
-  /** Gives a question its id, and remembers URL visits so that their completion can be told. */
-  #next(asker: SessionRequester, method: string, params: JsonObject): RequestId {
-    this.#askers.add(asker)
+  /** Assigns an id to a request to the client, and records URL elicitations for their completion. */
+  #next(requester: SessionRequester, method: string, params: JsonObject): RequestId {
+    this.#requesters.add(requester)
     const id = method === 'elicitation/create' ? params['elicitationId'] : undefined
     if (typeof id === 'string') {
-      const [oldest] = this.#visits
-      if (oldest !== undefined && this.#visits.size >= this.#options.bounds.subscribedUris)
-        this.#visits.delete(oldest)
-      this.#visits.add(id)
+      const [oldest] = this.#urlElicitations
+      if (oldest !== undefined && this.#urlElicitations.size >= this.#options.bounds.subscribedUris)
+        this.#urlElicitations.delete(oldest)
+      this.#urlElicitations.add(id)
     }
     return ++this.#lastQuestion
   }
 
-  /** Takes a notice; one that means nothing here is ignored. */
+  /** Handles a notification; unknown ones are ignored. */
   notification(message: JsonRpcNotification): void {
     if (message.method === 'notifications/initialized') this.#watch()
     else cancelCall(this.#options.calls, message)
   }
 
-  /** Takes the answer to a question; one that nobody waits for is ignored. */
+  /** Handles a response to a request of the server; an unexpected one is ignored. */
   response(message: JsonRpcResponse): void {
     this.#pending.settle(message)
   }
 
-  /** Takes what wants no answer and cannot be used. Whoever waits for it is told, or else the server's author. */
-  unusable({ id, error }: Unusable): void {
+  /** Handles an invalid message that gets no response: rejects the request that it belongs to, or reports it. */
+  invalidMessage({ id, error }: InvalidMessage): void {
     const why = new McpError('PROTOCOL', `the client's answer is no response (${error.message})`)
     if (id === undefined || !this.#pending.refuse(id, why)) report(this.#server, error, 'a message')
   }
 
-  /** The client is gone: takes back what runs, settles what waits. */
+  /** Cancels requests in both directions and releases subscriptions. */
   close(reason: string): void {
     const error = new McpError('CONNECTION_CLOSED', reason)
     this.#over.abort(error)
@@ -240,16 +368,12 @@ export class Session {
     this.#pending.fail(error)
   }
 
-  /** The error to answer a request with that was refused before it began. */
+  /** The error to send for a request that was rejected before it began. */
   refusal(error: unknown, method: string): RpcError {
     return refusalOf(error, method, this.#server)
   }
 
-  #result(message: JsonRpcRequest, result: JsonObject): JsonRpcResponse {
-    return { jsonrpc: '2.0', id: message.id, result }
-  }
-
-  /** The session's peer as one caller. */
+  /** The session's client with the scopes of a caller. */
   #peerOf(caller: Caller): Peer {
     const session = this.#peer
     if (session === undefined) {
@@ -277,29 +401,13 @@ export class Session {
   }
 
   /**
-   * Counts bytes of the session's state.
-   * @throws RpcError where there is no room for them
+   * Counts bytes of session state.
+   * @throws RpcError if they exceed a limit
    */
   #hold(bytes: number): void {
     const full = this.#options.memory.keep(bytes)
     if (full !== undefined) throw fullError(full)
     this.#held += bytes
-  }
-
-  /** What the session itself answers; undefined for what the server does. */
-  #own(message: JsonRpcRequest, peer: Peer): JsonObject | Promise<JsonObject> | undefined {
-    switch (message.method) {
-      case 'logging/setLevel':
-        this.#setLevel(message.params?.['level'])
-        return {}
-      case 'resources/subscribe':
-        return this.#subscribe(message, peer)
-      case 'resources/unsubscribe':
-        this.#unsubscribe(this.#uriOf(message))
-        return {}
-      default:
-        return undefined
-    }
   }
 
   #setLevel(level: unknown): void {
@@ -319,11 +427,14 @@ export class Session {
     this.#hold(subscriptionBytes(uri))
     this.#subscribed.set(uri, mark)
     try {
-      const held = await this.#server.changes.hold?.({ resourceSubscriptions: [uri] }, this.#listener(peer))
+      const held = await this.#server.changes.subscribe?.(
+        { resourceSubscriptions: [uri] },
+        this.#listener(peer),
+      )
       if (held === undefined) return {}
       if (this.#subscribed.get(uri) === mark) this.#subscribed.set(uri, () => held.release())
       else held.release()
-      if (held.honored.resourceSubscriptions?.includes(uri) === true) return {}
+      if (held.acknowledged.resourceSubscriptions?.includes(uri) === true) return {}
       throw invalid('this resource cannot be subscribed to')
     } catch (error) {
       this.#unsubscribe(uri)
@@ -352,20 +463,20 @@ export class Session {
     const peer = this.#peer
     if (peer === undefined || this.#watching) return
     this.#watching = true
-    this.#tell(peer).catch((error) => report(this.#server, error, 'notifications/initialized'))
+    this.#notifyOfChanges(peer).catch((error) => report(this.#server, error, 'notifications/initialized'))
   }
 
-  async #tell(peer: Peer): Promise<void> {
+  async #notifyOfChanges(peer: Peer): Promise<void> {
     const { changes } = this.#server
     const listener = this.#listener(peer)
     const watching = changes.watch((change) => this.#wants(change), this.#over.signal, listener)
-    const held = await changes.hold?.(everyList, listener)
+    const held = await changes.subscribe?.(everyList, listener)
     try {
       for await (const change of watching) {
-        if (change.type === 'elicitation') this.#visits.delete(change.id)
+        if (change.type === 'elicitation') this.#urlElicitations.delete(change.id)
         for (const one of changesFor(change, this.#filter())) {
-          const notice = noticeOf(one)
-          const wire = notice === undefined ? undefined : peer.revision.notification(notice)
+          const notification = notificationOf(one)
+          const wire = notification === undefined ? undefined : peer.revision.notification(notification)
           if (wire !== undefined) await this.#options.send({ jsonrpc: '2.0', ...wire })
         }
       }
@@ -374,19 +485,19 @@ export class Session {
     }
   }
 
-  #listener(peer: Peer): Listener {
-    return { peer, session: this.#shown }
+  #listener(peer: Peer): Subscriber {
+    return { peer, session: this.#clientSession }
   }
 
   #wants(change: Change): boolean {
     if (change.type === 'resource') return this.#subscribed.has(change.uri)
-    if (change.type === 'elicitation') return this.#visits.has(change.id)
+    if (change.type === 'elicitation') return this.#urlElicitations.has(change.id)
     if (change.type === 'anything') return true
     if (change.type === 'log') return isAtLeast(change.level, this.#peer?.logLevel)
     return this.#server.capabilities[change.type]?.listChanged === true
   }
 
-  /** What its client hears of. */
+  /** The changes that the client is notified of. */
   #filter(): SubscriptionFilter {
     const { tools, prompts, resources } = this.#server.capabilities
     return {
@@ -398,7 +509,7 @@ export class Session {
   }
 }
 
-/** What a subscription to a resource costs: its URI, and what leads from it to the session. */
+/** Estimated bytes of a resource subscription. */
 function subscriptionBytes(uri: string): number {
   return 512 + 2 * uri.length
 }
@@ -409,7 +520,7 @@ const everyList: SubscriptionFilter = {
   resourcesListChanged: true,
 }
 
-function noticeOf(change: Change): ServerNotification | undefined {
+function notificationOf(change: Change): ServerNotification | undefined {
   switch (change.type) {
     case 'resource':
       return { method: 'notifications/resources/updated', params: { uri: change.uri } }
@@ -429,10 +540,80 @@ function noticeOf(change: Change): ServerNotification | undefined {
   }
 }
 
+function result({ id }: JsonRpcRequest, value: JsonObject): JsonRpcResponse {
+  return { jsonrpc: '2.0', id, result: value }
+}
+
 function invalid(why: string): RpcError {
   return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`)
 }
 
 function notOffered(method: string): RpcError {
   return new RpcError(ErrorCode.MethodNotFound, `Method not found: this server does not offer "${method}"`)
+}
+
+/** Handles the messages of a batch: a session, or one POST without a session. */
+export type BatchReceiver = Pick<Session, 'peer' | 'notification' | 'response' | 'invalidMessage' | 'refusal'>
+
+type Serve = (message: JsonRpcRequest) => Promise<ServedResponse>
+
+/**
+ * Serves the messages of one batch (2025-03-26) concurrently.
+ * @param serve serves one request
+ * @returns the responses; none for a batch without requests
+ * @throws RpcError -32600 for an array that is no valid batch on this revision
+ */
+export async function serveBatch(
+  receiver: BatchReceiver,
+  values: readonly unknown[],
+  max: number,
+  serve: Serve,
+): Promise<JsonRpcResponse[]> {
+  requireBatch(receiver, values, max)
+  const responses = await Promise.all(values.map((value) => serveOne(receiver, value, serve)))
+  return responses.filter((response) => response !== undefined)
+}
+
+function requireBatch({ peer }: BatchReceiver, values: readonly unknown[], max: number): void {
+  const revision = peer?.revision
+  if (revision?.batches !== true) {
+    throw refused(`batches are part of revision 2025-03-26 only, so send each message by itself`)
+  }
+  if (values.length === 0) throw refused('a batch must hold at least one message')
+  if (values.length > max) throw refused(`a batch may hold at most ${max} messages`)
+}
+
+async function serveOne(
+  receiver: BatchReceiver,
+  value: unknown,
+  serve: Serve,
+): Promise<JsonRpcResponse | undefined> {
+  const classified = classify(value)
+  switch (classified.kind) {
+    case 'invalid':
+      if (expectsResponse(value)) return failure(classified.id, classified.error)
+      receiver.invalidMessage(classified)
+      return undefined
+    case 'notification':
+      receiver.notification(classified.message)
+      return undefined
+    case 'response':
+      receiver.response(classified.message)
+      return undefined
+    case 'request': {
+      const { message } = classified
+      if (message.method === 'initialize' || isModern(message.params)) {
+        return failure(message.id, refused('this request may not be part of a batch'))
+      }
+      try {
+        return await serve(message)
+      } catch (error) {
+        return failure(message.id, receiver.refusal(error, message.method))
+      }
+    }
+  }
+}
+
+function refused(why: string): RpcError {
+  return new RpcError(ErrorCode.InvalidRequest, `Invalid request: ${why}`)
 }

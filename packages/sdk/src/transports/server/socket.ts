@@ -10,9 +10,8 @@ import {
 import process from 'node:process'
 import { isMainThread } from 'node:worker_threads'
 import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
-import type { Backplane } from '../../request/backplane.ts'
+import { type Backplane, memoryBackplane } from '../../request/backplane.ts'
 import { anonymousCaller, localCaller } from '../../request/exchange.ts'
-import { memoryBackplane } from '../../request/memory-backplane.ts'
 import { stateKeys } from '../../request/state.ts'
 import type { Server } from '../../server/server.ts'
 import { LineConnection } from './line-connection.ts'
@@ -22,12 +21,12 @@ import { failure } from './served-request.ts'
 
 const onWindows = process.platform === 'win32'
 const ownerOnly = 0o600
-/** Milliseconds to find out whether somebody listens. */
+/** Timeout in milliseconds for the probe whether a server listens. */
 const probeMs = 1000
 
 /**
- * Takes away a socket file nobody listens on any more.
- * @throws McpError CONNECT_FAILED where somebody does, or where something else lies there
+ * Removes a stale socket file.
+ * @throws McpError CONNECT_FAILED if a server listens on it, or it is no socket
  */
 export async function clearStale(path: string): Promise<void> {
   if (onWindows) return
@@ -41,13 +40,13 @@ export async function clearStale(path: string): Promise<void> {
   if (now !== undefined && now.ino === before.ino && now.ctimeMs === before.ctimeMs) unlinkSync(path)
 }
 
-/** Binds a server to a socket file that its owner alone can use, from the first moment on. */
+/** Binds a server to a socket file that only its owner can use, from its creation on. */
 export function bindPrivately(server: NetServer, path: string): void {
   if (onWindows) {
     server.listen({ path })
     return
   }
-  // The file is made within `listen`, so nothing else of this process is made with the same mask.
+  // `listen` creates the file synchronously, so no other file of this process gets this mask.
   const mask = isMainThread ? process.umask(0o777 & ~ownerOnly) : undefined
   try {
     server.listen({ path, exclusive: true })
@@ -66,7 +65,7 @@ function statOf(path: string): Stats | undefined {
   }
 }
 
-/** Whether anybody may be listening: anything but a refusal could mean so. */
+/** Whether a server may be listening: true unless the connection is refused. */
 function isServed(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ path })
@@ -89,63 +88,63 @@ function refused(path: string, why: string, cause?: unknown): McpError {
 export type SocketAddress =
   | { readonly path: string }
   | {
-      /** 0 takes any free one. */
+      /** 0 for any free port. */
       readonly port: number
       /** Default 127.0.0.1. */
       readonly host?: string
     }
 
-/** How a server is mounted on a socket. All of it has safe defaults. */
+/** Options of `serveSocket`. */
 export interface SocketOptions {
   /**
-   * Secrets of at least 32 bytes that seal `requestState`; the first seals, all open. Default: a random one for this
-   * server and all its connections.
+   * Secrets of at least 32 bytes that encrypt `requestState`: the first encrypts, all decrypt. Default: a random one for all
+   * connections of this server.
    */
   keys?: readonly (string | Uint8Array)[]
   /**
-   * Where state shared between requests is kept. Default: memory, so that a question of another process is not answered with the
-   * same `keys` either.
+   * Storage for state shared between requests. Default: memory, so that a `requestState` of another process is rejected even
+   * with the same `keys`.
    */
   backplane?: Backplane
   /**
-   * Accepts a `requestState` that another process sealed, or this one before it was started anew, also without a `backplane`
-   * that knows whether it was used: its answer may then count once in each process. Only for servers whose handlers may run twice
-   * without harm, or hand the key of `ctx.step` on. Default false: it is refused, and the client starts its request over.
+   * Accepts a `requestState` of another process, or of this one before a restart, without a `backplane` that records whether it
+   * was used: it may then be used once in each process. Only for servers whose handlers may run twice, or pass the key of
+   * `ctx.step` on. Default false: it is rejected, and the client starts its request over.
    */
   acceptUnknownStates?: boolean
-  /** Other limits than the default ones; `connections` is how many clients may be connected at once. */
+  /** Overrides of the default limits; `connections` is the maximum number of clients. */
   limits?: Partial<Bounds>
-  /** Hears why a connection broke. Default: says nothing, because a client that goes away is no fault. */
+  /** Called with the error of a broken connection. Default: ignored, because clients may disconnect. */
   onError?: (error: Error) => void
   /**
-   * Listens on a host other than the loopback ones. Nobody is authenticated and nothing is encrypted on a socket, so
-   * whoever reaches the port may use the server. Default false.
+   * Allows a host that is no loopback address. Sockets have no authentication and no encryption, so every program that reaches
+   * the port may use the server. Default false.
    */
   dangerouslyListenBeyondLoopback?: boolean
 }
 
 /** A server on a socket. */
 export interface SocketServer {
-  /** Where it listens, with the port it was given. */
+  /** Its address, with the actual port. */
   readonly address: { readonly path: string } | { readonly port: number; readonly host: string }
-  /** How many clients are connected. */
+  /** Number of connected clients. */
   readonly connections: number
-  /** Stops listening and ends every connection: what handlers still answer within 0.9 s is sent. */
+  /** Stops listening and closes every connection; responses within 0.9 s are sent. */
   close(): Promise<void>
 }
 
-/** Milliseconds a client has to take the last of what it was sent, once its connection is over. */
+/** Milliseconds for a client to read the last messages after its connection was closed. */
 const lingerMs = 1000
-/** Milliseconds it then has to close its own end. */
+/** Milliseconds for it to close its own end then. */
 const goodbyeMs = 250
 const keepAliveMs = 30_000
 
 /**
  * Serves any number of clients on a Unix domain socket or a TCP port, in every revision, with the framing of stdio:
- * one message a line. A socket file can be used by its owner alone, and a stale one is cleared away; on TCP every
- * program of this machine may connect, and nobody is told apart.
- * @throws TypeError for a host that is not a loopback one, unless that is allowed
- * @throws McpError CONNECT_FAILED when the address cannot be had
+ * one message per line. A socket file can be used by its owner only, and a stale one is removed; on TCP every program of this
+ * machine may connect, without authentication.
+ * @throws TypeError for a host that is no loopback address, unless that is allowed
+ * @throws McpError CONNECT_FAILED if it cannot listen on the address
  */
 export async function serveSocket(
   server: Server,
@@ -252,7 +251,7 @@ class ListeningServer implements SocketServer {
   }
 }
 
-/** Gives the far end a moment to take what was sent, and then closes whatever it does. */
+/** Closes a socket when the client read everything, or after a timeout. */
 function linger(socket: Socket): void {
   socket.resume()
   let timer = setTimeout(() => socket.destroy(), lingerMs)

@@ -5,8 +5,8 @@ import { LineConnection } from './line-connection.ts'
 import { type Bounds, bounds, requireServer } from './options.ts'
 
 /**
- * Keeps stdout for protocol messages: what anybody else writes there goes to stderr until `restore`.
- * Programs started with an inherited stdout write past it.
+ * Reserves stdout for protocol messages: other writes of this process go to stderr until `restore`. Child processes with an
+ * inherited stdout are not affected.
  */
 export function guardStdout(): { write(text: string, done: () => void): void; restore(): void } {
   const { stdout } = process
@@ -21,7 +21,7 @@ export function guardStdout(): { write(text: string, done: () => void): void; re
       ? stderr.write(chunk, encoding)
       : stderr.write(chunk, encoding, done)
   }
-  // It takes long to make, so the first answer does not wait for it.
+  // stderr is slow to create, so the first response does not wait for it.
   setImmediate(heldStderr)
   return {
     write: (text, done) => original.call(stdout, text, 'utf8', done),
@@ -31,7 +31,7 @@ export function guardStdout(): { write(text: string, done: () => void): void; re
   }
 }
 
-/** stderr, whose failures are borne: a client that no longer reads it must not take the server down with what is logged. */
+/** stderr, with its errors ignored: logging must not crash the server when the client no longer reads it. */
 function heldStderr(): NodeJS.WriteStream {
   const { stderr } = process
   if (!stderr.listeners('error').includes(ignore)) stderr.on('error', ignore)
@@ -40,57 +40,56 @@ function heldStderr(): NodeJS.WriteStream {
 
 function ignore(): void {}
 
-/** How a server is mounted on stdin and stdout. All of it has defaults. */
+/** Options of `serveStdio`. */
 export interface StdioOptions {
   /**
-   * Secrets of at least 32 bytes that seal `requestState`; the first seals, all open. Default: a random one, which
-   * is enough unless a client carries a question over to another process.
+   * Secrets of at least 32 bytes that encrypt `requestState`: the first encrypts, all decrypt. Default: a random one, which
+   * suffices unless clients retry with another process.
    */
   keys?: readonly (string | Uint8Array)[]
   /**
-   * Where state shared between requests is kept. Default: memory, so that a question of another process is not answered with the
-   * same `keys` either.
+   * Storage for state shared between requests. Default: memory, so that a `requestState` of another process is rejected even
+   * with the same `keys`.
    */
   backplane?: Backplane
   /**
-   * Accepts a `requestState` that another process sealed, or this one before it was started anew, also without a `backplane`
-   * that knows whether it was used: its answer may then count once in each process. Only for servers whose handlers may run twice
-   * without harm, or hand the key of `ctx.step` on. Default false: it is refused, and the client starts its request over.
+   * Accepts a `requestState` of another process, or of this one before a restart, without a `backplane` that records whether it
+   * was used: it may then be used once in each process. Only for servers whose handlers may run twice, or pass the key of
+   * `ctx.step` on. Default false: it is rejected, and the client starts its request over.
    */
   acceptUnknownStates?: boolean
-  /** Hears why the connection broke. Default: says nothing, because a client that goes away is no fault. */
+  /** Called with the error of a broken connection. Default: ignored, because clients may disconnect. */
   onError?: (error: Error) => void
-  /** Other limits than the default ones. */
+  /** Overrides of the default limits. */
   limits?: Partial<Bounds>
   /**
-   * Whether the process goes on when its client went away, for one that does other things besides. Default false: where
-   * something still keeps it alive a second later, a timer or a database, it is ended. Never ended is a process that was
-   * given an `input`, or ended the connection itself.
+   * Whether the process continues when its client disconnected, for processes with other duties. Default false: if something
+   * (a timer, a database) still keeps it alive a second later, it exits. A process that was given an `input`, or closed the
+   * connection itself, does not exit.
    */
   outlives?: boolean
-  /** Read instead of stdin. */
+  /** Default: stdin. */
   input?: Readable
-  /** Written instead of stdout. */
+  /** Default: stdout. */
   output?: Writable
 }
 
 /** A server on stdin and stdout. */
 export interface StdioServer {
-  /** Settles when the connection is over and every handler let go, or 0.9 s passed. */
+  /** Resolves when the connection is closed and all handlers ended, or after 0.9 s. */
   readonly closed: Promise<void>
-  /** Ends the connection: tells open subscriptions, sends what handlers still answer within 0.9 s. */
+  /** Closes the connection: ends open subscriptions, and sends responses within 0.9 s. */
   close(): Promise<void>
 }
 
 /**
- * Serves one client on stdin and stdout, in every revision. While it does, whatever else is written to stdout (by
- * `console.log`, by a library) goes to stderr. When stdin ends, handlers are asked to stop; the process is ended by
- * force if one is still running after 1 s, if the client stopped reading long ago, or if something else keeps it alive
- * for another second and `outlives` is not set.
+ * Serves one client on stdin and stdout, in every revision. Meanwhile other writes to stdout (`console.log`, libraries) go to
+ * stderr. When stdin ends, handlers are aborted; the process exits if one still runs after 1 s, if the client stopped reading,
+ * or if something else keeps it alive for another second and `outlives` is not set.
  */
 export function serveStdio(server: Server, options: StdioOptions = {}): StdioServer {
   requireServer(server, 'serveStdio')
-  // The global one: to import `node:process` is to have every member of it made, at the price of milliseconds.
+  // The global: importing `node:process` creates all of its members, which takes milliseconds.
   const { input = process.stdin, output = process.stdout } = options
   const guard = options.output === undefined ? guardStdout() : undefined
   return new LineConnection(server, {
@@ -114,10 +113,10 @@ export function serveStdio(server: Server, options: StdioOptions = {}): StdioSer
   })
 }
 
-/** Milliseconds in which a process whose client went away may end by itself. */
+/** Milliseconds for a process to exit by itself after its client disconnected. */
 const outliveMs = 1_000
 
-/** Ends the process once what was written is out, at the latest after 100 ms. */
+/** Exits when the output is flushed, at the latest after 100 ms. */
 function exitSoon(output: Writable): void {
   const timer = setTimeout(() => process.exit(), 100)
   if (output.writableLength === 0) process.exit()

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { type TasksOptions, tasks } from '../../../src/extensions/tasks/index.ts'
 import { isObject } from '../../../src/jsonrpc/parse.ts'
 import { defineServer, tool } from '../../../src/server/define.ts'
-import { ask, inputRequired } from '../../../src/server/input-required.ts'
+import { ask, inputRequired } from '../../../src/server/form.ts'
 import type { AnyTool } from '../../../src/server/server.ts'
 import { idIn, keysIn, modern, type Raw, type RawOptions, reached, tasksId, textIn } from './support.ts'
 

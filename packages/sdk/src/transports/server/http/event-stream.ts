@@ -2,26 +2,110 @@ import { keepAlive } from '../../../jsonrpc/sse.ts'
 import { StallDetector } from '../backpressure-writer.ts'
 import type { MemoryAccount } from '../memory-budget.ts'
 import { type Bounds, unref } from '../options.ts'
-import { type CredentialValidity, CredentialWatch } from './credential-validity.ts'
 import type { HttpReply, Pipe } from './http-adapter.ts'
+import type { AuthenticatedCaller } from './options.ts'
 
-/** Milliseconds the answer to a request may be given later than what its caller showed counts. */
+/** How long the credentials of a caller are valid. */
+export type CredentialValidity = Pick<AuthenticatedCaller, 'expires' | 'stillCounts'>
+
+/** Milliseconds between checks for revocation. */
+const checkMs = 30_000
+/** Consecutive checks that may fail before the credentials count as invalid. */
+const toleratedFailures = 1
+/** Maximum delay of a timer. */
+const longestMs = 2 ** 31 - 1
+
+/** Watches the credentials of an open stream, and calls back once when they are no longer valid. */
+export class CredentialWatch {
+  readonly #patienceMs: number
+  readonly #over: () => void
+  #validity: CredentialValidity
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #failures = 0
+  #stopped = false
+
+  /** @param patienceMs how much longer the stream may stay open, unless the credentials are revoked */
+  constructor(validity: CredentialValidity, patienceMs: number, over: () => void) {
+    this.#validity = validity
+    this.#patienceMs = patienceMs
+    this.#over = over
+    this.#wait()
+  }
+
+  /** Continues with other credentials, unless they expire earlier. */
+  renew(validity: CredentialValidity): void {
+    if (this.#stopped || endOf(validity) < endOf(this.#validity)) return
+    this.#validity = validity
+    this.#failures = 0
+    this.#wait()
+  }
+
+  stop(): void {
+    this.#stopped = true
+    clearTimeout(this.#timer)
+  }
+
+  #wait(): void {
+    clearTimeout(this.#timer)
+    const left = endOf(this.#validity) + this.#patienceMs - Date.now()
+    const ms = Math.min(left, this.#validity.stillCounts === undefined ? left : checkMs)
+    if (ms === Number.POSITIVE_INFINITY) return
+    this.#timer = unref(setTimeout(() => this.#check(), Math.min(ms, longestMs)))
+  }
+
+  #check(): void {
+    const validity = this.#validity
+    const now = Date.now()
+    if (now >= endOf(validity) + this.#patienceMs || this.#failures > toleratedFailures) {
+      this.#end()
+      return
+    }
+    this.#wait()
+    if (validity.stillCounts === undefined || now >= endOf(validity)) return
+    // A check counts as failed until it resolves, so that one which never does is counted too.
+    this.#failures++
+    validity.stillCounts().then(
+      (counts) => this.#answered(validity, counts),
+      () => {
+        if (validity === this.#validity && this.#failures > toleratedFailures) this.#end()
+      },
+    )
+  }
+
+  #answered(validity: CredentialValidity, counts: boolean): void {
+    if (validity !== this.#validity) return
+    this.#failures = 0
+    if (!counts && Date.now() < endOf(validity)) this.#end()
+  }
+
+  #end(): void {
+    if (this.#stopped) return
+    this.stop()
+    this.#over()
+  }
+}
+
+function endOf({ expires = Number.POSITIVE_INFINITY }: CredentialValidity): number {
+  return expires
+}
+
+/** Milliseconds that the response to a request may be sent after its credentials expired. */
 export const answerPatienceMs = 60_000
-/** Bytes that may wait for a reader without being counted: streams are bounded in number. */
+/** Unread bytes that are not counted: the number of streams is limited. */
 const freeBytes = 16_384
-/** Over how many moments the first signs of life are spread: Node keeps a list for each duration that timers have. */
-const moments = 64
+/** Number of different delays of the first keep-alive: Node keeps a list per timer duration. */
+const delays = 64
 
 /**
- * One event stream to one client. It keeps quiet streams open, leaves out what may be left out while its reader is
- * slow, cuts a reader that takes nothing at all for too long, and ends when what opened it counts no longer.
+ * One event stream to one client. Sends keep-alive comments, drops droppable messages while its reader is slow, disconnects a
+ * stalled reader, and ends when the credentials that opened it are no longer valid.
  */
 export class EventStream {
   readonly #pipe: Pipe
-  readonly #lease: CredentialWatch | undefined
+  readonly #validity: CredentialWatch | undefined
   readonly #bounds: Bounds
   readonly #memory: MemoryAccount | undefined
-  /** Bytes that wait for the reader, as far as they are on the account. */
+  /** Unread bytes that the account counts. */
   #held = 0
   #waiting: (() => void)[] = []
   #quiet: ReturnType<typeof setTimeout>
@@ -30,47 +114,47 @@ export class EventStream {
   #open = true
   #expired = false
 
-  /** @param patienceMs how much longer than what opened it the stream may last */
+  /** @param patienceMs how much longer than its credentials the stream may stay open */
   constructor(reply: HttpReply, bounds: Bounds, patienceMs: number) {
     this.#pipe = reply.open()
     this.#pipe.onDrained = () => this.#drained()
     this.#bounds = bounds
     this.#memory = reply.memory
-    // Streams that were opened in one moment, as after a restart, must not all be written to in one moment ever after.
-    const part = Math.ceil(Math.random() * moments) / moments
+    // Streams that were opened at the same time, as after a restart, must not all be written to at the same times.
+    const part = Math.ceil(Math.random() * delays) / delays
     this.#quiet = unref(setTimeout(() => this.#breatheOn(), part * bounds.keepAliveMs))
-    this.#lease = reply.lease && new CredentialWatch(reply.lease, patienceMs, () => this.#expire())
+    this.#validity = reply.validity && new CredentialWatch(reply.validity, patienceMs, () => this.#expire())
   }
 
-  /** Whether it ended because what opened it counts no longer. */
+  /** Whether it ended because its credentials are no longer valid. */
   get expired(): boolean {
     return this.#expired
   }
 
-  /** Goes on with what its client showed since. */
-  renew(lease: CredentialValidity | undefined): void {
-    if (lease !== undefined) this.#lease?.renew(lease)
+  /** Continues with the credentials of a later request. */
+  renew(validity: CredentialValidity | undefined): void {
+    if (validity !== undefined) this.#validity?.renew(validity)
   }
 
-  /** Whether more waits for the reader than it should. From then on it is watched, and cut if it takes nothing. */
+  /** Whether the reader is behind. It is then watched, and disconnected if it stalls. */
   isBehind(): boolean {
     const behind = this.#open && this.#pipe.queued > this.#bounds.streamQueueBytes
     if (behind) this.#watch()
     return behind
   }
 
-  /** Sends a comment: the least that shows a stream is alive. */
+  /** Sends a keep-alive comment. */
   breathe(): void {
     if (this.#open && !this.isBehind()) this.#write(keepAlive)
   }
 
-  /** Settles when the reader took everything, or the stream is over; undefined where nothing waits for it. */
+  /** Resolves when the reader received everything, or the stream is closed; undefined if nothing is unread. */
   drained(): Promise<void> | undefined {
     if (!this.#open || this.#pipe.queued === 0) return undefined
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
-  /** Sends text in the event-stream format. Where there is no room for it the stream is cut, unless it may be left out. */
+  /** Sends text in the event-stream format. If it exceeds a limit it is dropped if it may be, or the stream is disconnected. */
   send(text: string, droppable: boolean): void {
     if (!this.#open) return
     if (this.isBehind()) {
@@ -96,7 +180,7 @@ export class EventStream {
     if (!this.#open) return
     this.#open = false
     clearInterval(this.#quiet)
-    this.#lease?.stop()
+    this.#validity?.stop()
     this.#pipe.end()
     if (this.#pipe.queued > 0) this.#watch()
     else this.#drained()
@@ -107,16 +191,16 @@ export class EventStream {
     this.#pipe.cut()
   }
 
-  /** The connection is over. */
+  /** The connection was closed. */
   closed(): void {
     this.#open = false
     clearInterval(this.#quiet)
     this.#stall?.stop()
-    this.#lease?.stop()
+    this.#validity?.stop()
     this.#drained()
   }
 
-  /** Nothing waits for the reader any more. */
+  /** The reader received everything. */
   #drained(): void {
     if (this.#held > 0) this.#memory?.give(this.#held)
     this.#held = 0

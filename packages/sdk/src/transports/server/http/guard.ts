@@ -29,8 +29,8 @@ const corsHeaders: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Decides which pages and which names may reach the server, so that a web site cannot talk to a server on the
- * machine it is read on. Host and Origin are judged each by itself.
+ * Checks the Host and Origin of requests, so that web sites cannot reach servers on the machine of their reader (DNS
+ * rebinding).
  */
 export class Guard {
   readonly #hosts = new Set<string>()
@@ -38,7 +38,7 @@ export class Guard {
   readonly #options: GuardOptions
   #lastHost: string | undefined
 
-  /** @throws TypeError for an entry that is not a host or an origin */
+  /** @throws TypeError for an invalid host or origin */
   constructor(options: GuardOptions) {
     this.#options = options
     for (const host of options.allowedHosts) this.allowHost(host)
@@ -46,8 +46,8 @@ export class Guard {
   }
 
   /**
-   * Allows one more host, on any port unless it names one.
-   * @throws TypeError for what is not a host
+   * Allows another host, on any port unless it has one.
+   * @throws TypeError for an invalid host
    */
   allowHost(entry: string): void {
     const parsed = parseAuthority(entry)
@@ -57,7 +57,7 @@ export class Guard {
     this.#hosts.add(keyOf(parsed.host, parsed.port))
   }
 
-  /** Why a request must be refused, in words for its author; undefined when it may pass. */
+  /** Why a request is refused; undefined if it is allowed. */
   refuses(request: HttpRequest): string | undefined {
     const wrongHost = this.refusesHost(request)
     if (wrongHost !== undefined) return wrongHost
@@ -68,13 +68,13 @@ export class Guard {
       : 'Forbidden: pages of this Origin may not use this server (see allowedOrigins)'
   }
 
-  /** The same for what any page may read. */
+  /** As `refuses`, for documents that every origin may read. */
   refusesHost({ host }: HttpRequest): string | undefined {
     if (host !== undefined && (host === this.#lastHost || this.#allowsHost(host))) return undefined
     return 'Forbidden: the Host header is not one this server answers to (see allowedHosts)'
   }
 
-  /** What lets a page of an allowed origin read the answer. Loopback pages need to be listed for that. */
+  /** CORS headers for allowed origins. Loopback origins have to be listed for them. */
   corsFor(request: HttpRequest): HeaderFields | undefined {
     if (this.#origins.size === 0) return undefined
     const origin = request.header('origin')
@@ -86,7 +86,7 @@ export class Guard {
     }
   }
 
-  /** The answer to a page that asks first; undefined when its origin is not listed. */
+  /** The headers of a CORS preflight response; undefined if the origin is not listed. */
   preflight(request: HttpRequest): HeaderFields | undefined {
     const origin = request.header('origin')
     if (origin === undefined || !this.#origins.has(origin)) return undefined
@@ -113,7 +113,7 @@ export class Guard {
     return allowed
   }
 
-  /** Browsers name no Origin where a page shows an image or a frame, but say that it is of another site. */
+  /** Browsers send no Origin for images and frames, but `Sec-Fetch-Site`. */
   #allowsUnnamed(request: HttpRequest): boolean {
     return this.#options.anyOrigin || request.header('sec-fetch-site') !== 'cross-site'
   }
@@ -139,7 +139,7 @@ function keyOf(host: string, port: string | undefined): string {
   return port === undefined ? host : `${host}:${port}`
 }
 
-/** An origin as browsers write it. Other schemes than http and https (extensions, editors) stand as they are. */
+/** An origin as browsers serialize it. Those of other schemes (extensions, editors) are not changed. */
 function originOf(entry: string): string {
   if (/^https?:/i.test(entry) && URL.canParse(entry)) {
     const { origin, pathname, search, hash } = new URL(entry)

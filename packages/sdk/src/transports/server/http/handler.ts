@@ -2,24 +2,24 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server } from '../../../server/server.ts'
 import { requireServer } from '../options.ts'
 import { Guard } from './guard.ts'
-import { inTurn, type Listener, listenOn, NodeReply, NodeRequest, UnsentAnswers } from './node.ts'
+import { type Listener, listenOn, NodeReply, NodeRequest, servePipelined, UnsentResponses } from './node.ts'
 import type { HttpOptions } from './options.ts'
 import { Router } from './router.ts'
 import { HttpServerState } from './server-state.ts'
 import { WebReply, WebRequest } from './web.ts'
 
-/** A server mounted on HTTP, for every revision at once. Its functions may be taken off it and passed on. */
+/** A server on HTTP, for all revisions. Its functions can be destructured. */
 export interface HttpHandler {
   /** Serves a web request: Bun, Deno, workers, frameworks. */
   fetch(request: Request): Promise<Response>
   /** Serves a `node:http` request, also as a route of a Node framework. */
   node(request: IncomingMessage, response: ServerResponse): void
   /**
-   * Serves on a port of its own (Node). Port 0 takes any free one.
-   * @param options `host` is 127.0.0.1 unless given, so that only this machine can connect
+   * Listens on a port (Node).
+   * @param options `port`: default 0, any free port; `host`: default 127.0.0.1, for this machine only
    */
   listen(options?: { port?: number; host?: string }): Promise<Listener>
-  /** Ends everything: subscriptions are told, what handlers still answer within 1 s is sent, then 503. */
+  /** Closes the handler: ends subscriptions, sends responses within 1 s, and answers further requests with 503. */
   close(): Promise<void>
 }
 
@@ -45,11 +45,11 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
     anyHost: options.dangerouslyAllowAnyHost ?? false,
     anyOrigin: options.dangerouslyAllowAnyOrigin ?? false,
   })
-  const core = new HttpServerState(server, options, warn)
-  const router = new Router(core, guard, path, options, warn)
+  const state = new HttpServerState(server, options, warn)
+  const router = new Router(state, guard, path, options, warn)
   if (server.scopes.length > 0 && options.authenticate === undefined) {
     warn(
-      `${server.info.name}: some definitions need scopes, but nobody is asked who they are, so nobody can use those. ` +
+      `${server.info.name}: some definitions require scopes, but requests are not authenticated, so nobody can use those. ` +
         'Give serveHttp an authenticate, such as bearer of @jackfield/sdk/auth.',
     )
   }
@@ -62,12 +62,12 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
     )
   }
 
-  const unsent = new UnsentAnswers(core.bounds.streamStallMs)
+  const unsent = new UnsentResponses(state.bounds.streamStallMs)
   const serve = (request: IncomingMessage, response: ServerResponse): void =>
     router.handle(new NodeRequest(request), new NodeReply(response, unsent))
   const node = (request: IncomingMessage, response: ServerResponse): void => {
     if (!('writeHead' in response)) throw new TypeError(notOfNode)
-    if (response.socket === null) inTurn(request, response, serve)
+    if (response.socket === null) servePipelined(request, response, serve)
     else serve(request, response)
   }
 
@@ -85,10 +85,10 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
         guard.allowHost(host.includes(':') ? `[${host}]` : host)
       }
       router.ownsPort = true
-      await core.join()
-      return listenOn(node, { port, host, path, bounds: core.bounds, onClose: () => core.close() })
+      await state.join()
+      return listenOn(node, { port, host, path, bounds: state.bounds, onClose: () => state.close() })
     },
-    close: () => core.close(),
+    close: () => state.close(),
   }
 }
 

@@ -1,7 +1,7 @@
 import type { FullBudget, MemoryAccount } from '../memory-budget.ts'
-import type { CredentialValidity } from './credential-validity.ts'
+import type { CredentialValidity } from './event-stream.ts'
 
-/** The body of one HTTP request as it was read: bytes, a value somebody else parsed, or more than allowed. */
+/** The body of an HTTP request: bytes, a value that middleware parsed, or why there is neither. */
 export type Body =
   | { readonly type: 'bytes'; readonly bytes: Uint8Array }
   | { readonly type: 'value'; readonly value: unknown }
@@ -12,68 +12,67 @@ export type Body =
 
 export type HeaderFields = Readonly<Record<string, string>>
 
-/** What one HTTP request says, the same for every runtime. */
+/** An HTTP request, independent of the runtime. */
 export interface HttpRequest {
   readonly method: string
   /** Path and query, as sent. */
   readonly url: string
   /** The host it was sent to. */
   readonly host: string | undefined
-  /** The network address it came from; undefined where the runtime does not say. */
+  /** The network address of the client; undefined if the runtime does not provide it. */
   readonly address: string | undefined
   /** A header by its lower-case name. */
   header(name: string): string | undefined
-  /** Every header by its lower-case name, without those that prove who sent it. */
+  /** All headers by lower-case name, without credentials. */
   headers(): Readonly<Record<string, string>>
-  /** Whether a header came more than once. */
+  /** Whether a header was sent more than once. */
   repeats(name: string): boolean
-  /** The name of a header that came more than once though a message may have one at most; undefined where none did. */
+  /** A header of `singletons` that was sent more than once; undefined if there is none. */
   repeatedSingleton(): string | undefined
-  /** Whether the path, ignoring the query, is this one. */
+  /** Whether this is its path, without the query. */
   isAt(path: string): boolean
-  /** Whether a framework routed exactly this path to the handler. Absent where a request does not say. */
+  /** Whether a framework routed exactly this path to the handler; absent if unknown. */
   readonly isMounted?: boolean
   /**
-   * Reads the body and calls back once; never, if the client goes away meanwhile. What came of it is on the account until
-   * then.
+   * Reads the body. The account counts it meanwhile. Never settles if the client disconnects.
    */
-  read(maxBytes: number, memory: MemoryAccount, onBody: (body: Body) => void): void
+  read(maxBytes: number, memory: MemoryAccount): Promise<Body>
 }
 
-/** Bytes in memory of their own. Not written as `Uint8Array<ArrayBuffer>`: that type has parameters only since TypeScript 5.7. */
+/** `Uint8Array<ArrayBuffer>`, in a form that works before TypeScript 5.7. */
 export type Bytes = ReturnType<TextEncoder['encode']>
 
-/** Where the answer to one HTTP request goes. */
+/** The response to an HTTP request, independent of the runtime. */
 export interface HttpReply {
-  /** Headers to send with whatever the answer is. */
+  /** Additional headers of the response. */
   extra: HeaderFields | undefined
-  /** The account that unsent bytes of the answer are on; absent until the caller is known. */
+  /** The memory account of the response; absent until the caller is known. */
   memory: MemoryAccount | undefined
-  /** How long an event stream may last; absent where only its client and its answer end it. */
-  lease: CredentialValidity | undefined
-  /** Whether a timer that another request set may ring for this one: some runtimes end timers with their request. */
+  /** How long an event stream may stay open; absent without a limit. */
+  validity: CredentialValidity | undefined
+  /** Whether timers may be shared between requests: some runtimes cancel timers with their request. */
   readonly sharesTimers: boolean
-  /** Says whom to tell when the connection is over, answered or not; in place of whoever was named before. */
+  /** Sets the listener for the end of the connection, with or without a response; replaces the previous one. */
   onClose(listener: () => void): void
-  /** Sends a whole answer. A body is JSON text, or the bytes of one; '' is none. */
+  /** Sends a complete response. The body is JSON as text or bytes; '' for none. */
   send(status: number, body: string | Bytes, headers?: HeaderFields): void
-  /** Begins an event stream. */
+  /** Starts an event stream. */
   open(headers?: HeaderFields): Pipe
 }
 
-/** An open event stream, as bytes. */
+/** The body of an open event stream. */
 export interface Pipe {
-  /** Bytes written and not yet taken by the client's connection. */
+  /** Bytes written and not yet flushed. */
   readonly queued: number
-  /** Called whenever the client's connection took everything that was written. */
+  /** Called whenever everything was flushed. */
   onDrained: (() => void) | undefined
   write(text: string): void
   end(): void
-  /** Breaks the connection. */
+  /** Disconnects the client. */
   cut(): void
 }
 
-/** Headers that prove who sent a request, or let another one speak in its session: no handler is given them. */
+/** Headers with credentials, including the session id, which handlers do not receive. */
 const credentials: ReadonlySet<string> = new Set([
   'authorization',
   'proxy-authorization',
@@ -82,7 +81,7 @@ const credentials: ReadonlySet<string> = new Set([
   'mcp-session-id',
 ])
 
-/** Headers as handlers may see them. */
+/** Headers without credentials. */
 export function withoutCredentials(
   headers: Iterable<readonly [string, string | readonly string[] | undefined]>,
 ): Readonly<Record<string, string>> {
@@ -94,9 +93,90 @@ export function withoutCredentials(
   return Object.freeze(shown)
 }
 
-/** What every event stream is sent with: no cache, no proxy that waits for more, no compression. */
+/** Headers of event streams: no caching, no buffering in proxies, no compression. */
 export const streamHeaders: HeaderFields = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': 'no-cache, no-transform',
   'X-Accel-Buffering': 'no',
+}
+
+const json = /^application\/json[\t ]*(;[^,]*)?$/i
+const otherCharset = /;[\t ]*charset=(?!"?utf-?8"?[\t ]*(?:;|$))/i
+
+/** Whether a Content-Type is JSON in UTF-8. */
+export function isJson(contentType: string | undefined): boolean {
+  if (contentType === 'application/json') return true
+  return contentType !== undefined && json.test(contentType) && !otherCharset.test(contentType)
+}
+
+/** Whether a body has a Content-Encoding, which intermediaries may decode differently. */
+export function isCoded(contentEncoding: string | undefined): boolean {
+  return contentEncoding !== undefined && !/^(?:identity)?$/i.test(contentEncoding)
+}
+
+/**
+ * Headers that a request has once at most: of duplicates a proxy could check another value than the server uses. Duplicates of
+ * `DPoP` are rejected as RFC 9449 requires, by the check of proofs.
+ */
+export const singletons = [
+  'host',
+  'origin',
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'authorization',
+  'last-event-id',
+  'mcp-protocol-version',
+  'mcp-session-id',
+] as const
+
+/** Whether a body has a transfer coding besides `chunked`, which the HTTP parser leaves in place (RFC 9112, section 6.1). */
+export function isTransferCoded(transferEncoding: string | undefined): boolean {
+  return transferEncoding !== undefined && transferEncoding.toLowerCase() !== 'chunked'
+}
+
+/** What a client is ready to read. */
+export interface Accepted {
+  readonly json: boolean
+  readonly events: boolean
+}
+
+const nothing: Accepted = { json: false, events: false }
+
+/** Reads Accept headers, and remembers the last: clients send the same one every time. */
+export class AcceptReader {
+  #header: string | undefined
+  #accepted = nothing
+
+  /** The media types that a header accepts; none without the header, which is required. */
+  read(header: string | undefined): Accepted {
+    if (header === undefined) return nothing
+    if (header !== this.#header) {
+      this.#accepted = parseAccept(header)
+      this.#header = header
+    }
+    return this.#accepted
+  }
+}
+
+function parseAccept(header: string): Accepted {
+  const ranges = new Map<string, boolean>()
+  for (const range of header.toLowerCase().split(',')) {
+    const [type = '', ...params] = range.split(';').map((part) => part.trim())
+    const wanted = !params.some((param) => /^q[\t ]*=[\t ]*0(?:\.0*)?$/.test(param))
+    ranges.set(type, wanted || ranges.get(type) === true)
+  }
+  // The most specific range takes precedence.
+  const accepts = (type: string, group: string): boolean =>
+    ranges.get(type) ?? ranges.get(group) ?? ranges.get('*/*') ?? false
+  return {
+    json: accepts('application/json', 'application/*'),
+    events: accepts('text/event-stream', 'text/*'),
+  }
+}
+
+/** The session id in the query of a request, if there is one. */
+export function sessionIdIn({ url }: HttpRequest): string | undefined {
+  const at = url.indexOf('?')
+  return at === -1 ? undefined : (new URLSearchParams(url.slice(at)).get('sessionId') ?? undefined)
 }

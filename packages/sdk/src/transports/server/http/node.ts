@@ -7,26 +7,26 @@ import { BackpressureWriter, StallDetector } from '../backpressure-writer.ts'
 import { fullError, fullStatus, type MemoryAccount } from '../memory-budget.ts'
 import { type Bounds, unref } from '../options.ts'
 import { failure } from '../served-request.ts'
-import type { CredentialValidity } from './credential-validity.ts'
+import type { CredentialValidity } from './event-stream.ts'
 import {
   type Body,
   type HeaderFields,
   type HttpReply,
   type HttpRequest,
   type Pipe,
+  singletons,
   streamHeaders,
   withoutCredentials,
 } from './http-adapter.ts'
-import { singletons } from './request-headers.ts'
 
-/** Bytes that are written at once: of one write, only its end can be seen. */
+/** Bytes per write: progress is reported only per write. */
 export const pieceBytes = 262_144
 
-/** Sends a body of more than one piece, and closes the connection of a reader that takes nothing of it for too long. */
-export function endWith(response: ServerResponse, body: string | Uint8Array, stallMs: number): void {
+/** Sends a body in pieces, and disconnects a stalled reader. */
+export function endInPieces(response: ServerResponse, body: string | Uint8Array, stallMs: number): void {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   let taken = 0
-  // Middleware in between, such as compression, only emits `drain` when it can take more.
+  // Middleware such as compression emits only `drain`.
   const next = (): void => {
     const piece = bytes.subarray(taken, taken + pieceBytes)
     taken += pieceBytes
@@ -42,29 +42,29 @@ export function endWith(response: ServerResponse, body: string | Uint8Array, sta
   response.once('close', () => watch.stop())
 }
 
-/** The slowest reader that an answer waits for, in bytes per `stallMs`. */
+/** The minimum speed of a reader, in bytes per `stallMs`. */
 const slowestBytes = 65_536
 
 interface UnsentAnswer {
   readonly response: ServerResponse
-  /** Looks that are left before its connection is closed. */
-  looks: number
+  /** Checks left before its connection is closed. */
+  checks: number
 }
 
-/** Answers that their readers did not take at once. All share one timer, which runs only while there are any. */
-export class UnsentAnswers {
+/** Responses that were not flushed at once. All share one timer, which runs only while there are any. */
+export class UnsentResponses {
   readonly stallMs: number
   readonly #answers = new RotatingSet<UnsentAnswer>()
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  /** @param stallMs milliseconds that a reader has for 64 kB */
+  /** @param stallMs milliseconds for a reader to receive 64 kB */
   constructor(stallMs: number) {
     this.stallMs = stallMs
   }
 
-  /** Calls back when a response is over, and closes its connection where a reader takes too long for it. */
+  /** Calls back when a response ends, and closes its connection if the reader is too slow. */
   watch(response: ServerResponse, length: number, onOver: () => void): void {
-    const answer = { response, looks: 1 + Math.ceil(length / slowestBytes) }
+    const answer = { response, checks: 1 + Math.ceil(length / slowestBytes) }
     this.#answers.add(answer)
     let over = false
     const end = (): void => {
@@ -81,7 +81,7 @@ export class UnsentAnswers {
   #later(): ReturnType<typeof setTimeout> {
     return unref(
       setTimeout(() => {
-        for (const answer of this.#answers.values()) if (--answer.looks === 0) answer.response.destroy()
+        for (const answer of this.#answers.values()) if (--answer.checks === 0) answer.response.destroy()
         this.#timer = this.#answers.size > 0 ? this.#later() : undefined
       }, this.stallMs),
     )
@@ -89,10 +89,10 @@ export class UnsentAnswers {
 }
 
 const singletonBits: ReadonlyMap<string, number> = new Map(singletons.map((name, at) => [name, 1 << at]))
-/** Most headers differ from all of these in length already, which costs less than a look at their letters. */
+/** Their lengths: most other headers are excluded by length, without comparing names. */
 const singletonLengths: ReadonlySet<number> = new Set(singletons.map(({ length }) => length))
 
-/** What Express and its like add to a request; a route's path is no text where it is a pattern. */
+/** The properties that Express and compatible frameworks add to a request; the path of a route may be a pattern. */
 interface MountedRequest extends IncomingMessage {
   readonly baseUrl?: string
   readonly route?: { readonly path?: unknown }
@@ -141,7 +141,7 @@ export class NodeRequest implements HttpRequest {
     return count > 1
   }
 
-  /** Node keeps the first of several, so they are counted where all of them are. */
+  /** `headers` of Node has the first of several, so duplicates are found in `rawHeaders`. */
   repeatedSingleton(): string | undefined {
     const { rawHeaders } = this.#request
     let seen = 0
@@ -161,7 +161,7 @@ export class NodeRequest implements HttpRequest {
     return url === path || isPath(url, path) || isPath(originalUrl(this.#request), path)
   }
 
-  /** Express and its like say which prefix and which route matched. */
+  /** Express and compatible frameworks provide the matched prefix and route. */
   get isMounted(): boolean {
     const request: MountedRequest = this.#request
     const { baseUrl = '', route } = request
@@ -169,73 +169,66 @@ export class NodeRequest implements HttpRequest {
     return mount.length > 1 && !mount.startsWith('/.well-known/') && isPath(originalUrl(request), mount)
   }
 
-  read(maxBytes: number, memory: MemoryAccount, onBody: (body: Body) => void): void {
+  read(maxBytes: number, memory: MemoryAccount): Promise<Body> {
     const request = this.#request
     const announced = Number(request.headers['content-length'] ?? 0)
-    if (announced > maxBytes) {
-      onBody({ type: 'too large' })
-      return
-    }
-    // A body that will not fit is refused before it is read.
+    if (announced > maxBytes) return Promise.resolve({ type: 'too large' })
+    // A body that exceeds a limit is rejected before it is read.
     const full = announced > freeBytes ? memory.refuses(collectedBytes(announced)) : undefined
-    if (full !== undefined) {
-      onBody({ type: 'no room', full })
-      return
-    }
-    if (request.readableEnded) {
-      onBody(parsedBody(request))
-      return
-    }
-    const read = new ByteCollector()
-    let held = 0
-    const release = (): void => {
-      memory.give(held)
-      held = 0
-      read.clear()
-    }
-    const stop = (why: Body): void => {
-      request.off('data', onData)
-      request.off('end', onEnd)
-      request.pause()
-      release()
-      onBody(why)
-    }
-    const onData = (chunk: Uint8Array): void => {
-      if (read.length + chunk.length > maxBytes) {
-        stop({ type: 'too large' })
-        return
+    if (full !== undefined) return Promise.resolve({ type: 'no room', full })
+    if (request.readableEnded) return Promise.resolve(parsedBody(request))
+    return new Promise((resolve) => {
+      const read = new ByteCollector()
+      let held = 0
+      const release = (): void => {
+        memory.give(held)
+        held = 0
+        read.clear()
       }
-      // A body that is there at once is gone again before anything else comes.
-      if (chunk.length !== announced) {
-        const full = memory.admit(collectedBytes(chunk.length))
-        if (full !== undefined) {
-          stop({ type: 'no room', full })
+      const stop = (why: Body): void => {
+        request.off('data', onData)
+        request.off('end', onEnd)
+        request.pause()
+        release()
+        resolve(why)
+      }
+      const onData = (chunk: Uint8Array): void => {
+        if (read.length + chunk.length > maxBytes) {
+          stop({ type: 'too large' })
           return
         }
-        if (held === 0) request.once('close', release)
-        held += collectedBytes(chunk.length)
+        // A body that arrives in one chunk is not counted: it is parsed before anything else arrives.
+        if (chunk.length !== announced) {
+          const full = memory.admit(collectedBytes(chunk.length))
+          if (full !== undefined) {
+            stop({ type: 'no room', full })
+            return
+          }
+          if (held === 0) request.once('close', release)
+          held += collectedBytes(chunk.length)
+        }
+        read.add(chunk)
       }
-      read.add(chunk)
-    }
-    const onEnd = (): void => {
-      const bytes = read.take()
-      release()
-      onBody({ type: 'bytes', bytes })
-    }
-    request.on('data', onData)
-    request.on('end', onEnd)
+      const onEnd = (): void => {
+        const bytes = read.take()
+        release()
+        resolve({ type: 'bytes', bytes })
+      }
+      request.on('data', onData)
+      request.on('end', onEnd)
+    })
   }
 }
 
-/** Requests that one connection may have waiting for the one before them. */
+/** Maximum pipelined requests that wait on one connection. */
 const pipelined = 32
 const waiting = new WeakMap<Socket, number>()
 
 /**
- * Serves a pipelined request once the answers before it on its connection are sent: a client that sends many requests and
- * reads nothing has one answer waiting for it, not many. A connection on which too many wait is closed.
+ * Serves a pipelined request after the responses before it were sent, so that a client which reads nothing has one unsent
+ * response, not many. A connection with too many waiting requests is closed.
  */
-export function inTurn(
+export function servePipelined(
   request: IncomingMessage,
   response: ServerResponse,
   serve: (request: IncomingMessage, response: ServerResponse) => void,
@@ -257,33 +250,33 @@ function isPath(url: string | undefined, path: string): boolean {
   return url?.startsWith(path) === true && (url.length === path.length || url[path.length] === '?')
 }
 
-/** Routers that mount a handler under a path cut it off `url` and keep it here. */
+/** The URL before a router removed the prefix of its mount. */
 function originalUrl(request: object): string | undefined {
   return 'originalUrl' in request && typeof request.originalUrl === 'string' ? request.originalUrl : undefined
 }
 
-/** What a body parser in front of this handler left. */
+/** The body that a parser in front of this handler left. */
 function parsedBody(request: object): Body {
   return 'body' in request && request.body !== undefined
     ? { type: 'value', value: request.body }
     : { type: 'consumed' }
 }
 
-/** Bodies and answers up to this size are let through whether or not there is room: connections are bounded in number. */
+/** Bodies and responses up to this size are not counted: the number of connections is limited. */
 const freeBytes = 4096
 
-/** The answer to a `node:http` request. */
+/** The response to a `node:http` request. */
 export class NodeReply implements HttpReply {
   extra: HeaderFields | undefined
   memory: MemoryAccount | undefined
-  lease: CredentialValidity | undefined
+  validity: CredentialValidity | undefined
   readonly sharesTimers = true
   readonly #response: ServerResponse
-  readonly #unsent: UnsentAnswers
+  readonly #unsent: UnsentResponses
   #listener: (() => void) | undefined
 
-  /** @param unsent watches answers that their readers do not take at once */
-  constructor(response: ServerResponse, unsent: UnsentAnswers) {
+  /** @param unsent watches responses that are not flushed at once */
+  constructor(response: ServerResponse, unsent: UnsentResponses) {
     this.#response = response
     this.#unsent = unsent
   }
@@ -310,10 +303,10 @@ export class NodeReply implements HttpReply {
     if (status === 204) delete own['Content-Length']
     if (headers !== undefined) Object.assign(own, headers)
     if (this.extra !== undefined) Object.assign(own, this.extra)
-    // What is left of a body that was refused is not waited for.
+    // The rest of a rejected body is not read.
     if (status === 413 || (status >= 429 && response.req.complete === false)) own['Connection'] = 'close'
     response.writeHead(status, own)
-    if (length > pieceBytes) endWith(response, body, this.#unsent.stallMs)
+    if (length > pieceBytes) endInPieces(response, body, this.#unsent.stallMs)
     else response.end(body)
     const taken = length > freeBytes ? length : 0
     if (response.writableFinished) this.memory?.give(taken)
@@ -330,19 +323,19 @@ export class NodeReply implements HttpReply {
   }
 }
 
-/** A stream that breaks tells so by its `close`. */
+/** Errors of a stream are followed by `close`. */
 function ignore(): void {}
 
-/** Writes what one turn of the event loop gives at once, and no more than a slow client takes. */
+/** The body of an event stream, with backpressure. */
 class NodePipe implements Pipe {
   onDrained: (() => void) | undefined
   readonly #response: ServerResponse
-  readonly #feed: BackpressureWriter
+  readonly #writer: BackpressureWriter
   #ending = false
 
   constructor(response: ServerResponse) {
     this.#response = response
-    this.#feed = new BackpressureWriter(response, (piece, done) => response.write(piece, done), {
+    this.#writer = new BackpressureWriter(response, (piece, done) => response.write(piece, done), {
       onDrained: () => {
         this.onDrained?.()
         this.#finish()
@@ -351,47 +344,47 @@ class NodePipe implements Pipe {
   }
 
   get queued(): number {
-    return this.#feed.queued
+    return this.#writer.queued
   }
 
   write(text: string): void {
-    if (!this.#ending) this.#feed.add(text)
+    if (!this.#ending) this.#writer.add(text)
   }
 
   end(): void {
     this.#ending = true
-    this.#feed.flush()
+    this.#writer.flush()
     this.#finish()
   }
 
   cut(): void {
-    this.#feed.clear()
+    this.#writer.clear()
     this.#response.destroy()
   }
 
   #finish(): void {
     const { destroyed, writableEnded } = this.#response
-    if (this.#ending && this.#feed.isEmpty && !destroyed && !writableEnded) this.#response.end()
+    if (this.#ending && this.#writer.isEmpty && !destroyed && !writableEnded) this.#response.end()
   }
 }
 
-/** A server that listens on a port of its own. */
+/** A server that listens on a port. */
 export interface Listener {
-  /** Where clients connect, with the path. */
+  /** The URL of the endpoint. */
   readonly url: string
   readonly port: number
-  /** Stops listening and ends the handler: streams are ended, what handlers answer within 1 s is sent. */
+  /** Stops listening and closes the handler: ends streams, and sends responses within 1 s. */
   close(): Promise<void>
 }
 
-/** Longer than clients and proxies keep an idle connection, so that it is they who close it. */
+/** Longer than the idle timeout of clients and proxies, so that they close idle connections, not the server. */
 const keepAliveTimeoutMs = 75_000
-/** Milliseconds between two looks for requests that take too long to come. */
+/** Milliseconds between checks for slow requests. */
 const slowestCheckMs = 30_000
 
 /**
- * Serves a handler on a port of this machine.
- * @throws McpError CONNECT_FAILED when the port cannot be had
+ * Listens on a port.
+ * @throws McpError CONNECT_FAILED if it cannot listen
  */
 export async function listenOn(
   handle: (request: IncomingMessage, response: ServerResponse) => void,

@@ -8,140 +8,137 @@ import { failure } from '../served-request.ts'
 import type { HeaderFields, HttpReply } from './http-adapter.ts'
 import type { HttpServerState } from './server-state.ts'
 
-/** What `authenticate` sees of a request. */
+/** A request, as `authenticate` sees it. */
 export interface HttpCaller {
   readonly method: string
-  /** The network address of the connection; undefined where the runtime does not say. */
+  /** The network address of the connection; undefined if the runtime does not provide it. */
   readonly address?: string | undefined
   /** Path and query, as sent. */
   readonly url: string
   /** A header by its lower-case name. */
   header(name: string): string | undefined
-  /** Whether a header came more than once. The web's requests join such headers and do not tell. */
+  /** Whether a header was sent more than once. Always false for web requests, which join such headers. */
   repeats(name: string): boolean
 }
 
-/** An answer instead of service: 401 with `WWW-Authenticate`, for example. */
+/** The HTTP response that refuses a request, such as 401 with `WWW-Authenticate`. */
 export interface HttpRefusal {
   readonly status: number
   readonly headers?: HeaderFields
   /** JSON text. */
   readonly body?: string
-  /** What failed on this side, for the operator: it is reported like the error of a handler, and told to no client. */
+  /** An internal error behind the refusal. It is reported like the error of a handler, and not sent to the client. */
   readonly because?: unknown
 }
 
-/** Who sends a request. */
+/** The authenticated sender of a request. */
 export interface AuthenticatedCaller {
   readonly principal: string
-  /** What they were allowed. Default: nothing that asks for a scope. */
+  /** Granted OAuth scopes. Default: none. */
   readonly scopes?: Iterable<string>
-  /** The OAuth client that acts for them. */
+  /** The OAuth client. */
   readonly clientId?: string
-  /** What else their token says. */
+  /** Further claims of the token. */
   readonly claims?: Readonly<JsonObject>
-  /** Headers to send with whatever the answer is. */
+  /** Additional headers of the response. */
   readonly headers?: HeaderFields
   /**
-   * When what they showed ends, in milliseconds since 1970. Event streams that were opened with it end then; one that
-   * answers a request may take 60 s more. Default: never.
+   * Expiry of the credentials, in milliseconds since 1970. Event streams that were opened with them end then; one that responds
+   * to a request may take 60 s longer. Default: never.
    */
   readonly expires?: number
   /**
-   * Whether what they showed counts still, since a token may be revoked. Asked every 30 s for each stream that was
-   * opened with it, which ends when it does not, or when asking fails twice in a row. Default: nobody asks.
+   * Whether the credentials are still valid: a token may be revoked. Called every 30 s for each stream that was opened with
+   * them, which ends if they are not, or if two consecutive checks fail. Default: no check.
    */
   readonly stillCounts?: () => Promise<boolean>
 }
 
-/** Finds out who sends a request, or refuses it. Called for every request, before its body is read. */
+/** Authenticates the sender of a request, or refuses it. Called for every request, before its body is read. */
 export interface Authenticate {
   (request: HttpCaller): Promise<AuthenticatedCaller | HttpRefusal>
-  /** JSON documents anybody may GET, by path: protected-resource metadata. */
+  /** Public JSON documents by path: protected-resource metadata. */
   readonly documents?: ReadonlyMap<string, string>
-  /** Refuses a request whose caller lacks scopes, naming all that it needs. Default: 403 without a challenge. */
+  /** The refusal of a request without these scopes. Default: 403 without a challenge. */
   lacking?(scopes: readonly string[], caller: Caller): HttpRefusal
 }
 
 /**
- * How a server is mounted on HTTP. All of it has safe defaults; `keys` matters as soon as there is a restart
- * or a second node.
+ * Options of `serveHttp`. All have safe defaults; `keys` is required for retries after a restart or on a second node.
  */
 export interface HttpOptions {
   /**
-   * Secrets of at least 32 bytes that seal `requestState`; the first seals, all open. Give every node the same ones.
-   * Default: a random one, so that a question asked before a restart, or by another node, cannot be answered.
+   * Secrets of at least 32 bytes that encrypt `requestState`: the first encrypts, all decrypt. Use the same on every node.
+   * Default: a random one, so that states of other nodes, or from before a restart, are rejected.
    */
   keys?: readonly (string | Uint8Array)[]
   /**
-   * Where state shared between requests is kept: used states, stored events, changes on other nodes. Default: memory, which no
-   * other process knows and this one forgets at its end, so questions of an earlier or another process are not answered with
-   * the same `keys` either.
+   * Storage for state shared between requests: used states, stored events, changes on other nodes. Default: memory of this
+   * process, so that a `requestState` of an earlier or another process is rejected even with the same `keys`.
    */
   backplane?: Backplane
   /**
-   * Accepts a `requestState` that another process sealed, or this one before it was started anew, also without a `backplane`
-   * that knows whether it was used: its answer may then count once in each process. Only for servers whose handlers may run twice
-   * without harm, or hand the key of `ctx.step` on. Default false: it is refused, and the client starts its request over.
+   * Accepts a `requestState` of another process, or of this one before a restart, without a `backplane` that records whether it
+   * was used: it may then be used once in each process. Only for servers whose handlers may run twice, or pass the key of
+   * `ctx.step` on. Default false: it is rejected, and the client starts its request over.
    */
   acceptUnknownStates?: boolean
   /**
-   * `'none'` serves clients of 2024-11-05 to 2025-11-25 without sessions: every POST is answered by itself, by any instance, with no
-   * `initialize` before it and no `Mcp-Session-Id`. GET and DELETE are answered with 405. What needs a session is neither
-   * offered nor served to these clients: elicitation, sampling and roots requests, resource subscriptions, `list_changed`
-   * notifications, `logging/setLevel`, cancellation by notification, and resumption of a stream. Clients of 2026-07-28 are
-   * served as ever. Default: sessions in the memory of this process.
+   * `'none'` serves clients of 2024-11-05 to 2025-11-25 without sessions: every POST is independent, on any instance, without
+   * `initialize` and `Mcp-Session-Id`. GET and DELETE get 405. These clients do not get what requires a session: elicitation,
+   * sampling and roots requests, resource subscriptions, `list_changed` notifications, `logging/setLevel`, cancellation by
+   * notification, and resumption of a stream. Clients of 2026-07-28 are not affected. Default: sessions in the memory of this
+   * process.
    */
   sessions?: 'none'
-  /** Path of the endpoint. Default `/mcp`, or the path at which Express, or a framework like it, mounts the handler. */
+  /** Path of the endpoint. Default `/mcp`, or the path at which Express or a compatible framework mounts the handler. */
   path?: string
   /**
-   * Serves the HTTP+SSE transport of 2024-11-05 too, for clients that know no other: `sse: '/sse'` is the path of
-   * its event stream. Clients POST their messages to the same path, with the id of their session in the query, which
-   * is no proof of who they are. Default: it is not served.
+   * Path of the event stream of the HTTP+SSE transport of 2024-11-05, such as `/sse`, for clients without Streamable HTTP.
+   * Clients POST messages to the same path with their session id in the query, which does not authenticate them. Default: not
+   * served.
    */
   sse?: string
   /**
-   * Names this server answers to, with or without a port: `mcp.example.com`. The loopback names are always among
-   * them, and so is the address `listen` binds. Requests for any other Host are refused with 403.
+   * Host names of this server, with or without a port: `mcp.example.com`. Loopback names and the address of `listen` are always
+   * allowed. Requests with any other Host get 403.
    */
   allowedHosts?: readonly string[]
   /**
-   * Origins whose pages may use this server: `https://app.example.com`. They get CORS headers too. Loopback origins
-   * may always use it; any other, and `null`, is refused with 403.
+   * Origins whose pages may use this server: `https://app.example.com`. They get CORS headers. Loopback origins are always
+   * allowed; any other, and `null`, gets 403.
    */
   allowedOrigins?: readonly string[]
-  /** Finds out who sends a request. Default: nobody is asked, and `peer.principal` is null. */
+  /** Authenticates requests. Default: no authentication, and `peer.principal` is null. */
   authenticate?: Authenticate
   /**
-   * The network address that a request without authentication counts for where limits are for each client, such as a quarter
-   * of `limits.memoryBytes`. Behind a reverse proxy every request comes from the proxy's address, so take the one that the
-   * proxy writes into a header; trust no other. Default: the address of the connection.
+   * The network address that limits per client use for unauthenticated requests, such as a quarter of `limits.memoryBytes`.
+   * Behind a reverse proxy, return the address that the proxy writes into a header; trust no other. Default: the address of the
+   * connection.
    */
   clientAddress?: (request: HttpCaller) => string | undefined
-  /** Other limits than the default ones. */
+  /** Overrides of the default limits. */
   limits?: Partial<Bounds>
-  /** Hears of what an operator should know. Default `console.warn`. */
+  /** Called with warnings for the operator. Default `console.warn`. */
   onWarning?: (message: string) => void
   /**
-   * Uses answers a client sends to questions that were never put to it, when a handler's question has the same key.
-   * Leave it off: a client could then say that a person agreed to something nobody showed them. It exists for test
-   * suites that send an answer with their first request. Default false.
+   * Accepts responses to questions that were never sent, if a handler's question has the same key. Insecure: a client could claim
+   * consent to a question that no person saw. For test suites that send responses with their first request. Default false.
    */
   acceptUnaskedAnswers?: boolean
-  /** Answers requests for any Host. Only behind a proxy that checks it: otherwise any web site can reach a server on the machine it is read on. Default false. */
+  /** Allows any Host. Only behind a proxy that checks it: otherwise web sites can reach the server by DNS rebinding. Default false. */
   dangerouslyAllowAnyHost?: boolean
-  /** Lets pages of any Origin use this server, with whatever the reader's network can reach. Default false. */
+  /** Allows any Origin: every web page can use this server from its reader's network. Default false. */
   dangerouslyAllowAnyOrigin?: boolean
 }
 
 const reasons: Readonly<Record<number, string>> = {
-  400: 'Bad request: what it shows to be let in cannot be read',
-  401: 'Unauthorized: show a valid access token',
-  403: 'Forbidden: the caller was not allowed this',
+  400: 'Bad request: its credentials are malformed',
+  401: 'Unauthorized: send a valid access token',
+  403: 'Forbidden: the caller is not allowed to do this',
 }
 
-/** Sends a refusal. One without a body of its own gets an error in the protocol's form. */
+/** Sends a refusal, with a JSON-RPC error as its default body. */
 export function sendRefusal(reply: HttpReply, refusal: HttpRefusal, id?: RequestId): void {
   const { status, headers, body } = refusal
   const why = reasons[status] ?? 'Refused'
@@ -153,23 +150,23 @@ export function sendRefusal(reply: HttpReply, refusal: HttpRefusal, id?: Request
 }
 
 /**
- * Answers a message, or a batch, whose caller lacks a scope that some request in it needs, naming all that it needs.
- * @returns whether it did
+ * Refuses a message or batch whose caller lacks a required scope, naming all required scopes.
+ * @returns whether it was refused
  */
 export function refusesScopes(
-  core: HttpServerState,
+  state: HttpServerState,
   reply: HttpReply,
   caller: Caller,
   value: unknown,
 ): boolean {
-  if (core.server.scopes.length === 0) return false
-  // One that is too long is refused as such, before anybody looks at what is in it.
-  if (Array.isArray(value) && value.length > core.bounds.batch) return false
+  if (state.server.scopes.length === 0) return false
+  // A batch that is too long is rejected as such, without reading its messages.
+  if (Array.isArray(value) && value.length > state.bounds.batch) return false
   const messages: readonly unknown[] = Array.isArray(value) ? value : [value]
-  const needed = new Set(messages.flatMap((message) => scopesOf(core, message)))
+  const needed = new Set(messages.flatMap((message) => scopesOf(state, message)))
   if (allows(caller, [...needed])) return false
   const id = isObject(value) && isRequestId(value['id']) ? value['id'] : undefined
-  sendRefusal(reply, core.lacking([...needed], caller), id)
+  sendRefusal(reply, state.lacking([...needed], caller), id)
   return true
 }
 

@@ -3,29 +3,29 @@ import type { JsonRpcNotification, JsonRpcRequest, JsonRpcResponse } from '../..
 import { encodeEvent } from '../../../jsonrpc/sse.ts'
 import { unref } from '../options.ts'
 import {
-  encodeAnswer,
   encodeMessage,
+  encodeResponse,
   isDroppable,
   type Outlet,
   type ServedResponse,
 } from '../served-request.ts'
-import type { SessionOutlet } from '../session-requester.ts'
+import type { SessionOutlet } from '../session.ts'
 import { answerPatienceMs, EventStream } from './event-stream.ts'
 import type { HttpReply, HttpRequest } from './http-adapter.ts'
 import type { ResumableStream } from './resumable-stream.ts'
-import type { HttpServerState, Serving } from './server-state.ts'
+import type { HttpServerState, PendingResponse, SlowAnswer } from './server-state.ts'
 import type { HttpSession } from './sessions.ts'
 
-/** The request whose answer is a stream that stays open. */
-export const listening = 'subscriptions/listen'
+/** The method whose response is a stream that stays open. */
+export const listenMethod = 'subscriptions/listen'
 
 /**
- * The answer to a POST that belongs to no session: one JSON text, or an event stream from the first notification or long
- * wait on. It cannot be resumed, so a client that disconnects cancels what it asked for.
+ * The response to a POST without a session: one JSON text, or an event stream after the first notification or a long wait. It
+ * cannot be resumed, so a client that disconnects cancels its requests.
  */
-export abstract class PostAnswer implements Outlet, Serving {
+export abstract class PostResponse implements Outlet, SlowAnswer, PendingResponse {
   readonly transport = 'tcp'
-  protected readonly core: HttpServerState
+  protected readonly state: HttpServerState
   protected readonly reply: HttpReply
   readonly #request: HttpRequest
   #stream: EventStream | undefined
@@ -33,8 +33,8 @@ export abstract class PostAnswer implements Outlet, Serving {
   #long: ReturnType<typeof setTimeout> | undefined
   #over = false
 
-  constructor(core: HttpServerState, reply: HttpReply, request: HttpRequest) {
-    this.core = core
+  constructor(state: HttpServerState, reply: HttpReply, request: HttpRequest) {
+    this.state = state
     this.reply = reply
     this.#request = request
   }
@@ -43,19 +43,25 @@ export abstract class PostAnswer implements Outlet, Serving {
     return this.#request.headers()
   }
 
+  /** Calls `wait` when this turn of the event loop is over; at once on runtimes that bind timers to a request. */
+  protected waitLater(): void {
+    if (this.reply.sharesTimers) this.state.afterTurn(this)
+    else this.wait()
+  }
+
   abstract readonly principal: string | null
   abstract readonly method: string
   abstract abort(reason: unknown): void
   protected abstract cancel(reason: unknown): void
 
   notify(message: JsonRpcNotification): void {
-    const text = encodeMessage(message, this.core.server)
+    const text = encodeMessage(message, this.state.server)
     if (text !== undefined) {
       this.#open().send(encodeEvent({ event: 'message', data: text }), isDroppable(message.method))
     }
   }
 
-  /** An answer that takes long becomes a stream, so that no proxy on the way closes the connection as idle. */
+  /** A slow response becomes a stream, so that proxies do not close the connection as idle. */
   tick(): void {
     if (++this.#ticks === 2) this.#showLife()
   }
@@ -68,17 +74,17 @@ export abstract class PostAnswer implements Outlet, Serving {
     else this.reply.send(503, '')
   }
 
-  /** Prepares for an answer that is not there yet. */
-  protected wait(): void {
+  wait(): void {
+    if (this.#over) return
     if (!this.reply.sharesTimers) {
-      this.#long = unref(setTimeout(() => this.#showLife(), this.core.bounds.keepAliveMs))
+      this.#long = unref(setTimeout(() => this.#showLife(), this.state.bounds.keepAliveMs))
     }
     this.reply.onClose(() => this.#gone())
   }
 
   /**
-   * Sends a response, or those of a batch, and ends. Without one, because it was cancelled, only a stream is ended.
-   * @param status the HTTP status of an answer that is not a stream
+   * Sends a response, or those of a batch, and ends. If there is none because the request was cancelled, a stream is ended.
+   * @param status the HTTP status, unless the response is a stream
    */
   protected finish(status: number, answer: ServedResponse | readonly JsonRpcResponse[]): void {
     if (this.#over) return
@@ -87,9 +93,12 @@ export abstract class PostAnswer implements Outlet, Serving {
       this.#stream?.end()
       return
     }
-    const { server } = this.core
+    const { server } = this.state
     if (this.#stream === undefined) {
-      this.reply.send(status, 'jsonrpc' in answer ? encodeAnswer(answer, server) : this.#encodeBatch(answer))
+      this.reply.send(
+        status,
+        'jsonrpc' in answer ? encodeResponse(answer, server) : this.#encodeBatch(answer),
+      )
       return
     }
     const data = 'jsonrpc' in answer ? (encodeMessage(answer, server) ?? '') : this.#encodeBatch(answer)
@@ -100,7 +109,7 @@ export abstract class PostAnswer implements Outlet, Serving {
   /** A batch without requests has no responses, and so no body. */
   #encodeBatch(responses: readonly JsonRpcResponse[]): string {
     if (responses.length === 0) return ''
-    return `[${responses.map((response) => encodeMessage(response, this.core.server)).join(',')}]`
+    return `[${responses.map((response) => encodeMessage(response, this.state.server)).join(',')}]`
   }
 
   #showLife(): void {
@@ -109,8 +118,8 @@ export abstract class PostAnswer implements Outlet, Serving {
 
   #open(): EventStream {
     if (this.#stream === undefined) {
-      const patienceMs = this.method === listening ? 0 : answerPatienceMs
-      this.#stream = new EventStream(this.reply, this.core.bounds, patienceMs)
+      const patienceMs = this.method === listenMethod ? 0 : answerPatienceMs
+      this.#stream = new EventStream(this.reply, this.state.bounds, patienceMs)
     }
     return this.#stream
   }
@@ -120,24 +129,24 @@ export abstract class PostAnswer implements Outlet, Serving {
     clearTimeout(this.#long)
   }
 
-  /** The client disconnected, which is how it cancels; after the answer it has no effect. */
+  /** The client disconnected, which cancels its requests. */
   #gone(): void {
     this.#stream?.closed()
     clearTimeout(this.#long)
     if (this.#over) return
     const why =
       this.#stream?.expired === true
-        ? 'The access it was allowed with is over'
+        ? 'The credentials of the request expired or were revoked'
         : 'The client closed the connection'
     this.cancel(new McpError('CANCELLED', why))
   }
 }
 
-/** Milliseconds an answer may take before it becomes an event stream, which outlives its connection. */
+/** Milliseconds until a response becomes an event stream, which outlives its connection. */
 const wholeAnswerMs = 100
 
-/** The answer to the requests of one POST of a session. */
-export class PostStream implements SessionOutlet {
+/** The response to a POST of a session. */
+export class PostStream implements SlowAnswer, SessionOutlet {
   readonly transport = 'tcp'
   readonly #owner: HttpSession
   readonly #reply: HttpReply
@@ -151,19 +160,18 @@ export class PostStream implements SessionOutlet {
     this.#reply = reply
     this.#request = request
     owner.posts.add(this)
+    if (reply.sharesTimers) owner.state.afterTurn(this)
+    else this.wait()
+  }
+
+  wait(): void {
+    if (this.#over || this.#stream !== undefined) return
+    this.#wait = unref(setTimeout(() => this.#open(), wholeAnswerMs))
+    this.#reply.onClose(() => this.#lost())
   }
 
   headers(): Readonly<Record<string, string>> {
     return this.#request.headers()
-  }
-
-  /** Prepares for an answer that is not there yet. */
-  awaited<A>(answer: A): A {
-    if (answer instanceof Promise && this.#stream === undefined && !this.#over) {
-      this.#wait = unref(setTimeout(() => this.#open(), wholeAnswerMs))
-      this.#reply.onClose(() => this.#lost())
-    }
-    return answer
   }
 
   notify(message: JsonRpcNotification): void {
@@ -178,7 +186,7 @@ export class PostStream implements SessionOutlet {
     if (this.#owner.polls) this.#open()?.detach()
   }
 
-  /** Sends what the requests were answered with and ends; '' when every one was cancelled. */
+  /** Sends the responses and ends; '' if all requests were cancelled. */
   answer(status: number, body: string | Uint8Array<ArrayBuffer>): void {
     if (this.#stream === undefined && body !== '') {
       if (!this.#over) this.#reply.send(status, body)
@@ -189,14 +197,14 @@ export class PostStream implements SessionOutlet {
     this.#done()
   }
 
-  /** Says that everything was taken and nothing wanted an answer. */
+  /** Accepts a batch without requests. */
   accept(): void {
     if (this.#stream === undefined && !this.#over) this.#reply.send(202, '')
     else this.#stream?.end()
     this.#done()
   }
 
-  /** Ends without an answer, because the session ended. */
+  /** Ends without a response, because the session ended. */
   abandon(text: string): void {
     if (this.#stream !== undefined) this.#stream.end()
     else if (!this.#over) this.#reply.send(404, text)
@@ -211,7 +219,7 @@ export class PostStream implements SessionOutlet {
     return true
   }
 
-  /** Turns the answer into an event stream; undefined when the connection broke before it was one. */
+  /** Turns the response into an event stream; undefined if the client disconnected before. */
   #open(): ResumableStream | undefined {
     if (this.#stream === undefined && !this.#over) {
       clearTimeout(this.#wait)
@@ -227,7 +235,7 @@ export class PostStream implements SessionOutlet {
     if (this.#stream !== undefined) this.#owner.forget(this.#stream)
   }
 
-  /** The connection broke before anything was sent: nobody has an id to resume from. */
+  /** The client disconnected before anything was sent, so it has no event id to resume from. */
   #lost(): void {
     clearTimeout(this.#wait)
     this.#over = true

@@ -4,12 +4,12 @@ import type { FullBudget, MemoryAccount } from '../memory-budget.ts'
 import type { Bounds } from '../options.ts'
 import type { EventStream } from './event-stream.ts'
 
-/** Milliseconds a client waits before it reconnects. */
+/** Milliseconds for a client to wait before it reconnects. */
 const retryMs = 1000
 
 /**
- * One stream of a session: every event is stored before it is sent, so the stream outlives its connections. What is
- * sent, stored and replayed stands in one line, so nothing is lost or told twice where a connection changes.
+ * One stream of a session. Every event is stored before it is sent, so the stream outlives its connections. Storing, sending and
+ * replaying are queued in order, so nothing is lost or sent twice when the connection changes.
  */
 export class ResumableStream {
   readonly id: string
@@ -18,11 +18,11 @@ export class ResumableStream {
   readonly #report: (error: unknown) => void
   #line: Promise<void> = Promise.resolve()
   #connection: EventStream | undefined
-  /** A connection that older events are still sent on. */
+  /** A connection to which older events are being replayed. */
   #replaying: EventStream | undefined
   #waiting: (() => void)[] = []
   #unstored = 0
-  /** Characters that were stored while there was no connection to send them on. */
+  /** Characters that were stored without a connection. */
   #unsent = 0
   #ended = false
 
@@ -37,38 +37,38 @@ export class ResumableStream {
     return this.#connection !== undefined
   }
 
-  /** Takes a connection that begins where the stream stands now. */
+  /** Sends later events to a connection. */
   attach(connection: EventStream): void {
     this.#connection?.end()
     this.#connection = connection
     this.#unsent = 0
-    for (const tell of this.#waiting.splice(0)) tell()
+    for (const resolve of this.#waiting.splice(0)) resolve()
   }
 
-  /** Sends an event without data, which only gives the client an id to resume from. */
+  /** Sends an event without data, which gives the client an id to resume from. */
   prime(): void {
     this.#then(() => this.#deliver('', false, retryMs))
   }
 
-  /** Sends one message. A droppable one is left out while the reader is behind, or was away for long. */
+  /** Sends one message. A droppable one is dropped while the reader is behind or disconnected. */
   send(data: string, droppable: boolean): void {
     if (this.#ended || (droppable && this.#isBehind())) return
     this.#unstored += data.length
     this.#then(() => this.#deliver(data, droppable))
   }
 
-  /** Sends the last message and ends the stream. Settles when all of it is stored and can still be replayed. */
+  /** Sends the last message and ends the stream. Resolves when everything is stored. */
   end(data?: string): Promise<void> {
     if (!this.#ended) {
       if (data !== undefined) this.send(data, false)
       this.#ended = true
       this.detach()
-      for (const tell of this.#waiting.splice(0)) tell()
+      for (const resolve of this.#waiting.splice(0)) resolve()
     }
     return this.#line
   }
 
-  /** Closes the connection after what was sent so far; the stream goes on. */
+  /** Closes the connection after what was sent so far; the stream stays open. */
   detach(): void {
     this.#then(async () => {
       this.#connection?.end()
@@ -76,16 +76,16 @@ export class ResumableStream {
     })
   }
 
-  /** A connection broke. */
+  /** A connection was lost. */
   lost(connection: EventStream): void {
     if (this.#connection === connection) this.#connection = undefined
     if (this.#replaying === connection) this.#replaying = undefined
   }
 
   /**
-   * Replays the events after one that the client has, on a connection that is opened only if that event is known, and sends
-   * what comes later on it too.
-   * @returns whether the event is known, or which limit leaves no room for what follows it
+   * Replays the events after one that the client received, and sends later ones to the same connection, which is opened only if
+   * that event is known.
+   * @returns whether the event is known, or the limit that the events after it exceed
    */
   resume(position: number, memory: MemoryAccount, open: () => EventStream): Promise<boolean | FullBudget> {
     return new Promise((resolve, reject) => {
@@ -107,7 +107,7 @@ export class ResumableStream {
     })
   }
 
-  /** Settles when there is a connection to send on, or the stream is over. */
+  /** Resolves when there is a connection, or the stream has ended. */
   ready(): Promise<void> | undefined {
     if (this.#connection !== undefined || this.#ended) return undefined
     return new Promise((resolve) => this.#waiting.push(resolve))
@@ -119,8 +119,8 @@ export class ResumableStream {
   }
 
   /**
-   * Sends stored events as fast as the client reads them. The connection becomes the stream's own once it has all of them.
-   * @param events on the account already
+   * Sends stored events as fast as the client reads them. The connection is attached after the last of them.
+   * @param events counted by the account already
    */
   #replay(
     events: readonly StoredEvent[],
@@ -169,7 +169,7 @@ export class ResumableStream {
       memory.give(charsOf(events))
       this.#replaying = undefined
       this.attach(connection)
-      // Its last message may still be in the line.
+      // Its last message may still be queued.
       if (this.#ended) this.detach()
     }
   }
@@ -180,7 +180,7 @@ export class ResumableStream {
       text = this.#event(await this.#log.append(this.id, data), data, retry)
     } catch (error) {
       this.#report(error)
-      // Without an id there is nothing to resume from, so an event that only gives one has nothing to say.
+      // Without an id an event without data has no purpose.
       if (data === '') return
       text = encodeEvent({ event: 'message', data })
     }
@@ -204,30 +204,30 @@ function charsOf(events: readonly StoredEvent[]): number {
   return events.reduce((sum, { data }) => sum + data.length, 0)
 }
 
-/** The stream and place an event id names; undefined for what is none. */
+/** The stream and position of an event id; undefined for an invalid one. */
 export function parseEventId(id: string): { stream: string; position: number } | undefined {
   const match = /^([\w-]{1,64})_(\d{1,15})$/.exec(id)
   const [, stream, position] = match ?? []
   return stream === undefined || position === undefined ? undefined : { stream, position: Number(position) }
 }
 
-/** One event as it was stored: its place in the session's log and its data. */
+/** A stored event: its position in the session's log, and its data. */
 export interface StoredEvent {
   readonly position: number
   readonly data: string
 }
 
-/** Stored bytes of one session, as a multiple of the largest message. */
+/** Maximum stored bytes of one session, as a multiple of the largest message. */
 const storedMessages = 4
 
-/** Remembers the newest events of one session's streams, so that a client that lost its connection gets the rest. */
+/** Stores the newest events of a session's streams for resumption (`Last-Event-ID`). */
 export class EventLog {
   readonly #backplane: Backplane
   readonly #key: string
   readonly #bounds: Bounds
   readonly #sizes: number[] = []
   #bytes = 0
-  /** Where the newest event stands, and where those stood that are not in the present log of the backplane. */
+  /** The position of the newest event, and of the last one before the present log of the backplane. */
   #last = 0
   #before = 0
   #state: 'unused' | 'used' | 'dropped' = 'unused'
@@ -238,7 +238,7 @@ export class EventLog {
     this.#bounds = bounds
   }
 
-  /** Stores one event of a stream and gives its place in the log. */
+  /** Stores one event of a stream and returns its position. */
   async append(stream: string, data: string): Promise<number> {
     if (this.#state === 'dropped') return 0
     this.#state = 'used'
@@ -256,18 +256,18 @@ export class EventLog {
       this.#sizes.length,
       this.#bounds.storedEventsMs,
     )
-    // A log that expired, or had to go, begins anew; a place that a client knows must not be given twice.
+    // A log that expired or was evicted starts again at 1, but positions must not be reused.
     if (position === 1) this.#before = this.#last
     this.#last = this.#before + position
     return this.#last
   }
 
-  /** The events of a stream after one of its own; undefined when that one is not known (any more). */
+  /** The events of a stream after one of its own; undefined if that one is not stored. */
   async after(stream: string, position: number): Promise<StoredEvent[] | undefined> {
     const before = this.#before
     if (position <= before) return undefined
     const entries = await this.#backplane.after(this.#key, position - before - 1)
-    // Where the log began anew meanwhile, those are entries of another one.
+    // The log started again meanwhile.
     if (this.#before !== before) return undefined
     const first = entries?.[0]
     const prefix = `${stream} `
@@ -278,7 +278,7 @@ export class EventLog {
       .map(({ position, entry }) => ({ position: before + position, data: entry.slice(prefix.length) }))
   }
 
-  /** Forgets everything, and stores nothing more. */
+  /** Deletes everything, and stores nothing more. */
   async drop(): Promise<void> {
     const used = this.#state === 'used'
     this.#state = 'dropped'

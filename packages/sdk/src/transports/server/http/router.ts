@@ -1,15 +1,24 @@
-import { ErrorCode, RpcError } from '../../../jsonrpc/error.ts'
+import { ErrorCode, excerpt, RpcError } from '../../../jsonrpc/error.ts'
 import type { JsonRpcRequest } from '../../../jsonrpc/message.ts'
 import { classify, parseJson, requireDepth } from '../../../jsonrpc/parse.ts'
 import { isModern } from '../../../protocol/meta.ts'
 import { eraOf } from '../../../protocol/revision.ts'
 import type { Caller } from '../../../request/exchange.ts'
-import type { Later } from '../../../request/later.ts'
-import { type FullBudget, fullError, fullStatus, type MemoryAccount, parsedBytes } from '../memory-budget.ts'
-import { report } from '../options.ts'
+import { type FullBudget, fullError, fullStatus, parsedBytes } from '../memory-budget.ts'
+import { report, unref } from '../options.ts'
 import { failure } from '../served-request.ts'
 import type { Guard } from './guard.ts'
-import type { Body, HeaderFields, HttpReply, HttpRequest } from './http-adapter.ts'
+import {
+  AcceptReader,
+  type Body,
+  type HeaderFields,
+  type HttpReply,
+  type HttpRequest,
+  isCoded,
+  isJson,
+  isTransferCoded,
+  sessionIdIn,
+} from './http-adapter.ts'
 import {
   type Authenticate,
   type AuthenticatedCaller,
@@ -17,51 +26,53 @@ import {
   refusesScopes,
   sendRefusal,
 } from './options.ts'
-import { AcceptReader, isCoded, isJson, isTransferCoded, sessionIdIn } from './request-headers.ts'
 import type { HttpServerState } from './server-state.ts'
-import type { SessionHttpRequest, SessionRequestHandler } from './session-requests.ts'
-import type { Sessionless } from './sessionless.ts'
-import { serveModern } from './stateless.ts'
+import { type HttpExchange, SessionRequests } from './session-requests.ts'
+import type { SseSessions } from './sse.ts'
+import { serveStateless } from './stateless.ts'
 
-/** Seconds after which a client that found no room may try again. */
+/** Seconds after which a client may retry a request that exceeded a limit. */
 const retryAfter = '10'
 const documentPreflight: HeaderFields = {
   'Access-Control-Allow-Methods': 'GET',
   'Access-Control-Allow-Headers': '*',
   'Access-Control-Max-Age': '600',
 }
-// Made when first needed: its module of the runtime takes long to load.
+// Created on first use: the runtime's module takes long to load.
 let decoder: TextDecoder | undefined
 
-/** Takes HTTP requests of every runtime to where they are served. */
+/** Serves one parsed message of so many bytes. */
+type Serve = (value: unknown, bytes: number) => Promise<void>
+
+/** Checks and routes HTTP requests. */
 export class Router {
-  readonly #core: HttpServerState
+  readonly #state: HttpServerState
   readonly #guard: Guard
   readonly #path: string
-  /** What the endpoint accepts. */
+  /** The HTTP methods of the endpoint, for `Allow`. */
   readonly #methods: string
   readonly #authenticate: Authenticate | undefined
   readonly #accepts = new AcceptReader()
   readonly #mounts: boolean
   readonly #warn: (message: string) => void
-  /** Whether all requests of a port come here, so that no framework can keep any from this handler. */
+  /** Whether the handler receives all requests of a port, with no framework in between. */
   ownsPort = false
   #isPublished = false
-  /** What the operator was warned of. */
+  /** Warnings that were given. */
   readonly #hinted = new Set<'metadata' | 'path'>()
 
-  /** Without `path` in the options, it is the one given, or the one that a framework mounted the handler at. */
+  /** @param path of the endpoint; without `path` in the options also the path at which a framework mounts the handler */
   constructor(
-    core: HttpServerState,
+    state: HttpServerState,
     guard: Guard,
     path: string,
     options: HttpOptions,
     warn: (message: string) => void,
   ) {
-    this.#core = core
+    this.#state = state
     this.#guard = guard
     this.#path = path
-    this.#methods = core.sessionless !== undefined ? 'POST' : 'POST, GET, DELETE'
+    this.#methods = state.legacy instanceof SessionRequests ? 'POST, GET, DELETE' : 'POST'
     this.#authenticate = options.authenticate
     this.#mounts = options.path === undefined
     this.#warn = warn
@@ -69,71 +80,94 @@ export class Router {
 
   /** Answers one request. Never throws. */
   handle(request: HttpRequest, reply: HttpReply): void {
+    this.#serve(request, reply).catch((error) => this.#broken(error, request, reply))
+  }
+
+  async #serve(request: HttpRequest, reply: HttpReply): Promise<void> {
+    if (!this.#admits(request, reply)) return
+    const caller =
+      this.#authenticate === undefined
+        ? this.#state.anonymous(request)
+        : await this.#identify(this.#authenticate, request, reply)
+    if (caller === undefined) return
+    const memory = this.#state.memory.account(caller.quotaKey)
+    reply.memory = memory
+    const exchange = { request, reply, caller, memory }
+    const serve = this.#route(exchange)
+    if (serve === undefined) return
+    const body = await request.read(this.#state.messageBytes, memory)
+    const message = this.#parse(exchange, body)
+    if (message === undefined) return
     try {
-      this.#enter(request, reply)
-    } catch (error) {
-      this.#broken(error, request, reply)
+      await serve(message.value, message.bytes)
+    } finally {
+      memory.give(message.bytes)
     }
   }
 
-  #enter(request: HttpRequest, reply: HttpReply): void {
+  /** Whether a request is admitted to authentication; otherwise its response was sent. */
+  #admits(request: HttpRequest, reply: HttpReply): boolean {
     const repeated = request.repeatedSingleton()
     if (repeated !== undefined) {
       refuse(reply, 400, ErrorCode.InvalidRequest, `Invalid request: ${repeated} is given twice`)
-      return
+      return false
     }
     if (isTransferCoded(request.header('transfer-encoding'))) {
       const text = errorText(ErrorCode.InvalidRequest, 'Transfer-Encoding must be chunked')
       reply.send(501, text, { Connection: 'close' })
-      return
+      return false
     }
     const document = this.#document(request)
     if (document !== undefined) {
       this.#publish(request, reply, document)
-      return
+      return false
     }
     const refused = this.#guard.refuses(request)
     if (refused !== undefined) {
       refuse(reply, 403, ErrorCode.InvalidRequest, refused)
-      return
+      return false
     }
     reply.extra = this.#guard.corsFor(request)
     if (!this.#isEndpoint(request) && !this.#isOlder(request)) {
       if (request.method === 'POST') this.#hint('path', request)
       refuse(reply, 404, ErrorCode.InvalidRequest, `Not found: the endpoint is ${this.#path}`)
-    } else if (this.#core.closing) {
+    } else if (this.#state.closing) {
       this.#closing(reply)
     } else if (request.method === 'OPTIONS') {
       this.#options(request, reply)
     } else if (request.method !== 'POST' && request.method !== 'GET' && request.method !== 'DELETE') {
       this.#wrongMethod(reply, this.#methods)
-    } else if (this.#authenticate === undefined) {
-      this.#route(request, reply, this.#core.anonymous(request))
     } else {
-      this.#identify(this.#authenticate, request, reply).catch((error) => this.#broken(error, request, reply))
+      return true
     }
+    return false
   }
 
-  async #identify(authenticate: Authenticate, request: HttpRequest, reply: HttpReply): Promise<void> {
+  /** The caller of a request, or undefined if it was refused. */
+  async #identify(
+    authenticate: Authenticate,
+    request: HttpRequest,
+    reply: HttpReply,
+  ): Promise<Caller | undefined> {
     const caller = await authenticate(request)
     if (!('principal' in caller)) {
-      if (caller.because !== undefined) report(this.#core.server, caller.because, request.method)
+      if (caller.because !== undefined) report(this.#state.server, caller.because, request.method)
       sendRefusal(reply, caller)
       if (caller.status === 401) this.#hint('metadata', request)
-      return
+      return undefined
     }
-    if (caller.expires !== undefined || caller.stillCounts !== undefined) reply.lease = caller
+    if (caller.expires !== undefined || caller.stillCounts !== undefined) reply.validity = caller
     if (caller.headers !== undefined) reply.extra = { ...reply.extra, ...caller.headers }
-    this.#route(request, reply, callerOf(caller))
+    return callerOf(caller)
   }
 
-  /** What anybody may read at the path of a request. */
+  /** The public document at the path of a request. */
   #document(request: HttpRequest): string | undefined {
     for (const [path, text] of this.#authenticate?.documents ?? []) if (request.isAt(path)) return text
     return undefined
   }
 
-  /** Answers with a document, to any page too: it says nothing that is not for everybody. */
+  /** Sends a document, which is public and so readable from every origin. */
   #publish(request: HttpRequest, reply: HttpReply, document: string): void {
     const refused = this.#guard.refusesHost(request)
     if (refused !== undefined) {
@@ -151,235 +185,166 @@ export class Router {
     return request.isAt(this.#path) || (this.#mounts && request.isMounted === true)
   }
 
-  /** Warns once of a path that a framework does not route here, or routes here and this handler does not expect. */
+  /** Warns once of a path that a framework does not route to this handler, or routes here unexpectedly. */
   #hint(what: 'metadata' | 'path', { url }: HttpRequest): void {
     if (this.ownsPort || this.#hinted.has(what)) return
     this.#hinted.add(what)
-    const mounting = {
-      name: this.#core.server.info.name,
-      path: this.#path,
-      url,
-      documents: this.#authenticate?.documents,
-      isPublished: () => this.#isPublished,
+    const { name } = this.#state.server.info
+    if (what === 'path') {
+      this.#warn(pathHint(name, url, this.#path))
+      return
     }
-    import('./mount-hints.ts').then(
-      ({ hint }) => hint(what, mounting, this.#warn),
-      () => {},
+    const paths = [...(this.#authenticate?.documents?.keys() ?? [])]
+    if (paths.length === 0) return
+    // A client requests the metadata right after the 401; a framework may not route that request here.
+    unref(
+      setTimeout(() => {
+        if (!this.#isPublished) this.#warn(metadataHint(name, paths))
+      }, metadataWaitMs),
     )
   }
 
   #isOlder(request: HttpRequest): boolean {
-    return this.#core.sse !== undefined && request.isAt(this.#core.sse.path)
+    return this.#state.sse !== undefined && request.isAt(this.#state.sse.path)
   }
 
-  #route(request: HttpRequest, reply: HttpReply, caller: Caller): void {
-    const memory = this.#core.memory.account(caller.quotaKey)
-    reply.memory = memory
-    if (this.#isOlder(request)) this.#older(request, reply, caller, memory)
-    else if (request.method === 'POST') this.#post(request, reply, caller, memory)
-    else if (this.#core.sessionless !== undefined || namesStateless(request)) this.#wrongMethod(reply, 'POST')
-    else if (request.method === 'DELETE') {
-      const trip = { request, reply, caller, memory }
-      this.#loaded(this.#core.legacy, request, reply, (legacy) => legacy.delete(trip))
-    } else if (this.#accepts.read(request.header('accept')).events) {
-      const trip = { request, reply, caller, memory }
-      this.#loaded(this.#core.legacy, request, reply, (legacy) => legacy.get(trip))
-    } else {
-      this.#notAcceptable(reply)
-    }
+  /** The function for the message of a request; undefined if the response needs no body. */
+  #route(exchange: HttpExchange): Serve | undefined {
+    const { request, reply } = exchange
+    const { sse, legacy, closing } = this.#state
+    if (closing) this.#closing(reply)
+    else if (sse !== undefined && this.#isOlder(request)) return this.#older(sse, exchange)
+    else if (request.method === 'POST') return this.#post(exchange)
+    else if (!(legacy instanceof SessionRequests) || namesStateless(request)) this.#wrongMethod(reply, 'POST')
+    else if (request.method === 'DELETE') legacy.delete(exchange)
+    else if (this.#accepts.read(request.header('accept')).events) legacy.get(exchange)
+    else this.#notAcceptable(reply)
+    return undefined
   }
 
-  #post(request: HttpRequest, reply: HttpReply, caller: Caller, memory: MemoryAccount): void {
+  #post(exchange: HttpExchange): Serve | undefined {
+    const { request, reply } = exchange
     if (!isJson(request.header('content-type'))) {
       this.#notJson(reply)
-      return
+      return undefined
     }
     const { json, events } = this.#accepts.read(request.header('accept'))
-    if (!json || !events) {
-      const why = 'Not acceptable: Accept must list application/json and text/event-stream'
-      refuse(reply, 406, ErrorCode.InvalidRequest, why)
-      return
-    }
-    this.#read(request, reply, memory, (value) => this.#message({ request, reply, caller, memory }, value))
+    if (json && events) return (value) => this.#message(exchange, value)
+    const why = 'Not acceptable: Accept must list application/json and text/event-stream'
+    refuse(reply, 406, ErrorCode.InvalidRequest, why)
+    return undefined
   }
 
-  /** HTTP+SSE. A POST without a session is how clients find out that this is not Streamable HTTP. */
-  #older(request: HttpRequest, reply: HttpReply, caller: Caller, memory: MemoryAccount): void {
-    const { sse } = this.#core
-    if (sse === undefined) return
+  /** HTTP+SSE. Clients detect by a POST without a session that this is not Streamable HTTP. */
+  #older(sessions: SseSessions, { request, reply, caller, memory }: HttpExchange): Serve | undefined {
     if (request.method === 'GET') {
-      if (this.#accepts.read(request.header('accept')).events) {
-        this.#loaded(sse.sessions, request, reply, (sessions) => sessions.open(reply, caller, memory))
-      } else this.#notAcceptable(reply)
-    } else if (request.method !== 'POST' || sessionIdIn(request) === undefined) {
+      if (this.#accepts.read(request.header('accept')).events) sessions.open(reply, caller, memory)
+      else this.#notAcceptable(reply)
+      return undefined
+    }
+    if (request.method !== 'POST' || sessionIdIn(request) === undefined) {
       this.#wrongMethod(reply, 'GET')
-    } else if (!isJson(request.header('content-type'))) {
+      return undefined
+    }
+    if (!isJson(request.header('content-type'))) {
       this.#notJson(reply)
-    } else {
-      this.#read(request, reply, memory, (value, bytes) => {
-        const sessions = sse.sessions.value
-        const session = sessions?.find(request, caller)
-        if (sessions !== undefined && session !== undefined) {
-          if (!refusesScopes(this.#core, reply, caller, value))
-            sessions.take(session, reply, value, caller, bytes)
-        } else refuse(reply, 404, ErrorCode.InvalidRequest, 'This session does not exist, or no longer')
-      })
+      return undefined
+    }
+    return async (value, bytes) => {
+      const session = sessions.find(request, caller)
+      if (session === undefined) {
+        refuse(reply, 404, ErrorCode.InvalidRequest, 'This session does not exist, or no longer')
+      } else if (!refusesScopes(this.#state, reply, caller, value)) {
+        sessions.accept(session, reply, value, caller, bytes)
+      }
     }
   }
 
   /**
-   * Reads the one JSON text of a request.
-   * @param take serves its value, which holds so many bytes; gives a promise of the end where that takes longer
+   * The value of a body with its estimated bytes, which the account counts from then on; undefined if it was rejected.
    */
-  #read(
-    request: HttpRequest,
-    reply: HttpReply,
-    memory: MemoryAccount,
-    take: (value: unknown, bytes: number) => Promise<void> | void,
-  ): void {
-    const { messageBytes } = this.#core
-    request.read(messageBytes, memory, (body) => {
-      try {
-        if (this.#core.closing) {
-          this.#closing(reply)
-        } else if (body.type === 'too large') {
-          refuse(reply, 413, ErrorCode.InvalidRequest, `A message may have at most ${messageBytes} bytes`)
-        } else if (body.type === 'no room') {
-          const { full } = body
-          reply.send(fullStatus(full), errorTextOf(fullError(full)), { 'Retry-After': retryAfter })
-        } else if (body.type === 'cut off') {
-          refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: its body broke off before its end')
-        } else if (body.type === 'bytes' && isCoded(request.header('content-encoding'))) {
-          const text = errorText(ErrorCode.InvalidRequest, 'The body must not be compressed')
-          reply.send(415, text, { 'Accept-Encoding': 'identity' })
-        } else {
-          this.#parse(body, reply, memory, take)
-        }
-      } catch (error) {
-        this.#broken(error, request, reply)
-      }
-    })
-  }
-
   #parse(
-    body: Exclude<Body, { type: 'too large' | 'no room' | 'cut off' }>,
-    reply: HttpReply,
-    memory: MemoryAccount,
-    take: (value: unknown, bytes: number) => Promise<void> | void,
-  ): void {
+    { request, reply, memory }: HttpExchange,
+    body: Body,
+  ): { readonly value: unknown; readonly bytes: number } | undefined {
+    const { messageBytes, bounds, closing } = this.#state
+    if (closing) {
+      this.#closing(reply)
+      return undefined
+    }
     switch (body.type) {
-      case 'bytes': {
-        const text = decode(body.bytes)
-        const bytes = parsedBytes(text, text.length < body.bytes.length)
-        const full = memory.admit(bytes)
-        if (full !== undefined) {
-          this.#full(full, bytes, reply)
-          return
-        }
-        this.#counted(bytes, memory, () =>
-          take(parseJson(text, { depth: this.#core.bounds.jsonDepth }), bytes),
-        )
-        return
-      }
-      case 'value':
-        requireDepth(body.value, this.#core.bounds.jsonDepth)
-        take(body.value, 0)
-        return
+      case 'too large':
+        refuse(reply, 413, ErrorCode.InvalidRequest, `A message may have at most ${messageBytes} bytes`)
+        return undefined
+      case 'no room':
+        reply.send(fullStatus(body.full), errorTextOf(fullError(body.full)), { 'Retry-After': retryAfter })
+        return undefined
+      case 'cut off':
+        refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: its body broke off before its end')
+        return undefined
       case 'consumed':
         throw new Error(
           'The body was already read before this handler saw the request. ' +
             'Mount the handler before any body parser, or let the parser leave its value in request.body.',
         )
+      case 'value':
+        requireDepth(body.value, bounds.jsonDepth)
+        return { value: body.value, bytes: 0 }
+      case 'bytes': {
+        if (isCoded(request.header('content-encoding'))) {
+          const text = errorText(ErrorCode.InvalidRequest, 'The body must not be compressed')
+          reply.send(415, text, { 'Accept-Encoding': 'identity' })
+          return undefined
+        }
+        const text = decode(body.bytes)
+        const bytes = parsedBytes(text, text.length < body.bytes.length)
+        const full = memory.admit(bytes)
+        if (full !== undefined) {
+          this.#full(full, bytes, reply)
+          return undefined
+        }
+        try {
+          return { value: parseJson(text, { depth: bounds.jsonDepth }), bytes }
+        } catch (error) {
+          memory.give(bytes)
+          throw error
+        }
+      }
     }
   }
 
-  /** Serves what holds so many bytes, and gives them back when that is over. */
-  #counted(bytes: number, memory: MemoryAccount, serve: () => Promise<void> | void): void {
-    let over: Promise<void> | void
-    try {
-      over = serve()
-    } catch (error) {
-      memory.give(bytes)
-      throw error
-    }
-    if (over === undefined) memory.give(bytes)
-    else over.then(() => memory.give(bytes))
-  }
-
-  /** Refuses a message for which there is no room, or never will be. */
+  /** Rejects a message that exceeds the memory limits now, or always. */
   #full(full: FullBudget, bytes: number, reply: HttpReply): void {
-    const { requestBytes } = this.#core.memory
+    const { requestBytes } = this.#state.memory
     if (bytes > requestBytes) {
       const why = `The message would take about ${bytes} bytes of memory, and one may have ${requestBytes}`
       refuse(reply, 413, ErrorCode.InvalidRequest, why)
     } else reply.send(fullStatus(full), errorTextOf(fullError(full)), { 'Retry-After': retryAfter })
   }
 
-  /**
-   * The era of a message: one that names its version in `_meta` is stateless, anything else is of a session.
-   * @returns a promise of the end where that is not now
-   */
-  #message(trip: SessionHttpRequest, value: unknown): Promise<void> | void {
-    const core = this.#core
-    const { request, reply, caller } = trip
+  /** Serves a message: one with a version in `_meta` is stateless, any other belongs to a session. */
+  async #message(exchange: HttpExchange, value: unknown): Promise<void> {
+    const { legacy } = this.#state
+    const { request, reply, caller } = exchange
     if (Array.isArray(value)) {
-      if (!namesStateless(request)) return this.#legacy(trip, (legacy) => legacy.batch(trip, value))
-      refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: send each message by itself')
+      if (!namesStateless(request)) await legacy.batch(exchange, value)
+      else refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: send each message by itself')
       return
     }
     const classified = classify(value)
-    switch (classified.kind) {
-      case 'invalid':
-        reply.send(400, JSON.stringify(failure(classified.id, classified.error)))
-        return
-      case 'request':
-        return isStateless(request, classified.message)
-          ? serveModern(core, request, reply, caller, classified.message)
-          : this.#legacy(trip, (legacy) => legacy.request(trip, classified.message))
-      case 'notification':
-        if (namesStateless(request)) reply.send(202, '')
-        else this.#legacy(trip, (legacy) => legacy.other(trip, classified.message))
-        return
-      case 'response':
-        if (namesStateless(request)) {
-          refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: nothing was asked of this client')
-        } else {
-          this.#legacy(trip, (legacy) => legacy.other(trip, classified.message))
-        }
+    if (classified.kind === 'invalid') {
+      reply.send(400, JSON.stringify(failure(classified.id, classified.error)))
+    } else if (classified.kind === 'request') {
+      const { message } = classified
+      if (isStateless(request, message)) await serveStateless(this.#state, request, reply, caller, message)
+      else await legacy.request(exchange, message)
+    } else if (!namesStateless(request)) {
+      legacy.other(exchange, classified.message)
+    } else if (classified.kind === 'notification') {
+      reply.send(202, '')
+    } else {
+      refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: nothing was asked of this client')
     }
-  }
-
-  #legacy(
-    trip: SessionHttpRequest,
-    serve: (legacy: Pick<SessionRequestHandler, keyof Sessionless>) => Promise<void> | void,
-  ): Promise<void> | void {
-    const { sessionless, legacy } = this.#core
-    return sessionless === undefined
-      ? this.#loaded(legacy, trip.request, trip.reply, serve)
-      : this.#loaded(sessionless, trip.request, trip.reply, serve)
-  }
-
-  /**
-   * Serves with what may have to be loaded first, unless the server closes meanwhile.
-   * @returns a promise of the end where that is not now
-   */
-  #loaded<T>(
-    later: Later<T>,
-    request: HttpRequest,
-    reply: HttpReply,
-    serve: (loaded: T) => Promise<void> | void,
-  ): Promise<void> | void {
-    const present = later.waiting === 0 ? later.value : undefined
-    if (present !== undefined) return this.#core.closing ? this.#closing(reply) : serve(present)
-    return new Promise((resolve) => {
-      later.use(
-        (loaded) => resolve(this.#core.closing ? this.#closing(reply) : serve(loaded)),
-        (error) => {
-          this.#broken(error, request, reply)
-          resolve()
-        },
-      )
-    })
   }
 
   #notJson(reply: HttpReply): void {
@@ -405,13 +370,13 @@ export class Router {
     reply.send(405, text, { Allow: allowed })
   }
 
-  /** Answers what failed before it was known to be a request. */
+  /** Responds to a request that failed before its message was known. */
   #broken(error: unknown, request: HttpRequest, reply: HttpReply): void {
     if (error instanceof RpcError) {
       refuse(reply, 400, error.code, error.message)
       return
     }
-    report(this.#core.server, error, request.method)
+    report(this.#state.server, error, request.method)
     refuse(reply, 500, ErrorCode.InternalError, 'Internal error')
   }
 }
@@ -449,4 +414,24 @@ function errorText(code: number, why: string): string {
 
 function errorTextOf(error: RpcError): string {
   return JSON.stringify(failure(undefined, error))
+}
+
+/** Milliseconds for a client to request the metadata after a 401. */
+const metadataWaitMs = 5_000
+
+function metadataHint(name: string, paths: readonly string[]): string {
+  const routes = paths.map((path) => `app.all('${path}', handler.node)`).join(' and ')
+  return (
+    `${name}: a request was answered 401, and no client asked for the metadata that says where to get a token. ` +
+    `Clients look for it at ${paths.join(' and ')}. If a framework routes only the endpoint to this handler, route that ` +
+    `path to it too, in Express with ${routes}.`
+  )
+}
+
+function pathHint(name: string, url: string, path: string): string {
+  const requested = excerpt(url.split('?', 1)[0] ?? '')
+  return (
+    `${name}: a POST to ${requested} was answered 404, because the endpoint of this handler is ${path}. If a framework ` +
+    `routes that path to it, give serveHttp the same one in "path".`
+  )
 }

@@ -1,63 +1,37 @@
-import { collectedBytes } from '../../../jsonrpc/bytes.ts'
+import { collectedBytes, nextTurn } from '../../../jsonrpc/bytes.ts'
 import { ErrorCode, McpError, RpcError } from '../../../jsonrpc/error.ts'
 import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
-import type { Backplane } from '../../../request/backplane.ts'
+import { type Backplane, memoryBackplane } from '../../../request/backplane.ts'
 import { anonymousCaller, type Caller, type InputStrategy } from '../../../request/exchange.ts'
-import { lateReplay } from '../../../request/late-replay.ts'
-import { Later } from '../../../request/later.ts'
-import { memoryBackplane } from '../../../request/memory-backplane.ts'
+import { replay } from '../../../request/replay.ts'
+import { createSealer } from '../../../request/state.ts'
 import type { Server } from '../../../server/server.ts'
-import type { CallPlaces } from '../calls.ts'
-import type { ChangeReplicator } from '../change-replicator.ts'
+import { type CallQuota, PrincipalQuota } from '../calls.ts'
+import { ChangeReplicator } from '../change-replicator.ts'
 import { MemoryBudget } from '../memory-budget.ts'
 import { type Bounds, bounds, report, unref } from '../options.ts'
 import type { HttpRequest } from './http-adapter.ts'
 import type { Authenticate, HttpOptions, HttpRefusal } from './options.ts'
-import { listening } from './post-response.ts'
-import type { SessionRequestHandler } from './session-requests.ts'
-import type { Sessionless } from './sessionless.ts'
-import type { SseSessions } from './sse.ts'
+import { listenMethod } from './post-response.ts'
+import { SessionlessRequests, SessionRequests } from './session-requests.ts'
+import { SseSessions } from './sse.ts'
 
-/**
- * How much of something each principal holds at once. Callers who are nobody in particular are many or one, who can
- * tell, so for them only the whole is bounded.
- */
-export class PrincipalQuota {
-  readonly #most: number
-  readonly #held = new RotatingMap<string, number>()
-
-  constructor(most: number) {
-    this.#most = most
-  }
-
-  /** Takes one more, and gives whether there was room for it. */
-  take(principal: string | null): boolean {
-    if (principal === null) return true
-    const held = this.#held.get(principal) ?? 0
-    if (held >= this.#most) return false
-    this.#held.set(principal, held + 1)
-    return true
-  }
-
-  /** Gives back one that was taken. */
-  give(principal: string | null): void {
-    if (principal === null) return
-    const held = this.#held.get(principal) ?? 0
-    if (held > 1) this.#held.set(principal, held - 1)
-    else this.#held.delete(principal)
-  }
-}
-
-/** An answer that is still owed. */
-export interface Serving {
+/** A response that was not sent yet. */
+export interface PendingResponse {
   readonly principal: string | null
   readonly method: string
-  /** Asks the handler to stop; what it still gives is sent. */
+  /** Aborts the handler's signal; its response is still sent. */
   abort(reason: unknown): void
-  /** Breaks off without an answer. */
+  /** Ends without a response. */
   abandon(reason: unknown): void
-  /** Half a keep-alive interval went by. */
+  /** Called every half keep-alive interval. */
   tick(): void
+}
+
+/** A response that may be slow. */
+export interface SlowAnswer {
+  /** Prepares for a slow response, unless it was sent. */
+  wait(): void
 }
 
 /** Why a request cannot be served now. */
@@ -67,41 +41,35 @@ export interface Busy {
   readonly error: RpcError
 }
 
-/** The path of HTTP+SSE, and the sessions that begin there. */
-export interface SseEndpoint {
-  readonly path: string
-  readonly sessions: Later<SseSessions>
-}
-
 const graceMs = 1000
-/** Network addresses whose callers are remembered, so that a caller is the same value for all of its requests. */
+/** Maximum number of cached callers by network address, so that all requests of a caller share one object. */
 const addresses = 10_000
 
-/** What every request of one mounted server shares. */
+/** The state of one mounted server. */
 export class HttpServerState {
   readonly server: Server
   readonly bounds: Bounds
-  readonly asking: InputStrategy
+  readonly inputStrategy: InputStrategy
   readonly backplane: Backplane
   readonly memory: MemoryBudget
-  /** The most that the body of one request may have: where memory is short, less than the limit for messages. */
+  /** Maximum bytes of a request body: the limit for messages, or less if `memoryBytes` is small. */
   readonly messageBytes: number
-  /** Serves the legacy era with sessions. Many servers never meet it. */
-  readonly legacy: Later<SessionRequestHandler>
-  /** Serves the legacy era instead, if the server is mounted without sessions. */
-  readonly sessionless: Later<Sessionless> | undefined
-  /** Serves HTTP+SSE, where that was wished for. */
-  readonly sse: SseEndpoint | undefined
-  /** What joins this node to others, where they share a backplane. */
-  readonly #relay: Later<ChangeReplicator> | undefined
+  /** Serves the revisions up to 2025-11-25. */
+  readonly legacy: SessionRequests | SessionlessRequests
+  /** Serves HTTP+SSE; undefined without the option `sse`. */
+  readonly sse: SseSessions | undefined
+  /** Exchanges changes with other nodes; undefined where no backplane is shared. */
+  readonly #replicator: ChangeReplicator | undefined
   readonly #authenticate: Authenticate | undefined
-  readonly #serving = new RotatingSet<Serving>()
-  readonly #shares: PrincipalQuota
-  readonly #listenShares: PrincipalQuota
+  readonly #serving = new RotatingSet<PendingResponse>()
+  /** Responses that began in this turn of the event loop. */
+  readonly #begun: SlowAnswer[] = []
+  readonly #quota: PrincipalQuota
+  readonly #listenQuota: PrincipalQuota
   readonly #addressOf: (request: HttpRequest) => string | undefined
   readonly #anonymous = new RotatingMap<string, Caller>()
   #subscriptions = 0
-  /** Requests whose handlers run, other than subscriptions, also where their session has ended. */
+  /** Requests in flight other than subscriptions, including those of closed sessions. */
   #calls = 0
   #ticking: ReturnType<typeof setTimeout> | undefined
   #onIdle: (() => void) | undefined
@@ -116,10 +84,10 @@ export class HttpServerState {
     this.messageBytes = Math.min(messageBytes, Math.floor(this.memory.requestBytes / collectedBytes(1)))
     this.#addressOf = options.clientAddress ?? ((request) => request.address)
     this.#authenticate = options.authenticate
-    this.#shares = new PrincipalQuota(this.bounds.inFlightPerPrincipal)
-    this.#listenShares = new PrincipalQuota(this.bounds.listenStreamsPerPrincipal)
-    this.asking = lateReplay({
-      keys: options.keys,
+    this.#quota = new PrincipalQuota(this.bounds.inFlightPerPrincipal)
+    this.#listenQuota = new PrincipalQuota(this.bounds.listenStreamsPerPrincipal)
+    this.inputStrategy = replay({
+      sealer: createSealer(options.keys),
       backplane: this.backplane,
       audience: server.info.name,
       ttlMs: this.bounds.stateTtlMs,
@@ -128,26 +96,23 @@ export class HttpServerState {
       onRefused: (reason) => warn(`A requestState was refused: ${reason}`),
       onFailed: (error) => warn(`The backplane failed: ${error instanceof Error ? error.message : error}`),
     })
-    this.#relay = options.backplane === undefined ? undefined : relayOver(options.backplane, server)
+    this.#replicator =
+      options.backplane === undefined ? undefined : new ChangeReplicator(server, options.backplane)
     this.join().catch((error) => report(server, error, 'changes of other nodes'))
-    this.legacy = new Later(async () => {
-      const { SessionRequestHandler } = await import('./session-requests.ts')
-      return new SessionRequestHandler(this)
-    })
-    this.sessionless = options.sessions === 'none' ? withoutSessions(this) : undefined
-    this.sse = options.sse === undefined ? undefined : olderPath(options.sse, this)
+    this.legacy = options.sessions === 'none' ? new SessionlessRequests(this) : new SessionRequests(this)
+    this.sse = options.sse === undefined ? undefined : new SseSessions(options.sse, this)
   }
 
   get closing(): boolean {
     return this.#closing !== undefined
   }
 
-  /** Begins to hear what changes on other nodes; settles when it does, or when that failed and is tried again. */
+  /** Subscribes to changes of other nodes; resolves when that succeeded, or failed and will be retried. */
   async join(): Promise<void> {
-    if (this.#relay !== undefined) await (await this.#relay.get()).open()
+    await this.#replicator?.open()
   }
 
-  /** The caller of a request without authentication: limits for each client count it by its address. */
+  /** The caller of an unauthenticated request, whose quota key is its network address. */
   anonymous(request: HttpRequest): Caller {
     const address = this.#addressOf(request)
     if (address === undefined) return anonymousCaller
@@ -159,45 +124,54 @@ export class HttpServerState {
     return caller
   }
 
-  /** Room for the requests of one principal's sessions among all that are being served. */
-  callPlaces(principal: string | null): CallPlaces {
+  /** The limits on requests in flight for sessions of one principal. */
+  callPlaces(principal: string | null): CallQuota {
     return {
       take: () => this.#openCall(principal)?.error,
       give: () => this.#closeCall(principal),
     }
   }
 
-  /** How to refuse a caller who was not allowed all of this. */
+  /** The refusal of a caller without these scopes. */
   lacking(scopes: readonly string[], caller: Caller): HttpRefusal {
     return this.#authenticate?.lacking?.(scopes, caller) ?? { status: 403 }
   }
 
-  /** Takes a stateless request in, or says why not now. One that `ticks` hears of time going by. */
-  admit(serving: Serving, ticks: boolean): Busy | undefined {
+  /** Admits a stateless request; why not, if a limit is reached. `ticks` is whether its `tick` is called. */
+  admit(serving: PendingResponse, ticks: boolean): Busy | undefined {
     const busy =
-      serving.method === listening ? this.#openListening(serving) : this.#openCall(serving.principal)
+      serving.method === listenMethod ? this.#openListening(serving) : this.#openCall(serving.principal)
     if (busy !== undefined) return busy
     this.begin(serving, ticks)
     return undefined
   }
 
-  /** Registers an answer in progress, so that `close` waits for it. Its calls take their places by themselves. */
-  begin(serving: Serving, ticks: boolean): void {
+  /** Registers a response, so that `close` waits for it. Its requests are counted separately. */
+  begin(serving: PendingResponse, ticks: boolean): void {
     this.#serving.add(serving)
     if (ticks) this.#ticking ??= this.#tickLater()
   }
 
-  /** Unregisters an answer that was given. */
-  end(serving: Serving): void {
+  /** Calls `wait` of a response when this turn of the event loop is over: most responses are sent before. */
+  afterTurn(answer: SlowAnswer): void {
+    this.#begun.push(answer)
+    if (this.#begun.length > 1) return
+    nextTurn().then(() => {
+      for (const one of this.#begun.splice(0)) one.wait()
+    })
+  }
+
+  /** Unregisters a response that was sent. */
+  end(serving: PendingResponse): void {
     this.#serving.delete(serving)
     if (this.#serving.size === 0) this.#onIdle?.()
   }
 
-  #openListening({ principal }: Serving): Busy | undefined {
+  #openListening({ principal }: PendingResponse): Busy | undefined {
     if (this.#subscriptions >= this.bounds.listenStreams) {
       return busy(503, 'Too many subscriptions are open: try again later')
     }
-    if (!this.#listenShares.take(principal)) {
+    if (!this.#listenQuota.take(principal)) {
       const { listenStreamsPerPrincipal } = this.bounds
       return busy(429, `Too many subscriptions are open: end some of your ${listenStreamsPerPrincipal}`)
     }
@@ -209,7 +183,7 @@ export class HttpServerState {
     if (this.#calls >= this.bounds.inFlightPerNode) {
       return busy(503, 'Too many requests in flight: try again later')
     }
-    if (this.#shares.take(principal)) {
+    if (this.#quota.take(principal)) {
       this.#calls++
       return undefined
     }
@@ -219,10 +193,10 @@ export class HttpServerState {
 
   #closeCall(principal: string | null): void {
     this.#calls--
-    this.#shares.give(principal)
+    this.#quota.give(principal)
   }
 
-  /** One timer for every answer that is owed: most are given long before it rings. */
+  /** One timer for all responses: most are sent long before it fires. */
   #tickLater(): ReturnType<typeof setTimeout> {
     return unref(
       setTimeout(() => {
@@ -232,18 +206,18 @@ export class HttpServerState {
     )
   }
 
-  /** A stateless request that was taken in is over. */
-  done(serving: Serving): void {
-    if (serving.method === listening) {
+  /** Counts a stateless request that was admitted as finished. */
+  done(serving: PendingResponse): void {
+    if (serving.method === listenMethod) {
       this.#subscriptions--
-      this.#listenShares.give(serving.principal)
+      this.#listenQuota.give(serving.principal)
     } else {
       this.#closeCall(serving.principal)
     }
     this.end(serving)
   }
 
-  /** Ends everything: what handlers still answer within 1 s is sent. */
+  /** Closes sessions, streams and requests; responses within 1 s are sent. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -252,12 +226,9 @@ export class HttpServerState {
   async #close(): Promise<void> {
     const reason = new McpError('CONNECTION_CLOSED', 'The server is shutting down')
     clearTimeout(this.#ticking)
-    this.#relay?.use(
-      (relay) => relay.close(),
-      () => {},
-    )
-    this.legacy.value?.close(reason.message)
-    const sse = this.sse?.sessions.value?.close(reason.message)
+    this.#replicator?.close()
+    this.legacy.close(reason.message)
+    const sse = this.sse?.close(reason.message)
     for (const serving of this.#serving.values()) serving.abort(reason)
     if (this.#serving.size > 0) await this.#idle()
     await sse
@@ -275,7 +246,7 @@ export class HttpServerState {
   }
 }
 
-/** An IPv6 client can have any address of its /64 network, so it is counted by that. */
+/** The quota of an IPv6 address is that of its /64 network, of which a client can use any address. */
 function networkOf(address: string): string {
   if (!address.includes(':') || address.startsWith('::ffff:')) return address
   const [head = '', tail] = address.split('::')
@@ -283,28 +254,6 @@ function networkOf(address: string): string {
   const last = tail === undefined || tail === '' ? [] : tail.split(':')
   const zeros = tail === undefined ? 0 : Math.max(0, 8 - groups.length - last.length)
   return `${[...groups, ...Array<string>(zeros).fill('0'), ...last].slice(0, 4).join(':')}::/64`
-}
-
-function withoutSessions(core: HttpServerState): Later<Sessionless> {
-  return new Later(async () => {
-    const { Sessionless } = await import('./sessionless.ts')
-    return new Sessionless(core)
-  })
-}
-
-function olderPath(path: string, core: HttpServerState): SseEndpoint {
-  const sessions = new Later(async () => {
-    const { SseSessions } = await import('./sse.ts')
-    return new SseSessions(path, core)
-  })
-  return { path, sessions }
-}
-
-function relayOver(backplane: Backplane, server: Server): Later<ChangeReplicator> {
-  return new Later(async () => {
-    const { ChangeReplicator } = await import('../change-replicator.ts')
-    return new ChangeReplicator(server, backplane)
-  })
 }
 
 function busy(status: 429 | 503, why: string): Busy {

@@ -1,125 +1,121 @@
 import { ErrorCode, RpcError } from '../../../jsonrpc/error.ts'
 import type {
+  JsonObject,
   JsonRpcNotification,
   JsonRpcRequest,
   JsonRpcResponse,
   RequestId,
 } from '../../../jsonrpc/message.ts'
+import type { ServerCapabilities } from '../../../protocol/definitions.ts'
 import { eraOf } from '../../../protocol/revision.ts'
-import type { Caller } from '../../../request/exchange.ts'
-import { serveBatch } from '../batch.ts'
+import { revisionOf, revisions } from '../../../protocol/revisions.ts'
+import type { Caller, Peer } from '../../../request/exchange.ts'
+import { cannotAsk } from '../../../request/live-run.ts'
+import { Calls } from '../calls.ts'
 import { fullError, fullStatus, type MemoryAccount } from '../memory-budget.ts'
 import { report } from '../options.ts'
 import {
-  encodeAnswer,
   encodeMessage,
+  encodeResponse,
   failure,
   refusalOf,
+  requireMethod,
+  ServedRequest,
   type ServedResponse,
   unsupportedVersion,
 } from '../served-request.ts'
-import type { SessionOutlet } from '../session-requester.ts'
+import {
+  type BatchReceiver,
+  defaultLogLevel,
+  type InvalidMessage,
+  initialize,
+  type SessionOutlet,
+  serveBatch,
+} from '../session.ts'
 import type { EventStream } from './event-stream.ts'
 import type { HttpReply, HttpRequest } from './http-adapter.ts'
 import { refusesScopes } from './options.ts'
-import { PostStream } from './post-response.ts'
+import { PostResponse, PostStream } from './post-response.ts'
 import { parseEventId } from './resumable-stream.ts'
 import type { HttpServerState } from './server-state.ts'
 import { type HttpSession, Sessions } from './sessions.ts'
 
-/** One HTTP request of the legacy era, with who sent it. */
-export interface SessionHttpRequest {
+/** An HTTP request with its reply and caller. */
+export interface HttpExchange {
   readonly request: HttpRequest
   readonly reply: HttpReply
   readonly caller: Caller
-  /** The account that its bytes are on. */
+  /** The memory account of the caller. */
   readonly memory: MemoryAccount
 }
 
-/** Serves the legacy era: the sessions of one mounted server, and the HTTP requests that belong to them. */
-export class SessionRequestHandler {
-  readonly #core: HttpServerState
+/** Serves the HTTP requests of sessions (revisions up to 2025-11-25). */
+export class SessionRequests {
+  readonly #state: HttpServerState
   readonly #sessions: Sessions
 
-  constructor(core: HttpServerState) {
-    this.#core = core
-    this.#sessions = new Sessions(core)
+  constructor(state: HttpServerState) {
+    this.#state = state
+    this.#sessions = new Sessions(state)
   }
 
-  /**
-   * Serves a request: `initialize` begins a session, everything else belongs to one.
-   * @returns a promise of the end of its handler where that is not now
-   */
-  request(trip: SessionHttpRequest, message: JsonRpcRequest): Promise<void> | undefined {
-    const isFirst = message.method === 'initialize' && trip.request.header('mcp-session-id') === undefined
-    if (isFirst) {
-      if (checkVersion(trip, message.id)) this.#begin(trip, message)
-      return undefined
+  /** Serves a request: `initialize` begins a session, everything else belongs to one. */
+  async request(exchange: HttpExchange, message: JsonRpcRequest): Promise<void> {
+    if (message.method === 'initialize' && exchange.request.header('mcp-session-id') === undefined) {
+      if (checkVersion(exchange, message.id)) await this.#begin(exchange, message)
+      return
     }
-    const owner = this.#find(trip, message.id)
-    const { reply, caller } = trip
-    if (owner === undefined || refusesScopes(this.#core, reply, caller, message)) return undefined
-    const { server } = this.#core
-    const post = new PostStream(owner, reply, trip.request)
-    const answered = (response: ServedResponse): void =>
-      post.answer(200, response === undefined ? '' : encodeAnswer(response, server))
-    const refused = (error: unknown): void => {
+    const owner = this.#find(exchange, message.id)
+    const { reply, caller } = exchange
+    if (owner === undefined || refusesScopes(this.#state, reply, caller, message)) return
+    const post = new PostStream(owner, reply, exchange.request)
+    try {
+      const response = await owner.session.request(message, post, caller)
+      post.answer(200, response === undefined ? '' : encodeResponse(response, this.#state.server))
+    } catch (error) {
       const refusal = owner.session.refusal(error, message.method)
       post.answer(refusalStatus(refusal), JSON.stringify(failure(message.id, refusal)))
     }
-    try {
-      const response = post.awaited(owner.session.request(message, post, caller))
-      if (response instanceof Promise) return response.then(answered, refused)
-      answered(response)
-    } catch (error) {
-      refused(error)
-    }
-    return undefined
   }
 
   /** Serves an array of messages, where the session's revision has such. */
-  batch(trip: SessionHttpRequest, values: readonly unknown[]): Promise<void> | undefined {
-    const owner = this.#find(trip, undefined)
-    const { reply, caller } = trip
-    if (owner === undefined || refusesScopes(this.#core, reply, caller, values)) return undefined
-    const { server, bounds } = this.#core
-    const post = new PostStream(owner, reply, trip.request)
-    const serve = (message: JsonRpcRequest): ServedResponse | Promise<ServedResponse> =>
-      owner.session.request(message, post, caller)
-    return post.awaited(serveBatch(owner.session, values, bounds.batch, serve)).then(
-      (responses) => {
-        if (responses.length > 0) {
-          post.answer(200, `[${responses.map((response) => encodeMessage(response, server)).join(',')}]`)
-        } else {
-          post.accept()
-        }
-      },
-      (error) => {
-        const refusal = refusalOf(error, 'batch', server)
-        post.answer(refusalStatus(refusal), JSON.stringify(failure(undefined, refusal)))
-      },
-    )
+  async batch(exchange: HttpExchange, values: readonly unknown[]): Promise<void> {
+    const owner = this.#find(exchange, undefined)
+    const { reply, caller } = exchange
+    if (owner === undefined || refusesScopes(this.#state, reply, caller, values)) return
+    const { server, bounds } = this.#state
+    const post = new PostStream(owner, reply, exchange.request)
+    try {
+      const responses = await serveBatch(owner.session, values, bounds.batch, (message) =>
+        owner.session.request(message, post, caller),
+      )
+      if (responses.length === 0) post.accept()
+      else post.answer(200, `[${responses.map((response) => encodeMessage(response, server)).join(',')}]`)
+    } catch (error) {
+      const refusal = refusalOf(error, 'batch', server)
+      post.answer(refusalStatus(refusal), JSON.stringify(failure(undefined, refusal)))
+    }
   }
 
-  /** Takes a notice or the answer to a question. */
-  other(trip: SessionHttpRequest, message: JsonRpcNotification | JsonRpcResponse): void {
-    const owner = this.#find(trip, undefined)
+  /** Handles a notification or response. */
+  other(exchange: HttpExchange, message: JsonRpcNotification | JsonRpcResponse): void {
+    const owner = this.#find(exchange, undefined)
     if (owner === undefined) return
     if ('method' in message) owner.session.notification(message)
     else owner.session.response(message)
-    trip.reply.send(202, '')
+    exchange.reply.send(202, '')
   }
 
-  /** Opens the stream for what belongs to no request, or goes on with a stream that was lost. */
-  get(trip: SessionHttpRequest): void {
-    const owner = this.#find(trip, undefined)
+  /** Opens the stream for messages outside of requests, or resumes a stream. */
+  get(exchange: HttpExchange): void {
+    const owner = this.#find(exchange, undefined)
     if (owner === undefined) return
-    const { reply } = trip
-    const last = trip.request.header('last-event-id')
+    const { reply } = exchange
+    const last = exchange.request.header('last-event-id')
     if (last !== undefined) {
       if (this.#refusesStream(owner, reply)) return
-      resume(owner, trip, last).catch((error) => {
-        report(this.#core.server, error, 'GET')
+      resume(owner, exchange, last).catch((error) => {
+        report(this.#state.server, error, 'GET')
         reply.send(
           500,
           JSON.stringify(failure(undefined, new RpcError(ErrorCode.InternalError, 'Internal error'))),
@@ -133,18 +129,18 @@ export class SessionRequestHandler {
       refuse(reply, 409, undefined, 'this session already has an open stream')
       return
     }
-    owner.listener = trip.caller
+    owner.listener = exchange.caller
     const connection = owner.connect(reply, standalone)
     connection.breathe()
     standalone.attach(connection)
   }
 
-  /** Ends a session at its client's wish. */
-  delete(trip: SessionHttpRequest): void {
-    const owner = this.#find(trip, undefined)
+  /** Ends a session on request of its client. */
+  delete(exchange: HttpExchange): void {
+    const owner = this.#find(exchange, undefined)
     if (owner === undefined) return
     this.#sessions.end(owner, 'The client ended the session')
-    trip.reply.send(204, '')
+    exchange.reply.send(204, '')
   }
 
   /** Ends every session. */
@@ -152,9 +148,9 @@ export class SessionRequestHandler {
     this.#sessions.close(reason)
   }
 
-  /** Refuses one more connection of a session that has as many as requests may be in flight. */
+  /** Refuses another connection of a session that has as many as `limits.inFlight`. */
   #refusesStream(owner: HttpSession, reply: HttpReply): boolean {
-    const { inFlight } = this.#core.bounds
+    const { inFlight } = this.#state.bounds
     if (owner.connections < inFlight) return false
     const why = `Too many streams are open: a session may have ${inFlight} connections`
     const error = new RpcError(ErrorCode.InternalError, why)
@@ -162,7 +158,7 @@ export class SessionRequestHandler {
     return true
   }
 
-  #begin({ reply, caller, memory }: SessionHttpRequest, message: JsonRpcRequest): void {
+  async #begin({ reply, caller, memory }: HttpExchange, message: JsonRpcRequest): Promise<void> {
     const owner = this.#sessions.begin(caller, memory)
     if (owner === undefined) {
       reply.send(
@@ -178,7 +174,7 @@ export class SessionRequestHandler {
       return
     }
     try {
-      const response = owner.session.request(message, nowhere)
+      const response = await owner.session.request(message, nowhere)
       reply.send(200, JSON.stringify(response), { 'Mcp-Session-Id': owner.id })
     } catch (error) {
       const refusal = owner.session.refusal(error, message.method)
@@ -187,10 +183,10 @@ export class SessionRequestHandler {
     }
   }
 
-  /** The session a request names, or an answer that there is none. */
-  #find(trip: SessionHttpRequest, id: RequestId | undefined): HttpSession | undefined {
-    if (!checkVersion(trip, id)) return undefined
-    const { request, reply, caller } = trip
+  /** The session of a request; undefined if the error response was sent. */
+  #find(exchange: HttpExchange, id: RequestId | undefined): HttpSession | undefined {
+    if (!checkVersion(exchange, id)) return undefined
+    const { request, reply, caller } = exchange
     const name = request.header('mcp-session-id')
     if (name === undefined) {
       refuse(
@@ -207,12 +203,12 @@ export class SessionRequestHandler {
   }
 }
 
-/** `initialize` has nothing to say but its answer. */
+/** `initialize` sends nothing but its response. */
 const nowhere: SessionOutlet = { notify: () => {}, request: () => false }
 
 async function resume(
   owner: HttpSession,
-  { reply, caller, memory }: SessionHttpRequest,
+  { reply, caller, memory }: HttpExchange,
   last: string,
 ): Promise<void> {
   const event = parseEventId(last)
@@ -233,15 +229,15 @@ async function resume(
   refuse(reply, 400, undefined, 'the event of Last-Event-ID is not known here, or no longer')
 }
 
-/** Any known revision with sessions will do: clients are known to name another than they agreed on. */
-export function checkVersion({ request, reply }: SessionHttpRequest, id: RequestId | undefined): boolean {
+/** Checks `MCP-Protocol-Version`. Any revision with sessions is accepted, because some clients do not send the negotiated one. */
+export function checkVersion({ request, reply }: HttpExchange, id: RequestId | undefined): boolean {
   const version = request.header('mcp-protocol-version')
   if (version === undefined || eraOf(version) === 'session') return true
   reply.send(400, JSON.stringify(failure(id, unsupportedVersion(version))))
   return false
 }
 
-/** Clients take a status such as 404 for the loss of their session, so most refusals are plain answers. */
+/** The HTTP status of an error. Clients take 404 for the loss of their session, so most errors are sent with 200. */
 export function refusalStatus(refusal: RpcError): number {
   return refusal.code === ErrorCode.InvalidRequest ? 400 : 200
 }
@@ -249,4 +245,166 @@ export function refusalStatus(refusal: RpcError): number {
 function refuse(reply: HttpReply, status: number, id: RequestId | undefined, why: string): void {
   const error = new RpcError(ErrorCode.InvalidRequest, `Invalid request: ${why}`)
   reply.send(status, JSON.stringify(failure(id, error)))
+}
+
+/** The revision of a request without `MCP-Protocol-Version`, as the specification requires. */
+const assumedVersion = '2025-03-26'
+
+const inputStrategy = cannotAsk(
+  "this server is mounted with sessions: 'none', which lets it ask only clients of revision 2026-07-28. " +
+    'Use such a client, or mount the server with sessions',
+)
+
+/** Methods that require a session, with the alternative. */
+const needsSession: ReadonlyMap<string, string> = new Map([
+  ['logging/setLevel', 'log messages of a call are sent from level info'],
+  ['resources/subscribe', 'read the resource again, or use a client of revision 2026-07-28'],
+  ['resources/unsubscribe', 'there are no subscriptions'],
+])
+
+/** Serves revisions up to 2025-11-25 without sessions: every POST is independent, on any instance. */
+export class SessionlessRequests {
+  readonly #state: HttpServerState
+
+  constructor(state: HttpServerState) {
+    this.#state = state
+  }
+
+  async request(exchange: HttpExchange, message: JsonRpcRequest): Promise<void> {
+    if (!checkVersion(exchange, message.id)) return
+    if (refusesScopes(this.#state, exchange.reply, exchange.caller, message)) return
+    await new SessionlessPost(this.#state, exchange).serve(message)
+  }
+
+  /** Serves an array of messages, where the revision has such. */
+  async batch(exchange: HttpExchange, values: readonly unknown[]): Promise<void> {
+    if (!checkVersion(exchange, undefined)) return
+    if (refusesScopes(this.#state, exchange.reply, exchange.caller, values)) return
+    await new SessionlessPost(this.#state, exchange).serveAll(values)
+  }
+
+  /** Accepts a notification or response. Neither can concern another POST, since nothing links them. */
+  other(exchange: HttpExchange): void {
+    if (checkVersion(exchange, undefined)) exchange.reply.send(202, '')
+  }
+
+  /** Nothing to close: every request ends by itself. */
+  close(): void {}
+}
+
+/** The requests of one POST, and their response. */
+class SessionlessPost extends PostResponse implements BatchReceiver {
+  readonly peer: Peer
+  readonly #calls: Calls
+
+  constructor(state: HttpServerState, { request, reply, caller }: HttpExchange) {
+    super(state, reply, request)
+    this.peer = {
+      ...caller,
+      revision:
+        revisionOf(request.header('mcp-protocol-version') ?? assumedVersion) ?? revisions[assumedVersion],
+      capabilities: {},
+      info: undefined,
+      logLevel: defaultLogLevel(state.server),
+    }
+    this.#calls = new Calls(state.bounds.inFlight, state.callPlaces(caller.principal))
+  }
+
+  get principal(): string | null {
+    return this.peer.principal
+  }
+
+  get method(): string {
+    return 'POST'
+  }
+
+  async serve(message: JsonRpcRequest): Promise<void> {
+    this.#begin()
+    try {
+      this.#finish(200, await this.#serve(message))
+    } catch (error) {
+      const refusal = this.refusal(error, message.method)
+      this.#finish(refusalStatus(refusal), failure(message.id, refusal))
+    }
+  }
+
+  async serveAll(values: readonly unknown[]): Promise<void> {
+    this.#begin()
+    try {
+      const responses = await serveBatch(this, values, this.state.bounds.batch, (message) =>
+        this.#serve(message),
+      )
+      this.#finish(responses.length === 0 ? 202 : 200, responses)
+    } catch (error) {
+      const refusal = this.refusal(error, 'batch')
+      this.#finish(refusalStatus(refusal), failure(undefined, refusal))
+    }
+  }
+
+  abort(reason: unknown): void {
+    this.#calls.abort(reason)
+  }
+
+  protected cancel(reason: unknown): void {
+    this.#calls.cancelAll(reason)
+  }
+
+  notification(): void {}
+
+  response(): void {}
+
+  invalidMessage({ error }: InvalidMessage): void {
+    report(this.state.server, error, 'a message')
+  }
+
+  refusal(error: unknown, method: string): RpcError {
+    return refusalOf(error, method, this.state.server)
+  }
+
+  /** @throws RpcError for a request that is rejected before it begins */
+  async #serve(message: JsonRpcRequest): Promise<ServedResponse> {
+    const { server, bounds } = this.state
+    const { id, method, params } = message
+    this.#calls.admit(id)
+    if (method === 'initialize') {
+      return { jsonrpc: '2.0', id, result: initialize(server, this.peer, params, withoutSessions).result }
+    }
+    if (method === 'ping') return { jsonrpc: '2.0', id, result: {} }
+    requireMethod(server, this.peer.revision, method)
+    const instead = needsSession.get(method)
+    if (instead !== undefined) throw sessionNeeded(method, instead)
+    return this.#calls.run(new ServedRequest(message, this.peer, inputStrategy, this, bounds), server)
+  }
+
+  #begin(): void {
+    this.state.begin(this, this.reply.sharesTimers)
+    this.waitLater()
+  }
+
+  #finish(...answer: Parameters<PostResponse['finish']>): void {
+    this.state.end(this)
+    this.finish(...answer)
+  }
+}
+
+/** The capabilities without a session: no resource subscriptions and no change notifications. */
+function withoutSessions(offered: ServerCapabilities): ServerCapabilities {
+  const { tools, prompts, resources, ...rest } = offered
+  return {
+    ...rest,
+    ...(tools && { tools: without(tools, 'listChanged') }),
+    ...(prompts && { prompts: without(prompts, 'listChanged') }),
+    ...(resources && { resources: without(resources, 'listChanged', 'subscribe') }),
+  }
+}
+
+function without(capability: JsonObject, ...names: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(capability).filter(([name]) => !names.includes(name)))
+}
+
+function sessionNeeded(method: string, instead: string): RpcError {
+  return new RpcError(
+    ErrorCode.MethodNotFound,
+    `Method not found: ${method} needs a session, and this server is mounted with sessions: 'none': ${instead}`,
+  )
 }

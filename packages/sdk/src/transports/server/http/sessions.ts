@@ -4,7 +4,7 @@ import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
 import { toBase64Url } from '../../../request/encoding.ts'
 import { allows, type Caller } from '../../../request/exchange.ts'
 import type { Server } from '../../../server/server.ts'
-import { Calls } from '../calls.ts'
+import { Calls, PrincipalQuota } from '../calls.ts'
 import type { MemoryAccount } from '../memory-budget.ts'
 import { type Bounds, report, unref } from '../options.ts'
 import { encodeMessage, failure } from '../served-request.ts'
@@ -13,24 +13,25 @@ import { answerPatienceMs, EventStream } from './event-stream.ts'
 import type { HttpReply } from './http-adapter.ts'
 import type { PostStream } from './post-response.ts'
 import { EventLog, ResumableStream } from './resumable-stream.ts'
-import { type HttpServerState, PrincipalQuota } from './server-state.ts'
+import type { HttpServerState } from './server-state.ts'
 
-/** One session over HTTP: the session proper, and the streams its messages travel on. */
+/** One session over HTTP, with its streams. */
 export class HttpSession {
   /** 192 random bits as visible ASCII. */
   readonly id: string = randomText(24)
-  /** Who began it, and alone may use it. */
+  /** The principal that began it, and the only one that may use it. */
   readonly principal: string | null
+  readonly state: HttpServerState
   readonly server: Server
   readonly session: Session
   readonly log: EventLog
-  /** Carries what belongs to no request, on the connection a GET opened. */
+  /** The stream for messages outside of requests, which GET opens. */
   readonly standalone: ResumableStream
-  /** Who opened the connection of that stream. */
+  /** The caller that opened the connection of that stream. */
   listener: Caller
-  /** When the last request came, by the clock that nobody sets. */
+  /** The time of the last request, in milliseconds of the monotonic clock. */
   lastSeen: number = performance.now()
-  /** Answers that are still owed. */
+  /** Responses that were not sent yet. */
   readonly posts: RotatingSet<PostStream> = new RotatingSet()
   readonly #bounds: Bounds
   readonly #streams = new RotatingMap<string, ResumableStream>()
@@ -39,8 +40,9 @@ export class HttpSession {
   readonly #report = (error: unknown): void => report(this.server, error, 'event stream')
   #lastStream = 0
 
-  constructor(core: HttpServerState, caller: Caller, memory: MemoryAccount) {
-    const { server, bounds, backplane } = core
+  constructor(state: HttpServerState, caller: Caller, memory: MemoryAccount) {
+    const { server, bounds, backplane } = state
+    this.state = state
     this.server = server
     this.principal = caller.principal
     this.listener = caller
@@ -49,7 +51,7 @@ export class HttpSession {
     this.standalone = this.#newStream()
     this.session = new Session({
       server,
-      calls: new Calls(bounds.inFlight, core.callPlaces(caller.principal)),
+      calls: new Calls(bounds.inFlight, state.callPlaces(caller.principal)),
       memory,
       caller,
       bounds,
@@ -63,23 +65,23 @@ export class HttpSession {
     })
   }
 
-  /** Whether the session must be kept: somebody is connected, or a handler works. */
+  /** Whether the session must not be evicted: it has a connection, or a handler runs. */
   get busy(): boolean {
     return this.#connections.size > 0 || this.session.working
   }
 
-  /** How many event streams are open. */
+  /** Number of open event streams. */
   get connections(): number {
     return this.#connections.size
   }
 
-  /** Whether its client knows that a stream may close and be polled for the rest. */
+  /** Whether its client supports polling (SEP-1699, since 2025-11-25). */
   get polls(): boolean {
     const version = this.session.peer?.revision.version
     return version !== undefined && version >= '2025-11-25'
   }
 
-  /** Makes an answer a stream of its own. */
+  /** Turns a response into a stream. */
   openStream(reply: HttpReply): ResumableStream {
     const stream = this.#newStream()
     stream.attach(this.connect(reply, stream, answerPatienceMs))
@@ -87,7 +89,7 @@ export class HttpSession {
     return stream
   }
 
-  /** Opens the event stream of an answer as the connection of a stream. */
+  /** Opens an event stream as the connection of a stream. */
   connect(reply: HttpReply, stream: ResumableStream, patienceMs = 0): EventStream {
     const connection = new EventStream(reply, this.#bounds, patienceMs)
     this.#connections.add(connection)
@@ -100,24 +102,24 @@ export class HttpSession {
     return connection
   }
 
-  /** A stream that is not over, by its id. */
+  /** An open stream, by its id. */
   stream(id: string): ResumableStream | undefined {
     return this.#streams.get(id)
   }
 
-  /** What is left of a stream that is over: its stored events. */
+  /** An ended stream, for its stored events. */
   ended(id: string): ResumableStream {
     const stream = new ResumableStream(id, this.log, this.#bounds, this.#report)
     stream.end()
     return stream
   }
 
-  /** Ends a stream: once all of it is stored, its stored events are all that is left of it. */
+  /** Ends a stream; only its stored events remain. */
   forget(stream: ResumableStream): void {
     stream.end().then(() => this.#streams.delete(stream.id))
   }
 
-  /** Ends the session: stops what runs, closes every stream, forgets what was stored. */
+  /** Closes the session: cancels requests, ends streams, and deletes stored events. */
   close(reason: string): void {
     this.session.close(reason)
     const text = JSON.stringify(failure(undefined, new RpcError(ErrorCode.InvalidRequest, reason)))
@@ -128,7 +130,7 @@ export class HttpSession {
     this.log.drop().catch((error) => report(this.server, error, 'session'))
   }
 
-  /** Whether a notice may go to whoever listens: the token of a subscription may have allowed more. */
+  /** Whether the caller of the standalone stream may receive a notification: that of the subscription may have had more scopes. */
   #isForListener({ method, params }: JsonRpcNotification): boolean {
     if (method !== 'notifications/resources/updated') return true
     return allows(this.listener, this.server.scopesFor('resources/subscribe', params))
@@ -148,34 +150,34 @@ function randomText(bytes: number): string {
 
 const sweepMs = 60_000
 
-/** The sessions of one node, least recently used first. Idle ones go after a while, or when room is needed. */
+/** The sessions of one node, least recently used first. Idle ones are closed after a timeout, or to make room. */
 export class Sessions {
   readonly #bounds: Bounds
-  readonly #core: HttpServerState
+  readonly #state: HttpServerState
   readonly #byId = new RotatingMap<string, HttpSession>()
-  readonly #shares: PrincipalQuota
+  readonly #quota: PrincipalQuota
   #sweep: ReturnType<typeof setTimeout> | undefined
 
-  constructor(core: HttpServerState) {
-    this.#bounds = core.bounds
-    this.#core = core
-    this.#shares = new PrincipalQuota(core.bounds.sessionsPerPrincipal)
+  constructor(state: HttpServerState) {
+    this.#bounds = state.bounds
+    this.#state = state
+    this.#quota = new PrincipalQuota(state.bounds.sessionsPerPrincipal)
   }
 
   get size(): number {
     return this.#byId.size
   }
 
-  /** Begins a session; undefined when there is no room, or the principal has its share, and none is idle. */
+  /** Begins a session; undefined if a limit is reached and no session is idle. */
   begin(caller: Caller, memory: MemoryAccount): HttpSession | undefined {
     if (!this.#takePlace(caller.principal)) return undefined
-    const session = new HttpSession(this.#core, caller, memory)
+    const session = new HttpSession(this.#state, caller, memory)
     this.#byId.set(session.id, session)
     this.#schedule()
     return session
   }
 
-  /** A session by its id, as its own principal: for anybody else it does not exist. */
+  /** A session by its id, for its own principal only. */
   find(id: string, principal: string | null): HttpSession | undefined {
     const session = this.#byId.get(id)
     if (session === undefined || session.principal !== principal) return undefined
@@ -187,7 +189,7 @@ export class Sessions {
 
   end(session: HttpSession, reason: string): void {
     if (!this.#byId.delete(session.id)) return
-    this.#shares.give(session.principal)
+    this.#quota.give(session.principal)
     session.close(reason)
   }
 
@@ -197,14 +199,14 @@ export class Sessions {
     for (const session of this.#byId.values()) this.end(session, reason)
   }
 
-  /** Takes a place for a principal; one whose share is full takes that of a session of its own. */
+  /** Makes room for a session of a principal, by closing an idle session of the same principal if it has reached its limit. */
   #takePlace(principal: string | null): boolean {
-    const shares = this.#shares
-    if (!shares.take(principal)) {
-      return this.#makeRoom((session) => session.principal === principal) && shares.take(principal)
+    const quota = this.#quota
+    if (!quota.take(principal)) {
+      return this.#makeRoom((session) => session.principal === principal) && quota.take(principal)
     }
     if (this.#byId.size < this.#bounds.sessions || this.#makeRoom(() => true)) return true
-    shares.give(principal)
+    quota.give(principal)
     return false
   }
 

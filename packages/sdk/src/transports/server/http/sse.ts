@@ -4,14 +4,14 @@ import { encodeEvent } from '../../../jsonrpc/sse.ts'
 import { toBase64Url } from '../../../request/encoding.ts'
 import type { Caller } from '../../../request/exchange.ts'
 import type { Server } from '../../../server/server.ts'
+import { PrincipalQuota } from '../calls.ts'
 import { type Duplex, openConnection } from '../connection.ts'
 import type { MemoryAccount } from '../memory-budget.ts'
 import type { Bounds } from '../options.ts'
 import { encodeMessage, failure, isDroppable } from '../served-request.ts'
 import { EventStream } from './event-stream.ts'
-import type { HttpReply, HttpRequest } from './http-adapter.ts'
-import { sessionIdIn } from './request-headers.ts'
-import { type HttpServerState, PrincipalQuota } from './server-state.ts'
+import { type HttpReply, type HttpRequest, sessionIdIn } from './http-adapter.ts'
+import type { HttpServerState } from './server-state.ts'
 
 /** One session: a connection whose outgoing half is an event stream. */
 interface SseSession {
@@ -20,27 +20,27 @@ interface SseSession {
   readonly stream: EventStream
 }
 
-/** The sessions of the HTTP+SSE transport (2024-11-05) on one node. Each lives as long as the stream that began it. */
+/** The sessions of the HTTP+SSE transport (2024-11-05) on one node. Each ends with its stream. */
 export class SseSessions {
-  /** Where a GET opens a stream, and where the messages of its client are POSTed to. */
+  /** The path for GET, which opens a stream, and for the client's POSTs. */
   readonly path: string
-  readonly #core: HttpServerState
+  readonly #state: HttpServerState
   readonly #server: Server
   readonly #bounds: Bounds
   readonly #byId = new Map<string, SseSession>()
-  readonly #shares: PrincipalQuota
+  readonly #quota: PrincipalQuota
 
-  constructor(path: string, core: HttpServerState) {
+  constructor(path: string, state: HttpServerState) {
     this.path = path
-    this.#core = core
-    this.#server = core.server
-    this.#bounds = core.bounds
-    this.#shares = new PrincipalQuota(core.bounds.sessionsPerPrincipal)
+    this.#state = state
+    this.#server = state.server
+    this.#bounds = state.bounds
+    this.#quota = new PrincipalQuota(state.bounds.sessionsPerPrincipal)
   }
 
-  /** Opens a session on the answer to a GET, whose first event says where to send messages. */
+  /** Opens a session on the response to a GET, whose first event is the endpoint for messages. */
   open(reply: HttpReply, caller: Caller, memory: MemoryAccount): void {
-    if (this.#byId.size >= this.#bounds.sessions || !this.#shares.take(caller.principal)) {
+    if (this.#byId.size >= this.#bounds.sessions || !this.#quota.take(caller.principal)) {
       const full = new RpcError(ErrorCode.InternalError, 'Too many sessions are open: try again later')
       reply.send(503, JSON.stringify(failure(undefined, full)), { 'Retry-After': '60' })
       return
@@ -51,32 +51,32 @@ export class SseSessions {
     this.#byId.set(id, { principal: caller.principal, connection, stream })
     reply.onClose(() => {
       this.#byId.delete(id)
-      this.#shares.give(caller.principal)
+      this.#quota.give(caller.principal)
       stream.closed()
       connection.close('The client closed its event stream')
     })
     stream.send(encodeEvent({ event: 'endpoint', data: `${this.path}?sessionId=${id}` }), false)
   }
 
-  /** The session a POST names, as its own principal: for anybody else it does not exist. */
+  /** The session of a POST, for its own principal only. */
   find(request: HttpRequest, { principal }: Caller): SseSession | undefined {
     const session = this.#byId.get(sessionIdIn(request) ?? '')
     return session?.principal === principal ? session : undefined
   }
 
-  /** Takes one message, or one batch, and answers it on the session's stream. */
-  take(session: SseSession, reply: HttpReply, value: unknown, caller: Caller, bytes: number): void {
+  /** Accepts one message or batch. Its responses are sent on the session's stream. */
+  accept(session: SseSession, reply: HttpReply, value: unknown, caller: Caller, bytes: number): void {
     const classified = Array.isArray(value) ? undefined : classify(value)
     if (classified?.kind === 'invalid') {
       reply.send(400, JSON.stringify(failure(classified.id, classified.error)))
       return
     }
     reply.send(202, '')
-    session.stream.renew(reply.lease)
+    session.stream.renew(reply.validity)
     session.connection.receive(value, bytes, caller)
   }
 
-  /** Ends every session: what handlers still answer within 0.9 s is sent. */
+  /** Closes every session; responses within 0.9 s are sent. */
   async close(reason: string): Promise<void> {
     const ending = [...this.#byId.values()].map(async ({ connection, stream }) => {
       await connection.shutdown(reason)
@@ -97,7 +97,7 @@ export class SseSessions {
         caller,
         limits: this.#bounds,
         memory,
-        places: this.#core.callPlaces(caller.principal),
+        places: this.#state.callPlaces(caller.principal),
         sessionsOnly: true,
         transport: 'tcp',
         sendBatch: (responses) =>

@@ -5,39 +5,29 @@ import { checkParamHeaders, decodeHeaderValue } from '../../../protocol/headers.
 import { readPeerMeta } from '../../../protocol/meta.ts'
 import type { Caller } from '../../../request/exchange.ts'
 import type { Server } from '../../../server/server.ts'
-import {
-  failure,
-  type Outlet,
-  peerOf,
-  refusalOf,
-  requireMethod,
-  ServedRequest,
-  type ServedResponse,
-} from '../served-request.ts'
+import { failure, type Outlet, peerOf, refusalOf, requireMethod, ServedRequest } from '../served-request.ts'
 import type { HttpReply, HttpRequest } from './http-adapter.ts'
 import { refusesScopes } from './options.ts'
-import { PostAnswer } from './post-response.ts'
+import { PostResponse } from './post-response.ts'
 import type { HttpServerState } from './server-state.ts'
 
-/** The answer to one request of 2026-07-28. */
-export class ModernAnswer extends PostAnswer {
+/** The response to one request of 2026-07-28. */
+export class StatelessResponse extends PostResponse {
   #call: ServedRequest | undefined
 
-  /** Serves a call, and gives a promise of the end of its handler where that is not now. */
-  serve(call: ServedRequest): Promise<void> | undefined {
+  /** Serves a call, and resolves when its response was sent. */
+  async serve(call: ServedRequest): Promise<void> {
     this.#call = call
-    const busy = this.core.admit(this, this.reply.sharesTimers)
+    const busy = this.state.admit(this, this.reply.sharesTimers)
     if (busy !== undefined) {
       this.reply.send(busy.status, JSON.stringify(failure(call.id, busy.error)), { 'Retry-After': '10' })
-      return undefined
+      return
     }
-    const response = call.serve(this.core.server)
-    if (!(response instanceof Promise)) {
-      this.#answered(response)
-      return undefined
-    }
-    this.wait()
-    return response.then((later) => this.#answered(later))
+    this.waitLater()
+    const response = await call.serve(this.state.server)
+    this.state.done(this)
+    const status = response !== undefined && 'error' in response ? answerStatus(response.error.code) : 200
+    this.finish(status, response)
   }
 
   get principal(): string | null {
@@ -55,21 +45,15 @@ export class ModernAnswer extends PostAnswer {
   protected cancel(reason: unknown): void {
     this.#call?.cancel(reason)
   }
-
-  #answered(response: ServedResponse): void {
-    this.core.done(this)
-    const status = response !== undefined && 'error' in response ? answerStatus(response.error.code) : 200
-    this.finish(status, response)
-  }
 }
 
-/** The HTTP status of an error a request was refused with before it ran. */
+/** The HTTP status of an error before a request ran. */
 export function refusalStatus(code: number): number {
   if (code === ErrorCode.MethodNotFound) return 404
   return code === ErrorCode.InternalError ? 500 : 400
 }
 
-/** The HTTP status of an error a request was answered with. */
+/** The HTTP status of an error response. */
 function answerStatus(code: number): number {
   switch (code) {
     case ErrorCode.MethodNotFound:
@@ -83,32 +67,29 @@ function answerStatus(code: number): number {
   }
 }
 
-/**
- * Serves one request of the stateless era: whole in one POST and its answer.
- * @returns a promise of the end of its handler where that is not now
- */
-export function serveModern(
-  core: HttpServerState,
+/** Serves one stateless request (2026-07-28). */
+export async function serveStateless(
+  state: HttpServerState,
   request: HttpRequest,
   reply: HttpReply,
   caller: Caller,
   message: JsonRpcRequest,
-): Promise<void> | undefined {
-  const answer = new ModernAnswer(core, reply, request)
+): Promise<void> {
+  const answer = new StatelessResponse(state, reply, request)
   let call: ServedRequest
   try {
-    call = open(core, request, caller, message, answer)
+    call = open(state, request, caller, message, answer)
   } catch (error) {
-    const refusal = refusalOf(error, message.method, core.server)
+    const refusal = refusalOf(error, message.method, state.server)
     reply.send(refusalStatus(refusal.code), JSON.stringify(failure(message.id, refusal)))
-    return undefined
+    return
   }
-  return refusesScopes(core, reply, caller, message) ? undefined : answer.serve(call)
+  if (!refusesScopes(state, reply, caller, message)) await answer.serve(call)
 }
 
-/** Checks the envelope, then every header that mirrors a part of it. */
+/** Validates the envelope, then every header that mirrors a part of it. */
 function open(
-  core: HttpServerState,
+  state: HttpServerState,
   request: HttpRequest,
   caller: Caller,
   message: JsonRpcRequest,
@@ -119,10 +100,10 @@ function open(
   requireHeader(request, 'mcp-protocol-version', 'MCP-Protocol-Version', meta.version)
   const peer = peerOf(meta, caller)
   requireHeader(request, 'mcp-method', 'Mcp-Method', method)
-  const { named } = requireMethod(core.server, peer.revision, method)
+  const { named } = requireMethod(state.server, peer.revision, method)
   if (named !== undefined) requireName(request, params?.[named])
-  if (method === 'tools/call') requireParams(core.server, request, params)
-  return new ServedRequest(message, peer, core.asking, outlet, core.bounds)
+  if (method === 'tools/call') requireParams(state.server, request, params)
+  return new ServedRequest(message, peer, state.inputStrategy, outlet, state.bounds)
 }
 
 function requireHeader(request: HttpRequest, name: string, title: string, expected: string): void {
@@ -161,7 +142,7 @@ function requireParams(server: Server, request: HttpRequest, params: JsonRpcRequ
   if (wrong !== undefined) throw mismatch(wrong)
 }
 
-/** Refuses a header that one reader could take for something else than another. */
+/** Rejects a header that two readers could interpret differently. */
 function requireHeaderText(request: HttpRequest, name: string, title: string, value: string): void {
   if (!/^[\t\x20-\x7E]*$/.test(value)) throw mismatch(`${title} holds characters that are not valid`)
   if (value.includes(',') && request.repeats(name)) throw mismatch(`${title} is given more than once`)

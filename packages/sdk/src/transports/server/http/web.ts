@@ -1,6 +1,6 @@
 import { ByteCollector, collectedBytes } from '../../../jsonrpc/bytes.ts'
 import type { MemoryAccount } from '../memory-budget.ts'
-import type { CredentialValidity } from './credential-validity.ts'
+import type { CredentialValidity } from './event-stream.ts'
 import {
   type Body,
   type HeaderFields,
@@ -11,7 +11,7 @@ import {
   withoutCredentials,
 } from './http-adapter.ts'
 
-/** A request as the web's `fetch` gives it. */
+/** A web `Request`. */
 export class WebRequest implements HttpRequest {
   readonly #request: Request
   readonly #url: URL
@@ -29,7 +29,7 @@ export class WebRequest implements HttpRequest {
     return this.#url.pathname + this.#url.search
   }
 
-  /** The web's requests do not say where they come from. */
+  /** Web requests have no network address. */
   get address(): undefined {
     return undefined
   }
@@ -46,26 +46,27 @@ export class WebRequest implements HttpRequest {
     return withoutCredentials(this.#request.headers)
   }
 
-  /** The web joins repeated headers and does not tell. */
+  /** `Headers` joins repeated headers. */
   repeats(): boolean {
     return false
   }
 
-  /** A joined value is a list, which none of these may be, so it is refused wherever it is read. */
+  /** A joined value is a list, which is no valid value of a singleton, so it is rejected where it is used. */
   repeatedSingleton(): undefined {}
 
   isAt(path: string): boolean {
     return this.#url.pathname === path
   }
 
-  read(maxBytes: number, memory: MemoryAccount, onBody: (body: Body) => void): void {
+  async read(maxBytes: number, memory: MemoryAccount): Promise<Body> {
     const request = this.#request
-    if (request.bodyUsed) onBody({ type: 'consumed' })
-    else if (Number(request.headers.get('content-length') ?? 0) > maxBytes) onBody({ type: 'too large' })
-    else
-      readAll(request, maxBytes, memory)
-        .catch((): Body => ({ type: 'cut off' }))
-        .then(onBody)
+    if (request.bodyUsed) return { type: 'consumed' }
+    if (Number(request.headers.get('content-length') ?? 0) > maxBytes) return { type: 'too large' }
+    try {
+      return await readAll(request, maxBytes, memory)
+    } catch {
+      return { type: 'cut off' }
+    }
   }
 }
 
@@ -95,11 +96,11 @@ async function readAll(request: Request, maxBytes: number, memory: MemoryAccount
   }
 }
 
-/** The answer to a web request, as a promise of a `Response`. */
+/** The response to a web request, as a promise of a `Response`. */
 export class WebReply implements HttpReply {
   extra: HeaderFields | undefined
   memory: MemoryAccount | undefined
-  lease: CredentialValidity | undefined
+  validity: CredentialValidity | undefined
   readonly sharesTimers = false
   readonly response: Promise<Response>
   #resolve: (response: Response) => void = () => {}

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import type { JsonObject, JsonRpcMessage } from '../../src/jsonrpc/message.ts'
-import { type Duplex, type DuplexOptions, openConnection } from '../../src/transports/server/connection.ts'
+import { type DuplexOptions, openConnection } from '../../src/transports/server/connection.ts'
 import { serveHttp } from '../../src/transports/server/http/index.ts'
 import { type Ask, nodeFace, webFace } from './http-support.ts'
 import { ask, echo, hang, initialize, initialized, meta, settle, testServer, until } from './support.ts'
@@ -21,7 +21,7 @@ const cancel = (requestId: number): JsonObject => ({
 })
 const ping = (id: number): JsonObject => ({ jsonrpc: '2.0', id, method: 'ping' })
 
-/** A connection that met no session yet. */
+/** A connection, with what it sent. */
 function open(options: DuplexOptions = {}) {
   const server = testServer({ echo, ask, hang })
   const sent: JsonRpcMessage[] = []
@@ -30,14 +30,7 @@ function open(options: DuplexOptions = {}) {
   return { server, sent, connection, ids }
 }
 
-/** Has what serves sessions loaded, by a request that is refused. */
-async function warmed(connection: Duplex, sent: JsonRpcMessage[]): Promise<void> {
-  connection.receive(ping(-1))
-  await until(() => sent.length === 1)
-  sent.length = 0
-}
-
-describe('messages that come while what serves sessions is loaded', () => {
+describe('messages that arrive in one turn of the event loop', () => {
   it('are answered in order, in both eras', async () => {
     const { connection, ids } = open()
     connection.receive(initialize())
@@ -50,7 +43,7 @@ describe('messages that come while what serves sessions is loaded', () => {
     expect(ids().toSorted()).toEqual([1, 2, 3, 4, 'init', undefined])
   })
 
-  it('are answered as they are where it is there already', async () => {
+  it('are answered as they are in turns of their own', async () => {
     faultyPeer('batches and messages of sessions come in any order')
     const numbered = (make: (id: number) => unknown): fc.Arbitrary<(at: number) => unknown> =>
       fc.constant(make)
@@ -62,22 +55,29 @@ describe('messages that come while what serves sessions is loaded', () => {
       numbered((at) => call(at, 'echo')),
       numbered((at) => modern(at, 'echo')),
       numbered((at) => modern(100 + at, 'hang')),
-      fc.nat(11).map((other) => () => cancel(100 + other)),
-      fc.nat(11).map((other) => (at: number) => [ping(at), cancel(100 + other)]),
+      fc.nat(11).map((other) => (at: number) => [ping(at), call(100 + other, 'echo')]),
     )
     await fc.assert(
-      fc.asyncProperty(fc.array(message, { maxLength: 12 }), async (made) => {
-        const messages = made.map((make, at) => make(at))
-        const cold = open()
-        const warm = open()
-        await warmed(warm.connection, warm.sent)
-        for (const { connection } of [cold, warm]) for (const one of messages) connection.receive(one)
-        await cold.connection.shutdown()
-        await warm.connection.shutdown()
-        const answers = ({ sent }: typeof cold): string[] => sent.map((one) => JSON.stringify(one)).toSorted()
-        expect(answers(cold)).toEqual(answers(warm))
-        expect(cold.server.ran).toEqual(warm.server.ran)
-      }),
+      fc.asyncProperty(
+        fc.array(message, { maxLength: 12 }),
+        fc.integer({ min: 2, max: 64 }),
+        async (made, inFlight) => {
+          const messages = made.map((make, at) => make(at))
+          const together = open({ limits: { inFlight: inFlight + messages.length } })
+          const apart = open({ limits: { inFlight: inFlight + messages.length } })
+          for (const one of messages) together.connection.receive(one)
+          for (const one of messages) {
+            apart.connection.receive(one)
+            await settle()
+          }
+          await together.connection.shutdown()
+          await apart.connection.shutdown()
+          const answers = ({ sent }: typeof apart): string[] =>
+            sent.map((one) => JSON.stringify(one)).toSorted()
+          expect(answers(together)).toEqual(answers(apart))
+          expect(together.server.ran).toEqual(apart.server.ran)
+        },
+      ),
       { numRuns: 40 },
     )
   })
@@ -110,26 +110,37 @@ describe('messages that come while what serves sessions is loaded', () => {
     connection.receive(modern(1, 'echo'))
     await connection.close()
     await settle()
-    expect([sent, server.ran, server.reports]).toEqual([[], [], []])
+    expect([sent, server.reports]).toEqual([[], []])
+  })
+
+  it('are all served where their handlers wait for nothing, though more than may be in flight', async () => {
+    const { connection, ids } = open({ limits: { inFlight: 4 } })
+    const expected = [1, 2, 3, 4, 5, 6, 7, 8]
+    for (const id of expected) connection.receive(modern(id, 'echo'))
+    await until(() => ids().length === expected.length)
+    await connection.shutdown()
+    expect(ids()).toEqual(expected)
   })
 
   it('are refused where too many wait', async () => {
-    const { connection, sent } = open({ limits: { inFlight: 3 } })
-    connection.receive(initialize())
-    for (const id of [1, 2, 3, 4]) connection.receive(ping(id))
-    expect(sent).toMatchObject([
-      { id: 3, error: { code: -32600, message: expect.stringContaining('Too many requests') } },
-      { id: 4, error: { code: -32600 } },
+    const { connection, sent } = open({ limits: { inFlight: 2 } })
+    for (const id of [1, 2]) connection.receive(modern(id, 'hang'))
+    for (const id of [3, 4, 5]) connection.receive(modern(id, 'echo'))
+    const refused = { code: -32600, message: expect.stringContaining('Too many requests') }
+    expect(sent).toMatchObject([{ id: 5, error: refused }])
+    await until(() => sent.length === 3)
+    expect(sent.slice(1)).toMatchObject([
+      { id: 3, error: refused },
+      { id: 4, error: refused },
     ])
-    await until(() => sent.length === 5)
-    expect(sent.slice(2)).toMatchObject([{ id: 'init' }, { id: 1, result: {} }, { id: 2, result: {} }])
+    await connection.close()
   })
 })
 
 describe.each([
   ['node', nodeFace],
   ['web', webFace],
-] as const)('HTTP requests that come while what serves sessions is loaded, on the %s face', (_name, face) => {
+] as const)('HTTP requests that arrive in one turn of the event loop, on the %s face', (_name, face) => {
   const begin: Ask = { body: initialize() }
 
   it('begin a session each', async () => {
@@ -161,11 +172,12 @@ describe.each([
   })
 })
 
-describe('an HTTP server that closes while what serves sessions is loaded', () => {
+describe('an HTTP server that closes while a body is read', () => {
   it('answers that it is closing', async () => {
     const handler = serveHttp(testServer({ echo }), { keys: ['k'.repeat(32)] })
-    const get = new Request('http://localhost/mcp', { headers: { accept: 'text/event-stream' } })
-    const answer = handler.fetch(get)
+    const headers = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
+    const body = JSON.stringify(initialize())
+    const answer = handler.fetch(new Request('http://localhost/mcp', { method: 'POST', headers, body }))
     await handler.close()
     const { status } = await answer
     expect(status).toBe(503)

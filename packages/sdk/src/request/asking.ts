@@ -1,2 +1,0 @@
-export { type LiveRequest, liveInput, noInput } from './live-run.ts'
-export { type ReplayOptions, replay } from './replay.ts'

@@ -1,2 +1,0 @@
-export { serveBatch } from './batch.ts'
-export { Session } from './session.ts'
