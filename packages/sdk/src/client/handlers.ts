@@ -6,10 +6,10 @@ import type { ClientCapabilities } from '../protocol/definitions.ts'
 import {
   checkElicitContent,
   checkElicitSchema,
+  checkFormHints,
   checkSampling,
   fillDefaults,
   isElicitSchema,
-  oddInForm,
   toolRounds,
 } from '../protocol/elicitation.ts'
 import { isExtensionId } from '../protocol/meta.ts'
@@ -22,7 +22,7 @@ import type {
   QuestionMethod,
   Root,
 } from '../protocol/server-requests.ts'
-import { type Left, sampling } from '../protocol/shapes.ts'
+import { type OnOmitted, samplingParams } from '../protocol/shapes.ts'
 import { limits } from '../request/limits.ts'
 import { followed, type TelemetrySpan } from './telemetry.ts'
 import type { AnswerHandlers, AnswerOptions, AskContext, ConnectOptions } from './types.ts'
@@ -146,7 +146,7 @@ export class ClientHandlers {
     if (this.#capabilities.elicitation?.form === undefined) throw refused('this client shows no forms')
     if (typeof message !== 'string') throw refused('a form needs a "message"')
     if (!isElicitSchema(requestedSchema)) throw refused(checkElicitSchema(requestedSchema) ?? 'bad form')
-    const odd = oddInForm(requestedSchema)
+    const odd = checkFormHints(requestedSchema)
     if (odd !== undefined) throw refused(odd)
     return { ...params, mode: 'form', message, requestedSchema }
   }
@@ -261,8 +261,8 @@ function isElicitResult(value: unknown): value is ElicitResult {
   return isObject(value) && ['accept', 'decline', 'cancel'].includes(String(value['action']))
 }
 
-function isSampling(params: JsonObject, left: Left): params is JsonObject & CreateMessageParams {
-  return sampling(params, left)
+function isSampling(params: JsonObject, left: OnOmitted): params is JsonObject & CreateMessageParams {
+  return samplingParams(params, left)
 }
 
 function isBlock(value: unknown): value is SamplingContent {

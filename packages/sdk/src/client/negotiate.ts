@@ -1,6 +1,6 @@
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
-import { inWords, isObject } from '../jsonrpc/parse.ts'
+import { describeValue, isObject } from '../jsonrpc/parse.ts'
 import { withSafeIcons } from '../protocol/content.ts'
 import type {
   ClientCapabilities,
@@ -89,7 +89,7 @@ function readInitializeResult(result: JsonObject, versions: readonly ProtocolVer
   if (revision === undefined) {
     throw new McpError(
       'VERSION_MISMATCH',
-      `The server speaks ${inWords(protocolVersion)}; this client allows ${versions.join(', ')} here`,
+      `The server speaks ${describeValue(protocolVersion)}; this client allows ${versions.join(', ')} here`,
     )
   }
   if (!isCapabilitySet(capabilities)) {

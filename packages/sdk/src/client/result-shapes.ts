@@ -4,16 +4,16 @@ import { isObject } from '../jsonrpc/parse.ts'
 import { withSafeIcons } from '../protocol/content.ts'
 import type { ClientMethod, ClientRequests } from '../protocol/methods.ts'
 import {
-  bare,
   block,
   contents,
+  displayMembers,
   flag,
   icons,
-  type Left,
   listOf,
   message,
-  named,
+  metaMember,
   number,
+  type OnOmitted,
   resource,
   type Shape,
   shape,
@@ -23,7 +23,7 @@ import {
 } from '../protocol/shapes.ts'
 
 interface Told {
-  left: Left
+  left: OnOmitted
   warn(text: string): void
 }
 
@@ -31,7 +31,7 @@ interface Told {
 type Fault = (result: JsonObject, told: Told) => string | undefined
 
 const argument = shape({ name: text }, { title: text, description: text, required: flag })
-const prompt = shape({ name: text }, { ...named, arguments: listOf(argument) })
+const prompt = shape({ name: text }, { ...displayMembers, arguments: listOf(argument) })
 
 const completion = shape({ values: listOf(text) }, { total: number, hasMore: flag })
 
@@ -118,7 +118,7 @@ export function tidyGreeting(serverInfo: unknown, capabilities: unknown): void {
 }
 
 /** What any result may have. */
-const any = shape({}, { ...bare, description: text })
+const any = shape({}, { ...metaMember, description: text })
 
 /**
  * Holds a result to the shape its method promises; entries of a list that are none, and members that are not what they must
@@ -131,7 +131,7 @@ export function assertResult<M extends ClientMethod>(
   warn: (text: string) => void,
 ): asserts result is JsonObject & ClientRequests[M]['result'] {
   const names = new Set<string>()
-  const left: Left = (name, value) => {
+  const left: OnOmitted = (name, value) => {
     if (value !== null) names.add(`"${name}"`)
   }
   any(result, left)

@@ -11,21 +11,18 @@ import type { Member } from './upstream.ts'
 
 const maxEntries = 10_000
 const maxPages = 100
-/** A list is not asked for more often than this to find what it does not hold. */
-const againMs = 10_000
+/** Shortest interval between two listings in search of an unknown URI. */
+const refreshMs = 10_000
 const readMs = 30_000
 
-/**
- * Which URIs and templates one member lists, as far as any caller was shown them: it says where a request goes, and
- * the member itself says who may have it.
- */
+/** The URIs and templates one member lists to any caller. Used for routing only: the member itself checks access. */
 export class ResourceIndex {
   readonly #member: Member
   readonly #uris = new Set<string>()
   readonly #templates = new Map<string, UriTemplate | undefined>()
   readonly #schemes = new Set<string>()
-  #listed = Number.NEGATIVE_INFINITY
-  #listing: Promise<void> | undefined
+  #readAt = Number.NEGATIVE_INFINITY
+  #reading: Promise<void> | undefined
 
   constructor(member: Member) {
     this.#member = member
@@ -44,54 +41,55 @@ export class ResourceIndex {
     return false
   }
 
-  /** Whether anything it lists has the scheme of this URI. */
+  /** Whether a listed URI has the same scheme. */
   sharesScheme(uri: string): boolean {
     return this.#schemes.has(schemeOf(uri))
   }
 
-  /** Takes note of a page of either list. */
+  /** Adds the entries of a page. */
   learn(result: JsonObject): void {
-    for (const uri of column(result['resources'], 'uri')) {
+    for (const uri of columnOf(result['resources'], 'uri')) {
       this.#uris.add(uri)
       this.#schemes.add(schemeOf(uri))
     }
-    for (const uriTemplate of column(result['resourceTemplates'], 'uriTemplate')) {
-      if (!this.#templates.has(uriTemplate)) this.#templates.set(uriTemplate, parsed(uriTemplate))
+    for (const uriTemplate of columnOf(result['resourceTemplates'], 'uriTemplate')) {
+      if (!this.#templates.has(uriTemplate)) this.#templates.set(uriTemplate, parseOrUndefined(uriTemplate))
       this.#schemes.add(schemeOf(uriTemplate))
     }
-    for (const kept of [this.#uris, this.#templates, this.#schemes]) {
-      for (const oldest of kept.keys()) {
-        if (kept.size <= maxEntries) break
-        kept.delete(oldest)
+    for (const entries of [this.#uris, this.#templates, this.#schemes]) {
+      for (const oldest of entries.keys()) {
+        if (entries.size <= maxEntries) break
+        entries.delete(oldest)
       }
     }
   }
 
-  /** Everything may be different now. */
-  stale(): void {
+  /** Forgets everything after a change of the list. */
+  clear(): void {
     this.#uris.clear()
     this.#templates.clear()
     this.#schemes.clear()
-    this.#listed = Number.NEGATIVE_INFINITY
+    this.#readAt = Number.NEGATIVE_INFINITY
   }
 
-  /** Has read the lists at least once, and lately where `again`. A member that fails is taken to list nothing. */
-  async read(listener: Listener, again: boolean): Promise<void> {
-    const age = performance.now() - this.#listed
-    if (age === Number.POSITIVE_INFINITY || (again && age > againMs)) {
-      this.#listing ??= this.#read(listener).finally(() => {
-        this.#listed = performance.now()
-        this.#listing = undefined
+  /** Reads the lists if they were never read or, with `refresh`, not recently. A failing member counts as listing nothing. */
+  async read(listener: Listener, refresh: boolean): Promise<void> {
+    const age = performance.now() - this.#readAt
+    if (age === Number.POSITIVE_INFINITY || (refresh && age > refreshMs)) {
+      this.#reading ??= this.#read(listener).finally(() => {
+        this.#readAt = performance.now()
+        this.#reading = undefined
       })
     }
-    await this.#listing
+    await this.#reading
   }
 
   async #read({ peer: caller, session }: Listener): Promise<void> {
     if (this.#member.server.capabilities.resources === undefined) return
-    // Nobody is shown what is read here, so it is read as somebody who may see all of it, and is no more than that.
-    const { scopes: own } = caller
-    const scopes = own === 'any' ? own : new Set([...own, ...this.#member.server.scopes])
+    // The lists are for routing and are not shown to anyone, so they are read with all scopes of the member.
+    const { scopes: callerScopes } = caller
+    const scopes =
+      callerScopes === 'any' ? callerScopes : new Set([...callerScopes, ...this.#member.server.scopes])
     const peer: Peer = { ...caller, scopes }
     const signal = AbortSignal.timeout(readMs)
     for (const method of ['resources/list', 'resources/templates/list']) {
@@ -125,14 +123,14 @@ export class ResourceIndex {
   }
 }
 
-/** One member of all rows, without those that nobody could ask for. */
-function column(rows: unknown, name: string): string[] {
+/** One member of all entries, without URIs too long to be requested. */
+function columnOf(rows: unknown, name: string): string[] {
   if (!Array.isArray(rows)) return []
   const texts: unknown[] = rows.map((row) => (isObject(row) ? row[name] : undefined))
   return texts.filter((text) => typeof text === 'string').filter(({ length }) => length <= limits.uriChars)
 }
 
-function parsed(uriTemplate: string): UriTemplate | undefined {
+function parseOrUndefined(uriTemplate: string): UriTemplate | undefined {
   try {
     return parseTemplate(uriTemplate)
   } catch {
@@ -144,7 +142,7 @@ function schemeOf(uri: string): string {
   return uri.slice(0, uri.indexOf(':') + 1).toLowerCase()
 }
 
-/** Finds whose a resource is: who lists it, else whose template it matches, else who lists others of its scheme. */
+/** Finds the owner of a resource: the member that lists it, else matches it by a template, else lists its scheme. */
 export class ResourceRouter {
   readonly #members: () => readonly Member[]
 
@@ -152,37 +150,37 @@ export class ResourceRouter {
     this.#members = members
   }
 
-  /** Members that may know a URI: the one whose it is, or those who may have it unlisted. */
-  async ofPlace(listener: Listener, uri: string): Promise<readonly Member[]> {
+  /** The members that may serve a URI: its owner, or all candidates for an unlisted one. */
+  async ownersOf(listener: Listener, uri: string): Promise<readonly Member[]> {
     await this.#read(listener, false)
     if (!this.#isListed(uri)) await this.#read(listener, true)
-    const members = this.#offering()
-    const certain =
-      members.find(({ catalogue }) => catalogue.lists(uri)) ??
-      members.find(({ catalogue }) => catalogue.matches(uri))
-    return certain === undefined ? members.filter(({ catalogue }) => catalogue.sharesScheme(uri)) : [certain]
+    const members = this.#providers()
+    const owner =
+      members.find(({ resources }) => resources.lists(uri)) ??
+      members.find(({ resources }) => resources.matches(uri))
+    return owner === undefined ? members.filter(({ resources }) => resources.sharesScheme(uri)) : [owner]
   }
 
-  /** The member that lists a template written like this, or else a resource at this place. */
-  async ofReference(listener: Listener, uri: string): Promise<Member | undefined> {
-    const found = (): Member | undefined =>
-      this.#offering().find(({ catalogue }) => catalogue.hasTemplate(uri)) ??
-      this.#offering().find(({ catalogue }) => catalogue.lists(uri))
+  /** The member that lists this template, or a resource with this URI. */
+  async ownerOfReference(listener: Listener, uri: string): Promise<Member | undefined> {
+    const find = (): Member | undefined =>
+      this.#providers().find(({ resources }) => resources.hasTemplate(uri)) ??
+      this.#providers().find(({ resources }) => resources.lists(uri))
     await this.#read(listener, false)
-    if (found() === undefined) await this.#read(listener, true)
-    return found()
+    if (find() === undefined) await this.#read(listener, true)
+    return find()
   }
 
-  /** Has read the lists of everybody who stands before a member. */
+  /** Reads the lists of all members before this one. */
   async readBefore(listener: Listener, member: Member): Promise<void> {
-    const members = this.#offering()
+    const members = this.#providers()
     const before = members.slice(0, members.indexOf(member))
-    await Promise.all(before.map(({ catalogue }) => catalogue.read(listener, false)))
+    await Promise.all(before.map(({ resources }) => resources.read(listener, false)))
   }
 
-  /** Whether a member that stands before this one lists the same. */
+  /** Whether a member before this one lists the same. */
   isTaken(member: Member, lists: (other: Member) => boolean): boolean {
-    for (const other of this.#offering()) {
+    for (const other of this.#providers()) {
       if (other === member) return false
       if (lists(other)) return true
     }
@@ -190,32 +188,32 @@ export class ResourceRouter {
   }
 
   /**
-   * Has a read served by whose the URI is. Where nobody lists it, those who have others of its scheme are tried in
-   * order; to a member of other schemes it is never shown.
+   * Reads a resource from its owner. For an unlisted URI the members that list its scheme are tried in order; members of
+   * other schemes never see it.
    */
   async read(exchange: Exchange, uri: string): Promise<Outcome> {
     let missing = notFound(uri)
-    for (const member of await this.ofPlace(exchange, uri)) {
+    for (const member of await this.ownersOf(exchange, uri)) {
       try {
         return await member.server.handle(member.exchange(exchange, exchange.params))
       } catch (error) {
         if (!isNotFound(error)) throw error
         missing = error
-        if (member.catalogue.lists(uri)) member.catalogue.stale()
+        if (member.resources.lists(uri)) member.resources.clear()
       }
     }
     throw missing
   }
 
-  async #read(listener: Listener, again: boolean): Promise<void> {
-    await Promise.all(this.#offering().map(({ catalogue }) => catalogue.read(listener, again)))
+  async #read(listener: Listener, refresh: boolean): Promise<void> {
+    await Promise.all(this.#providers().map(({ resources }) => resources.read(listener, refresh)))
   }
 
   #isListed(uri: string): boolean {
-    return this.#offering().some(({ catalogue }) => catalogue.lists(uri) || catalogue.matches(uri))
+    return this.#providers().some(({ resources }) => resources.lists(uri) || resources.matches(uri))
   }
 
-  #offering(): readonly Member[] {
+  #providers(): readonly Member[] {
     return this.#members().filter(({ server }) => server.capabilities.resources !== undefined)
   }
 }
@@ -224,7 +222,7 @@ function notFound(uri: string): RpcError {
   return new RpcError(ErrorCode.ResourceNotFound, 'Resource not found', { uri })
 }
 
-/** Revision 2026-07-28 says with -32602 what earlier ones say with a code of its own. */
+/** Revision 2026-07-28 uses -32602 in place of the earlier code -32002. */
 function isNotFound(error: unknown): error is RpcError {
   return (
     error instanceof RpcError &&
@@ -232,42 +230,39 @@ function isNotFound(error: unknown): error is RpcError {
   )
 }
 
-const maxKept = 10_000
-const maxOfOne = 16
-const maxChars = 256
+const maxOwned = 10_000
+const maxIdsPerResult = 16
+const maxIdChars = 256
 
-/**
- * Which member made what an extension goes on with, such as a task, as far as this process saw it made: no other member
- * is told its id, or what it is answered.
- */
+/** Which member created an extension's object, such as a task, so that other members never see its id or its params. */
 export class ExtensionOwners {
-  readonly #makers = new Map<string, Member>()
+  readonly #owners = new Map<string, Member>()
 
-  /** Takes note of what a member names in a result of an extension; what another one named before stays with that one. */
+  /** Records the ids in an extension result. The first owner of an id keeps it. */
   learn(member: Member, outcome: Outcome): void {
     if (outcome.type !== 'extension') return
-    for (const key of namesIn(outcome.result)) if (!this.#makers.has(key)) this.#makers.set(key, member)
-    for (const oldest of this.#makers.keys()) {
-      if (this.#makers.size <= maxKept) break
-      this.#makers.delete(oldest)
+    for (const key of idsOf(outcome.result)) if (!this.#owners.has(key)) this.#owners.set(key, member)
+    for (const oldest of this.#owners.keys()) {
+      if (this.#owners.size <= maxOwned) break
+      this.#owners.delete(oldest)
     }
   }
 
-  /** Who made what a request is about, which stands under `named` in its params. */
-  makerOf(params: Readonly<JsonObject>, named: string | undefined): Member | undefined {
+  /** The owner of the id in param `named`. */
+  ownerOf(params: Readonly<JsonObject>, named: string | undefined): Member | undefined {
     const id = named === undefined ? undefined : params[named]
-    return named === undefined || typeof id !== 'string' ? undefined : this.#makers.get(keyOf(named, id))
+    return named === undefined || typeof id !== 'string' ? undefined : this.#owners.get(keyOf(named, id))
   }
 }
 
-function namesIn(result: JsonObject): string[] {
+function idsOf(result: JsonObject): string[] {
   const inner = Object.values(result).filter(isObject)
   return [result, ...inner]
     .flatMap((part) => Object.entries(part))
     .flatMap(([name, value]) =>
-      typeof value === 'string' && value.length <= maxChars ? [keyOf(name, value)] : [],
+      typeof value === 'string' && value.length <= maxIdChars ? [keyOf(name, value)] : [],
     )
-    .slice(0, maxOfOne)
+    .slice(0, maxIdsPerResult)
 }
 
 function keyOf(name: string, id: string): string {

@@ -8,10 +8,10 @@ import type { Server } from '../server/server.ts'
 import { RetryBackoff } from '../transports/client/retry-backoff.ts'
 import { ResourceIndex } from './resource-index.ts'
 
-/** A connection to an upstream server that is opened when it is needed, and again after it was lost. */
+/** A connection to an upstream server, opened on demand and reopened after a loss. */
 export class Upstream {
   readonly #open: () => Promise<Client>
-  readonly #pace = new RetryBackoff()
+  readonly #backoff = new RetryBackoff()
   #client: Client | undefined
   #opening: Promise<Client> | undefined
   #closed = false
@@ -20,19 +20,19 @@ export class Upstream {
     this.#open = open
   }
 
-  /** The connection if it stands. */
+  /** The open connection, if any. */
   get current(): Client | undefined {
     return this.#client
   }
 
   /**
-   * The connection, opened if it does not stand.
-   * @throws McpError why it cannot be opened
+   * The connection, opened if necessary.
+   * @throws McpError if it cannot be opened
    */
   get(): Promise<Client> {
     if (this.#closed) return Promise.reject(closed())
     if (this.#client !== undefined) return Promise.resolve(this.#client)
-    this.#opening ??= this.#enter().finally(() => {
+    this.#opening ??= this.#connect().finally(() => {
       this.#opening = undefined
     })
     return this.#opening
@@ -44,11 +44,11 @@ export class Upstream {
     await this.#client?.close()
   }
 
-  async #enter(): Promise<Client> {
-    if (!this.#pace.mayTry()) {
+  async #connect(): Promise<Client> {
+    if (!this.#backoff.mayTry()) {
       throw new McpError(
         'CONNECT_FAILED',
-        'The upstream server ends its connections too often: it is given a pause',
+        'The upstream server closes its connections too often. Try again later.',
       )
     }
     const client = await this.#open()
@@ -70,41 +70,41 @@ function closed(): McpError {
 export class Member {
   readonly prefix: string
   readonly server: Server
-  readonly catalogue: ResourceIndex
+  readonly resources: ResourceIndex
 
   constructor(prefix: string, server: Server) {
     this.prefix = prefix
     this.server = server
-    this.catalogue = new ResourceIndex(this)
+    this.resources = new ResourceIndex(this)
   }
 
   /**
-   * An exchange as this member sees it. What it asks is sealed under its own name, so that no answer given to it opens
-   * in another.
-   * @param outer the name the client knows; the prefix alone where names are not changed
+   * An exchange for this member. Its input requests are sealed under `requestName`, so that no other member accepts their
+   * state.
+   * @param requestName the name the client uses; the member's prefix if names are not changed
    */
-  exchange(exchange: Exchange, params: Readonly<JsonObject>, outer: string = this.prefix): Exchange {
-    return { ...exchange, params, inputStrategy: underName(exchange.inputStrategy, outer) }
+  exchange(exchange: Exchange, params: Readonly<JsonObject>, requestName: string = this.prefix): Exchange {
+    return { ...exchange, params, inputStrategy: withRequestName(exchange.inputStrategy, requestName) }
   }
 }
 
-function underName(asking: InputStrategy, name: string): InputStrategy {
+function withRequestName(inputStrategy: InputStrategy, name: string): InputStrategy {
   const renamed = (exchange: Exchange): Exchange => ({
     ...exchange,
     params: { ...exchange.params, name },
-    inputStrategy: asking,
+    inputStrategy,
   })
-  const { relay } = asking
+  const { relay } = inputStrategy
   return {
-    begin: (exchange) => asking.begin(renamed(exchange)),
-    resume: (exchange) => asking.resume(renamed(exchange)),
+    begin: (exchange) => inputStrategy.begin(renamed(exchange)),
+    resume: (exchange) => inputStrategy.resume(renamed(exchange)),
     ...(relay === undefined ? {} : { relay }),
   }
 }
 
 const maxTools = 10_000
 
-/** Which arguments of an upstream server's tools travel as headers, as far as their list was seen. */
+/** The header plans of an upstream server's tools, as far as they were listed. */
 export class HeaderPlanCache {
   readonly #byTool = new Map<string, HeaderPlan | undefined>()
 
@@ -112,7 +112,7 @@ export class HeaderPlanCache {
     return this.#byTool.get(tool)
   }
 
-  /** Takes note of listed tools. */
+  /** Adds listed tools. */
   learn(tools: unknown): void {
     if (!Array.isArray(tools)) return
     for (const tool of tools) {
@@ -126,13 +126,13 @@ export class HeaderPlanCache {
     }
   }
 
-  /** Forgets every tool: they changed. */
+  /** Forgets all tools after a change. */
   clear(): void {
     this.#byTool.clear()
   }
 }
 
-/** A tool whose annotations break a rule mirrors nothing: clients leave it out by themselves. */
+/** A tool with invalid annotations has no plan; clients ignore such tools. */
 function planOf(inputSchema: Record<string, unknown>): HeaderPlan | undefined {
   try {
     const plan = headerPlan(inputSchema)

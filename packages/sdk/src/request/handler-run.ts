@@ -1,4 +1,4 @@
-import { readable } from '../jsonrpc/error.ts'
+import { readableError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { type Carried, type Exchange, type HandlerRun, InputRequired, type Outcome } from './exchange.ts'
 
@@ -30,7 +30,7 @@ export function runToOutcome<T>(
   const conducted = new RunToOutcome(exchange, run, finish)
   const fail = (error: unknown): never => {
     over()
-    throw readable(error)
+    throw readableError(error)
   }
   try {
     const outcome =

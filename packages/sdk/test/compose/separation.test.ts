@@ -106,7 +106,7 @@ it('a call that nobody answers in time is taken back upstream, and its late answ
   })
   const through = await proxied(server, {
     connect: { revisions: [legacy] },
-    limits: { heldMs: 50 },
+    limits: { suspendedMs: 50 },
     onError: () => {},
   })
   const asking = edge()
@@ -212,7 +212,7 @@ it.each(['held', 'heldOfOne'] as const)('keeps no more open calls than %s allows
   const second = await asked(send(through, asking, order('2')))
   await expect(send(through, asking, order('3'))).rejects.toMatchObject({
     code: -32603,
-    message: expect.stringContaining('Too many calls wait for an answer'),
+    message: expect.stringContaining('Too many calls wait for input'),
   })
   const other = send(through, asking, order('4'), { principal: 'bob' })
   if (limit === 'heldOfOne') await asked(other)

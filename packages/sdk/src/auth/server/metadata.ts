@@ -118,5 +118,5 @@ async function bounded(url: string, response: Response): Promise<Uint8Array> {
     }
     body.add(value)
   }
-  return body.take()
+  return body.drain()
 }

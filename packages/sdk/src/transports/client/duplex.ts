@@ -9,7 +9,7 @@ import type {
   JsonRpcResponse,
   RequestId,
 } from '../../jsonrpc/message.ts'
-import { Pending } from '../../jsonrpc/pending-requests.ts'
+import { PendingRequests } from '../../jsonrpc/pending-requests.ts'
 import { RotatingSet } from '../../jsonrpc/rotating-map.ts'
 import type { ProtocolVersion } from '../../protocol/methods.ts'
 import { limits } from '../../request/limits.ts'
@@ -44,7 +44,7 @@ export class DuplexTransport implements ClientTransport {
   readonly hasHeaders = false
   readonly closed: Promise<Error | undefined>
   readonly #open: OpenChannel
-  readonly #pending = new Pending()
+  readonly #pending = new PendingRequests()
   readonly #dropped = new Set<RequestId>()
   readonly #stop = new AbortController()
   #channel: Channel | undefined
@@ -134,7 +134,7 @@ export class DuplexTransport implements ClientTransport {
   async #end(): Promise<void> {
     const asked = this.#over === undefined
     this.#over ??= new McpError('CONNECTION_CLOSED', 'The connection was closed by this client')
-    this.#pending.fail(this.#over)
+    this.#pending.rejectAll(this.#over)
     this.#stop.abort(this.#over)
     await this.#channel?.close()
     if (asked) this.#settle(undefined)
@@ -163,7 +163,7 @@ export class DuplexTransport implements ClientTransport {
   }
 
   #take(text: string): void {
-    const failed = (id: RequestId, error: McpError): boolean => this.#pending.refuse(id, error)
+    const failed = (id: RequestId, error: McpError): boolean => this.#pending.reject(id, error)
     const messages = messagesIn(text, { version: this.#version, tolerance: this.#tolerance, failed })
     if (messages.length === 0) this.#wasInvalid(text.length)
     else this.#invalid.reset()
@@ -190,7 +190,7 @@ export class DuplexTransport implements ClientTransport {
   #lost(error: McpError): void {
     if (this.#over !== undefined) return
     this.#over = error
-    this.#pending.fail(error)
+    this.#pending.rejectAll(error)
     this.#settle(error)
     this.close().catch(() => {})
   }

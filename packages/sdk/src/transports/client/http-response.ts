@@ -39,7 +39,7 @@ export async function bodyText(
     return undefined
   })
   try {
-    return decoder.decode(body.take())
+    return decoder.decode(body.drain())
   } catch (cause) {
     throw new McpError('PROTOCOL', `${url} answered with what is not valid UTF-8`, { cause })
   }

@@ -1,6 +1,6 @@
 import { McpError, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject, JsonRpcNotification, JsonRpcRequest, RequestId } from '../../jsonrpc/message.ts'
-import type { Pending } from '../../jsonrpc/pending-requests.ts'
+import type { PendingRequests } from '../../jsonrpc/pending-requests.ts'
 import type { Exchange, HandlerRun, InputStrategy } from '../../request/exchange.ts'
 import { type LiveRequest, liveInput } from '../../request/live-run.ts'
 import type { Outlet } from './served-request.ts'
@@ -13,7 +13,7 @@ export interface SessionOutlet extends Outlet {
 
 /** What the questions of one session share. */
 export interface SessionRequests {
-  readonly pending: Pending
+  readonly pending: PendingRequests
   /** Hears of a question before it is put, and gives it an id of its own. */
   next(asker: SessionRequester, method: string, params: JsonObject): RequestId
 }

@@ -6,7 +6,7 @@ import type {
   JsonRpcResponse,
   RequestId,
 } from '../../jsonrpc/message.ts'
-import { Pending } from '../../jsonrpc/pending-requests.ts'
+import { PendingRequests } from '../../jsonrpc/pending-requests.ts'
 import { RotatingSet } from '../../jsonrpc/rotating-map.ts'
 import type {
   ClientCapabilities,
@@ -15,11 +15,11 @@ import type {
   SubscriptionFilter,
 } from '../../protocol/definitions.ts'
 import {
+  boundIdentity,
   isAtLeast,
   isCapabilities,
   isImplementation,
   isLoggingLevel,
-  keptIdentity,
   loggingLevels,
 } from '../../protocol/meta.ts'
 import type { ServerNotification } from '../../protocol/methods.ts'
@@ -60,7 +60,7 @@ export function initialize(
   if (!isImplementation(clientInfo))
     throw invalidInitialize('"clientInfo" must have a "name" and a "version"')
   const revision = negotiated(protocolVersion)
-  const kept = keptIdentity(clientInfo, capabilities)
+  const kept = boundIdentity(clientInfo, capabilities)
   const peer: Peer = {
     ...caller,
     revision,
@@ -124,7 +124,7 @@ export interface Unusable {
 export class Session {
   readonly #options: SessionOptions
   readonly #server: Server
-  readonly #pending = new Pending()
+  readonly #pending = new PendingRequests()
   /** Those that asked something. */
   readonly #askers = new RotatingSet<SessionRequester>()
   readonly #inquiry: SessionRequests
@@ -225,7 +225,7 @@ export class Session {
   /** Takes what wants no answer and cannot be used. Whoever waits for it is told, or else the server's author. */
   unusable({ id, error }: Unusable): void {
     const why = new McpError('PROTOCOL', `the client's answer is no response (${error.message})`)
-    if (id === undefined || !this.#pending.refuse(id, why)) report(this.#server, error, 'a message')
+    if (id === undefined || !this.#pending.reject(id, why)) report(this.#server, error, 'a message')
   }
 
   /** The client is gone: takes back what runs, settles what waits. */
@@ -237,7 +237,7 @@ export class Session {
     this.#options.memory.give(this.#held)
     this.#held = 0
     this.#options.calls.cancelAll(error)
-    this.#pending.fail(error)
+    this.#pending.rejectAll(error)
   }
 
   /** The error to answer a request with that was refused before it began. */

@@ -2,7 +2,7 @@ import type { ClientExtension, ExtensionAccess, ExtensionCall } from '../../../c
 import type { CallOptions, Client, ServerFacts } from '../../../client/types.ts'
 import { McpError, RpcError } from '../../../jsonrpc/error.ts'
 import type { JsonObject } from '../../../jsonrpc/message.ts'
-import { inWords, isObject } from '../../../jsonrpc/parse.ts'
+import { describeValue, isObject } from '../../../jsonrpc/parse.ts'
 import type { CallToolResult } from '../../../protocol/definitions.ts'
 import { wait } from '../../../transports/client/retry-backoff.ts'
 import { tasksExtension } from '../options.ts'
@@ -56,7 +56,7 @@ export function errorIn({ error }: JsonObject, state: TaskState): Error {
   if (!isObject(error) || !Number.isSafeInteger(error['code']) || typeof error['code'] !== 'number') {
     return protocol(`the task ${state.taskId} failed without saying how`)
   }
-  return new RpcError(error['code'], inWords(error['message'] ?? ''), error['data'])
+  return new RpcError(error['code'], describeValue(error['message'] ?? ''), error['data'])
 }
 
 function isStatus(value: unknown): value is TaskStatus {

@@ -218,7 +218,7 @@ export class NodeRequest implements HttpRequest {
       read.add(chunk)
     }
     const onEnd = (): void => {
-      const bytes = read.take()
+      const bytes = read.drain()
       release()
       onBody({ type: 'bytes', bytes })
     }
