@@ -9,9 +9,8 @@ import { logOf } from '../server/handler-context.ts'
 import { clipped } from '../server/run.ts'
 import type { Middleware, Server } from '../server/server.ts'
 import { listen } from '../server/subscriptions.ts'
+import { ExtensionOwners, Member, ResourceRouter } from './members.ts'
 import { MergedChanges, type MergedList, mergedPage } from './merged.ts'
-import { ExtensionOwners, ResourceRouter } from './resource-index.ts'
-import { Member } from './upstream.ts'
 
 /** Most characters of a tool name. */
 export const maxNameChars = 128

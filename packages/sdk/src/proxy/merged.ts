@@ -6,7 +6,7 @@ import type { SubscriptionFilter } from '../protocol/definitions.ts'
 import { type Change, type Changes, createChanges, type Held, type Listener } from '../request/changes.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
 import type { RequestLimits } from '../request/limits.ts'
-import type { Member } from './upstream.ts'
+import type { Member } from './members.ts'
 
 /** How one kind of list is merged. */
 export interface MergedList {

@@ -11,8 +11,7 @@ import { canonical } from '../request/encoding.ts'
 import type { Caller, ClientSession, Exchange } from '../request/exchange.ts'
 import { unref } from '../transports/server/options.ts'
 import { canAnswerAny, parseQuestion } from './questions.ts'
-import { Upstream } from './upstream.ts'
-import { UpstreamSubscriptions } from './upstream-subscriptions.ts'
+import { Upstream, UpstreamSubscriptions } from './upstream.ts'
 
 export type LogMessage = ServerNotifications['notifications/message']
 

@@ -6,7 +6,6 @@ import { MetaKey } from '../protocol/meta.ts'
 import type { Exchange, InputStrategy, Outcome } from '../request/exchange.ts'
 import { type LiveRequest, liveInput } from '../request/live-run.ts'
 import type { Middleware } from '../server/server.ts'
-import { isFollowed } from './followed.ts'
 import {
   clientFailure,
   extracted,
@@ -24,7 +23,7 @@ import {
 export function clientSide(recorder: Recorder): ClientTelemetry {
   return {
     begin(request) {
-      if (!isFollowed(request.method)) return undefined
+      if (!isTraced(request.method)) return undefined
       const { by, method, params, session } = request
       const recording = recorder.begin({
         side: by,
@@ -85,7 +84,7 @@ function revisionOf({ revision, params }: TelemetryRequest): string | undefined 
 /** Follows every request a server serves: a part of the client's trace, with the questions it asks back inside. */
 export function serverLayer(recorder: Recorder): Middleware {
   return async (exchange, next) => {
-    if (!isFollowed(exchange.method)) return next(exchange)
+    if (!isTraced(exchange.method)) return next(exchange)
     const recording = recorder.begin({ side: 'server', ...factsOf(exchange), ...originOf(exchange) })
     const asking = followedAsking(recorder, recording, exchange)
     try {
@@ -173,4 +172,9 @@ export type Telemetry = Middleware & ClientTelemetry
 export function telemetry(options: TelemetryOptions = {}): Telemetry {
   const recorder = new Recorder(options)
   return Object.assign(serverLayer(recorder), clientSide(recorder))
+}
+
+/** Whether a request is traced. A subscription is not: it stays open indefinitely. */
+function isTraced(method: string): boolean {
+  return method !== 'subscriptions/listen'
 }

@@ -3,11 +3,11 @@ import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Listener } from '../request/changes.ts'
-import type { Exchange, Outcome, Peer } from '../request/exchange.ts'
+import type { Exchange, InputStrategy, Outcome, Peer } from '../request/exchange.ts'
 import { limits } from '../request/limits.ts'
 import { noInput } from '../request/live-run.ts'
+import type { Server } from '../server/server.ts'
 import { parseTemplate, type UriTemplate } from '../server/uri-template.ts'
-import type { Member } from './upstream.ts'
 
 const maxEntries = 10_000
 const maxPages = 100
@@ -140,6 +140,42 @@ function parseOrUndefined(uriTemplate: string): UriTemplate | undefined {
 
 function schemeOf(uri: string): string {
   return uri.slice(0, uri.indexOf(':') + 1).toLowerCase()
+}
+
+/** One server of a composition. */
+export class Member {
+  readonly prefix: string
+  readonly server: Server
+  readonly resources: ResourceIndex
+
+  constructor(prefix: string, server: Server) {
+    this.prefix = prefix
+    this.server = server
+    this.resources = new ResourceIndex(this)
+  }
+
+  /**
+   * An exchange for this member. Its input requests are sealed under `requestName`, so that no other member accepts their
+   * state.
+   * @param requestName the name the client uses; the member's prefix if names are not changed
+   */
+  exchange(exchange: Exchange, params: Readonly<JsonObject>, requestName: string = this.prefix): Exchange {
+    return { ...exchange, params, inputStrategy: withRequestName(exchange.inputStrategy, requestName) }
+  }
+}
+
+function withRequestName(inputStrategy: InputStrategy, name: string): InputStrategy {
+  const renamed = (exchange: Exchange): Exchange => ({
+    ...exchange,
+    params: { ...exchange.params, name },
+    inputStrategy,
+  })
+  const { relay } = inputStrategy
+  return {
+    begin: (exchange) => inputStrategy.begin(renamed(exchange)),
+    resume: (exchange) => inputStrategy.resume(renamed(exchange)),
+    ...(relay === undefined ? {} : { relay }),
+  }
 }
 
 /** Finds the owner of a resource: the member that lists it, else matches it by a template, else lists its scheme. */
