@@ -88,10 +88,7 @@ export function createMiddleware(recorder: Recorder): Middleware {
     const recording = recorder.begin({ side: 'server', ...factsOf(exchange), ...originOf(exchange) })
     const inputStrategy = tracedInputStrategy(recorder, recording, exchange)
     try {
-      const outcome = await context.with(recording.context, next, undefined, {
-        ...exchange,
-        asking: inputStrategy,
-      })
+      const outcome = await context.with(recording.context, next, undefined, { ...exchange, inputStrategy })
       if (exchange.signal.aborted) recording.failed(stopped(exchange))
       else recording.done(outcome.type === 'complete' ? outcome.result : {}, typeOf(outcome))
       return outcome

@@ -252,7 +252,7 @@ describe.each(combinations)('an upstream process that ends ($up server, $down cl
     expect(textOf(await end.call('refund', { order: '1' }))).toBe('refunded 1')
     await expect(end.call('exit')).rejects.toMatchObject({
       code: -32603,
-      message: expect.stringContaining('look before you repeat it'),
+      message: expect.stringContaining('check before you repeat it'),
     })
     await until(() => changes.includes('tools'), 15_000)
     expect(textOf(await end.call('refund', { order: '2' }))).toBe('refunded 2')
