@@ -80,7 +80,7 @@ describe.skipIf(!isThere)(`three nodes whose Redis goes away${left}`, () => {
             worst.refused = Math.max(worst.refused, performance.now() - started)
             expect(error, where).toEqual({
               code: -32603,
-              message: expect.stringMatching(/cannot be reached\. Try again later/),
+              message: expect.stringMatching(/cannot be reached now\. Try again later/),
             })
           })
           await Promise.all(needing)

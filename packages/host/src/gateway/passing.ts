@@ -14,7 +14,11 @@ export class Passing<T> {
 
   constructor(calls: Set<ClientCall<unknown>>, heldMs: number) {
     this.calls = calls
-    this.#held = new SuspendedCalls({ suspended: most, suspendedPerPrincipal: mostOfOne, suspendedMs: heldMs })
+    this.#held = new SuspendedCalls({
+      suspended: most,
+      suspendedPerPrincipal: mostOfOne,
+      suspendedMs: heldMs,
+    })
   }
 
   /**

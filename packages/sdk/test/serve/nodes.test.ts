@@ -273,7 +273,7 @@ describe('nodes that share a backplane', () => {
     away = true
     expect(Object((await ask(answer))['error'])).toEqual({
       code: -32603,
-      message: expect.stringMatching(/cannot be reached\. Try again later/),
+      message: expect.stringMatching(/cannot be reached now\. Try again later/),
     })
     expect(paid).toEqual([])
     away = false
