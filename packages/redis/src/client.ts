@@ -1,38 +1,38 @@
-/** How a reply is read. */
+/** How a reply is parsed. */
 export interface RedisCommandOptions {
-  /** What becomes of each type of a reply; an empty one gives text. */
+  /** The mapping of reply types; an empty one yields text. */
   readonly typeMapping?: object
 }
 
-/** What is used of every client. */
+/** The part of every client that is used. */
 export interface RedisConnection {
-  /** Settles when commands can be sent. */
+  /** Resolves when commands can be sent. */
   connect(): Promise<unknown>
-  /** Sends what is under way and disconnects. */
+  /** Sends pending commands and disconnects. */
   close(): Promise<unknown>
-  /** Disconnects at once. */
+  /** Disconnects immediately. */
   destroy(): unknown
-  /** Listens for `error` and `end`. */
+  /** Adds a listener for `error` or `end`. */
   on(event: string, listener: (...told: unknown[]) => void): unknown
 }
 
-/** What is used of a client of one server: `createClient` of `@redis/client` or `redis` gives such a value. */
+/** A client of one server, such as `createClient` of `@redis/client` or `redis` returns. */
 export interface RedisClient extends RedisConnection {
-  /** Another client with the same options, which is not connected. */
+  /** A new client with the same options, not connected. */
   duplicate(): RedisClient
-  /** Sends a command and gives its reply. */
+  /** Sends a command and returns its reply. */
   sendCommand(args: readonly string[], options?: RedisCommandOptions): Promise<unknown>
-  /** Listens to a channel. */
+  /** Subscribes to a channel. */
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>
-  /** Listens no more. */
+  /** Unsubscribes from a channel. */
   unsubscribe(channel: string): Promise<unknown>
 }
 
-/** What is used of a client of a cluster: `createCluster` of `@redis/client` or `redis` gives such a value. */
+/** A client of a cluster, such as `createCluster` of `@redis/client` or `redis` returns. */
 export interface RedisCluster extends RedisConnection {
-  /** Another client with the same options, which is not connected. */
+  /** A new client with the same options, not connected. */
   duplicate(): RedisCluster
-  /** Sends a command to where its key is. */
+  /** Sends a command to the node of its key. */
   sendCommand(
     firstKey: string,
     isReadonly: boolean,
@@ -41,7 +41,7 @@ export interface RedisCluster extends RedisConnection {
   ): Promise<unknown>
 }
 
-/** A connection that carries commands about one key each. */
-export interface Carrier extends RedisConnection {
+/** A connection for commands with one key each. */
+export interface CommandSender extends RedisConnection {
   send(key: string, args: string[]): Promise<unknown>
 }

@@ -1,48 +1,48 @@
 import { McpError } from '@jackfield/sdk'
-import type { Carrier } from './client.ts'
-import type { Faults } from './faults.ts'
-import { Late, type Line, within } from './line.ts'
+import type { CommandSender } from './client.ts'
+import type { RedisErrors } from './faults.ts'
+import { type ReconnectingClient, TimeoutError, withTimeout } from './line.ts'
 import type { Script } from './scripts.ts'
 
-/** Commands that wait for their answers, at most. */
+/** Most pending commands. */
 const mostPending = 10_000
-/** Answers of a server that does nothing now: it still reads its files, or it is a replica by now. */
+/** Error replies of a server that cannot serve now: it is loading its data, or has become a replica. */
 const useless = /^(LOADING|READONLY|MASTERDOWN)\b/
 
-/** Sends commands about one key each, and sees to it that every one of them ends in time. */
+/** Sends commands with one key each, and bounds their duration. */
 export class Commands {
-  readonly #line: Line<Carrier>
-  readonly #faults: Faults
+  readonly #line: ReconnectingClient<CommandSender>
+  readonly #faults: RedisErrors
   readonly #timeoutMs: number
   readonly #idle: (() => void)[] = []
   #pending = 0
   #closed = false
 
-  constructor(line: Line<Carrier>, faults: Faults, timeoutMs: number) {
+  constructor(line: ReconnectingClient<CommandSender>, faults: RedisErrors, timeoutMs: number) {
     this.#line = line
     this.#faults = faults
     this.#timeoutMs = timeoutMs
   }
 
-  /** Runs a command. Rejects with an McpError when Redis is away, does not answer in time, or refuses. */
+  /** Runs a command. Rejects with an McpError if Redis is unavailable, times out, or returns an error. */
   run(key: string, args: string[]): Promise<unknown> {
     const [name = ''] = args
     return this.#count(() => this.#send(name, key, args, this.#deadline()))
   }
 
-  /** The same for a command that may as well be done twice: it is sent again where the connection was lost meanwhile. */
+  /** The same for an idempotent command: it is sent again after a lost connection. */
   repeat(key: string, args: string[]): Promise<unknown> {
     const [name = ''] = args
     return this.#count(() => this.#sendAgain((deadline) => this.#send(name, key, args, deadline)))
   }
 
-  /** Runs a script by its digest, or by its text where Redis does not know it yet. */
+  /** Runs a script by its digest, or by its text if Redis does not know it. */
   script(script: Script, key: string, args: readonly string[]): Promise<unknown> {
     const run = (deadline: number): Promise<unknown> => this.#sendScript(script, key, args, deadline)
     return this.#count(() => (script.mayRepeat ? this.#sendAgain(run) : run(this.#deadline())))
   }
 
-  /** Takes no more commands; settles when those under way have ended. */
+  /** Rejects new commands; resolves when pending ones have ended. */
   async close(): Promise<void> {
     this.#closed = true
     if (this.#pending > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
@@ -91,36 +91,36 @@ export class Commands {
     }
   }
 
-  /** A short loss is waited for; while Redis is away for longer, everything fails at once. */
+  /** Waits during a short outage; rejects at once during a longer one. */
   async #send(name: string, key: string, args: string[], deadline: number): Promise<unknown> {
     await this.#line.ready(Math.min(deadline - performance.now(), this.#timeoutMs - this.#line.awayMs))
     const { client } = this.#line
     if (client === undefined) throw this.#faults.away(this.#line.cause)
     const left = Math.max(1, Math.ceil(deadline - performance.now()))
     try {
-      return await within(client.send(key, args), left)
+      return await withTimeout(client.send(key, args), left)
     } catch (error) {
-      const fault = this.#faultOf(error, name, client)
+      const fault = this.#toError(error, name, client)
       const mayServeLater = useless.test(this.#faults.reason(error)) && performance.now() < deadline
       if (!mayServeLater) throw fault
       return this.#send(name, key, args, deadline)
     }
   }
 
-  #faultOf(error: unknown, name: string, client: Carrier): Error {
-    if (error instanceof Late) {
+  #toError(error: unknown, name: string, client: CommandSender): Error {
+    if (error instanceof TimeoutError) {
       const late = this.#faults.late(name, this.#timeoutMs)
       this.#line.drop(client, error, this.#timeoutMs)
       return late
     }
     const reason = this.#faults.reason(error)
     if (reason.startsWith('NOSCRIPT')) return new UnknownScript()
-    // Redis begins what it refuses with a word in capitals.
+    // Error replies of Redis start with a word in capitals.
     const isRefusal = /^[A-Z]{2,}\b/.test(reason)
     if (!isRefusal || useless.test(reason)) this.#line.drop(client, error, 0)
     return isRefusal ? this.#faults.refused(name, error) : this.#faults.broken(name, error)
   }
 }
 
-/** Redis was not given this script yet, or was started anew since. */
+/** Redis does not have the script, because it is new or Redis was restarted. */
 class UnknownScript extends Error {}

@@ -1,18 +1,17 @@
 import type { Commands } from './commands.ts'
-import type { Faults } from './faults.ts'
+import type { RedisErrors } from './faults.ts'
 
 /**
- * Warns where Redis may evict keys while they count: an evicted mark of a used answer would let that answer count again.
- * Never rejects.
- * @param key names the server of a cluster that is asked
+ * Warns if Redis may evict keys: an evicted mark of a used proof or answer would let it be used again. Never rejects.
+ * @param key selects the node of a cluster
  */
 export async function warnOfEviction(
   commands: Commands,
-  faults: Faults,
+  faults: RedisErrors,
   key: string,
   warn: (message: string) => void,
 ): Promise<void> {
-  const policy = (await configured(commands, key)) ?? (await reported(commands, key))
+  const policy = (await policyByConfig(commands, key)) ?? (await policyByInfo(commands, key))
   if (policy === 'noeviction') return
   const found = policy === undefined ? 'hides its maxmemory-policy' : `has the maxmemory-policy ${policy}`
   const risk =
@@ -22,8 +21,8 @@ export async function warnOfEviction(
   warn(faults.sentence(`${found}. ${risk}`))
 }
 
-/** What `CONFIG GET` says; managed servers often refuse it. */
-async function configured(commands: Commands, key: string): Promise<string | undefined> {
+/** The policy by `CONFIG GET`, which managed servers often reject. */
+async function policyByConfig(commands: Commands, key: string): Promise<string | undefined> {
   const reply = await commands.repeat(key, ['CONFIG', 'GET', 'maxmemory-policy']).catch(() => undefined)
   if (Array.isArray(reply)) return textOf(reply[1])
   if (reply instanceof Map) return textOf(reply.get('maxmemory-policy'))
@@ -32,7 +31,7 @@ async function configured(commands: Commands, key: string): Promise<string | und
     : undefined
 }
 
-async function reported(commands: Commands, key: string): Promise<string | undefined> {
+async function policyByInfo(commands: Commands, key: string): Promise<string | undefined> {
   const reply = await commands.repeat(key, ['INFO', 'memory']).catch(() => undefined)
   return typeof reply === 'string' ? /^maxmemory_policy:(\S+)/m.exec(reply)?.[1] : undefined
 }

@@ -1,13 +1,13 @@
 import { McpError, type McpErrorCode } from '@jackfield/sdk'
 
-/** Makes the errors of one Redis: each names the server and says nothing of its credentials. */
-export class Faults {
+/** Creates errors that name the Redis server, without its credentials. */
+export class RedisErrors {
   readonly #server: string
   readonly #secrets: readonly string[]
 
   /**
-   * @param server what messages call the server: its host and port
-   * @param secrets texts that no message may hold
+   * @param server host and port, for messages
+   * @param secrets texts to remove from messages
    */
   constructor(server: string, secrets: readonly string[]) {
     this.#server = server
@@ -15,28 +15,28 @@ export class Faults {
   }
 
   unreachable(cause: unknown): McpError {
-    return this.#fault(
+    return this.#create(
       'CONNECT_FAILED',
       `could not be reached (${this.reason(cause)}). Check that it runs, and the address, user and password of the backplane`,
     )
   }
 
   away(cause: unknown): McpError {
-    return this.#fault(
+    return this.#create(
       'CONNECT_FAILED',
       `is away (${this.reason(cause)}), and nothing was sent. It is being tried again all the time: repeat this later`,
     )
   }
 
   late(command: string, ms: number): McpError {
-    return this.#fault(
+    return this.#create(
       'TIMEOUT',
       `did not answer ${command} within ${ms} ms, so whether it was done is not known. Look at its load and at the network, and repeat this later`,
     )
   }
 
   broken(command: string, cause: unknown): McpError {
-    return this.#fault(
+    return this.#create(
       'CONNECTION_CLOSED',
       `was lost before it answered ${command} (${this.reason(cause)}), so whether it was done is not known. Repeat this later`,
     )
@@ -44,37 +44,37 @@ export class Faults {
 
   refused(command: string, cause: unknown): McpError {
     const reason = this.reason(cause)
-    return this.#fault(codeOf(reason), `refused ${command}: ${reason}`)
+    return this.#create(codeOf(reason), `refused ${command}: ${reason}`)
   }
 
   full(pending: number): McpError {
-    return this.#fault(
+    return this.#create(
       'LIMIT',
       `has ${pending} commands of this node to answer, and no more are taken. Repeat this later`,
     )
   }
 
   closed(): McpError {
-    return new McpError('CONNECTION_CLOSED', 'The backplane was closed: make another one to go on')
+    return new McpError('CONNECTION_CLOSED', 'The backplane was closed: create a new one to continue')
   }
 
-  /** What an error says, without credentials. */
+  /** The message of an error, without credentials. */
   reason(cause: unknown): string {
     const text = cause instanceof Error ? messageOf(cause) : String(cause)
     return this.#secrets.reduce((clean, secret) => clean.replaceAll(secret, '***'), text)
   }
 
-  /** A sentence about the server. */
+  /** A message about the server. */
   sentence(what: string): string {
     return `Redis at ${this.#server} ${what}`
   }
 
-  #fault(code: McpErrorCode, what: string): McpError {
+  #create(code: McpErrorCode, what: string): McpError {
     return new McpError(code, this.sentence(what))
   }
 }
 
-/** An error of several addresses at once has a message only inside. */
+/** The message of an error; an AggregateError has it in its inner errors. */
 function messageOf(error: Error): string {
   if (error.message !== '') return error.message
   return error instanceof AggregateError

@@ -1,42 +1,42 @@
 import type { RedisConnection } from './client.ts'
-import type { Faults } from './faults.ts'
+import type { RedisErrors } from './faults.ts'
 
 const firstPauseMs = 50
 const longestPauseMs = 2000
 
 export interface LineOptions<C extends RedisConnection> {
-  /** Makes a client that is not connected. */
+  /** Creates a client that is not connected. */
   readonly make: () => C
-  readonly faults: Faults
-  /** What the connection is for, in warnings. */
+  readonly faults: RedisErrors
+  /** The purpose of the connection, for warnings. */
   readonly what: string
-  /** Milliseconds a connection may take to be made. */
+  /** Connection timeout in milliseconds. */
   readonly timeoutMs: number
   readonly warn: (message: string) => void
-  /** Runs on each new connection before it is used; `again` after the first one. Where it fails, another is made. */
+  /** Runs on each new connection before it is used; `again` after the first. If it fails, the connection is replaced. */
   readonly ready?: (client: C, again: boolean) => Promise<void>
-  /** Whether any error of the client is the end of it: not so for one that has many connections of its own. */
+  /** Whether every client error ends the connection; not for a cluster client with several connections. */
   readonly errorsEnd: boolean
 }
 
-/** One connection that is made again whenever it is lost, after a pause by chance that grows up to 2 s. */
-export class Line<C extends RedisConnection> {
+/** A connection that reconnects after random pauses of up to 2 s. */
+export class ReconnectingClient<C extends RedisConnection> {
   readonly #options: LineOptions<C>
   #client: C | undefined
   /** Why there is no connection. */
   #cause: unknown = 'not connected yet'
-  /** When it was lost, in milliseconds of `performance.now`. */
+  /** When the connection was lost, by `performance.now`. */
   #lostAt = 0
-  #losing: ((cause: unknown) => void) | undefined
-  #waiting: (() => void)[] = []
-  #wake: (() => void) | undefined
+  #onLost: ((cause: unknown) => void) | undefined
+  #waiters: (() => void)[] = []
+  #endPause: (() => void) | undefined
   #closed = false
 
   constructor(options: LineOptions<C>) {
     this.#options = options
   }
 
-  /** The connected client; undefined while there is none. */
+  /** The connected client, if any. */
   get client(): C | undefined {
     return this.#client
   }
@@ -45,12 +45,12 @@ export class Line<C extends RedisConnection> {
     return this.#cause
   }
 
-  /** Milliseconds for which there has been no connection; 0 while there is one. */
+  /** Milliseconds without a connection; 0 while connected. */
   get awayMs(): number {
     return this.#client === undefined ? performance.now() - this.#lostAt : 0
   }
 
-  /** Connects for the first time. Rejects with an McpError when that fails; nothing is tried again then. */
+  /** Connects for the first time. Rejects with an McpError without a retry. */
   async start(): Promise<void> {
     const { faults } = this.#options
     try {
@@ -61,32 +61,32 @@ export class Line<C extends RedisConnection> {
     }
   }
 
-  /** Settles when there is a connection, or after so many milliseconds. */
+  /** Resolves when connected, or after `ms` milliseconds. */
   async ready(ms: number): Promise<void> {
     if (this.#client !== undefined || this.#closed || ms <= 0) return
-    await within(new Promise<void>((resolve) => this.#waiting.push(resolve)), ms).catch(() => {})
+    await withTimeout(new Promise<void>((resolve) => this.#waiters.push(resolve)), ms).catch(() => {})
   }
 
-  /** Gives a client up that does not answer, for `ms` milliseconds already. */
+  /** Drops a client that has not responded for `ms` milliseconds. */
   drop(client: C, cause: unknown, ms: number): void {
     if (this.#client !== client) return
-    this.#losing?.(cause)
+    this.#onLost?.(cause)
     this.#lostAt -= ms
   }
 
-  /** Lets go of the connection; `gently` after what was sent. */
+  /** Closes the connection; `gently` after pending commands. */
   async close(gently: boolean): Promise<void> {
     this.#closed = true
     const client = this.#client
     this.#client = undefined
-    this.#wake?.()
-    this.#tellWaiting()
+    this.#endPause?.()
+    this.#resolveWaiters()
     if (client === undefined) return
-    if (gently) await within(Promise.resolve(client.close()), this.#options.timeoutMs).catch(() => {})
+    if (gently) await withTimeout(Promise.resolve(client.close()), this.#options.timeoutMs).catch(() => {})
     destroy(client)
   }
 
-  /** Makes one connection; `lost` settles with the reason when it is over. */
+  /** Opens one connection; `lost` resolves with the reason when it ends. */
   async #connect(again: boolean): Promise<{ lost: Promise<unknown> }> {
     const { make, timeoutMs, ready, errorsEnd } = this.#options
     const client = make()
@@ -109,20 +109,20 @@ export class Line<C extends RedisConnection> {
     })
     const connected = client.connect().then(() => ready?.(client, again))
     try {
-      await within(Promise.race([connected, lost.then((cause) => Promise.reject(cause))]), timeoutMs)
+      await withTimeout(Promise.race([connected, lost.then((cause) => Promise.reject(cause))]), timeoutMs)
       if (this.#closed) throw new Error('closed')
     } catch (error) {
       connected.catch(() => {})
       destroy(client)
       throw error
     }
-    this.#losing = lose
+    this.#onLost = lose
     this.#client = client
-    this.#tellWaiting()
+    this.#resolveWaiters()
     return { lost: lost.finally(() => destroy(client)) }
   }
 
-  /** Waits for the loss of a connection and makes the next, for as long as the line is open. */
+  /** Reconnects after every loss, until the line is closed. */
   async #keep(first: Promise<unknown>): Promise<void> {
     const { faults, what, warn } = this.#options
     let lost = first
@@ -148,23 +148,23 @@ export class Line<C extends RedisConnection> {
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms)
-      this.#wake = () => {
+      this.#endPause = () => {
         clearTimeout(timer)
         resolve()
       }
     })
   }
 
-  #tellWaiting(): void {
-    for (const tell of this.#waiting.splice(0)) tell()
+  #resolveWaiters(): void {
+    for (const tell of this.#waiters.splice(0)) tell()
   }
 }
 
-/** Settles as a promise does, or rejects after so many milliseconds. */
-export async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
+/** Settles like a promise, or rejects after `ms` milliseconds. */
+export async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Late(`no answer within ${Math.round(ms)} ms`)), ms)
+    timer = setTimeout(() => reject(new TimeoutError(`no answer within ${Math.round(ms)} ms`)), ms)
   })
   try {
     return await Promise.race([promise, late])
@@ -173,13 +173,13 @@ export async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
   }
 }
 
-/** Nothing came in time. */
-export class Late extends Error {}
+/** The timeout of `within`. */
+export class TimeoutError extends Error {}
 
 function destroy(client: RedisConnection): void {
   try {
     client.destroy()
   } catch {
-    // It was closed already.
+    // Already closed.
   }
 }

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 
-/** A program that runs inside Redis, on one key. */
+/** A Lua script with one key. */
 export interface Script {
   readonly name: string
   readonly text: string
   readonly sha: string
-  /** Whether it does no harm to run it twice. */
+  /** Whether it is idempotent. */
   readonly mayRepeat: boolean
 }
 
@@ -13,7 +13,7 @@ function script(name: string, text: string, mayRepeat = false): Script {
   return { name, text, sha: createHash('sha1').update(text).digest('hex'), mayRepeat }
 }
 
-/** ARGV: what is expected, the new value, milliseconds to live (0: none). Gives 1 where it was replaced. */
+/** ARGV: expected value, new value, TTL in ms (0: none). Returns 1 if the value was replaced. */
 export const swap: Script = script(
   'swap',
   `if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -21,7 +21,7 @@ if ARGV[3] == '0' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1]
 return 1`,
 )
 
-/** Positions are the first halves of a stream's ids; the stream itself remembers the last one, also when it is empty. */
+/** Positions are the first parts of stream ids; the stream keeps the last one even when it is empty. */
 const lastPosition = `local function last()
   if redis.call('EXISTS', KEYS[1]) == 0 then return nil end
   local info = redis.call('XINFO', 'STREAM', KEYS[1])
@@ -31,7 +31,7 @@ const lastPosition = `local function last()
 end
 `
 
-/** ARGV: the entry, how many to keep, milliseconds to live (0: none). Gives the entry's position. */
+/** ARGV: entry, entries to keep, TTL in ms (0: none). Returns the position of the entry. */
 export const append: Script = script(
   'append',
   `${lastPosition}local position = (last() or 0) + 1
@@ -41,7 +41,7 @@ if ARGV[3] == '0' then redis.call('DEL', KEYS[1]) else redis.call('PEXPIRE', KEY
 return position`,
 )
 
-/** ARGV: a position. Gives the entries after it, or nothing where it was trimmed away or never was. */
+/** ARGV: position. Returns the later entries, or nothing if the position was trimmed or never existed. */
 export const after: Script = script(
   'after',
   `${lastPosition}local newest = last()

@@ -21,7 +21,7 @@ import { scanDefinition } from '../../../packages/host/src/trust/scan.ts'
 import { type Client, type ConnectOptions, connect } from '../../../packages/sdk/src/client/index.ts'
 import { assertResult } from '../../../packages/sdk/src/client/result-shapes.ts'
 import { isObject, parseJson } from '../../../packages/sdk/src/jsonrpc/parse.ts'
-import { isElicitSchema, oddInForm } from '../../../packages/sdk/src/protocol/elicitation.ts'
+import { checkFormHints, isElicitSchema } from '../../../packages/sdk/src/protocol/elicitation.ts'
 import type { ProtocolVersion } from '../../../packages/sdk/src/protocol/methods.ts'
 import type { Random } from '../random.ts'
 import { isTyped, mustHold, type Target } from './fuzz-target.ts'
@@ -291,7 +291,7 @@ function form(input: Buffer): void {
 
 /** A form as a person sees it; the client refuses the others. */
 function show(schema: unknown, message: string): void {
-  if (!isElicitSchema(schema) || oddInForm(schema) !== undefined) return
+  if (!isElicitSchema(schema) || checkFormHints(schema) !== undefined) return
   const plan = planForm(schema, message)
   if ('fields' in plan) drawForm(new FormModel(plan.fields, new Map()), 60, 20, palette)
 }

@@ -14,7 +14,11 @@ export class Passing<T> {
 
   constructor(calls: Set<ClientCall<unknown>>, heldMs: number) {
     this.calls = calls
-    this.#held = new SuspendedCalls({ held: most, heldOfOne: mostOfOne, heldMs })
+    this.#held = new SuspendedCalls({
+      suspended: most,
+      suspendedPerPrincipal: mostOfOne,
+      suspendedMs: heldMs,
+    })
   }
 
   /**
@@ -31,7 +35,7 @@ export class Passing<T> {
     call.answer(answers)
     const next = await call.again(request)
     if ('result' in next) return next.result
-    this.#held.keep(call)
+    this.#held.suspend(call)
     return inputRequired({ requests: next.asked, state: { held: call.id } })
   }
 
@@ -52,7 +56,7 @@ export class Passing<T> {
   }
 
   #again({ context: { state, peer } }: Request): ClientCall<T> {
-    const call = this.#held.take(isRecord(state) ? state['held'] : undefined, peer.principal)
+    const call = this.#held.resume(isRecord(state) ? state['held'] : undefined, peer.principal)
     if (call !== undefined) return call
     throw new RpcError(
       ErrorCode.InternalError,

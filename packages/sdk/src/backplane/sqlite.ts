@@ -4,13 +4,13 @@ import { excerpt, McpError } from '../jsonrpc/error.ts'
 import { type Backplane, type MemoryBounds, memoryBackplane } from '../request/backplane.ts'
 import { limits } from '../request/limits.ts'
 
-/** A backplane in a file. */
+/** A backplane in an SQLite file. */
 export interface SqliteBackplane extends Backplane {
-  /** Closes the file. Afterwards everything that needs it rejects. */
+  /** Closes the file; later operations on it reject. */
   close(): void
 }
 
-// The totals are kept by triggers, so that several processes count together and no count takes a walk over all rows.
+// Triggers maintain the totals, so that all processes count together without scanning all rows.
 const schema = `
   PRAGMA busy_timeout = 5000;
   PRAGMA journal_mode = WAL;
@@ -44,17 +44,17 @@ const owners = 5
 const sweepEveryMs = 30_000
 
 /**
- * A backplane in an SQLite file, for one machine: what was used, and what is stored for later, outlives the process, and any
- * number of processes on the machine may share it. A value is on the disk before its promise resolves. Changes and events of
- * sessions stay within each process. Needs Node 22.13 or newer. The file is created readable for its owner alone.
+ * A backplane in an SQLite file for one machine: used proofs and stored values survive the process, and any number of
+ * processes on the machine may share it. A value is on disk when its promise resolves. Changes and session events stay within
+ * each process. Requires Node 22.13. The file is created with mode 0600.
  *
- * Like the backplane in memory it is bounded by `limits.remembered` and `limits.rememberedChars`, a fifth of them for each
- * principal, and rejects with McpError 'LIMIT' where no more fits.
- * @throws McpError 'CONNECT_FAILED' for a file that cannot be opened, or is no such file
+ * Like the backplane in memory it is bounded by `limits.remembered` and `limits.rememberedChars`, a fifth of them per
+ * principal, and rejects with McpError 'LIMIT' when full.
+ * @throws McpError 'CONNECT_FAILED' for a file that cannot be opened, or is not a backplane
  */
 export function sqliteBackplane(path: string, changed: Partial<MemoryBounds> = {}): SqliteBackplane {
   const bounds = { ...limits, ...changed }
-  const db = opened(path)
+  const db = openDatabase(path)
   const select = db.prepare('SELECT value, owner FROM entries WHERE key = ? AND expiresAt > ?')
   const insert = db.prepare('INSERT INTO entries (key, value, expiresAt, owner) VALUES (?, ?, ?, ?)')
   const remove = db.prepare('DELETE FROM entries WHERE key = ?')
@@ -140,7 +140,7 @@ export function sqliteBackplane(path: string, changed: Partial<MemoryBounds> = {
   }
 }
 
-function opened(path: string): DatabaseSync {
+function openDatabase(path: string): DatabaseSync {
   try {
     closeSync(openSync(path, 'a', 0o600))
     const db = new DatabaseSync(path)

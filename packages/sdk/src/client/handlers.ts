@@ -6,10 +6,10 @@ import type { ClientCapabilities } from '../protocol/definitions.ts'
 import {
   checkElicitContent,
   checkElicitSchema,
+  checkFormHints,
   checkSampling,
   fillDefaults,
   isElicitSchema,
-  oddInForm,
   toolRounds,
 } from '../protocol/elicitation.ts'
 import { isExtensionId } from '../protocol/meta.ts'
@@ -22,7 +22,7 @@ import type {
   QuestionMethod,
   Root,
 } from '../protocol/server-requests.ts'
-import { type Left, sampling } from '../protocol/shapes.ts'
+import { type OnOmitted, samplingParams } from '../protocol/shapes.ts'
 import { limits } from '../request/limits.ts'
 import { type TelemetrySpan, withSpan } from './telemetry.ts'
 import type { AnswerHandlers, AnswerOptions, AskContext, ConnectOptions } from './types.ts'
@@ -148,7 +148,7 @@ export class ClientHandlers {
     if (typeof message !== 'string') throw invalidParams('a form requires a "message"')
     if (!isElicitSchema(requestedSchema))
       throw invalidParams(checkElicitSchema(requestedSchema) ?? 'invalid form')
-    const unsupported = oddInForm(requestedSchema)
+    const unsupported = checkFormHints(requestedSchema)
     if (unsupported !== undefined) throw invalidParams(unsupported)
     return { ...params, mode: 'form', message, requestedSchema }
   }
@@ -263,8 +263,8 @@ function isElicitResult(value: unknown): value is ElicitResult {
   return isObject(value) && ['accept', 'decline', 'cancel'].includes(String(value['action']))
 }
 
-function isSampling(params: JsonObject, left: Left): params is JsonObject & CreateMessageParams {
-  return sampling(params, left)
+function isSampling(params: JsonObject, onOmitted: OnOmitted): params is JsonObject & CreateMessageParams {
+  return samplingParams(params, onOmitted)
 }
 
 function isContentBlock(value: unknown): value is SamplingContent {

@@ -1,6 +1,6 @@
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
-import { inWords, isObject } from '../jsonrpc/parse.ts'
+import { describeValue, isObject } from '../jsonrpc/parse.ts'
 import { withSafeIcons } from '../protocol/content.ts'
 import type {
   ClientCapabilities,
@@ -92,7 +92,7 @@ function readInitializeResult(result: JsonObject, versions: readonly ProtocolVer
   if (revision === undefined) {
     throw new McpError(
       'VERSION_MISMATCH',
-      `The server responded with revision ${inWords(protocolVersion)}; this client offered ${versions.join(', ')}`,
+      `The server responded with revision ${describeValue(protocolVersion)}; this client offered ${versions.join(', ')}`,
     )
   }
   if (!isCapabilitySet(capabilities)) {

@@ -4,16 +4,16 @@ import { isObject } from '../jsonrpc/parse.ts'
 import { withSafeIcons } from '../protocol/content.ts'
 import type { ClientMethod, ClientRequests } from '../protocol/methods.ts'
 import {
-  bare,
   block,
   contents,
+  displayMembers,
   flag,
   icons,
-  type Left,
   listOf,
   message,
-  named,
+  metaMember,
   number,
+  type OnOmitted,
   resource,
   type Shape,
   shape,
@@ -23,7 +23,7 @@ import {
 } from '../protocol/shapes.ts'
 
 interface CheckContext {
-  left: Left
+  onOmitted: OnOmitted
   warn(text: string): void
 }
 
@@ -31,20 +31,20 @@ interface CheckContext {
 type ResultCheck = (result: JsonObject, context: CheckContext) => string | undefined
 
 const argument = shape({ name: text }, { title: text, description: text, required: flag })
-const prompt = shape({ name: text }, { ...named, arguments: listOf(argument) })
+const prompt = shape({ name: text }, { ...displayMembers, arguments: listOf(argument) })
 
 const completion = shape({ values: listOf(text) }, { total: number, hasMore: flag })
 
 const listCheck =
   (member: string, entry: Shape, what: string): ResultCheck =>
-  (result, { left, warn }) => {
+  (result, { onOmitted, warn }) => {
     const { [member]: all, nextCursor } = result
     if (!Array.isArray(all)) return `"${member}" must be an array`
     // Ignoring it would silently drop the rest of the list.
     if (nextCursor === null) delete result['nextCursor']
     else if (nextCursor !== undefined && typeof nextCursor !== 'string')
       return '"nextCursor" must be a string'
-    const good = all.filter((one): one is JsonObject => entry(one, left))
+    const good = all.filter((one): one is JsonObject => entry(one, onOmitted))
     if (good.length < all.length) {
       warn(`Removed ${all.length - good.length} of the "${member}" because they have no ${what}`)
     }
@@ -55,12 +55,12 @@ const listCheck =
     return undefined
   }
 
-const checkToolResult: ResultCheck = (result, { left }) => {
+const checkToolResult: ResultCheck = (result, { onOmitted }) => {
   // Servers commonly omit `content` beside structured content.
   if (result['content'] === undefined) result['content'] = []
   const { content, isError } = result
   if (!Array.isArray(content)) return '"content" must be an array of content blocks'
-  const wrong = content.findIndex((one) => !block(one, left))
+  const wrong = content.findIndex((one) => !block(one, onOmitted))
   if (wrong !== -1) return `"content" must be an array of content blocks, and entry ${wrong + 1} is not one`
   // A failure must not pass as a success.
   if (isError !== undefined && isError !== null && typeof isError !== 'boolean')
@@ -91,16 +91,16 @@ const checks: Readonly<Record<ClientMethod, ResultCheck>> = {
   'resources/unsubscribe': noCheck,
   'subscriptions/listen': noCheck,
   'prompts/list': listCheck('prompts', prompt, '"name"'),
-  'prompts/get': (result, { left }) => {
+  'prompts/get': (result, { onOmitted }) => {
     const { messages } = result
     if (!Array.isArray(messages)) return '"messages" must be an array'
-    const wrong = messages.findIndex((one) => !message(one, left))
+    const wrong = messages.findIndex((one) => !message(one, onOmitted))
     if (wrong !== -1) return `entry ${wrong + 1} of "messages" has no role or no content block`
     result['messages'] = messages.map((one) => ({ ...one, content: withSafeIcons(one.content) }))
     return undefined
   },
-  'completion/complete': (result, { left }) =>
-    completion(result['completion'], left) ? undefined : '"completion" must contain an array "values"',
+  'completion/complete': (result, { onOmitted }) =>
+    completion(result['completion'], onOmitted) ? undefined : '"completion" must contain an array "values"',
   'logging/setLevel': noCheck,
 }
 
@@ -119,7 +119,7 @@ export function sanitizeServerFacts(serverInfo: unknown, capabilities: unknown):
 }
 
 /** Members that any result may have. */
-const anyResult = shape({}, { ...bare, description: text })
+const anyResult = shape({}, { ...metaMember, description: text })
 
 /**
  * Checks the shape of a result. Invalid entries of lists and invalid optional members are removed with a warning.
@@ -131,11 +131,11 @@ export function assertResult<M extends ClientMethod>(
   warn: (text: string) => void,
 ): asserts result is JsonObject & ClientRequests[M]['result'] {
   const names = new Set<string>()
-  const left: Left = (name, value) => {
+  const onOmitted: OnOmitted = (name, value) => {
     if (value !== null) names.add(`"${name}"`)
   }
-  anyResult(result, left)
-  const fault = checks[method](result, { left, warn })
+  anyResult(result, onOmitted)
+  const fault = checks[method](result, { onOmitted, warn })
   if (names.size > 0)
     warn(`Removed members of the wrong type from the result of ${method}: ${[...names].join(', ')}`)
   if (fault !== undefined) throw new McpError('PROTOCOL', `The result of ${method} is not valid: ${fault}`)

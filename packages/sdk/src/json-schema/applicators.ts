@@ -1,16 +1,16 @@
 import { isObject } from '../jsonrpc/parse.ts'
-import { count, dependentOn, type Keyword, patternOf, plural, shown, strings } from './assertions.ts'
+import { count, dependentOn, formatValue, type Keyword, patternOf, plural, strings } from './assertions.ts'
 import { type Check, has, type Issue, type Node, type Run } from './run.ts'
 
-/** What a builder of a keyword with subschemas gets. */
+/** The input of the builder of a keyword with subschemas. */
 export interface Applicator extends Keyword {
-  /** The schema the keyword stands in, for keywords that look at each other. */
+  /** The schema with the keyword, for keywords that depend on each other. */
   readonly schema: Readonly<Record<string, unknown>>
-  /** A subschema ready to run; an object or a boolean. */
+  /** Compiles a subschema. */
   node(schema: unknown): Node
-  /** Resolves a reference from here. */
+  /** Resolves a reference. */
   reference(to: string): () => Node
-  /** Resolves a dynamic reference from here. */
+  /** Resolves a dynamic reference. */
   dynamicReference(to: string): (run: Run) => Node
 }
 
@@ -21,18 +21,18 @@ interface Child {
 
 type Builder = (keyword: Applicator) => Check | undefined
 
-/** Keywords with subschemas that every supported dialect has, in the order they run. */
+/** Keywords with subschemas of all supported dialects, in the order they run. */
 export const applicators: Readonly<Record<string, Builder>> = {
   properties: (keyword) => {
     const children = nodes(keyword)
     return (value, run) => {
       if (!isObject(value)) return true
-      run.look(children.length)
+      run.spendInspecting(children.length)
       let ok = true
       for (const { name, child } of children) {
         if (!has(value, name)) continue
-        run.saw(name)
-        if (!run.inside(child, value[name], name)) ok = false
+        run.markEvaluated(name)
+        if (!run.checkChild(child, value[name], name)) ok = false
         if (!ok && !run.wantsMore) return false
       }
       return ok
@@ -47,10 +47,10 @@ export const applicators: Readonly<Record<string, Builder>> = {
         for (const { pattern, child } of children) {
           const found = pattern.test(name, run.spend)
           if (found === false) continue
-          run.saw(name)
+          run.markEvaluated(name)
           if (found !== true) {
             ok = run.fail(`has names that cannot be checked against the pattern ${pattern.source}: ${found}`)
-          } else if (!run.inside(child, value[name], name)) ok = false
+          } else if (!run.checkChild(child, value[name], name)) ok = false
           if (!ok && !run.wantsMore) return false
         }
       }
@@ -69,9 +69,9 @@ export const applicators: Readonly<Record<string, Builder>> = {
       let ok = true
       for (const name of run.namesOf(value)) {
         if (known.has(name) || patterns.some((pattern) => pattern.test(name, run.spend) === true)) continue
-        run.saw(name)
-        if (keyword.value === false) ok = run.fail(`must not have the property ${shown(name)}`)
-        else if (!run.inside(child, value[name], name)) ok = false
+        run.markEvaluated(name)
+        if (keyword.value === false) ok = run.fail(`must not have the property ${formatValue(name)}`)
+        else if (!run.checkChild(child, value[name], name)) ok = false
         if (!ok && !run.wantsMore) return false
       }
       return ok
@@ -84,7 +84,7 @@ export const applicators: Readonly<Record<string, Builder>> = {
       let ok = true
       for (const name of run.namesOf(value)) {
         if (holdsApart(child, name, run)) continue
-        ok = run.fail(`must not have a property named ${shown(name)}`)
+        ok = run.fail(`must not have a property named ${formatValue(name)}`)
         if (!run.wantsMore) return false
       }
       return ok
@@ -102,7 +102,7 @@ export const applicators: Readonly<Record<string, Builder>> = {
     return (value, run) => {
       let ok = true
       for (const child of children) {
-        if (run.here(child, value)) continue
+        if (run.check(child, value)) continue
         ok = false
         if (!run.wantsMore) return false
       }
@@ -114,8 +114,8 @@ export const applicators: Readonly<Record<string, Builder>> = {
     return (value, run) => {
       let ok = false
       for (const child of children) {
-        if (run.holds(child, value)) ok = true
-        if (ok && run.seen === undefined) return true
+        if (run.accepts(child, value)) ok = true
+        if (ok && run.evaluated === undefined) return true
       }
       return (
         ok || run.fail(`must match one of ${children.length} alternatives${closest(children, value, run)}`)
@@ -126,7 +126,7 @@ export const applicators: Readonly<Record<string, Builder>> = {
     const children = list(keyword)
     return (value, run) => {
       let matches = 0
-      for (const child of children) if (run.holds(child, value)) matches++
+      for (const child of children) if (run.accepts(child, value)) matches++
       if (matches === 1) return true
       return run.fail(
         matches > 1
@@ -143,17 +143,17 @@ export const applicators: Readonly<Record<string, Builder>> = {
         : dependents([{ name, child: keyword.node(needs) }]),
     )
     return (value, run) => {
-      run.look(checks.length)
+      run.spendInspecting(checks.length)
       return checks.reduce((ok, check) => check(value, run) && ok, true)
     }
   },
   not: (keyword) => {
     const child = keyword.node(keyword.value)
     return (value, run) => {
-      const { seen } = run
-      run.seen = undefined
-      const ok = !run.holds(child, value)
-      run.seen = seen
+      const { evaluated: seen } = run
+      run.evaluated = undefined
+      const ok = !run.accepts(child, value)
+      run.evaluated = seen
       return ok || run.fail('must not be of a form that is ruled out')
     }
   },
@@ -162,23 +162,23 @@ export const applicators: Readonly<Record<string, Builder>> = {
     const yes = keyword.schema['then'] === undefined ? undefined : keyword.node(keyword.schema['then'])
     const no = keyword.schema['else'] === undefined ? undefined : keyword.node(keyword.schema['else'])
     return (value, run) => {
-      const next = run.holds(condition, value) ? yes : no
-      return next === undefined || run.here(next, value)
+      const next = run.accepts(condition, value) ? yes : no
+      return next === undefined || run.check(next, value)
     }
   },
 }
 
-/** Applicators of 2020-12 only. */
+/** Keywords of 2020-12 only. */
 export const modernApplicators: Readonly<Record<string, Builder>> = {
   $ref: (keyword) => {
     if (typeof keyword.value !== 'string') return keyword.wrong('must be a string')
     const target = keyword.reference(keyword.value)
-    return (value, run) => run.here(target(), value)
+    return (value, run) => run.check(target(), value)
   },
   $dynamicRef: (keyword) => {
     if (typeof keyword.value !== 'string') return keyword.wrong('must be a string')
     const target = keyword.dynamicReference(keyword.value)
-    return (value, run) => run.here(target(run), value)
+    return (value, run) => run.check(target(run), value)
   },
   prefixItems: (keyword) => positional(list(keyword)),
   items: (keyword) => {
@@ -191,16 +191,16 @@ export const modernApplicators: Readonly<Record<string, Builder>> = {
   dependentSchemas: (keyword) => dependents(nodes(keyword)),
 }
 
-/** Run after all other keywords. */
+/** Keywords that run after all others. */
 export const unevaluated: Readonly<Record<string, Builder>> = {
   unevaluatedItems: (keyword) => {
     const child = keyword.node(keyword.value)
     return (value, run) => {
-      const { seen } = run
+      const { evaluated: seen } = run
       if (!Array.isArray(value) || seen === undefined) return true
       let ok = true
       for (let index = seen.itemsTo; index < value.length; index++) {
-        if (!seen.items.has(index) && !run.inside(child, value[index], index)) ok = false
+        if (!seen.items.has(index) && !run.checkChild(child, value[index], index)) ok = false
         if (!ok && !run.wantsMore) return false
       }
       seen.itemsTo = value.length
@@ -210,13 +210,13 @@ export const unevaluated: Readonly<Record<string, Builder>> = {
   unevaluatedProperties: (keyword) => {
     const child = keyword.node(keyword.value)
     return (value, run) => {
-      const { seen } = run
+      const { evaluated: seen } = run
       if (!isObject(value) || seen === undefined || seen.allNames) return true
       let ok = true
       for (const name of run.namesOf(value)) {
         if (seen.names.has(name)) continue
-        if (keyword.value === false) ok = run.fail(`must not have the property ${shown(name)}`)
-        else if (!run.inside(child, value[name], name)) ok = false
+        if (keyword.value === false) ok = run.fail(`must not have the property ${formatValue(name)}`)
+        else if (!run.checkChild(child, value[name], name)) ok = false
         if (!ok && !run.wantsMore) return false
       }
       seen.allNames = true
@@ -225,7 +225,7 @@ export const unevaluated: Readonly<Record<string, Builder>> = {
   },
 }
 
-/** Applicators of draft-07 that read differently there. */
+/** Keywords of draft-07 only. */
 export const draft07Applicators: Readonly<Record<string, Builder>> = {
   contains: (keyword) => contains(keyword, 1, Number.POSITIVE_INFINITY),
   items: (keyword) => {
@@ -238,7 +238,7 @@ export const draft07Applicators: Readonly<Record<string, Builder>> = {
   },
 }
 
-/** `$ref` of draft-07, beside which nothing else counts. */
+/** `$ref` of draft-07, which overrides its siblings. */
 export const reference: Builder | undefined = modernApplicators['$ref']
 
 function nodes(keyword: Applicator): Child[] {
@@ -261,7 +261,7 @@ function contains(keyword: Applicator, least: number, most: number): Check {
     for (const [index, item] of value.entries()) {
       if (!holdsApart(child, item, run)) continue
       found++
-      run.saw(index)
+      run.markEvaluated(index)
     }
     if (found < least) return run.fail(`must have at least ${plural(least, 'item')} of a certain form`)
     return found <= most || run.fail(`must have at most ${plural(most, 'item')} of a certain form`)
@@ -275,10 +275,10 @@ function positional(children: Node[]): Check {
     let ok = true
     for (let index = 0; index < reached; index++) {
       const child = children[index]
-      if (child !== undefined && !run.inside(child, value[index], index)) ok = false
+      if (child !== undefined && !run.checkChild(child, value[index], index)) ok = false
       if (!ok && !run.wantsMore) return false
     }
-    if (run.seen !== undefined) run.seen.itemsTo = Math.max(run.seen.itemsTo, reached)
+    if (run.evaluated !== undefined) run.evaluated.itemsTo = Math.max(run.evaluated.itemsTo, reached)
     return ok
   }
 }
@@ -288,10 +288,10 @@ function rest(child: Node, from: number): Check {
     if (!Array.isArray(value)) return true
     let ok = true
     for (let index = from; index < value.length; index++) {
-      if (!run.inside(child, value[index], index)) ok = false
+      if (!run.checkChild(child, value[index], index)) ok = false
       if (!ok && !run.wantsMore) return false
     }
-    if (run.seen !== undefined) run.seen.itemsTo = value.length
+    if (run.evaluated !== undefined) run.evaluated.itemsTo = value.length
     return ok
   }
 }
@@ -299,31 +299,31 @@ function rest(child: Node, from: number): Check {
 function dependents(children: Child[]): Check {
   return (value, run) => {
     if (!isObject(value)) return true
-    run.look(children.length)
+    run.spendInspecting(children.length)
     let ok = true
     for (const { name, child } of children) {
-      if (has(value, name) && !run.here(child, value)) ok = false
+      if (has(value, name) && !run.check(child, value)) ok = false
     }
     return ok
   }
 }
 
-/** Whether a subschema holds for a member, an item or a name. */
+/** Whether a subschema accepts a member, an item or a name. */
 function holdsApart(child: Node, value: unknown, run: Run): boolean {
-  const { seen } = run
-  run.seen = undefined
-  const ok = run.holds(child, value)
-  run.seen = seen
+  const { evaluated: seen } = run
+  run.evaluated = undefined
+  const ok = run.accepts(child, value)
+  run.evaluated = seen
   return ok
 }
 
-/** What is wrong with the alternative that comes closest: the one with a wrong place deepest down, then the fewest wrong places. */
+/** The issue of the closest alternative: the one with the deepest, then the fewest issues. */
 function closest(children: Node[], value: unknown, run: Run): string {
   if (run.issues === undefined || !run.explains) return ''
   let best: Issue[] | undefined
   let bestRank = Number.NEGATIVE_INFINITY
   for (const child of children) {
-    const found = run.complaints(child, value)
+    const found = run.issuesOf(child, value)
     const rank = Math.max(0, ...found.map((issue) => issue.path.split('/').length)) * 100 - found.length
     if (found.length > 0 && rank > bestRank) {
       best = found

@@ -2,7 +2,7 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { Patterns } from './pattern.ts'
 import { type Check, has } from './run.ts'
 
-/** Whether two JSON values are equal; object members in any order. */
+/** Whether two JSON values are equal, regardless of member order. */
 export function equal(a: unknown, b: unknown, spend: (steps: number) => void): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
@@ -18,12 +18,12 @@ export function equal(a: unknown, b: unknown, spend: (steps: number) => void): b
   return names.every((name) => Object.hasOwn(right, name) && equal(left[name], right[name], spend))
 }
 
-/** One text for equal JSON values. */
-export function keyOf(value: unknown, spend: (steps: number) => void): string {
+/** A canonical text: the same for equal JSON values. */
+export function canonicalKey(value: unknown, spend: (steps: number) => void): string {
   spend(2)
   if (Array.isArray(value)) {
     spend(2)
-    return `[${value.map((item) => keyOf(item, spend)).join(',')}]`
+    return `[${value.map((item) => canonicalKey(item, spend)).join(',')}]`
   }
   if (typeof value === 'string') {
     spend(value.length >> 6)
@@ -32,14 +32,14 @@ export function keyOf(value: unknown, spend: (steps: number) => void): string {
   if (typeof value !== 'object' || value === null) return value === 0 ? '0' : String(value)
   spend(8)
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${keyOf(member, spend)}`).join(',')}}`
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalKey(member, spend)}`).join(',')}}`
 }
 
-/** What a keyword's builder gets: its value, and a way to say that the value is not allowed. */
+/** The input of a keyword's builder. */
 export interface Keyword {
   readonly value: unknown
   readonly patterns: Patterns
-  /** Throws: the schema is invalid. */
+  /** Throws for an invalid keyword value. */
   wrong(what: string): never
 }
 
@@ -53,7 +53,7 @@ const types: Record<string, (value: unknown) => boolean> = {
   object: isObject,
 }
 
-/** Keywords that look at a value without subschemas, cheapest first. */
+/** Keywords without subschemas, cheapest first. */
 export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> = {
   type: (keyword) => {
     const names: unknown[] = Array.isArray(keyword.value) ? [...new Set(keyword.value)] : [keyword.value]
@@ -68,11 +68,12 @@ export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> =
     if (tests.length === 1 && only !== undefined) return (value, run) => only(value) || run.fail(message)
     return (value, run) => tests.some((test) => test?.(value)) || run.fail(message)
   },
-  const: ({ value }) => oneOfValues([value], `must be ${shown(value)}`),
+  const: ({ value }) => oneOfValues([value], `must be ${formatValue(value)}`),
   enum: (keyword) => {
     if (!Array.isArray(keyword.value)) return keyword.wrong('must be an array')
     const values: unknown[] = keyword.value
-    const message = values.length === 1 ? `must be ${shown(values[0])}` : `must be one of ${list(values)}`
+    const message =
+      values.length === 1 ? `must be ${formatValue(values[0])}` : `must be one of ${formatList(values)}`
     return oneOfValues(values, message)
   },
   minimum: numeric((value, bound) => value >= bound, 'at least'),
@@ -88,19 +89,19 @@ export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> =
       run.fail(`must be a multiple of ${factor}`)
   },
   minLength: (keyword) => {
-    const least = count(keyword)
+    const min = count(keyword)
     return (value, run) =>
       typeof value !== 'string' ||
-      (value.length >= least && charactersUpTo(value, least, run.spend) >= least) ||
-      run.fail(`must have at least ${plural(least, 'character')}`)
+      (value.length >= min && charactersUpTo(value, min, run.spend) >= min) ||
+      run.fail(`must have at least ${plural(min, 'character')}`)
   },
   maxLength: (keyword) => {
-    const most = count(keyword)
+    const max = count(keyword)
     return (value, run) =>
       typeof value !== 'string' ||
-      value.length <= most ||
-      charactersUpTo(value, most + 1, run.spend) <= most ||
-      run.fail(`must have at most ${plural(most, 'character')}`)
+      value.length <= max ||
+      charactersUpTo(value, max + 1, run.spend) <= max ||
+      run.fail(`must have at most ${plural(max, 'character')}`)
   },
   pattern: (keyword) => {
     const { value: source } = keyword
@@ -118,39 +119,37 @@ export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> =
     }
   },
   minItems: (keyword) => {
-    const least = count(keyword)
+    const min = count(keyword)
     return (value, run) =>
-      !Array.isArray(value) ||
-      value.length >= least ||
-      run.fail(`must have at least ${plural(least, 'item')}`)
+      !Array.isArray(value) || value.length >= min || run.fail(`must have at least ${plural(min, 'item')}`)
   },
   maxItems: (keyword) => {
-    const most = count(keyword)
+    const max = count(keyword)
     return (value, run) =>
-      !Array.isArray(value) || value.length <= most || run.fail(`must have at most ${plural(most, 'item')}`)
+      !Array.isArray(value) || value.length <= max || run.fail(`must have at most ${plural(max, 'item')}`)
   },
   uniqueItems: (keyword) => {
     if (typeof keyword.value !== 'boolean') return keyword.wrong('must be a boolean')
     if (!keyword.value) return () => true
     return (value, run) => {
       if (!Array.isArray(value) || value.length < 2) return true
-      const keys = new Set(value.map((item) => keyOf(item, run.spend)))
+      const keys = new Set(value.map((item) => canonicalKey(item, run.spend)))
       return keys.size === value.length || run.fail('must not have equal items')
     }
   },
   minProperties: (keyword) => {
-    const least = count(keyword)
+    const min = count(keyword)
     return (value, run) =>
       !isObject(value) ||
-      run.namesOf(value).length >= least ||
-      run.fail(`must have at least ${plural(least, 'property', 'properties')}`)
+      run.namesOf(value).length >= min ||
+      run.fail(`must have at least ${plural(min, 'property', 'properties')}`)
   },
   maxProperties: (keyword) => {
-    const most = count(keyword)
+    const max = count(keyword)
     return (value, run) =>
       !isObject(value) ||
-      run.namesOf(value).length <= most ||
-      run.fail(`must have at most ${plural(most, 'property', 'properties')}`)
+      run.namesOf(value).length <= max ||
+      run.fail(`must have at most ${plural(max, 'property', 'properties')}`)
   },
   required: (keyword) => {
     const names = strings(keyword, keyword.value)
@@ -160,7 +159,7 @@ export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> =
       let ok = true
       for (const name of names) {
         if (has(value, name)) continue
-        ok = run.fail(`must have the property ${shown(name)}`)
+        ok = run.fail(`must have the property ${formatValue(name)}`)
         if (!run.wantsMore) return false
       }
       return ok
@@ -178,14 +177,15 @@ export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> =
   },
 }
 
-/** If one member is there, others must be. */
+/** Requires members if another is present. */
 export function dependentOn(name: string, needs: string[]): Check {
   return (value, run) => {
     if (!isObject(value) || !has(value, name)) return true
     run.spend(needs.length >> 1)
     const missing = needs.find((need) => !has(value, need))
     return (
-      missing === undefined || run.fail(`must have the property ${shown(missing)} when it has ${shown(name)}`)
+      missing === undefined ||
+      run.fail(`must have the property ${formatValue(missing)} when it has ${formatValue(name)}`)
     )
   }
 }
@@ -216,19 +216,19 @@ export function count(keyword: Keyword): number {
   return value
 }
 
-/** A value as a person reads it in a message. */
-export function shown(value: unknown): string {
+/** A value, shortened for a message. */
+export function formatValue(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value)
   return text.length > 80 ? `${text.slice(0, 77)}...` : text
 }
 
-/** A number of things, in words. */
+/** A number with its noun. */
 export function plural(number: number, one: string, many = `${one}s`): string {
   return `${number} ${number === 1 ? one : many}`
 }
 
-function list(values: readonly unknown[]): string {
-  const some = values.slice(0, 20).map(shown).join(', ')
+function formatList(values: readonly unknown[]): string {
+  const some = values.slice(0, 20).map(formatValue).join(', ')
   return values.length > 20 ? `${some} or ${values.length - 20} others` : some
 }
 
@@ -251,7 +251,7 @@ function numeric(test: (value: number, bound: number) => boolean, words: string)
   }
 }
 
-/** Counts code points, but no further than needed. */
+/** Counts code points, up to `enough`. */
 function charactersUpTo(text: string, enough: number, spend: (steps: number) => void): number {
   if (text.length >= enough * 2) return enough
   spend(text.length >> 3)
@@ -264,7 +264,7 @@ function charactersUpTo(text: string, enough: number, spend: (steps: number) => 
 
 function isMultiple(value: number, factor: number, spend: (steps: number) => void): boolean {
   if (Number.isSafeInteger(value) && Number.isSafeInteger(factor)) return value % factor === 0
-  // A number beyond a double's range was read as infinite: of such a factor only 0 is a multiple.
+  // A number beyond a double's range is parsed as infinite; only 0 is a multiple of such a factor.
   if (!Number.isFinite(value) || !Number.isFinite(factor)) return value === 0
   const [digits, exponent] = decimal(value)
   const [factorDigits, factorExponent] = decimal(factor)
@@ -275,7 +275,7 @@ function isMultiple(value: number, factor: number, spend: (steps: number) => voi
     : digits % (factorDigits * 10n ** BigInt(-shift)) === 0n
 }
 
-/** The shortest decimal that reads as this number: digits and a power of ten. */
+/** The shortest decimal of a number: digits and exponent. */
 function decimal(value: number): [bigint, number] {
   const [digits = '0', exponent = '0'] = value.toExponential().split('e')
   const [whole = '0', fraction = ''] = digits.split('.')

@@ -10,8 +10,8 @@ import {
 } from './applicators.ts'
 import { assertions } from './assertions.ts'
 import { NativePatterns, type Patterns } from './pattern.ts'
-import { type Dialect, type Place, Places } from './places.ts'
-import { type Check, type Issue, invalid, type Node, type Resource, Run, TooExpensive } from './run.ts'
+import { type Dialect, SchemaIndex, type SchemaLocation } from './places.ts'
+import { BudgetExceeded, type Check, type Issue, invalid, type Node, type Resource, Run } from './run.ts'
 
 type Builder = (keyword: Applicator) => Check | undefined
 
@@ -22,45 +22,45 @@ const keywords: Readonly<Record<Dialect, readonly (readonly [string, Builder])[]
   'draft-07': Object.entries({ ...draft07Assertions, ...applicators, ...draft07Applicators }),
 }
 
-/** Makes runnable nodes of the subschemas of one schema, each once, however they refer to each other. */
+/** Compiles the subschemas of a schema, each once. */
 export class Compiler {
-  readonly #places: Places
+  readonly #places: SchemaIndex
   readonly #patterns: Patterns
   readonly #nodes = new Map<object, Node>()
-  readonly #unbuilt: (() => void)[] = []
-  /** Per dynamic anchor, what it stands for in each resource that has it. */
+  readonly #pending: (() => void)[] = []
+  /** The target of each dynamic anchor, per resource. */
   readonly #anchored = new Map<string, ReadonlyMap<Resource, Node>>()
 
-  constructor(places: Places, patterns: Patterns) {
+  constructor(places: SchemaIndex, patterns: Patterns) {
     this.#places = places
     this.#patterns = patterns
   }
 
-  /** Compiles a schema with everything it reaches. @throws McpError INVALID */
+  /** Compiles a schema and all subschemas it references. @throws McpError INVALID */
   compile(schema: unknown): Node {
     const node = this.#node(schema, this.#places.root, '')
-    for (let build = this.#unbuilt.pop(); build !== undefined; build = this.#unbuilt.pop()) build()
+    for (let build = this.#pending.pop(); build !== undefined; build = this.#pending.pop()) build()
     return node
   }
 
-  #node(schema: unknown, parent: Place, keyword: string): Node {
+  #node(schema: unknown, parent: SchemaLocation, keyword: string): Node {
     if (typeof schema === 'boolean') return this.#constant(schema, parent.resource)
     if (!isObject(schema)) throw invalid(parent.pointer, keyword, 'must be a schema: an object or a boolean')
     const known = this.#nodes.get(schema)
     if (known !== undefined) return known
     const place = this.#places.get(schema, parent)
-    const node: Node = { checks: [], late: [], resource: place.resource, plain: true }
+    const node: Node = { checks: [], deferred: [], resource: place.resource, plain: true }
     this.#nodes.set(schema, node)
-    this.#unbuilt.push(() => this.#build(schema, node, place))
+    this.#pending.push(() => this.#build(schema, node, place))
     return node
   }
 
   #constant(allows: boolean, resource: Resource): Node {
     const checks: Check[] = allows ? [] : [(_, run) => run.fail('must not be there')]
-    return { checks, late: [], resource, plain: true }
+    return { checks, deferred: [], resource, plain: true }
   }
 
-  #build(schema: Record<string, unknown>, node: Node, place: Place): void {
+  #build(schema: Record<string, unknown>, node: Node, place: SchemaLocation): void {
     if (place.dialect === 'draft-07' && schema['$ref'] !== undefined) {
       const check = reference?.(this.#applicator(schema, '$ref', place))
       if (check !== undefined) node.checks.push(check)
@@ -69,13 +69,13 @@ export class Compiler {
     for (const [name, builder] of keywords[place.dialect]) {
       if (!Object.hasOwn(schema, name) || schema[name] === undefined) continue
       const check = builder(this.#applicator(schema, name, place))
-      const checks = Object.hasOwn(unevaluated, name) ? node.late : node.checks
+      const checks = Object.hasOwn(unevaluated, name) ? node.deferred : node.checks
       if (check !== undefined) checks.push(check)
     }
-    node.plain = node.late.length === 0 && !this.#places.dynamic
+    node.plain = node.deferred.length === 0 && !this.#places.dynamic
   }
 
-  #applicator(schema: Record<string, unknown>, name: string, place: Place): Applicator {
+  #applicator(schema: Record<string, unknown>, name: string, place: SchemaLocation): Applicator {
     return {
       value: schema[name],
       schema,
@@ -93,7 +93,7 @@ export class Compiler {
     }
   }
 
-  #dynamic(to: string, place: Place, keyword: string): (run: Run) => Node {
+  #dynamic(to: string, place: SchemaLocation, keyword: string): (run: Run) => Node {
     const found = this.#places.resolve(to, place, keyword)
     const initial = this.#node(found.schema, found.place, keyword)
     const anchor = to.slice(to.indexOf('#') + 1)
@@ -105,7 +105,7 @@ export class Compiler {
     }
     const targets = this.#anchored.get(anchor) ?? this.#targetsOf(anchor, place, keyword)
     return (run) => {
-      run.look(run.scope.length)
+      run.spendInspecting(run.scope.length)
       for (const resource of run.scope) {
         const target = targets.get(resource)
         if (target !== undefined) return target
@@ -114,7 +114,7 @@ export class Compiler {
     }
   }
 
-  #targetsOf(anchor: string, place: Place, keyword: string): ReadonlyMap<Resource, Node> {
+  #targetsOf(anchor: string, place: SchemaLocation, keyword: string): ReadonlyMap<Resource, Node> {
     const targets = new Map<Resource, Node>()
     this.#anchored.set(anchor, targets)
     for (const resource of this.#places.resources()) {
@@ -143,18 +143,18 @@ export function validatorOf(schema: unknown, patterns: Patterns, budget: number)
   if (textOf(schema).length > maxChars) {
     throw new McpError('INVALID', `The schema is not valid: it is larger than ${maxChars} characters`)
   }
-  const root = new Compiler(new Places(isObject(schema) ? schema : {}), patterns).compile(schema)
+  const root = new Compiler(new SchemaIndex(isObject(schema) ? schema : {}), patterns).compile(schema)
 
   let run = new Run(budget, false)
   const issues = (value: unknown): readonly Issue[] => {
     try {
-      if (run.again(budget).here(root, value)) return []
+      if (run.reset(budget).check(root, value)) return []
     } catch (error) {
       run = new Run(budget, false)
-      if (error instanceof TooExpensive) return [{ path: '', message: error.message }]
+      if (error instanceof BudgetExceeded) return [{ path: '', message: error.message }]
       throw error
     }
-    return explain(new Run(run.left, true), root, value)
+    return explain(new Run(run.stepsLeft, true), root, value)
   }
   return {
     issues,
@@ -167,9 +167,9 @@ export function validatorOf(schema: unknown, patterns: Patterns, budget: number)
 
 function explain(run: Run, root: Node, value: unknown): readonly Issue[] {
   try {
-    run.here(root, value)
+    run.check(root, value)
   } catch (error) {
-    if (!(error instanceof TooExpensive)) throw error
+    if (!(error instanceof BudgetExceeded)) throw error
   }
   return run.issues === undefined || run.issues.length === 0
     ? [{ path: '', message: 'does not match the schema, and is too expensive to say where' }]

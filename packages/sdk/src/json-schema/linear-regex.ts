@@ -1,6 +1,6 @@
 import { nativeRegex } from './pattern.ts'
 
-/** What a pattern is made of. */
+/** A node of a parsed pattern. */
 export type PatternPart =
   | { type: 'char'; test: (codePoint: number) => boolean }
   | { type: 'assert'; kind: 'start' | 'end' | 'word' | 'not-word' }
@@ -9,19 +9,19 @@ export type PatternPart =
   | { type: 'choice'; options: PatternPart[] }
   | { type: 'repeat'; body: PatternPart; min: number; max: number }
 
-/** Why a valid pattern cannot be run in linear time. */
+/** A valid pattern that cannot run in linear time. */
 export class Unsupported extends Error {
   override readonly name: string = 'Unsupported'
 }
 
 const maxNesting = 50
 
-/** Takes a syntactically valid ECMAScript pattern apart. @throws Unsupported for back-references and look-behind. */
+/** Parses a valid ECMAScript pattern. @throws Unsupported for back-references and look-behind. */
 export function parsePattern(source: string): PatternPart {
-  return new Reader(source).choice(0)
+  return new PatternParser(source).choice(0)
 }
 
-class Reader {
+class PatternParser {
   readonly #source: string
   #at = 0
 
@@ -32,14 +32,14 @@ class Reader {
   choice(nesting: number): PatternPart {
     if (nesting > maxNesting) throw new Unsupported('its groups nest too deep')
     const options = [this.#sequence(nesting)]
-    while (this.#take('|')) options.push(this.#sequence(nesting))
+    while (this.#accept('|')) options.push(this.#sequence(nesting))
     const [only] = options
     return options.length === 1 && only !== undefined ? only : { type: 'choice', options }
   }
 
   #sequence(nesting: number): PatternPart {
     const items: PatternPart[] = []
-    while (this.#at < this.#source.length && !this.#sees('|') && !this.#sees(')')) {
+    while (this.#at < this.#source.length && !this.#peek('|') && !this.#peek(')')) {
       items.push(this.#quantified(this.#atom(nesting)))
     }
     return { type: 'sequence', items }
@@ -48,14 +48,14 @@ class Reader {
   #quantified(body: PatternPart): PatternPart {
     const [min, max] = this.#quantifier() ?? [1, 1]
     if (min === 1 && max === 1) return body
-    this.#take('?')
+    this.#accept('?')
     return { type: 'repeat', body, min, max }
   }
 
   #quantifier(): [number, number] | undefined {
-    if (this.#take('*')) return [0, Number.POSITIVE_INFINITY]
-    if (this.#take('+')) return [1, Number.POSITIVE_INFINITY]
-    if (this.#take('?')) return [0, 1]
+    if (this.#accept('*')) return [0, Number.POSITIVE_INFINITY]
+    if (this.#accept('+')) return [1, Number.POSITIVE_INFINITY]
+    if (this.#accept('?')) return [0, 1]
     const counts = /^\{(\d+)(,(\d*))?\}/.exec(this.#source.slice(this.#at, this.#at + 40))
     if (counts === null) return undefined
     this.#at += counts[0].length
@@ -65,12 +65,12 @@ class Reader {
   }
 
   #atom(nesting: number): PatternPart {
-    if (this.#take('^')) return { type: 'assert', kind: 'start' }
-    if (this.#take('$')) return { type: 'assert', kind: 'end' }
-    if (this.#take('(')) return this.#group(nesting)
-    if (this.#sees('[')) return { type: 'char', test: classTest(this.#class()) }
-    if (this.#take('.')) return { type: 'char', test: classTest('.') }
-    if (this.#sees('\\')) return this.#escape()
+    if (this.#accept('^')) return { type: 'assert', kind: 'start' }
+    if (this.#accept('$')) return { type: 'assert', kind: 'end' }
+    if (this.#accept('(')) return this.#group(nesting)
+    if (this.#peek('[')) return { type: 'char', test: classTest(this.#class()) }
+    if (this.#accept('.')) return { type: 'char', test: classTest('.') }
+    if (this.#peek('\\')) return this.#escape()
     const codePoint = this.#source.codePointAt(this.#at) ?? 0
     this.#at += codePoint > 0xffff ? 2 : 1
     return { type: 'char', test: (other) => other === codePoint }
@@ -78,15 +78,15 @@ class Reader {
 
   #group(nesting: number): PatternPart {
     let look: 'ahead' | 'not-ahead' | undefined
-    if (this.#take('?')) {
-      if (this.#take('=')) look = 'ahead'
-      else if (this.#take('!')) look = 'not-ahead'
-      else if (this.#sees('<=') || this.#sees('<!')) throw new Unsupported('it looks behind')
-      else if (this.#take('<')) this.#at = this.#source.indexOf('>', this.#at) + 1
-      else if (!this.#take(':')) throw new Unsupported('it changes its flags')
+    if (this.#accept('?')) {
+      if (this.#accept('=')) look = 'ahead'
+      else if (this.#accept('!')) look = 'not-ahead'
+      else if (this.#peek('<=') || this.#peek('<!')) throw new Unsupported('it looks behind')
+      else if (this.#accept('<')) this.#at = this.#source.indexOf('>', this.#at) + 1
+      else if (!this.#accept(':')) throw new Unsupported('it changes its flags')
     }
     const body = this.choice(nesting + 1)
-    this.#take(')')
+    this.#accept(')')
     return look === undefined ? body : { type: 'look', body, negate: look === 'not-ahead' }
   }
 
@@ -111,18 +111,18 @@ class Reader {
     return { type: 'char', test: classTest(text) }
   }
 
-  #sees(text: string): boolean {
+  #peek(text: string): boolean {
     return this.#source.startsWith(text, this.#at)
   }
 
-  #take(text: string): boolean {
-    if (!this.#sees(text)) return false
+  #accept(text: string): boolean {
+    if (!this.#peek(text)) return false
     this.#at += text.length
     return true
   }
 }
 
-/** Leaves the meaning of one class or escape to the native engine, which sees a single character at a time. */
+/** A class or escape, tested by the native engine on one character. */
 function classTest(text: string): (codePoint: number) => boolean {
   const native = nativeRegex(`^${text}$`)
   const known = new Uint8Array(128)
@@ -143,27 +143,27 @@ type Instruction =
 
 const maxInstructions = 2000
 
-/** A pattern that takes time proportional to the text, whatever the pattern. */
+/** A pattern that runs in time proportional to the text. */
 export interface LinearRegex {
-  /** How many instructions it became. */
+  /** The number of its instructions. */
   readonly size: number
-  /** Whether the pattern is found anywhere in the text; `spend` hears of the work done and may throw. */
+  /** Whether the pattern matches anywhere in the text; `spend` is called with the steps and may throw. */
   test(text: string, spend: (steps: number) => void): boolean
-  /** The leftmost match that begins at `from` or later, the longest of those that begin there: [start, end). */
+  /** The leftmost-longest match that starts at `from` or later: [start, end). */
   find(text: string, from: number, spend: (steps: number) => void): readonly [number, number] | undefined
 }
 
 /**
- * Compiles a syntactically valid ECMAScript pattern into states that are followed all at once, so that nothing is
- * ever tried again. @throws Unsupported for back-references, look-behind, and patterns that grow too large.
+ * Compiles a valid ECMAScript pattern into an automaton that runs without backtracking. @throws Unsupported for
+ * back-references, look-behind, and patterns that are too large.
  */
 export function linearRegex(source: string): LinearRegex {
   const assembler = new Assembler()
   const program = assembler.assemble(parsePattern(source))
   return {
     size: assembler.size,
-    test: (text, spend) => follow(program, text, 0, true, spend),
-    find: (text, from, spend) => search(program, text, from, spend),
+    test: (text, spend) => matches(program, text, 0, true, spend),
+    find: (text, from, spend) => findMatch(program, text, from, spend),
   }
 }
 
@@ -241,13 +241,13 @@ class Assembler {
   }
 }
 
-/** The states reached at one place of the text, each once. */
+/** The states at one position of the text, each once. */
 class States {
   readonly list: number[] = []
-  /** Where the attempt began that reached each state of the list, the earliest first. */
+  /** Where the attempt that reached each state started, earliest first. */
   readonly starts: number[] = []
   matched = false
-  /** Where the earliest attempt began that is a match here. */
+  /** Where the earliest attempt that matches here started. */
   matchStart: number | undefined
   readonly #program: Instruction[]
   readonly #spend: (steps: number) => void
@@ -268,7 +268,7 @@ class States {
     this.matchStart = undefined
   }
 
-  /** Adds a state and everything reached from it without taking a character. */
+  /** Adds a state and all states reachable from it without a character. */
   enter(first: number, text: string, at: number, start: number): void {
     const waiting = this.#waiting
     waiting.push(first)
@@ -293,7 +293,7 @@ class States {
           if (holds(instruction.kind, text, at)) waiting.push(state + 1)
           break
         case 'look':
-          if (follow(instruction.body, text, at, false, this.#spend) !== instruction.negate) {
+          if (matches(instruction.body, text, at, false, this.#spend) !== instruction.negate) {
             waiting.push(state + 1)
           }
           break
@@ -306,7 +306,7 @@ class States {
   }
 }
 
-function follow(
+function matches(
   program: Instruction[],
   text: string,
   from: number,
@@ -337,7 +337,7 @@ function follow(
   return true
 }
 
-function search(
+function findMatch(
   program: Instruction[],
   text: string,
   from: number,

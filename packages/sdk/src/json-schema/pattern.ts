@@ -1,4 +1,4 @@
-/** The native expression, in the syntax of the `u` flag where that can be had. @throws SyntaxError */
+/** The native expression, with the `u` flag if possible. @throws SyntaxError */
 export function nativeRegex(source: string): RegExp {
   try {
     return new RegExp(source, 'u')
@@ -10,15 +10,15 @@ export function nativeRegex(source: string): RegExp {
 /** A `pattern` or a key of `patternProperties`. */
 export interface Pattern {
   readonly source: string
-  /** Whether it is found in the text, or, as a string, why that cannot be found out. */
+  /** Whether it matches the text, or, as a string, why that is unknown. */
   test(text: string, spend: (steps: number) => void): boolean | string
 }
 
-/** The patterns of one schema, each made once. */
+/** The patterns of one schema, each compiled once. */
 export abstract class Patterns {
   readonly #known = new Map<string, Pattern>()
 
-  /** @throws SyntaxError when it is not a regular expression */
+  /** @throws SyntaxError for an invalid regular expression */
   get(source: string): Pattern {
     const known = this.#known.get(source)
     if (known !== undefined) return known
@@ -30,7 +30,7 @@ export abstract class Patterns {
   protected abstract make(source: string, native: RegExp): Pattern
 }
 
-/** The patterns of a schema that is trusted, run by the engine's own regular expressions. */
+/** The patterns of a trusted schema, run by the engine's regular expressions. */
 export class NativePatterns extends Patterns {
   protected make(source: string, native: RegExp): Pattern {
     return {

@@ -2,7 +2,7 @@ import { McpError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import { invalid, type Resource } from './run.ts'
 
-/** Dialects of JSON Schema this validator speaks. */
+/** Supported dialects of JSON Schema. */
 export type Dialect = '2020-12' | 'draft-07'
 
 const dialects: ReadonlyMap<string, Dialect> = new Map([
@@ -11,13 +11,13 @@ const dialects: ReadonlyMap<string, Dialect> = new Map([
   ['https://json-schema.org/draft-07/schema', 'draft-07'],
 ])
 
-/** The dialect a `$schema` names, or undefined for one that is not supported. */
+/** The dialect of a `$schema`, or undefined if it is not supported. */
 export function dialectNamed(uri: unknown): Dialect | undefined {
   return typeof uri === 'string' ? dialects.get(uri.replace(/#$/, '')) : undefined
 }
 
-/** Where a subschema stands. */
-export interface Place {
+/** The location of a subschema. */
+export interface SchemaLocation {
   readonly pointer: string
   readonly dialect: Dialect
   readonly resource: Resource
@@ -44,15 +44,15 @@ const single = [
 const listed = ['allOf', 'anyOf', 'items', 'oneOf', 'prefixItems']
 const named = ['$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patternProperties', 'properties']
 
-/** Every subschema of one schema by place, and the URIs and anchors by which they refer to each other. */
-export class Places {
-  readonly root: Place
-  /** Whether any subschema has a dynamic anchor. */
+/** The locations of all subschemas of a schema, with their URIs and anchors. */
+export class SchemaIndex {
+  readonly root: SchemaLocation
+  /** Whether a subschema has a dynamic anchor. */
   dynamic = false
-  readonly #places = new Map<object, Place>()
+  readonly #places = new Map<object, SchemaLocation>()
   readonly #resources = new Map<string, Resource>()
 
-  /** @throws McpError INVALID when the schema is too large or names things wrongly */
+  /** @throws McpError INVALID for a schema that is too large, or has duplicate ids or anchors */
   constructor(schema: object) {
     const resource = this.#resource('schema:///root', schema)
     this.root = { pointer: '', dialect: '2020-12', resource, depth: 0 }
@@ -64,14 +64,14 @@ export class Places {
     return this.#resources.values()
   }
 
-  /** The place of a subschema; one found by pointer at an unusual spot is taken in now. */
-  get(schema: object, parent: Place): Place {
+  /** The location of a subschema; one outside of keywords for subschemas is indexed now. */
+  get(schema: object, parent: SchemaLocation): SchemaLocation {
     if (!this.#places.has(schema)) this.#scan(schema, { ...parent, depth: parent.depth + 1 })
     return this.#places.get(schema) ?? parent
   }
 
-  /** What a reference points to. @throws McpError INVALID when that is not within the schema */
-  resolve(to: string, from: Place, keyword: string): { schema: unknown; place: Place } {
+  /** Resolves a reference. @throws McpError INVALID for one outside of the schema */
+  resolve(to: string, from: SchemaLocation, keyword: string): { schema: unknown; place: SchemaLocation } {
     const absolute = this.#absolute(to, from, keyword)
     const [uri = '', fragment = ''] = absolute.split('#')
     const resource = this.#resources.get(uri)
@@ -93,7 +93,7 @@ export class Places {
     return found
   }
 
-  #walk(pointer: string, start: object, place: Place): { schema: unknown; place: Place } {
+  #walk(pointer: string, start: object, place: SchemaLocation): { schema: unknown; place: SchemaLocation } {
     let schema: unknown = start
     let nearest = place
     for (const part of pointer.slice(1).split('/')) {
@@ -107,7 +107,7 @@ export class Places {
     return { schema, place: nearest }
   }
 
-  #scan(schema: unknown, around: Place): void {
+  #scan(schema: unknown, around: SchemaLocation): void {
     if (!isObject(schema) || this.#places.has(schema)) return
     if (around.depth > maxDepth) throw invalid(around.pointer, '', `nests deeper than ${maxDepth} subschemas`)
     if (this.#places.size >= maxSubschemas) {
@@ -128,12 +128,12 @@ export class Places {
     }
   }
 
-  #child(schema: unknown, parent: Place, step: string): void {
+  #child(schema: unknown, parent: SchemaLocation, step: string): void {
     this.#scan(schema, { ...parent, pointer: parent.pointer + step, depth: parent.depth + 1 })
   }
 
-  /** Takes in a subschema's `$schema`, `$id` and anchors. */
-  #placed(schema: Record<string, unknown>, around: Place): Place {
+  /** Indexes a subschema's `$schema`, `$id` and anchors. */
+  #placed(schema: Record<string, unknown>, around: SchemaLocation): SchemaLocation {
     const { $schema, $id, $anchor, $dynamicAnchor } = schema
     let place = around
     if ($schema !== undefined) place = { ...place, dialect: dialectOf($schema, place) }
@@ -174,7 +174,7 @@ export class Places {
     return resource
   }
 
-  #anchor(place: Place, name: string, schema: object): void {
+  #anchor(place: SchemaLocation, name: string, schema: object): void {
     const known = place.resource.anchors.get(name)
     if (known !== undefined && known !== schema) {
       throw invalid(place.pointer, '', `has the anchor "${name}", which another subschema has too`)
@@ -182,7 +182,7 @@ export class Places {
     place.resource.anchors.set(name, schema)
   }
 
-  #absolute(uri: string, from: Place, keyword: string): string {
+  #absolute(uri: string, from: SchemaLocation, keyword: string): string {
     try {
       return new URL(uri, from.resource.uri).href
     } catch {
@@ -191,7 +191,7 @@ export class Places {
   }
 }
 
-function dialectOf(uri: unknown, place: Place): Dialect {
+function dialectOf(uri: unknown, place: SchemaLocation): Dialect {
   const dialect = dialectNamed(uri)
   if (dialect !== undefined) return dialect
   throw invalid(

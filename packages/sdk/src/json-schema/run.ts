@@ -1,23 +1,23 @@
 import { McpError } from '../jsonrpc/error.ts'
 
-/** One thing wrong with a value: where, as a JSON pointer, and what. */
+/** A violation: the JSON pointer of the value, and a message. */
 export interface Issue {
   readonly path: string
   readonly message: string
 }
 
-/** One subschema, ready to run. */
+/** A compiled subschema. */
 export interface Node {
   readonly checks: Check[]
-  /** `unevaluatedProperties` and `unevaluatedItems`: run when all others hold, and told what those looked at. */
-  readonly late: Check[]
-  /** The schema resource it stands in. */
+  /** `unevaluatedProperties` and `unevaluatedItems`, which run last with the members and items evaluated before. */
+  readonly deferred: Check[]
+  /** The schema resource that contains it. */
   readonly resource: Resource
-  /** Whether neither of these matters to a run. */
+  /** Whether it needs neither evaluation tracking nor a dynamic scope. */
   plain: boolean
 }
 
-/** A schema with a base URI of its own: the root, and every subschema with `$id`. */
+/** A schema resource: the root, and every subschema with `$id`. */
 export interface Resource {
   readonly uri: string
   readonly schema: object
@@ -25,10 +25,10 @@ export interface Resource {
   readonly dynamicAnchors: Map<string, object>
 }
 
-/** One keyword at work. Tells the run what is wrong, if the run wants to know. */
+/** A compiled keyword. Adds issues to the run if it collects them. */
 export type Check = (value: unknown, run: Run) => boolean
 
-/** Members and items that some keyword already looked at. */
+/** Members and items that were evaluated. */
 export class Evaluated {
   readonly names: Set<string> = new Set()
   allNames = false
@@ -36,7 +36,7 @@ export class Evaluated {
   /** Items before this index. */
   itemsTo = 0
 
-  /** Takes over what another saw. Gives the steps that took. */
+  /** Adds those of another. Returns the steps spent. */
   merge(other: Evaluated): number {
     for (const name of other.names) this.names.add(name)
     for (const item of other.items) this.items.add(item)
@@ -46,29 +46,29 @@ export class Evaluated {
   }
 }
 
-/** The value costs more to check than allowed. */
-export class TooExpensive extends Error {
+/** Checking the value exceeds the budget. */
+export class BudgetExceeded extends Error {
   override readonly name: string = 'TooExpensive'
 }
 
-function tooMuch(): TooExpensive {
-  return new TooExpensive('is too expensive to check')
+function tooExpensive(): BudgetExceeded {
+  return new BudgetExceeded('is too expensive to check')
 }
 
 const maxDepth = 500
 const maxIssues = 20
-/** Members from which on their names are found out once only. */
+/** From this many members on, their names are cached. */
 const longObject = 64
 
-/** Checks one value after another, bounded in steps and depth. */
+/** Validates values, bounded in steps and depth. */
 export class Run {
-  /** What is wrong so far; undefined where only yes or no matters. */
+  /** Issues so far; undefined to check validity only. */
   issues: Issue[] | undefined
-  /** Whether an issue about alternatives tells what is wrong with the closest one. */
+  /** Whether an issue about alternatives explains the closest one. */
   explains = true
-  /** What was looked at in the present value; undefined where nobody needs to know. */
-  seen: Evaluated | undefined
-  /** Schema resources entered, outermost first. */
+  /** What was evaluated in the current value; undefined if not needed. */
+  evaluated: Evaluated | undefined
+  /** The dynamic scope: schema resources entered, outermost first. */
   readonly scope: Resource[] = []
   readonly #path: (string | number)[] = []
   #names: WeakMap<object, readonly string[]> | undefined
@@ -80,18 +80,18 @@ export class Run {
     this.issues = collect ? [] : undefined
   }
 
-  /** Whether what else is wrong would be told. */
+  /** Whether more issues are collected. */
   get wantsMore(): boolean {
     return this.issues !== undefined && this.issues.length < maxIssues
   }
 
-  /** Steps that may still be taken. */
-  get left(): number {
+  /** Steps left. */
+  get stepsLeft(): number {
     return this.#steps
   }
 
-  /** Makes a run that came to its end ready for another value. */
-  again(steps: number): this {
+  /** Resets a finished run for another value. */
+  reset(steps: number): this {
     this.#steps = steps
     this.#names = undefined
     return this
@@ -99,27 +99,27 @@ export class Run {
 
   readonly spend = (steps: number): void => {
     this.#steps -= steps
-    if (this.#steps < 0) throw tooMuch()
+    if (this.#steps < 0) throw tooExpensive()
   }
 
-  /** Notes a member or an item that was looked at, where somebody needs to know. */
-  saw(key: string | number): void {
-    if (this.seen === undefined) return
+  /** Marks a member or item as evaluated, if needed. */
+  markEvaluated(key: string | number): void {
+    if (this.evaluated === undefined) return
     this.spend(2)
-    if (typeof key === 'string') this.seen.names.add(key)
-    else this.seen.items.add(key)
+    if (typeof key === 'string') this.evaluated.names.add(key)
+    else this.evaluated.items.add(key)
   }
 
-  /** Pays for a look at so many members, items or words of a schema: several cost what one subschema does. */
-  readonly look = (many: number): void => {
+  /** Spends steps for inspecting members, items or keywords: a quarter of a subschema's each. */
+  readonly spendInspecting = (many: number): void => {
     this.spend(many >> 2)
   }
 
-  /** The names of the members that JSON would write. */
+  /** The names of the members that JSON would contain. */
   namesOf(object: Record<string, unknown>): readonly string[] {
     const known = this.#names?.get(object)
     if (known !== undefined) {
-      this.look(known.length)
+      this.spendInspecting(known.length)
       return known
     }
     const all = Object.keys(object)
@@ -132,7 +132,7 @@ export class Run {
     return names
   }
 
-  /** Adds an issue about the present value, or about one of its members; always false. */
+  /** Adds an issue about the current value; always false. */
   fail(message: string): false {
     if (this.issues !== undefined && this.issues.length < maxIssues) {
       this.issues.push({ path: this.#path.map((key) => `/${escaped(key)}`).join(''), message })
@@ -140,16 +140,16 @@ export class Run {
     return false
   }
 
-  /** Runs a subschema on the present value. */
-  here(node: Node, value: unknown): boolean {
-    if (--this.#steps < 0) throw tooMuch()
-    if (++this.#depth > maxDepth) throw new TooExpensive('nests too deep to check')
-    const ok = node.plain ? this.#all(node.checks, value) : this.#watched(node, value)
+  /** Runs a subschema on the current value. */
+  check(node: Node, value: unknown): boolean {
+    if (--this.#steps < 0) throw tooExpensive()
+    if (++this.#depth > maxDepth) throw new BudgetExceeded('nests too deep to check')
+    const ok = node.plain ? this.#checkAll(node.checks, value) : this.#checkTracked(node, value)
     this.#depth--
     return ok
   }
 
-  #all(checks: readonly Check[], value: unknown): boolean {
+  #checkAll(checks: readonly Check[], value: unknown): boolean {
     let ok = true
     for (const check of checks) {
       if (check(value, this)) continue
@@ -159,53 +159,53 @@ export class Run {
     return ok
   }
 
-  #watched({ checks, late, resource }: Node, value: unknown): boolean {
-    const outer = this.seen
-    if (late.length > 0) this.seen = new Evaluated()
+  #checkTracked({ checks, deferred: late, resource }: Node, value: unknown): boolean {
+    const outer = this.evaluated
+    if (late.length > 0) this.evaluated = new Evaluated()
     this.scope.push(resource)
-    const ok = this.#all(checks, value) && this.#all(late, value)
+    const ok = this.#checkAll(checks, value) && this.#checkAll(late, value)
     this.scope.pop()
     if (late.length > 0) {
-      if (ok && outer !== undefined && this.seen !== undefined) this.spend(outer.merge(this.seen))
-      this.seen = outer
+      if (ok && outer !== undefined && this.evaluated !== undefined) this.spend(outer.merge(this.evaluated))
+      this.evaluated = outer
     }
     return ok
   }
 
-  /** Runs a subschema on a member or item of the present value. */
-  inside(node: Node, value: unknown, key: string | number): boolean {
-    const { seen, issues } = this
-    this.seen = undefined
+  /** Runs a subschema on a member or item of the current value. */
+  checkChild(node: Node, value: unknown, key: string | number): boolean {
+    const { evaluated: seen, issues } = this
+    this.evaluated = undefined
     if (issues !== undefined) this.#path.push(key)
-    const ok = this.here(node, value)
+    const ok = this.check(node, value)
     if (issues !== undefined) this.#path.pop()
-    this.seen = seen
+    this.evaluated = seen
     return ok
   }
 
-  /** Whether a subschema holds for the present value, without telling what is wrong; what it looked at counts only if it does. */
-  holds(node: Node, value: unknown): boolean {
-    const { issues, seen } = this
+  /** Whether a subschema accepts the current value, without issues. Evaluated members count only if it does. */
+  accepts(node: Node, value: unknown): boolean {
+    const { issues, evaluated: seen } = this
     this.issues = undefined
-    if (seen !== undefined) this.seen = new Evaluated()
-    const ok = this.here(node, value)
-    if (ok && seen !== undefined && this.seen !== undefined) this.spend(seen.merge(this.seen))
+    if (seen !== undefined) this.evaluated = new Evaluated()
+    const ok = this.check(node, value)
+    if (ok && seen !== undefined && this.evaluated !== undefined) this.spend(seen.merge(this.evaluated))
     this.issues = issues
-    this.seen = seen
+    this.evaluated = seen
     return ok
   }
 
-  /** What is wrong according to a subschema, apart from what the run collects. */
-  complaints(node: Node, value: unknown): Issue[] {
-    const { issues, seen, explains } = this
+  /** The issues of a subschema, separate from those of the run. */
+  issuesOf(node: Node, value: unknown): Issue[] {
+    const { issues, evaluated: seen, explains } = this
     const found: Issue[] = []
     this.issues = found
     this.explains = false
-    if (seen !== undefined) this.seen = new Evaluated()
-    this.here(node, value)
+    if (seen !== undefined) this.evaluated = new Evaluated()
+    this.check(node, value)
     this.issues = issues
     this.explains = explains
-    this.seen = seen
+    this.evaluated = seen
     return found
   }
 }
@@ -214,12 +214,12 @@ function escaped(key: string | number): string {
   return String(key).replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
-/** Whether an object has a member that JSON would write. */
+/** Whether an object has a member that JSON would contain. */
 export function has(object: Record<string, unknown>, name: string): boolean {
   return Object.hasOwn(object, name) && object[name] !== undefined
 }
 
-/** Says which keyword of a schema breaks which rule. */
+/** The error for an invalid schema. */
 export function invalid(pointer: string, keyword: string, what: string): McpError {
   const where = keyword === '' ? pointer : `${pointer}/${keyword}`
   return new McpError('INVALID', `The schema is not valid: ${where === '' ? 'it' : `"${where}"`} ${what}`, {

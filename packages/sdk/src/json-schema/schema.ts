@@ -35,11 +35,11 @@ export class LinearPatterns extends Patterns {
   }
 }
 
-/** How much a schema and its author are believed. */
+/** Options of `compileSchema`. */
 export interface SchemaOptions {
   /**
-   * Whether the schema is this program's own. A schema from a peer (the default) has its patterns run in time
-   * linear to the text, and a smaller budget of steps.
+   * Whether the schema is the program's own. The patterns of an untrusted schema (default) run in linear time, with a smaller
+   * budget of steps.
    */
   trusted?: boolean
   /** Steps one check may take. Default 1 000 000, for a trusted schema 20 000 000. */
@@ -49,10 +49,10 @@ export interface SchemaOptions {
 const defaultSteps = 1_000_000
 
 /**
- * Compiles a JSON Schema (2020-12, or draft-07 where `$schema` says so) without generating code and without ever
- * fetching anything. `format` and the content keywords are annotations.
- * @throws McpError INVALID when the schema is not valid, refers outside itself, is in another dialect, or is larger
- * than 256 Ki characters, 2,000 subschemas or 32 levels
+ * Compiles a JSON Schema (2020-12, or draft-07 with its `$schema`) without code generation or network access. `format` and the
+ * content keywords are annotations.
+ * @throws McpError INVALID for a schema that is invalid, has external references, another dialect, or more than 256 Ki
+ * characters, 2,000 subschemas or 32 levels
  */
 export function compileSchema(schema: unknown, options?: SchemaOptions): Validator {
   const { trusted = false, steps } = options ?? {}

@@ -1,5 +1,5 @@
 const none = new Uint8Array()
-// Made when first needed: its module of the runtime takes long to load.
+// Created on first use: loading the class costs startup time.
 let encoder: TextEncoder | undefined
 
 /** Bytes of a value as JSON text in UTF-8. */
@@ -8,12 +8,12 @@ export function jsonBytes(value: object): number {
   return encoder.encode(JSON.stringify(value)).length
 }
 
-/** What so many bytes cost while they are collected: the room grows by doubling. */
+/** Upper bound of the memory that collecting `length` bytes takes: the buffer grows by doubling. */
 export function collectedBytes(length: number): number {
   return 2 * length
 }
 
-/** Bytes that come in pieces, put together. It holds at most about twice what came, however small the pieces are. */
+/** Concatenates chunks. Memory is at most about twice the bytes received, however small the chunks are. */
 export class ByteCollector {
   #bytes: Uint8Array = none
   #length = 0
@@ -22,11 +22,11 @@ export class ByteCollector {
     return this.#length
   }
 
-  /** Adds a piece, which must not change until all of it is taken. */
+  /** Adds a chunk. The caller must not change it until `drain`. */
   add(piece: Uint8Array): void {
     const length = this.#length + piece.length
     if (this.#length === 0) {
-      // It has no room to spare, so nothing is ever written into what belongs to somebody else.
+      // Used without a copy: it has no spare capacity, so nothing is ever written into the caller's buffer.
       this.#bytes = piece
     } else {
       if (length > this.#bytes.length) this.#grow(Math.max(length, this.#bytes.length * 2))
@@ -35,8 +35,8 @@ export class ByteCollector {
     this.#length = length
   }
 
-  /** Gives what came so far, and begins anew. */
-  take(): Uint8Array {
+  /** Returns all bytes received and resets the collector. */
+  drain(): Uint8Array {
     const all = this.#bytes.length === this.#length ? this.#bytes : this.#bytes.subarray(0, this.#length)
     this.clear()
     return all
@@ -55,18 +55,18 @@ export class ByteCollector {
 }
 
 const newline = 10
-/** Smaller pieces cost more for input of large messages, larger ones hold the event loop for longer with many small lines. */
+/** Smaller pieces slow down large messages, larger ones block the event loop longer on many small lines. */
 const pieceBytes = 4096
 const sliceMs = 10
 
-/** The end of the piece of a chunk that begins at `from`: behind a newline, or the end of the chunk. */
+/** Where the piece of a chunk that starts at `from` ends: after a newline, or at the end of the chunk. */
 export function pieceEnd(chunk: Uint8Array, from: number): number {
   if (chunk.length - from <= pieceBytes) return chunk.length
   const at = chunk.indexOf(newline, from + pieceBytes - 1)
   return at === -1 ? chunk.length : at + 1
 }
 
-/** Measures how long work has run since the event loop last turned. */
+/** Measures how long work has run since it last yielded to the event loop. */
 export class Slice {
   #spentMs = 0
   #since = 0
@@ -75,7 +75,7 @@ export class Slice {
     this.#since = performance.now()
   }
 
-  /** Ends a piece of work. The result is whether the event loop must turn before the next; the measure then starts anew. */
+  /** Ends one unit of work. Returns true, and resets, when the caller must yield to the event loop before the next. */
   end(): boolean {
     const now = performance.now()
     this.#spentMs += now - this.#since
@@ -86,7 +86,7 @@ export class Slice {
   }
 }
 
-/** Settles in the next turn of the event loop. */
+/** Resolves in the next turn of the event loop. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     if (typeof setImmediate === 'function') setImmediate(resolve)

@@ -1,39 +1,39 @@
 import type { JsonObject, JsonRpcResponse } from './message.ts'
 
-/** Lists shorter than this are written as quickly as they are looked up. */
+/** Shorter lists are serialized as fast as they are looked up. */
 const minLength = 8
 
-/** JSON of a list, each form made when first needed. */
-interface Written {
+/** JSON of a list; each form is created on first use. */
+interface CacheEntry {
   text: string | undefined
   bytes: Uint8Array | undefined
 }
 
-const lists = new WeakMap<readonly unknown[], Written>()
-// Made when first needed: its module of the runtime takes long to load.
+const lists = new WeakMap<readonly unknown[], CacheEntry>()
+// Created on first use: loading the class costs startup time.
 let encoder: TextEncoder | undefined
 
-/** Says that a list stays as it is from now on, so that its JSON has to be written once only. */
+/** Caches the JSON of a list that will not change any more. */
 export function cacheJson<T extends readonly unknown[]>(list: T): T {
   if (list.length >= minLength) lists.set(list, { text: undefined, bytes: undefined })
   return list
 }
 
-/** Whether a list was said to stay as it is. */
+/** Whether a list was passed to `cacheJson`. */
 export function hasCachedJson(list: readonly unknown[]): boolean {
-  return writtenOf(list) !== undefined
+  return cacheEntry(list) !== undefined
 }
 
-/** JSON text of a response. Lists in its result that are kept are not written again. */
+/** JSON text of a response, with the cached JSON of the lists in its result. */
 export function responseText(response: JsonRpcResponse): string {
-  return partsOf(response, textOf)?.join('') ?? JSON.stringify(response)
+  return splitAtCachedLists(response, cachedText)?.join('') ?? JSON.stringify(response)
 }
 
-/** The same as bytes in UTF-8 where its result holds a list that is kept, so that those are not encoded again. */
+/** The same as UTF-8 bytes if its result has a cached list, so that the list is not encoded again. */
 export function responseBody(response: JsonRpcResponse): string | Uint8Array<ArrayBuffer> {
-  const parts = partsOf(response, bytesOf)
+  const parts = splitAtCachedLists(response, cachedBytes)
   if (parts === undefined) return JSON.stringify(response)
-  const chunks = parts.map((part) => (typeof part === 'string' ? encoded(part) : part))
+  const chunks = parts.map((part) => (typeof part === 'string' ? encode(part) : part))
   const body = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0))
   let at = 0
   for (const chunk of chunks) {
@@ -43,23 +43,23 @@ export function responseBody(response: JsonRpcResponse): string | Uint8Array<Arr
   return body
 }
 
-/** The text of a response in pieces, one for each kept list; undefined for a response that has none. */
-function partsOf<T>(
+/** The JSON of a response in pieces, one for each cached list; undefined if it has none. */
+function splitAtCachedLists<T>(
   response: JsonRpcResponse,
-  write: (written: Written, list: readonly unknown[]) => T,
+  write: (entry: CacheEntry, list: readonly unknown[]) => T,
 ): (T | string)[] | undefined {
-  if (!('result' in response) || !holdsKept(response.result)) return undefined
+  if (!('result' in response) || !hasCachedList(response.result)) return undefined
   const parts: (T | string)[] = []
   let text = `{"jsonrpc":"2.0","id":${JSON.stringify(response.id)},"result":{`
-  let between = ''
+  let separator = ''
   for (const [name, value] of Object.entries(response.result)) {
-    const written = writtenOf(value)
-    const json = written === undefined ? JSON.stringify(value) : ''
+    const entry = cacheEntry(value)
+    const json = entry === undefined ? JSON.stringify(value) : ''
     if (json === undefined) continue
-    text += `${between}${JSON.stringify(name)}:${json}`
-    between = ','
-    if (written !== undefined && Array.isArray(value)) {
-      parts.push(text, write(written, value))
+    text += `${separator}${JSON.stringify(name)}:${json}`
+    separator = ','
+    if (entry !== undefined && Array.isArray(value)) {
+      parts.push(text, write(entry, value))
       text = ''
     }
   }
@@ -67,26 +67,26 @@ function partsOf<T>(
   return parts
 }
 
-function holdsKept(result: JsonObject): boolean {
-  for (const name in result) if (writtenOf(result[name]) !== undefined) return true
+function hasCachedList(result: JsonObject): boolean {
+  for (const name in result) if (cacheEntry(result[name]) !== undefined) return true
   return false
 }
 
-function writtenOf(value: unknown): Written | undefined {
+function cacheEntry(value: unknown): CacheEntry | undefined {
   return Array.isArray(value) && value.length >= minLength ? lists.get(value) : undefined
 }
 
-function textOf(written: Written, list: readonly unknown[]): string {
-  written.text ??= JSON.stringify(list)
-  return written.text
+function cachedText(entry: CacheEntry, list: readonly unknown[]): string {
+  entry.text ??= JSON.stringify(list)
+  return entry.text
 }
 
-function bytesOf(written: Written, list: readonly unknown[]): Uint8Array {
-  written.bytes ??= encoded(JSON.stringify(list))
-  return written.bytes
+function cachedBytes(entry: CacheEntry, list: readonly unknown[]): Uint8Array {
+  entry.bytes ??= encode(JSON.stringify(list))
+  return entry.bytes
 }
 
-function encoded(text: string): Uint8Array {
+function encode(text: string): Uint8Array {
   encoder ??= new TextEncoder()
   return encoder.encode(text)
 }

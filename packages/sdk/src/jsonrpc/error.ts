@@ -1,6 +1,6 @@
 import type { JsonRpcErrorObject } from './message.ts'
 
-/** Numeric error codes that cross the wire: JSON-RPC's own, and those the specification defines. */
+/** Error codes on the wire: JSON-RPC's own and those of the MCP specification. */
 export const ErrorCode = {
   ParseError: -32700,
   InvalidRequest: -32600,
@@ -15,25 +15,25 @@ export const ErrorCode = {
   UnsupportedProtocolVersion: -32022,
   /** Revisions up to 2025-11-25: the resource does not exist. */
   ResourceNotFound: -32002,
-  /** Revision 2025-11-25: the person must first visit a URL. */
+  /** Revision 2025-11-25: the user must first visit a URL. */
   UrlElicitationRequired: -32042,
-  /** The person refused a sampling request. */
+  /** The user rejected a sampling request. */
   UserRejected: -1,
 } as const
 
 /**
- * An error that crosses the wire as a JSON-RPC error response, in either direction.
- * Throw it from a handler to answer with a protocol error instead of a tool result.
+ * An error that is sent, or was received, as a JSON-RPC error response.
+ * Throw it from a handler to respond with a protocol error instead of a tool result.
  */
 export class RpcError extends Error {
   override readonly name: string = 'RpcError'
   readonly code: number
   readonly data: unknown
 
-  /** @throws TypeError for a code that is no integer: JSON-RPC has no other */
+  /** @throws TypeError for a code that is not a safe integer (JSON-RPC 2.0, section 5.1) */
   constructor(code: number, message: string, data?: unknown) {
     if (!Number.isSafeInteger(code))
-      throw new TypeError(`The code of an RpcError must be an integer: ${code}`)
+      throw new TypeError(`The code of an RpcError must be an integer, got ${code}`)
     super(message)
     this.code = code
     this.data = data
@@ -47,47 +47,44 @@ export class RpcError extends Error {
   }
 }
 
-/** Why something failed on this side of the wire; never sent to the peer as it is. */
+/** Why something failed locally; never sent to the peer as it is. */
 export type McpErrorCode =
   /** The connection is closed, or closed while the call was in flight. */
   | 'CONNECTION_CLOSED'
   /** The server could not be reached or started. */
   | 'CONNECT_FAILED'
-  /** No answer in time. */
+  /** No response in time. */
   | 'TIMEOUT'
-  /** The caller's signal, or the peer, cancelled the request. */
+  /** The caller's signal or the peer cancelled the request. */
   | 'CANCELLED'
   /** The peer sent something the protocol does not allow. */
   | 'PROTOCOL'
-  /** No revision is spoken by both sides. */
+  /** Client and server have no revision in common. */
   | 'VERSION_MISMATCH'
   /** The peer did not declare the capability this needs. */
   | 'CAPABILITY'
-  /** The peer cannot be asked in this exchange. */
+  /** The peer cannot be asked for input while this request is handled. */
   | 'CANNOT_ASK'
-  /** More rounds of questions than allowed. */
+  /** More rounds of input requests than allowed. */
   | 'TOO_MANY_ROUNDS'
   /** A configured limit was reached. */
   | 'LIMIT'
   /** A value does not satisfy its schema. */
   | 'INVALID'
-  /** Content is not what the entry that describes it promised. */
+  /** Content does not match the entry that describes it, such as its digest. */
   | 'UNVERIFIED'
-  /** The HTTP answer was not one the protocol defines. */
+  /** An HTTP response that the protocol does not define. */
   | 'HTTP'
-  /** A server answered 401 or 403, or no credentials for it could be had; the message says what to do. */
+  /** The server responded 401 or 403, or no credentials could be obtained; the message says what to do. */
   | 'UNAUTHORIZED'
-  /**
-   * The answer to a call was lost on its way, a gateway answered in the server's place, or its session ended meanwhile, so
-   * it is unknown whether the call ran.
-   */
+  /** The response was lost, came from a gateway, or the session ended: the call may or may not have run. */
   | 'OUTCOME_UNKNOWN'
 
-/** A local error, told apart by its `code`. */
+/** A local error, identified by its `code`. */
 export class McpError extends Error {
   override readonly name: string = 'McpError'
   readonly code: McpErrorCode
-  /** Facts about the failure, such as an HTTP status or an exit code. */
+  /** Details of the failure, such as an HTTP status or an exit code. */
   readonly details: Readonly<Record<string, unknown>>
 
   constructor(
@@ -101,20 +98,20 @@ export class McpError extends Error {
   }
 }
 
-/** What was thrown, or an error in its place where it throws itself when it is looked at, as a revoked proxy does. */
-export function readable(thrown: unknown): unknown {
+/** The thrown value, or a TypeError in its place if it throws when inspected, as a revoked proxy does. */
+export function readableError(thrown: unknown): unknown {
   try {
     thrown instanceof Error
     return thrown
   } catch {
-    return new TypeError('What was thrown is an object that cannot be read')
+    return new TypeError('A value was thrown that cannot be inspected')
   }
 }
 
-const shownChars = 120
+const excerptChars = 120
 
-/** The beginning of a text, fit for one line of a log. */
+/** The beginning of a text on one line, without control characters, for logs. */
 export function excerpt(text: string): string {
-  const start = text.slice(0, shownChars).replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')
-  return text.length > shownChars ? `${start}…` : start
+  const start = text.slice(0, excerptChars).replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')
+  return text.length > excerptChars ? `${start}…` : start
 }

@@ -2,29 +2,29 @@ const quote = 34
 const comma = 44
 const backslash = 92
 
-/** How many colons stand in a text. */
-export function colons(text: string): number {
+/** How many colons a text contains. */
+export function countColons(text: string): number {
   let count = 0
   for (let at = text.indexOf(':'); at !== -1; at = text.indexOf(':', at + 1)) count++
   return count
 }
 
-/** How many members the objects in a parsed value have; infinite where a number in it is, being too large for a double. */
-export function members(value: unknown): number {
+/** How many members all objects in a parsed value have; infinite if a number in it is too large for a double. */
+export function countMembers(value: unknown): number {
   if (typeof value === 'number') return Number.isFinite(value) ? 0 : Number.POSITIVE_INFINITY
   let count = 0
   if (Array.isArray(value)) {
-    for (const one of value) if (mayCount(one)) count += members(one)
+    for (const one of value) if (isCountable(one)) count += countMembers(one)
   } else if (isRecord(value)) {
     for (const name in value) {
       const one = value[name]
-      count += mayCount(one) ? 1 + members(one) : 1
+      count += isCountable(one) ? 1 + countMembers(one) : 1
     }
   }
   return count
 }
 
-function mayCount(value: unknown): boolean {
+function isCountable(value: unknown): boolean {
   return typeof value === 'object' || typeof value === 'number'
 }
 
@@ -32,9 +32,9 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** A key that stands twice in one object of a text that is known to be JSON, or undefined. */
+/** The first duplicate key in any object of valid JSON, or undefined. `JSON.parse` keeps the last and by ECMA-262 reports none. */
 export function duplicateKey(text: string): string | undefined {
-  const outer: (Set<string> | undefined)[] = []
+  const enclosing: (Set<string> | undefined)[] = []
   let keys: Set<string> | undefined
   let atKey = false
   for (let i = 0; i < text.length; i++) {
@@ -42,18 +42,18 @@ export function duplicateKey(text: string): string | undefined {
     if (c === quote) {
       const end = endOfString(text, i + 1)
       if (atKey && keys !== undefined) {
-        const key = decoded(text.slice(i, end + 1))
+        const key = decodeString(text.slice(i, end + 1))
         if (keys.has(key)) return key
         keys.add(key)
         atKey = false
       }
       i = end
     } else if (c === 123 || c === 91) {
-      outer.push(keys)
+      enclosing.push(keys)
       keys = c === 123 ? new Set() : undefined
       atKey = c === 123
     } else if (c === 125 || c === 93) {
-      keys = outer.pop()
+      keys = enclosing.pop()
       atKey = false
     } else if (c === comma) {
       atKey = keys !== undefined
@@ -62,11 +62,11 @@ export function duplicateKey(text: string): string | undefined {
   return undefined
 }
 
-function decoded(token: string): string {
+function decodeString(token: string): string {
   return token.includes('\\') ? String(JSON.parse(token)) : token.slice(1, -1)
 }
 
-/** Where the string that began before `from` ends: the place of its closing quotation mark. */
+/** Index of the closing quote of the string whose content starts at `from`. */
 export function endOfString(text: string, from: number): number {
   let end = text.indexOf('"', from)
   while (end !== -1) {
@@ -79,21 +79,22 @@ export function endOfString(text: string, from: number): number {
 }
 
 const scalar = /[^\s,\]}]+/y
-const blank = /[\s:,]*/y
+const separators = /[\s:,]*/y
 
 /**
- * What `JSON.parse` gives, and exactly so. The `JSON.parse` of newer V8 engines may take a key that is written with an
- * escape for one that an earlier text had, so that whoever wrote that one changes what another one says. Use this for text
- * with keys that somebody else chose, also where the program itself wrote it.
+ * `JSON.parse` without its misread keys: V8 from 12.8 on may decode an escaped key as one of an earlier text
+ * (https://issues.chromium.org/issues/521080746, https://github.com/nodejs/node/issues/63785). Use it for JSON with keys from
+ * outside. It can become `JSON.parse` once every supported Node version has the fix: `test/jsonrpc/reread.test.ts` then
+ * passes without it.
  * @throws SyntaxError for text that is not JSON
  */
 export function readJson(text: string): ReturnType<typeof JSON.parse> {
   const value: unknown = JSON.parse(text)
-  return mayBeMisread(text, value) ? exactJson(text) : value
+  return hasBackslashKey(text, value) ? exactJson(text) : value
 }
 
-/** Whether a parsed value must be read again: a key that is taken for an earlier one has a `\` in it. */
-function mayBeMisread(text: string, value: unknown): boolean {
+/** Whether an object in a parsed value has a key with a backslash; every misread key has one. */
+function hasBackslashKey(text: string, value: unknown): boolean {
   if (!text.includes('\\')) return false
   const left = [value]
   for (let one = left.pop(); one !== undefined; one = left.pop()) {
@@ -111,44 +112,44 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** Reads a text that is known to be JSON, each string of it by itself. */
+/** Parses valid JSON, decoding each string on its own. */
 export function exactJson(text: string): unknown {
   let at = 0
-  const take = (pattern: RegExp): string => {
+  const match = (pattern: RegExp): string => {
     pattern.lastIndex = at
-    const [found = ''] = pattern.exec(text) ?? []
-    at += found.length
-    return found
+    const [matched = ''] = pattern.exec(text) ?? []
+    at += matched.length
+    return matched
   }
-  const string = (): string => {
+  const readString = (): string => {
     const from = at
     at = endOfString(text, at + 1) + 1
     return String(JSON.parse(text.slice(from, at)))
   }
-  /** Whether a list goes on: what stands next is not its end, which is taken. */
-  const goesOn = (end: string): boolean => {
-    take(blank)
+  /** Whether a list or object has another item; skips its closing bracket if not. */
+  const hasNext = (end: string): boolean => {
+    match(separators)
     if (text[at] !== end) return true
     at++
     return false
   }
-  const read = (): unknown => {
-    take(blank)
-    if (text[at] === '"') return string()
+  const readValue = (): unknown => {
+    match(separators)
+    if (text[at] === '"') return readString()
     if (text[at] === '[') {
       at++
       const items: unknown[] = []
-      while (goesOn(']')) items.push(read())
+      while (hasNext(']')) items.push(readValue())
       return items
     }
-    if (text[at] !== '{') return JSON.parse(take(scalar))
+    if (text[at] !== '{') return JSON.parse(match(scalar))
     at++
     const object = {}
-    while (goesOn('}')) {
-      const name = string()
-      // Defined, since assigning `__proto__` would change what the object is.
+    while (hasNext('}')) {
+      const name = readString()
+      // Assigning `__proto__` would set the prototype.
       Object.defineProperty(object, name, {
-        value: read(),
+        value: readValue(),
         enumerable: true,
         configurable: true,
         writable: true,
@@ -156,5 +157,5 @@ export function exactJson(text: string): unknown {
     }
     return object
   }
-  return read()
+  return readValue()
 }

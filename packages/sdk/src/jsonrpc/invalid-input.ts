@@ -1,4 +1,4 @@
-/** How much input without any message is tolerated. */
+/** How much input without a valid message is tolerated. */
 export interface InvalidInputBounds {
   readonly invalidLines: number
   readonly invalidBytes: number
@@ -6,8 +6,8 @@ export interface InvalidInputBounds {
 }
 
 /**
- * Counts input that holds no message: lines that are not JSON-RPC, events without one, comments. A program may log to its output,
- * so some is tolerated. A peer that sends nothing else is cut, because every line of it costs time.
+ * Counts input that is not a message: lines that are not JSON-RPC, empty events, comments. Some is tolerated, because
+ * programs may log to stdout; a peer that sends nothing else is disconnected.
  */
 export class InvalidInput {
   readonly #bounds: InvalidInputBounds
@@ -19,7 +19,7 @@ export class InvalidInput {
     this.#bounds = bounds
   }
 
-  /** Counts invalid input since the last message. The result is whether the peer must be cut. */
+  /** Counts invalid input since the last message. Returns true when the peer must be disconnected. */
   add(bytes: number, lines = 1): boolean {
     const { invalidLines, invalidBytes, invalidMs } = this.#bounds
     const now = performance.now()
@@ -33,13 +33,13 @@ export class InvalidInput {
     return this.#lines > invalidLines || this.#bytes > invalidBytes
   }
 
-  /** A message came. */
+  /** Called for each valid message. */
   reset(): void {
     this.#lines = 0
   }
 
-  /** What was sent, in words for a message. */
+  /** What was received, for an error message. */
   toString(): string {
-    return `${this.#lines} lines or events (${this.#bytes} bytes) that are no messages, and nothing else`
+    return `${this.#lines} lines or events (${this.#bytes} bytes) without a valid message`
   }
 }

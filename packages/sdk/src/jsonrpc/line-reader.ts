@@ -12,11 +12,11 @@ export interface LineReaderOptions {
   onLine(text: string): void
   /** Called once for each line over `maxBytes`; the rest of that line is skipped. */
   onTooLong(): void
-  /** Called in place of `onLine` for a line that is not UTF-8: with characters replaced it would be another. */
+  /** Called in place of `onLine` for a line that is not UTF-8: replacing characters would change its meaning. */
   onNotUtf8(bytes: Uint8Array): void
 }
 
-/** Cuts a byte stream into lines of text. Time is linear in the bytes, however they are chunked. */
+/** Splits a byte stream into lines of text, in linear time however it is chunked. */
 export class LineReader {
   readonly #maxBytes: number
   readonly #onLine: (text: string) => void
@@ -24,7 +24,7 @@ export class LineReader {
   readonly #onNotUtf8: (bytes: Uint8Array) => void
   readonly #keepEmpty: boolean
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-  readonly #begun = new ByteCollector()
+  readonly #partial = new ByteCollector()
   #skipping = false
 
   constructor(options: LineReaderOptions) {
@@ -36,58 +36,58 @@ export class LineReader {
   }
 
   push(chunk: Uint8Array): void {
-    const from = this.#begun.length === 0 && !this.#skipping ? 0 : this.#goOn(chunk)
+    const from = this.#partial.length === 0 && !this.#skipping ? 0 : this.#continueLine(chunk)
     const end = Math.max(from, chunk.lastIndexOf(newline) + 1)
     if (end > from) this.#deliverAll(chunk.subarray(from, end))
-    if (chunk.length > end) this.#keep(chunk.subarray(end))
+    if (chunk.length > end) this.#append(chunk.subarray(end))
   }
 
-  /** Delivers what stands after the last newline, if anything. */
+  /** Delivers the text after the last newline, if any. */
   end(): void {
-    if (this.#begun.length > 0) this.#finish()
+    if (this.#partial.length > 0) this.#endLine()
     this.#skipping = false
   }
 
-  /** Takes the rest of a line that began before, and gives where the next one begins. */
-  #goOn(chunk: Uint8Array): number {
+  /** Completes the line of an earlier chunk. Returns where the next line starts. */
+  #continueLine(chunk: Uint8Array): number {
     const at = chunk.indexOf(newline)
     if (at === -1) {
-      this.#keep(chunk)
+      this.#append(chunk)
       return chunk.length
     }
-    this.#keep(chunk.subarray(0, at))
-    this.#finish()
+    this.#append(chunk.subarray(0, at))
+    this.#endLine()
     return at + 1
   }
 
-  #keep(part: Uint8Array): void {
+  #append(part: Uint8Array): void {
     if (this.#skipping || part.length === 0) return
-    if (this.#begun.length + part.length > this.#maxBytes) {
-      this.#begun.clear()
+    if (this.#partial.length + part.length > this.#maxBytes) {
+      this.#partial.clear()
       this.#skipping = true
       this.#onTooLong()
       return
     }
-    this.#begun.add(part)
+    this.#partial.add(part)
   }
 
-  #finish(): void {
+  #endLine(): void {
     if (this.#skipping) {
       this.#skipping = false
       return
     }
-    const bytes = this.#begun.take()
+    const bytes = this.#partial.drain()
     this.#deliver(bytes, 0, bytes.length)
   }
 
-  /** Delivers lines that each have their end: decoded at once, unless one of them may have to be refused. */
+  /** Delivers complete lines. Decodes the block in one step unless a line may be too long or not UTF-8. */
   #deliverAll(block: Uint8Array): void {
-    const text = block.length > this.#maxBytes ? undefined : this.#decoded(block)
+    const text = block.length > this.#maxBytes ? undefined : this.#decode(block)
     if (text === undefined) this.#deliverEach(block)
-    else this.#cut(text)
+    else this.#split(text)
   }
 
-  #cut(text: string): void {
+  #split(text: string): void {
     let from = 0
     for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', from)) {
       const end = at > from && text.charCodeAt(at - 1) === carriageReturn ? at - 1 : at
@@ -109,12 +109,12 @@ export class LineReader {
     const end = to > from && bytes[to - 1] === carriageReturn ? to - 1 : to
     if (end === from && !this.#keepEmpty) return
     const line = bytes.subarray(from, end)
-    const text = this.#decoded(line)
+    const text = this.#decode(line)
     if (text === undefined) this.#onNotUtf8(line)
     else this.#onLine(text)
   }
 
-  #decoded(bytes: Uint8Array): string | undefined {
+  #decode(bytes: Uint8Array): string | undefined {
     try {
       return this.#decoder.decode(bytes)
     } catch {
@@ -123,10 +123,7 @@ export class LineReader {
   }
 }
 
-/**
- * The JSON text of a message as one line for whoever reads it: U+2028 and U+2029, which JSON allows as they are, end a
- * line for some readers (Node's `readline` among them), so they are written as escapes.
- */
+/** JSON text as one line for every reader: escapes U+2028 and U+2029, which some readers (Node's `readline`) treat as line ends. */
 export function asLine(json: string): string {
   if (!json.includes('\u2028') && !json.includes('\u2029')) return json
   return json.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')

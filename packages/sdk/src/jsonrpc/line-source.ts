@@ -3,39 +3,39 @@ import { pieceEnd } from './bytes.ts'
 import { LineReader, type LineReaderOptions } from './line-reader.ts'
 
 /**
- * Reads lines from a stream. The event loop turns between the pieces of a large chunk, so that one peer does not hold up the
+ * Reads lines from a stream. The event loop turns between the pieces of a large chunk, so that one peer does not block the
  * others, and the responses to one piece are written before the next is read.
  */
 export class LineSource {
   readonly #input: Readable
   readonly #lines: LineReader
-  /** Chunks received and not yet read. */
-  #waiting: Uint8Array[] = []
-  #turning = false
+  /** Chunks not read yet. */
+  #queue: Uint8Array[] = []
+  #yielding = false
   #paused = false
   #stopped = false
   readonly #onEnd: () => void
-  #hasEnded = false
-  #isOver = false
+  #inputEnded = false
+  #finished = false
 
-  /** @param options `onEnd` is called when the stream ended and its last line was delivered */
+  /** @param options `onEnd` is called after the stream ended and its last line was delivered */
   constructor(input: Readable, options: LineReaderOptions & { onEnd(): void }) {
     this.#input = input
     this.#lines = new LineReader(options)
     input.on('data', (chunk: Uint8Array | string) => {
       if (this.#stopped) return
-      this.#waiting.push(typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk)
-      if (!this.#turning && !this.#paused) this.#read()
+      this.#queue.push(typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk)
+      if (!this.#yielding && !this.#paused) this.#read()
     })
     this.#onEnd = options.onEnd
-    // A stream may end while chunks of it wait here.
+    // The stream may end while chunks are queued.
     input.once('end', () => {
-      this.#hasEnded = true
-      if (this.#waiting.length === 0) this.#end()
+      this.#inputEnded = true
+      if (this.#queue.length === 0) this.#end()
     })
   }
 
-  /** Reads no more until `resume`. */
+  /** Stops reading until `resume`. */
   pause(): void {
     this.#paused = true
     this.#input.pause()
@@ -43,58 +43,58 @@ export class LineSource {
 
   resume(): void {
     this.#paused = false
-    if (!this.#turning) this.#goOn()
+    if (!this.#yielding) this.#readOn()
   }
 
-  /** Delivers what was received, without a turn of the event loop between: nothing more comes. */
+  /** Delivers all queued chunks at once; for a stream that has ended. */
   drain(): void {
-    const waiting = this.#waiting
-    this.#waiting = []
-    for (const chunk of waiting) if (!this.#stopped) this.#lines.push(chunk)
-    if (this.#hasEnded) this.#end()
+    const queue = this.#queue
+    this.#queue = []
+    for (const chunk of queue) if (!this.#stopped) this.#lines.push(chunk)
+    if (this.#inputEnded) this.#end()
   }
 
-  /** Delivers nothing more. */
+  /** Discards queued chunks and delivers nothing more. */
   stop(): void {
     this.#stopped = true
-    this.#waiting = []
-    if (this.#hasEnded) this.#end()
+    this.#queue = []
+    if (this.#inputEnded) this.#end()
   }
 
   #end(): void {
-    if (this.#isOver) return
-    this.#isOver = true
+    if (this.#finished) return
+    this.#finished = true
     if (!this.#stopped) this.#lines.end()
     this.#onEnd()
   }
 
   #read(): void {
-    for (let chunk = this.#waiting[0]; chunk !== undefined; chunk = this.#waiting[0]) {
+    for (let chunk = this.#queue[0]; chunk !== undefined; chunk = this.#queue[0]) {
       const end = pieceEnd(chunk, 0)
-      if (end === chunk.length) this.#waiting.shift()
-      else this.#waiting[0] = chunk.subarray(end)
+      if (end === chunk.length) this.#queue.shift()
+      else this.#queue[0] = chunk.subarray(end)
       this.#lines.push(end === chunk.length ? chunk : chunk.subarray(0, end))
-      if (this.#waiting.length > 0 && !this.#paused) {
-        this.#turn()
+      if (this.#queue.length > 0 && !this.#paused) {
+        this.#yield()
         return
       }
       if (this.#paused) return
     }
-    if (this.#hasEnded) this.#end()
+    if (this.#inputEnded) this.#end()
   }
 
-  #turn(): void {
+  #yield(): void {
     if (this.#stopped) return
-    this.#turning = true
+    this.#yielding = true
     this.#input.pause()
     setImmediate(() => {
-      this.#turning = false
-      if (!this.#paused) this.#goOn()
+      this.#yielding = false
+      if (!this.#paused) this.#readOn()
     })
   }
 
-  #goOn(): void {
+  #readOn(): void {
     this.#read()
-    if (!this.#turning && !this.#paused) this.#input.resume()
+    if (!this.#yielding && !this.#paused) this.#input.resume()
   }
 }

@@ -1,4 +1,4 @@
-/** Any value JSON can hold. */
+/** Any JSON value. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue }
 
 /** A plain JSON object whose members are not known in advance. */
@@ -15,35 +15,35 @@ export interface JsonRpcRequest {
   params?: JsonObject
 }
 
-/** A message that is never answered. */
+/** A message without a response. */
 export interface JsonRpcNotification {
   jsonrpc: '2.0'
   method: string
   params?: JsonObject
 }
 
-/** The successful answer to the request with the same id. */
+/** The successful response to the request with the same id. */
 export interface JsonRpcResult {
   jsonrpc: '2.0'
   id: RequestId
   result: JsonObject
 }
 
-/** The error half of a failed answer. */
+/** The `error` member of a failed response. */
 export interface JsonRpcErrorObject {
   code: number
   message: string
   data?: unknown
 }
 
-/** The failed answer to a request; `id` is absent only when the request's own id could not be read. */
+/** The error response to a request; `id` is absent only if the request's id could not be read. */
 export interface JsonRpcFailure {
   jsonrpc: '2.0'
   id?: RequestId
   error: JsonRpcErrorObject
 }
 
-/** The answer to a request, whichever way it went. */
+/** The response to a request: a result or an error. */
 export type JsonRpcResponse = JsonRpcResult | JsonRpcFailure
 
 /** Any one message: a request, a notification or a response. A batch is an array of these. */

@@ -1,5 +1,5 @@
 import { ErrorCode, RpcError } from './error.ts'
-import { colons, duplicateKey, endOfString, members, readJson } from './exact-json.ts'
+import { countColons, countMembers, duplicateKey, endOfString, readJson } from './exact-json.ts'
 import type { JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, RequestId } from './message.ts'
 
 const maxDepth = 64
@@ -7,25 +7,25 @@ const maxIdChars = 256
 const maxShownChars = 64
 
 /**
- * Parses one JSON text, refusing any that nests deeper than `depth` (default 64), and any of which two readers could each see
- * another value: one that names a member of an object twice, or holds a number too large for a double.
- * @throws RpcError -32700 for text that is not JSON, nests too deep, repeats a key, or holds such a number.
+ * Parses JSON strictly: rejects text that different readers may interpret differently (duplicate keys, numbers too large for a
+ * double) or that nests deeper than `depth` (default 64).
+ * @throws RpcError -32700 for text that is not JSON, nests too deep, has a duplicate key or too large a number
  */
 export function parseJson(text: string, options?: { depth?: number }): unknown {
   const depth = options?.depth ?? maxDepth
-  const signs = colons(text)
-  if (mayNest(text, depth, signs) && nestsDeeper(text, depth)) throw tooDeep(depth)
-  const value = parsed(text)
-  const count = members(value)
+  const colonCount = countColons(text)
+  if (mayNest(text, depth, colonCount) && nestsDeeper(text, depth)) throw tooDeep(depth)
+  const value = parseExact(text)
+  const count = countMembers(value)
   if (count === Number.POSITIVE_INFINITY) throw tooLarge()
-  // Where each colon gave a member, nothing was lost, and the text is not read again.
-  const repeated = count === signs ? undefined : duplicateKey(text)
-  if (repeated !== undefined)
-    throw new RpcError(ErrorCode.ParseError, `Parse error: ${named(repeated)} stands twice in one object`)
+  // If every colon belongs to a member, no key was lost, and the text needs no second pass.
+  const duplicate = count === colonCount ? undefined : duplicateKey(text)
+  if (duplicate !== undefined)
+    throw new RpcError(ErrorCode.ParseError, `Parse error: duplicate key ${quoted(duplicate)}`)
   return value
 }
 
-function parsed(text: string): unknown {
+function parseExact(text: string): unknown {
   try {
     return readJson(text)
   } catch {
@@ -33,7 +33,7 @@ function parsed(text: string): unknown {
   }
 }
 
-function named(key: string): string {
+function quoted(key: string): string {
   return JSON.stringify(key.length > maxShownChars ? `${key.slice(0, maxShownChars)}…` : key)
 }
 
@@ -42,13 +42,12 @@ function tooLarge(): RpcError {
 }
 
 /**
- * Refuses a value that somebody else parsed, if it nests deeper than `depth` or holds a number too large for a double. What
- * stood twice in its text cannot be seen any more.
- * @throws RpcError -32700
+ * Checks a value that was parsed elsewhere; duplicate keys cannot be detected any more.
+ * @throws RpcError -32700 if it nests deeper than `depth` or has a number too large for a double
  */
 export function requireDepth(value: unknown, depth: number): void {
   if (isDeeper(value, depth)) throw tooDeep(depth)
-  if (members(value) === Number.POSITIVE_INFINITY) throw tooLarge()
+  if (countMembers(value) === Number.POSITIVE_INFINITY) throw tooLarge()
 }
 
 function isDeeper(value: unknown, depth: number): boolean {
@@ -60,14 +59,11 @@ function tooDeep(depth: number): RpcError {
   return new RpcError(ErrorCode.ParseError, `Parse error: JSON nests deeper than ${depth} levels`)
 }
 
-/**
- * Whether a text could nest deeper: seldom true, and quicker to find out. Whatever stands in something else stands behind a
- * colon or in a list, and each level has its opening bracket.
- */
-function mayNest(text: string, depth: number, signs: number): boolean {
+/** Whether a text could nest deeper: a fast upper bound from its brackets and colons. */
+function mayNest(text: string, depth: number, colonCount: number): boolean {
   let open = 0
   for (let at = text.indexOf('['); at !== -1; at = text.indexOf('[', at + 1)) if (++open > depth) return true
-  if (open + signs < depth) return false
+  if (open + colonCount < depth) return false
   for (let at = text.indexOf('{'); at !== -1; at = text.indexOf('{', at + 1)) if (++open > depth) return true
   return false
 }
@@ -87,14 +83,14 @@ function nestsDeeper(text: string, depth: number): boolean {
   return false
 }
 
-/** What one parsed value is, as a JSON-RPC message. */
+/** One parsed value, classified as a JSON-RPC message. */
 export type Classified =
   | { kind: 'request'; message: JsonRpcRequest }
   | { kind: 'notification'; message: JsonRpcNotification }
   | { kind: 'response'; message: JsonRpcResponse }
   | { kind: 'invalid'; id: RequestId | undefined; error: RpcError }
 
-/** Tells what a parsed value is; never throws. Batches are the caller's business: an array is invalid here. */
+/** Classifies a parsed value; never throws. An array is invalid here: batches are split by the caller. */
 export function classify(value: unknown): Classified {
   if (!isObject(value)) return invalid(undefined, 'a message must be a JSON object')
   const id = isRequestId(value['id']) ? value['id'] : undefined
@@ -106,8 +102,9 @@ export function classify(value: unknown): Classified {
     const { method, params } = value
     if (typeof method !== 'string' || method === '') return invalid(id, '"method" must be a non-empty string')
     if (params !== undefined && !isObject(params)) return invalid(id, '"params" must be an object')
-    if (!isNamedWell(method, params)) return invalid(id, 'half a surrogate pair stands in a name or URI')
-    if ('result' in value || 'error' in value) return invalid(id, 'a message is either a call or a response')
+    if (!hasWellFormedNames(method, params)) return invalid(id, 'a name or URI has a lone surrogate')
+    if ('result' in value || 'error' in value)
+      return invalid(id, 'a request has neither "result" nor "error"')
     if (id === undefined) {
       return {
         kind: 'notification',
@@ -122,15 +119,19 @@ export function classify(value: unknown): Classified {
   return classifyResponse(value, id)
 }
 
-/** Whether what a message is about can be told apart by every reader: half a surrogate pair is replaced by many. */
-function isNamedWell(method: string, params: Record<string, unknown> | undefined): boolean {
+/** Names and URIs must be well-formed Unicode: many readers replace a lone surrogate, which makes another name. */
+function hasWellFormedNames(method: string, params: Record<string, unknown> | undefined): boolean {
   if (!method.isWellFormed()) return false
   if (params === undefined) return true
   const { name, uri, ref } = params
-  return isWell(name) && isWell(uri) && (!isObject(ref) || (isWell(ref['name']) && isWell(ref['uri'])))
+  return (
+    isWellFormed(name) &&
+    isWellFormed(uri) &&
+    (!isObject(ref) || (isWellFormed(ref['name']) && isWellFormed(ref['uri'])))
+  )
 }
 
-function isWell(value: unknown): boolean {
+function isWellFormed(value: unknown): boolean {
   return typeof value !== 'string' || value.isWellFormed()
 }
 
@@ -150,30 +151,27 @@ function classifyResponse(value: Record<string, unknown>, id: RequestId | undefi
       message: id === undefined ? { jsonrpc: '2.0', error: full } : { jsonrpc: '2.0', id, error: full },
     }
   }
-  if (id === undefined) return invalid(undefined, 'a result must name the request it answers')
+  if (id === undefined) return invalid(undefined, 'a result must have the "id" of its request')
   if (!isObject(result)) return invalid(id, '"result" must be an object')
   return { kind: 'response', message: { jsonrpc: '2.0', id, result } }
 }
 
-function invalid(id: RequestId | undefined, why: string): Classified {
-  return { kind: 'invalid', id, error: new RpcError(ErrorCode.InvalidRequest, `Invalid request: ${why}`) }
+function invalid(id: RequestId | undefined, reason: string): Classified {
+  return { kind: 'invalid', id, error: new RpcError(ErrorCode.InvalidRequest, `Invalid request: ${reason}`) }
 }
 
-/** Whether a value is a plain JSON object. */
+/** Whether a value is a JSON object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/**
- * A value that should be a text, for a message: the text itself, or what kind of thing it is. `String` would call what a peer
- * put into an object.
- */
-export function inWords(value: unknown): string {
+/** A value for a message: a primitive as text, an object by its kind, since `String` could call a peer's `toString`. */
+export function describeValue(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value)
   return Array.isArray(value) ? 'a list' : 'an object'
 }
 
-/** Whether a value can identify a request. */
+/** Whether a value is a valid request id. */
 export function isRequestId(value: unknown): value is RequestId {
   return typeof value === 'string' ? value.length <= maxIdChars : Number.isSafeInteger(value)
 }

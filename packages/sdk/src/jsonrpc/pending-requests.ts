@@ -1,54 +1,54 @@
 import type { JsonRpcResponse, RequestId } from './message.ts'
 import { RotatingMap } from './rotating-map.ts'
 
-interface Waiting {
+interface PendingRequest {
   resolve(response: JsonRpcResponse): void
   reject(error: Error): void
 }
 
-/** Requests waiting for their responses. The id 1 and the id "1" are different requests. */
-export class Pending {
-  readonly #waiting = new RotatingMap<RequestId, Waiting>()
+/** Requests without a response yet. The id 1 and the id "1" are different requests. */
+export class PendingRequests {
+  readonly #requests = new RotatingMap<RequestId, PendingRequest>()
 
   get size(): number {
-    return this.#waiting.size
+    return this.#requests.size
   }
 
-  /** Waits for the response to a request just sent. */
+  /** Waits for the response to a request. */
   open(id: RequestId): Promise<JsonRpcResponse> {
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject })
+      this.#requests.set(id, { resolve, reject })
     })
   }
 
-  /** Hands a response to whoever waits for it; false when nobody does. */
+  /** Settles the request of a response; false if there is none. */
   settle(response: JsonRpcResponse): boolean {
     if (response.id === undefined) return false
-    const waiting = this.#waiting.get(response.id)
-    if (waiting === undefined) return false
-    this.#waiting.delete(response.id)
-    waiting.resolve(response)
+    const request = this.#requests.get(response.id)
+    if (request === undefined) return false
+    this.#requests.delete(response.id)
+    request.resolve(response)
     return true
   }
 
-  /** Tells whoever waits for a response that none will come; false when nobody does. */
-  refuse(id: RequestId, error: Error): boolean {
-    const waiting = this.#waiting.get(id)
-    if (waiting === undefined) return false
-    this.#waiting.delete(id)
-    waiting.reject(error)
+  /** Rejects one request; false if there is none. */
+  reject(id: RequestId, error: Error): boolean {
+    const request = this.#requests.get(id)
+    if (request === undefined) return false
+    this.#requests.delete(id)
+    request.reject(error)
     return true
   }
 
-  /** Stops waiting for one response; one that comes later is ignored. */
+  /** Stops waiting for a response; a late one is ignored. */
   delete(id: RequestId): void {
-    this.#waiting.delete(id)
+    this.#requests.delete(id)
   }
 
-  /** Rejects everything that waits. */
-  fail(error: Error): void {
-    const all = this.#waiting.values()
-    this.#waiting.clear()
-    for (const waiting of all) waiting.reject(error)
+  /** Rejects all requests. */
+  rejectAll(error: Error): void {
+    const requests = this.#requests.values()
+    this.#requests.clear()
+    for (const request of requests) request.reject(error)
   }
 }

@@ -1,14 +1,15 @@
-/** Entries that a table takes before the next one: far more than move at once, where few stay. */
-const fewest = 1024
+/** Insertions before the entries move to a new `Map`. */
+const minInsertions = 1024
 
 /**
- * A map whose entries come and go all the time. In V8 a table that a `Map` outgrew points to the one after it and keeps
- * what it held; once such a table is old, a collection of young objects takes all that came after it for alive. So the
- * entries move to a new `Map` before long, and nothing points there.
+ * A map for entries with short lives. When a V8 `Map` grows or compacts, its old table links to the new one; once the old
+ * table is in the old generation, minor garbage collections keep everything reachable from it. Moving the entries to a new
+ * `Map` now and then cuts that chain. No upstream report is known; a plain `Map` will do when
+ * `test/jsonrpc/transient.test.ts` passes with one.
  */
 export class RotatingMap<K, V> {
   #entries = new Map<K, V>()
-  #room = fewest
+  #insertionsLeft = minInsertions
 
   get size(): number {
     return this.#entries.size
@@ -23,9 +24,9 @@ export class RotatingMap<K, V> {
   }
 
   set(key: K, value: V): void {
-    if (this.#room-- === 0) {
+    if (this.#insertionsLeft-- === 0) {
       this.#entries = new Map(this.#entries)
-      this.#room = Math.max(fewest, this.#entries.size)
+      this.#insertionsLeft = Math.max(minInsertions, this.#entries.size)
     }
     this.#entries.set(key, value)
   }
@@ -36,21 +37,21 @@ export class RotatingMap<K, V> {
 
   clear(): void {
     this.#entries = new Map()
-    this.#room = fewest
+    this.#insertionsLeft = minInsertions
   }
 
-  /** What it holds now, the oldest first. */
+  /** The values, oldest first. */
   values(): V[] {
     return [...this.#entries.values()]
   }
 
-  /** The same with its keys. */
+  /** The entries, oldest first. */
   entries(): [K, V][] {
     return [...this.#entries]
   }
 }
 
-/** A set whose members come and go all the time: what `TransientMap` says of a map holds for it. */
+/** A set for members with short lives; see `RotatingMap`. */
 export class RotatingSet<T> {
   readonly #members = new RotatingMap<T, T>()
 
@@ -70,7 +71,7 @@ export class RotatingSet<T> {
     this.#members.clear()
   }
 
-  /** Its members now, the oldest first. */
+  /** The members, oldest first. */
   values(): T[] {
     return this.#members.values()
   }

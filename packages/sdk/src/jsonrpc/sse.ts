@@ -2,10 +2,10 @@ import { LineReader } from './line-reader.ts'
 
 const colonByte = 58
 
-/** A comment line that keeps a quiet stream open. */
+/** A comment that keeps an idle stream open. */
 export const keepAlive = ': keep-alive\n\n'
 
-/** One event of an event stream. */
+/** One server-sent event. */
 export interface ServerSentEvent {
   id?: string
   event?: string
@@ -14,7 +14,7 @@ export interface ServerSentEvent {
   retry?: number
 }
 
-/** Writes one event in the event-stream format. `data` must hold no carriage return, as JSON text never does. */
+/** Encodes one event. `data` must not contain a carriage return; JSON text never does. */
 export function encodeEvent(event: { id?: string; event?: string; data?: string; retry?: number }): string {
   let text = ''
   if (event.event !== undefined) text += `event: ${event.event}\n`
@@ -27,7 +27,7 @@ export function encodeEvent(event: { id?: string; event?: string; data?: string;
 
 const blockLines = 1024
 
-/** Reads an event stream from bytes. An event that only sets `id` or `retry` is delivered too, with empty data. */
+/** Parses an event stream. An event with only `id` or `retry` is delivered too, with empty data. */
 export class EventReader {
   readonly #lines: LineReader
   readonly #maxChars: number
@@ -35,19 +35,16 @@ export class EventReader {
   readonly #onTooLong: () => void
   readonly #onNotUtf8: () => void
   #data: string[] = []
-  /** Lines of data that were joined already: many short ones are dearer than their characters. */
+  /** Data lines joined already: many short strings take more memory than their characters. */
   #blocks: string[] = []
   #chars = 0
   #fields: { id?: string; event?: string; retry?: number } = {}
-  #seen = false
-  #broken = false
-  #first = true
+  #hasFields = false
+  #invalid = false
+  #atStart = true
   #ignored = 0
 
-  /**
-   * `onNotUtf8` is called for each event that is not UTF-8; what moves its reader's place is delivered all the same, with
-   * empty data.
-   */
+  /** `onNotUtf8` is called for each event that is not UTF-8; its valid `id` and `retry` are still delivered, with empty data. */
   constructor(options: {
     maxBytes?: number
     onEvent(event: ServerSentEvent): void
@@ -63,14 +60,14 @@ export class EventReader {
       onLine: (text) => this.#line(text),
       onTooLong: () => this.#tooLong(),
       onNotUtf8: (bytes) => {
-        this.#first = false
-        if (bytes[0] !== colonByte) this.#broken = true
+        this.#atStart = false
+        if (bytes[0] !== colonByte) this.#invalid = true
       },
       keepEmpty: true,
     })
   }
 
-  /** Gives how many lines since the last call belong to no event: comments, unknown fields, and empty lines between events. */
+  /** Lines since the last call that belong to no event: comments, unknown fields, empty lines between events. */
   takeIgnored(): number {
     const ignored = this.#ignored
     this.#ignored = 0
@@ -81,14 +78,14 @@ export class EventReader {
     this.#lines.push(chunk)
   }
 
-  /** The stream is over; an event without its blank line is incomplete and dropped. */
+  /** Ends the stream; an event without its final blank line is dropped (WHATWG HTML, section 9.2.6). */
   end(): void {
     this.#reset()
   }
 
   #line(raw: string): void {
-    const text = this.#first && raw.startsWith('\uFEFF') ? raw.slice(1) : raw
-    this.#first = false
+    const text = this.#atStart && raw.startsWith('\uFEFF') ? raw.slice(1) : raw
+    this.#atStart = false
     if (text === '') {
       this.#dispatch()
       return
@@ -124,20 +121,20 @@ export class EventReader {
       this.#ignored++
       return
     }
-    this.#seen = true
+    this.#hasFields = true
   }
 
   #dispatch(): void {
-    if (!this.#seen && !this.#broken) {
+    if (!this.#hasFields && !this.#invalid) {
       this.#ignored++
       return
     }
-    if (this.#broken) {
+    if (this.#invalid) {
       this.#data = []
       this.#blocks = []
       this.#onNotUtf8()
     }
-    if (!this.#seen) {
+    if (!this.#hasFields) {
       this.#reset()
       return
     }
@@ -156,7 +153,7 @@ export class EventReader {
     this.#blocks = []
     this.#chars = 0
     this.#fields = {}
-    this.#seen = false
-    this.#broken = false
+    this.#hasFields = false
+    this.#invalid = false
   }
 }

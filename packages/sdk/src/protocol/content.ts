@@ -1,12 +1,12 @@
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 
-/** Who wrote, or should see, something. */
+/** The sender or recipient of a message. */
 export type Role = 'user' | 'assistant'
 
-/** Hints about how to use or show something. */
+/** Hints for the client on how to use or display something. */
 export interface Annotations {
-  /** Who it is meant for. */
+  /** Intended recipients. */
   audience?: Role[]
   /** From 0 (optional) to 1 (effectively required). */
   priority?: number
@@ -14,7 +14,7 @@ export interface Annotations {
   lastModified?: string
 }
 
-/** An image shown beside a name. Sources are `https:` or `data:` only. */
+/** An icon to display. Only `https:` and `data:` sources are safe. */
 export interface Icon {
   src: string
   mimeType?: string
@@ -22,7 +22,7 @@ export interface Icon {
   theme?: 'light' | 'dark'
 }
 
-/** Text for a model or a person. */
+/** Text for a model or a user. */
 export interface TextContent {
   type: 'text'
   text: string
@@ -30,7 +30,7 @@ export interface TextContent {
   _meta?: JsonObject
 }
 
-/** An image for a model or a person. */
+/** An image for a model or a user. */
 export interface ImageContent {
   type: 'image'
   /** Base64. */
@@ -40,7 +40,7 @@ export interface ImageContent {
   _meta?: JsonObject
 }
 
-/** Since 2025-03-26. */
+/** Audio for a model or a user. Since 2025-03-26. */
 export interface AudioContent {
   type: 'audio'
   /** Base64. */
@@ -70,7 +70,7 @@ export interface BlobResourceContents {
 /** A resource's contents, as text or as bytes. */
 export type ResourceContents = TextResourceContents | BlobResourceContents
 
-/** A resource's contents inside a message. */
+/** A resource's contents, embedded in a message. */
 export interface EmbeddedResource {
   type: 'resource'
   resource: ResourceContents
@@ -78,7 +78,7 @@ export interface EmbeddedResource {
   _meta?: JsonObject
 }
 
-/** A pointer to a resource. Since 2025-06-18. */
+/** A link to a resource. Since 2025-06-18. */
 export interface ResourceLink {
   type: 'resource_link'
   uri: string
@@ -92,13 +92,10 @@ export interface ResourceLink {
   _meta?: JsonObject
 }
 
-/**
- * One block of a tool's result or a prompt's message. A client whose revision lacks a kind gets text in its
- * place.
- */
+/** One block of a tool result or a prompt message. Clients whose revision lacks the type get text instead. */
 export type ContentBlock = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource
 
-/** The model asks for a tool to run. Since 2025-11-25. */
+/** The model requests a tool call. Since 2025-11-25. */
 export interface ToolUseContent {
   type: 'tool_use'
   id: string
@@ -107,7 +104,7 @@ export interface ToolUseContent {
   _meta?: JsonObject
 }
 
-/** What a tool the model asked for gave. Since 2025-11-25. */
+/** The result of a tool call that the model requested. Since 2025-11-25. */
 export interface ToolResultContent {
   type: 'tool_result'
   toolUseId: string
@@ -120,12 +117,12 @@ export interface ToolResultContent {
 /** One block of a message in a conversation with a model. */
 export type SamplingContent = TextContent | ImageContent | AudioContent | ToolUseContent | ToolResultContent
 
-/** Whether an icon may be fetched from where it says: `https:` and `data:` are safe, nothing else is. */
+/** Whether an icon's source is safe to fetch: `https:` or `data:`. */
 export function isSafeIcon(icon: unknown): boolean {
   return isObject(icon) && typeof icon['src'] === 'string' && /^(?:https|data):/i.test(icon['src'])
 }
 
-/** A copy without the icons that point anywhere else, or the value itself where there are none. */
+/** A copy without unsafe icons, or the value itself if it has none. */
 export function withSafeIcons<T extends object>(value: T, onUnsafe: (count: number) => void = () => {}): T {
   if (!('icons' in value) || value.icons === undefined) return value
   const icons: readonly unknown[] = Array.isArray(value.icons) ? value.icons : []

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type { Annotations, ContentBlock, Icon, ResourceContents, Role } from './content.ts'
 
-/** Names a piece of software. Self-reported: for display and logs, never for decisions. */
+/** Describes a client or server. Self-reported: for display and logs, not for security decisions. */
 export interface Implementation {
   name: string
   version: string
@@ -11,23 +11,23 @@ export interface Implementation {
   icons?: Icon[]
 }
 
-/** A JSON Schema document, as an object. */
+/** A JSON Schema that is an object. */
 export type JsonSchema = JsonObject
 
-/** What a server says about a tool's behaviour. Untrusted unless the server is trusted. */
+/** The server's hints about a tool's behavior. Untrusted unless the server is trusted. */
 export interface ToolAnnotations {
   title?: string
-  /** Changes nothing. Default false. */
+  /** Does not modify its environment. Default false. */
   readOnlyHint?: boolean
   /** May delete or overwrite. Default true. */
   destructiveHint?: boolean
-  /** Calling again with the same arguments changes nothing more. Default false. */
+  /** Repeated calls with the same arguments have no further effect. Default false. */
   idempotentHint?: boolean
-  /** Reaches an open world, such as the web. Default true. */
+  /** Interacts with external entities, such as the web. Default true. */
   openWorldHint?: boolean
 }
 
-/** A tool as it stands in `tools/list`. */
+/** A tool in `tools/list`. */
 export interface Tool {
   name: string
   title?: string
@@ -36,12 +36,12 @@ export interface Tool {
   inputSchema: JsonSchema & { type: 'object' }
   outputSchema?: JsonSchema
   annotations?: ToolAnnotations
-  /** How it may be run (2025-11-25 only). */
+  /** Whether it runs as a task (2025-11-25 only). */
   execution?: { taskSupport?: 'forbidden' | 'optional' | 'required' }
   _meta?: JsonObject
 }
 
-/** A resource as it stands in `resources/list`. */
+/** A resource in `resources/list`. */
 export interface Resource {
   uri: string
   name: string
@@ -50,12 +50,12 @@ export interface Resource {
   mimeType?: string
   icons?: Icon[]
   annotations?: Annotations
-  /** Bytes before encoding. */
+  /** Bytes before base64 encoding. */
   size?: number
   _meta?: JsonObject
 }
 
-/** A family of resources as it stands in `resources/templates/list`. */
+/** A template for resources in `resources/templates/list`. */
 export interface ResourceTemplate {
   /** RFC 6570. */
   uriTemplate: string
@@ -68,7 +68,7 @@ export interface ResourceTemplate {
   _meta?: JsonObject
 }
 
-/** An argument of a prompt as it stands in `prompts/list`. Not required unless it says so. */
+/** An argument of a prompt in `prompts/list`. `required` defaults to false. */
 export interface PromptArgument {
   name: string
   title?: string
@@ -76,7 +76,7 @@ export interface PromptArgument {
   required?: boolean
 }
 
-/** A prompt as it stands in `prompts/list`. */
+/** A prompt in `prompts/list`. */
 export interface Prompt {
   name: string
   title?: string
@@ -92,7 +92,7 @@ export interface PromptMessage {
   content: ContentBlock
 }
 
-/** How grave a log message is, from least to most (RFC 5424). */
+/** Severity of a log message, ascending (RFC 5424). */
 export type LoggingLevel =
   | 'debug'
   | 'info'
@@ -103,19 +103,19 @@ export type LoggingLevel =
   | 'alert'
   | 'emergency'
 
-/** What every result may carry. */
+/** The members of every result. */
 export interface Result {
   _meta?: JsonObject
 }
 
-/** How long and for whom a result stays fresh. Since 2026-07-28. */
+/** How long, and for whom, a result may be cached. Since 2026-07-28. */
 export interface CacheHints {
-  /** Milliseconds; 0 is stale at once. */
+  /** Milliseconds; 0 is stale immediately. */
   ttlMs: number
   cacheScope: 'public' | 'private'
 }
 
-/** What a tool gave. With `isError` the tool itself failed, and `content` says how, for the model to read. */
+/** The result of a tool call. `isError` means that the tool failed; `content` then describes the error to the model. */
 export interface CallToolResult extends Result {
   content: ContentBlock[]
   /** Any JSON value; before 2026-07-28 an object only. */
@@ -123,47 +123,47 @@ export interface CallToolResult extends Result {
   isError?: boolean
 }
 
-/** What a resource holds: one entry, or several for a resource of parts. */
+/** The contents of a resource: one entry, or several. */
 export interface ReadResourceResult extends Result, Partial<CacheHints> {
   contents: ResourceContents[]
 }
 
-/** A prompt filled in. */
+/** A prompt with its arguments filled in. */
 export interface GetPromptResult extends Result {
   description?: string
   messages: PromptMessage[]
 }
 
-/** Suggestions for one argument: 100 at most, and how many there are in all. */
+/** Suggestions for one argument: at most 100 values, with the total number if known. */
 export interface CompleteResult extends Result {
   completion: { values: string[]; total?: number; hasMore?: boolean }
 }
 
-/** One page of `tools/list`; without `nextCursor` it is the last. */
+/** One page of `tools/list`; the last has no `nextCursor`. */
 export interface ListToolsResult extends Result, Partial<CacheHints> {
   tools: Tool[]
   nextCursor?: string
 }
 
-/** One page of `resources/list`; without `nextCursor` it is the last. */
+/** One page of `resources/list`; the last has no `nextCursor`. */
 export interface ListResourcesResult extends Result, Partial<CacheHints> {
   resources: Resource[]
   nextCursor?: string
 }
 
-/** One page of `resources/templates/list`; without `nextCursor` it is the last. */
+/** One page of `resources/templates/list`; the last has no `nextCursor`. */
 export interface ListResourceTemplatesResult extends Result, Partial<CacheHints> {
   resourceTemplates: ResourceTemplate[]
   nextCursor?: string
 }
 
-/** One page of `prompts/list`; without `nextCursor` it is the last. */
+/** One page of `prompts/list`; the last has no `nextCursor`. */
 export interface ListPromptsResult extends Result, Partial<CacheHints> {
   prompts: Prompt[]
   nextCursor?: string
 }
 
-/** A question about the argument of a prompt or a resource template. */
+/** The params of `completion/complete`: an argument of a prompt or a resource template. */
 export interface CompleteParams {
   ref: { type: 'ref/prompt'; name: string; title?: string } | { type: 'ref/resource'; uri: string }
   argument: { name: string; value: string }
@@ -171,29 +171,29 @@ export interface CompleteParams {
   context?: { arguments?: Record<string, string> }
 }
 
-/** Which changes a watcher wants to hear of. */
+/** The changes a client subscribes to. */
 export interface SubscriptionFilter {
   toolsListChanged?: boolean
   promptsListChanged?: boolean
   resourcesListChanged?: boolean
   resourceSubscriptions?: string[]
-  /** Tasks to be told about, by their ids; of the tasks extension. */
+  /** Ids of tasks to report on; part of the tasks extension. */
   taskIds?: string[]
 }
 
-/** What a client can do for a server. */
+/** What a client supports. */
 export interface ClientCapabilities {
   experimental?: Record<string, JsonObject>
   roots?: { listChanged?: boolean }
   sampling?: { context?: JsonObject; tools?: JsonObject }
-  /** Present but empty means forms only. */
+  /** An empty object means forms only. */
   elicitation?: { form?: JsonObject; url?: JsonObject }
   extensions?: Record<string, JsonObject>
   /** Only on 2025-11-25. */
   tasks?: JsonObject
 }
 
-/** What a server offers. */
+/** What a server supports. */
 export interface ServerCapabilities {
   experimental?: Record<string, JsonObject>
   logging?: JsonObject

@@ -9,17 +9,14 @@ import type {
 } from './server-requests.ts'
 import { flag, listOf, number, oneOf, type Shape, shape, text, whole } from './shapes.ts'
 
-/**
- * Tells why an object is not an elicitation form: a flat object schema of strings, numbers, booleans and enums.
- * Undefined when it is one.
- */
+/** Why a schema is not an elicitation form (a flat object of strings, numbers, booleans and enums), or undefined if it is one. */
 export function checkElicitSchema(schema: unknown): string | undefined {
   if (!isObject(schema) || schema['type'] !== 'object') return 'the form must be a schema of type "object"'
   const { properties, required } = schema
   if (!isObject(properties)) return 'the form must have "properties"'
   for (const [name, field] of Object.entries(properties)) {
-    const fault = faultOfField(field)
-    if (fault !== undefined) return `field "${name}" ${fault}`
+    const problem = fieldProblem(field)
+    if (problem !== undefined) return `field "${name}" ${problem}`
   }
   if (required !== undefined && !isStrings(required)) return '"required" must be a list of names'
   const unknown = (required ?? []).find((name) => !Object.hasOwn(properties, name))
@@ -31,14 +28,14 @@ export function isElicitSchema(schema: unknown): schema is ElicitSchema {
   return checkElicitSchema(schema) === undefined
 }
 
-const shown = { title: text, description: text }
-const bounds = { ...shown, minimum: number, maximum: number, default: number }
-/** What a field of each type may have beside what it asks for. */
-const beside: Readonly<Record<ElicitField['type'], Shape>> = {
+const labels = { title: text, description: text }
+const bounds = { ...labels, minimum: number, maximum: number, default: number }
+/** The optional members of each field type. */
+const optionalMembers: Readonly<Record<ElicitField['type'], Shape>> = {
   string: shape(
     {},
     {
-      ...shown,
+      ...labels,
       minLength: whole,
       maxLength: whole,
       format: oneOf('email', 'uri', 'date', 'date-time'),
@@ -48,28 +45,25 @@ const beside: Readonly<Record<ElicitField['type'], Shape>> = {
   ),
   number: shape({}, bounds),
   integer: shape({}, bounds),
-  boolean: shape({}, { ...shown, default: flag }),
-  array: shape({}, { ...shown, minItems: whole, maxItems: whole, default: listOf(text) }),
+  boolean: shape({}, { ...labels, default: flag }),
+  array: shape({}, { ...labels, minItems: whole, maxItems: whole, default: listOf(text) }),
 }
 
-/**
- * Tells what in a form is not what it must be though nothing is asked by it: a title, a bound, a default of another type.
- * Undefined when everything is.
- */
-export function oddInForm({ properties }: ElicitSchema): string | undefined {
+/** The first optional member with an invalid value, such as a title or default of another type, or undefined. */
+export function checkFormHints({ properties }: ElicitSchema): string | undefined {
   for (const [name, field] of Object.entries(properties)) {
-    let odd: string | undefined
-    // The copy is what members are taken out of.
-    beside[field.type]({ ...field }, (member) => {
-      odd ??= member
+    let invalid: string | undefined
+    // A shape deletes invalid members, so it gets a copy.
+    optionalMembers[field.type]({ ...field }, (member) => {
+      invalid ??= member
     })
-    if (field.type === 'array' && 'enum' in field.items && field.items.type !== 'string') odd ??= 'items'
-    if (odd !== undefined) return `field "${name}" has a "${odd}" that is not what it must be`
+    if (field.type === 'array' && 'enum' in field.items && field.items.type !== 'string') invalid ??= 'items'
+    if (invalid !== undefined) return `field "${name}" has a "${invalid}" that is not what it must be`
   }
   return undefined
 }
 
-function faultOfField(field: unknown): string | undefined {
+function fieldProblem(field: unknown): string | undefined {
   if (!isObject(field)) return 'must be a schema'
   switch (field['type']) {
     case 'string':
@@ -106,7 +100,7 @@ function isTitled(value: unknown): boolean {
   )
 }
 
-/** The values with the form's defaults in place of absent fields. */
+/** Form values with defaults for absent fields. */
 export function fillDefaults(
   schema: ElicitSchema,
   content: Record<string, ElicitValue>,
@@ -118,21 +112,21 @@ export function fillDefaults(
   return filled
 }
 
-/** The strings a field lets one choose from, with their titles; undefined for a field that is not a choice. */
+/** The choices of an enum field with their titles; undefined for other fields. */
 export function choicesOf(field: ElicitField): { value: string; title: string }[] | undefined {
   if (field.type === 'array') {
     return 'anyOf' in field.items
       ? field.items.anyOf.map(({ const: value, title }) => ({ value, title }))
       : field.items.enum.map((value) => ({ value, title: value }))
   }
-  // A number that names choices is a number: only strings can be chosen.
+  // Only strings can be enum values.
   if (field.type !== 'string') return undefined
   if ('oneOf' in field) return field.oneOf.map(({ const: value, title }) => ({ value, title }))
   if ('enum' in field) return field.enum.map((value, i) => ({ value, title: field.enumNames?.[i] ?? value }))
   return undefined
 }
 
-/** Tells what is wrong with a form's values; undefined when they satisfy it. */
+/** What is wrong with a form's values, or undefined if they satisfy it. */
 export function checkElicitContent(schema: ElicitSchema, content: unknown): string | undefined {
   if (!isObject(content)) return 'the values must be an object'
   for (const name of schema.required ?? []) {
@@ -141,13 +135,13 @@ export function checkElicitContent(schema: ElicitSchema, content: unknown): stri
   for (const [name, value] of Object.entries(content)) {
     const field = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined
     if (field === undefined) return `"${name}" is not a field of the form`
-    const fault = checkElicitValue(field, value)
-    if (fault !== undefined) return `"${name}" ${fault}`
+    const problem = checkElicitValue(field, value)
+    if (problem !== undefined) return `"${name}" ${problem}`
   }
   return undefined
 }
 
-/** Tells what is wrong with one value; undefined when it satisfies its field. */
+/** What is wrong with one value, or undefined if it satisfies its field. */
 export function checkElicitValue(field: ElicitField, value: unknown): string | undefined {
   const choices = choicesOf(field)
   if (field.type === 'array') {
@@ -168,9 +162,9 @@ export function checkElicitValue(field: ElicitField, value: unknown): string | u
       return typeof value === 'boolean' ? undefined : 'must be true or false'
     case 'integer':
     case 'number':
-      return faultOfNumber(field, value)
+      return numberProblem(field, value)
     case 'string':
-      return faultOfString(field, value)
+      return stringProblem(field, value)
   }
 }
 
@@ -178,7 +172,7 @@ function notAmong(choices: { value: string }[] | undefined): string {
   return `must be among ${(choices ?? []).map((choice) => JSON.stringify(choice.value)).join(', ')}`
 }
 
-function faultOfNumber(
+function numberProblem(
   field: { type: string; minimum?: number; maximum?: number },
   value: unknown,
 ): string | undefined {
@@ -189,17 +183,17 @@ function faultOfNumber(
   return undefined
 }
 
-function faultOfString(field: StringField, value: unknown): string | undefined {
+function stringProblem(field: StringField, value: unknown): string | undefined {
   if (typeof value !== 'string') return 'must be text'
   const length = [...value].length
   if (field.minLength !== undefined && length < field.minLength)
     return `needs at least ${field.minLength} characters`
   if (field.maxLength !== undefined && length > field.maxLength)
     return `allows at most ${field.maxLength} characters`
-  return field.format === undefined ? undefined : faultOfFormat(field.format, value)
+  return field.format === undefined ? undefined : formatProblem(field.format, value)
 }
 
-function faultOfFormat(format: string, value: string): string | undefined {
+function formatProblem(format: string, value: string): string | undefined {
   switch (format) {
     case 'email':
       return /^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)*$/.test(value) ? undefined : 'must be an e-mail address'
@@ -225,8 +219,8 @@ function isDate(value: string): boolean {
 }
 
 /**
- * Tells why a sampling request breaks the rules on tool use: results stand alone in their message, and every use is
- * answered by the next message. Undefined when it keeps them.
+ * How a sampling request violates the rules on tool use, or undefined: a message with tool results has nothing else, and the
+ * next message has a result for every tool use.
  */
 export function checkSampling(params: CreateMessageParams): string | undefined {
   if (!Number.isInteger(params.maxTokens) || params.maxTokens < 1)
@@ -250,7 +244,7 @@ export function checkSampling(params: CreateMessageParams): string | undefined {
   return open.length === 0 ? undefined : `the tool use "${open[0]}" has no result`
 }
 
-/** How often the model used tools and got their results since the last user message without tool results. */
+/** The number of tool rounds since the last user message without tool results. */
 export function toolRounds({ messages }: Pick<CreateMessageParams, 'messages'>): number {
   let rounds = 0
   for (const message of [...messages].reverse()) {

@@ -11,12 +11,12 @@ export const MetaKey = {
   logLevel: 'io.modelcontextprotocol/logLevel',
   serverInfo: 'io.modelcontextprotocol/serverInfo',
   subscriptionId: 'io.modelcontextprotocol/subscriptionId',
-  /** Only on 2025-11-25: the task a message is about. */
+  /** The task a message belongs to; 2025-11-25 only. */
   relatedTask: 'io.modelcontextprotocol/related-task',
   progressToken: 'progressToken',
 } as const
 
-/** Ties progress notices to the request that asked for them. */
+/** Links progress notifications to the request that asked for them. */
 export type ProgressToken = string | number
 
 /** Levels from least to most severe. */
@@ -31,7 +31,7 @@ export const loggingLevels = [
   'emergency',
 ] as const
 
-/** Whether a message of one level is at least as severe as the least severe one that is wanted. */
+/** Whether a level is at least as severe as `wanted`; false if that is undefined. */
 export function isAtLeast(
   level: (typeof loggingLevels)[number],
   wanted: (typeof loggingLevels)[number] | undefined,
@@ -42,12 +42,12 @@ export function isAtLeast(
 const extensionId =
   /^[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*\/[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?$/
 
-/** Whether a text can name an extension: a prefix of labels, a slash and a name. */
+/** Whether a text is a valid extension id: dot-separated labels, a slash and a name. */
 export function isExtensionId(text: string): boolean {
   return extensionId.test(text)
 }
 
-/** What a request of the stateless era says about its sender. */
+/** The sender of a stateless request. */
 export interface PeerMeta {
   version: string
   info: Implementation | undefined
@@ -55,7 +55,7 @@ export interface PeerMeta {
   logLevel: LoggingLevel | undefined
 }
 
-/** Whether a request's params carry their own protocol version, and so belong to no session. */
+/** Whether a request's params have their own protocol version, so that it belongs to no session. */
 export function isModern(params: unknown): boolean {
   if (!isObject(params)) return false
   const meta = params['_meta']
@@ -63,8 +63,8 @@ export function isModern(params: unknown): boolean {
 }
 
 /**
- * Reads the sender of a stateless request from its `_meta`.
- * @throws RpcError -32602 when a required field is missing or malformed
+ * Reads the sender from the `_meta` of a stateless request.
+ * @throws RpcError -32602 if a required field is missing or malformed
  */
 export function readPeerMeta(meta: unknown): PeerMeta {
   if (!isObject(meta)) throw invalid(`params._meta with "${MetaKey.protocolVersion}" is required`)
@@ -84,29 +84,29 @@ export function readPeerMeta(meta: unknown): PeerMeta {
   return { version, info, capabilities, logLevel }
 }
 
-/** Whether a value is one of the eight logging levels. */
+/** Whether a value is a logging level. */
 export function isLoggingLevel(value: unknown): value is LoggingLevel {
   return typeof value === 'string' && (loggingLevels as readonly string[]).includes(value)
 }
 
-/** Whether a value names a piece of software. */
+/** Whether a value has the shape of `Implementation`. */
 export function isImplementation(value: unknown): value is Implementation {
   return isObject(value) && typeof value['name'] === 'string' && typeof value['version'] === 'string'
 }
 
-/** Characters of a member of `clientInfo` that a session keeps. */
+/** Most characters of a `clientInfo` member in a session. */
 const infoChars = 1024
-/** Icons of a client that a session keeps. */
+/** Most icons of a client in a session. */
 const maxIcons = 4
-/** Characters of a client's capabilities as JSON. */
+/** Most characters of a client's capabilities as JSON. */
 const capabilityChars = 16_384
 
 /**
- * What a session keeps of `initialize`: its own copies, so that nothing keeps the whole message. Texts of `clientInfo` are
- * shortened, and icons of more than 1024 characters left out.
+ * Bounded copies of the client's `info` and `capabilities` for a session, which do not keep the `initialize` message alive.
+ * Texts are cut at 1024 characters; larger icons are left out.
  * @throws RpcError -32602 for capabilities of more than 16,384 characters
  */
-export function keptIdentity(
+export function boundIdentity(
   info: Implementation,
   capabilities: ClientCapabilities,
 ): { info: Implementation; capabilities: ClientCapabilities; chars: number } {
@@ -126,13 +126,13 @@ export function keptIdentity(
   const parsed: unknown = readJson(copied)
   const parsedCapabilities: unknown = readJson(text)
   if (!isImplementation(parsed) || !isCapabilities(parsedCapabilities))
-    throw invalid('"clientInfo" cannot be kept')
+    throw invalid('"clientInfo" is malformed')
   return { info: parsed, capabilities: parsedCapabilities, chars: copied.length + text.length }
 }
 
 const knownCapabilities = ['roots', 'sampling', 'elicitation', 'experimental', 'extensions']
 
-/** Whether a value has the form of client capabilities: an object whose known members are objects. */
+/** Whether a value has the shape of client capabilities: an object whose known members are objects. */
 export function isCapabilities(value: unknown): value is ClientCapabilities {
   if (!isObject(value)) return false
   for (const name of knownCapabilities) {

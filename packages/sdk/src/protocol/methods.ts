@@ -77,12 +77,12 @@ export interface ClientRequests {
   'logging/setLevel': { params: Meta & { level: LoggingLevel }; result: Result }
 }
 
-/** Requests a server of the legacy era sends. */
+/** The requests a server sends on a session. */
 export type ServerRequests = {
   [M in keyof Questions]: { params: Questions[M]['params']; result: Questions[M]['answer'] }
 } & { ping: { params: Meta; result: Result } }
 
-/** Notices a server sends. */
+/** The notifications a server sends. */
 export interface ServerNotifications {
   'notifications/progress': {
     progressToken: ProgressToken
@@ -99,13 +99,13 @@ export interface ServerNotifications {
   'notifications/subscriptions/acknowledged': Meta & { notifications: SubscriptionFilter }
   'notifications/cancelled': Meta & { requestId: RequestId; reason?: string }
   'notifications/elicitation/complete': Meta & { elicitationId: string }
-  /** Of the tasks extension. */
+  /** Part of the tasks extension. */
   'notifications/tasks': JsonObject
-  /** The same on 2025-11-25, where tasks were a part of the protocol. */
+  /** The same on 2025-11-25, where tasks are part of the protocol. */
   'notifications/tasks/status': JsonObject
 }
 
-/** Notices a client sends. */
+/** The notifications a client sends. */
 export interface ClientNotifications {
   'notifications/initialized': Meta
   'notifications/cancelled': Meta & { requestId: RequestId; reason?: string }
@@ -115,22 +115,22 @@ export interface ClientNotifications {
 
 export type ClientMethod = keyof ClientRequests
 
-/** One notice from a server, with its params. */
+/** A notification from a server, with its params. */
 export type ServerNotification = {
   [M in keyof ServerNotifications]: { method: M; params: ServerNotifications[M] }
 }[keyof ServerNotifications]
 
-/** What the protocol says about one request method, as data. */
+/** One request method, as data. */
 export interface MethodRow {
-  /** Who sends it. */
+  /** The sender. */
   from: 'client' | 'server'
-  /** First revision that has it. */
+  /** First revision with the method. */
   since: ProtocolVersion
-  /** Last revision that has it; absent while it still stands. */
+  /** Last revision with the method; absent if the latest has it. */
   until?: ProtocolVersion
-  /** The server capability it stands behind. */
+  /** The server capability it requires. */
   capability?: 'tools' | 'resources' | 'prompts' | 'completions' | 'logging'
-  /** Whether its handler may put questions to the client. */
+  /** Whether its handler may request input from the client. */
   asks?: true
   /** The param mirrored into the `Mcp-Name` header. */
   named?: string
@@ -142,7 +142,7 @@ const first = '2024-11-05'
 const modern = '2026-07-28'
 const lastLegacy = '2025-11-25'
 
-/** Every request method of every revision. Absence from a revision is what makes a method unknown there. */
+/** Every request method of every revision. */
 export const methods: Readonly<Record<ClientMethod | keyof Questions, MethodRow>> = {
   initialize: { from: 'client', since: first, until: lastLegacy },
   ping: { from: 'client', since: first, until: lastLegacy },
@@ -173,21 +173,24 @@ export const methods: Readonly<Record<ClientMethod | keyof Questions, MethodRow>
 
 const rows: ReadonlyMap<string, MethodRow> = new Map(Object.entries(methods))
 
-/** The row of a request method, whichever revisions have it. */
+/** The row of a request method in any revision. */
 export function rowOf(method: string): MethodRow | undefined {
   return rows.get(method)
 }
 
-/** The rows of client requests that each revision has. */
+/** The client requests of each revision. */
 const clientRows: Readonly<Record<string, ReadonlyMap<string, MethodRow>>> = Object.fromEntries(
-  protocolVersions.map((version) => [version, new Map([...rows].filter(([, row]) => has(row, version)))]),
+  protocolVersions.map((version) => [
+    version,
+    new Map([...rows].filter(([, row]) => isClientMethodOf(row, version))),
+  ]),
 )
 
-function has({ from, since, until }: MethodRow, version: ProtocolVersion): boolean {
+function isClientMethodOf({ from, since, until }: MethodRow, version: ProtocolVersion): boolean {
   return from === 'client' && since <= version && version <= (until ?? version)
 }
 
-/** The row of a client request in a revision, or undefined where that revision has no such method. */
+/** The row of a client request in a revision, or undefined if the revision does not have it. */
 export function methodRow(method: string, version: ProtocolVersion): MethodRow | undefined {
   return clientRows[version]?.get(method)
 }

@@ -4,40 +4,79 @@ import type { Implementation } from './definitions.ts'
 import { type MethodRow, type ProtocolVersion, protocolVersions, type ServerNotification } from './methods.ts'
 import type { InputRequests, Question } from './server-requests.ts'
 
-/** Everything in which one revision's wire differs from another's, as one value. */
+/** How the messages of one revision differ from those of others. */
 export interface Revision {
   readonly version: ProtocolVersion
-  /** Whether who speaks is kept in a session or repeated on every request. */
+  /** Whether the client's identity belongs to a session or is repeated in every request. */
   readonly era: 'session' | 'stateless'
-  /** Whether a client may send several messages in one array (2025-03-26 only). */
+  /** Whether a client may send JSON-RPC batches. */
   readonly batches: boolean
-  /** The row of a client method, or undefined where this revision has none. */
+  /** The row of a client method, or undefined if this revision does not have it. */
   method(name: string): MethodRow | undefined
-  /** The wire form of a complete result, with only the fields and content this revision knows. */
+  /** Encodes a complete result: only the fields and content types of this revision. */
   result(method: string, result: JsonObject, server: Implementation): JsonObject
-  /** The wire form of a request for input. */
+  /** Encodes an `input_required` result. */
   inputRequired(requests: InputRequests, state: string | undefined, server: Implementation): JsonObject
-  /** The wire form of a result whose type an extension adds. */
+  /** Encodes a result whose type an extension defines. */
   extended(resultType: string, result: JsonObject, server: Implementation): JsonObject
-  /** The wire form of an error: each revision has its own codes. */
+  /** Encodes an error with a code of this revision. */
   error(error: RpcError): JsonRpcErrorObject
-  /** The wire form of a notice, or undefined where this revision has none like it. */
+  /** Encodes a notification; undefined if this revision does not have it. */
   notification(notification: ServerNotification): { method: string; params?: JsonObject } | undefined
-  /** The params of a question with only the fields this revision knows. */
+  /** The params of an input request with only the fields of this revision. */
   question(question: Question): JsonObject
 }
 
-/** The newest revision. */
+/** The latest revision. */
 export const latest: ProtocolVersion = '2026-07-28'
-/** The newest revision with sessions. */
+/** The latest revision with sessions. */
 export const latestLegacy: ProtocolVersion = '2025-11-25'
+/** The revision of HTTP requests without an `MCP-Protocol-Version` header (2025-06-18, Transports, Protocol Version Header). */
+export const assumedHttpVersion: ProtocolVersion = '2025-03-26'
 
-/** Whether a string names a published revision. */
+/** Something only some revisions have that is neither a method nor a field. */
+export type Feature =
+  | 'apps'
+  | 'batches'
+  | 'completionsCapability'
+  | 'coreTasks'
+  | 'elicitationIds'
+  | 'samplingTools'
+  | 'ssePolling'
+  | 'structuredContent'
+  | 'urlElicitation'
+
+/** The first and the last revision with each feature. */
+const features: Readonly<Record<Feature, readonly [ProtocolVersion, ProtocolVersion]>> = {
+  batches: ['2025-03-26', '2025-03-26'],
+  /** The `completions` capability; before it, `completion/complete` needs none. */
+  completionsCapability: ['2025-03-26', latest],
+  structuredContent: ['2025-06-18', latest],
+  /** Tools that declare an app in `_meta`. */
+  apps: ['2025-06-18', latest],
+  urlElicitation: ['2025-11-25', latest],
+  /** `elicitationId` and `notifications/elicitation/complete`. */
+  elicitationIds: ['2025-11-25', '2025-11-25'],
+  /** Tools and several blocks per message in sampling, and the `sampling.context` capability. */
+  samplingTools: ['2025-11-25', latest],
+  /** Server-sent event streams that the server may close for the client to poll. */
+  ssePolling: ['2025-11-25', latest],
+  /** Tasks as a part of the protocol; later they are an extension. */
+  coreTasks: ['2025-11-25', '2025-11-25'],
+}
+
+/** Whether a revision has a feature. */
+export function supports(version: ProtocolVersion, feature: Feature): boolean {
+  const [first, last] = features[feature]
+  return first <= version && version <= last
+}
+
+/** Whether a string is a published revision. */
 export function isProtocolVersion(version: string): version is ProtocolVersion {
   return (protocolVersions as readonly string[]).includes(version)
 }
 
-/** The era of a version string; undefined for one that was never published. */
+/** The era of a version string; undefined if it was never published. */
 export function eraOf(version: string): Revision['era'] | undefined {
   if (version === latest) return 'stateless'
   return isProtocolVersion(version) ? 'session' : undefined

@@ -1,14 +1,14 @@
 import { cacheJson, hasCachedJson } from '../jsonrpc/cached-json.ts'
 import { ErrorCode } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
-import { inWords, isObject } from '../jsonrpc/parse.ts'
+import { describeValue, isObject } from '../jsonrpc/parse.ts'
 import { methodRow, type ProtocolVersion } from './methods.ts'
-import { latestLegacy, type Revision } from './revision.ts'
+import { type Revision, supports } from './revision.ts'
 import type { Question } from './server-requests.ts'
 import { stateless, withCode } from './stateless-revision.ts'
 
-/** An object of the protocol whose members grew over the revisions. */
-export type Shape =
+/** An object of the protocol with members that later revisions added. */
+export type ProtocolObject =
   | 'implementation'
   | 'tool'
   | 'resource'
@@ -23,8 +23,8 @@ export type Shape =
   | 'root'
   | 'serverCapabilities'
 
-/** Members that did not stand in the first revision, with the first revision that has them. */
-const since: Readonly<Record<Shape, Readonly<Record<string, ProtocolVersion>>>> = {
+/** Members that a later revision added, with that revision. */
+const since: Readonly<Record<ProtocolObject, Readonly<Record<string, ProtocolVersion>>>> = {
   implementation: {
     title: '2025-06-18',
     description: '2025-11-25',
@@ -51,19 +51,19 @@ const since: Readonly<Record<Shape, Readonly<Record<string, ProtocolVersion>>>> 
   serverCapabilities: { completions: '2025-03-26' },
 }
 
-/** Gives an object with only the members a revision knows: the very same object where it knows them all. */
-export type Trim = (shape: Shape, value: Record<string, unknown>) => Record<string, unknown>
+/** Removes the members a revision does not have; returns the object itself if there are none. */
+export type Trim = (shape: ProtocolObject, value: Record<string, unknown>) => Record<string, unknown>
 
 export function trimmer(version: ProtocolVersion): Trim {
-  const unknown = new Map<Shape, ReadonlySet<string>>()
+  const unknown = new Map<ProtocolObject, ReadonlySet<string>>()
   for (const [shape, members] of Object.entries(since)) {
     const later = Object.entries(members).filter(([, first]) => first > version)
-    unknown.set(shape as Shape, new Set(later.map(([name]) => name)))
+    unknown.set(shape as ProtocolObject, new Set(later.map(([name]) => name)))
   }
   return (shape, value) => {
-    const drop = unknown.get(shape)
-    if (drop === undefined || drop.size === 0) return value
-    return Object.fromEntries(Object.entries(value).filter(([name]) => !drop.has(name)))
+    const later = unknown.get(shape)
+    if (later === undefined || later.size === 0) return value
+    return Object.fromEntries(Object.entries(value).filter(([name]) => !later.has(name)))
   }
 }
 
@@ -74,24 +74,26 @@ export function sessionRevision(version: ProtocolVersion): Revision {
   return {
     version,
     era: 'session',
-    batches: version === '2025-03-26',
+    batches: supports(version, 'batches'),
     method: (name) => methodRow(name, version),
     result(method, result) {
       const { ttlMs: _ttlMs, cacheScope: _cacheScope, ...known } = result
       return encoders[method]?.(known) ?? known
     },
     inputRequired() {
-      throw new TypeError(`Revision ${version} asks by requests, not by results`)
+      throw new TypeError(
+        `Revision ${version} has no input_required result: it requests input by server requests`,
+      )
     },
     extended: (_resultType, result) => result,
     error: (error) =>
-      laterCodes(version).has(error.code) ? withCode(error, ErrorCode.InvalidRequest) : error.toObject(),
+      unknownCodes(version).has(error.code) ? withCode(error, ErrorCode.InvalidRequest) : error.toObject(),
     notification({ method, params }) {
       switch (method) {
         case 'notifications/subscriptions/acknowledged':
           return undefined
         case 'notifications/elicitation/complete':
-          return version === latestLegacy ? { method, params } : undefined
+          return supports(version, 'elicitationIds') ? { method, params } : undefined
         case 'notifications/progress':
           return { method, params: trim('progress', { ...params }) }
         default:
@@ -109,9 +111,9 @@ const codesOf2026: ReadonlySet<number> = new Set([
 ])
 const codesSince2025: ReadonlySet<number> = new Set([...codesOf2026, ErrorCode.UrlElicitationRequired])
 
-/** Codes that a revision with sessions does not know yet. */
-function laterCodes(version: ProtocolVersion): ReadonlySet<number> {
-  return version === latestLegacy ? codesOf2026 : codesSince2025
+/** Error codes that a session revision does not have. */
+function unknownCodes(version: ProtocolVersion): ReadonlySet<number> {
+  return supports(version, 'urlElicitation') ? codesOf2026 : codesSince2025
 }
 
 type Encode = (result: JsonObject) => JsonObject
@@ -127,42 +129,42 @@ function resultEncoders(version: ProtocolVersion, trim: Trim): Readonly<Record<s
         : {},
       serverInfo: isObject(result['serverInfo']) ? trim('implementation', result['serverInfo']) : {},
     }),
-    'tools/list': listed('tools', (item) => sessionTool(trim('tool', item))),
-    'resources/list': listed('resources', (item) => annotated(trim('resource', item), trim)),
-    'resources/templates/list': listed('resourceTemplates', (item) =>
-      annotated(trim('template', item), trim),
+    'tools/list': listEncoder('tools', (item) => sessionTool(trim('tool', item))),
+    'resources/list': listEncoder('resources', (item) => withAnnotations(trim('resource', item), trim)),
+    'resources/templates/list': listEncoder('resourceTemplates', (item) =>
+      withAnnotations(trim('template', item), trim),
     ),
     'resources/read': (result) => ({
       ...result,
-      contents: each(result['contents'], (item) => trim('contents', item)),
+      contents: mapItems(result['contents'], (item) => trim('contents', item)),
     }),
-    'prompts/list': listed('prompts', (item) => {
+    'prompts/list': listEncoder('prompts', (item) => {
       const prompt = trim('prompt', item)
       return prompt['arguments'] === undefined
         ? prompt
         : {
             ...prompt,
-            arguments: each(prompt['arguments'], (argument) => trim('promptArgument', argument)),
+            arguments: mapItems(prompt['arguments'], (argument) => trim('promptArgument', argument)),
           }
     }),
     'prompts/get': (result) => ({
       ...result,
-      messages: each(result['messages'], (message) =>
+      messages: mapItems(result['messages'], (message) =>
         isObject(message['content']) ? { ...message, content: content(message['content']) } : message,
       ),
     }),
     'tools/call': (result) => {
       const { structuredContent, ...rest } = result
-      const wire: JsonObject = { ...rest, content: each(result['content'], content) }
-      if (isObject(structuredContent) && version >= '2025-06-18')
+      const wire: JsonObject = { ...rest, content: mapItems(result['content'], content) }
+      if (isObject(structuredContent) && supports(version, 'structuredContent'))
         wire['structuredContent'] = structuredContent
       return wire
     },
   }
 }
 
-/** Encodes each entry of a list; one that stays as it is once only. */
-function listed(name: string, encode: EncodeItem): Encode {
+/** Encodes the entries of a list; the result is cached for lists that do not change. */
+function listEncoder(name: string, encode: EncodeItem): Encode {
   const encoded = new WeakMap<readonly unknown[], readonly unknown[]>()
   return (result) => {
     const list = result[name]
@@ -175,34 +177,34 @@ function listed(name: string, encode: EncodeItem): Encode {
   }
 }
 
-function each(value: unknown, encode: EncodeItem): unknown {
+function mapItems(value: unknown, encode: EncodeItem): unknown {
   return Array.isArray(value) ? value.map((item) => (isObject(item) ? encode(item) : item)) : value
 }
 
-/** Before 2026-07-28 an output schema describes an object; any other is left out, as is the content it describes. */
+/** Before 2026-07-28 an output schema must describe an object; others are left out, with their content. */
 function sessionTool(tool: Record<string, unknown>): Record<string, unknown> {
   const { outputSchema, ...rest } = tool
   return isObject(outputSchema) && outputSchema['type'] === 'object' ? { ...rest, outputSchema } : rest
 }
 
-function annotated(value: Record<string, unknown>, trim: Trim): Record<string, unknown> {
+function withAnnotations(value: Record<string, unknown>, trim: Trim): Record<string, unknown> {
   const { annotations } = value
   return isObject(annotations) ? { ...value, annotations: trim('annotations', annotations) } : value
 }
 
-/** Content of a kind a revision does not know becomes text that says what stood there. */
+/** Replaces content of types a revision does not have with text. */
 function contentEncoder(
   version: ProtocolVersion,
   trim: Trim,
 ): (block: Record<string, unknown>) => Record<string, unknown> {
   return (block) => {
     if (block['type'] === 'audio' && version < '2025-03-26') {
-      return { type: 'text', text: `[audio, ${inWords(block['mimeType'])}]` }
+      return { type: 'text', text: `[audio, ${describeValue(block['mimeType'])}]` }
     }
     if (block['type'] === 'resource_link' && version < '2025-06-18') {
-      return { type: 'text', text: `${inWords(block['name'])}: ${inWords(block['uri'])}` }
+      return { type: 'text', text: `${describeValue(block['name'])}: ${describeValue(block['uri'])}` }
     }
-    const known = annotated(trim('content', block), trim)
+    const known = withAnnotations(trim('content', block), trim)
     return block['type'] === 'resource' && isObject(block['resource'])
       ? { ...known, resource: trim('contents', block['resource']) }
       : known
@@ -215,22 +217,22 @@ function sessionQuestion(question: Question, version: ProtocolVersion, trim: Tri
       const { params } = question
       if (params.mode === 'url')
         return { ...params, elicitationId: params.elicitationId ?? crypto.randomUUID() }
-      if (version >= '2025-11-25') return { ...params }
+      if (supports(version, 'urlElicitation')) return { ...params }
       const { mode: _mode, ...form } = params
       return { ...form, requestedSchema: plainForm(form.requestedSchema) }
     }
     case 'sampling/createMessage': {
       const params = trim('sampling', { ...question.params })
-      return version >= '2025-11-25'
+      return supports(version, 'samplingTools')
         ? params
-        : { ...params, messages: question.params.messages.flatMap(oneBlockEach) }
+        : { ...params, messages: question.params.messages.flatMap(splitBlocks) }
     }
     case 'roots/list':
       return { ...question.params }
   }
 }
 
-/** The form as 2025-06-18 knows it: titled choices are an `enum` with `enumNames`. */
+/** The form on 2025-06-18: titled choices as `enum` with `enumNames`. */
 function plainForm(schema: { properties: Record<string, object> }): JsonObject {
   const properties = Object.entries(schema.properties).map(([name, field]): [string, object] => {
     if (!('oneOf' in field) || !Array.isArray(field.oneOf)) return [name, field]
@@ -243,12 +245,12 @@ function plainForm(schema: { properties: Record<string, object> }): JsonObject {
   return { ...schema, properties: Object.fromEntries(properties) }
 }
 
-function oneBlockEach(message: { role: string; content: unknown }): { role: string; content: unknown }[] {
+function splitBlocks(message: { role: string; content: unknown }): { role: string; content: unknown }[] {
   const blocks = Array.isArray(message.content) ? message.content : [message.content]
   return blocks.map((content) => ({ role: message.role, content }))
 }
 
-/** Every published revision by its version. */
+/** Every published revision, by version. */
 export const revisions: Readonly<Record<ProtocolVersion, Revision>> = {
   '2024-11-05': sessionRevision('2024-11-05'),
   '2025-03-26': sessionRevision('2025-03-26'),
@@ -259,7 +261,7 @@ export const revisions: Readonly<Record<ProtocolVersion, Revision>> = {
 
 const byVersion: ReadonlyMap<string, Revision> = new Map(Object.entries(revisions))
 
-/** The revision of a version string, or undefined for one that was never published. */
+/** The revision of a version string, or undefined if it was never published. */
 export function revisionOf(version: string): Revision | undefined {
   return byVersion.get(version)
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../jsonrpc/message.ts'
 import type { Role, SamplingContent } from './content.ts'
 import type { Result, Tool } from './definitions.ts'
 
-/** A field for text; lengths are counted in characters. */
+/** A text field; lengths are in characters. */
 export interface StringField {
   type: 'string'
   title?: string
@@ -13,7 +13,7 @@ export interface StringField {
   default?: string
 }
 
-/** A field for a number, both bounds allowed values. */
+/** A number field with inclusive bounds. */
 export interface NumberField {
   type: 'number' | 'integer'
   title?: string
@@ -23,7 +23,7 @@ export interface NumberField {
   default?: number
 }
 
-/** A field for yes or no. */
+/** A boolean field. */
 export interface BooleanField {
   type: 'boolean'
   title?: string
@@ -31,7 +31,7 @@ export interface BooleanField {
   default?: boolean
 }
 
-/** One choice of several; `enumNames` is the older way of giving titles. */
+/** A single choice; `enumNames` has titles in the 2025-06-18 form. */
 export interface EnumField {
   type: 'string'
   title?: string
@@ -41,7 +41,7 @@ export interface EnumField {
   default?: string
 }
 
-/** One choice of several, each with a title. */
+/** A single choice with titles. */
 export interface TitledEnumField {
   type: 'string'
   title?: string
@@ -50,7 +50,7 @@ export interface TitledEnumField {
   default?: string
 }
 
-/** Any number of choices, with or without titles. */
+/** A multiple choice, with or without titles. */
 export interface MultiEnumField {
   type: 'array'
   title?: string
@@ -70,7 +70,7 @@ export type ElicitField =
   | TitledEnumField
   | MultiEnumField
 
-/** The restricted JSON Schema of an elicitation form: a flat object of primitive fields. */
+/** The JSON Schema subset of elicitation forms: a flat object of primitive fields. */
 export interface ElicitSchema {
   $schema?: string
   type: 'object'
@@ -78,10 +78,7 @@ export interface ElicitSchema {
   required?: string[]
 }
 
-/**
- * A form to show to the person. Never ask for passwords or other secrets in one; that is what a URL visit is
- * for.
- */
+/** A form to show to the user. It must not ask for passwords or other secrets; use URL mode for those. */
 export interface ElicitFormParams {
   mode?: 'form'
   message: string
@@ -89,34 +86,31 @@ export interface ElicitFormParams {
   _meta?: JsonObject
 }
 
-/** Sends the person to a URL; what happens there never passes through the client. Since 2025-11-25. */
+/** Directs the user to a URL; data entered there does not pass through the client. Since 2025-11-25. */
 export interface ElicitUrlParams {
   mode: 'url'
   message: string
   url: string
-  /** Only on the wire of 2025-11-25. */
+  /** Sent on 2025-11-25 only. */
   elicitationId?: string
   _meta?: JsonObject
 }
 
-/** A question to the person: a form, or a URL to visit. A form may leave out `mode`. */
+/** The params of `elicitation/create`: form mode (the default) or URL mode. */
 export type ElicitParams = ElicitFormParams | ElicitUrlParams
 
-/** What one field of a form can hold. */
+/** The value of one form field. */
 export type ElicitValue = string | number | boolean | string[]
 
-/**
- * What the person did: accepted, with a form's values in `content`, declined, or closed the question without
- * a decision.
- */
+/** The user's response: accepted with form values in `content`, declined, or cancelled without a decision. */
 export interface ElicitResult extends Result {
   action: 'accept' | 'decline' | 'cancel'
   content?: Record<string, ElicitValue>
 }
 
-/** What matters to a server in the choice of a model. Advice only: the client chooses. */
+/** The server's priorities for the choice of a model. Advisory: the client chooses. */
 export interface ModelPreferences {
-  /** In order of preference; each is a substring of a model's name. */
+  /** Substrings of model names, in order of preference. */
   hints?: { name?: string }[]
   /** 0 to 1. */
   costPriority?: number
@@ -126,24 +120,19 @@ export interface ModelPreferences {
   intelligencePriority?: number
 }
 
-/**
- * One message of a conversation with a model. Several blocks, tool uses and tool results since 2025-11-25.
- */
+/** One message of a conversation with a model. Multiple blocks, tool uses and tool results since 2025-11-25. */
 export interface SamplingMessage {
   role: Role
   content: SamplingContent | SamplingContent[]
   _meta?: JsonObject
 }
 
-/** Whether the model may (`auto`, the default), must or must not use tools. Since 2025-11-25. */
+/** Whether the model may (`auto`, default), must or must not call tools. Since 2025-11-25. */
 export interface ToolChoice {
   mode?: 'auto' | 'required' | 'none'
 }
 
-/**
- * What a server asks the client's model. `maxTokens` bounds the answer; `tools` and `toolChoice` since
- * 2025-11-25.
- */
+/** The params of `sampling/createMessage`. `maxTokens` limits the output; `tools` and `toolChoice` since 2025-11-25. */
 export interface CreateMessageParams {
   messages: SamplingMessage[]
   modelPreferences?: ModelPreferences
@@ -158,7 +147,7 @@ export interface CreateMessageParams {
   _meta?: JsonObject
 }
 
-/** What the model said, the name of the model that said it, and why it stopped. */
+/** The sampled message, the model's name and the stop reason. */
 export interface CreateMessageResult extends Result {
   role: Role
   content: SamplingContent | SamplingContent[]
@@ -166,7 +155,7 @@ export interface CreateMessageResult extends Result {
   stopReason?: 'endTurn' | 'stopSequence' | 'maxTokens' | 'toolUse' | (string & {})
 }
 
-/** A folder the client opened to the server. */
+/** A directory or file that the client exposes to the server. */
 export interface Root {
   /** Always a `file:` URI. */
   uri: string
@@ -174,28 +163,28 @@ export interface Root {
   _meta?: JsonObject
 }
 
-/** Every folder the client opened to the server. */
+/** All roots of the client. */
 export interface ListRootsResult extends Result {
   roots: Root[]
 }
 
-/** The questions a server may put to a client, by method. */
+/** The requests a server may send to a client, by method. */
 export interface Questions {
   'elicitation/create': { params: ElicitParams; answer: ElicitResult }
   'sampling/createMessage': { params: CreateMessageParams; answer: CreateMessageResult }
   'roots/list': { params: { _meta?: JsonObject }; answer: ListRootsResult }
 }
 
-/** The method of a question a server may put to a client. */
+/** The method of a request from server to client. */
 export type QuestionMethod = keyof Questions
 
-/** One question with its params. */
+/** A request from server to client, with its params. */
 export type Question = {
   [M in QuestionMethod]: { method: M; params: Questions[M]['params'] }
 }[QuestionMethod]
 
-/** Questions of one round, each under a key the server chose. */
+/** The input requests of one round, by keys that the server chose. */
 export type InputRequests = Record<string, Question>
 
-/** The answers to one round, under the same keys. */
+/** The responses to one round, under the same keys. */
 export type InputResponses = Record<string, unknown>

@@ -1,81 +1,86 @@
 import { isObject } from '../jsonrpc/parse.ts'
 
-/** Hears of a member that was taken out; some write null for what they do not have. */
-export type Left = (name: string, value: unknown) => void
+/** Called for each invalid member that was removed; some servers send null for absent members. */
+export type OnOmitted = (name: string, value: unknown) => void
 
-/** Whether a value is what it must be. What is wrong in it and can be missed is taken out of it, and `left` is told. */
-export type Shape = (value: unknown, left: Left) => boolean
+/** Whether a value has a shape. Invalid optional members are removed from it and passed to `onOmitted`. */
+export type Shape = (value: unknown, onOmitted: OnOmitted) => boolean
 
 type Members = Readonly<Record<string, Shape>>
 
 export const text: Shape = (value) => typeof value === 'string'
 export const flag: Shape = (value) => typeof value === 'boolean'
 export const number: Shape = (value) => typeof value === 'number'
-/** A whole number that counts something. */
+/** An integer. */
 export const whole: Shape = (value) => Number.isInteger(value)
 export const object: Shape = (value) => isObject(value)
 
-export const anything: Shape = () => true
+export const anyValue: Shape = () => true
 
-/** What is right for two shapes. */
+/** Matches both shapes. */
 export function both(first: Shape, second: Shape): Shape {
-  return (value, left) => first(value, left) && second(value, left)
+  return (value, onOmitted) => first(value, onOmitted) && second(value, onOmitted)
 }
 
-/** One of a few texts. */
+/** One of a set of strings. */
 export function oneOf(...known: readonly string[]): Shape {
   return (value) => typeof value === 'string' && known.includes(value)
 }
 
-/** A number in a range, both ends in it. */
-export function between(least: number, most: number): Shape {
-  return (value) => typeof value === 'number' && value >= least && value <= most
+/** A number in an inclusive range. */
+export function between(min: number, max: number): Shape {
+  return (value) => typeof value === 'number' && value >= min && value <= max
 }
 
-/** A list whose entries are all right. */
+/** A list whose entries all have a shape. */
 export function listOf(entry: Shape): Shape {
-  return (value, left) => Array.isArray(value) && value.every((one) => entry(one, left))
+  return (value, onOmitted) => Array.isArray(value) && value.every((one) => entry(one, onOmitted))
 }
 
-/** An object that has the first members, and the second ones or not. Members that nobody knows stay as they are. */
+/** An object with required and optional members. Unknown members are kept. */
 export function shape(must: Members, may: Members = {}): Shape {
   const required = Object.entries(must)
   const optional = Object.entries(may)
-  return (value, left) => {
+  return (value, onOmitted) => {
     if (!isObject(value)) return false
-    for (const [name, check] of required) if (!check(value[name], left)) return false
+    for (const [name, check] of required) if (!check(value[name], onOmitted)) return false
     for (const [name, check] of optional) {
       const member = value[name]
-      if (member === undefined || check(member, left)) continue
+      if (member === undefined || check(member, onOmitted)) continue
       delete value[name]
-      left(name, member)
+      onOmitted(name, member)
     }
     return true
   }
 }
 
-/** Who says something. */
+/** The role of a message. */
 export const role: Shape = oneOf('user', 'assistant')
 const annotations = shape({}, { audience: listOf(role), priority: between(0, 1), lastModified: text })
 const icon = shape({}, { mimeType: text, sizes: listOf(text), theme: text })
-/** Which icons can be shown is decided one by one, and of what is no list none can. */
-export const icons: Shape = (value, left) => {
-  if (Array.isArray(value)) for (const one of value) icon(one, left)
-  else left('icons', value)
+/** Icons are filtered individually later; a value that is not a list is removed. */
+export const icons: Shape = (value, onOmitted) => {
+  if (Array.isArray(value)) for (const one of value) icon(one, onOmitted)
+  else onOmitted('icons', value)
   return true
 }
 
-/** What everything may have. */
-export const bare: Readonly<Record<string, Shape>> = { _meta: object }
+/** The optional member of every object. */
+export const metaMember: Readonly<Record<string, Shape>> = { _meta: object }
 
-/** What everything that is shown may have. */
-export const named: Readonly<Record<string, Shape>> = { title: text, description: text, icons, ...bare }
+/** The optional members of every displayed object. */
+export const displayMembers: Readonly<Record<string, Shape>> = {
+  title: text,
+  description: text,
+  icons,
+  ...metaMember,
+}
 
-/** A tool of a list. */
+/** A tool in a list. */
 export const tool: Shape = shape(
   { name: text },
   {
-    ...named,
+    ...displayMembers,
     annotations: shape(
       {},
       {
@@ -89,68 +94,72 @@ export const tool: Shape = shape(
   },
 )
 
-/** A resource of a list, or a link to one. */
+/** A resource in a list, or a link to one. */
 export const resource: Shape = shape(
   { uri: text, name: text },
-  { ...named, mimeType: text, size: number, annotations },
+  { ...displayMembers, mimeType: text, size: number, annotations },
 )
 
-/** A template of a list. */
+/** A resource template in a list. */
 export const template: Shape = shape(
   { uriTemplate: text, name: text },
-  { ...named, mimeType: text, annotations },
+  { ...displayMembers, mimeType: text, annotations },
 )
-const file = shape({ uri: text }, { ...bare, mimeType: text, text, blob: text })
+const file = shape({ uri: text }, { ...metaMember, mimeType: text, text, blob: text })
 
-/** What a resource holds. */
-export const contents: Shape = (value, left) =>
-  file(value, left) && isObject(value) && (value['text'] !== undefined || value['blob'] !== undefined)
+/** A resource's contents. */
+export const contents: Shape = (value, onOmitted) =>
+  file(value, onOmitted) && isObject(value) && (value['text'] !== undefined || value['blob'] !== undefined)
 
-const spoken = { ...bare, annotations }
-const said = shape({ text }, spoken)
-const media = shape({ data: text, mimeType: text }, spoken)
+const annotatedMembers = { ...metaMember, annotations }
+const textBlock = shape({ text }, annotatedMembers)
+const media = shape({ data: text, mimeType: text }, annotatedMembers)
 const blocks: Readonly<Record<string, Shape>> = {
-  text: said,
+  text: textBlock,
   image: media,
   audio: media,
   resource_link: resource,
-  resource: shape({ resource: contents }, spoken),
+  resource: shape({ resource: contents }, annotatedMembers),
 }
 
-/** A block of a kind that nobody knows yet is handed on as it is. */
-export const block: Shape = (value, left) => {
+/** A content block. Blocks of unknown types are passed on. */
+export const block: Shape = (value, onOmitted) => {
   if (!isObject(value) || typeof value['type'] !== 'string') return false
-  return !Object.hasOwn(blocks, value['type']) || blocks[value['type']]?.(value, left) === true
+  return !Object.hasOwn(blocks, value['type']) || blocks[value['type']]?.(value, onOmitted) === true
 }
 
 /** A message of a prompt. */
 export const message: Shape = shape({ role, content: block })
 
-const used = shape({ id: text, name: text, input: object }, bare)
-const answered = shape(
+const toolUse = shape({ id: text, name: text, input: object }, metaMember)
+const toolResult = shape(
   { toolUseId: text, content: listOf(block) },
-  { ...bare, structuredContent: anything, isError: flag },
+  { ...metaMember, structuredContent: anyValue, isError: flag },
 )
-const parts: Readonly<Record<string, Shape>> = {
-  text: said,
+const samplingBlocks: Readonly<Record<string, Shape>> = {
+  text: textBlock,
   image: media,
   audio: media,
-  tool_use: used,
-  tool_result: answered,
+  tool_use: toolUse,
+  tool_result: toolResult,
 }
-const one: Shape = (value, left) => {
+const samplingBlock: Shape = (value, onOmitted) => {
   if (!isObject(value) || typeof value['type'] !== 'string') return false
-  return Object.hasOwn(parts, value['type']) && parts[value['type']]?.(value, left) === true
+  return (
+    Object.hasOwn(samplingBlocks, value['type']) && samplingBlocks[value['type']]?.(value, onOmitted) === true
+  )
 }
-/** What a model said, or was told: a block or several. */
-const spokenContent: Shape = (value, left) =>
-  Array.isArray(value) ? value.every((part) => one(part, left)) : one(value, left)
+/** The content of a sampling message: a block or several. */
+const samplingContent: Shape = (value, onOmitted) =>
+  Array.isArray(value)
+    ? value.every((part) => samplingBlock(part, onOmitted))
+    : samplingBlock(value, onOmitted)
 
-/** What a server asks a client's model. */
-export const sampling: Shape = shape(
-  { messages: listOf(shape({ role, content: spokenContent }, bare)), maxTokens: number },
+/** The params of `sampling/createMessage`. */
+export const samplingParams: Shape = shape(
+  { messages: listOf(shape({ role, content: samplingContent }, metaMember)), maxTokens: number },
   {
-    ...bare,
+    ...metaMember,
     modelPreferences: shape(
       {},
       {
@@ -170,11 +179,11 @@ export const sampling: Shape = shape(
   },
 )
 
-/** What a client's model said. */
-export const sampled: Shape = shape(
-  { role, model: text, content: spokenContent },
-  { ...bare, stopReason: text },
+/** The result of `sampling/createMessage`. */
+export const samplingResult: Shape = shape(
+  { role, model: text, content: samplingContent },
+  { ...metaMember, stopReason: text },
 )
 
-/** A folder of a client. */
-export const root: Shape = shape({ uri: text }, { ...bare, name: text })
+/** A root of a client. */
+export const root: Shape = shape({ uri: text }, { ...metaMember, name: text })

@@ -7,7 +7,7 @@ import { methodRow, type ProtocolVersion } from './methods.ts'
 import { latest, type Revision } from './revision.ts'
 import type { InputRequests } from './server-requests.ts'
 
-/** The wire form of an error under another code. */
+/** The wire form of an error with another code. */
 export function withCode(error: RpcError, code: number): ReturnType<RpcError['toObject']> {
   return { ...error.toObject(), code }
 }
@@ -19,7 +19,11 @@ function statelessRevision(version: ProtocolVersion): Revision {
     batches: false,
     method: (name) => methodRow(name, version),
     result(method, result, server) {
-      const wire: JsonObject = { ...result, resultType: 'complete', _meta: named(result['_meta'], server) }
+      const wire: JsonObject = {
+        ...result,
+        resultType: 'complete',
+        _meta: withServerInfo(result['_meta'], server),
+      }
       if (methodRow(method, version)?.cacheable === true) {
         wire['ttlMs'] = result['ttlMs'] ?? 0
         wire['cacheScope'] = result['cacheScope'] ?? 'private'
@@ -27,20 +31,20 @@ function statelessRevision(version: ProtocolVersion): Revision {
       return wire
     },
     inputRequired(requests, state, server) {
-      const wire: JsonObject = { resultType: 'input_required', _meta: named(undefined, server) }
-      if (Object.keys(requests).length > 0) wire['inputRequests'] = withoutVisitIds(requests)
+      const wire: JsonObject = { resultType: 'input_required', _meta: withServerInfo(undefined, server) }
+      if (Object.keys(requests).length > 0) wire['inputRequests'] = withoutElicitationIds(requests)
       if (state !== undefined) wire['requestState'] = state
       return wire
     },
     extended: (resultType, result, server) => ({
       ...result,
       resultType,
-      _meta: named(result['_meta'], server),
+      _meta: withServerInfo(result['_meta'], server),
     }),
     error: (error) => {
-      const replaced =
+      const code =
         replacedCodes.get(error.code) ?? (isUndefined(error.code) ? ErrorCode.InternalError : error.code)
-      return replaced === error.code ? error.toObject() : withCode(error, replaced)
+      return code === error.code ? error.toObject() : withCode(error, code)
     },
     notification: ({ method, params }) =>
       method === 'notifications/elicitation/complete' ? undefined : { method, params },
@@ -48,7 +52,7 @@ function statelessRevision(version: ProtocolVersion): Revision {
   }
 }
 
-/** Codes of earlier revisions that this one must not send. */
+/** Codes of earlier revisions and their replacements. */
 const replacedCodes: ReadonlyMap<number, number> = new Map([
   [ErrorCode.ResourceNotFound, ErrorCode.InvalidParams],
   [ErrorCode.UrlElicitationRequired, ErrorCode.InvalidRequest],
@@ -60,12 +64,12 @@ const definedCodes: ReadonlySet<number> = new Set([
   ErrorCode.UnsupportedProtocolVersion,
 ])
 
-/** Whether a code lies where only the specification may define codes, and it has not. */
+/** Whether a code is in the range reserved for the specification and undefined there. */
 function isUndefined(code: number): boolean {
   return code >= -32099 && code <= -32020 && !definedCodes.has(code)
 }
 
-function withoutVisitIds(requests: InputRequests): JsonObject {
+function withoutElicitationIds(requests: InputRequests): JsonObject {
   const known = Object.entries(requests).map(([key, { method, params }]): [string, unknown] => {
     if (!('elicitationId' in params)) return [key, { method, params }]
     const { elicitationId: _id, ...rest } = params
@@ -74,9 +78,9 @@ function withoutVisitIds(requests: InputRequests): JsonObject {
   return Object.fromEntries(known)
 }
 
-function named(meta: unknown, server: Implementation): JsonObject {
+function withServerInfo(meta: unknown, server: Implementation): JsonObject {
   return isObject(meta) ? { ...meta, [MetaKey.serverInfo]: server } : { [MetaKey.serverInfo]: server }
 }
 
-/** The revision whose requests stand alone. */
+/** The revision without sessions. */
 export const stateless: Revision = statelessRevision(latest)

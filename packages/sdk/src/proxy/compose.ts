@@ -8,24 +8,23 @@ import { allows, type Caller, type Exchange, type Outcome } from '../request/exc
 import { clipped, logOf } from '../server/handler-context.ts'
 import type { Middleware, Server } from '../server/server.ts'
 import { listen } from '../server/subscriptions.ts'
+import { ExtensionOwners, Member, ResourceRouter } from './members.ts'
 import { MergedChanges, type MergedList, mergedPage } from './merged.ts'
-import { ExtensionOwners, ResourceRouter } from './resource-index.ts'
-import { Member } from './upstream.ts'
 
-/** The most characters a tool's name may have. */
+/** Most characters of a tool name. */
 export const maxNameChars = 128
 
 const prefixForm = /^[A-Za-z0-9_.-]{1,64}$/
 const separatorForm = /^[A-Za-z0-9_.-]{1,8}$/
 
 /**
- * Names of a composition: a member's prefix, the separator, the member's own name. No prefix may hold the separator or
- * run into it, so the first place it stands at is where a name is taken apart, and no two names become one.
+ * Names in a composition: a member's prefix, the separator, the member's own name. A prefix can neither contain the separator
+ * nor overlap with it, so names split at its first occurrence and never collide.
  */
 export class Prefixes {
   readonly separator: string
 
-  /** @throws McpError 'INVALID' for a separator that no tool's name could hold */
+  /** @throws McpError 'INVALID' for a separator that is not allowed in tool names */
   constructor(separator: string) {
     if (!separatorForm.test(separator)) {
       throw new McpError('INVALID', `The separator "${separator}" must be 1 to 8 of A-Z a-z 0-9 _ - .`)
@@ -33,7 +32,7 @@ export class Prefixes {
     this.separator = separator
   }
 
-  /** @throws McpError 'INVALID' for a prefix that would not be found again, saying what to do */
+  /** @throws McpError 'INVALID' for a prefix that would make names ambiguous */
   check(prefix: string): void {
     if (!prefixForm.test(prefix)) {
       throw new McpError(
@@ -53,7 +52,7 @@ export class Prefixes {
     return `${prefix}${this.separator}${name}`
   }
 
-  /** The prefix and the member's own name; undefined for a name that is not put together so. */
+  /** The prefix and the member's own name; undefined for a name without the separator. */
   split(name: string): { readonly prefix: string; readonly name: string } | undefined {
     const at = name.indexOf(this.separator)
     if (at === -1) return undefined
@@ -61,39 +60,42 @@ export class Prefixes {
   }
 }
 
-/** Layers around the handling of requests, outermost first. */
-export function through(
-  layers: readonly Middleware[],
+/** Wraps a handler in middleware, outermost first. */
+export function applyMiddleware(
+  middleware: readonly Middleware[],
   serve: (exchange: Exchange) => Promise<Outcome>,
 ): (exchange: Exchange) => Promise<Outcome> {
-  return layers.reduceRight<typeof serve>((next, layer) => async (exchange) => layer(exchange, next), serve)
+  return middleware.reduceRight<typeof serve>(
+    (next, current) => async (exchange) => current(exchange, next),
+    serve,
+  )
 }
 
-/** Reports to whoever runs a server, whose own failure to hear must not become another one. */
-export function reporter(name: () => string, onError: Server['report'] | undefined): Server['report'] {
+/** Reports errors to `onError`, or to stderr without one. Errors of `onError` itself are ignored. */
+export function createReporter(name: () => string, onError: Server['report'] | undefined): Server['report'] {
   return (error, where) => {
     try {
       if (onError !== undefined) onError(error, where)
       else console.error(`[${name()}] ${where.method}:`, error)
     } catch {
-      // There is nobody left to tell.
+      // An error reporter that fails cannot be reported.
     }
   }
 }
 
-/** What several servers declare together: whatever any of them does. Of settings under one name the first count. */
-export function united(all: readonly ServerCapabilities[]): ServerCapabilities {
-  const together = new Map<string, object>()
+/** The union of several servers' capabilities. For conflicting settings the first server wins. */
+export function mergeCapabilities(all: readonly ServerCapabilities[]): ServerCapabilities {
+  const result = new Map<string, object>()
   for (const capabilities of all) {
     for (const [name, value] of Object.entries(capabilities)) {
-      if (value !== undefined) together.set(name, merged(together.get(name) ?? {}, value))
+      if (value !== undefined) result.set(name, mergeSettings(result.get(name) ?? {}, value))
     }
   }
-  return Object.fromEntries(together)
+  return Object.fromEntries(result)
 }
 
-/** A flag that any of them has is set. */
-function merged(first: object, second: object): object {
+/** Merges the settings of one capability: a flag is set if either has it. */
+function mergeSettings(first: object, second: object): object {
   const settings = new Map<string, unknown>(Object.entries(second))
   for (const [name, value] of Object.entries(first)) {
     if (settings.get(name) !== true) settings.set(name, value)
@@ -106,9 +108,9 @@ const defaultPageSize = 1000
 const maxReported = 1000
 
 /**
- * Mounts servers under prefixes and serves them as one. Tools and prompts are named `prefix__name`; resources keep
- * their URIs and go to whose they are. Members may be changed, added and taken away while it is served.
- * @throws McpError 'INVALID' for a prefix or separator that cannot be, saying what to do
+ * Mounts servers under prefixes and serves them as one. Tools and prompts become `prefix__name`; resources keep their URIs
+ * and are routed to their owner. Members can be mounted and unmounted while it is served.
+ * @throws McpError 'INVALID' for an invalid prefix or separator
  */
 export function compose(options: CompositionOptions): Composition {
   return new ComposedServer(options)
@@ -121,9 +123,9 @@ class ComposedServer implements Composition {
   readonly report: Server['report']
   readonly #options: CompositionOptions
   readonly #prefixes: Prefixes
-  readonly #merged: MergedChanges
-  readonly #owners: ResourceRouter
-  readonly #made = new ExtensionOwners()
+  readonly #changesOfAll: MergedChanges
+  readonly #resources: ResourceRouter
+  readonly #extensionOwners = new ExtensionOwners()
   readonly #reported = new Set<string>()
   readonly #members = new Map<string, Member>()
 
@@ -132,25 +134,25 @@ class ComposedServer implements Composition {
     this.#options = options
     this.info = { name, version, ...(title && { title }), ...(icons && { icons }) }
     this.#prefixes = new Prefixes(separator)
-    this.report = reporter(() => name, options.onError)
-    this.#owners = new ResourceRouter(() => this.#list())
-    this.#merged = new MergedChanges({
+    this.report = createReporter(() => name, options.onError)
+    this.#resources = new ResourceRouter(() => this.#all())
+    this.#changesOfAll = new MergedChanges({
       members: () => this.#members.values(),
-      ownersOf: (uri, listener) => this.#owners.ofPlace(listener, uri),
-      heard: (member, change) => this.#heard(member, change),
+      ownersOf: (uri, subscriber) => this.#resources.ownersOf(subscriber, uri),
+      onChange: (member, change) => this.#onChange(member, change),
     })
-    this.changes = this.#merged
+    this.changes = this.#changesOfAll
     for (const [prefix, server] of Object.entries(servers)) this.#add(prefix, server)
-    this.handle = through(options.use ?? [], (exchange) => this.#serve(exchange))
+    this.handle = applyMiddleware(options.use ?? [], (exchange) => this.#serve(exchange))
   }
 
   get instructions(): string | undefined {
     const own = this.#options.instructions
-    const parts = this.#list().flatMap(({ prefix, server }) =>
+    const parts = this.#all().flatMap(({ prefix, server }) =>
       server.instructions === undefined
         ? []
         : [
-            `# ${prefix}\n\nTools and prompts of this part begin with \`${this.#prefixes.join(prefix, '')}\`.\n\n${server.instructions}`,
+            `# ${prefix}\n\nTools and prompts of this server begin with \`${this.#prefixes.join(prefix, '')}\`.\n\n${server.instructions}`,
           ],
     )
     const all = own === undefined ? parts : [own, ...parts]
@@ -158,68 +160,68 @@ class ComposedServer implements Composition {
   }
 
   get capabilities(): ServerCapabilities {
-    return united(this.#list().map(({ server }) => server.capabilities))
+    return mergeCapabilities(this.#all().map(({ server }) => server.capabilities))
   }
 
   capabilitiesOn(version: ProtocolVersion, caller?: Caller): ServerCapabilities {
-    return united(this.#list().map(({ server }) => server.capabilitiesOn(version, caller)))
+    return mergeCapabilities(this.#all().map(({ server }) => server.capabilitiesOn(version, caller)))
   }
 
   method(name: string, version: ProtocolVersion): MethodRow | undefined {
-    return methodRow(name, version) ?? this.#speaking(name, version)[0]?.server.method(name, version)
+    return methodRow(name, version) ?? this.#supporting(name, version)[0]?.server.method(name, version)
   }
 
   headerPlan(tool: string): ReturnType<Server['headerPlan']> {
-    const { member, name } = this.#named(tool) ?? {}
+    const { member, name } = this.#resolve(tool) ?? {}
     return name === undefined ? undefined : member?.server.headerPlan(name)
   }
 
   taskSupport(tool: string): ReturnType<Server['taskSupport']> {
-    const { member, name } = this.#named(tool) ?? {}
+    const { member, name } = this.#resolve(tool) ?? {}
     return name === undefined ? undefined : member?.server.taskSupport(name)
   }
 
   get scopes(): readonly string[] {
-    return [...new Set(this.#list().flatMap(({ server }) => server.scopes))]
+    return [...new Set(this.#all().flatMap(({ server }) => server.scopes))]
   }
 
   scopesFor(...[method, params, uriChars]: Parameters<Server['scopesFor']>): readonly string[] {
     const { name, ref } = params ?? {}
-    // A request may hold more params than its method has: only those count that say where it goes.
+    // A request may have other params than its method defines: only those that determine its target count.
     const reference = method === 'completion/complete' && isObject(ref) ? ref : undefined
-    const isPlaced = method.startsWith('resources/') || reference?.['type'] === 'ref/resource'
-    const named = isPlaced ? undefined : reference === undefined ? name : reference['name']
+    const hasUri = method.startsWith('resources/') || reference?.['type'] === 'ref/resource'
+    const named = hasUri ? undefined : reference === undefined ? name : reference['name']
     if (typeof named === 'string') {
-      const found = this.#named(named)
+      const found = this.#resolve(named)
       if (found === undefined) return []
       const own = reference === undefined ? { name: found.name } : { ref: { ...reference, name: found.name } }
       return found.member.server.scopesFor(method, { ...params, ...own }, uriChars)
     }
-    // Whose a URI is takes asking; what any of them needs for it is needed.
-    return [...new Set(this.#list().flatMap(({ server }) => server.scopesFor(method, params, uriChars)))]
+    // Finding the owner of a URI would need requests, so the scopes of all members are required.
+    return [...new Set(this.#all().flatMap(({ server }) => server.scopesFor(method, params, uriChars)))]
   }
 
   add(): void {
     throw new McpError(
       'INVALID',
-      'A composition defines nothing itself: add to one of its servers, or mount another one',
+      'A composition has no definitions: add to one of its servers, or mount another one',
     )
   }
 
   remove(): void {
-    throw new McpError('INVALID', 'A composition defines nothing itself: remove from one of its servers')
+    throw new McpError('INVALID', 'A composition has no definitions: remove from one of its servers')
   }
 
   mount(prefix: string, server: Server): void {
     this.#add(prefix, server)
-    this.#changed(server)
+    this.#publishListChanges(server)
   }
 
   unmount(prefix: string): void {
     const member = this.#members.get(prefix)
     if (member === undefined) return
     this.#members.delete(prefix)
-    this.#changed(member.server)
+    this.#publishListChanges(member.server)
   }
 
   resourceUpdated(uri: string): void {
@@ -238,38 +240,38 @@ class ComposedServer implements Composition {
     this.changes.publish(logOf(level, data, logger))
   }
 
-  #list(): readonly Member[] {
+  #all(): readonly Member[] {
     return [...this.#members.values()]
   }
 
   #add(prefix: string, server: Server): void {
     this.#prefixes.check(prefix)
-    if (server === this) throw new McpError('INVALID', 'A composition cannot be a part of itself')
+    if (server === this) throw new McpError('INVALID', 'A composition cannot contain itself')
     this.#members.set(prefix, new Member(prefix, server))
   }
 
-  #changed({ capabilities }: Server): void {
-    this.#merged.refresh()
+  #publishListChanges({ capabilities }: Server): void {
+    this.#changesOfAll.refresh()
     for (const type of ['tools', 'prompts', 'resources'] as const) {
       if (capabilities[type] !== undefined) this.changes.publish({ type })
     }
   }
 
-  #heard({ catalogue }: Member, change: Change): void {
-    if (change.type === 'resources' || change.type === 'anything') catalogue.stale()
+  #onChange({ resources: catalogue }: Member, change: Change): void {
+    if (change.type === 'resources' || change.type === 'anything') catalogue.clear()
   }
 
-  /** The member a name belongs to, and the name it goes by there. */
-  #named(name: string): { member: Member; name: string } | undefined {
+  /** The member a name belongs to, and its name there. */
+  #resolve(name: string): { member: Member; name: string } | undefined {
     if (name.length > maxNameChars) return undefined
     const parts = this.#prefixes.split(name)
     const member = parts && this.#members.get(parts.prefix)
     return parts && member && { member, name: parts.name }
   }
 
-  /** Members that serve a method beyond the core protocol. */
-  #speaking(method: string, version: ProtocolVersion): readonly Member[] {
-    return this.#list().filter(({ server }) => server.method(method, version) !== undefined)
+  /** The members that support an extension method. */
+  #supporting(method: string, version: ProtocolVersion): readonly Member[] {
+    return this.#all().filter(({ server }) => server.method(method, version) !== undefined)
   }
 
   async #serve(exchange: Exchange): Promise<Outcome> {
@@ -286,9 +288,9 @@ class ComposedServer implements Composition {
       case 'prompts/list':
         return this.#page(exchange, this.#namedList('prompts', method))
       case 'resources/list':
-        return this.#page(exchange, this.#placedList('resources', 'uri', exchange))
+        return this.#page(exchange, this.#uriList('resources', 'uri', exchange))
       case 'resources/templates/list':
-        return this.#page(exchange, this.#placedList('resourceTemplates', 'uriTemplate', exchange))
+        return this.#page(exchange, this.#uriList('resourceTemplates', 'uriTemplate', exchange))
       case 'tools/call':
         return this.#call(exchange, 'tool')
       case 'prompts/get':
@@ -298,11 +300,11 @@ class ComposedServer implements Composition {
         if (params['uri'].length > limits.uriChars) {
           throw invalidParams(`"uri" must have at most ${limits.uriChars} characters`)
         }
-        return this.#owners.read(exchange, params['uri'])
+        return this.#resources.read(exchange, params['uri'])
       case 'completion/complete':
         return this.#complete(exchange)
       default:
-        return this.#extension(exchange, this.#speaking(method, peer.revision.version))
+        return this.#extension(exchange, this.#supporting(method, peer.revision.version))
     }
   }
 
@@ -321,7 +323,7 @@ class ComposedServer implements Composition {
   async #page(exchange: Exchange, list: MergedList): Promise<Outcome> {
     if (this.capabilities[list.capability] === undefined) throw notFound(exchange.method)
     return mergedPage(exchange, list, {
-      members: this.#list(),
+      members: this.#all(),
       pageSize: this.#options.pageSize ?? defaultPageSize,
       onFailure: ({ prefix }, error) => this.report(error, { method: exchange.method, name: prefix }),
     })
@@ -329,58 +331,58 @@ class ComposedServer implements Composition {
 
   #namedList(capability: 'tools' | 'prompts', method: string): MergedList {
     return {
-      column: capability,
+      key: capability,
       capability,
-      show: (entry, { prefix }) => {
+      present: (entry, { prefix }) => {
         if (typeof entry['name'] !== 'string') return undefined
         const name = this.#prefixes.join(prefix, entry['name'])
         const { inputSchema } = entry
         if (capability === 'tools' && (!isObject(inputSchema) || inputSchema['type'] !== 'object')) {
-          const why = `"${clipped(entry['name'])}" of "${prefix}" cannot be offered: its "inputSchema" is none of the type "object", and clients may refuse a whole list for it.`
-          this.#tell(why, method, name)
+          const reason = `"${clipped(entry['name'])}" of "${prefix}" cannot be offered: its "inputSchema" does not have the type "object", and clients may reject the whole list for it.`
+          this.#reportOnce(reason, method, name)
           return undefined
         }
         if (name.length <= maxNameChars) return { ...entry, name }
-        const why = `"${clipped(entry['name'])}" of "${prefix}" cannot be offered: with its prefix it has more than ${maxNameChars} characters. Mount it under a shorter prefix.`
-        this.#tell(why, method, name)
+        const reason = `"${clipped(entry['name'])}" of "${prefix}" cannot be offered: with its prefix it has more than ${maxNameChars} characters. Mount it under a shorter prefix.`
+        this.#reportOnce(reason, method, name)
         return undefined
       },
     }
   }
 
-  #placedList(
+  #uriList(
     column: 'resources' | 'resourceTemplates',
     key: 'uri' | 'uriTemplate',
     exchange: Exchange,
   ): MergedList {
     return {
-      column,
+      key: column,
       capability: 'resources',
-      before: (member) => this.#owners.readBefore(exchange, member),
-      learn: ({ catalogue }, page) => catalogue.learn(page),
-      show: (entry, member) => {
-        const place = entry[key]
-        if (typeof place !== 'string') return undefined
-        const taken = this.#owners.isTaken(member, ({ catalogue }) =>
-          key === 'uri' ? catalogue.lists(place) : catalogue.hasTemplate(place),
+      beforeMember: (member) => this.#resources.readBefore(exchange, member),
+      onPage: ({ resources: catalogue }, page) => catalogue.learn(page),
+      present: (entry, member) => {
+        const uri = entry[key]
+        if (typeof uri !== 'string') return undefined
+        const isDuplicate = this.#resources.isTaken(member, ({ resources: catalogue }) =>
+          key === 'uri' ? catalogue.lists(uri) : catalogue.hasTemplate(uri),
         )
-        if (!taken) return entry
-        const why = `"${member.prefix}" lists ${clipped(place)}, which a server mounted before it lists too: the first has it. Give one of them another URI.`
-        this.#tell(why, exchange.method, place)
+        if (!isDuplicate) return entry
+        const reason = `"${member.prefix}" lists ${clipped(uri)}, which a server mounted before it lists too: the first one is the owner. Change one of the URIs.`
+        this.#reportOnce(reason, exchange.method, uri)
         return undefined
       },
     }
   }
 
-  async #call(exchange: Exchange, what: 'tool' | 'prompt'): Promise<Outcome> {
+  async #call(exchange: Exchange, kind: 'tool' | 'prompt'): Promise<Outcome> {
     const { name } = exchange.params
     if (typeof name !== 'string') throw invalidParams('"name" must be a string')
-    const found = this.#named(name)
-    if (found === undefined) throw new RpcError(ErrorCode.InvalidParams, `Unknown ${what}: ${clipped(name)}`)
+    const found = this.#resolve(name)
+    if (found === undefined) throw new RpcError(ErrorCode.InvalidParams, `Unknown ${kind}: ${clipped(name)}`)
     const { member } = found
     const own = member.exchange(exchange, { ...exchange.params, name: found.name }, name)
     const outcome = await member.server.handle(own)
-    this.#made.learn(member, outcome)
+    this.#extensionOwners.learn(member, outcome)
     return outcome
   }
 
@@ -388,7 +390,7 @@ class ComposedServer implements Composition {
     const { ref } = exchange.params
     const { type, name, uri } = isObject(ref) ? ref : {}
     if (type === 'ref/prompt' && typeof name === 'string') {
-      const found = this.#named(name)
+      const found = this.#resolve(name)
       if (found === undefined) throw invalidParams(`unknown prompt "${clipped(name)}"`)
       const { member } = found
       const own = { ...exchange.params, ref: { type, name: found.name } }
@@ -397,32 +399,32 @@ class ComposedServer implements Composition {
     if (type !== 'ref/resource' || typeof uri !== 'string') {
       throw invalidParams('"ref" must be a ref/prompt with a "name" or a ref/resource with a "uri"')
     }
-    const member = await this.#owners.ofReference(exchange, uri)
+    const member = await this.#resources.ownerOfReference(exchange, uri)
     if (member === undefined) throw invalidParams(`unknown resource template "${clipped(uri)}"`)
     return member.server.handle(member.exchange(exchange, exchange.params))
   }
 
-  /** Where several members serve a method, whoever made what is meant is asked, or else each until one knows it. */
+  /** Sends an extension request to the owner of its object, or else to each member until one accepts it. */
   async #extension(exchange: Exchange, members: readonly Member[]): Promise<Outcome> {
     const { method, params, peer } = exchange
-    const maker = this.#made.makerOf(params, this.method(method, peer.revision.version)?.named)
-    let unknown: unknown = notFound(method)
-    for (const member of maker !== undefined && members.includes(maker) ? [maker] : members) {
+    const owner = this.#extensionOwners.ownerOf(params, this.method(method, peer.revision.version)?.named)
+    let failure: unknown = notFound(method)
+    for (const member of owner !== undefined && members.includes(owner) ? [owner] : members) {
       try {
         return await member.server.handle(member.exchange(exchange, params))
       } catch (error) {
         if (!(error instanceof RpcError) || error.code !== ErrorCode.InvalidParams) throw error
-        unknown = error
+        failure = error
       }
     }
-    throw unknown
+    throw failure
   }
 
-  /** Reports once what would be found again with every list. */
-  #tell(why: string, method: string, name: string): void {
-    if (this.#reported.has(why) || this.#reported.size >= maxReported) return
-    this.#reported.add(why)
-    this.report(new McpError('INVALID', why), { method, name })
+  /** Reports a problem once, not with every list. */
+  #reportOnce(reason: string, method: string, name: string): void {
+    if (this.#reported.has(reason) || this.#reported.size >= maxReported) return
+    this.#reported.add(reason)
+    this.report(new McpError('INVALID', reason), { method, name })
   }
 }
 
@@ -430,40 +432,34 @@ function notFound(method: string): RpcError {
   return new RpcError(ErrorCode.MethodNotFound, `Method not found: this server does not offer "${method}"`)
 }
 
-function invalidParams(why: string): RpcError {
-  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`)
+function invalidParams(reason: string): RpcError {
+  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${reason}`)
 }
 
-/** What a composition is called and which servers it is made of. */
+/** Options of a composition. */
 export interface CompositionOptions {
   name: string
   version: string
   title?: string
-  /** What stands before the instructions of the members. */
+  /** Precedes the members' instructions. */
   instructions?: string
   icons?: Implementation['icons']
-  /**
-   * The members, each under the prefix of its tools and prompts. Their order decides where two list one resource: the
-   * first has it, and the other's is reported and left out.
-   */
+  /** The members by prefix. If two list the same resource, the first is its owner; the duplicate is reported and left out. */
   servers: Readonly<Record<string, Server>>
-  /** Stands between prefix and name: `travel__book`. Default `__`. */
+  /** Between prefix and name, as in `travel__book`. Default `__`. */
   separator?: string
-  /** Entries on one page of a list, about. Default 1000. */
+  /** Entries per page of a list, approximately. Default 1000. */
   pageSize?: number
   /** Wraps the handling of every request, outermost first. */
   use?: readonly Middleware[]
-  /**
-   * Hears of what a member offers and the composition cannot, and of members that fail. Default: writes to stderr where
-   * there is one.
-   */
+  /** Called for definitions that cannot be offered and for failing members. Default: logs to stderr. */
   onError?: (error: unknown, where: { method: string; name?: string }) => void
 }
 
-/** Several servers as one. */
+/** Several servers served as one. */
 export interface Composition extends Server {
-  /** Adds a member, or replaces the one under this prefix, and tells watchers. @throws McpError 'INVALID' */
+  /** Adds or replaces a member and notifies subscribers. @throws McpError 'INVALID' */
   mount(prefix: string, server: Server): void
-  /** Takes a member away and tells watchers; a prefix that is not there is no fault. */
+  /** Removes a member and notifies subscribers. No effect for an unknown prefix. */
   unmount(prefix: string): void
 }

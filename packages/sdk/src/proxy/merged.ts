@@ -12,157 +12,160 @@ import {
 } from '../request/changes.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
 import type { RequestLimits } from '../request/limits.ts'
-import type { Member } from './upstream.ts'
+import type { Member } from './members.ts'
 
-/** One list as it is merged out of the members' own. */
+/** How one kind of list is merged. */
 export interface MergedList {
-  /** The member of the result that holds the entries. */
-  readonly column: string
-  /** The capability without which a server has no such list. */
+  /** The member of the result with the entries. */
+  readonly key: string
+  /** The capability of servers that have such a list. */
   readonly capability: 'tools' | 'resources' | 'prompts'
-  /** An entry as the composition shows it; undefined for one it does not show. */
-  show(entry: JsonObject, member: Member): JsonObject | undefined
+  /** The entry of the composition; undefined to leave it out. */
+  present(entry: JsonObject, member: Member): JsonObject | undefined
   /** Called before a member is listed. */
-  before?(member: Member): Promise<void>
-  /** Sees every page a member gave. */
-  learn?(member: Member, page: JsonObject): void
+  beforeMember?(member: Member): Promise<void>
+  /** Called with every page of a member. */
+  onPage?(member: Member, page: JsonObject): void
 }
 
 export interface MergeOptions {
   members: readonly Member[]
-  /** About how many entries make a page. */
+  /** Entries per page, approximately. */
   pageSize: number
-  /** Hears of a member whose list could not be had; the others are listed all the same. */
+  /** Called when a member's list fails; the others are still listed. */
   onFailure: (member: Member, error: unknown) => void
 }
 
 const maxCalls = 100
 
-/**
- * One page over all members. The cursor is the prefix of a member, how many pages and bytes it gave, and its own cursor, empty
- * at its beginning, so nothing is kept between pages.
- */
+/** One page over all members. Stateless: the cursor has the member's prefix, its pages and bytes so far, and its own cursor. */
 export async function mergedPage(
   exchange: Exchange,
   list: MergedList,
   { members, pageSize, onFailure }: MergeOptions,
 ): Promise<Outcome> {
   const { limits, params } = exchange
-  /** Bytes of one member's list. A client takes twice as many in all, so that one member keeps it from none of the others. */
-  const memberBytes = limits.listBytes / 2
-  /** A merged page that has this many bytes waits for no more members, so that it stays small enough to be a message. */
-  const enoughBytes = limits.messageBytes / 2
-  const offering = members.filter(({ server }) => server.capabilities[list.capability] !== undefined)
+  /** Most bytes of one member's list: half of what a client accepts in all, so that no member displaces the others. */
+  const maxMemberBytes = limits.listBytes / 2
+  /** From this size on a page is complete, so that it fits into one message. */
+  const pageBytes = limits.messageBytes / 2
+  const providers = members.filter(({ server }) => server.capabilities[list.capability] !== undefined)
   const entries: JsonObject[] = []
-  const hints = new Hints()
-  let at = placeOf(params['cursor'], offering, limits)
+  const hints = new CacheHints()
+  let position = positionOf(params['cursor'], providers, limits)
   let total = 0
-  for (let calls = 0; at !== undefined; calls++) {
-    if (entries.length >= pageSize || calls === maxCalls || total >= enoughBytes) break
-    const { member, pages, cursor } = at
-    await list.before?.(member)
+  for (let calls = 0; position !== undefined; calls++) {
+    if (entries.length >= pageSize || calls === maxCalls || total >= pageBytes) break
+    const { member, pages, cursor } = position
+    await list.beforeMember?.(member)
     const page = await pageOf(exchange, member, cursor).catch((error: unknown) => {
       if (exchange.signal.aborted || (cursor !== '' && isInvalid(error))) throw error
       onFailure(member, error)
       return undefined
     })
-    const bytes: number = at.bytes + (page === undefined ? 0 : bytesOf(page, at))
-    const isTooMuch = bytes > memberBytes
-    total += bytes - at.bytes
-    if (page !== undefined && !isTooMuch) {
-      list.learn?.(member, page)
+    const bytes: number = position.bytes + (page === undefined ? 0 : bytesOf(page, position))
+    const isTooLarge = bytes > maxMemberBytes
+    total += bytes - position.bytes
+    if (page !== undefined && !isTooLarge) {
+      list.onPage?.(member, page)
       hints.add(page)
-      for (const entry of objectsIn(page[list.column])) {
-        const shown = list.show(entry, member)
-        if (shown !== undefined) entries.push(shown)
+      for (const entry of objectsOf(page[list.key])) {
+        const presented = list.present(entry, member)
+        if (presented !== undefined) entries.push(presented)
       }
     }
-    const next = after(at, page, bytes, limits)
-    const isEndless = next !== undefined && pages >= limits.pages
-    if (isTooMuch) onFailure(member, tooLarge(exchange.method, pages, bytes, memberBytes))
-    else if (isEndless) onFailure(member, endless(exchange.method, limits.pages))
-    at = next === undefined || isTooMuch || isEndless ? atFirst(following(member, offering)) : next
+    const next = nextPosition(position, page, bytes, limits)
+    const hasTooManyPages = next !== undefined && pages >= limits.pages
+    if (isTooLarge) onFailure(member, tooLarge(exchange.method, pages, bytes, maxMemberBytes))
+    else if (hasTooManyPages) onFailure(member, tooManyPages(exchange.method, limits.pages))
+    position =
+      next === undefined || isTooLarge || hasTooManyPages ? firstPage(nextMember(member, providers)) : next
   }
-  const result: JsonObject = { [list.column]: entries, ...hints.common }
-  if (at !== undefined) result['nextCursor'] = cursorOf(at)
+  const result: JsonObject = { [list.key]: entries, ...hints.common }
+  if (position !== undefined) result['nextCursor'] = cursorOf(position)
   return { type: 'complete', result }
 }
 
-/** Where a page begins. */
-interface Place {
+/** Where a page starts. */
+interface Position {
   readonly member: Member
-  /** Which page of that member it is, counted from 1, so that one whose list has no end keeps nobody from the others. */
+  /** The number of the member's page, from 1; bounds endless lists. */
   readonly pages: number
-  /** Bytes of its pages before this one. */
+  /** Bytes of its earlier pages. */
   readonly bytes: number
   readonly cursor: string
 }
 
 const cursorForm = /^([^:+]*)(?:\+(\d{1,6})\+(\d{1,12}))?:(.*)$/s
 
-function placeOf(cursor: unknown, members: readonly Member[], limits: RequestLimits): Place | undefined {
-  if (cursor === undefined || cursor === '') return atFirst(members[0])
-  const fits = typeof cursor === 'string' && cursor.length <= limits.cursorChars
-  const [, name, pages = '1', bytes = '0', own = ''] = (fits && cursorForm.exec(cursor)) || []
+function positionOf(
+  cursor: unknown,
+  members: readonly Member[],
+  limits: RequestLimits,
+): Position | undefined {
+  if (cursor === undefined || cursor === '') return firstPage(members[0])
+  const isValid = typeof cursor === 'string' && cursor.length <= limits.cursorChars
+  const [, name, pages = '1', bytes = '0', memberCursor = ''] = (isValid && cursorForm.exec(cursor)) || []
   const member = members.find(({ prefix }) => prefix === name)
-  if (member !== undefined) return { member, pages: Number(pages), bytes: Number(bytes), cursor: own }
+  if (member !== undefined)
+    return { member, pages: Number(pages), bytes: Number(bytes), cursor: memberCursor }
   throw new RpcError(
     ErrorCode.InvalidParams,
-    'Invalid params: the cursor is not one of this list. Start without one.',
+    'Invalid params: unknown cursor for this list. Start again without a cursor.',
   )
 }
 
-function cursorOf({ member, pages, bytes, cursor }: Place): string {
+function cursorOf({ member, pages, bytes, cursor }: Position): string {
   return `${member.prefix}${pages === 1 ? '' : `+${pages}+${bytes}`}:${cursor}`
 }
 
-function atFirst(member: Member | undefined): Place | undefined {
+function firstPage(member: Member | undefined): Position | undefined {
   return member && { member, pages: 1, bytes: 0, cursor: '' }
 }
 
-/** The place after a page in the same member; undefined where that was its last. */
-function after(
-  { member, pages }: Place,
+/** The position after a page of the same member; undefined after its last page. */
+function nextPosition(
+  { member, pages }: Position,
   page: JsonObject | undefined,
   bytes: number,
   limits: RequestLimits,
-): Place | undefined {
+): Position | undefined {
   const cursor = page?.['nextCursor']
   if (typeof cursor !== 'string' || cursor === '') return undefined
   const next = { member, pages: pages + 1, bytes, cursor }
   return cursorOf(next).length <= limits.cursorChars ? next : undefined
 }
 
-function following(member: Member, members: readonly Member[]): Member | undefined {
+function nextMember(member: Member, members: readonly Member[]): Member | undefined {
   return members[members.indexOf(member) + 1]
 }
 
-/** Bytes of one page of several. A list of one page is as small as a message must be, and is not measured. */
-function bytesOf(page: JsonObject, { pages }: Place): number {
+/** Bytes of a page. A list of a single page is bounded as a message already and not measured. */
+function bytesOf(page: JsonObject, { pages }: Position): number {
   return pages === 1 && page['nextCursor'] === undefined ? 0 : jsonBytes(page)
 }
 
-function endless(method: string, most: number): McpError {
-  return new McpError('LIMIT', `It gave more than ${most} pages of ${method}: the rest is left out`)
+function tooManyPages(method: string, max: number): McpError {
+  return new McpError('LIMIT', `It gave more than ${max} pages of ${method}: the rest is left out`)
 }
 
-function tooLarge(method: string, pages: number, bytes: number, memberBytes: number): McpError {
+function tooLarge(method: string, pages: number, bytes: number, maxMemberBytes: number): McpError {
   return new McpError(
     'LIMIT',
-    `It gave ${bytes} bytes of ${method} in ${pages} pages, and a member may give at most ${memberBytes}: the rest is left out`,
+    `It gave ${bytes} bytes of ${method} in ${pages} pages, and a member may give at most ${maxMemberBytes}: the rest is left out`,
   )
 }
 
 async function pageOf(exchange: Exchange, member: Member, cursor: string): Promise<JsonObject> {
   const { cursor: _cursor, ...params } = exchange.params
-  const own = cursor === '' ? params : { ...params, cursor }
-  const outcome = await member.server.handle(member.exchange(exchange, own))
+  const memberCursor = cursor === '' ? params : { ...params, cursor }
+  const outcome = await member.server.handle(member.exchange(exchange, memberCursor))
   if (outcome.type !== 'complete') throw new TypeError(`${exchange.method} ended without a list`)
   return outcome.result
 }
 
-/** How fresh several pages are together: as the one that is so for the shortest time, and for the fewest. */
-class Hints {
+/** The cache hints of a merged page: the shortest TTL and the narrowest scope. */
+class CacheHints {
   #ttlMs = Number.POSITIVE_INFINITY
   #isPublic = true
 
@@ -177,7 +180,7 @@ class Hints {
   }
 }
 
-function objectsIn(value: unknown): JsonObject[] {
+function objectsOf(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : []
 }
 
@@ -187,21 +190,21 @@ function isInvalid(error: unknown): boolean {
 
 export interface MergedChangesOptions {
   members: () => Iterable<Member>
-  /** Who may tell of a resource. */
-  ownersOf: (uri: string, listener: Subscriber) => Promise<Iterable<Member>>
-  /** Hears of every change before it is told. */
-  heard: (member: Member, change: Change) => void
+  /** The members that may publish changes of a resource. */
+  ownersOf: (uri: string, subscriber: Subscriber) => Promise<Iterable<Member>>
+  /** Called before a change is published. */
+  onChange: (member: Member, change: Change) => void
 }
 
-/** Somebody who listens, and how long each member is listened to for them. */
+/** A watcher, and its reader for the changes of each member. */
 interface Watcher {
   readonly hub: Changes
   readonly wants: (change: Change) => boolean
-  readonly listener: Subscriber | undefined
+  readonly subscriber: Subscriber | undefined
   readonly pumps: Map<Member, AbortController>
 }
 
-/** The changes of several servers as those of one, for everybody who listens what their own part of each tells. */
+/** Merges the changes of all members, per watcher. */
 export class MergedChanges implements Changes {
   readonly #options: MergedChangesOptions
   readonly #watchers = new Set<Watcher>()
@@ -217,9 +220,9 @@ export class MergedChanges implements Changes {
   watch(
     wants: (change: Change) => boolean,
     signal: AbortSignal,
-    listener?: Subscriber,
+    subscriber?: Subscriber,
   ): AsyncIterable<Change> {
-    const watcher: Watcher = { hub: createChanges(), wants, listener, pumps: new Map() }
+    const watcher: Watcher = { hub: createChanges(), wants, subscriber, pumps: new Map() }
     if (!signal.aborted) {
       this.#watchers.add(watcher)
       this.#refresh(watcher)
@@ -233,57 +236,60 @@ export class MergedChanges implements Changes {
   }
 
   isWatched(change: Change): boolean {
-    return [...this.#watchers].some(({ wants, listener }) => listener !== undefined && wants(change))
+    return [...this.#watchers].some(({ wants, subscriber }) => subscriber !== undefined && wants(change))
   }
 
-  async subscribe(filter: SubscriptionFilter, listener: Subscriber): Promise<ChangeSubscription> {
+  async subscribe(filter: SubscriptionFilter, subscriber: Subscriber): Promise<ChangeSubscription> {
     const { resourceSubscriptions: uris, ...lists } = filter
-    const { parts, routed } = await this.#parts(filter, listener)
-    const held: ChangeSubscription[] = []
-    const hold = async ([{ server }, part]: [Member, SubscriptionFilter]): Promise<SubscriptionFilter> => {
-      const one = await server.changes.subscribe?.(part, listener)
-      if (one !== undefined) held.push(one)
+    const { parts: filters, routed } = await this.#route(filter, subscriber)
+    const subscriptions: ChangeSubscription[] = []
+    const subscribe = async ([{ server }, part]: [
+      Member,
+      SubscriptionFilter,
+    ]): Promise<SubscriptionFilter> => {
+      const one = await server.changes.subscribe?.(part, subscriber)
+      if (one !== undefined) subscriptions.push(one)
       return one?.acknowledged ?? part
     }
-    const ends = await Promise.allSettled([...parts].map(hold))
+    const ends = await Promise.allSettled([...filters].map(subscribe))
     const agreed = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []))
-    const told = new Set(agreed.flatMap(({ resourceSubscriptions = [] }) => resourceSubscriptions))
-    const honored: SubscriptionFilter = { ...lists }
-    // A resource that is nobody's may come to be: it costs nothing to listen for it.
+    const accepted = new Set(agreed.flatMap(({ resourceSubscriptions = [] }) => resourceSubscriptions))
+    const acknowledged: SubscriptionFilter = { ...lists }
+    // A URI without an owner may get one later, so it is accepted.
     if (uris !== undefined) {
-      honored.resourceSubscriptions = uris.filter((uri) => told.has(uri) || !routed.has(uri))
+      acknowledged.resourceSubscriptions = uris.filter((uri) => accepted.has(uri) || !routed.has(uri))
     }
     return {
-      acknowledged: honored,
+      acknowledged,
       release: () => {
-        for (const one of held) one.release()
+        for (const one of subscriptions) one.release()
       },
     }
   }
 
-  /** The members are others now. */
+  /** Called when the members changed. */
   refresh(): void {
     for (const watcher of this.#watchers) this.#refresh(watcher)
   }
 
-  /** What each member is asked to tell, and the resources that are somebody's. */
-  async #parts(
+  /** The filter for each member, and the URIs that have an owner. */
+  async #route(
     { resourceSubscriptions: uris = [], ...lists }: SubscriptionFilter,
-    listener: Subscriber,
+    subscriber: Subscriber,
   ): Promise<{ parts: Map<Member, SubscriptionFilter>; routed: Set<string> }> {
-    const parts = new Map<Member, SubscriptionFilter>()
+    const filters = new Map<Member, SubscriptionFilter>()
     const routed = new Set<string>()
     if (Object.keys(lists).length > 0) {
-      for (const member of this.#options.members()) parts.set(member, { ...lists })
+      for (const member of this.#options.members()) filters.set(member, { ...lists })
     }
     for (const uri of uris) {
-      for (const member of await this.#options.ownersOf(uri, listener)) {
+      for (const member of await this.#options.ownersOf(uri, subscriber)) {
         routed.add(uri)
-        const part = parts.get(member) ?? {}
-        parts.set(member, { ...part, resourceSubscriptions: [...(part.resourceSubscriptions ?? []), uri] })
+        const part = filters.get(member) ?? {}
+        filters.set(member, { ...part, resourceSubscriptions: [...(part.resourceSubscriptions ?? []), uri] })
       }
     }
-    return { parts, routed }
+    return { parts: filters, routed }
   }
 
   #refresh(watcher: Watcher): void {
@@ -293,17 +299,17 @@ export class MergedChanges implements Changes {
       stop.abort()
       watcher.pumps.delete(member)
     }
-    for (const member of members) if (!watcher.pumps.has(member)) this.#pump(watcher, member)
+    for (const member of members) if (!watcher.pumps.has(member)) this.#startReader(watcher, member)
   }
 
-  #pump({ hub, wants, listener, pumps }: Watcher, member: Member): void {
+  #startReader({ hub, wants, subscriber, pumps }: Watcher, member: Member): void {
     const stop = new AbortController()
     pumps.set(member, stop)
-    const wanted = (change: Change): boolean => change.type === 'resources' || wants(change)
-    const changes = member.server.changes.watch(wanted, stop.signal, listener)
+    const accepts = (change: Change): boolean => change.type === 'resources' || wants(change)
+    const changes = member.server.changes.watch(accepts, stop.signal, subscriber)
     const run = async (): Promise<void> => {
       for await (const change of changes) {
-        this.#options.heard(member, change)
+        this.#options.onChange(member, change)
         hub.publish(change)
       }
     }

@@ -12,160 +12,160 @@ import {
 import { runToOutcome } from '../request/handler-run.ts'
 import { ProgressAndLogs } from '../server/handler-context.ts'
 import { wait } from '../transports/client/retry-backoff.ts'
-import { answersAny, askLive, questionsIn } from './questions.ts'
+import { askLive, canAnswerAny, parseQuestions } from './questions.ts'
 import { type SuspendedCalls, SuspendedUpstreamCall } from './suspended-calls.ts'
 import type { PooledConnection, UpstreamConnection, UpstreamRequest } from './upstream-pool.ts'
 
-/** One request to pass on: how it reads upstream, and what its client can answer there. */
+/** A request to forward: its upstream params and the client's capabilities. */
 export interface ProxiedRequest {
   readonly exchange: Exchange
   readonly params: JsonObject
   readonly capabilities: ClientCapabilities
-  /** Whether the protocol lets its handler ask. */
+  /** Whether its handler may request input. */
   readonly asks: boolean
-  /** Whether an extension is relayed, which may add types of results. */
+  /** Whether extensions are relayed; they may add result types. */
   readonly extended: boolean
 }
 
 const firstPauseMs = 100
-const longestPauseMs = 5_000
+const maxPauseMs = 5_000
 
-/**
- * Passes a request on to a server that asks by the end of a round. Its state travels inside this side's own sealed
- * state, so nothing is kept here and any node can pass on the retry.
- */
-export async function passStateless(passing: ProxiedRequest, seat: UpstreamConnection): Promise<Outcome> {
-  const { exchange, params, asks } = passing
-  const notices = new ProgressAndLogs(exchange)
-  const passage = passageOf(passing, notices)
+/** Forwards a request to a stateless server. Its `requestState` is part of the proxy's sealed state, so any node can forward the retry. */
+export async function forwardStateless(
+  request: ProxiedRequest,
+  connection: UpstreamConnection,
+): Promise<Outcome> {
+  const { exchange, params, asks } = request
+  const notifications = new ProgressAndLogs(exchange)
+  const upstreamRequest = toUpstreamRequest(request, notifications)
   let extended: Outcome | undefined
-  let idle = 0
+  let emptyRounds = 0
   const send = async (more: JsonObject): Promise<InputRequired | JsonObject> => {
-    const result = await seat.pass(exchange.method, { ...params, ...more }, passage)
+    const result = await connection.send(exchange.method, { ...params, ...more }, upstreamRequest)
     if (result['resultType'] !== 'input_required') {
-      extended = extendedBy(passing, result)
+      extended = extensionOutcome(request, result)
       return result
     }
-    const requests = questionsIn(result['inputRequests'])
+    const requests = parseQuestions(result['inputRequests'])
     const keys = Object.keys(requests)
-    if (!asks || keys.length > exchange.limits.questions) throw unusable()
-    // A client that is asked by the end of a round waits by itself before it comes back without an answer.
-    if (keys.length > 0) idle = 0
+    if (!asks || keys.length > exchange.limits.questions) throw unusableResult()
+    // A client asked by results paces its own retries; for others the proxy waits between empty rounds.
+    if (keys.length > 0) emptyRounds = 0
     else if (exchange.inputStrategy.relay !== undefined) {
-      await wait(Math.min(longestPauseMs, firstPauseMs * 2 ** idle++), exchange.signal)
+      await wait(Math.min(maxPauseMs, firstPauseMs * 2 ** emptyRounds++), exchange.signal)
     }
     return new InputRequired(requests, { upstream: result['requestState'], keys })
   }
   try {
     const outcome = await runToOutcome<JsonObject>(
       exchange,
-      ({ carried }) => send(retryOf(carried)),
+      ({ carried }) => send(retryParams(carried)),
       (result) => result,
     )
     return extended ?? outcome
   } finally {
-    notices.close()
+    notifications.close()
   }
 }
 
-/** What a retry adds to the request: the upstream server's own state, and the answers to what it asked last. */
-function retryOf({ state, answers }: Carried): JsonObject {
+/** The params a retry adds: the upstream state and the responses to its last input requests. */
+function retryParams({ state, answers }: Carried): JsonObject {
   if (state === undefined) return {}
-  if (!isObject(state) || !Array.isArray(state['keys'])) throw notOurs()
+  if (!isObject(state) || !Array.isArray(state['keys'])) throw invalidState()
   const { upstream, keys } = state
-  const given = Object.entries(answers).filter(([key]) => keys.includes(key))
+  const responses = Object.entries(answers).filter(([key]) => keys.includes(key))
   return {
-    ...(keys.length === 0 ? {} : { inputResponses: Object.fromEntries(given) }),
+    ...(keys.length === 0 ? {} : { inputResponses: Object.fromEntries(responses) }),
     ...(upstream === undefined ? {} : { requestState: upstream }),
   }
 }
 
-/** Passes a request on to a server with sessions, which asks by requests of its own while it runs. */
-export async function passSession(
-  passing: ProxiedRequest,
-  take: () => PooledConnection,
-  held: SuspendedCalls<SuspendedUpstreamCall>,
+/** Forwards a request to a server with sessions, which asks for input by requests. */
+export async function forwardToSession(
+  request: ProxiedRequest,
+  acquire: () => PooledConnection,
+  suspendedCalls: SuspendedCalls<SuspendedUpstreamCall>,
 ): Promise<Outcome> {
-  const { exchange, params, asks, capabilities } = passing
-  const notices = new ProgressAndLogs(exchange)
+  const { exchange, params, asks, capabilities } = request
+  const notifications = new ProgressAndLogs(exchange)
   try {
     const retried = exchange.params['requestState'] !== undefined
-    if (asks && exchange.inputStrategy.relay === undefined && (retried || answersAny(capabilities))) {
-      return await passHeld(passing, take, held, notices)
+    if (asks && exchange.inputStrategy.relay === undefined && (retried || canAnswerAny(capabilities))) {
+      return await forwardSuspendable(request, acquire, suspendedCalls, notifications)
     }
-    const result = await sent(exchange.method, params, take, passageOf(passing, notices))
-    return completeOf(passing, result)
+    const result = await sendOnce(exchange.method, params, acquire, toUpstreamRequest(request, notifications))
+    return toOutcome(request, result)
   } finally {
-    notices.close()
+    notifications.close()
   }
 }
 
 /**
- * Keeps the request open upstream while its client, which is asked by the end of a round, finds the answers. They find
- * it again by the sealed state, and only on this node: where it is gone, the client is told, and nothing runs again.
+ * Keeps the upstream request open while its client, who is asked by an `input_required` result, gathers the responses. The
+ * retry must reach this node; if the call is gone, the client gets an error and nothing runs twice.
  */
-async function passHeld(
-  passing: ProxiedRequest,
-  take: () => PooledConnection,
-  held: SuspendedCalls<SuspendedUpstreamCall>,
-  notices: ProgressAndLogs,
+async function forwardSuspendable(
+  request: ProxiedRequest,
+  acquire: () => PooledConnection,
+  suspendedCalls: SuspendedCalls<SuspendedUpstreamCall>,
+  notifications: ProgressAndLogs,
 ): Promise<Outcome> {
-  const { exchange, params, capabilities } = passing
-  const { inputStrategy: asking, peer } = exchange
+  const { exchange, params, capabilities } = request
+  const { inputStrategy, peer } = exchange
   const { requestState, inputResponses } = exchange.params
-  const carries = requestState !== undefined || inputResponses !== undefined
-  const round: HandlerRun = carries ? await asking.resume(exchange) : asking.begin(exchange)
+  const isRetry = requestState !== undefined || inputResponses !== undefined
+  const run: HandlerRun = isRetry ? await inputStrategy.resume(exchange) : inputStrategy.begin(exchange)
   let call: SuspendedUpstreamCall
   if (requestState === undefined) {
-    call = new SuspendedUpstreamCall(exchange, { capabilities }, (passage) =>
-      sent(exchange.method, params, take, passage),
+    call = new SuspendedUpstreamCall(exchange, { capabilities }, (upstreamRequest) =>
+      sendOnce(exchange.method, params, acquire, upstreamRequest),
     )
   } else {
-    const found = held.take(heldIn(round.carried.state), peer.principal)
-    if (found === undefined) throw gone()
-    call = found
-    call.answer(round.carried.answers)
+    const suspended = suspendedCalls.resume(suspendedId(run.carried.state), peer.principal)
+    if (suspended === undefined) throw callLost()
+    call = suspended
+    call.answer(run.carried.answers)
   }
   for (;;) {
-    const next = await call.next(exchange.signal, notices)
-    if ('result' in next) return completeOf(passing, next.result)
+    const next = await call.next(exchange.signal, notifications)
+    if ('result' in next) return toOutcome(request, next.result)
     try {
-      held.keep(call)
+      suspendedCalls.suspend(call)
       const ended = await Promise.race([
-        round.require(new InputRequired(next.asked, { held: call.id })),
-        round.ended,
+        run.require(new InputRequired(next.asked, { held: call.id })),
+        run.ended,
       ])
       if ('type' in ended) return ended
-      held.take(call.id, peer.principal)
+      suspendedCalls.resume(call.id, peer.principal)
       call.answer(ended.answers)
     } catch (error) {
-      held.take(call.id, peer.principal)
+      suspendedCalls.resume(call.id, peer.principal)
       call.cancel(new McpError('CANCELLED', 'The client could not be asked'))
       throw error
     }
   }
 }
 
-async function sent(
+async function sendOnce(
   method: string,
   params: JsonObject,
-  take: () => PooledConnection,
-  passage: UpstreamRequest,
+  acquire: () => PooledConnection,
+  upstreamRequest: UpstreamRequest,
 ): Promise<JsonObject> {
-  const { seat, release } = take()
+  const { connection, release } = acquire()
   try {
-    return await seat.pass(method, params, passage)
+    return await connection.send(method, params, upstreamRequest)
   } finally {
     release()
   }
 }
 
-function passageOf(
+function toUpstreamRequest(
   { exchange, capabilities, asks }: ProxiedRequest,
-  notices: ProgressAndLogs,
+  notifications: ProgressAndLogs,
 ): UpstreamRequest {
-  const { inputStrategy: asking, peer, limits } = exchange
-  let asked = 0
+  const { inputStrategy, peer, limits } = exchange
+  let inputRequests = 0
   return {
     relay: { capabilities },
     get signal() {
@@ -173,44 +173,47 @@ function passageOf(
     },
     logLevel: peer.logLevel,
     ask: (question, signal) => {
-      if (asking.relay === undefined || !asks || ++asked > limits.questions) {
-        throw new RpcError(ErrorCode.InvalidRequest, 'The client behind this proxy cannot be asked this now')
+      if (inputStrategy.relay === undefined || !asks || ++inputRequests > limits.questions) {
+        throw new RpcError(
+          ErrorCode.InvalidRequest,
+          'The client of this proxy cannot be asked for input here',
+        )
       }
-      return askLive(exchange, asking.relay, question, signal)
+      return askLive(exchange, inputStrategy.relay, question, signal)
     },
-    progress: (report) => notices.progress(report),
-    log: ({ level, data, logger }) => notices.log(level, data, logger),
+    progress: (report) => notifications.progress(report),
+    log: ({ level, data, logger }) => notifications.log(level, data, logger),
   }
 }
 
-function completeOf(passing: ProxiedRequest, result: JsonObject): Outcome {
-  return extendedBy(passing, result) ?? { type: 'complete', result }
+function toOutcome(request: ProxiedRequest, result: JsonObject): Outcome {
+  return extensionOutcome(request, result) ?? { type: 'complete', result }
 }
 
-function extendedBy({ extended }: ProxiedRequest, result: JsonObject): Outcome | undefined {
+function extensionOutcome({ extended }: ProxiedRequest, result: JsonObject): Outcome | undefined {
   const { resultType, ...rest } = result
   if (resultType === undefined) return undefined
-  if (!extended || typeof resultType !== 'string' || resultType === 'input_required') throw unusable()
+  if (!extended || typeof resultType !== 'string' || resultType === 'input_required') throw unusableResult()
   return { type: 'extension', resultType, result: rest }
 }
 
-function heldIn(state: unknown): string {
-  if (!isObject(state) || typeof state['held'] !== 'string') throw notOurs()
+function suspendedId(state: unknown): string {
+  if (!isObject(state) || typeof state['held'] !== 'string') throw invalidState()
   return state['held']
 }
 
-function notOurs(): RpcError {
+function invalidState(): RpcError {
   return new RpcError(ErrorCode.InvalidParams, 'The requestState is not valid here. Start the request over.')
 }
 
-function gone(): RpcError {
+function callLost(): RpcError {
   return new RpcError(
     ErrorCode.InternalError,
-    'The call that asked is no longer open on this node: it waited too long, the node was started anew, or the answer ' +
-      'reached another one. It was not run again. Whether it had an effect is not known: look before you repeat it.',
+    'The call that asked is no longer open on this node: it timed out, the node was restarted, or the retry reached ' +
+      'another node. It was not run again. It may have had effects: check before you repeat it.',
   )
 }
 
-function unusable(): McpError {
-  return new McpError('PROTOCOL', 'The upstream server gave a result of a type that has no place here')
+function unusableResult(): McpError {
+  return new McpError('PROTOCOL', 'The upstream server sent a result type that is not allowed here')
 }

@@ -14,44 +14,41 @@ import type { Caller, Exchange, Outcome } from '../request/exchange.ts'
 import { logOf } from '../server/handler-context.ts'
 import type { Middleware, Server } from '../server/server.ts'
 import { listen } from '../server/subscriptions.ts'
-import { reporter, through } from './compose.ts'
-import { type ProxiedRequest, passSession, passStateless } from './proxied-request.ts'
-import { answerable, capabilitiesOf, isOwnFault, relayedError, withEndToEnd } from './questions.ts'
+import { applyMiddleware, createReporter } from './compose.ts'
+import { forwardStateless, forwardToSession, type ProxiedRequest } from './proxied-request.ts'
+import { answerable, capabilitiesOf, isProxyFault, relayedError, withEndToEnd } from './questions.ts'
 import { type SuspendedCallBounds, SuspendedCalls, type SuspendedUpstreamCall } from './suspended-calls.ts'
 import { HeaderPlanCache } from './upstream.ts'
 import { UpstreamConnection, type UpstreamConnectionEvents, UpstreamPool } from './upstream-pool.ts'
 
-// For `Symbol.asyncDispose` in the published types, whatever "lib" their users compile with.
+// For `Symbol.asyncDispose` in the published types, whatever `lib` the user compiles with.
 /// <reference lib="esnext.disposable" preserve="true" />
 
-/** An extension that client and upstream server speak with each other through the proxy. */
+/** An extension whose messages the proxy relays between client and upstream server. */
 export interface RelayedExtension {
   /** Identifier with a prefix, such as `io.modelcontextprotocol/tasks`. */
   readonly id: string
-  /** Its request methods, each with the param its `Mcp-Name` header mirrors. Default: none. */
+  /** Its request methods, each with the param mirrored into `Mcp-Name`. Default: none. */
   readonly methods?: Readonly<Record<string, Pick<MethodRow, 'asks' | 'named'>>>
-  /** Reserved `_meta` keys of it that travel end to end. Default: none. */
+  /** Its `_meta` keys, relayed end to end. Default: none. */
   readonly meta?: readonly string[]
 }
 
-/** What a proxy lets grow. */
+/** Limits of a proxy. */
 export interface ProxyLimits extends SuspendedCallBounds {
-  /** Connections upstream besides the proxy's own. Over stdio each is a process. */
+  /** Upstream connections besides the proxy's own. Over stdio each is a process. Default 100. */
   readonly connections: number
-  /** Connections of one principal among them. */
-  readonly connectionsOfOne: number
-  /** Resources watched upstream at once. */
+  /** Upstream connections per principal. Default 50. */
+  readonly connectionsPerPrincipal: number
+  /** Resources subscribed to upstream. Default 1024. */
   readonly watchedUris: number
-  /** Milliseconds one request may take upstream in all. */
+  /** Milliseconds one request may take upstream. Default 1 hour. */
   readonly totalMs: number
 }
 
-/**
- * How a proxy shows the server behind it, for whom it connects, and how much it keeps. All of it has
- * defaults.
- */
+/** Options of a proxy. */
 export interface ProxyOptions {
-  /** Name it shows its clients. Default: the upstream server's with `-proxy` behind it. */
+  /** Server name. Default: the upstream server's with `-proxy` appended. */
   name?: string
   /** Default: the upstream server's. */
   version?: string
@@ -60,72 +57,71 @@ export interface ProxyOptions {
   instructions?: string
   /** Wraps the handling of every request, outermost first. */
   use?: readonly Middleware[]
-  /** Who the proxy says it is upstream, which revisions it speaks there, and what it reports. */
+  /** Upstream connection options: client info, revisions, timeouts and callbacks. */
   connect?: Pick<
     ConnectOptions,
     'info' | 'revisions' | 'connectTimeoutMs' | 'probeTimeoutMs' | 'onWarning' | 'onMessage'
   >
   /**
-   * The upstream server as one principal reaches it, with credentials that are theirs there. Each principal then has
-   * connections of its own, and others for requests with other scopes or through another OAuth client. What a client
-   * sent to authenticate itself here never goes upstream, and is not given to this function. Default: everybody is
-   * served with the proxy's own credentials.
+   * The upstream server for a principal, with the principal's upstream credentials. Each principal then has its own
+   * connections, separate for different scopes or OAuth clients. The credentials a client sent to the proxy are never
+   * forwarded or passed to this function. Default: the proxy's own credentials for all.
    */
   targetFor?: (caller: Caller) => Target | Promise<Target>
   /**
-   * Serves everybody over the proxy's one connection, for servers that may run only once. One with sessions can then
-   * ask nobody anything, and mixes what it keeps for its session. Default false.
+   * Serves all clients over one upstream connection, for servers that can run only once. A server with sessions then
+   * cannot request input, and mixes the session state of all clients. Default false.
    */
-  oneConnectionForEverybody?: boolean
-  /** Extensions to relay. Default: none, and none is declared in either direction. */
+  sharedConnection?: boolean
+  /** Extensions to relay. Default: none. */
   extensions?: readonly RelayedExtension[]
-  /** Other limits than the default ones. */
+  /** Overrides of the default limits. */
   limits?: Partial<ProxyLimits>
-  /** Hears of every failure whose text the peer was not shown. Default: writes to stderr where there is one. */
+  /** Called for every error whose text is hidden from the client. Default: logs to stderr. */
   onError?: (error: unknown, where: { method: string; name?: string }) => void
 }
 
-/** A server whose every answer comes from another one. */
+/** A server that forwards to an upstream server. */
 export interface ProxiedServer extends Server {
-  /** What is known of the upstream server; as it was last while it is away. */
+  /** The upstream server's `info`, as last received. */
   readonly upstream: Implementation | undefined
-  /** Ends the connections upstream that it opened, and every call that waits. */
+  /** Closes the upstream connections the proxy opened, and cancels suspended calls. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
 export const proxyLimits: ProxyLimits = {
   connections: 100,
-  connectionsOfOne: 50,
+  connectionsPerPrincipal: 50,
   watchedUris: 1024,
   totalMs: 3_600_000,
-  held: 256,
-  heldOfOne: 32,
-  heldMs: 600_000,
+  suspended: 256,
+  suspendedPerPrincipal: 32,
+  suspendedMs: 600_000,
 }
 
 /**
- * Serves everything another server offers, of either era to clients of either era: calls and what is asked on the way,
- * lists, changes, progress, log messages, cancellation. Upstream it declares what the client of each request can
- * answer, and nothing else. A connection that was lost is opened again.
+ * Serves another server: any revision upstream to clients of any revision. Forwards calls with their input requests, lists,
+ * changes, progress, log messages and cancellation. Declares upstream exactly the capabilities of each request's client.
+ * Reconnects after a lost connection.
  *
- * A client given instead of something to connect to is used for everybody. If its server has sessions, what that
- * server asks is answered by the client's own handlers; the proxy does not close it.
- * @throws McpError where the server cannot be reached
+ * A given `Client` is used for all requests and stays open on close. If its server has sessions, that client's own handlers
+ * respond to input requests.
+ * @throws McpError if the server cannot be reached
  */
 export async function proxy(upstream: Target | Client, options: ProxyOptions = {}): Promise<ProxiedServer> {
-  const served = new ProxyServer(upstream, options)
+  const server = new ProxyServer(upstream, options)
   try {
-    await served.start()
-    return served
+    await server.start()
+    return server
   } catch (error) {
-    await served.close()
+    await server.close()
     throw error
   }
 }
 
-/** The params each method has: nothing else a client sends goes upstream. */
-const known: Readonly<Record<string, readonly string[]>> = {
+/** The params of each method; no others are forwarded. */
+const forwardedParams: Readonly<Record<string, readonly string[]>> = {
   'tools/list': ['cursor'],
   'tools/call': ['name', 'arguments'],
   'resources/list': ['cursor'],
@@ -142,11 +138,11 @@ class ProxyServer implements ProxiedServer {
   readonly report: Server['report']
   readonly #options: ProxyOptions
   readonly #limits: ProxyLimits
-  readonly #given: Client | undefined
+  readonly #client: Client | undefined
   readonly #base: UpstreamConnection
-  readonly #seats: UpstreamPool
-  readonly #held: SuspendedCalls<SuspendedUpstreamCall>
-  readonly #plans = new HeaderPlanCache()
+  readonly #pool: UpstreamPool
+  readonly #suspended: SuspendedCalls<SuspendedUpstreamCall>
+  readonly #headerPlans = new HeaderPlanCache()
   readonly #meta: ReadonlySet<string>
   readonly #extensions: readonly string[]
   #last: Client['server'] | undefined
@@ -154,35 +150,36 @@ class ProxyServer implements ProxiedServer {
   constructor(upstream: Target | Client, options: ProxyOptions) {
     this.#options = options
     this.#limits = { ...proxyLimits, ...options.limits }
-    this.#given = isClient(upstream) ? upstream : undefined
-    this.report = reporter(() => this.info.name, options.onError)
+    this.#client = isClient(upstream) ? upstream : undefined
+    this.report = createReporter(() => this.info.name, options.onError)
     const target = isClient(upstream) ? undefined : upstream
-    this.#base = this.#seat((events) => this.#openBase(target, events), true)
-    this.#held = new SuspendedCalls(this.#limits)
-    this.#seats = new UpstreamPool({
+    this.#base = this.#createConnection((events) => this.#openBase(target, events), true)
+    this.#suspended = new SuspendedCalls(this.#limits)
+    this.#pool = new UpstreamPool({
       base: this.#base,
-      sessions: () => this.#last?.era === 'session',
-      separate: options.targetFor !== undefined,
-      one: this.#given !== undefined || options.oneConnectionForEverybody === true,
+      hasSessions: () => this.#last?.era === 'session',
+      perPrincipal: options.targetFor !== undefined,
+      sharedConnection: this.#client !== undefined || options.sharedConnection === true,
       open: async (caller, capabilities, events) =>
-        // A server is not asked again which era it is of: one that does not answer the question costs seconds.
-        this.#open(await this.#targetOf(target, caller), capabilities, events, this.#revisions()),
-      seat: (open, shared) => this.#seat(open, shared),
+        // The revision is known: probing a server that does not respond to the probe takes seconds.
+        this.#open(await this.#targetFor(target, caller), capabilities, events, this.#revisions()),
+      create: (open, shared) => this.#createConnection(open, shared),
       max: this.#limits.connections,
-      maxOfOne: this.#limits.connectionsOfOne,
+      maxPerPrincipal: this.#limits.connectionsPerPrincipal,
     })
     this.#extensions = options.extensions?.map(({ id }) => id) ?? []
     this.#meta = new Set(options.extensions?.flatMap(({ meta = [] }) => meta))
     this.changes = {
       publish: (change) => {
-        for (const { changes } of [this.#base, ...this.#seats.all]) changes.publish(change)
+        for (const { changes } of [this.#base, ...this.#pool.all]) changes.publish(change)
       },
-      watch: (wants, signal, listener) => this.#home(listener).changes.watch(wants, signal, listener),
-      isWatched: (change) =>
-        [this.#base, ...this.#seats.all].some(({ changes }) => changes.isWatched(change)),
-      subscribe: async (filter, listener) => this.#home(listener).watches.hold(filter),
+      watch: (wants, signal, subscriber) =>
+        this.#connectionFor(subscriber).changes.watch(wants, signal, subscriber),
+      isWatched: (change) => [this.#base, ...this.#pool.all].some(({ changes }) => changes.isWatched(change)),
+      subscribe: async (filter, subscriber) =>
+        this.#connectionFor(subscriber).subscriptions.subscribe(filter),
     }
-    this.handle = through(options.use ?? [], (exchange) => this.#serve(exchange))
+    this.handle = applyMiddleware(options.use ?? [], (exchange) => this.#serve(exchange))
   }
 
   async start(): Promise<void> {
@@ -196,11 +193,11 @@ class ProxyServer implements ProxiedServer {
   get info(): Implementation {
     const { name, version, title } = this.#options
     const info = this.#last?.info
-    const shown = title ?? info?.title
+    const shownTitle = title ?? info?.title
     return {
       name: name ?? `${info?.name ?? 'upstream'}-proxy`,
       version: version ?? info?.version ?? '0',
-      ...(shown === undefined ? {} : { title: shown }),
+      ...(shownTitle === undefined ? {} : { title: shownTitle }),
     }
   }
 
@@ -208,7 +205,7 @@ class ProxyServer implements ProxiedServer {
     return this.#options.instructions ?? this.#last?.instructions
   }
 
-  /** What the upstream server declares, as far as this side passes it on. */
+  /** The upstream capabilities that the proxy forwards. */
   get capabilities(): ServerCapabilities {
     const {
       tools,
@@ -238,15 +235,15 @@ class ProxyServer implements ProxiedServer {
   method(name: string, version: ProtocolVersion): MethodRow | undefined {
     const row = methodRow(name, version)
     if (row !== undefined) return row
-    const added = this.#added(name)
-    return added === undefined ? undefined : { ...added, from: 'client', since: '2024-11-05' }
+    const added = this.#extensionRow(name)
+    return added === undefined ? undefined : { ...added, from: 'client', since: protocolVersions[0] }
   }
 
   headerPlan(tool: string): ReturnType<Server['headerPlan']> {
-    return this.#plans.get(tool)
+    return this.#headerPlans.get(tool)
   }
 
-  /** What a caller may do upstream is not for this side to know; `use` can refuse. */
+  /** Upstream permissions are unknown to the proxy; `use` can add checks. */
   get scopes(): readonly string[] {
     return []
   }
@@ -260,7 +257,7 @@ class ProxyServer implements ProxiedServer {
   }
 
   add(): void {
-    throw new McpError('INVALID', 'A proxy defines nothing itself: compose it with a server that does')
+    throw new McpError('INVALID', 'A proxy has no definitions: compose it with a server that has them')
   }
 
   remove(): void {
@@ -284,10 +281,10 @@ class ProxyServer implements ProxiedServer {
   }
 
   async close(): Promise<void> {
-    this.#held.close()
-    await this.#seats.close()
-    this.#base.watches.close()
-    if (this.#given === undefined) await this.#base.close()
+    this.#suspended.close()
+    await this.#pool.close()
+    this.#base.subscriptions.close()
+    if (this.#client === undefined) await this.#base.close()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -301,7 +298,7 @@ class ProxyServer implements ProxiedServer {
       case 'subscriptions/listen':
         return listen(this.changes, this.capabilities, exchange)
       default:
-        return this.#pass(exchange)
+        return this.#forward(exchange)
     }
   }
 
@@ -317,14 +314,14 @@ class ProxyServer implements ProxiedServer {
     return { type: 'complete', result }
   }
 
-  async #pass(exchange: Exchange): Promise<Outcome> {
+  async #forward(exchange: Exchange): Promise<Outcome> {
     const { method } = exchange
     const row = this.method(method, exchange.peer.revision.version)
     const params = this.#params(exchange)
     if (row === undefined || params === undefined) throw notFound(method)
     const capabilities = answerable(exchange, this.#extensions)
     const asks = row.asks === true
-    const passing: ProxiedRequest = {
+    const request: ProxiedRequest = {
       exchange,
       params,
       capabilities,
@@ -332,78 +329,87 @@ class ProxyServer implements ProxiedServer {
       extended: this.#extensions.length > 0,
     }
     try {
-      await this.#known()
-      const declared = capabilitiesOf(exchange.peer, this.#extensions)
-      const take = (): ReturnType<UpstreamPool['take']> => this.#seats.take(exchange, declared, asks)
+      await this.#ensureConnected()
+      const capabilitiesOfClient = capabilitiesOf(exchange.peer, this.#extensions)
+      const acquire = (): ReturnType<UpstreamPool['acquire']> =>
+        this.#pool.acquire(exchange, capabilitiesOfClient, asks)
       const outcome =
         this.#last?.era === 'session'
-          ? await passSession(passing, take, this.#held)
-          : await passStateless(passing, take().seat)
-      return this.#shown(method, row, outcome)
+          ? await forwardToSession(request, acquire, this.#suspended)
+          : await forwardStateless(request, acquire().connection)
+      return this.#present(method, row, outcome)
     } catch (error) {
       if (exchange.signal.aborted) throw error
-      if (isOwnFault(error)) this.report(error, { method })
+      if (isProxyFault(error)) this.report(error, { method })
       throw relayedError(error)
     }
   }
 
-  /** Learns what the upstream server is where that is not known yet; it may have been started anew as another. */
-  async #known(): Promise<void> {
+  /** Connects if necessary, to know the upstream server's era. */
+  async #ensureConnected(): Promise<void> {
     if (this.#base.upstream.current === undefined) await this.#base.upstream.get()
   }
 
-  /** What of a request's params goes upstream; undefined for a method that does not. */
+  /** The params to forward; undefined for a method that is not forwarded. */
   #params({ method, params }: Exchange): JsonObject | undefined {
-    const names = new Map(Object.entries(known)).get(method)
-    if (names === undefined && this.#added(method) === undefined) return undefined
-    const kept = names === undefined ? params : pick(params, names)
-    return withEndToEnd({ ...kept, _meta: params['_meta'] }, this.#meta)
+    const names = new Map(Object.entries(forwardedParams)).get(method)
+    if (names === undefined && this.#extensionRow(method) === undefined) return undefined
+    const forwarded = names === undefined ? params : pick(params, names)
+    return withEndToEnd({ ...forwarded, _meta: params['_meta'] }, this.#meta)
   }
 
-  /** A result as this side's clients see it: what is fresh upstream is fresh for nobody but them. */
-  #shown(method: string, row: MethodRow, outcome: Outcome): Outcome {
+  /** A result for the proxy's client. Cached upstream results are private: they belong to one principal. */
+  #present(method: string, row: MethodRow, outcome: Outcome): Outcome {
     if (outcome.type === 'input_required') return outcome
     const result = withEndToEnd(outcome.result, this.#meta)
-    if (method === 'tools/list') this.#plans.learn(result['tools'])
+    if (method === 'tools/list') this.#headerPlans.learn(result['tools'])
     if (row.cacheable === true) result['cacheScope'] = 'private'
     return { ...outcome, result }
   }
 
-  #added(method: string): Pick<MethodRow, 'asks' | 'named'> | undefined {
+  #extensionRow(method: string): Pick<MethodRow, 'asks' | 'named'> | undefined {
     for (const { methods = {} } of this.#options.extensions ?? []) {
       if (Object.hasOwn(methods, method)) return methods[method]
     }
     return undefined
   }
 
-  /** Where somebody's changes are heard: on the connection their requests travel on. */
-  #home(listener: Subscriber | undefined): UpstreamConnection {
-    if (listener === undefined) return this.#base
-    return this.#seats.home(listener, capabilitiesOf(listener.peer, this.#extensions))
+  /** The connection whose changes a subscriber gets: the one its requests use. */
+  #connectionFor(subscriber: Subscriber | undefined): UpstreamConnection {
+    if (subscriber === undefined) return this.#base
+    return this.#pool.connectionFor(subscriber, capabilitiesOf(subscriber.peer, this.#extensions))
   }
 
-  #seat(open: (events: UpstreamConnectionEvents) => Promise<Client>, shared: boolean): UpstreamConnection {
+  #createConnection(
+    open: (events: UpstreamConnectionEvents) => Promise<Client>,
+    shared: boolean,
+  ): UpstreamConnection {
     return new UpstreamConnection({
       open,
       shared,
       totalMs: this.#limits.totalMs,
       watchedUris: this.#limits.watchedUris,
       onWarning: (text) => this.#options.connect?.onWarning?.(text),
-      onTools: (client) => void this.#learn(client),
+      onTools: (client) => void this.#listTools(client),
     })
   }
 
-  async #targetOf(target: Target | undefined, caller: Caller): Promise<Target> {
-    const found = (await this.#options.targetFor?.(caller)) ?? target
-    if (found === undefined) throw new McpError('CONNECT_FAILED', 'There is nothing to connect to')
-    return found
+  async #targetFor(target: Target | undefined, caller: Caller): Promise<Target> {
+    const resolved = (await this.#options.targetFor?.(caller)) ?? target
+    if (resolved === undefined)
+      throw new McpError(
+        'CONNECT_FAILED',
+        'There is no target to connect to: pass one to proxy() or return one from targetFor',
+      )
+    return resolved
   }
 
   async #openBase(target: Target | undefined, events: UpstreamConnectionEvents): Promise<Client> {
     const { revisions } = this.#options.connect ?? {}
-    const client = target === undefined ? this.#ofOwner() : await this.#open(target, {}, events, revisions)
+    const client =
+      target === undefined ? this.#givenClient() : await this.#open(target, {}, events, revisions)
     this.#last = client.server
-    await this.#learn(client)
+    await this.#listTools(client)
     return client
   }
 
@@ -411,9 +417,9 @@ class ProxyServer implements ProxiedServer {
     return this.#last === undefined ? undefined : [this.#last.revision]
   }
 
-  #ofOwner(): Client {
-    if (this.#given !== undefined && this.#last === undefined) return this.#given
-    throw new McpError('CONNECTION_CLOSED', 'The client this proxy was given is closed')
+  #givenClient(): Client {
+    if (this.#client !== undefined && this.#last === undefined) return this.#client
+    throw new McpError('CONNECTION_CLOSED', 'The client passed to proxy() is closed')
   }
 
   #open(
@@ -432,18 +438,18 @@ class ProxyServer implements ProxiedServer {
       relay: { capabilities, answer: events.answer },
       onLog: events.log,
       onElicitationComplete: events.elicitationComplete,
-      extensions: extensions.map(({ id, methods = {} }) => ({ id, named: namedOf(methods) })),
+      extensions: extensions.map(({ id, methods = {} }) => ({ id, named: nameParams(methods) })),
     }
     return connect(target, options)
   }
 
-  /** Lists the tools, to know which arguments travel as headers. */
-  async #learn(client: Client): Promise<void> {
+  /** Lists the tools to learn which arguments are sent as headers. */
+  async #listTools(client: Client): Promise<void> {
     if (client.server.capabilities.tools === undefined) return
     try {
       const tools = await client.tools({ cache: 'bypass' })
-      this.#plans.clear()
-      this.#plans.learn(tools)
+      this.#headerPlans.clear()
+      this.#headerPlans.learn(tools)
     } catch (error) {
       this.#options.connect?.onWarning?.(`The upstream server did not list its tools: ${error}`)
     }
@@ -460,7 +466,7 @@ function pick(params: Readonly<JsonObject>, names: readonly string[]): JsonObjec
   )
 }
 
-function namedOf(methods: Readonly<Record<string, { named?: string }>>): Record<string, string> {
+function nameParams(methods: Readonly<Record<string, { named?: string }>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(methods).flatMap(([name, { named }]) => (named === undefined ? [] : [[name, named]])),
   )

@@ -1,6 +1,6 @@
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
-import { inWords, isObject } from '../jsonrpc/parse.ts'
+import { describeValue, isObject } from '../jsonrpc/parse.ts'
 import type { ClientCapabilities } from '../protocol/definitions.ts'
 import { isElicitSchema } from '../protocol/elicitation.ts'
 import { MetaKey } from '../protocol/meta.ts'
@@ -11,24 +11,23 @@ import { canAsk, missingFor } from '../request/input-support.ts'
 import { noInput } from '../request/live-run.ts'
 
 /**
- * The part of a `_meta` that is meant for whoever is at the other end: not what speaks of one hop (the progress token,
- * who sends, in which revision), and no other key reserved for the protocol but those of relayed extensions. Trace
- * context travels.
+ * The end-to-end part of a `_meta`: without the keys of one hop (progress token, sender, revision) and other reserved keys,
+ * except those of relayed extensions. Trace context is kept.
  */
 export function endToEnd(meta: unknown, relayed: ReadonlySet<string>): JsonObject | undefined {
   if (!isObject(meta)) return undefined
-  const travelling = Object.entries(meta).filter(([key]) => relayed.has(key) || !isOfOneHop(key))
-  return travelling.length === 0 ? undefined : Object.fromEntries(travelling)
+  const endToEndEntries = Object.entries(meta).filter(([key]) => relayed.has(key) || !isHopByHop(key))
+  return endToEndEntries.length === 0 ? undefined : Object.fromEntries(endToEndEntries)
 }
 
-/** A result or the params of a question with the `_meta` that travels. */
+/** A result or params with only the end-to-end part of its `_meta`. */
 export function withEndToEnd(value: JsonObject, relayed: ReadonlySet<string>): JsonObject {
   const { _meta, ...rest } = value
   const meta = endToEnd(_meta, relayed)
   return meta === undefined ? rest : { ...rest, _meta: meta }
 }
 
-function isOfOneHop(key: string): boolean {
+function isHopByHop(key: string): boolean {
   if (key === MetaKey.progressToken) return true
   const slash = key.indexOf('/')
   const [, second] = slash === -1 ? [] : key.slice(0, slash).toLowerCase().split('.')
@@ -37,72 +36,71 @@ function isOfOneHop(key: string): boolean {
 
 const noMeta: ReadonlySet<string> = new Set()
 
-/**
- * What an upstream server may be told that the client of an exchange can answer: what it declared, as far as its
- * revision has it and this exchange can carry it, and nothing else.
- */
+/** The capabilities to declare upstream: those the client declared, its revision has and this exchange can serve. */
 export function answerable(
-  { peer, inputStrategy: asking }: Pick<Exchange, 'peer' | 'inputStrategy'>,
+  { peer, inputStrategy }: Pick<Exchange, 'peer' | 'inputStrategy'>,
   extensions: readonly string[],
 ): ClientCapabilities {
-  if (asking !== noInput) return capabilitiesOf(peer, extensions)
-  const { extensions: spoken } = capabilitiesOf(peer, extensions)
-  return spoken === undefined ? {} : { extensions: spoken }
+  if (inputStrategy !== noInput) return capabilitiesOf(peer, extensions)
+  const { extensions: supported } = capabilitiesOf(peer, extensions)
+  return supported === undefined ? {} : { extensions: supported }
 }
 
-/** What a client declared, as far as its revision has it. */
+/** The input capabilities and relayed extensions that a client declared and its revision has. */
 export function capabilitiesOf(peer: Peer, extensions: readonly string[]): ClientCapabilities {
-  const asks = questionsOf(peer)
+  const input = inputCapabilities(peer)
   const declared = peer.capabilities.extensions ?? {}
-  const spoken = extensions.filter((id) => Object.hasOwn(declared, id)).map((id) => [id, declared[id]])
-  return spoken.length === 0 ? asks : { ...asks, extensions: Object.fromEntries(spoken) }
+  const supported = extensions.filter((id) => Object.hasOwn(declared, id)).map((id) => [id, declared[id]])
+  return supported.length === 0 ? input : { ...input, extensions: Object.fromEntries(supported) }
 }
 
-function questionsOf(peer: Peer): ClientCapabilities {
-  const form = canAsk(peer, 'elicitation')
+function inputCapabilities(peer: Peer): ClientCapabilities {
+  const toForm = canAsk(peer, 'elicitation')
   const url = canAsk(peer, 'elicitation.url')
-  const all: ClientCapabilities = {}
-  if (form || url) all.elicitation = { ...(form ? { form: {} } : {}), ...(url ? { url: {} } : {}) }
+  const capabilities: ClientCapabilities = {}
+  if (toForm || url)
+    capabilities.elicitation = { ...(toForm ? { form: {} } : {}), ...(url ? { url: {} } : {}) }
   if (canAsk(peer, 'sampling')) {
-    all.sampling = {
+    capabilities.sampling = {
       ...(canAsk(peer, 'sampling.tools') ? { tools: {} } : {}),
       ...(canAsk(peer, 'sampling.context') ? { context: {} } : {}),
     }
   }
-  if (canAsk(peer, 'roots')) all.roots = {}
-  return all
+  if (canAsk(peer, 'roots')) capabilities.roots = {}
+  return capabilities
 }
 
-/** Whether any question can be answered. */
-export function answersAny({ elicitation, sampling, roots }: ClientCapabilities): boolean {
+/** Whether any input request can be answered. */
+export function canAnswerAny({ elicitation, sampling, roots }: ClientCapabilities): boolean {
   return elicitation !== undefined || sampling !== undefined || roots !== undefined
 }
 
 /**
- * A question as an upstream server put it.
- * @throws RpcError for one against the rules
+ * Validates an input request of the upstream server.
+ * @throws RpcError for an invalid one
  */
-export function questionOf(method: unknown, params: unknown): Question {
-  const question = isObject(params) ? read(method, withEndToEnd(params, noMeta)) : undefined
-  if (question === undefined) throw refusedForm(`${inWords(method)} is none it knows, or lacks what it needs`)
-  const fault = faultOf(question)
-  if (fault !== undefined) throw refusedForm(fault)
+export function parseQuestion(method: unknown, params: unknown): Question {
+  const question = isObject(params) ? toQuestion(method, withEndToEnd(params, noMeta)) : undefined
+  if (question === undefined)
+    throw invalidQuestion(`${describeValue(method)} is none it knows, or lacks what it needs`)
+  const problem = faultOf(question)
+  if (problem !== undefined) throw invalidQuestion(problem)
   return question
 }
 
-/** All questions of one `input_required` result, by their keys. */
-export function questionsIn(requests: unknown): InputRequests {
+/** The input requests of an `input_required` result, by key. */
+export function parseQuestions(requests: unknown): InputRequests {
   if (requests === undefined) return {}
-  if (!isObject(requests)) throw refusedForm('"inputRequests" is no object')
+  if (!isObject(requests)) throw invalidQuestion('"inputRequests" is not an object')
   return Object.fromEntries(
     Object.entries(requests).map(([key, request]) => {
-      if (!isObject(request)) throw refusedForm(`the question "${key}" is no request`)
-      return [key, questionOf(request['method'], request['params'] ?? {})]
+      if (!isObject(request)) throw invalidQuestion(`the input request "${key}" is not an object`)
+      return [key, parseQuestion(request['method'], request['params'] ?? {})]
     }),
   )
 }
 
-/** Puts a question of an upstream server to the client of a live exchange, and gives its own answer or error. */
+/** Sends an input request to the client of a live exchange and returns its response. */
 export async function askLive(
   { peer }: Exchange,
   relay: NonNullable<Exchange['inputStrategy']['relay']>,
@@ -113,7 +111,7 @@ export async function askLive(
   if (missing !== undefined) {
     throw new RpcError(
       ErrorCode.InvalidRequest,
-      `The client behind this proxy cannot be asked this: it did not declare ${Object.keys(missing).join(', ')}`,
+      `The client of this proxy cannot be asked for this: it did not declare ${Object.keys(missing).join(', ')}`,
     )
   }
   try {
@@ -121,15 +119,15 @@ export async function askLive(
     if (isObject(answer)) return withEndToEnd(answer, noMeta)
   } catch (error) {
     if (!(error instanceof McpError)) throw error
-    throw new RpcError(ErrorCode.InternalError, 'The client behind this proxy could not be asked')
+    throw new RpcError(ErrorCode.InternalError, 'The client of this proxy could not be asked')
   }
-  throw new RpcError(ErrorCode.InternalError, 'The client behind this proxy gave an answer that is none')
+  throw new RpcError(ErrorCode.InternalError, 'The client of this proxy sent an invalid response')
 }
 
-function read(method: unknown, params: JsonObject): Question | undefined {
+function toQuestion(method: unknown, params: JsonObject): Question | undefined {
   switch (method) {
     case 'elicitation/create':
-      return form(params) ?? visit(params)
+      return toForm(params) ?? toUrlElicitation(params)
     case 'sampling/createMessage':
       return isSampling(params) ? { method, params } : undefined
     case 'roots/list':
@@ -139,13 +137,13 @@ function read(method: unknown, params: JsonObject): Question | undefined {
   }
 }
 
-function form(params: JsonObject): Question | undefined {
+function toForm(params: JsonObject): Question | undefined {
   const { mode = 'form', message, requestedSchema } = params
   if (mode !== 'form' || typeof message !== 'string' || !isElicitSchema(requestedSchema)) return undefined
   return { method: 'elicitation/create', params: { ...params, mode, message, requestedSchema } }
 }
 
-function visit(params: JsonObject): Question | undefined {
+function toUrlElicitation(params: JsonObject): Question | undefined {
   const { mode, message, url } = params
   if (mode !== 'url' || typeof message !== 'string' || typeof url !== 'string') return undefined
   return { method: 'elicitation/create', params: { ...params, mode, message, url } }
@@ -160,51 +158,48 @@ function isSampling(params: JsonObject): params is JsonObject & CreateMessagePar
   )
 }
 
-function refusedForm(why: string): RpcError {
-  return new RpcError(
-    ErrorCode.InvalidParams,
-    `The upstream server asked in a form the protocol does not allow: ${why}`,
-  )
+function invalidQuestion(reason: string): RpcError {
+  return new RpcError(ErrorCode.InvalidParams, `The upstream server sent an invalid input request: ${reason}`)
 }
 
-/** Codes that speak of the hop between this proxy and its upstream server, which a client would take for its own. */
-const ofOneHop: ReadonlySet<number> = new Set([
+/** Codes about the hop between proxy and upstream server, which the client would misread as its own. */
+const hopByHopCodes: ReadonlySet<number> = new Set([
   ErrorCode.HeaderMismatch,
   ErrorCode.UnsupportedProtocolVersion,
   ErrorCode.ParseError,
 ])
 
-/** The error to answer a client with when its request failed upstream. An upstream error is passed on as it is. */
+/** The error for a client whose request failed upstream. Upstream errors are passed on as they are. */
 export function relayedError(error: unknown): RpcError {
   if (error instanceof RpcError) {
-    return ofOneHop.has(error.code) ? internal('The upstream server refused the request') : error
+    return hopByHopCodes.has(error.code) ? internal('The upstream server refused the request') : error
   }
   if (!(error instanceof McpError)) return internal('Internal error')
   switch (error.code) {
     case 'CAPABILITY':
       return new RpcError(ErrorCode.MethodNotFound, 'Method not found: the upstream server does not offer it')
     case 'TIMEOUT':
-      return internal('The upstream server did not answer in time. Whether the request ran is not known.')
+      return internal('The upstream server did not respond in time. It is unknown whether the request ran.')
     case 'CONNECTION_CLOSED':
     case 'OUTCOME_UNKNOWN':
       return internal(
-        'The connection to the upstream server broke off. Whether the request ran is not known: look before you repeat it.',
+        'The connection to the upstream server was lost. It is unknown whether the request ran: check before you repeat it.',
       )
     case 'CONNECT_FAILED':
     case 'VERSION_MISMATCH':
-      return internal('The upstream server cannot be reached now. Try again later.')
+      return internal('The upstream server cannot be reached. Try again later.')
     case 'UNAUTHORIZED':
-      return internal('The upstream server does not let this proxy in')
+      return internal('The upstream server rejected the credentials of this proxy')
     case 'PROTOCOL':
     case 'HTTP':
-      return internal('The upstream server gave an answer that cannot be used')
+      return internal('The upstream server sent an invalid response')
     default:
-      return internal('The request could not be passed on to the upstream server')
+      return internal('The request could not be forwarded to the upstream server')
   }
 }
 
-/** Whether a failure is this side's to know about: an upstream error that was passed on is not. */
-export function isOwnFault(error: unknown): boolean {
+/** Whether a failure should be reported here: forwarded upstream errors and cancellations are not. */
+export function isProxyFault(error: unknown): boolean {
   return !(error instanceof RpcError) && !(error instanceof McpError && error.code === 'CANCELLED')
 }
 

@@ -10,82 +10,82 @@ import type { ProgressAndLogs } from '../server/handler-context.ts'
 import { unref } from '../transports/server/options.ts'
 import type { LogMessage, UpstreamRequest } from './upstream-pool.ts'
 
-interface Open {
+interface OpenQuestion {
   readonly question: Question
   settle(answer: JsonObject): void
 }
 
-type Over<T> = { readonly result: T } | { readonly error: unknown }
+type Settled<T> = { readonly result: T } | { readonly error: unknown }
 
 /**
- * A request that goes on while its client, who is asked by the end of a round, comes and goes. It gives a `T`; while
- * the client is there, an `L` hears of it.
+ * A call that continues while its client, asked by `input_required` results, is away. It results in `T`; while a client
+ * waits, a listener `L` receives its progress.
  */
 export class SuspendedCall<T, L = undefined> {
-  /** Finds it again, in a sealed state. */
+  /** Identifies the call in sealed state. */
   readonly id: string = crypto.randomUUID()
-  /** Whose it is; null where nobody authenticated. */
+  /** The caller; null without authentication. */
   readonly principal: string | null
   readonly #stop = new AbortController()
   readonly #keys = new Keys()
-  readonly #open = new Map<string, Open>()
-  #over: Promise<void> | undefined
-  #ended: Over<T> | undefined
+  readonly #open = new Map<string, OpenQuestion>()
+  #running: Promise<void> | undefined
+  #settled: Settled<T> | undefined
   #listener: L | undefined
-  #asked: () => void = () => {}
+  #onQuestion: () => void = () => {}
 
   constructor(principal: string | null) {
     this.principal = principal
   }
 
-  /** Begins the work, once. */
+  /** Starts the work; later calls have no effect. */
   begin(run: () => Promise<T>): void {
-    this.#over ??= run().then(
+    this.#running ??= run().then(
       (result) => {
-        this.#ended = { result }
+        this.#settled = { result }
       },
       (error: unknown) => {
-        this.#ended = { error }
+        this.#settled = { error }
       },
     )
   }
 
-  /** Aborted when nobody waits for it any more. */
+  /** Aborted when the call is cancelled. */
   get signal(): AbortSignal {
     return this.#stop.signal
   }
 
-  /** Who hears of it now; undefined between two rounds. */
+  /** The current listener; undefined between two rounds. */
   get listener(): L | undefined {
     return this.#listener
   }
 
-  /** Puts a question to its client. Rejects with an RpcError where the answer is no longer wanted. */
+  /** Asks the client. Rejects with an RpcError when `signal` is aborted or the call is cancelled. */
   ask(question: Question, signal: AbortSignal): Promise<JsonObject> {
     return new Promise((resolve, reject) => {
       const key = this.#keys.next(question.method, undefined)
-      const forget = (): void => {
+      const cleanUp = (): void => {
         this.#open.delete(key)
         signal.removeEventListener('abort', withdraw)
         this.signal.removeEventListener('abort', withdraw)
       }
       const withdraw = (): void => {
-        forget()
-        reject(new RpcError(ErrorCode.InternalError, 'Nobody waits for this answer any more'))
+        cleanUp()
+        reject(new RpcError(ErrorCode.InternalError, 'The input request was withdrawn'))
       }
       if (signal.aborted || this.signal.aborted) return withdraw()
       signal.addEventListener('abort', withdraw, { once: true })
       this.signal.addEventListener('abort', withdraw, { once: true })
       const settle = (answer: JsonObject): void => {
-        forget()
+        cleanUp()
         resolve(answer)
       }
       this.#open.set(key, { question, settle })
-      this.#asked()
+      this.#onQuestion()
     })
   }
 
-  /** Answers what is still open of the questions that were put. */
+  /** Settles the open questions that have an answer. */
   answer(answers: Readonly<Record<string, unknown>>): void {
     for (const [key, { settle }] of [...this.#open]) {
       const answer = Object.hasOwn(answers, key) ? answers[key] : undefined
@@ -94,8 +94,8 @@ export class SuspendedCall<T, L = undefined> {
   }
 
   /**
-   * Waits until it is over or asks something; until then `listener` hears of it and `signal` can cancel it.
-   * @throws what it failed with
+   * Waits for the result or for questions. Until then `listener` receives progress and `signal` cancels the call.
+   * @throws the error of the call
    */
   async next(signal: AbortSignal, listener: L): Promise<{ result: T } | { asked: InputRequests }> {
     const abort = (): void => this.cancel(signal.reason)
@@ -103,104 +103,104 @@ export class SuspendedCall<T, L = undefined> {
     signal.addEventListener('abort', abort, { once: true })
     this.#listener = listener
     try {
-      while (this.#ended === undefined) {
-        await Promise.race([this.#over, this.#question()])
-        // Questions put at once travel at once.
+      while (this.#settled === undefined) {
+        await Promise.race([this.#running, this.#nextQuestion()])
+        // Questions asked in the same turn are sent together.
         await new Promise((resolve) => setTimeout(resolve, 0))
-        if (this.#open.size > 0 && this.#ended === undefined) return { asked: this.#questions() }
+        if (this.#open.size > 0 && this.#settled === undefined) return { asked: this.#openQuestions() }
       }
-      if ('error' in this.#ended) throw this.#ended.error
-      return this.#ended
+      if ('error' in this.#settled) throw this.#settled.error
+      return this.#settled
     } finally {
       signal.removeEventListener('abort', abort)
       this.#listener = undefined
     }
   }
 
-  /** Ends it, with its questions. */
+  /** Cancels the call with its questions. */
   cancel(reason: unknown): void {
     this.#stop.abort(reason)
   }
 
-  #question(): Promise<void> {
+  #nextQuestion(): Promise<void> {
     if (this.#open.size > 0) return Promise.resolve()
     return new Promise((resolve) => {
-      this.#asked = resolve
+      this.#onQuestion = resolve
     })
   }
 
-  #questions(): InputRequests {
+  #openQuestions(): InputRequests {
     return Object.fromEntries(Array.from(this.#open, ([key, { question }]) => [key, question]))
   }
 }
 
-/** How much may wait, and how long. */
+/** Limits of suspended calls. */
 export interface SuspendedCallBounds {
-  /** Calls that wait for an answer in this process. */
-  readonly held: number
-  /** Calls of one principal among them. */
-  readonly heldOfOne: number
-  /** Milliseconds each waits. */
-  readonly heldMs: number
+  /** Suspended calls in this process. Default 256. */
+  readonly suspended: number
+  /** Suspended calls per principal. Default 32. */
+  readonly suspendedPerPrincipal: number
+  /** Milliseconds until a suspended call is cancelled. Default 10 minutes. */
+  readonly suspendedMs: number
 }
 
-type Held = Pick<SuspendedCall<unknown>, 'id' | 'principal' | 'cancel'>
+type Suspendable = Pick<SuspendedCall<unknown>, 'id' | 'principal' | 'cancel'>
 
-/** The calls of this process that wait for their client to come back with answers. */
-export class SuspendedCalls<C extends Held> {
+/** The calls of this process that wait for their client's retry. */
+export class SuspendedCalls<C extends Suspendable> {
   readonly #bounds: SuspendedCallBounds
-  readonly #waiting = new Map<string, { readonly call: C; timer: ReturnType<typeof setTimeout> }>()
+  readonly #calls = new Map<string, { readonly call: C; timer: ReturnType<typeof setTimeout> }>()
 
   constructor(bounds: SuspendedCallBounds) {
     this.#bounds = bounds
   }
 
-  /** Calls that wait. */
+  /** The number of suspended calls. */
   get size(): number {
-    return this.#waiting.size
+    return this.#calls.size
   }
 
   /**
-   * Keeps a call until its client comes back, or for so long.
-   * @throws RpcError where there is no room; the call is cancelled then
+   * Suspends a call until `resume` or its timeout.
+   * @throws RpcError when a limit is reached; the call is then cancelled
    */
-  keep(call: C): void {
-    const { held, heldOfOne, heldMs } = this.#bounds
-    const own = [...this.#waiting.values()].filter((other) => other.call.principal === call.principal)
-    if (this.#waiting.size >= held || own.length >= heldOfOne) {
-      call.cancel(new McpError('LIMIT', 'Too many calls wait for an answer'))
+  suspend(call: C): void {
+    const { suspended, suspendedPerPrincipal, suspendedMs } = this.#bounds
+    const own = [...this.#calls.values()].filter((other) => other.call.principal === call.principal)
+    if (this.#calls.size >= suspended || own.length >= suspendedPerPrincipal) {
+      call.cancel(new McpError('LIMIT', 'Too many calls wait for input'))
       throw new RpcError(
         ErrorCode.InternalError,
-        'Too many calls wait for an answer here: answer some, or try again later',
+        'Too many calls wait for input on this server: respond to some, or try again later',
       )
     }
     const timer = setTimeout(() => {
-      this.#waiting.delete(call.id)
-      call.cancel(new McpError('TIMEOUT', `Nobody answered within ${heldMs} ms`))
-    }, heldMs)
-    this.#waiting.set(call.id, { call, timer: unref(timer) })
+      this.#calls.delete(call.id)
+      call.cancel(new McpError('TIMEOUT', `No response to the input request within ${suspendedMs} ms`))
+    }, suspendedMs)
+    this.#calls.set(call.id, { call, timer: unref(timer) })
   }
 
-  /** The call that waits under an id for this principal, which from then on waits no more. */
-  take(id: unknown, principal: string | null): C | undefined {
-    const waiting = typeof id === 'string' ? this.#waiting.get(id) : undefined
-    if (waiting === undefined || waiting.call.principal !== principal) return undefined
-    clearTimeout(waiting.timer)
-    this.#waiting.delete(waiting.call.id)
-    return waiting.call
+  /** Removes and returns the suspended call with this id, if it belongs to the principal. */
+  resume(id: unknown, principal: string | null): C | undefined {
+    const entry = typeof id === 'string' ? this.#calls.get(id) : undefined
+    if (entry === undefined || entry.call.principal !== principal) return undefined
+    clearTimeout(entry.timer)
+    this.#calls.delete(entry.call.id)
+    return entry.call
   }
 
-  /** Cancels all that wait. */
+  /** Cancels all suspended calls. */
   close(): void {
-    for (const { call, timer } of this.#waiting.values()) {
+    for (const { call, timer } of this.#calls.values()) {
       clearTimeout(timer)
-      call.cancel(new McpError('CONNECTION_CLOSED', 'What held the call was closed'))
+      call.cancel(new McpError('CONNECTION_CLOSED', 'The server that suspended the call was closed'))
     }
-    this.#waiting.clear()
+    this.#calls.clear()
   }
 }
 
-/** A request that stays open upstream between the rounds of its client; meanwhile nobody hears its progress. */
+/** An upstream request that stays open between the rounds of its client. Progress is dropped between rounds. */
 export class SuspendedUpstreamCall
   extends SuspendedCall<JsonObject, ProgressAndLogs>
   implements UpstreamRequest
@@ -208,7 +208,7 @@ export class SuspendedUpstreamCall
   readonly relay: Relay
   readonly logLevel: LoggingLevel | undefined
 
-  constructor({ peer }: Exchange, relay: Relay, run: (passage: UpstreamRequest) => Promise<JsonObject>) {
+  constructor({ peer }: Exchange, relay: Relay, run: (request: UpstreamRequest) => Promise<JsonObject>) {
     super(peer.principal)
     this.relay = relay
     this.logLevel = peer.logLevel

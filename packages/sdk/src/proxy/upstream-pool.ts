@@ -10,25 +10,24 @@ import { type Changes, createChanges } from '../request/changes.ts'
 import { canonical } from '../request/encoding.ts'
 import type { Caller, ClientSession, Exchange } from '../request/exchange.ts'
 import { unref } from '../transports/server/options.ts'
-import { answersAny, questionOf } from './questions.ts'
-import { Upstream } from './upstream.ts'
-import { Watches } from './watches.ts'
+import { canAnswerAny, parseQuestion } from './questions.ts'
+import { Upstream, UpstreamSubscriptions } from './upstream.ts'
 
 export type LogMessage = ServerNotifications['notifications/message']
 
-/** One request on its way upstream, with who it is passed on for. */
+/** One upstream request, with the callbacks of its client. */
 export interface UpstreamRequest {
   readonly relay: Relay
   readonly signal: AbortSignal
-  /** The least severe log messages wanted; undefined for none. */
+  /** Minimum level of log messages; undefined for none. */
   readonly logLevel: LoggingLevel | undefined
-  /** Puts a question to the client; rejects with an RpcError that the upstream server gets. */
+  /** Asks the client; rejects with an RpcError for the upstream server. */
   ask(question: Question, signal: AbortSignal): Promise<JsonObject>
   progress(report: ProgressReport): void
   log(message: LogMessage): void
 }
 
-/** What the upstream server of one seat says on its own. */
+/** What an upstream server sends on its own over a connection. */
 export interface UpstreamConnectionEvents {
   answer(
     question: { readonly method: string; readonly params: JsonObject },
@@ -40,28 +39,28 @@ export interface UpstreamConnectionEvents {
 
 export interface UpstreamConnectionOptions {
   open(events: UpstreamConnectionEvents): Promise<Client>
-  /** Whether those who use it must not hear of each other. */
+  /** Whether several principals use it, so that messages must be attributed to a request. */
   shared: boolean
   /** Milliseconds one request may take. */
   totalMs: number
-  /** Resources watched at once. */
+  /** Resources subscribed to. */
   watchedUris: number
   onWarning(text: string): void
-  /** Hears that the tools are others now. */
+  /** Called when the tools changed. */
   onTools(client: Client): void
 }
 
-/** One connection upstream, what travels on it, and what is heard on it. */
+/** An upstream connection with its requests, subscriptions and changes. */
 export class UpstreamConnection {
   readonly upstream: Upstream
-  readonly watches: Watches
-  /** The changes that are heard on it. */
+  readonly subscriptions: UpstreamSubscriptions
+  /** The changes received on it. */
   readonly changes: Changes = createChanges()
   readonly #options: UpstreamConnectionOptions
-  /** What is on its way, the newest last, each with a way to say that it is over. */
-  readonly #passages = new Map<UpstreamRequest, AbortController>()
+  /** Requests in flight, oldest first, each with a signal for its end. */
+  readonly #requests = new Map<UpstreamRequest, AbortController>()
   readonly #delivered = new WeakSet<LogMessage>()
-  readonly #unread = new Map<string, ServerChange>()
+  readonly #queued = new Map<string, ServerChange>()
   #level: { readonly client: Client; readonly level: LoggingLevel } | undefined
 
   constructor(options: UpstreamConnectionOptions) {
@@ -72,23 +71,25 @@ export class UpstreamConnection {
       elicitationComplete: (id) => this.changes.publish({ type: 'elicitation', id }),
     }
     this.upstream = new Upstream(() => options.open(events))
-    this.watches = new Watches(this.upstream, options.watchedUris, (change) => this.#heard(change))
+    this.subscriptions = new UpstreamSubscriptions(this.upstream, options.watchedUris, (change) =>
+      this.#queueChange(change),
+    )
   }
 
   get idle(): boolean {
-    return this.#passages.size === 0 && !this.watches.inUse
+    return this.#requests.size === 0 && !this.subscriptions.inUse
   }
 
   async close(): Promise<void> {
-    this.watches.close()
+    this.subscriptions.close()
     await this.upstream.close()
   }
 
-  /** Sends a request and gives its result, with `resultType` where that is not complete. */
-  async pass(method: string, params: JsonObject, passage: UpstreamRequest): Promise<JsonObject> {
-    const { relay, signal, logLevel } = passage
-    const over = new AbortController()
-    this.#passages.set(passage, over)
+  /** Sends a request and returns its result, with `resultType` if it is not complete. */
+  async send(method: string, params: JsonObject, request: UpstreamRequest): Promise<JsonObject> {
+    const { relay, signal, logLevel } = request
+    const ended = new AbortController()
+    this.#requests.set(request, ended)
     try {
       const client = await this.upstream.get()
       signal.throwIfAborted()
@@ -96,137 +97,135 @@ export class UpstreamConnection {
       return await client.request(method, params, {
         relay,
         signal,
-        // Whoever waits for the answer says how long: this side only ends what nobody waits for any more.
+        // The client decides how long it waits and cancels by itself; this is only an upper bound.
         timeoutMs: this.#options.totalMs,
         maxTotalMs: this.#options.totalMs,
-        onProgress: (report) => passage.progress(report),
+        onProgress: (report) => request.progress(report),
         ...(logLevel === undefined
           ? {}
           : {
               logLevel,
               onLog: (message) => {
                 this.#delivered.add(message)
-                passage.log(message)
+                request.log(message)
               },
             }),
       })
     } finally {
-      this.#passages.delete(passage)
-      over.abort()
+      this.#requests.delete(request)
+      ended.abort()
     }
   }
 
-  /** On a session the level belongs to the connection; the most talkative wish counts where several share it. */
+  /** On a session the log level belongs to the connection; a shared one uses the most verbose level requested. */
   async #setLevel(client: Client, wanted: LoggingLevel | undefined): Promise<void> {
     const { era, capabilities } = client.server
     if (wanted === undefined || era !== 'session' || capabilities.logging === undefined) return
     const level = this.#level?.client === client ? this.#level.level : undefined
-    const enough = this.#options.shared
+    const isSufficient = this.#options.shared
       ? level !== undefined && loggingLevels.indexOf(level) <= loggingLevels.indexOf(wanted)
       : level === wanted
-    if (enough) return
+    if (isSufficient) return
     this.#level = { client, level: wanted }
     await client.setLogLevel(wanted).catch((error) => {
-      this.#options.onWarning(`The upstream server did not take the log level ${wanted}: ${error}`)
+      this.#options.onWarning(`The upstream server rejected the log level ${wanted}: ${error}`)
     })
   }
 
   /**
-   * Has a question answered by the client of the request it is about. Where nobody knows which one that is, the newest
-   * will do, as all of them are of one person; when that is over first, the question moves on to another.
+   * Forwards a question to the client of the request that caused it. If that is unknown, the newest request is used, as all
+   * are of one principal; if that request ends first, the question moves to another.
    */
   async #answer(
     { method, params }: { readonly method: string; readonly params: JsonObject },
     { cause, signal }: AskContext,
   ): Promise<JsonObject> {
-    const question = questionOf(method, params)
+    const question = parseQuestion(method, params)
     for (;;) {
-      const passages = [...this.#passages]
-      const about = cause?.relay && passages.find(([{ relay }]) => relay === cause.relay)
-      const found = about ?? (this.#options.shared ? undefined : passages.at(-1))
+      const requests = [...this.#requests]
+      const about = cause?.relay && requests.find(([{ relay }]) => relay === cause.relay)
+      const found = about ?? (this.#options.shared ? undefined : requests.at(-1))
       if (found === undefined) {
-        throw new RpcError(ErrorCode.InvalidRequest, 'There is no request that this question could be about')
+        throw new RpcError(ErrorCode.InvalidRequest, 'The input request belongs to no request in flight')
       }
-      const [passage, { signal: over }] = found
-      const asking = linkedSignal(signal)
-      const moveOn = (): void => asking.abort(over.reason)
-      over.addEventListener('abort', moveOn, { once: true })
+      const [request, { signal: ended }] = found
+      const linked = linkedSignal(signal)
+      const abort = (): void => linked.abort(ended.reason)
+      ended.addEventListener('abort', abort, { once: true })
       try {
-        return await passage.ask(question, asking.signal)
+        return await request.ask(question, linked.signal)
       } catch (error) {
-        if (!over.aborted || signal.aborted) throw error
+        if (!ended.aborted || signal.aborted) throw error
       } finally {
-        over.removeEventListener('abort', moveOn)
-        asking.release()
+        ended.removeEventListener('abort', abort)
+        linked.release()
       }
     }
   }
 
-  /** A message of which nobody knows the request is told to the newest, unless it may be somebody else's. */
+  /** Sends a log message of unknown cause to the newest request, unless it may belong to another principal. */
   #unattributed(message: LogMessage): void {
     if (this.#options.shared) return
     queueMicrotask(() => {
-      if (!this.#delivered.has(message)) [...this.#passages.keys()].at(-1)?.log(message)
+      if (!this.#delivered.has(message)) [...this.#requests.keys()].at(-1)?.log(message)
     })
   }
 
-  #heard(change: ServerChange): void {
+  #queueChange(change: ServerChange): void {
     const { current } = this.upstream
     if (change.type === 'tools' && current !== undefined) this.#options.onTools(current)
-    // The same change may be heard on several ways at once.
-    if (this.#unread.size === 0) queueMicrotask(() => this.#tell())
-    this.#unread.set(JSON.stringify(change), change)
+    // The same change may arrive on several subscriptions.
+    if (this.#queued.size === 0) queueMicrotask(() => this.#publishQueued())
+    this.#queued.set(JSON.stringify(change), change)
   }
 
-  #tell(): void {
-    const changes = [...this.#unread.values()]
-    this.#unread.clear()
+  #publishQueued(): void {
+    const changes = [...this.#queued.values()]
+    this.#queued.clear()
     for (const change of changes) this.changes.publish(change)
   }
 }
 
 export interface UpstreamPoolOptions {
-  /** The proxy's own connection, which can be asked nothing. */
+  /** The proxy's own connection, which declares no input capabilities. */
   base: UpstreamConnection
-  /** Whether the upstream server keeps sessions, which are then not shared by those who must not meet in one. */
-  sessions: () => boolean
-  /** Whether each principal is somebody of their own upstream. */
-  separate: boolean
-  /** Uses the proxy's own connection for everybody. */
-  one: boolean
+  /** Whether the upstream server has sessions. */
+  hasSessions: () => boolean
+  /** Whether each principal has its own upstream credentials. */
+  perPrincipal: boolean
+  /** Uses the proxy's own connection for all requests. */
+  sharedConnection: boolean
   open(caller: Caller, capabilities: ClientCapabilities, events: UpstreamConnectionEvents): Promise<Client>
-  seat(open: (events: UpstreamConnectionEvents) => Promise<Client>, shared: boolean): UpstreamConnection
-  /** Connections besides the proxy's own. */
+  create(open: (events: UpstreamConnectionEvents) => Promise<Client>, shared: boolean): UpstreamConnection
+  /** Most connections besides the proxy's own. */
   max: number
-  /** Those of one principal among them. */
-  maxOfOne: number
+  /** Most of these per principal. */
+  maxPerPrincipal: number
 }
 
-/** A seat for one request. */
+/** A connection acquired for one request. */
 export interface PooledConnection {
-  readonly seat: UpstreamConnection
+  readonly connection: UpstreamConnection
   release(): void
 }
 
-type Traveller = Pick<Exchange, 'peer' | 'session'>
+type Requester = Pick<Exchange, 'peer' | 'session'>
 
 const idleMs = 60_000
 
 /**
- * Who travels on which connection upstream, where the server keeps sessions. What a connection declares it declares
- * once, and a question on it may not say which request it is about, so nobody may share one who must not be asked in
- * another's place:
- * - a session downstream has one of its own, for as long as it lasts, and another where its caller has other rights;
- * - requests that stand alone share one where they are known to be of one person who can answer the same;
- * - where nobody knows who sends them, each that may be asked something has one to itself while it runs, and all others
- *   share the proxy's own.
- * A server without sessions needs none of this: every request says by itself who can answer what.
+ * Assigns requests to upstream connections. Capabilities are declared once per session, and input requests on it may not name
+ * the request they belong to, so two clients never share a session on which one could be asked in the other's place:
+ * - a downstream session has its own connections, one for each set of permissions;
+ * - stateless requests of the same identified principal with the same capabilities share one;
+ * - an unidentified request that can be asked gets one exclusively; all others share the proxy's own.
+ * Servers without sessions need none of this: every request declares its own capabilities.
  */
 export class UpstreamPool {
   readonly #options: UpstreamPoolOptions
   readonly #ofSession = new WeakMap<ClientSession, Map<string, UpstreamConnection>>()
-  readonly #ofPerson = new Map<string, UpstreamConnection>()
-  readonly #free = new Map<
+  readonly #ofPrincipal = new Map<string, UpstreamConnection>()
+  readonly #idle = new Map<
     UpstreamConnection,
     { readonly key: string; readonly timer: ReturnType<typeof setTimeout> }
   >()
@@ -236,120 +235,123 @@ export class UpstreamPool {
     this.#options = options
   }
 
-  /** Every connection there is besides the proxy's own. */
+  /** All connections besides the proxy's own. */
   get all(): Iterable<UpstreamConnection> {
     return this.#all.keys()
   }
 
   /**
-   * A seat for one request.
-   * @throws RpcError where there are too many connections
+   * Acquires a connection for one request.
+   * @throws RpcError when there are too many connections
    */
-  take(traveller: Traveller, capabilities: ClientCapabilities, asks: boolean): PooledConnection {
-    const { sessions, one } = this.#options
-    const { peer, session } = traveller
-    const alone = sessions() && !one && session === undefined && !isKnown(peer)
-    if (alone && asks && answersAny(capabilities)) return this.#alone(peer, capabilities)
-    return { seat: this.home(traveller, capabilities), release: () => {} }
+  acquire(requester: Requester, capabilities: ClientCapabilities, asks: boolean): PooledConnection {
+    const { hasSessions: sessions, sharedConnection: one } = this.#options
+    const { peer, session } = requester
+    const isExclusive = sessions() && !one && session === undefined && !isIdentified(peer)
+    if (isExclusive && asks && canAnswerAny(capabilities)) return this.#exclusive(peer, capabilities)
+    return { connection: this.connectionFor(requester, capabilities), release: () => {} }
   }
 
-  /** Where whatever is not taken alone belongs, changes among it. */
-  home({ session, peer }: Traveller, capabilities: ClientCapabilities): UpstreamConnection {
-    const { base, one, sessions, separate } = this.#options
+  /** The connection for everything that needs no exclusive one, changes included. */
+  connectionFor({ session, peer }: Requester, capabilities: ClientCapabilities): UpstreamConnection {
+    const { base, sharedConnection: one, hasSessions: sessions, perPrincipal: separate } = this.#options
     if (one) return base
-    if (sessions() && session !== undefined) return this.#dedicated(session, peer, capabilities)
-    if (!sessions()) return separate ? this.#person(peer, {}, true) : base
-    if (isKnown(peer) && answersAny(capabilities)) return this.#person(peer, capabilities, false)
-    return peer.principal === null && !separate ? base : this.#person(peer, {}, true)
+    if (sessions() && session !== undefined) return this.#forSession(session, peer, capabilities)
+    if (!sessions()) return separate ? this.#forPrincipal(peer, {}, true) : base
+    if (isIdentified(peer) && canAnswerAny(capabilities)) return this.#forPrincipal(peer, capabilities, false)
+    return peer.principal === null && !separate ? base : this.#forPrincipal(peer, {}, true)
   }
 
   async close(): Promise<void> {
-    await Promise.all(Array.from(this.#all.keys(), (seat) => this.#end(seat)))
+    await Promise.all(Array.from(this.#all.keys(), (connection) => this.#end(connection)))
   }
 
-  #dedicated(session: ClientSession, caller: Caller, capabilities: ClientCapabilities): UpstreamConnection {
+  #forSession(session: ClientSession, caller: Caller, capabilities: ClientCapabilities): UpstreamConnection {
     const key = canonical(this.#rights(caller))
-    const seats = this.#ofSession.get(session) ?? new Map<string, UpstreamConnection>()
-    const known = seats.get(key)
-    if (known !== undefined) return known
-    const seat = this.#new(caller, capabilities, false)
-    this.#ofSession.set(session, seats.set(key, seat))
-    const end = (): void => void this.#end(seat)
+    const connections = this.#ofSession.get(session) ?? new Map<string, UpstreamConnection>()
+    const existing = connections.get(key)
+    if (existing !== undefined) return existing
+    const connection = this.#create(caller, capabilities, false)
+    this.#ofSession.set(session, connections.set(key, connection))
+    const end = (): void => void this.#end(connection)
     if (session.ended.aborted) end()
     else session.ended.addEventListener('abort', end, { once: true })
-    return seat
+    return connection
   }
 
-  #person(caller: Caller, capabilities: ClientCapabilities, shared: boolean): UpstreamConnection {
+  #forPrincipal(caller: Caller, capabilities: ClientCapabilities, shared: boolean): UpstreamConnection {
     const key = canonical([caller.principal, capabilities, this.#rights(caller)])
-    const seat = this.#ofPerson.get(key) ?? this.#new(caller, capabilities, shared)
-    this.#ofPerson.delete(key)
-    this.#ofPerson.set(key, seat)
-    return seat
+    const connection = this.#ofPrincipal.get(key) ?? this.#create(caller, capabilities, shared)
+    this.#ofPrincipal.delete(key)
+    this.#ofPrincipal.set(key, connection)
+    return connection
   }
 
-  /** What a connection with credentials of a caller's own may depend on, besides who they are. */
+  /** What a connection with the caller's credentials depends on, besides the principal. */
   #rights({ scopes, clientId }: Caller): readonly unknown[] {
-    return this.#options.separate ? [clientId, scopes === 'any' ? scopes : [...scopes].toSorted()] : []
+    return this.#options.perPrincipal ? [clientId, scopes === 'any' ? scopes : [...scopes].toSorted()] : []
   }
 
-  #alone(caller: Caller, capabilities: ClientCapabilities): PooledConnection {
+  #exclusive(caller: Caller, capabilities: ClientCapabilities): PooledConnection {
     const key = canonical(capabilities)
-    const [free] = [...this.#free].find(([, place]) => place.key === key) ?? []
-    const seat = free ?? this.#new(caller, capabilities, false)
-    clearTimeout(this.#free.get(seat)?.timer)
-    this.#free.delete(seat)
+    const [idle] = [...this.#idle].find(([, entry]) => entry.key === key) ?? []
+    const connection = idle ?? this.#create(caller, capabilities, false)
+    clearTimeout(this.#idle.get(connection)?.timer)
+    this.#idle.delete(connection)
     return {
-      seat,
+      connection,
       release: () => {
-        if (!this.#all.has(seat) || this.#free.has(seat)) return
-        const timer = setTimeout(() => void this.#end(seat), idleMs)
-        this.#free.set(seat, { key, timer: unref(timer) })
+        if (!this.#all.has(connection) || this.#idle.has(connection)) return
+        const timer = setTimeout(() => void this.#end(connection), idleMs)
+        this.#idle.set(connection, { key, timer: unref(timer) })
       },
     }
   }
 
-  #new(caller: Caller, capabilities: ClientCapabilities, shared: boolean): UpstreamConnection {
+  #create(caller: Caller, capabilities: ClientCapabilities, shared: boolean): UpstreamConnection {
     const { principal, scopes, clientId, claims } = caller
-    const { max, maxOfOne } = this.#options
+    const { max, maxPerPrincipal: maxOfOne } = this.#options
     const isFull = this.#all.size >= max && !this.#makeRoom([...this.#all.keys()])
-    const own = principal === null ? [] : this.#of(principal)
+    const own = principal === null ? [] : this.#connectionsOf(principal)
     if (isFull || (own.length >= maxOfOne && !this.#makeRoom(own))) {
       throw new RpcError(
         ErrorCode.InternalError,
-        'Too many connections to the upstream server are in use: try again later',
+        'Too many connections to the upstream server are in use. Try again later.',
       )
     }
-    const { open, seat: make } = this.#options
-    const who: Caller = { principal, scopes, claims, ...(clientId === undefined ? {} : { clientId }) }
-    const seat = make((events) => open(who, capabilities, events), shared)
-    this.#all.set(seat, principal)
-    return seat
+    const { open, create: make } = this.#options
+    const owner: Caller = { principal, scopes, claims, ...(clientId === undefined ? {} : { clientId }) }
+    const connection = make((events) => open(owner, capabilities, events), shared)
+    this.#all.set(connection, principal)
+    return connection
   }
 
-  #of(principal: string): UpstreamConnection[] {
-    return [...this.#all].filter(([, whose]) => whose === principal).map(([seat]) => seat)
+  #connectionsOf(principal: string): UpstreamConnection[] {
+    return [...this.#all].filter(([, owner]) => owner === principal).map(([connection]) => connection)
   }
 
-  /** Ends one of these that is not in use and stands for nobody's session, the longest unused first. */
-  #makeRoom(among: readonly UpstreamConnection[]): boolean {
-    const free = [...this.#free.keys()].find((seat) => among.includes(seat))
-    const unused = free ?? [...this.#ofPerson.values()].find((seat) => seat.idle && among.includes(seat))
+  /** Closes the least recently used idle connection that belongs to no session. Returns false if there is none. */
+  #makeRoom(candidates: readonly UpstreamConnection[]): boolean {
+    const idle = [...this.#idle.keys()].find((connection) => candidates.includes(connection))
+    const unused =
+      idle ??
+      [...this.#ofPrincipal.values()].find((connection) => connection.idle && candidates.includes(connection))
     if (unused === undefined) return false
     void this.#end(unused)
     return true
   }
 
-  async #end(seat: UpstreamConnection): Promise<void> {
-    this.#all.delete(seat)
-    clearTimeout(this.#free.get(seat)?.timer)
-    this.#free.delete(seat)
-    for (const [key, known] of this.#ofPerson) if (known === seat) this.#ofPerson.delete(key)
-    await seat.close().catch(() => {})
+  async #end(connection: UpstreamConnection): Promise<void> {
+    this.#all.delete(connection)
+    clearTimeout(this.#idle.get(connection)?.timer)
+    this.#idle.delete(connection)
+    for (const [key, existing] of this.#ofPrincipal)
+      if (existing === connection) this.#ofPrincipal.delete(key)
+    await connection.close().catch(() => {})
   }
 }
 
-/** Whether all requests of this caller are known to be of one person: who authenticated, or owns both ends. */
-function isKnown({ principal, scopes }: Caller): boolean {
+/** Whether all requests of this caller have the same sender: an authenticated one, or the owner of both ends. */
+function isIdentified({ principal, scopes }: Caller): boolean {
   return principal !== null || scopes === 'any'
 }

@@ -1,17 +1,17 @@
-import type { Client } from '../client/types.ts'
-import { McpError } from '../jsonrpc/error.ts'
-import type { JsonObject } from '../jsonrpc/message.ts'
+import { allChanges } from '../client/cache.ts'
+import type { Client, ServerChange } from '../client/types.ts'
+import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import type { SubscriptionFilter } from '../protocol/definitions.ts'
 import { type HeaderPlan, headerPlan } from '../protocol/headers.ts'
-import type { Exchange, InputStrategy } from '../request/exchange.ts'
-import type { Server } from '../server/server.ts'
-import { RetryBackoff } from '../transports/client/retry-backoff.ts'
-import { ResourceIndex } from './resource-index.ts'
+import type { ChangeSubscription } from '../request/changes.ts'
+import { RetryBackoff, wait } from '../transports/client/retry-backoff.ts'
+import { relayedError } from './questions.ts'
 
-/** A connection to an upstream server that is opened when it is needed, and again after it was lost. */
+/** A connection to an upstream server, opened on demand and reopened after a loss. */
 export class Upstream {
   readonly #open: () => Promise<Client>
-  readonly #pace = new RetryBackoff()
+  readonly #backoff = new RetryBackoff()
   #client: Client | undefined
   #opening: Promise<Client> | undefined
   #closed = false
@@ -20,19 +20,19 @@ export class Upstream {
     this.#open = open
   }
 
-  /** The connection if it stands. */
+  /** The open connection, if any. */
   get current(): Client | undefined {
     return this.#client
   }
 
   /**
-   * The connection, opened if it does not stand.
-   * @throws McpError why it cannot be opened
+   * The connection, opened if necessary.
+   * @throws McpError if it cannot be opened
    */
   get(): Promise<Client> {
     if (this.#closed) return Promise.reject(closed())
     if (this.#client !== undefined) return Promise.resolve(this.#client)
-    this.#opening ??= this.#enter().finally(() => {
+    this.#opening ??= this.#connect().finally(() => {
       this.#opening = undefined
     })
     return this.#opening
@@ -44,11 +44,11 @@ export class Upstream {
     await this.#client?.close()
   }
 
-  async #enter(): Promise<Client> {
-    if (!this.#pace.tryAttempt()) {
+  async #connect(): Promise<Client> {
+    if (!this.#backoff.tryAttempt()) {
       throw new McpError(
         'CONNECT_FAILED',
-        'The upstream server ends its connections too often: it is given a pause',
+        'The upstream server closes its connections too often. Try again later.',
       )
     }
     const client = await this.#open()
@@ -66,45 +66,9 @@ function closed(): McpError {
   return new McpError('CONNECTION_CLOSED', 'The proxy was closed')
 }
 
-/** One server of a composition. */
-export class Member {
-  readonly prefix: string
-  readonly server: Server
-  readonly catalogue: ResourceIndex
-
-  constructor(prefix: string, server: Server) {
-    this.prefix = prefix
-    this.server = server
-    this.catalogue = new ResourceIndex(this)
-  }
-
-  /**
-   * An exchange as this member sees it. What it asks is sealed under its own name, so that no answer given to it opens
-   * in another.
-   * @param outer the name the client knows; the prefix alone where names are not changed
-   */
-  exchange(exchange: Exchange, params: Readonly<JsonObject>, outer: string = this.prefix): Exchange {
-    return { ...exchange, params, inputStrategy: underName(exchange.inputStrategy, outer) }
-  }
-}
-
-function underName(asking: InputStrategy, name: string): InputStrategy {
-  const renamed = (exchange: Exchange): Exchange => ({
-    ...exchange,
-    params: { ...exchange.params, name },
-    inputStrategy: asking,
-  })
-  const { relay } = asking
-  return {
-    begin: (exchange) => asking.begin(renamed(exchange)),
-    resume: (exchange) => asking.resume(renamed(exchange)),
-    ...(relay === undefined ? {} : { relay }),
-  }
-}
-
 const maxTools = 10_000
 
-/** Which arguments of an upstream server's tools travel as headers, as far as their list was seen. */
+/** The header plans of an upstream server's tools, as far as they were listed. */
 export class HeaderPlanCache {
   readonly #byTool = new Map<string, HeaderPlan | undefined>()
 
@@ -112,7 +76,7 @@ export class HeaderPlanCache {
     return this.#byTool.get(tool)
   }
 
-  /** Takes note of listed tools. */
+  /** Adds listed tools. */
   learn(tools: unknown): void {
     if (!Array.isArray(tools)) return
     for (const tool of tools) {
@@ -126,13 +90,13 @@ export class HeaderPlanCache {
     }
   }
 
-  /** Forgets every tool: they changed. */
+  /** Forgets all tools after a change. */
   clear(): void {
     this.#byTool.clear()
   }
 }
 
-/** A tool whose annotations break a rule mirrors nothing: clients leave it out by themselves. */
+/** A tool with invalid annotations has no plan; clients ignore such tools. */
 function planOf(inputSchema: Record<string, unknown>): HeaderPlan | undefined {
   try {
     const plan = headerPlan(inputSchema)
@@ -140,4 +104,224 @@ function planOf(inputSchema: Record<string, unknown>): HeaderPlan | undefined {
   } catch {
     return undefined
   }
+}
+
+const allLists: SubscriptionFilter = {
+  toolsListChanged: true,
+  promptsListChanged: true,
+  resourcesListChanged: true,
+}
+
+/** The upstream subscriptions on behalf of all clients: each resource once, until its last subscriber leaves, and the lists. */
+export class UpstreamSubscriptions {
+  readonly #upstream: Upstream
+  readonly #onChange: (change: ServerChange) => void
+  readonly #max: number
+  readonly #byUri = new Map<string, { readonly subscription: UpstreamSubscription; users: number }>()
+  #lists: UpstreamSubscription | undefined
+  #listUsers = 0
+
+  /** `max`: most resources subscribed to at once. */
+  constructor(upstream: Upstream, max: number, onChange: (change: ServerChange) => void) {
+    this.#upstream = upstream
+    this.#max = max
+    this.#onChange = onChange
+  }
+
+  /** Whether there are subscribers. */
+  get inUse(): boolean {
+    return this.#byUri.size > 0 || this.#listUsers > 0
+  }
+
+  /** Rejects with an RpcError if resources cannot be subscribed to; failed subscriptions to lists are retried. */
+  async subscribe(filter: SubscriptionFilter): Promise<ChangeSubscription> {
+    const uris = [...new Set(filter.resourceSubscriptions ?? [])]
+    const wantsLists = allChanges({ ...filter, resourceSubscriptions: [] }).length > 0
+    const subscriptions = this.#subscribeUris(uris)
+    if (wantsLists) subscriptions.add(this.#subscribeLists())
+    let released = false
+    const release = (): void => {
+      if (released) return
+      released = true
+      this.#releaseUris(uris)
+      if (wantsLists) this.#releaseLists()
+    }
+    try {
+      const agreed = await Promise.all(Array.from(subscriptions, ({ opened }) => opened))
+      return { acknowledged: acceptedBy(filter, agreed), release }
+    } catch (error) {
+      release()
+      throw relayedError(error)
+    }
+  }
+
+  /** Closes all subscriptions. */
+  close(): void {
+    for (const { subscription } of this.#byUri.values()) subscription.close()
+    this.#lists?.close()
+  }
+
+  #subscribeUris(uris: readonly string[]): Set<UpstreamSubscription> {
+    const newUris = uris.filter((uri) => !this.#byUri.has(uri))
+    if (this.#byUri.size + newUris.length > this.#max) {
+      throw new RpcError(
+        ErrorCode.InternalError,
+        `Too many resource subscriptions: at most ${this.#max} are allowed`,
+      )
+    }
+    if (newUris.length > 0) {
+      const filter = { resourceSubscriptions: newUris }
+      const subscription = new UpstreamSubscription(this.#upstream, filter, false, (change) =>
+        this.#changed(change),
+      )
+      for (const uri of newUris) this.#byUri.set(uri, { subscription, users: 0 })
+    }
+    const used = new Set<UpstreamSubscription>()
+    for (const uri of uris) {
+      const entry = this.#byUri.get(uri)
+      if (entry === undefined) continue
+      entry.users++
+      used.add(entry.subscription)
+    }
+    return used
+  }
+
+  #releaseUris(uris: readonly string[]): void {
+    for (const uri of uris) {
+      const entry = this.#byUri.get(uri)
+      if (entry === undefined || --entry.users > 0) continue
+      this.#byUri.delete(uri)
+      const used = [...this.#byUri.values()].some(({ subscription }) => subscription === entry.subscription)
+      if (!used) entry.subscription.close()
+    }
+  }
+
+  #subscribeLists(): UpstreamSubscription {
+    this.#listUsers++
+    this.#lists ??= new UpstreamSubscription(this.#upstream, allLists, true, this.#onChange)
+    return this.#lists
+  }
+
+  #releaseLists(): void {
+    if (--this.#listUsers > 0) return
+    this.#lists?.close()
+    this.#lists = undefined
+  }
+
+  /** A server may report a sub-resource of a subscribed one (Resources, Subscriptions). */
+  #changed(change: ServerChange): void {
+    if (change.type !== 'resource') return
+    for (const uri of this.#byUri.keys()) {
+      if (change.uri.startsWith(uri)) this.#onChange({ type: 'resource', uri })
+    }
+  }
+}
+
+/** One upstream subscription, reopened until it is closed. */
+class UpstreamSubscription {
+  /** Resolves with the accepted filter once it is open. */
+  readonly opened: Promise<SubscriptionFilter>
+  readonly #upstream: Upstream
+  readonly #filter: SubscriptionFilter
+  readonly #onChange: (change: ServerChange) => void
+  readonly #backoff = new RetryBackoff()
+  readonly #stop = new AbortController()
+
+  /** `retryFirst`: retries even if the first attempt fails. */
+  constructor(
+    upstream: Upstream,
+    filter: SubscriptionFilter,
+    retryFirst: boolean,
+    onChange: (change: ServerChange) => void,
+  ) {
+    this.#upstream = upstream
+    this.#filter = filter
+    this.#onChange = onChange
+    this.opened = new Promise((resolve, reject) => {
+      const failed = (error: unknown): boolean => {
+        if (retryFirst) resolve({})
+        else reject(error)
+        return retryFirst && !isFinal(error)
+      }
+      this.#run(resolve, failed).catch(reject)
+    })
+    this.opened.catch(() => {})
+  }
+
+  close(): void {
+    this.#stop.abort()
+  }
+
+  async #run(
+    opened: (acknowledged: SubscriptionFilter) => void,
+    failed: (error: unknown) => boolean,
+  ): Promise<void> {
+    const { signal } = this.#stop
+    let wasOpened = false
+    let mayHaveMissed = false
+    while (!signal.aborted) {
+      try {
+        const received = await this.#runOnce((filter) => {
+          opened(filter)
+          if (mayHaveMissed) for (const change of allChanges(this.#filter)) this.#publish(change)
+        })
+        wasOpened = true
+        if (received) this.#backoff.reset()
+      } catch (error) {
+        if (!wasOpened && !failed(error)) return
+        if (isFinal(error)) return
+      }
+      mayHaveMissed = true
+      await wait(this.#backoff.afterFailure(undefined), signal).catch(() => {})
+    }
+  }
+
+  /** Runs until the subscription ends. Returns whether it received a change. */
+  async #runOnce(opened: (acknowledged: SubscriptionFilter) => void): Promise<boolean> {
+    const { signal } = this.#stop
+    let received = false
+    const client = await this.#upstream.get()
+    const watch = await client.watch(this.#filter, (change) => {
+      received = true
+      this.#publish(change)
+    })
+    opened(watch.acknowledged)
+    let stop = (): void => {}
+    const stopped = new Promise<void>((resolve) => {
+      stop = resolve
+    })
+    if (signal.aborted) stop()
+    signal.addEventListener('abort', stop, { once: true })
+    try {
+      await Promise.race([watch.closed, stopped])
+    } finally {
+      signal.removeEventListener('abort', stop)
+    }
+    await watch.close()
+    return received
+  }
+
+  #publish(change: ServerChange): void {
+    if (!this.#stop.signal.aborted) this.#onChange(change)
+  }
+}
+
+/** Whether a retry is useless: the server rejected the subscription. */
+function isFinal(error: unknown): boolean {
+  return error instanceof RpcError || (error instanceof McpError && error.code === 'CAPABILITY')
+}
+
+/** The part of a filter that any of several subscriptions accepted. */
+function acceptedBy(
+  requested: SubscriptionFilter,
+  agreed: readonly SubscriptionFilter[],
+): SubscriptionFilter {
+  const accepted: SubscriptionFilter = {}
+  for (const kind of ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged'] as const) {
+    if (requested[kind] === true && agreed.some((filter) => filter[kind] === true)) accepted[kind] = true
+  }
+  const { resourceSubscriptions: uris } = requested
+  if (uris === undefined) return accepted
+  const acceptedUris = new Set(agreed.flatMap(({ resourceSubscriptions = [] }) => resourceSubscriptions))
+  return { ...accepted, resourceSubscriptions: uris.filter((uri) => acceptedUris.has(uri)) }
 }

@@ -1,4 +1,4 @@
-import { ErrorCode, RpcError, readable } from '../jsonrpc/error.ts'
+import { ErrorCode, RpcError, readableError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { type Carried, type Exchange, type HandlerRun, InputRequired, type Outcome } from './exchange.ts'
 
@@ -49,7 +49,7 @@ export async function runToOutcome<T>(
       carried = next
     }
   } catch (error) {
-    throw readable(error)
+    throw readableError(error)
   } finally {
     onOver()
   }

@@ -2,7 +2,7 @@ import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import { checkElicitContent, checkElicitSchema, checkSampling } from '../protocol/elicitation.ts'
 import type { Question, QuestionMethod, Questions } from '../protocol/server-requests.ts'
-import { root, type Shape, sampled } from '../protocol/shapes.ts'
+import { root, type Shape, samplingResult } from '../protocol/shapes.ts'
 
 /** Words that name a secret by themselves. */
 const secrets = [
@@ -175,7 +175,7 @@ function faultOfAnswer(question: Question, answer: unknown): string | undefined 
       if (role !== 'assistant' && role !== 'user') return '"role" must be user or assistant'
       if (typeof model !== 'string') return '"model" must be a string'
       const says = !Array.isArray(content) || content.length > 0
-      return says ? faultIn(answer, sampled, blocksWanted) : blocksWanted
+      return says ? faultIn(answer, samplingResult, blocksWanted) : blocksWanted
     }
     case 'roots/list': {
       const { roots } = answer

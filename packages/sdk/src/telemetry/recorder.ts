@@ -20,61 +20,65 @@ import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { Exchange } from '../request/exchange.ts'
 
-/** Characters of a value that a peer may have chosen. */
+/** Most characters of a value the peer may have chosen. */
 const maxAttributeChars = 256
-/** Characters of arguments and results, where they are recorded. */
+/** Most characters of recorded arguments and results. */
 const maxContentChars = 8192
 
-/** What a request is about, by the semantic conventions for MCP. */
+/** The name and attributes of a request, by the MCP semantic conventions. */
 export interface Subject {
-  /** The span's name: the method and, where there are few of it, its target. */
+  /** The span's name: the method and, if it has low cardinality, its target. */
   readonly name: string
-  /** For the span and the metric. */
+  /** Attributes of span and metric. */
   readonly common: Attributes
-  /** For the metric too, once it is known that there is such a target: a peer can make up any number of names. */
+  /** Attributes of the metric too, once the target is known to exist: a peer can invent any number of names. */
   readonly target: Attributes
-  /** For the span alone. */
+  /** Attributes of the span only. */
   readonly single: Attributes
 }
 
 export function subjectOf(method: string, params: Readonly<JsonObject>): Subject {
   const common: Attributes = { 'mcp.method.name': method }
-  const name = clipped(params['name'])
-  const uri = clipped(params['uri'], maxContentChars)
+  const name = truncate(params['name'])
+  const uri = truncate(params['uri'], maxContentChars)
   const single: Attributes = uri === undefined ? {} : { 'mcp.resource.uri': uri }
   switch (method) {
     case 'tools/call':
       common['gen_ai.operation.name'] = 'execute_tool'
-      return { ...named(method, 'gen_ai.tool.name', name), common, single }
+      return { ...nameAndTarget(method, 'gen_ai.tool.name', name), common, single }
     case 'prompts/get':
-      return { ...named(method, 'gen_ai.prompt.name', name), common, single }
+      return { ...nameAndTarget(method, 'gen_ai.prompt.name', name), common, single }
     default:
       return { name: method, common, target: {}, single }
   }
 }
 
-function named(method: string, key: string, name: string | undefined): Pick<Subject, 'name' | 'target'> {
+function nameAndTarget(
+  method: string,
+  key: string,
+  name: string | undefined,
+): Pick<Subject, 'name' | 'target'> {
   return name === undefined
     ? { name: method, target: {} }
     : { name: `${method} ${name}`, target: { [key]: name } }
 }
 
-/** A text that came from somewhere else, bounded. */
-export function clipped(value: unknown, max: number = maxAttributeChars): string | undefined {
+/** A text from outside, shortened. */
+export function truncate(value: unknown, max: number = maxAttributeChars): string | undefined {
   if (typeof value !== 'string') return undefined
   return value.length > max ? `${value.slice(0, max)}…` : value
 }
 
-/** A value as an attribute holds it, bounded. */
+/** A value as an attribute, shortened. */
 export function contentOf(value: unknown): string | undefined {
   try {
-    return clipped(JSON.stringify(value), maxContentChars)
+    return truncate(JSON.stringify(value), maxContentChars)
   } catch {
     return undefined
   }
 }
 
-/** The transport by the name of a client's link; undefined for one that is none, or could be several. */
+/** The transport attribute for a client transport's name; undefined if unknown or ambiguous. */
 export function transportOf(link: string | undefined): string | undefined {
   switch (link) {
     case 'stdio':
@@ -87,19 +91,19 @@ export function transportOf(link: string | undefined): string | undefined {
   }
 }
 
-/** What is recorded of requests, and where it goes. All of it has defaults. */
+/** Options of telemetry. */
 export interface TelemetryOptions {
-  /** Default: the one of the registered provider. */
+  /** Default: the registered tracer provider. */
   tracer?: Tracer
-  /** Default: the one of the registered provider. */
+  /** Default: the registered meter provider. */
   meter?: Meter
-  /** Records ids of sessions. Default false: whoever reads one may be able to use the session. */
+  /** Records session ids. Default false: a session id may allow its reader to use the session. */
   recordSessionIds?: boolean
-  /** Records what tools are called with and what they give, 8192 characters of each. Default false. */
+  /** Records tool arguments and results, up to 8192 characters each. Default false. */
   recordArgumentsAndResults?: boolean
 }
 
-/** A request that begins. */
+/** A request at its start. */
 export interface Beginning {
   readonly side: 'client' | 'server'
   readonly method: string
@@ -112,7 +116,7 @@ export interface Beginning {
   readonly session: string | undefined
 }
 
-/** How a request failed: the code the peer was or is answered with, else what went wrong on this side. */
+/** How a request failed: the JSON-RPC error code, or else the local error. */
 export interface Failure {
   readonly type: string
   readonly status?: string
@@ -121,10 +125,10 @@ export interface Failure {
 
 const scope = '@jackfield/sdk'
 
-/** Seconds: calls take from a few milliseconds to minutes. */
+/** Histogram boundaries in seconds: calls take from milliseconds to minutes. */
 const buckets = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
 
-/** Writes spans and durations by the semantic conventions for MCP. */
+/** Records spans and durations by the MCP semantic conventions. */
 export class Recorder {
   readonly #options: TelemetryOptions
   readonly #durations = new Map<string, Histogram>()
@@ -166,7 +170,7 @@ export class Recorder {
   }
 }
 
-/** One request that is followed. */
+/** The recording of one request. */
 export class Recording {
   readonly context: Context
   readonly #span: Span
@@ -193,7 +197,7 @@ export class Recording {
     this.#span.setAttribute('jsonrpc.request.id', String(id))
   }
 
-  /** It was answered with a result that is no failure, of a type to be told where it is not a complete one. */
+  /** Ends it with a successful result; `type` is set for an incomplete one. */
   done(result: Readonly<JsonObject>, more: Attributes = {}): void {
     this.#span.setAttributes(more)
     if (this.#content) this.#span.setAttributes(contentAttribute('result', result['content']))
@@ -229,10 +233,10 @@ function contentAttribute(what: 'arguments' | 'result', value: unknown): Attribu
   return text === undefined ? {} : { [`gen_ai.tool.call.${what}`]: text }
 }
 
-/** The keys of `_meta` that carry trace context; no other key may stand there without a prefix. */
+/** The trace-context keys of `_meta`, the only ones allowed without a prefix. */
 const keys: ReadonlySet<string> = new Set(['traceparent', 'tracestate', 'baggage'])
 
-/** Characters of one value; a longer one is not read. */
+/** Most characters of a value; longer ones are ignored. */
 const maxCarrierChars = 8192
 
 const setter: TextMapSetter<Record<string, string>> = {
@@ -249,43 +253,43 @@ const getter: TextMapGetter<Readonly<JsonObject>> = {
   },
 }
 
-/** What to write into `_meta` so that the other side goes on with this context. */
-export function injected(context: Context): JsonObject {
+/** The `_meta` that propagates a context. */
+export function inject(context: Context): JsonObject {
   const carrier: Record<string, string> = {}
   propagation.inject(context, carrier, setter)
   return carrier
 }
 
-/** A context with what a peer's `_meta` carries. */
-export function extracted(context: Context, meta: Readonly<JsonObject>): Context {
+/** A context with the trace context of a peer's `_meta`. */
+export function extract(context: Context, meta: Readonly<JsonObject>): Context {
   return propagation.extract(context, meta, getter)
 }
 
-/** The span a context stands in, where it can be pointed at. */
+/** The span context of a context, if valid. */
 export function spanIn(context: Context): SpanContext | undefined {
   const found = trace.getSpanContext(context)
   return found !== undefined && trace.isSpanContextValid(found) ? found : undefined
 }
 
-/** What a request of this side failed with. */
+/** The failure of a client request. */
 export function clientFailure(error: unknown): Failure {
   if (error instanceof RpcError) return ofCode(error.code, error.message)
   if (error instanceof McpError) return { type: error.code }
   return { type: error instanceof Error ? error.name : '_OTHER' }
 }
 
-/** What a request of the peer is answered with. What happened inside is told to `onError`, not here. */
+/** The failure a server responds with. Internal errors go to `onError`, not here. */
 export function serverFailure(error: unknown, revision: Revision): Failure {
   if (error instanceof RpcError) return ofCode(revision.error(error).code, error.message)
   return ofCode(ErrorCode.InternalError)
 }
 
-/** Why nobody waits for the answer any more. */
+/** Why a request was aborted. */
 export function stopped({ signal }: Pick<Exchange, 'signal'>): Failure {
   return { type: signal.reason instanceof McpError ? signal.reason.code : 'CANCELLED' }
 }
 
 function ofCode(code: number, text?: string): Failure {
-  const message = clipped(text)
+  const message = truncate(text)
   return { type: String(code), status: String(code), ...(message === undefined ? {} : { message }) }
 }

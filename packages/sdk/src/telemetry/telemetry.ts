@@ -6,11 +6,10 @@ import { MetaKey } from '../protocol/meta.ts'
 import type { Exchange, InputStrategy, Outcome } from '../request/exchange.ts'
 import { type LiveRequest, liveInput } from '../request/live-run.ts'
 import type { Middleware } from '../server/server.ts'
-import { isFollowed } from './followed.ts'
 import {
   clientFailure,
-  extracted,
-  injected,
+  extract,
+  inject,
   Recorder,
   type Recording,
   serverFailure,
@@ -20,11 +19,11 @@ import {
   transportOf,
 } from './recorder.ts'
 
-/** Follows every request a client sends, and every question it answers. */
-export function clientSide(recorder: Recorder): ClientTelemetry {
+/** Traces every request a client sends, and every input request it answers. */
+export function createClientTelemetry(recorder: Recorder): ClientTelemetry {
   return {
     begin(request) {
-      if (!isFollowed(request.method)) return undefined
+      if (!isTraced(request.method)) return undefined
       const { by, method, params, session } = request
       const recording = recorder.begin({
         side: by,
@@ -35,12 +34,12 @@ export function clientSide(recorder: Recorder): ClientTelemetry {
         transport: transportOf(request.transport),
         session,
       })
-      return new Followed(recording, by === 'client' ? injected(recording.context) : {})
+      return new ClientSpan(recording, by === 'client' ? inject(recording.context) : {})
     },
   }
 }
 
-class Followed implements TelemetrySpan {
+class ClientSpan implements TelemetrySpan {
   readonly meta: Readonly<JsonObject>
   readonly #recording: Recording
 
@@ -67,14 +66,14 @@ class Followed implements TelemetrySpan {
   }
 }
 
-/** A question that says where it comes from is a part of that; anything else of what it was made for. */
+/** The parent of an input request: its own trace context, or else the request that caused it. */
 function parentOf({ by, params, parent }: TelemetryRequest): Context {
-  const around = parent instanceof Followed ? parent.context : context.active()
+  const around = parent instanceof ClientSpan ? parent.context : context.active()
   const meta = params['_meta']
-  return by === 'server' && isObject(meta) ? extracted(around, meta) : around
+  return by === 'server' && isObject(meta) ? extract(around, meta) : around
 }
 
-/** Before a revision is agreed, the greeting itself says which one is spoken. */
+/** The revision; before it is negotiated, the one in the request. */
 function revisionOf({ revision, params }: TelemetryRequest): string | undefined {
   if (revision !== undefined) return revision
   const { protocolVersion, _meta: meta } = params
@@ -82,14 +81,14 @@ function revisionOf({ revision, params }: TelemetryRequest): string | undefined 
   return typeof named === 'string' ? named : undefined
 }
 
-/** Follows every request a server serves: a part of the client's trace, with the questions it asks back inside. */
-export function serverLayer(recorder: Recorder): Middleware {
+/** Traces every request a server handles, as a child of the client's span and the parent of its input requests. */
+export function createMiddleware(recorder: Recorder): Middleware {
   return async (exchange, next) => {
-    if (!isFollowed(exchange.method)) return next(exchange)
+    if (!isTraced(exchange.method)) return next(exchange)
     const recording = recorder.begin({ side: 'server', ...factsOf(exchange), ...originOf(exchange) })
-    const asking = followedAsking(recorder, recording, exchange)
+    const inputStrategy = tracedInputStrategy(recorder, recording, exchange)
     try {
-      const outcome = await context.with(recording.context, next, undefined, { ...exchange, inputStrategy: asking })
+      const outcome = await context.with(recording.context, next, undefined, { ...exchange, inputStrategy })
       if (exchange.signal.aborted) recording.failed(stopped(exchange))
       else recording.done(outcome.type === 'complete' ? outcome.result : {}, typeOf(outcome))
       return outcome
@@ -106,18 +105,18 @@ function factsOf({ id, method, params, peer, transport, session }: Exchange) {
   return { id, method, params, revision: peer.revision.version, transport, session: session?.id }
 }
 
-/** The request's own `_meta` names the parent; what this side is in already is a link. */
+/** The trace context in `_meta` is the parent; the current span becomes a link. */
 function originOf({ params }: Exchange) {
   const active = context.active()
   const meta = isObject(params['_meta']) ? params['_meta'] : {}
-  const remote = extracted(ROOT_CONTEXT, meta)
-  if (spanIn(remote) === undefined) return { parent: extracted(active, meta) }
+  const remote = extract(ROOT_CONTEXT, meta)
+  if (spanIn(remote) === undefined) return { parent: extract(active, meta) }
   const around = spanIn(active)
   const links: Link[] = around === undefined ? [] : [{ context: around }]
   return { parent: remote, links }
 }
 
-/** A round that asks is over like any other, and nothing failed. */
+/** A result other than a complete one, which is not a failure. */
 function typeOf(outcome: Outcome): Attributes {
   switch (outcome.type) {
     case 'complete':
@@ -131,8 +130,8 @@ function typeOf(outcome: Outcome): Attributes {
   }
 }
 
-/** Questions on a live connection are requests of their own, inside the one they are about. */
-function followedAsking(recorder: Recorder, around: Recording, exchange: Exchange): InputStrategy {
+/** Traces input requests of a live connection as children of their request. */
+function tracedInputStrategy(recorder: Recorder, around: Recording, exchange: Exchange): InputStrategy {
   const { relay } = exchange.inputStrategy
   if (relay === undefined) return exchange.inputStrategy
   const ask: LiveRequest = async (method, params, options) => {
@@ -140,7 +139,7 @@ function followedAsking(recorder: Recorder, around: Recording, exchange: Exchang
     const parent = around.context
     const recording = recorder.begin({ side: 'client', method, params, parent, revision, transport, session })
     try {
-      const answer = await relay(method, carrying(params, recording.context), options)
+      const answer = await relay(method, withTraceContext(params, recording.context), options)
       recording.done({})
       return answer
     } catch (error) {
@@ -151,26 +150,31 @@ function followedAsking(recorder: Recorder, around: Recording, exchange: Exchang
   return liveInput(ask)
 }
 
-/** Params that lead the other side to a context; the very same ones where nothing carries it. */
-function carrying(params: JsonObject, from: Context): JsonObject {
-  const carried = injected(from)
+/** Params with trace context; unchanged if there is none. */
+function withTraceContext(params: JsonObject, from: Context): JsonObject {
+  const carried = inject(from)
   if (Object.keys(carried).length === 0) return params
   return { ...params, _meta: { ...(isObject(params['_meta']) ? params['_meta'] : {}), ...carried } }
 }
 
-/** Both sides in one: a layer for `use` of `defineServer`, and the option `telemetry` of `connect`. */
+/** Middleware for `defineServer`, and the option `telemetry` of `connect`. */
 export type Telemetry = Middleware & ClientTelemetry
 
 /**
- * Traces and measures by OpenTelemetry, with the semantic conventions for MCP. Trace context travels in `_meta` as
- * `traceparent`, `tracestate` and `baggage`, by the propagator that is registered. Put it first in `use`.
+ * OpenTelemetry traces and metrics by the MCP semantic conventions. Trace context is propagated in `_meta` as `traceparent`,
+ * `tracestate` and `baggage`, by the registered propagator. Put it first in `use`.
  *
- * A client's call is one span, with what it is asked back inside of it; each request a server serves is one, a part of
- * the client's. A round that ends with questions is told apart by `jackfield.result.type`. Arguments and results are not
- * recorded, and neither are sessions' ids; the names of tools and prompts are, and the URIs of resources.
+ * A client call is one span, with its input requests as children; each request a server handles is a child of the client's
+ * span. A round that ends with input requests has the attribute `jackfield.result.type`. Names of tools and prompts and URIs of
+ * resources are recorded; arguments, results and session ids are not by default.
  * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/
  */
 export function telemetry(options: TelemetryOptions = {}): Telemetry {
   const recorder = new Recorder(options)
-  return Object.assign(serverLayer(recorder), clientSide(recorder))
+  return Object.assign(createMiddleware(recorder), createClientTelemetry(recorder))
+}
+
+/** Whether a request is traced. A subscription is not: it stays open indefinitely. */
+function isTraced(method: string): boolean {
+  return method !== 'subscriptions/listen'
 }

@@ -10,19 +10,19 @@ import type { Server } from '../server/server.ts'
 import { memory } from '../transports/client/memory.ts'
 import type { ClientTransport, ClientTransportFactory } from '../transports/client/transport.ts'
 
-/** What came on top of `before`: of a list its new end, of a number the difference, of an object each member's. */
-export function added(before: unknown, after: unknown): unknown {
+/** The difference between two snapshots of effects: the new items of a list, the increase of a number, each member of an object. */
+export function effectsBetween(before: unknown, after: unknown): unknown {
   if (typeof before === 'number' && typeof after === 'number') return after - before
   if (Array.isArray(before) && Array.isArray(after)) return after.slice(before.length)
   if (isObject(before) && isObject(after)) {
     return Object.fromEntries(
-      Object.entries(after).map(([name, value]) => [name, added(before[name], value)]),
+      Object.entries(after).map(([name, value]) => [name, effectsBetween(before[name], value)]),
     )
   }
   return after
 }
 
-/** Where the effects of two runs differ, in words. */
+/** How the effects of two runs differ. */
 export function differences(legacy: unknown, modern: unknown, path = 'effects'): string[] {
   if (canonical(legacy) === canonical(modern)) return []
   if (Array.isArray(legacy) && Array.isArray(modern)) {
@@ -37,7 +37,7 @@ export function differences(legacy: unknown, modern: unknown, path = 'effects'):
   return [`${path}: ${canonical(legacy)} in one run, ${canonical(modern)} with re-entry`]
 }
 
-/** The items `all` has more often than `others`, as text. */
+/** The items that `all` has more often than `others`, as text. */
 function surplus(all: readonly unknown[], others: readonly unknown[]): string[] {
   const left = others.map(canonical)
   return all.map(canonical).filter((item) => {
@@ -48,10 +48,10 @@ function surplus(all: readonly unknown[], others: readonly unknown[]): string[] 
   })
 }
 
-/** Links on which every round of questions is entered one extra time, unanswered, before it is answered. */
-export function reentering(links: ClientTransportFactory): ClientTransportFactory {
+/** Wraps a transport so that every round of input requests is retried once without responses first. */
+export function withExtraRounds(transports: ClientTransportFactory): ClientTransportFactory {
   return () => {
-    const link = links()
+    const link = transports()
     let extra = 0
     const request: ClientTransport['request'] = async (message, options) => {
       const answer = await link.request(message, options)
@@ -76,23 +76,20 @@ export function reentering(links: ClientTransportFactory): ClientTransportFactor
   }
 }
 
-/** The state of a round that asks; undefined for any other answer. */
+/** The state of an `input_required` result; undefined for any other. */
 function stateOf(answer: JsonRpcResponse): JsonObject | undefined {
   if (!('result' in answer) || answer.result['resultType'] !== 'input_required') return undefined
   const { requestState } = answer.result
   return requestState === undefined ? {} : { requestState }
 }
 
-/** The tool to run, the answers to its questions, and a way to see what it has done. */
+/** The tool, the answers to its questions, and a function that reads its effects. */
 export interface TwiceOptions extends AnswerHandlers {
   tool: string
   args?: JsonObject
-  /**
-   * What the tool has done so far: a count, a list of what it did, or an object of such. Read before and after each
-   * run, so it need not be reset.
-   */
+  /** The effects so far: a count, a list, or an object of these. Read before and after each run, so no reset is needed. */
   effects: () => unknown
-  /** Further options of `connect`, such as which kinds of questions can be shown. */
+  /** More options of `connect`, such as input capabilities. */
   connect?: ConnectOptions
 }
 
@@ -100,55 +97,55 @@ export interface TwiceOptions extends AnswerHandlers {
 export interface Run {
   readonly revision: ProtocolVersion
   readonly result: CallToolResult | { readonly error: unknown }
-  /** What this run added to the effects. */
+  /** The effects of this run. */
   readonly effects: unknown
 }
 
-/** What a tool did in both eras, side by side. */
+/** The runs of both eras. */
 export interface Twice {
-  /** One straight run: questions are answered while the handler waits. */
+  /** A run in which the handler waits for answers. */
   readonly once: Run
-  /** The handler entered again from the top for every answer, and one extra time for every round. */
+  /** A run in which the handler restarts for every answer, and once more per round. */
   readonly again: Run
-  /** What differs between the two; empty for a tool that keeps its effects in steps, or after its questions. */
+  /** The differences; empty for a tool whose effects are in steps, or after its questions. */
   readonly differences: readonly string[]
 }
 
 /**
- * Runs a tool that asks in both eras, entering its handler more often than it would like on the second, and tells
- * which effects happened twice. Such an effect belongs in `ctx.step`, or after the last question.
+ * Runs a tool that requests input in both eras, with extra handler runs in the second, and reports which effects happened
+ * twice. Such an effect belongs in `ctx.step`, or after the last question.
  */
 export async function runTwice(server: Server, options: TwiceOptions): Promise<Twice> {
   const once = await run(memory(server), latestLegacy, options)
-  const again = await run(reentering(memory(server)), latest, options)
+  const again = await run(withExtraRounds(memory(server)), latest, options)
   return {
     once,
     again,
     differences: [
       ...differences(once.effects, again.effects),
-      ...differences(shownOf(once.result), shownOf(again.result), 'result'),
+      ...differences(withoutMeta(once.result), withoutMeta(again.result), 'result'),
     ],
   }
 }
 
 async function run(
-  links: ClientTransportFactory,
+  transports: ClientTransportFactory,
   revision: ProtocolVersion,
   options: TwiceOptions,
 ): Promise<Run> {
   const { tool, args = {}, effects, connect: more = {}, ...answers } = options
   const before = structuredClone(effects())
-  const client = await connect(links, { ...more, ...answers, revisions: [revision] })
+  const client = await connect(transports, { ...more, ...answers, revisions: [revision] })
   try {
     const result = await client.call(tool, args).catch((error: unknown) => ({ error }))
-    return { revision, result, effects: structuredClone(added(before, effects())) }
+    return { revision, result, effects: structuredClone(effectsBetween(before, effects())) }
   } finally {
     await client.close()
   }
 }
 
-/** What a caller sees of a result: not the metadata, which names the server in one era only. */
-function shownOf(result: Run['result']): unknown {
+/** A result as callers see it: without `_meta`, which has the server's info in one era only. */
+function withoutMeta(result: Run['result']): unknown {
   if ('error' in result) return { error: String(result.error) }
   const { _meta: _, ...shown } = result
   return shown

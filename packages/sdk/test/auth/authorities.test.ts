@@ -64,7 +64,7 @@ describe('an issuer on the Internet that says its keys are', () => {
     expect(outcome).toBeInstanceOf(McpError)
     expect(outcome).toMatchObject({
       code: 'PROTOCOL',
-      message: expect.stringContaining('give jwt this address as "jwksUri"'),
+      message: expect.stringContaining('pass it to jwt as "jwksUri"'),
     })
     expect(asked).toEqual([])
   })

@@ -151,8 +151,8 @@ describe('what a composition declares', () => {
     expect(server.instructions).toBe(
       [
         'Eat well.',
-        '# thai\n\nTools and prompts of this part begin with `thai__`.\n\nHow to use thai.',
-        '# greek\n\nTools and prompts of this part begin with `greek__`.\n\nHow to use greek.',
+        '# thai\n\nTools and prompts of this server begin with `thai__`.\n\nHow to use thai.',
+        '# greek\n\nTools and prompts of this server begin with `greek__`.\n\nHow to use greek.',
       ].join('\n\n'),
     )
   })

@@ -194,7 +194,7 @@ describe('a server with sessions', () => {
   })
 
   it('is reached over no more connections for one principal than allowed, which leaves the rest to others', async () => {
-    const { through } = await watched({ revisions: [legacy] }, { limits: { connectionsOfOne: 1 } })
+    const { through } = await watched({ revisions: [legacy] }, { limits: { connectionsPerPrincipal: 1 } })
     const url = await served(through, {
       authenticate: async (request) => ({ principal: request.header('x-who') ?? '' }),
     })
@@ -214,7 +214,7 @@ describe('a server with sessions', () => {
   })
 
   it('may be served over one connection for everybody, and then asks nobody', async () => {
-    const { through, of } = await watched({ revisions: [legacy] }, { oneConnectionForEverybody: true })
+    const { through, of } = await watched({ revisions: [legacy] }, { sharedConnection: true })
     for (const revision of [legacy, modern] as const) {
       const end = await client(through, { revisions: [revision], ...agree })
       expect(JSON.parse(textOf(await end.call('can')))).toMatchObject({ kinds: [] })
@@ -252,7 +252,7 @@ describe.each(combinations)('an upstream process that ends ($up server, $down cl
     expect(textOf(await end.call('refund', { order: '1' }))).toBe('refunded 1')
     await expect(end.call('exit')).rejects.toMatchObject({
       code: -32603,
-      message: expect.stringContaining('look before you repeat it'),
+      message: expect.stringContaining('check before you repeat it'),
     })
     await until(() => changes.includes('tools'), 15_000)
     expect(textOf(await end.call('refund', { order: '2' }))).toBe('refunded 2')

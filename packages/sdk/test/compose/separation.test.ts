@@ -106,7 +106,7 @@ it('a call that nobody answers in time is taken back upstream, and its late answ
   })
   const through = await proxied(server, {
     connect: { revisions: [legacy] },
-    limits: { heldMs: 50 },
+    limits: { suspendedMs: 50 },
     onError: () => {},
   })
   const asking = edge()
@@ -199,28 +199,31 @@ it('an answer under a key that is asked again does not answer the new question',
   }
 })
 
-it.each(['held', 'heldOfOne'] as const)('keeps no more open calls than %s allows', async (limit) => {
-  const { server, log } = createUpstream()
-  const through = await proxied(server, {
-    connect: { revisions: [legacy] },
-    limits: { [limit]: 2 },
-    onError: () => {},
-  })
-  const asking = edge()
-  const order = (order: string) => ({ name: 'refund', arguments: { order } })
-  await asked(send(through, asking, order('1')))
-  const second = await asked(send(through, asking, order('2')))
-  await expect(send(through, asking, order('3'))).rejects.toMatchObject({
-    code: -32603,
-    message: expect.stringContaining('Too many calls wait for an answer'),
-  })
-  const other = send(through, asking, order('4'), { principal: 'bob' })
-  if (limit === 'heldOfOne') await asked(other)
-  else await expect(other).rejects.toThrow()
-  const on = await asked(send(through, asking, order('2'), { state: second.state, answers: yes(second) }))
-  await send(through, asking, order('2'), { state: on.state, answers: yes(on) })
-  expect(log).toContain('refunded 2')
-})
+it.each(['suspended', 'suspendedPerPrincipal'] as const)(
+  'keeps no more open calls than %s allows',
+  async (limit) => {
+    const { server, log } = createUpstream()
+    const through = await proxied(server, {
+      connect: { revisions: [legacy] },
+      limits: { [limit]: 2 },
+      onError: () => {},
+    })
+    const asking = edge()
+    const order = (order: string) => ({ name: 'refund', arguments: { order } })
+    await asked(send(through, asking, order('1')))
+    const second = await asked(send(through, asking, order('2')))
+    await expect(send(through, asking, order('3'))).rejects.toMatchObject({
+      code: -32603,
+      message: expect.stringContaining('Too many calls wait for input'),
+    })
+    const other = send(through, asking, order('4'), { principal: 'bob' })
+    if (limit === 'suspendedPerPrincipal') await asked(other)
+    else await expect(other).rejects.toThrow()
+    const on = await asked(send(through, asking, order('2'), { state: second.state, answers: yes(second) }))
+    await send(through, asking, order('2'), { state: on.state, answers: yes(on) })
+    expect(log).toContain('refunded 2')
+  },
+)
 
 it('many people are asked at once by a server with sessions, and each hears only their own', async () => {
   const { server } = createUpstream()

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { asLine, LineReader } from '../../src/jsonrpc/line-reader.ts'
 import { classify, parseJson } from '../../src/jsonrpc/parse.ts'
-import { Pending } from '../../src/jsonrpc/pending-requests.ts'
+import { PendingRequests } from '../../src/jsonrpc/pending-requests.ts'
 import { EventReader, encodeEvent, keepAlive, type ServerSentEvent } from '../../src/jsonrpc/sse.ts'
 
 const encoder = new TextEncoder()
@@ -249,7 +249,7 @@ describe('parsing', () => {
 
 describe('pending requests', () => {
   it('tells the id 1 from the id "1"', async () => {
-    const pending = new Pending()
+    const pending = new PendingRequests()
     const answer = pending.open(1)
     expect(pending.settle({ jsonrpc: '2.0', id: '1', result: {} })).toBe(false)
     expect(pending.settle({ jsonrpc: '2.0', id: 1, result: { ok: true } })).toBe(true)
@@ -258,9 +258,9 @@ describe('pending requests', () => {
   })
 
   it('rejects everything when the connection ends', async () => {
-    const pending = new Pending()
+    const pending = new PendingRequests()
     const answers = [pending.open(1), pending.open('a')]
-    pending.fail(new Error('gone'))
+    pending.rejectAll(new Error('gone'))
     for (const answer of answers) await expect(answer).rejects.toThrow('gone')
     expect(pending.size).toBe(0)
   })

@@ -37,7 +37,7 @@ describe('a key that stands twice in one object', () => {
         const counted = { objects: 0 }
         const text = written(value, blank, { at, counted })
         fc.pre(counted.objects > at)
-        expect(() => parseJson(text)).toThrow(/stands twice in one object/)
+        expect(() => parseJson(text)).toThrow(/duplicate key/)
       }),
     )
   })
@@ -54,7 +54,7 @@ describe('a key that stands twice in one object', () => {
   it('is not repeated at length in the error', () => {
     const key = 'k'.repeat(10_000)
     expect(() => parseJson(`{"${key}":1,"${key}":2}`)).toThrow(
-      `Parse error: "${key.slice(0, 64)}…" stands twice in one object`,
+      `Parse error: duplicate key "${key.slice(0, 64)}…"`,
     )
   })
 })

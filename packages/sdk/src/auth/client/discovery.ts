@@ -1,6 +1,6 @@
 import type { AuthorizationServer } from 'oauth4webapi'
 import { excerpt } from '../../jsonrpc/error.ts'
-import { inWords, isObject } from '../../jsonrpc/parse.ts'
+import { describeValue, isObject } from '../../jsonrpc/parse.ts'
 import type { ChallengeParams } from './challenge.ts'
 import { authError, isLoopback, type Network } from './network.ts'
 
@@ -48,7 +48,7 @@ export async function discoverIssuer(
     if (document['issuer'] === issuer) {
       return { issuer, metadata: readMetadata(document, issuer, network), presumed: false }
     }
-    other ??= excerpt(inWords(document['issuer']))
+    other ??= excerpt(describeValue(document['issuer']))
   }
   if (other === undefined) return undefined
   throw authError(

@@ -10,30 +10,30 @@ import type {
 import {
   bindingOf,
   type Claims,
+  claimsProblem,
   clientIdOf,
-  type Expected,
-  endOf,
+  type ExpectedClaims,
+  expiryOf,
   principalOf,
-  refusesClaims,
   scopesOf,
   type VerifyToken,
   withImplied,
 } from './claims.ts'
-import { type DpopOptions, ProofChecker, type Proved } from './dpop.ts'
-import { type Published, published, requireScopes, requireUrl } from './metadata.ts'
-import { refused, type Scheme, type Terms, unauthorized, unavailable } from './refusals.ts'
+import { type DpopOptions, ProofChecker, type ProofResult } from './dpop.ts'
+import { type PublishedMetadata, publishMetadata, requireScopes, requireUrl } from './metadata.ts'
+import { type ChallengeTerms, refused, type Scheme, unauthorized, unavailable } from './refusals.ts'
 
-/** What a request shows to be let in. */
+/** The credentials of a request. */
 export type Credentials =
   | { readonly type: 'none' }
-  | { readonly type: 'malformed'; readonly why: string }
+  | { readonly type: 'malformed'; readonly reason: string }
   | { readonly type: 'token'; readonly scheme: Scheme; readonly token: string }
 
 const maxTokenChars = 16_384
 const authorization = /^(bearer|dpop)(?:[\t ]+(.*))?$/i
 const token68 = /^[A-Za-z0-9._~+/-]+=*$/
 
-/** Reads the one place a token may stand in: the Authorization header. */
+/** Reads the credentials from the Authorization header, the only place that is accepted. */
 export function credentialsOf(request: HttpCaller): Credentials {
   const { url } = request
   const query = url.indexOf('?')
@@ -49,60 +49,57 @@ export function credentialsOf(request: HttpCaller): Credentials {
   return { type: 'token', scheme: scheme.toLowerCase() === 'dpop' ? 'DPoP' : 'Bearer', token }
 }
 
-function malformed(why: string): Credentials {
-  return { type: 'malformed', why }
+function malformed(reason: string): Credentials {
+  return { type: 'malformed', reason }
 }
 
-/**
- * What a protected resource is called, whose tokens it takes, and what they must say. `resource`,
- * `authorizationServers` and `verify` are needed.
- */
+/** The protected resource, its authorization servers and the verification of tokens. */
 export interface BearerOptions {
-  /** This server as its clients reach it: the URL of the endpoint, which tokens must name as their audience. */
+  /** The URL of the endpoint as clients reach it, which is the audience of tokens. */
   resource: string
-  /** The authorization servers whose tokens are taken, by issuer. */
+  /** The issuers whose tokens are accepted. */
   authorizationServers: readonly string[]
   /**
-   * Verifies tokens: `jwt`, `introspection`, a function of your own, or several that are tried in turn. One that throws
-   * an McpError could not find out: clients are told to come again later (503).
+   * Verifies tokens: `jwt`, `introspection`, a custom function, or several that are tried in order. An McpError means that
+   * verification was not possible: clients get 503 and retry.
    */
   verify: VerifyToken | readonly VerifyToken[]
   scopes?: {
-    /** Published as `scopes_supported`: the least a client should ask for to begin with. Default: `required`. */
+    /** Published as `scopes_supported`: the minimum a client should request. Default: `required`. */
     supported?: readonly string[]
-    /** What every request needs. Default: none. */
+    /** Scopes required by every request. Default: none. */
     required?: readonly string[]
-    /** Narrower scopes that a broader one stands for: `{ 'files:write': ['files:read'] }`. */
+    /** Narrower scopes that a broader one includes: `{ 'files:write': ['files:read'] }`. */
     implied?: Readonly<Record<string, readonly string[]>>
   }
-  /** What tokens name as their audience in place of `resource`, compared as it is written. */
+  /** Audience of tokens in place of `resource`, compared exactly. */
   audience?: string | readonly string[]
-  /** Who else a token may be for, besides this server. Default: nobody, so such a token is refused. */
+  /** Other audiences a token may also have. Default: none, so such a token is rejected. */
   otherAudiences?: readonly string[]
-  /** Milliseconds by which clocks may differ. Default 10,000. */
+  /** Tolerated clock difference in milliseconds. Default 10,000. */
   clockToleranceMs?: number
-  /** Takes tokens that are bound to a key (RFC 9449). Default: those are refused. */
+  /** Accepts tokens bound to a key (RFC 9449). Default: they are rejected. */
   dpop?: true | DpopOptions
-  /** Serves the metadata for the root of the origin too. Default false. */
+  /** Serves the metadata also for the root of the origin. Default false. */
   alsoAtRoot?: boolean
-  /** Published: the resource's name for people. */
+  /** Published: display name of the resource. */
   name?: string
-  /** Published: a page for developers. */
+  /** Published: URL of developer documentation. */
   documentation?: string
-  /** Published: a page on how its data may be used. */
+  /** Published: URL of the data policy. */
   policy?: string
-  /** Published: a page with its terms of service. */
+  /** Published: URL of the terms of service. */
   terms?: string
-  /** Takes tokens of the authorization servers whoever they are for: any other service that gets one can use it here. Default false. */
+  /** Accepts tokens for any audience: another service that receives one can use it here. Default false. */
   dangerouslyAcceptAnyAudience?: boolean
-  /** Takes tokens over http from other machines. Default false. */
+  /** Accepts tokens over http from other machines. Default false. */
   dangerouslyAllowPlainHttp?: boolean
 }
 
 /**
- * Lets in whoever shows an access token for this server, and tells everybody else where to get one: protected-resource
- * metadata (RFC 9728) and challenges (RFC 6750). The principal is the issuer, a bar, and the subject.
- * @throws McpError INVALID for options that are no use
+ * Authenticates requests by access tokens for this server. Serves protected-resource metadata (RFC 9728) and challenges (RFC
+ * 6750). The principal is the issuer, a bar and the subject.
+ * @throws McpError INVALID for invalid options
  */
 export function bearer(options: BearerOptions): Authenticate {
   const resource = new Resource(options)
@@ -114,13 +111,13 @@ export function bearer(options: BearerOptions): Authenticate {
 
 /** One protected resource. */
 class Resource {
-  readonly metadata: Published
+  readonly metadata: PublishedMetadata
   readonly #verifiers: readonly VerifyToken[]
-  readonly #expected: Expected
+  readonly #expected: ExpectedClaims
   readonly #implied: ReadonlyMap<string, readonly string[]>
   readonly #onlyIssuer: string | undefined
   readonly #proofs: ProofChecker | undefined
-  readonly #terms: Terms
+  readonly #terms: ChallengeTerms
 
   constructor(options: BearerOptions) {
     const { authorizationServers, verify, scopes = {}, dpop, clockToleranceMs = 10_000 } = options
@@ -131,13 +128,13 @@ class Resource {
     this.#expected = expectedOf(options, clockToleranceMs)
     this.#implied = new Map(Object.entries(scopes.implied ?? {}))
     this.#onlyIssuer = authorizationServers.length === 1 ? authorizationServers[0] : undefined
-    const bound = proof?.required ?? false
-    const metadata = metadataOf(options, this.#proofs?.algorithms, bound)
-    this.metadata = published(url, metadata, options.alsoAtRoot ?? false)
+    const isBindingRequired = proof?.required ?? false
+    const metadata = metadataOf(options, this.#proofs?.algorithms, isBindingRequired)
+    this.metadata = publishMetadata(url, metadata, options.alsoAtRoot ?? false)
     this.#terms = {
       metadata: this.metadata.url,
       required: scopes.required ?? [],
-      bearer: !bound,
+      bearer: !isBindingRequired,
       algorithms: this.#proofs?.algorithms,
     }
   }
@@ -148,13 +145,17 @@ class Resource {
       case 'none':
         return unauthorized(this.#terms, await this.#proofs?.nonce())
       case 'malformed':
-        return refused(400, this.#terms, { error: 'invalid_request', why: credentials.why, scheme: 'Bearer' })
+        return refused(400, this.#terms, {
+          error: 'invalid_request',
+          reason: credentials.reason,
+          scheme: 'Bearer',
+        })
       case 'token':
         return this.#identify(request, credentials)
     }
   }
 
-  /** Names everything a request needs, whatever part of it the caller has. */
+  /** A 403 challenge with all required scopes, including those the caller has. */
   lacking(scopes: readonly string[], caller: Caller): HttpRefusal {
     return this.#forbidden(scopes, bindingOf(caller.claims).type === 'jkt' ? 'DPoP' : 'Bearer')
   }
@@ -165,28 +166,29 @@ class Resource {
   ): Promise<AuthenticatedCaller | HttpRefusal> {
     let claims: Claims | undefined
     try {
-      claims = await this.#verified(token)
+      claims = await this.#verify(token)
     } catch (error) {
       if (error instanceof McpError) return unavailable(error)
       throw error
     }
-    const why = claims === undefined ? 'The access token is not valid' : refusesClaims(claims, this.#expected)
-    if (claims === undefined || why !== undefined) {
-      return refused(401, this.#terms, { error: 'invalid_token', why: why ?? '', scheme })
+    const reason =
+      claims === undefined ? 'The access token is not valid' : claimsProblem(claims, this.#expected)
+    if (claims === undefined || reason !== undefined) {
+      return refused(401, this.#terms, { error: 'invalid_token', reason: reason ?? '', scheme })
     }
-    const proved = await this.#proved(request, scheme, token, claims)
+    const proved = await this.#checkBinding(request, scheme, token, claims)
     if (!proved.ok) return refused(401, this.#terms, { ...proved, scheme })
     const scopes = withImplied(scopesOf(claims), this.#implied)
     if (!this.#terms.required.every((scope) => scopes.has(scope))) return this.#forbidden([], scheme)
     const clientId = clientIdOf(claims)
-    const expires = endOf(claims, this.#expected)
+    const expires = expiryOf(claims, this.#expected)
     return {
       principal: this.#principal(claims),
       scopes,
       claims,
       stillCounts: async () => {
-        const now = await this.#verified(token)
-        return now !== undefined && refusesClaims(now, this.#expected) === undefined
+        const now = await this.#verify(token)
+        return now !== undefined && claimsProblem(now, this.#expected) === undefined
       },
       ...(expires === undefined ? {} : { expires }),
       ...(clientId === undefined ? {} : { clientId }),
@@ -195,11 +197,11 @@ class Resource {
   }
 
   #forbidden(scopes: readonly string[], scheme: Scheme): HttpRefusal {
-    const why = 'The access token lacks a scope that this needs'
-    return refused(403, this.#terms, { error: 'insufficient_scope', why, scheme, scopes })
+    const reason = 'The access token lacks a scope that this needs'
+    return refused(403, this.#terms, { error: 'insufficient_scope', reason, scheme, scopes })
   }
 
-  async #verified(token: string): Promise<Claims | undefined> {
+  async #verify(token: string): Promise<Claims | undefined> {
     for (const verify of this.#verifiers) {
       const claims = await verify(token)
       if (claims !== undefined) return claims
@@ -207,18 +209,23 @@ class Resource {
     return undefined
   }
 
-  /** Whether a token is used the way it may be: one that is bound to a key only by who holds that key. */
-  async #proved(request: HttpCaller, scheme: Scheme, token: string, claims: Claims): Promise<Proved> {
-    const not = (why: string): Proved => ({ ok: false, error: 'invalid_token', why })
+  /** Checks the scheme and, for a bound token, the proof of its key. */
+  async #checkBinding(
+    request: HttpCaller,
+    scheme: Scheme,
+    token: string,
+    claims: Claims,
+  ): Promise<ProofResult> {
+    const reject = (reason: string): ProofResult => ({ ok: false, error: 'invalid_token', reason })
     const binding = bindingOf(claims)
     if (binding.type === 'other')
-      return not('The access token is bound to something that is not checked here')
+      return reject('The access token is bound to something that is not checked here')
     if (scheme === 'Bearer') {
-      if (binding.type === 'jkt') return not('The access token is bound to a key and needs a DPoP proof')
-      return this.#terms.bearer ? { ok: true } : not('Access tokens must be bound to a key (DPoP) here')
+      if (binding.type === 'jkt') return reject('The access token is bound to a key and needs a DPoP proof')
+      return this.#terms.bearer ? { ok: true } : reject('Access tokens must be bound to a key (DPoP) here')
     }
-    if (this.#proofs === undefined) return not('DPoP is not taken here')
-    if (binding.type === 'none') return not('The access token is not bound to a key')
+    if (this.#proofs === undefined) return reject('DPoP is not taken here')
+    if (binding.type === 'none') return reject('The access token is not bound to a key')
     return this.#proofs.check(request, token, binding.jkt, this.#principal(claims))
   }
 
@@ -229,12 +236,12 @@ class Resource {
     if (principal !== undefined) return principal
     throw new McpError(
       'INVALID',
-      'The verified token names nobody: "verify" must give a "sub" or a "client_id", and an "iss" where there are several authorization servers',
+      'The verified token has no principal: "verify" must return a "sub" or a "client_id", and an "iss" if there are several authorization servers',
     )
   }
 }
 
-function expectedOf(options: BearerOptions, clockToleranceMs: number): Expected {
+function expectedOf(options: BearerOptions, clockToleranceMs: number): ExpectedClaims {
   const { resource, audience = resource, otherAudiences = [], dangerouslyAcceptAnyAudience = false } = options
   const own = typeof audience === 'string' ? [audience] : audience
   return { audience: dangerouslyAcceptAnyAudience ? undefined : own, otherAudiences, clockToleranceMs }
@@ -260,7 +267,7 @@ function requireOptions(options: BearerOptions): URL {
 function metadataOf(
   options: BearerOptions,
   algorithms: readonly string[] | undefined,
-  bound: boolean,
+  isBindingRequired: boolean,
 ): JsonObject {
   const { resource, authorizationServers, scopes = {}, name, documentation, policy, terms } = options
   const supported = scopes.supported ?? scopes.required
@@ -274,6 +281,6 @@ function metadataOf(
     ...(policy === undefined ? {} : { resource_policy_uri: policy }),
     ...(terms === undefined ? {} : { resource_tos_uri: terms }),
     ...(algorithms === undefined ? {} : { dpop_signing_alg_values_supported: algorithms }),
-    ...(bound ? { dpop_bound_access_tokens_required: true } : {}),
+    ...(isBindingRequired ? { dpop_bound_access_tokens_required: true } : {}),
   }
 }

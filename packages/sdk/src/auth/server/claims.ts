@@ -1,26 +1,25 @@
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
-import { toBase64Url } from '../../request/encoding.ts'
 
-/** What an access token says, verified: the members of RFC 9068 and RFC 7662. */
+/** The verified claims of an access token (RFC 9068, RFC 7662). */
 export type Claims = Readonly<JsonObject>
 
 /**
- * Verifies an access token and says what it holds; undefined for one that is not valid, or not of the issuer this
- * verifier knows. Audience, expiry and binding are checked afterwards, so it need not look at them.
+ * Verifies an access token and returns its claims; undefined for an invalid one, or one of another issuer. Audience, expiry
+ * and binding are checked afterwards.
  */
 export type VerifyToken = (token: string) => Promise<Claims | undefined>
 
-/** What the claims of a token must agree with. */
-export interface Expected {
-  /** Any of these names this server; undefined when the audience is not looked at. */
+/** What the claims of a token must match. */
+export interface ExpectedClaims {
+  /** Accepted audiences; undefined to skip the check. */
   readonly audience: readonly string[] | undefined
   readonly otherAudiences: readonly string[]
   readonly clockToleranceMs: number
 }
 
-/** Why a token cannot be used, in words its client may read; undefined when it can. */
-export function refusesClaims(claims: Claims, expected: Expected): string | undefined {
+/** Why a token is not acceptable, for its client; undefined if it is. */
+export function claimsProblem(claims: Claims, expected: ExpectedClaims): string | undefined {
   const { audience, clockToleranceMs } = expected
   const { exp, nbf, aud } = claims
   const now = Date.now()
@@ -30,26 +29,26 @@ export function refusesClaims(claims: Claims, expected: Expected): string | unde
   if (nbf !== undefined && !(typeof nbf === 'number' && nbf * 1000 <= now + clockToleranceMs)) {
     return 'The access token is not valid yet'
   }
-  if (audience !== undefined && !isFor(aud, audience, expected.otherAudiences)) {
+  if (audience !== undefined && !matchesAudience(aud, audience, expected.otherAudiences)) {
     return 'The access token is not for this resource'
   }
   return undefined
 }
 
-/** When a token is refused as expired, in milliseconds since 1970; undefined for one that never is. */
-export function endOf({ exp }: Claims, { clockToleranceMs }: Expected): number | undefined {
+/** When a token expires, in milliseconds since 1970; undefined if it does not. */
+export function expiryOf({ exp }: Claims, { clockToleranceMs }: ExpectedClaims): number | undefined {
   return typeof exp === 'number' ? exp * 1000 + clockToleranceMs : undefined
 }
 
-/** Whether a token is for one of these, and for nobody else who was not named. */
-function isFor(aud: unknown, audience: readonly string[], others: readonly string[]): boolean {
+/** Whether a token is for one of the audiences, and for no unknown other. */
+function matchesAudience(aud: unknown, audience: readonly string[], others: readonly string[]): boolean {
   const all: unknown[] = Array.isArray(aud) ? aud : [aud]
   const isOurs = (one: unknown): boolean => typeof one === 'string' && audience.includes(one)
   const isKnown = (one: unknown): boolean => isOurs(one) || (typeof one === 'string' && others.includes(one))
   return all.some(isOurs) && all.every(isKnown)
 }
 
-/** The key a token is bound to: a thumbprint, none, or something else that cannot be checked here. */
+/** The key a token is bound to: a JWK thumbprint, none, or an unsupported confirmation. */
 export type Binding =
   | { readonly type: 'jkt'; readonly jkt: string }
   | { readonly type: 'none' }
@@ -63,7 +62,7 @@ export function bindingOf({ cnf }: Claims): Binding {
     : { type: 'other' }
 }
 
-/** The scopes of a token, in either of the forms they are written in. */
+/** The scopes of a token, from `scope` or `scp`. */
 export function scopesOf({ scope, scp }: Claims): string[] {
   return [scope, scp].flatMap((value): string[] => {
     const list: unknown[] = Array.isArray(value) ? value : typeof value === 'string' ? value.split(' ') : []
@@ -71,7 +70,7 @@ export function scopesOf({ scope, scp }: Claims): string[] {
   })
 }
 
-/** Scopes with everything they imply. */
+/** Scopes with all implied ones. */
 export function withImplied(
   scopes: readonly string[],
   implied: ReadonlyMap<string, readonly string[]>,
@@ -81,14 +80,14 @@ export function withImplied(
   return all
 }
 
-/** The OAuth client that acts. */
+/** The OAuth client of a token. */
 export function clientIdOf({ client_id, azp }: Claims): string | undefined {
   return [client_id, azp].filter((id) => typeof id === 'string').find((id) => id !== '')
 }
 
 /**
- * Names whoever a token stands for, so that no two subjects of any two issuers share a name: the issuer, a bar, and
- * the subject. A token without a subject stands for its client, after two bars. Undefined when it has neither.
+ * A name for a token's subject that is unique over all issuers: the issuer, a bar and the subject. Without a subject it is the
+ * client, after two bars. Undefined without both.
  */
 export function principalOf(claims: Claims, issuer: string): string | undefined {
   const { sub } = claims
@@ -98,11 +97,4 @@ export function principalOf(claims: Claims, issuer: string): string | undefined 
   }
   const clientId = clientIdOf(claims)
   return clientId === undefined ? undefined : `${from}||${clientId}`
-}
-
-const encoder = new TextEncoder()
-
-/** SHA-256 of a text, as base64url. */
-export async function digest(text: string): Promise<string> {
-  return toBase64Url(new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(text))))
 }

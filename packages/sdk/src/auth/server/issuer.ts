@@ -1,12 +1,12 @@
 import { McpError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
-import { type Lookup, type Network, staggered } from '../client/network.ts'
+import { type Lookup, Network, staggered } from '../client/network.ts'
 import { type AuthFetch, fetchJson, requireUrl } from './metadata.ts'
 
-/** Milliseconds before what could not be had is asked for again. */
+/** Milliseconds until a failed request is retried. */
 export const retryMs = 5000
 
-/** How an issuer is asked for its keys. */
+/** How an issuer's keys are fetched. */
 export interface IssuerOptions {
   issuer: string
   fetch?: AuthFetch | undefined
@@ -14,94 +14,95 @@ export interface IssuerOptions {
   plainHttp: boolean
 }
 
-/** Finds where an issuer's keys are, in its own metadata; asked for at first use, and kept. */
+/** Discovers the key set of an issuer by its metadata, on first use. */
 export class IssuerKeys {
   readonly #issuer: string
   readonly #fetch: AuthFetch
   readonly #plainHttp: boolean
-  /** Loaded only where the keys are at another host. */
-  readonly #elsewhere: () => Promise<Network>
-  #found: Promise<URL> | undefined
+  readonly #network: Network
+  #jwksUri: Promise<URL> | undefined
 
   constructor(options: IssuerOptions) {
     const { issuer, plainHttp } = options
     this.#issuer = issuer
     this.#fetch = options.fetch ?? ((url, init) => fetch(url, init))
     this.#plainHttp = plainHttp
-    let network: Network | undefined
-    this.#elsewhere = async () => {
-      const { issuerNetwork } = await import('./elsewhere.ts')
-      network ??= issuerNetwork(options)
-      return network
-    }
+    this.#network = networkOf(options)
   }
 
   /**
-   * Fetches keys from where the metadata said they are. What is not the issuer's own host is checked first, since it
-   * was chosen by somebody else, and reached by no other addresses than those that were checked.
+   * Fetches the key set. A host other than the issuer's is checked against private networks first, and only the checked
+   * addresses are used.
    */
   async load(url: string, init: RequestInit): Promise<Response> {
     const keys = new URL(url)
     if (keys.hostname === new URL(this.#issuer).hostname) return this.#fetch(url, init)
-    const network = await this.#elsewhere()
     try {
-      return await network.send(keys, init)
+      return await this.#network.send(keys, init)
     } catch (cause) {
       if (!(cause instanceof McpError)) throw cause
       throw new McpError(
         'PROTOCOL',
-        `${this.#issuer} says that its keys are at ${url}, where they were not asked for: ${cause.message}. If they are meant to be there, give jwt this address as "jwksUri"`,
+        `The metadata of ${this.#issuer} names ${url} as its key set, which was not fetched: ${cause.message}. If this address is correct, pass it to jwt as "jwksUri"`,
         { cause },
       )
     }
   }
 
-  /** Rejects with an McpError when the metadata cannot be had, or is that of another issuer. */
+  /** Rejects with an McpError if the metadata is unavailable, or belongs to another issuer. */
   jwksUri(): Promise<URL> {
-    if (this.#found === undefined) {
-      const finding = this.#find()
-      this.#found = finding
-      finding.catch(() => setTimeout(() => this.#forget(finding), retryMs))
+    if (this.#jwksUri === undefined) {
+      const discovery = this.#discover()
+      this.#jwksUri = discovery
+      discovery.catch(() => setTimeout(() => this.#forget(discovery), retryMs))
     }
-    return this.#found
+    return this.#jwksUri
   }
 
-  #forget(finding: Promise<URL>): void {
-    if (this.#found === finding) this.#found = undefined
+  #forget(discovery: Promise<URL>): void {
+    if (this.#jwksUri === discovery) this.#jwksUri = undefined
   }
 
-  async #find(): Promise<URL> {
+  async #discover(): Promise<URL> {
     const { jwks_uri } = await this.#metadata()
     if (typeof jwks_uri !== 'string') {
-      throw new McpError('PROTOCOL', `The metadata of ${this.#issuer} does not say where its keys are`)
+      throw new McpError('PROTOCOL', `The metadata of ${this.#issuer} has no "jwks_uri"`)
     }
     return requireKeysUrl(jwks_uri, this.#plainHttp)
   }
 
   async #metadata(): Promise<JsonObject> {
     let failure: unknown
-    const ask = (url: string, signal: AbortSignal): Promise<JsonObject> =>
+    const fetchMetadata = (url: string, signal: AbortSignal): Promise<JsonObject> =>
       fetchJson(this.#fetch, url, { signal })
-    for await (const { place, ...came } of staggered(metadataUrls(this.#issuer), ask)) {
-      if ('answer' in came && came.answer['issuer'] === this.#issuer) return came.answer
+    for await (const { place, ...attempt } of staggered(metadataUrls(this.#issuer), fetchMetadata)) {
+      if ('answer' in attempt && attempt.answer['issuer'] === this.#issuer) return attempt.answer
       failure =
-        'answer' in came
+        'answer' in attempt
           ? new McpError('PROTOCOL', `${place} holds the metadata of another issuer`)
-          : came.late
-            ? new McpError('CONNECT_FAILED', `${place} gave no answer`, { cause: came.error })
-            : came.error
+          : attempt.late
+            ? new McpError('CONNECT_FAILED', `${place} gave no answer`, { cause: attempt.error })
+            : attempt.error
     }
     throw failure
   }
 }
 
-/** The address of a key set, which unlike an identifier may have a query. */
+/** Access to other hosts than the issuer's, as far as the issuer's own network position allows it. */
+function networkOf({ issuer, fetch: own, lookup, plainHttp }: IssuerOptions): Network {
+  const at = new URL(issuer)
+  if (own === undefined) return new Network(at, { plainHttp, lookup })
+  // A custom fetch may resolve names differently, so the system's resolver says nothing about it.
+  return new Network(at, { plainHttp, fetch: (url, init) => own(url.href, init), lookup: lookup ?? 'none' })
+}
+
+/** The URL of a key set; unlike an identifier it may have a query. */
 export function requireKeysUrl(text: string, plainHttp: boolean): URL {
   requireUrl('jwksUri', text.replace(/\?.*$/, ''), plainHttp)
   return new URL(text)
 }
 
-/** Where the metadata of an issuer may stand, in the order the specification gives. */
+/** The metadata URLs of an issuer, in the order of the specification. */
 function metadataUrls(issuer: string): string[] {
   const { origin, pathname } = new URL(issuer)
   const path = pathname === '/' ? '' : pathname.replace(/\/$/, '')

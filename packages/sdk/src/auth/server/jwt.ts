@@ -16,30 +16,29 @@ import { type Claims, principalOf, type VerifyToken } from './claims.ts'
 import { IssuerKeys, requireKeysUrl, retryMs } from './issuer.ts'
 import { type AuthFetch, fetchJson, requireUrl } from './metadata.ts'
 
-/** Whose signed tokens are verified (RFC 9068), and by which keys and algorithms. */
+/** The issuer of signed tokens (RFC 9068), its keys and algorithms. */
 export interface JwtOptions {
-  /** The authorization server, exactly as its tokens and its metadata name it. */
+  /** The authorization server, exactly as in its tokens and metadata. */
   issuer: string
-  /** Where its keys are. Default: where its metadata says. */
+  /** URL of its key set. Default: from its metadata. */
   jwksUri?: string
-  /** Its keys, in place of fetching them. */
+  /** Its keys, instead of fetching them. */
   keys?: JSONWebKeySet
-  /** Signature algorithms that are accepted. Default: every asymmetric one of RSA, ECDSA and EdDSA. */
+  /** Accepted signature algorithms. Default: every asymmetric one of RSA, ECDSA and EdDSA. */
   algorithms?: readonly string[]
   /**
-   * Whether tokens must say that they are access tokens (`typ` is `at+jwt`, RFC 9068). Default false, since many
-   * servers leave it out; a token that says it is something else is refused all the same.
+   * Whether tokens need the `typ` of access tokens (`at+jwt`, RFC 9068). Default false, since many servers omit it; a token
+   * with another `typ` is rejected in any case.
    */
   requireType?: boolean
-  /** What fetches metadata and keys. Default: the global `fetch`. */
+  /** Fetches metadata and keys. Default: the global `fetch`. */
   fetch?: AuthFetch
   /**
-   * Resolves the host that metadata names for the keys, where that is not the issuer's own: keys are not fetched from a
-   * private network that the issuer is not part of. Default: the system's resolver where there is one; with a `fetch`
-   * of your own, names are judged by what they say.
+   * Resolves the host of the key set if it differs from the issuer's: keys are not fetched from a private network the issuer
+   * is not in. Default: the system's resolver if available; with a custom `fetch` only literal addresses are checked.
    */
   lookup?: (hostname: string) => Promise<readonly string[]>
-  /** Fetches keys over http from other machines too. Whoever is on the way could then issue tokens. Default false. */
+  /** Fetches keys over http from other machines too. An attacker on the network could then issue tokens. Default false. */
   dangerouslyAllowPlainHttp?: boolean
 }
 
@@ -47,12 +46,12 @@ const asymmetric = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ]
-/** Keys that no token names are looked at one by one, up to so many. */
+/** Most keys tried for a token without a key id. */
 const maxCandidates = 8
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const accessTokenTypes: ReadonlySet<string> = new Set(['at+jwt', 'application/at+jwt'])
 
-/** What only a token can be the cause of; anything else is a failure of this side or of the authorization server. */
+/** Errors caused by the token; all others are failures of this server or the authorization server. */
 const tokenFaults: ReadonlySet<string> = new Set([
   errors.JWTClaimValidationFailed.code,
   errors.JWTExpired.code,
@@ -65,9 +64,9 @@ const tokenFaults: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Verifies signed access tokens (RFC 9068) of one authorization server. Its keys are fetched when needed, and again at
- * most every 30 s when a token names one that is not known, or 5 s after they could not be had.
- * @throws McpError INVALID for options that are no use
+ * Verifies signed access tokens (RFC 9068) of one authorization server. Keys are fetched on first use; again at most every 30 s
+ * for an unknown key id, and 5 s after a failure.
+ * @throws McpError INVALID for invalid options
  */
 export function jwt(options: JwtOptions): VerifyToken {
   const { issuer, algorithms = asymmetric, requireType = false, dangerouslyAllowPlainHttp = false } = options
@@ -76,23 +75,23 @@ export function jwt(options: JwtOptions): VerifyToken {
   if (unsafe !== undefined) {
     throw new McpError(
       'INVALID',
-      `algorithms: "${unsafe}" is not one of ${asymmetric.join(', ')}. Write a function of your own for it`,
+      `algorithms: "${unsafe}" is not one of ${asymmetric.join(', ')}. Use a custom verify function for it`,
     )
   }
   const key = keyFinder(options)
   return async (token) => {
     try {
-      // Looked at before it is verified only to leave the tokens of others alone, without fetching keys for them.
+      // Unverified: only to skip tokens of other issuers without fetching keys.
       if (decodeJwt(token).iss !== issuer) return undefined
-      const { payload, protectedHeader } = await verified(token, key, {
+      const { payload, protectedHeader } = await verifyToken(token, key, {
         issuer,
         algorithms: [...algorithms],
         requiredClaims: ['exp'],
-        // Expiry is checked with everything else, by one clock and one tolerance.
+        // Expiry is checked by `claimsProblem`, with a single tolerance.
         clockTolerance: Number.MAX_SAFE_INTEGER,
       })
-      const sound = isAccessToken(protectedHeader.typ, requireType) && readsOneWay(token)
-      return sound && namesSomebody(payload) ? (payload satisfies Claims) : undefined
+      const sound = isAccessToken(protectedHeader.typ, requireType) && isUnambiguous(token)
+      return sound && hasPrincipal(payload) ? (payload satisfies Claims) : undefined
     } catch (error) {
       if (error instanceof errors.JOSEError && tokenFaults.has(error.code)) return undefined
       if (error instanceof McpError) throw error
@@ -107,18 +106,15 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** `typ` comes unchecked out of the header. */
+/** `typ` is unchecked header data. */
 function isAccessToken(typ: unknown, required: boolean): boolean {
   if (typ === undefined) return !required
   const type = typeof typ === 'string' ? typ.toLowerCase() : ''
   return accessTokenTypes.has(type) || (!required && type === 'jwt')
 }
 
-/**
- * Whether all readers of a verified token see the same: it has no other spelling, no member stands twice in it, and no
- * number is too large.
- */
-function readsOneWay(token: string): boolean {
+/** Whether every reader parses the token alike: canonical base64url, no duplicate keys, no numbers too large for a double. */
+function isUnambiguous(token: string): boolean {
   const parts = token.split('.').map(fromBase64Url)
   try {
     for (const part of parts.slice(0, 2)) parseJson(decoder.decode(part))
@@ -128,16 +124,16 @@ function readsOneWay(token: string): boolean {
   }
 }
 
-/** Whether claims stand for one subject, or for a client that acts for itself. */
-function namesSomebody(claims: Claims): boolean {
+/** Whether claims have a subject, or a client that acts for itself. */
+function hasPrincipal(claims: Claims): boolean {
   const { sub, iss } = claims
   return (sub === undefined || typeof sub === 'string') && principalOf(claims, String(iss)) !== undefined
 }
 
 type VerifyOptions = Parameters<typeof jwtVerify>[2]
 
-/** Verifies a token; where it names no key and several would fit, with each of them. */
-async function verified(
+/** Verifies a token; without a key id, tries each matching key. */
+async function verifyToken(
   token: string,
   key: JWTVerifyGetKey,
   options: VerifyOptions,
@@ -146,9 +142,9 @@ async function verified(
     return await jwtVerify(token, key, options)
   } catch (error) {
     if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error
-    let left = maxCandidates
+    let remaining = maxCandidates
     for await (const candidate of error) {
-      if (left-- === 0) break
+      if (remaining-- === 0) break
       try {
         return await jwtVerify(token, candidate, options)
       } catch (failure) {
@@ -178,7 +174,7 @@ function remoteKeys(url: URL, load: AuthFetch): JWTVerifyGetKey {
   let failed: { readonly error: unknown; readonly until: number } | undefined
   return createRemoteJWKSet(url, {
     [customFetch]: async (address, { headers }) => {
-      // Anybody can send tokens that need a key, so a failure counts for all of them for a while.
+      // Anyone can send tokens with unknown keys, so a failure is remembered for a while.
       if (failed !== undefined && Date.now() < failed.until) throw failed.error
       try {
         return Response.json(await fetchJson(load, address, { headers }))

@@ -4,19 +4,19 @@ import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject, parseJson } from '../../jsonrpc/parse.ts'
 import { isScope } from '../../request/exchange.ts'
 
-/** Protected-resource metadata (RFC 9728) and where it stands. */
-export interface Published {
-  /** Where challenges point to. */
+/** Protected-resource metadata (RFC 9728) and its URL. */
+export interface PublishedMetadata {
+  /** The URL in challenges. */
   readonly url: string
-  /** The documents by their path. */
+  /** The documents by path. */
   readonly documents: ReadonlyMap<string, string>
 }
 
 const wellKnown = '/.well-known/oauth-protected-resource'
 const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
 
-/** Writes the metadata of a resource, for its own path and on request for the root. */
-export function published(resource: URL, metadata: JsonObject, alsoAtRoot: boolean): Published {
+/** The metadata documents of a resource: at its own path and, if requested, at the root. */
+export function publishMetadata(resource: URL, metadata: JsonObject, alsoAtRoot: boolean): PublishedMetadata {
   const path = `${wellKnown}${resource.pathname === '/' ? '' : resource.pathname}`
   const text = JSON.stringify(metadata)
   const paths = alsoAtRoot ? [path, wellKnown] : [path]
@@ -24,8 +24,8 @@ export function published(resource: URL, metadata: JsonObject, alsoAtRoot: boole
 }
 
 /**
- * A URL that others are told of, without anything that must not be part of an identifier.
- * @throws McpError INVALID for what is no such URL, or would be sent in the clear
+ * Parses a URL that is published as an identifier: without credentials, query and fragment.
+ * @throws McpError INVALID for an invalid URL, or http to another machine
  */
 export function requireUrl(what: string, text: string, plainHttp: boolean): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
@@ -38,19 +38,19 @@ export function requireUrl(what: string, text: string, plainHttp: boolean): URL 
   if (url.protocol === 'http:' && !loopback.has(url.hostname) && !plainHttp) {
     throw new McpError(
       'INVALID',
-      `${what}: "${text}" would send tokens in the clear. Use https; http is for this machine only`,
+      `${what}: "${text}" would send tokens unencrypted. Use https; http is allowed for this machine only`,
     )
   }
   return url
 }
 
-/** Checks names of scopes. @throws McpError INVALID for one that no token could hold */
+/** Checks scope names. @throws McpError INVALID for an invalid one */
 export function requireScopes(what: string, scopes: readonly string[]): void {
   const wrong = scopes.find((scope) => !isScope(scope))
   if (wrong !== undefined) throw new McpError('INVALID', `${what}: "${wrong}" cannot be the name of a scope`)
 }
 
-/** The part of `fetch` that is needed here. */
+/** The part of `fetch` that is used here. */
 export type AuthFetch = (url: string, init: RequestInit) => Promise<Response>
 
 const maxBytes = 262_144
@@ -58,8 +58,7 @@ const timeoutMs = 5000
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Fetches a JSON object from an authorization server: bounded in size, and in time by 5 s or the signal that is given,
- * and never redirected.
+ * Fetches a JSON object from an authorization server, without redirects. At most 256 KiB, and 5 s without a signal.
  * @throws McpError CONNECT_FAILED, HTTP or PROTOCOL
  */
 export async function fetchJson(fetch: AuthFetch, url: string, init: RequestInit = {}): Promise<JsonObject> {
@@ -70,13 +69,13 @@ export async function fetchJson(fetch: AuthFetch, url: string, init: RequestInit
       details: { status: response.status },
     })
   }
-  const value = parsed(await whole(url, response))
+  const value = parseOrUndefined(await readBody(url, response))
   if (!isObject(value)) throw new McpError('PROTOCOL', `${url} did not answer with a JSON object`)
   return value
 }
 
-/** Undefined for what is no JSON: the fault is not that of the peer whose request is being served. */
-function parsed(bytes: Uint8Array): unknown {
+/** Undefined for invalid JSON: a parse error would blame the client whose request is being served. */
+function parseOrUndefined(bytes: Uint8Array): unknown {
   try {
     return parseJson(decoder.decode(bytes))
   } catch {
@@ -97,16 +96,16 @@ async function send(fetch: AuthFetch, url: string, init: RequestInit): Promise<R
   }
 }
 
-async function whole(url: string, response: Response): Promise<Uint8Array> {
+async function readBody(url: string, response: Response): Promise<Uint8Array> {
   try {
-    return await bounded(url, response)
+    return await readBounded(url, response)
   } catch (cause) {
     if (cause instanceof McpError) throw cause
     throw new McpError('CONNECT_FAILED', `${url} broke off its answer`, { cause })
   }
 }
 
-async function bounded(url: string, response: Response): Promise<Uint8Array> {
+async function readBounded(url: string, response: Response): Promise<Uint8Array> {
   const reader = response.body?.getReader()
   const body = new ByteCollector()
   while (reader !== undefined) {
@@ -118,5 +117,5 @@ async function bounded(url: string, response: Response): Promise<Uint8Array> {
     }
     body.add(value)
   }
-  return body.take()
+  return body.drain()
 }

@@ -1,16 +1,16 @@
 import type { McpError } from '../../jsonrpc/error.ts'
 import type { HttpRefusal } from '../../transports/server/http/options.ts'
 
-/** Parameters of one challenge, in the order they are written; undefined ones are left out. */
+/** Parameters of a challenge, in order; undefined ones are left out. */
 export type ChallengeParams = Readonly<Record<string, string | undefined>>
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const unsafe = /[^\t\x20-\x7E]/g
 
 /**
- * One challenge of a `WWW-Authenticate` header. Every value is a quoted string; a character that no header may hold
- * becomes "?", so that no value can end the header or begin another challenge.
- * @throws TypeError for a scheme or a name that is no token
+ * One challenge of a `WWW-Authenticate` header. Values are quoted strings; characters not allowed in headers become "?", so a
+ * value can neither end the header nor start another challenge.
+ * @throws TypeError for a scheme or name that is not a token
  */
 export function challenge(scheme: string, params: ChallengeParams): string {
   const parts = Object.entries(params).flatMap(([name, value]) =>
@@ -24,70 +24,70 @@ function quoted(value: string): string {
 }
 
 function requireToken(text: string): string {
-  if (!token.test(text)) throw new TypeError(`"${text}" cannot stand in a challenge`)
+  if (!token.test(text)) throw new TypeError(`"${text}" is not a valid token for a challenge`)
   return text
 }
 
-/** How a token is sent: by the name of the authentication scheme. */
+/** The authentication scheme of a token. */
 export type Scheme = 'Bearer' | 'DPoP'
 
-/** Why a request is refused. */
-export interface Failure {
+/** Why a request is rejected. */
+export interface AuthFailure {
   readonly error: string
-  /** Words its client may read. */
-  readonly why: string
-  /** The scheme it used. */
+  /** A description for the client. */
+  readonly reason: string
+  /** The scheme of the request. */
   readonly scheme: Scheme
-  /** What it needs besides what every request needs. */
+  /** Required scopes besides those of every request. */
   readonly scopes?: readonly string[]
   readonly nonce?: string | undefined
 }
 
-/** What every challenge of one resource says. */
-export interface Terms {
-  /** Where its metadata is. */
+/** The common parameters of all challenges of a resource. */
+export interface ChallengeTerms {
+  /** URL of its metadata. */
   readonly metadata: string
-  /** What every request needs. */
+  /** Scopes required by every request. */
   readonly required: readonly string[]
-  /** Whether tokens that are bound to no key are taken. */
+  /** Whether unbound tokens are accepted. */
   readonly bearer: boolean
-  /** Algorithms of proofs; undefined where they are not taken. */
+  /** Algorithms of proofs; undefined if they are not accepted. */
   readonly algorithms: readonly string[] | undefined
 }
 
-/** Asks for a token: nothing was shown, so there is nothing to say against it. */
-export function unauthorized(terms: Terms, nonce: string | undefined): HttpRefusal {
+/** A challenge without an error, for a request without credentials. */
+export function unauthorized(terms: ChallengeTerms, nonce: string | undefined): HttpRefusal {
   return refusal(401, terms, { nonce })
 }
 
-/** Refuses what was shown, with a challenge that says why and what to do (RFC 6750, RFC 9728). */
-export function refused(status: number, terms: Terms, failure: Failure): HttpRefusal {
+/** A challenge with an error and what to do (RFC 6750, RFC 9728). */
+export function refused(status: number, terms: ChallengeTerms, failure: AuthFailure): HttpRefusal {
   return refusal(status, terms, failure)
 }
 
-/** Nobody could find out whether a token is good: that is for the operator to hear, and no reason to log in anew. */
+/** 503: the token could not be verified. Reported to the operator; clients need not log in again. */
 export function unavailable(because: McpError): HttpRefusal {
   const body = {
     error: 'temporarily_unavailable',
     error_description:
-      'The authorization server could not be asked whether the access token is valid. Try again later',
+      'The authorization server could not be reached to verify the access token. Try again later',
   }
   return { status: 503, headers: { 'Retry-After': '5' }, body: JSON.stringify(body), because }
 }
 
-function refusal(status: number, terms: Terms, failure: Partial<Failure>): HttpRefusal {
-  const { error, why, scopes = [], nonce } = failure
+function refusal(status: number, terms: ChallengeTerms, failure: Partial<AuthFailure>): HttpRefusal {
+  const { error, reason, scopes = [], nonce } = failure
   const { metadata, bearer, algorithms } = terms
-  const taken: readonly Scheme[] = [
+  const schemes: readonly Scheme[] = [
     ...(bearer || algorithms === undefined ? (['Bearer'] as const) : []),
     ...(algorithms === undefined ? [] : (['DPoP'] as const)),
   ]
-  // What is wrong is told once: in the challenge of the scheme that was used, where that one is taken.
-  const told = taken.find((scheme) => scheme === failure.scheme) ?? taken[0]
+  // The error is part of one challenge: that of the request's scheme if it is accepted.
+  const told = schemes.find((scheme) => scheme === failure.scheme) ?? schemes[0]
   const scope = [...new Set([...terms.required, ...scopes])].join(' ')
-  const challenges = taken.map((scheme) =>
+  const challenges = schemes.map((scheme) =>
     challenge(scheme, {
-      ...(scheme === told ? { error, error_description: why } : {}),
+      ...(scheme === told ? { error, error_description: reason } : {}),
       resource_metadata: metadata,
       scope: scope === '' ? undefined : scope,
       algs: scheme === 'DPoP' ? algorithms?.join(' ') : undefined,

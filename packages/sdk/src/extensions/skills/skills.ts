@@ -11,64 +11,71 @@ import { clipped } from '../../server/handler-context.ts'
 import { page } from '../../server/handlers.ts'
 import type { Server } from '../../server/server.ts'
 import { missingScopesError } from '../../server/visibility.ts'
-import { bytesOf, contentsOf } from './bytes.ts'
-import { Catalogue } from './catalogue.ts'
-import { manifestName, type SkillFrontmatter, skillLimits, skillsExtension } from './entry.ts'
-import { parseFrontmatter, requireFrontmatter } from './frontmatter.ts'
+import {
+  bytesOf,
+  contentsOf,
+  manifestName,
+  parseFrontmatter,
+  requireFrontmatter,
+  type SkillFrontmatter,
+  skillLimits,
+  skillsExtension,
+} from './entry.ts'
+import { SkillIndex } from './skill-index.ts'
 
-/** How skills are listed, cached and guarded. All of it has defaults. */
+/** How skills are listed, cached and protected. */
 export interface SkillsOptions {
-  /** Whether directories can be listed. Default true. */
+  /** Whether clients can list directories. Default true. */
   directoryRead?: boolean
-  /** How long and for whom entries and files stay fresh. Default 0 ms, private. */
+  /** Cache hints of entries and files. Default 0 ms, private. */
   cache?: Partial<CacheHints>
-  /** What a caller must have been allowed, all of it, to see and read the skills. Default: nothing. */
+  /** Scopes required to list and read the skills. Default: none. */
   scopes?: readonly string[]
-  /** Skills on one page of `skills/list`. Default 50: the largest entries then still fit one message. */
+  /** Skills per page of `skills/list`. Default 50: even the largest entries fit into one message. */
   pageSize?: number
 }
 
 /** The skills of one server. */
 export interface Skills extends Extension {
   /**
-   * Replaces all skills and tells watchers that the list of resources changed. What clients hold of the old ones no
-   * longer verifies, so that they have to look again.
-   * @throws McpError 'INVALID' where skills are in each other's way; the old ones stay then
+   * Replaces all skills and notifies subscribers of the resource list. Files loaded by old entries no longer verify, so
+   * clients must fetch the entries again.
+   * @throws McpError 'INVALID' for conflicting skills; the old ones are kept
    */
   replace(skills: readonly SkillValue[]): void
 }
 
-const rowsOnPage = 1000
+const directoryPageSize = 1000
 const uncached: CacheHints = { ttlMs: 0, cacheScope: 'private' }
 
 /**
- * Serves Agent Skills: folders of instructions and files for a model, under `skill://`. Give it to `defineServer`.
- * @throws McpError 'INVALID' where skills are in each other's way
+ * Serves Agent Skills: folders of instructions and files for a model, under `skill://`. Pass it to `defineServer`.
+ * @throws McpError 'INVALID' for conflicting skills
  * @see https://github.com/modelcontextprotocol/ext-skills
  */
 export function skills(values: readonly SkillValue[], options: SkillsOptions = {}): Skills {
   const { directoryRead = true, cache = {}, scopes = [], pageSize = 50 } = options
   if (!Number.isSafeInteger(pageSize) || pageSize < 1) {
-    throw new McpError('INVALID', `The skills option "pageSize" is no whole number from 1: ${pageSize}`)
+    throw new McpError('INVALID', `The skills option "pageSize" must be a positive integer, got ${pageSize}`)
   }
   const hints: CacheHints = { ...uncached, ...cache, ...(scopes.length > 0 ? { cacheScope: 'private' } : {}) }
-  let catalogue = new Catalogue(values)
+  let index = new SkillIndex(values)
   let server: Server | undefined
   const methods: Record<string, ExtensionMethod> = {
-    'skills/list': method(scopes, (exchange) => listOf(catalogue, exchange, pageSize, hints)),
+    'skills/list': method(scopes, (exchange) => listOf(index, exchange, pageSize, hints)),
     'skills/get': method(scopes, async (exchange) => {
-      const uri = uriIn(exchange)
-      const found = catalogue.find(uri)
-      if (found === undefined) throw invalidParams(`No skill is served at ${clipped(uri)}`)
-      return { type: 'complete', result: { skill: await catalogue.entry(found), ...hints } }
+      const uri = requireUri(exchange)
+      const found = index.find(uri)
+      if (found === undefined) throw invalidParams(`Unknown skill: ${clipped(uri)}`)
+      return { type: 'complete', result: { skill: await index.entry(found), ...hints } }
     }),
   }
   if (directoryRead) {
     methods['resources/directory/read'] = method(scopes, (exchange) => {
-      const uri = uriIn(exchange)
-      const children = catalogue.directory(uri)
+      const uri = requireUri(exchange)
+      const children = index.directory(uri)
       if (children === undefined) throw invalidParams(`${clipped(uri)} is not a directory resource`)
-      return page('resources', children, exchange, rowsOnPage, hints)
+      return page('resources', children, exchange, directoryPageSize, hints)
     })
   }
   return {
@@ -82,25 +89,25 @@ export function skills(values: readonly SkillValue[], options: SkillsOptions = {
           description: 'The files of the skills',
           cache: hints,
           scopes,
-          list: () => catalogue.rows,
-          read: (_variables, ctx, uri) => read(catalogue, uri, ctx),
+          list: () => index.resources,
+          read: (_variables, ctx, uri) => read(index, uri, ctx),
         }),
       },
     },
     attach(to) {
       if (server !== undefined) {
-        throw new McpError('INVALID', 'These skills belong to a server already: make them anew for another')
+        throw new McpError('INVALID', 'skills() is already attached to a server: create one for each server')
       }
       server = to
     },
     replace(next) {
-      catalogue = new Catalogue(next)
+      index = new SkillIndex(next)
       server?.changes.publish({ type: 'resources' })
     },
   }
 }
 
-/** Clients call these once the server declared the extension; nothing says that they declare it too. */
+/** Callable once the server declared the extension; clients need not declare it. */
 function method(
   scopes: readonly string[],
   handle: (exchange: Exchange) => Promise<Outcome> | Outcome,
@@ -115,75 +122,75 @@ function method(
 }
 
 async function listOf(
-  catalogue: Catalogue,
+  index: SkillIndex,
   exchange: Exchange,
   pageSize: number,
   hints: CacheHints,
 ): Promise<Outcome> {
-  const outcome = page('skills', catalogue.listed, exchange, pageSize, hints)
+  const outcome = page('skills', index.listed, exchange, pageSize, hints)
   if (outcome.type !== 'complete') return outcome
   const from = outcome.result['skills']
-  const shown = catalogue.listed.filter((one) => Array.isArray(from) && from.includes(one))
-  const entries = await Promise.all(shown.map((one) => catalogue.entry(one)))
+  const shown = index.listed.filter((one) => Array.isArray(from) && from.includes(one))
+  const entries = await Promise.all(shown.map((one) => index.entry(one)))
   return { type: 'complete', result: { ...outcome.result, skills: entries } }
 }
 
-async function read(catalogue: Catalogue, uri: string, ctx: Context): Promise<ReadReply | undefined> {
-  const content = catalogue.file(uri)
+async function read(index: SkillIndex, uri: string, ctx: Context): Promise<ReadReply | undefined> {
+  const content = index.file(uri)
   if (content === undefined) return undefined
   if (typeof content !== 'function') return { contents: [contentsOf(uri, content)] }
   return { contents: [contentsOf(uri, bytesOf(await content(ctx)))], cache: uncached }
 }
 
 function requireScopes(scopes: readonly string[], peer: Peer): void {
-  const refused = missingScopesError(scopes, peer)
-  if (refused !== undefined) throw refused
+  const missingScope = missingScopesError(scopes, peer)
+  if (missingScope !== undefined) throw missingScope
 }
 
-function uriIn({ params: { uri }, limits }: Exchange): string {
+function requireUri({ params: { uri }, limits }: Exchange): string {
   if (typeof uri === 'string' && uri.length <= limits.uriChars) return uri
   throw invalidParams(`"uri" must be a string of at most ${limits.uriChars} characters`)
 }
 
-function invalidParams(why: string): RpcError {
-  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`)
+function invalidParams(reason: string): RpcError {
+  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${reason}`)
 }
 
-interface Placed {
-  /** Where the skill stands: `acme/billing` for `skill://acme/billing/<name>`. Default: at the top. */
+interface SkillLocation {
+  /** Parent path: `acme/billing` for `skill://acme/billing/<name>`. Default: none. */
   under?: string
-  /** Whether `skills/list` shows it. Default true; otherwise it is found by its URI alone. */
+  /** Whether `skills/list` has it; if not, it is accessible by its URI. Default true. */
   listed?: boolean
 }
 
-/** A skill whose text and files are known. */
-export interface SkillDefinition extends Placed {
+/** A skill with static files. */
+export interface SkillDefinition extends SkillLocation {
   /** The whole `SKILL.md`, frontmatter included; its `name` becomes the last segment of the skill's path. */
   text: string
-  /** Its other files, by their path with slashes. */
+  /** Its other files, by relative path. */
   files?: Readonly<Record<string, string | Uint8Array>>
 }
 
-/** Makes the content of a file when it is read. */
+/** Creates the content of a file when it is read. */
 export type MakeContent = (ctx: Context) => string | Uint8Array | Promise<string | Uint8Array>
 
-/** A skill whose text and files are made whenever they are read. */
-export interface GeneratedSkillDefinition extends Placed {
+/** A skill whose files are generated when they are read. */
+export interface GeneratedSkillDefinition extends SkillLocation {
   frontmatter: SkillFrontmatter
-  /** Makes what stands below the frontmatter in `SKILL.md`. */
+  /** Creates the part of `SKILL.md` after the frontmatter. */
   body(ctx: Context): string | Promise<string>
-  /** Makes the other files, by their path with slashes. */
+  /** Create the other files, by relative path. */
   files?: Readonly<Record<string, MakeContent>>
 }
 
-/** A skill ready to be served. Make one with `skill` or `generatedSkill`. */
+/** A defined skill. Create it with `skill` or `generatedSkill`. */
 export interface SkillValue {
   readonly kind: 'skill'
-  /** Path of its directory, its name last. */
+  /** Path of its directory, ending with its name. */
   readonly path: string
   readonly frontmatter: SkillFrontmatter
   readonly listed: boolean
-  /** Its files by their path: bytes, or how to make them. `SKILL.md` comes first. */
+  /** Its files by relative path: bytes, or their generator. `SKILL.md` is first. */
   readonly files: ReadonlyMap<string, Uint8Array | MakeContent>
 }
 
@@ -191,33 +198,32 @@ const maxPathChars = 1024
 const prefix = /^[A-Za-z0-9._~-]+$/
 
 /**
- * Defines a skill whose files are known: its entry promises what each of them is.
- * @throws McpError 'INVALID' for one that breaks the rules, naming it
+ * Defines a skill with static files; its entry has the digest of each.
+ * @throws McpError 'INVALID' for an invalid skill
  */
 export function skill(definition: SkillDefinition): SkillValue {
   const { text, files = {}, under, listed = true } = definition
-  const frontmatter = attempt(nameIn(text), () => requireFrontmatter(parseFrontmatter(text)))
+  const frontmatter = nameErrors(guessName(text), () => requireFrontmatter(parseFrontmatter(text)))
   const all = new Map([
     [manifestName, bytesOf(text)],
     ...Object.entries(files).map(([path, content]): [string, Uint8Array] => [path, bytesOf(content)]),
   ])
-  return attempt(frontmatter.name, () => {
+  return nameErrors(frontmatter.name, () => {
     requireFiles(all, files)
     return { kind: 'skill', path: pathOf(under, frontmatter.name), frontmatter, listed, files: all }
   })
 }
 
 /**
- * Defines a skill whose files are made when they are read: nothing is promised about their content, and clients may
- * decline to load it.
- * @throws McpError 'INVALID' for one that breaks the rules, naming it
+ * Defines a skill whose files are generated when they are read. They cannot be verified, so clients may refuse to load it.
+ * @throws McpError 'INVALID' for an invalid skill
  */
 export function generatedSkill(definition: GeneratedSkillDefinition): SkillValue {
   const { files = {}, under, listed = true } = definition
   const { name } = definition.frontmatter
-  return attempt(name, () => {
+  return nameErrors(name, () => {
     const frontmatter = requireFrontmatter({ ...definition.frontmatter })
-    const head = headOf(frontmatter)
+    const head = serializeFrontmatter(frontmatter)
     const all = new Map<string, MakeContent>([
       [manifestName, async (ctx) => `${head}\n${await definition.body(ctx)}`],
       ...Object.entries(files),
@@ -227,11 +233,11 @@ export function generatedSkill(definition: GeneratedSkillDefinition): SkillValue
   })
 }
 
-/** Frontmatter as text that reads back as the same. */
-function headOf(frontmatter: SkillFrontmatter): string {
+/** The frontmatter as YAML. */
+function serializeFrontmatter(frontmatter: SkillFrontmatter): string {
   const head = `---\n${stringify(frontmatter)}---\n`
   if (canonical(parseFrontmatter(head)) !== canonical(frontmatter)) {
-    throw new McpError('INVALID', 'its frontmatter holds a value that YAML does not give back')
+    throw new McpError('INVALID', 'its frontmatter has a value that YAML cannot represent')
   }
   return head
 }
@@ -250,10 +256,10 @@ function pathOf(under: string | undefined, name: string): string {
 
 function requireFiles(all: ReadonlyMap<string, Uint8Array | MakeContent>, given: object): void {
   if (Object.hasOwn(given, manifestName)) {
-    throw new McpError('INVALID', `its files name ${manifestName}, which stands for itself`)
+    throw new McpError('INVALID', `its files contain ${manifestName}, which is generated from the definition`)
   }
   for (const path of all.keys()) {
-    if (!isFilePath(path)) throw new McpError('INVALID', `"${path}" is no path of a file inside of it`)
+    if (!isFilePath(path)) throw new McpError('INVALID', `"${path}" is not a relative file path`)
     const parents = path.split('/').slice(0, -1)
     const clash = parents.map((_, i) => parents.slice(0, i + 1).join('/')).find((folder) => all.has(folder))
     if (clash !== undefined) throw new McpError('INVALID', `"${clash}" is both a file and a folder`)
@@ -265,7 +271,7 @@ function requireFiles(all: ReadonlyMap<string, Uint8Array | MakeContent>, given:
   if (all.size > skillLimits.files || bytes > skillLimits.bytes) {
     throw new McpError(
       'INVALID',
-      `it has ${all.size} files of ${bytes} bytes; hosts take ${skillLimits.files} of ${skillLimits.bytes}`,
+      `it has ${all.size} files of ${bytes} bytes; the limit is ${skillLimits.files} files of ${skillLimits.bytes} bytes`,
     )
   }
 }
@@ -282,7 +288,7 @@ function isDots(segment: string): boolean {
   return segment === '.' || segment === '..'
 }
 
-function attempt<T>(name: string, make: () => T): T {
+function nameErrors<T>(name: string, make: () => T): T {
   try {
     return make()
   } catch (error) {
@@ -291,7 +297,7 @@ function attempt<T>(name: string, make: () => T): T {
   }
 }
 
-/** What to call a skill whose frontmatter may not be readable. */
-function nameIn(text: string): string {
+/** The name of a skill whose frontmatter may be invalid, for error messages. */
+function guessName(text: string): string {
   return /^name:[ \t]*(\S{1,64})/m.exec(text.slice(0, 4096))?.[1] ?? '?'
 }

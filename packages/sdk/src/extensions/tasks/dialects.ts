@@ -2,53 +2,54 @@ import { ErrorCode, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import type { ProtocolVersion } from '../../protocol/methods.ts'
+import { supports } from '../../protocol/revision.ts'
 import type { Exchange, Outcome, Peer } from '../../request/exchange.ts'
 import { declares, requireExtension } from '../../server/extension.ts'
 import type { Server } from '../../server/server.ts'
-import { type Settings, tasksExtension } from './options.ts'
-import { isOver, type TaskRecord } from './record.ts'
+import { type TaskSettings, tasksExtension } from './options.ts'
+import { isFinal, type TaskRecord } from './record.ts'
 
 export type TaskSupport = ReturnType<Server['taskSupport']>
 
-/** What becomes of a call: a task at once, or a call, whose handler may or may not make it one later. */
-export type Admission = { as: 'task'; ttlMs: number } | { as: 'call'; mayLeave: boolean }
+/** How a call runs: as a task at once, or as a call whose handler may continue it as a task. */
+export type Admission = { as: 'task'; ttlMs: number } | { as: 'call'; mayBecomeTask: boolean }
 
-/** How one revision speaks of tasks. */
+/** The tasks protocol of one revision. */
 export interface Dialect {
-  /** Whether `tools/list` says which tools can run as tasks. */
-  readonly marks: boolean
-  /** @throws RpcError for a call that cannot be served as it was made */
-  admit(exchange: Exchange, support: TaskSupport, settings: Settings): Admission
-  created(record: TaskRecord, settings: Settings): Outcome
-  /** @throws RpcError for a peer that may not ask for this task in this way */
-  allow(peer: Peer, record: TaskRecord | undefined): void
+  /** Whether `tools/list` has `taskSupport`. */
+  readonly listsTaskSupport: boolean
+  /** @throws RpcError if the call's `task` does not match the tool's support */
+  admit(exchange: Exchange, support: TaskSupport, settings: TaskSettings): Admission
+  created(record: TaskRecord, settings: TaskSettings): Outcome
+  /** @throws RpcError if the peer may not access the task in this revision */
+  authorize(peer: Peer, record: TaskRecord | undefined): void
   /** The result of `tasks/get`. */
-  state(record: TaskRecord, peer: Peer, server: Server, settings: Settings): JsonObject
+  state(record: TaskRecord, peer: Peer, server: Server, settings: TaskSettings): JsonObject
   /**
    * The result of `tasks/cancel`.
-   * @throws RpcError where a task that was over already cannot be cancelled
+   * @throws RpcError for a final task on 2025-11-25
    */
-  cancelled(record: TaskRecord, done: boolean, settings: Settings): JsonObject
+  cancelled(record: TaskRecord, done: boolean, settings: TaskSettings): JsonObject
 }
 
-/** Revisions before there were tasks. */
+/** Revisions without tasks. */
 const none: Dialect = {
-  marks: false,
+  listsTaskSupport: false,
   admit({ peer }, support) {
     if (support === 'required') requireExtension(peer, tasksExtension)
-    return { as: 'call', mayLeave: false }
+    return { as: 'call', mayBecomeTask: false }
   },
-  created: () => unspoken(),
-  allow: () => unspoken(),
-  state: () => unspoken(),
-  cancelled: () => unspoken(),
+  created: () => unsupported(),
+  authorize: () => unsupported(),
+  state: () => unsupported(),
+  cancelled: () => unsupported(),
 }
 
-/** Tasks as the client asks for them, one by one. */
+/** Tasks of 2025-11-25, requested by the client per call. */
 const experimental: Dialect = {
-  marks: true,
+  listsTaskSupport: true,
   admit({ params: { task } }, support, settings) {
-    if (task === undefined && support !== 'required') return { as: 'call', mayLeave: false }
+    if (task === undefined && support !== 'required') return { as: 'call', mayBecomeTask: false }
     if (task === undefined || support === undefined) {
       throw new RpcError(
         ErrorCode.MethodNotFound,
@@ -57,14 +58,14 @@ const experimental: Dialect = {
           : 'Method not found: this tool does not run as a task. Call it without "task"',
       )
     }
-    return { as: 'task', ttlMs: ttlIn(task, settings) }
+    return { as: 'task', ttlMs: parseTtl(task, settings) }
   },
   created: (record, settings) => ({
     type: 'extension',
     resultType: 'task',
     result: { task: experimentalTask(record, settings) },
   }),
-  allow: () => {},
+  authorize: () => {},
   state: (record, _peer, _server, settings) => experimentalTask(record, settings),
   cancelled(record, done, settings) {
     if (done) return experimentalTask(record, settings)
@@ -75,22 +76,24 @@ const experimental: Dialect = {
   },
 }
 
-/** Tasks as the server makes them, for clients that say they can follow one. */
+/** Tasks of 2026-07-28, created by the server for clients that declare the extension. */
 const extension: Dialect = {
-  marks: false,
+  listsTaskSupport: false,
   admit({ peer }, support, { ttlMs }) {
     if (support === 'required') requireExtension(peer, tasksExtension)
-    const able = declares(peer, tasksExtension)
-    return able && support !== undefined ? { as: 'task', ttlMs } : { as: 'call', mayLeave: able }
+    const isDeclared = declares(peer, tasksExtension)
+    return isDeclared && support !== undefined
+      ? { as: 'task', ttlMs }
+      : { as: 'call', mayBecomeTask: isDeclared }
   },
   created: (record, settings) => ({
     type: 'extension',
     resultType: 'task',
     result: extensionTask(record, settings),
   }),
-  allow(peer, record) {
-    // A client that knows tasks only as they were may still look at those it made then.
-    if (record?.peer.version === '2025-11-25' && peer.capabilities.tasks !== undefined) return
+  authorize(peer, record) {
+    // A client that declares only the core capability may still access tasks it created with it.
+    if (record !== undefined && supports(record.peer.version, 'coreTasks') && peer.capabilities.tasks) return
     requireExtension(peer, tasksExtension)
   },
   state: (record, { revision }, server, settings) => {
@@ -120,32 +123,32 @@ const dialects: Readonly<Record<ProtocolVersion, Dialect>> = {
   '2026-07-28': extension,
 }
 
-/** How a peer speaks of tasks. */
+/** The tasks protocol of a peer's revision. */
 export function dialectOf({ revision }: Peer): Dialect {
   return dialects[revision.version]
 }
 
-/** The error a task ended with. */
+/** The error of a failed task. */
 export function errorOf({ error }: TaskRecord): RpcError {
   return error === undefined
     ? new RpcError(ErrorCode.InternalError, 'Internal error')
     : new RpcError(error.code, error.message, error.data)
 }
 
-function extensionTask(record: TaskRecord, { pollIntervalMs }: Settings): JsonObject {
+function extensionTask(record: TaskRecord, { pollIntervalMs }: TaskSettings): JsonObject {
   return {
-    ...shown(record),
+    ...commonMembers(record),
     status: record.status,
     ttlMs: record.expiresAt - record.createdAt,
-    ...(isOver(record) ? {} : { pollIntervalMs }),
+    ...(isFinal(record) ? {} : { pollIntervalMs }),
   }
 }
 
-/** A task in the form 2025-11-25 gives it. */
-export function experimentalTask(record: TaskRecord, { pollIntervalMs }: Settings): JsonObject {
+/** The task object of 2025-11-25. */
+export function experimentalTask(record: TaskRecord, { pollIntervalMs }: TaskSettings): JsonObject {
   const status = experimentalStatus(record)
   return {
-    ...shown(record),
+    ...commonMembers(record),
     status,
     ...(status === 'failed' && record.status === 'completed' ? { statusMessage: 'The tool failed' } : {}),
     ttl: record.expiresAt - record.createdAt,
@@ -153,12 +156,12 @@ export function experimentalTask(record: TaskRecord, { pollIntervalMs }: Setting
   }
 }
 
-/** A result that says its tool failed is a failure of the task there. */
+/** On 2025-11-25 a tool error fails the task. */
 function experimentalStatus({ status, result }: TaskRecord): TaskRecord['status'] {
   return status === 'completed' && result?.['isError'] === true ? 'failed' : status
 }
 
-function shown({ id, statusMessage, createdAt, updatedAt }: TaskRecord): JsonObject {
+function commonMembers({ id, statusMessage, createdAt, updatedAt }: TaskRecord): JsonObject {
   return {
     taskId: id,
     ...(statusMessage === undefined ? {} : { statusMessage }),
@@ -167,18 +170,18 @@ function shown({ id, statusMessage, createdAt, updatedAt }: TaskRecord): JsonObj
   }
 }
 
-function ttlIn(task: unknown, { ttlMs, maxTtlMs }: Settings): number {
+function parseTtl(task: unknown, { ttlMs, maxTtlMs }: TaskSettings): number {
   if (!isObject(task)) throw new RpcError(ErrorCode.InvalidParams, 'Invalid params: "task" must be an object')
   const { ttl = ttlMs } = task
   if (typeof ttl !== 'number' || !Number.isSafeInteger(ttl) || ttl < 1) {
     throw new RpcError(
       ErrorCode.InvalidParams,
-      'Invalid params: "ttl" must be milliseconds, a whole number from 1',
+      'Invalid params: "ttl" must be a positive integer of milliseconds',
     )
   }
   return Math.min(ttl, maxTtlMs)
 }
 
-function unspoken(): never {
+function unsupported(): never {
   throw new TypeError('This revision has no tasks')
 }

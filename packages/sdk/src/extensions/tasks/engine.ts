@@ -8,180 +8,183 @@ import type { Journal } from '../../request/live-run.ts'
 import type { Server } from '../../server/server.ts'
 import { missingScopesError } from '../../server/visibility.ts'
 import { unref } from '../../transports/server/options.ts'
-import type { Settings, TaskEvent } from './options.ts'
+import type { TaskEvent, TaskSettings } from './options.ts'
 import {
-  answered,
   cancelled,
+  canSee,
   completed,
   failed,
   fromRow,
-  isOver,
-  maySee,
+  isFinal,
   newRecord,
   ownerOf,
   type TaskRecord,
   toRow,
+  withAnswers,
 } from './record.ts'
 import { bytesOf, type Serve, TaskRun } from './run.ts'
-import type { TaskPlace } from './store.ts'
+import type { TaskPosition } from './store.ts'
 
 type Edit = (record: TaskRecord) => TaskRecord | undefined
 
 const idBytes = 24
 const idChars = 128
-const takenAtOnce = 16
+const claimBatch = 16
 const graceMs = 1000
 
-/** The tasks of one server: begins them, works on them, lets go of them, and takes over what others let go of. */
+/** The tasks of one server: creates, runs, releases and takes over tasks. */
 export class TaskEngine {
-  readonly settings: Settings
+  readonly settings: TaskSettings
   readonly #holder: string = randomText(12)
   readonly #runs = new Map<string, TaskRun>()
-  readonly #watchers = new Map<string, Set<() => void>>()
-  readonly #hearers = new Map<string, Set<(notification: ServerNotification) => void>>()
+  readonly #followers = new Map<string, Set<() => void>>()
+  readonly #listeners = new Map<string, Set<(notification: ServerNotification) => void>>()
   #server: Server | undefined
-  #serve: Serve = () => Promise.reject(new TypeError('These tasks belong to no server yet'))
+  #serve: Serve = () => Promise.reject(new TypeError('tasks() is not attached to a server'))
   #timer: ReturnType<typeof setTimeout> | undefined
   #closed: Promise<void> | undefined
 
-  constructor(settings: Settings) {
+  constructor(settings: TaskSettings) {
     this.settings = settings
   }
 
   get server(): Server {
-    if (this.#server === undefined) throw new TypeError('These tasks belong to no server yet')
+    if (this.#server === undefined) throw new TypeError('tasks() is not attached to a server')
     return this.#server
   }
 
-  /** @throws McpError 'INVALID' for a second server: tasks belong to one */
+  /** @throws McpError 'INVALID' for a second server */
   attach(server: Server, serve: Serve): void {
     if (this.#server !== undefined) {
-      throw new McpError('INVALID', 'Tasks belong to one server: make tasks() anew for each')
+      throw new McpError('INVALID', 'tasks() is already attached to a server: create one for each server')
     }
     this.#server = server
     this.#serve = serve
-    if (this.settings.store.durable) this.#beatAfter(0)
+    if (this.settings.store.durable) this.#scheduleHeartbeat(0)
   }
 
   /**
-   * Makes a task of a request and begins to work on it. It is kept when the promise resolves.
-   * @throws RpcError when there is no room for it
+   * Creates a task from a request and starts it. It is stored when the promise resolves.
+   * @throws RpcError if the capacity is reached
    */
   async create(exchange: Exchange, ttlMs: number, journal?: Journal): Promise<TaskRecord> {
     const { store, maxTasks, maxTasksPerPrincipal, maxTaskBytes } = this.settings
-    if (this.#closed !== undefined) throw noRoom('this server is shutting down')
+    if (this.#closed !== undefined) throw notCreated('this server is shutting down')
     const heldUntil = this.#heldUntil()
     const id = randomText(idBytes)
     const record = newRecord({ id, exchange, holder: this.#holder, heldUntil, ttlMs, journal })
     const row = toRow(record)
     if (bytesOf(row.body) > maxTaskBytes) {
-      throw new RpcError(ErrorCode.InvalidParams, `Invalid params: a task may have ${maxTaskBytes} bytes`)
+      throw new RpcError(
+        ErrorCode.InvalidParams,
+        `Invalid params: a task may have at most ${maxTaskBytes} bytes`,
+      )
     }
     if (!(await store.add(row, { owner: maxTasksPerPrincipal, all: maxTasks }))) {
-      throw noRoom('too many are kept. Try again when some have expired')
+      throw notCreated('too many are stored. Try again when some have expired')
     }
-    this.#tell('created', record, exchange.peer)
+    this.#emitFor('created', record, exchange.peer)
     this.#start(record)
-    if (this.#timer === undefined) this.#beatAfter(this.settings.leaseMs / 3)
+    if (this.#timer === undefined) this.#scheduleHeartbeat(this.settings.leaseMs / 3)
     return record
   }
 
   /**
-   * A task as its owner sees it.
-   * @throws RpcError -32602 for one that does not exist, or not for this peer; -32600 where it may no longer use the tool
+   * Finds a task for a peer.
+   * @throws RpcError -32602 if it does not exist or the peer may not access it; -32600 if the peer lacks a scope of the tool
    */
   async find(peer: Peer, id: unknown): Promise<TaskRecord> {
     if (typeof id !== 'string' || id.length > idChars) {
       throw new RpcError(ErrorCode.InvalidParams, 'Invalid params: "taskId" must be the id of a task')
     }
     const record = await this.#get(id)
-    if (record !== undefined && maySee(peer, record)) {
-      const refused = missingScopesError(this.server.scopesFor('tools/call', record.params), peer)
-      if (refused !== undefined) throw refused
+    if (record !== undefined && canSee(peer, record)) {
+      const missingScope = missingScopesError(this.server.scopesFor('tools/call', record.params), peer)
+      if (missingScope !== undefined) throw missingScope
       return record
     }
-    this.#hear({ type: 'refused', taskId: id, principal: peer.principal })
+    this.#emit({ type: 'refused', taskId: id, principal: peer.principal })
     throw unknownTask()
   }
 
-  /** A peer's tasks after a place, oldest first. */
-  async list(peer: Peer, after: TaskPlace | undefined, limit: number): Promise<TaskRecord[]> {
+  /** A peer's tasks after a position, oldest first. */
+  async list(peer: Peer, after: TaskPosition | undefined, limit: number): Promise<TaskRecord[]> {
     return (await this.settings.store.list(ownerOf(peer), after, limit)).map(fromRow)
   }
 
-  /** Says that a task was looked at. */
+  /** Emits a `read` event. */
   read(record: TaskRecord, peer: Peer): void {
-    this.#tell('read', record, peer)
+    this.#emitFor('read', record, peer)
   }
 
   /**
-   * Takes answers to a task's questions; those to others are ignored.
-   * @throws RpcError -32602 for an answer that does not fit its question
+   * Answers open questions of a task, ignoring others.
+   * @throws RpcError -32602 for an answer that does not match its question
    */
   async answer(id: string, responses: JsonObject): Promise<void> {
     const next = await this.#change(id, (record) => {
-      const after = answered(record, responses)
+      const after = withAnswers(record, responses)
       return after?.running ? { ...after, holder: this.#holder, heldUntil: this.#heldUntil() } : after
     })
     if (next?.running) this.#start(next)
   }
 
-  /** The client does not answer what a task asked, so its tool has failed, as it would have without a task. */
-  async unanswered(id: string, why: string): Promise<void> {
-    const result = { content: [{ type: 'text', text: why }], isError: true }
+  /** Ends a task with a tool error because its client does not answer its question. */
+  async fail(id: string, reason: string): Promise<void> {
+    const result = { content: [{ type: 'text', text: reason }], isError: true }
     await this.#change(id, (record) =>
       record.status === 'input_required' ? completed(record, result) : undefined,
     )
   }
 
-  /** Cancels a task and stops its handler. False when it was over already. */
+  /** Cancels a task and stops its handler. False if it was final. */
   async cancel(id: string): Promise<boolean> {
-    const done = await this.#change(id, (record) => (isOver(record) ? undefined : cancelled(record)))
+    const done = await this.#change(id, (record) => (isFinal(record) ? undefined : cancelled(record)))
     if (done === undefined) return false
     this.#runs.get(id)?.stop(new McpError('CANCELLED', 'The client cancelled the task'))
     return true
   }
 
-  /** A task as it stands, and again whenever that changes, until it is over, gone, or nobody waits any more. */
+  /** The task now and after every change, until it is final, gone, or `signal` is aborted. */
   async *follow(id: string, signal: AbortSignal): AsyncGenerator<TaskRecord> {
     let stale = true
-    let wake = (): void => {}
-    const look = (): void => {
+    let wakeUp = (): void => {}
+    const refresh = (): void => {
       stale = true
-      wake()
+      wakeUp()
     }
-    const leave = join(this.#watchers, id, look)
-    const timer = unref(setInterval(look, this.settings.pollIntervalMs))
-    signal.addEventListener('abort', look, { once: true })
+    const unfollow = addToGroup(this.#followers, id, refresh)
+    const timer = unref(setInterval(refresh, this.settings.pollIntervalMs))
+    signal.addEventListener('abort', refresh, { once: true })
     try {
-      let face: string | undefined
+      let lastState: string | undefined
       while (!signal.aborted) {
         stale = false
         const record = await this.#get(id)
         if (record === undefined) return
-        if (faceOf(record) !== face) {
-          face = faceOf(record)
+        if (visibleState(record) !== lastState) {
+          lastState = visibleState(record)
           yield record
-          if (isOver(record)) return
+          if (isFinal(record)) return
         }
         await new Promise<void>((resolve) => {
-          wake = resolve
+          wakeUp = resolve
           if (stale || signal.aborted) resolve()
         })
       }
     } finally {
       clearInterval(timer)
-      signal.removeEventListener('abort', look)
-      leave()
+      signal.removeEventListener('abort', refresh)
+      unfollow()
     }
   }
 
-  /** Hears of a task's progress while it is worked on here, until the returned function is called. */
-  hear(id: string, hearer: (notification: ServerNotification) => void): () => void {
-    return join(this.#hearers, id, hearer)
+  /** Subscribes to the notifications of a task that runs here. Returns a function to unsubscribe. */
+  subscribe(id: string, listener: (notification: ServerNotification) => void): () => void {
+    return addToGroup(this.#listeners, id, listener)
   }
 
-  /** Stops what runs and lets go of it, so that another process can go on at once. */
+  /** Stops and releases running tasks, so that another process can continue them. */
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
@@ -205,19 +208,19 @@ export class TaskEngine {
     return row && fromRow(row)
   }
 
-  /** Changes a task unless `edit` gives nothing; undefined then, and where there is no such task. */
+  /** Changes a task unless `edit` returns undefined; undefined then, and if there is no such task. */
   async #change(id: string, edit: Edit): Promise<TaskRecord | undefined> {
     for (;;) {
       const record = await this.#get(id)
       const edited = record && edit(record)
       if (record === undefined || edited === undefined) return undefined
-      const visible = faceOf(edited) !== faceOf(record)
-      const updatedAt = visible ? Math.max(Date.now(), record.updatedAt) : record.updatedAt
+      const isVisible = visibleState(edited) !== visibleState(record)
+      const updatedAt = isVisible ? Math.max(Date.now(), record.updatedAt) : record.updatedAt
       const next = { ...edited, version: record.version + 1, updatedAt }
       if (!(await this.settings.store.replace(toRow(next)))) continue
-      if (visible) {
-        this.#tell('changed', next)
-        for (const look of this.#watchers.get(id) ?? []) look()
+      if (isVisible) {
+        this.#emitFor('changed', next)
+        for (const refresh of this.#followers.get(id) ?? []) refresh()
       }
       return next
     }
@@ -231,12 +234,12 @@ export class TaskEngine {
       maxTaskBytes: this.settings.maxTaskBytes,
       limits: { ...limits, questions: this.settings.maxQuestions },
       save: (edit) =>
-        this.#change(id, (now) => {
-          const mine = this.#runs.get(id) === run && now.running && now.holder === this.#holder
-          return mine ? edit(now) : undefined
+        this.#change(id, (current) => {
+          const isOwn = this.#runs.get(id) === run && current.running && current.holder === this.#holder
+          return isOwn ? edit(current) : undefined
         }),
-      onNotice: (notification) => {
-        for (const tell of this.#hearers.get(id) ?? []) tell(notification)
+      onNotification: (notification) => {
+        for (const listener of this.#listeners.get(id) ?? []) listener(notification)
       },
     })
     this.#runs.set(id, run)
@@ -251,19 +254,19 @@ export class TaskEngine {
     return Date.now() + this.settings.leaseMs
   }
 
-  #beatAfter(ms: number): void {
+  #scheduleHeartbeat(ms: number): void {
     if (this.#closed !== undefined) return
     this.#timer = unref(
       setTimeout(() => {
-        this.#beat()
+        this.#heartbeat()
           .catch((error) => this.server.report(error, { method: 'tasks' }))
-          .finally(() => this.#beatAfter(this.settings.leaseMs / 3))
+          .finally(() => this.#scheduleHeartbeat(this.settings.leaseMs / 3))
       }, ms),
     )
   }
 
-  /** Keeps hold of what runs here, stops what is no longer ours, and takes over what nobody holds. */
-  async #beat(): Promise<void> {
+  /** Renews the leases of running tasks, stops those lost, and takes over abandoned ones. */
+  async #heartbeat(): Promise<void> {
     const { store } = this.settings
     const before = [...this.#runs]
     const ids = before.map(([id]) => id)
@@ -273,7 +276,7 @@ export class TaskEngine {
         run.stop(new McpError('CANCELLED', 'The task was cancelled, taken over, or has expired'))
     }
     if (this.#closed !== undefined) return
-    for (const row of await store.take(this.#holder, this.#heldUntil(), takenAtOnce)) {
+    for (const row of await store.claim(this.#holder, this.#heldUntil(), claimBatch)) {
       await this.#takeOver(row.id).catch((error) => this.server.report(error, { method: 'tasks' }))
     }
     await store.expire()
@@ -288,15 +291,15 @@ export class TaskEngine {
         : { ...record, takeovers: record.takeovers + 1 },
     )
     if (!next?.running) return
-    this.#tell('taken over', next)
+    this.#emitFor('taken over', next)
     this.#start(next)
   }
 
-  #tell(type: TaskEvent['type'], { id, status }: TaskRecord, peer?: Peer): void {
-    this.#hear({ type, taskId: id, principal: peer?.principal ?? null, status })
+  #emitFor(type: TaskEvent['type'], { id, status }: TaskRecord, peer?: Peer): void {
+    this.#emit({ type, taskId: id, principal: peer?.principal ?? null, status })
   }
 
-  #hear(event: TaskEvent): void {
+  #emit(event: TaskEvent): void {
     try {
       this.settings.onEvent(event)
     } catch (error) {
@@ -305,24 +308,24 @@ export class TaskEngine {
   }
 }
 
-/** Says that a task does not exist, whatever the reason: nobody learns of other people's tasks. */
+/** The same error whatever the reason, so that no task of another owner is revealed. */
 export function unknownTask(): RpcError {
   return new RpcError(
     ErrorCode.InvalidParams,
-    'Unknown task: it never existed, has expired, or belongs to somebody else',
+    'Unknown task: it does not exist, has expired, or belongs to another caller',
   )
 }
 
-function noRoom(why: string): RpcError {
-  return new RpcError(ErrorCode.InternalError, `The task was not created: ${why}`)
+function notCreated(reason: string): RpcError {
+  return new RpcError(ErrorCode.InternalError, `The task was not created: ${reason}`)
 }
 
-/** What a client sees of a task, to tell whether it changed. */
-function faceOf({ status, statusMessage, questions }: TaskRecord): string {
+/** The part of a task that clients see, to detect changes. */
+function visibleState({ status, statusMessage, questions }: TaskRecord): string {
   return JSON.stringify([status, statusMessage, Object.keys(questions)])
 }
 
-function join<T>(groups: Map<string, Set<T>>, id: string, member: T): () => void {
+function addToGroup<T>(groups: Map<string, Set<T>>, id: string, member: T): () => void {
   const group = groups.get(id) ?? new Set()
   group.add(member)
   groups.set(id, group)

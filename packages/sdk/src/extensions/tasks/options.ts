@@ -3,51 +3,50 @@ import { limits } from '../../request/limits.ts'
 import type { TaskStatus } from './record.ts'
 import { memoryTaskStore, type TaskStore } from './store.ts'
 
-/** Something that happened to a task, for an audit log. */
+/** An event of a task, for an audit log. */
 export interface TaskEvent {
   readonly type: 'created' | 'taken over' | 'changed' | 'read' | 'refused'
   readonly taskId: string
-  /** Who asked; null when nobody authenticated, and for what the server did by itself. */
+  /** The caller; null without authentication and for events of the server itself. */
   readonly principal: string | null
-  /** Where the task stands; absent for one that was refused. */
+  /** The task's status; absent for `refused`. */
   readonly status?: TaskStatus
 }
 
-/** Where tasks are kept, how many, for how long, and who hears of them. All of it has defaults. */
+/** Options of the tasks extension. */
 export interface TasksOptions {
-  /** Where tasks are kept. Default: in this process, with which they end. */
+  /** Default: in memory, until the process ends. */
   store?: TaskStore
-  /** Milliseconds a task is kept, from its creation on, where its client does not say. Default 1 hour. */
+  /** Milliseconds a task is stored, from its creation, if the client sets none. Default 1 hour. */
   ttlMs?: number
-  /** The most milliseconds a client of 2025-11-25 may ask for. Default 24 hours. */
+  /** Longest TTL a 2025-11-25 client may request, in milliseconds. Default 24 hours. */
   maxTtlMs?: number
-  /** Milliseconds clients are told to wait between two looks at a task. Default 1000. */
+  /** Milliseconds clients should wait between two polls. Default 1000. */
   pollIntervalMs?: number
-  /** Tasks kept in all, finished ones among them. Default 1024. */
+  /** Stored tasks, including finished ones. Default 1024. */
   maxTasks?: number
-  /** Tasks kept of one principal, finished ones among them; callers without one are counted by their
-   * network address. Default 64. */
+  /** Stored tasks per principal, or per network address without authentication. Default 64. */
   maxTasksPerPrincipal?: number
-  /** Bytes of one task with its arguments, its answers and its result. Default 1 MiB. */
+  /** Bytes of one task with arguments, answers and result. Default 1 MiB. */
   maxTaskBytes?: number
-  /** Questions that the handler of one task may ask. Default 64. */
+  /** Input requests of one task. Default 64. */
   maxQuestions?: number
   /**
-   * Milliseconds until another process takes a task over whose process gave no sign of life. Default 15 000. A handler
-   * that blocks its process for longer may find that its steps are done somewhere else.
+   * Milliseconds without a heartbeat after which another process takes over a task. Default 15 000. Steps of a handler that
+   * blocks its process for longer may run twice.
    */
   leaseMs?: number
-  /** How often one task is taken over before it is given up. Default 5. */
+  /** Takeovers of one task before it fails. Default 5. */
   maxTakeovers?: number
-  /** Hears of what happens to tasks. */
+  /** Called for every event. */
   onEvent?: (event: TaskEvent) => void
 }
 
-export type Settings = Required<TasksOptions>
+export type TaskSettings = Required<TasksOptions>
 
-/** @throws McpError 'INVALID' for a number that cannot be used */
-export function settingsOf(options: TasksOptions): Settings {
-  const settings: Settings = {
+/** @throws McpError 'INVALID' for an invalid number */
+export function resolveSettings(options: TasksOptions): TaskSettings {
+  const settings: TaskSettings = {
     store: options.store ?? memoryTaskStore(),
     ttlMs: options.ttlMs ?? 3_600_000,
     maxTtlMs: options.maxTtlMs ?? Math.max(86_400_000, options.ttlMs ?? 0),
@@ -62,7 +61,7 @@ export function settingsOf(options: TasksOptions): Settings {
   }
   for (const [name, value] of Object.entries(settings)) {
     if (typeof value === 'number' && (!Number.isSafeInteger(value) || value < 1)) {
-      throw new McpError('INVALID', `The tasks option "${name}" is no whole number from 1: ${value}`)
+      throw new McpError('INVALID', `The tasks option "${name}" must be a positive integer, got ${value}`)
     }
   }
   if (settings.ttlMs > settings.maxTtlMs) {

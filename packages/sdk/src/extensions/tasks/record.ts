@@ -9,24 +9,24 @@ import { answerTo } from '../../request/input-responses.ts'
 import { emptyJournal, type Journal } from '../../request/live-run.ts'
 import type { TaskRow } from './store.ts'
 
-/** Where a task stands; the last three are final. */
+/** The status of a task; the last three are final. */
 export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
 
-/** A question that waits for its answer. */
+/** A question without an answer yet. */
 export interface OpenQuestion {
-  /** Its key in the journal, which may be used again; the key on the wire never is. */
+  /** Its key in the journal, which may be reused; its key on the wire is not. */
   readonly name: string
   readonly question: Question
 }
 
-/** Who asked for a task, as far as its handler may want to know later. */
+/** The peer that created a task, as stored. */
 interface StoredPeer extends Omit<Peer, 'revision' | 'scopes' | 'logLevel' | 'info'> {
   readonly version: ProtocolVersion
   readonly scopes: readonly string[] | 'any'
   readonly info?: Peer['info']
 }
 
-/** How far a task got. */
+/** The progress of a task. */
 export interface TaskProgress {
   readonly progress: number
   readonly total?: number
@@ -36,26 +36,26 @@ export interface TaskProgress {
 interface TaskBody {
   readonly status: TaskStatus
   readonly statusMessage?: string
-  /** The newest progress its handler reported. */
+  /** The latest progress of its handler. */
   readonly progress?: TaskProgress
   /** Milliseconds since 1970. */
   readonly updatedAt: number
-  /** How often somebody began to work on it after another had let go. */
+  /** How often a process took it over. */
   readonly takeovers: number
   readonly params: JsonObject
   readonly peer: StoredPeer
   readonly journal: Journal
-  /** Answers to the journal's last questions, by their key in it. */
+  /** Answers to the journal's last questions, by journal key. */
   readonly answers: Readonly<Record<string, unknown>>
-  /** Questions that wait for an answer, by their key on the wire. */
+  /** Open questions, by wire key. */
   readonly questions: Readonly<Record<string, OpenQuestion>>
-  /** Every key that was ever used on the wire. */
+  /** Every wire key used so far. */
   readonly keys: readonly string[]
   readonly result?: JsonObject
   readonly error?: JsonRpcErrorObject
 }
 
-/** One task with everything known about it. Changes make a new one. */
+/** A task. Immutable: changes create a new record. */
 export interface TaskRecord extends Omit<TaskRow, 'body'>, TaskBody {}
 
 export interface NewTask {
@@ -64,7 +64,7 @@ export interface NewTask {
   readonly holder: string
   readonly heldUntil: number
   readonly ttlMs: number
-  /** What the request remembers from before it became a task. */
+  /** The journal of the request before it became a task. */
   readonly journal?: Journal | undefined
 }
 
@@ -84,7 +84,7 @@ export function newRecord({ id, exchange, holder, heldUntil, ttlMs, journal }: N
     updatedAt: now,
     takeovers: 0,
     params,
-    peer: stored(exchange.peer),
+    peer: storedPeer(exchange.peer),
     journal: journal ?? emptyJournal(),
     answers: {},
     questions: {},
@@ -92,10 +92,7 @@ export function newRecord({ id, exchange, holder, heldUntil, ttlMs, journal }: N
   }
 }
 
-/**
- * Whose tasks a peer's are: its principal's; those of the one who owns both ends; or, without either, those of its network
- * address, which limits how many there are and nothing else.
- */
+/** The owner of a peer's tasks: its principal, the local user, or an anonymous network address, which only counts for quotas. */
 export function ownerOf({
   principal,
   scopes,
@@ -108,18 +105,18 @@ export function ownerOf({
 
 const anonymous = 'nobody'
 
-/** Whether tasks of this owner are found by their ids alone, since the caller was not authenticated. */
+/** Whether tasks of this owner are accessible by their ids alone. */
 export function isAnonymous(owner: string): boolean {
   return owner === anonymous || owner.startsWith(`${anonymous} `)
 }
 
-/** Whether a peer may see a task: the same principal; the one who owns both ends; or, without either, every peer that has the id. */
-export function maySee(peer: Peer, { owner }: Pick<TaskRecord, 'owner'>): boolean {
-  const own = ownerOf(peer)
-  return owner === own || (isAnonymous(owner) && isAnonymous(own))
+/** Whether a peer may access a task: the same owner, or any anonymous peer for an anonymous task. */
+export function canSee(peer: Peer, { owner }: Pick<TaskRecord, 'owner'>): boolean {
+  const peerOwner = ownerOf(peer)
+  return owner === peerOwner || (isAnonymous(owner) && isAnonymous(peerOwner))
 }
 
-function stored({ principal, scopes, clientId, claims, revision, capabilities, info }: Peer): StoredPeer {
+function storedPeer({ principal, scopes, clientId, claims, revision, capabilities, info }: Peer): StoredPeer {
   return {
     principal,
     scopes: scopes === 'any' ? 'any' : [...scopes],
@@ -131,7 +128,7 @@ function stored({ principal, scopes, clientId, claims, revision, capabilities, i
   }
 }
 
-/** The peer a task's handler sees. */
+/** The peer of a task's handler. */
 export function peerOf({ peer: { version, scopes, info, ...rest } }: TaskRecord): Peer {
   return {
     ...rest,
@@ -142,33 +139,30 @@ export function peerOf({ peer: { version, scopes, info, ...rest } }: TaskRecord)
   }
 }
 
-export function isOver({ status }: Pick<TaskRecord, 'status'>): boolean {
+export function isFinal({ status }: Pick<TaskRecord, 'status'>): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled'
 }
 
-/** A task without what only one that still runs needs. */
-function spent({ params: { name }, ...record }: TaskRecord): TaskRecord {
+/** A task without the data only a running one needs. */
+function finished({ params: { name }, ...record }: TaskRecord): TaskRecord {
   return { ...record, running: false, params: { name }, journal: emptyJournal(), answers: {}, questions: {} }
 }
 
 export function completed(record: TaskRecord, result: JsonObject): TaskRecord {
-  const { statusMessage: _message, ...rest } = spent(record)
+  const { statusMessage: _message, ...rest } = finished(record)
   return { ...rest, status: 'completed', result }
 }
 
 export function failed(record: TaskRecord, error: JsonRpcErrorObject): TaskRecord {
-  return { ...spent(record), status: 'failed', statusMessage: error.message, error }
+  return { ...finished(record), status: 'failed', statusMessage: error.message, error }
 }
 
 export function cancelled(record: TaskRecord): TaskRecord {
-  return { ...spent(record), status: 'cancelled', statusMessage: 'Cancelled by request' }
+  return { ...finished(record), status: 'cancelled', statusMessage: 'Cancelled by request' }
 }
 
-/**
- * The handler asked and was left behind: its questions wait, each under a key this task never used before. One that
- * only put something by goes on at once.
- */
-export function asked(record: TaskRecord, requests: InputRequests, journal: Journal): TaskRecord {
+/** The handler asked: stores its questions under wire keys not used before. Without questions it runs again at once. */
+export function withQuestions(record: TaskRecord, requests: InputRequests, journal: Journal): TaskRecord {
   const keys = new Set(record.keys)
   const questions = Object.entries(requests).map(([name, question]): [string, OpenQuestion] => {
     let key = name
@@ -187,23 +181,23 @@ export function asked(record: TaskRecord, requests: InputRequests, journal: Jour
 }
 
 /**
- * Takes answers to open questions; others are left alone. Once none is open, the task goes on.
- * @throws RpcError -32602 for an answer that does not fit its question
+ * Adds answers to open questions, ignoring others. Once none is open, the task runs again.
+ * @throws RpcError -32602 for an answer that does not match its question
  */
-export function answered(record: TaskRecord, responses: JsonObject): TaskRecord | undefined {
+export function withAnswers(record: TaskRecord, responses: JsonObject): TaskRecord | undefined {
   const open = Object.entries(record.questions)
-  const fit = open.filter(([key]) => Object.hasOwn(responses, key))
-  if (record.status !== 'input_required' || fit.length === 0) return undefined
-  const taken = fit.map(([key, { name, question }]): [string, unknown] => [
+  const matching = open.filter(([key]) => Object.hasOwn(responses, key))
+  if (record.status !== 'input_required' || matching.length === 0) return undefined
+  const accepted = matching.map(([key, { name, question }]): [string, unknown] => [
     name,
     answerTo(question, responses[key], key),
   ])
-  const left = open.filter(([key]) => !Object.hasOwn(responses, key))
+  const remaining = open.filter(([key]) => !Object.hasOwn(responses, key))
   return {
     ...record,
-    answers: Object.fromEntries([...Object.entries(record.answers), ...taken]),
-    questions: Object.fromEntries(left),
-    ...(left.length === 0 ? { status: 'working', running: true } : {}),
+    answers: Object.fromEntries([...Object.entries(record.answers), ...accepted]),
+    questions: Object.fromEntries(remaining),
+    ...(remaining.length === 0 ? { status: 'working', running: true } : {}),
   }
 }
 
@@ -222,10 +216,10 @@ export function toRow(record: TaskRecord): TaskRow {
   }
 }
 
-/** @throws TypeError for a row this extension did not write */
+/** @throws TypeError for a row with an unknown format */
 export function fromRow({ body, ...row }: TaskRow): TaskRecord {
   const parsed: unknown = readJson(body)
-  if (!isBody(parsed)) throw new TypeError(`The stored task ${row.id} is not one this version can read`)
+  if (!isBody(parsed)) throw new TypeError(`The stored task ${row.id} has a format this version cannot read`)
   return { ...row, ...parsed }
 }
 

@@ -9,19 +9,16 @@ import { requireExtension } from '../../server/extension.ts'
 import { dialectOf, errorOf, experimentalTask } from './dialects.ts'
 import { type TaskEngine, unknownTask } from './engine.ts'
 import { tasksExtension } from './options.ts'
-import { isOver, type OpenQuestion, type TaskRecord } from './record.ts'
+import { isFinal, type OpenQuestion, type TaskRecord } from './record.ts'
 
-/**
- * Serves `tasks/result` of 2025-11-25: waits until the task is over and gives what its request would have given.
- * Meanwhile the client is asked what the task asks, and told how it stands.
- */
+/** Handles `tasks/result` of 2025-11-25: waits for the result, forwarding questions, progress and status changes meanwhile. */
 export async function awaitResult(engine: TaskEngine, exchange: Exchange): Promise<Outcome> {
   const { id, updatedAt } = await engine.find(exchange.peer, exchange.params['taskId'])
-  const putting = new Putting(engine, exchange, id)
-  const unhear = engine.hear(id, (notification) => forward(notification, exchange, id))
+  const questions = new TaskQuestions(engine, exchange, id)
+  const unsubscribe = engine.subscribe(id, (notification) => forward(notification, exchange, id))
   try {
     for await (const record of engine.follow(id, exchange.signal)) {
-      if (isOver(record)) {
+      if (isFinal(record)) {
         engine.read(record, exchange.peer)
         return resultOf(record, exchange, engine)
       }
@@ -29,11 +26,11 @@ export async function awaitResult(engine: TaskEngine, exchange: Exchange): Promi
         const params = experimentalTask(record, engine.settings)
         exchange.notify({ method: 'notifications/tasks/status', params })
       }
-      putting.update(record)
+      questions.update(record)
     }
   } finally {
-    unhear()
-    putting.close()
+    unsubscribe()
+    questions.close()
   }
   exchange.signal.throwIfAborted()
   throw unknownTask()
@@ -45,20 +42,20 @@ function resultOf(record: TaskRecord, { peer }: Exchange, { server }: TaskEngine
     throw new RpcError(ErrorCode.InvalidParams, 'The task was cancelled, so it has no result')
   }
   const result = peer.revision.result('tools/call', record.result, server.info)
-  return { type: 'complete', result: { ...result, _meta: related(result['_meta'], record.id) } }
+  return { type: 'complete', result: { ...result, _meta: withRelatedTask(result['_meta'], record.id) } }
 }
 
-/** Progress goes to whoever waits for the result, if the request once asked for it. */
+/** Forwards progress to the client that waits for the result, if the original request asked for it. */
 function forward(notification: ServerNotification, exchange: Exchange, id: string): void {
   if (notification.method !== 'notifications/progress' || notification.params.progressToken === id) return
   const { params } = notification
-  exchange.notify({ ...notification, params: { ...params, _meta: related(params._meta, id) } })
+  exchange.notify({ ...notification, params: { ...params, _meta: withRelatedTask(params._meta, id) } })
 }
 
-/** The questions of one task that are put to one client. */
-class Putting {
-  /** What is being asked in this process, so that two who wait for one task do not both ask, and who would ask it next. */
-  static readonly #claimed = new Map<string, Set<Putting>>()
+/** The questions of one task that one client is asked. */
+class TaskQuestions {
+  /** Questions being asked in this process, with those who ask next: concurrent waiters do not ask the same twice. */
+  static readonly #asking = new Map<string, Set<TaskQuestions>>()
   readonly #engine: TaskEngine
   readonly #exchange: Exchange
   readonly #id: string
@@ -71,34 +68,34 @@ class Putting {
     this.#id = id
   }
 
-  /** Puts what is newly asked, and takes back what needs no answer any more. */
+  /** Asks new questions and withdraws settled ones. */
   update({ questions }: TaskRecord): void {
     for (const [key, stop] of this.#open) if (!Object.hasOwn(questions, key)) stop.abort()
     for (const [key, { question }] of Object.entries(questions)) {
-      const claim = `${this.#id} ${key}`
-      const others = Putting.#claimed.get(claim)
-      others?.add(this)
-      if (others !== undefined) continue
-      const next = new Set<Putting>()
-      Putting.#claimed.set(claim, next)
-      this.#put(key, question)
+      const claimKey = `${this.#id} ${key}`
+      const waitingForAnswer = TaskQuestions.#asking.get(claimKey)
+      waitingForAnswer?.add(this)
+      if (waitingForAnswer !== undefined) continue
+      const waiting = new Set<TaskQuestions>()
+      TaskQuestions.#asking.set(claimKey, waiting)
+      this.#ask(key, question)
         .catch((error) => this.#engine.server.report(error, { method: 'tasks/result' }))
         .finally(() => {
-          Putting.#claimed.delete(claim)
+          TaskQuestions.#asking.delete(claimKey)
           this.#open.delete(key)
-          for (const other of next) other.#lookAgain()
+          for (const other of waiting) other.#recheck()
         })
     }
   }
 
   close(): void {
     this.#closed = true
-    for (const others of Putting.#claimed.values()) others.delete(this)
+    for (const waitingForAnswer of TaskQuestions.#asking.values()) waitingForAnswer.delete(this)
     for (const stop of this.#open.values()) stop.abort()
   }
 
-  /** Whoever asked is done, and may have got no answer. */
-  #lookAgain(): void {
+  /** The other waiter is done, possibly without an answer. */
+  #recheck(): void {
     if (this.#closed) return
     this.#engine.find(this.#exchange.peer, this.#id).then(
       (record) => {
@@ -108,52 +105,65 @@ class Putting {
     )
   }
 
-  async #put(key: string, question: OpenQuestion['question']): Promise<void> {
-    const stop = new AbortController()
-    this.#open.set(key, stop)
-    const signal = AbortSignal.any([stop.signal, this.#exchange.signal])
-    const round = this.#exchange.inputStrategy.begin({ ...this.#exchange, signal })
+  async #ask(key: string, question: OpenQuestion['question']): Promise<void> {
+    const controller = new AbortController()
+    this.#open.set(key, controller)
+    const signal = AbortSignal.any([controller.signal, this.#exchange.signal])
+    const run = this.#exchange.inputStrategy.begin({ ...this.#exchange, signal })
     try {
-      const answer = await Promise.race([round.ask(about(question, this.#id)), round.ended])
+      const answer = await Promise.race([run.ask(withTask(question, this.#id)), run.ended])
       await this.#engine.answer(this.#id, { [key]: answer })
     } catch (error) {
-      if (signal.aborted || !(error instanceof RpcError) || lostOnTheWay(error)) return
-      await this.#engine.unanswered(this.#id, error.message)
+      if (signal.aborted || !(error instanceof RpcError) || wasLost(error)) return
+      await this.#engine.fail(this.#id, error.message)
     }
   }
 }
 
-/** Whether a question got no answer because it, or its answer, never arrived: whoever asks next may have more luck. */
-function lostOnTheWay({ cause }: RpcError): boolean {
+/** Whether the question or its answer was lost, so that another waiter may still get one. */
+function wasLost({ cause }: RpcError): boolean {
   return cause instanceof McpError && (cause.code === 'CONNECTION_CLOSED' || cause.code === 'OUTCOME_UNKNOWN')
 }
 
-/** A question with the task it belongs to. */
-function about(question: Question, id: string): Question {
+/** A question with `related-task` in its `_meta`. */
+function withTask(question: Question, id: string): Question {
   switch (question.method) {
     case 'elicitation/create':
-      return { ...question, params: { ...question.params, _meta: related(question.params._meta, id) } }
+      return {
+        ...question,
+        params: { ...question.params, _meta: withRelatedTask(question.params._meta, id) },
+      }
     case 'sampling/createMessage':
-      return { ...question, params: { ...question.params, _meta: related(question.params._meta, id) } }
+      return {
+        ...question,
+        params: { ...question.params, _meta: withRelatedTask(question.params._meta, id) },
+      }
     case 'roots/list':
-      return { ...question, params: { ...question.params, _meta: related(question.params._meta, id) } }
+      return {
+        ...question,
+        params: { ...question.params, _meta: withRelatedTask(question.params._meta, id) },
+      }
   }
 }
 
-function related(meta: unknown, taskId: string): JsonObject {
+function withRelatedTask(meta: unknown, taskId: string): JsonObject {
   return { ...(isObject(meta) ? meta : {}), [MetaKey.relatedTask]: { taskId } }
 }
 
-/** Adds tasks to a subscription: those that are the client's own are acknowledged, and told of whenever they change. */
+/** Adds tasks to a subscription: the client's own are acknowledged, and their changes are sent. */
 export async function listenToTasks(
   engine: TaskEngine,
   exchange: Exchange,
-  next: (exchange: Exchange) => Promise<Outcome>,
+  waiting: (exchange: Exchange) => Promise<Outcome>,
 ): Promise<Outcome> {
   const filter = exchange.params['notifications']
-  if (!isObject(filter) || filter['taskIds'] === undefined) return next(exchange)
+  if (!isObject(filter) || filter['taskIds'] === undefined) return waiting(exchange)
   requireExtension(exchange.peer, tasksExtension)
-  const taskIds = await ownIds(engine, exchange, idsIn(filter['taskIds'], exchange.limits.subscribedUris))
+  const taskIds = await filterOwn(
+    engine,
+    exchange,
+    parseIds(filter['taskIds'], exchange.limits.subscribedUris),
+  )
   const notify = (notification: ServerNotification): void => {
     if (notification.method !== 'notifications/subscriptions/acknowledged') {
       exchange.notify(notification)
@@ -165,13 +175,15 @@ export async function listenToTasks(
       params: { ...params, notifications: { ...params.notifications, taskIds } },
     })
     for (const id of taskIds) {
-      tell(engine, exchange, id).catch((error) => engine.server.report(error, { method: exchange.method }))
+      publishChanges(engine, exchange, id).catch((error) =>
+        engine.server.report(error, { method: exchange.method }),
+      )
     }
   }
-  return next({ ...exchange, notify })
+  return waiting({ ...exchange, notify })
 }
 
-async function tell(engine: TaskEngine, exchange: Exchange, id: string): Promise<void> {
+async function publishChanges(engine: TaskEngine, exchange: Exchange, id: string): Promise<void> {
   const { peer } = exchange
   const _meta = { [MetaKey.subscriptionId]: exchange.id }
   for await (const record of engine.follow(id, exchange.signal)) {
@@ -180,21 +192,18 @@ async function tell(engine: TaskEngine, exchange: Exchange, id: string): Promise
   }
 }
 
-function idsIn(value: unknown, most: number): string[] {
+function parseIds(value: unknown, max: number): string[] {
   const ids = Array.isArray(value) ? value.filter((id) => typeof id === 'string') : undefined
   if (ids === undefined || !Array.isArray(value) || ids.length < value.length) {
     throw new RpcError(ErrorCode.InvalidParams, 'Invalid params: "taskIds" must be a list of ids')
   }
-  if (ids.length > most) {
-    throw new RpcError(
-      ErrorCode.InvalidParams,
-      `Invalid params: at most ${most} tasks can be listened to at once`,
-    )
+  if (ids.length > max) {
+    throw new RpcError(ErrorCode.InvalidParams, `Invalid params: at most ${max} tasks per subscription`)
   }
   return [...new Set(ids)]
 }
 
-async function ownIds(engine: TaskEngine, { peer }: Exchange, ids: readonly string[]): Promise<string[]> {
+async function filterOwn(engine: TaskEngine, { peer }: Exchange, ids: readonly string[]): Promise<string[]> {
   const own: string[] = []
   for (const id of ids) {
     const found = await engine.find(peer, id).catch((error) => {

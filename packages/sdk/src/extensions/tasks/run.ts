@@ -10,39 +10,47 @@ import { beginReplay } from '../../request/replay.ts'
 import type { StateCodec } from '../../request/state.ts'
 import type { Server } from '../../server/server.ts'
 import { unref } from '../../transports/server/options.ts'
-import { asked, completed, failed, peerOf, type TaskProgress, type TaskRecord, toRow } from './record.ts'
+import {
+  completed,
+  failed,
+  peerOf,
+  type TaskProgress,
+  type TaskRecord,
+  toRow,
+  withQuestions,
+} from './record.ts'
 
-/** Has a request served. */
+/** Runs a request's handler. */
 export type Serve = (exchange: Exchange) => Promise<Outcome>
 
-/** What a run needs of those who started it. */
+/** The dependencies of a run. */
 export interface RunParts {
   readonly server: Server
-  /** Past the server's layers: the request went through them when it became a task. */
+  /** Bypasses middleware: it ran when the request became a task. */
   readonly serve: Serve
   readonly maxTaskBytes: number
-  /** Those of the requests it makes: a task outlives the request that created it. */
+  /** Limits of the task's own requests; it outlives the request that created it. */
   readonly limits: RequestLimits
-  /** Changes the task, if this run still has it to itself; undefined when it does not. */
+  /** Changes the task; undefined if this run no longer holds it. */
   save(edit: (record: TaskRecord) => TaskRecord): Promise<TaskRecord | undefined>
-  /** Hears of progress and log messages. */
-  onNotice(notification: ServerNotification): void
+  /** Called for progress and log messages. */
+  onNotification(notification: ServerNotification): void
 }
 
-const messageEveryMs = 250
+const progressSaveMs = 250
 
-/** How the handler of a task asks: its questions are kept with the task, and it runs again once all are answered. */
-class TaskAsking implements InputStrategy {
+/** The handler's questions are stored with the task; it runs again once all are answered. */
+class TaskInputStrategy implements InputStrategy {
   readonly #record: TaskRecord
-  readonly #keeper: StateCodec
+  readonly #stateCodec: StateCodec
 
-  constructor(record: TaskRecord, keeper: StateCodec) {
+  constructor(record: TaskRecord, stateCodec: StateCodec) {
     this.#record = record
-    this.#keeper = keeper
+    this.#stateCodec = stateCodec
   }
 
   begin(exchange: Exchange): HandlerRun {
-    return beginReplay(exchange, this.#keeper, this.#record.journal, this.#record.answers)
+    return beginReplay(exchange, this.#stateCodec, this.#record.journal, this.#record.answers)
   }
 
   async resume(exchange: Exchange): Promise<HandlerRun> {
@@ -50,75 +58,80 @@ class TaskAsking implements InputStrategy {
   }
 }
 
-/** The work on one task in this process, until it is over, waits for answers, or is taken away. */
+/** Runs one task in this process until it ends, waits for input or is taken over. */
 export class TaskRun {
-  /** Settles when the handler let go. Rejects when what became of it could not be kept. */
+  /** Resolves when the handler has ended. Rejects if its outcome could not be saved. */
   readonly done: Promise<void>
   readonly #parts: RunParts
   readonly #controller = new AbortController()
   #journal: Journal | undefined
   #progress: TaskProgress | undefined
-  #telling: ReturnType<typeof setTimeout> | undefined
+  #progressTimer: ReturnType<typeof setTimeout> | undefined
 
   constructor(record: TaskRecord, parts: RunParts) {
     this.#parts = parts
     this.done = this.#work(record)
   }
 
-  /** Asks the handler to stop. What it still gives means nothing. */
+  /** Aborts the handler; its result is ignored. */
   stop(reason: McpError): void {
     this.#controller.abort(reason)
-    clearTimeout(this.#telling)
+    clearTimeout(this.#progressTimer)
   }
 
   async #work(first: TaskRecord): Promise<void> {
     let record: TaskRecord | undefined = first
     while (record?.running) {
-      const settle = await this.#round(record)
-      clearTimeout(this.#telling)
-      this.#telling = undefined
-      record = this.#stopped
+      const settle = await this.#runHandler(record)
+      clearTimeout(this.#progressTimer)
+      this.#progressTimer = undefined
+      record = this.#isStopped
         ? undefined
-        : await this.#parts.save((now) => this.#bounded(now, settle({ ...now, ...this.#reported(now) })))
+        : await this.#parts.save((current) =>
+            this.#limitSize(current, settle({ ...current, ...this.#newProgress(current) })),
+          )
     }
   }
 
-  get #stopped(): boolean {
+  get #isStopped(): boolean {
     return this.#controller.signal.aborted
   }
 
-  /** Runs the handler once and says what is to become of its task. */
-  async #round(record: TaskRecord): Promise<(now: TaskRecord) => TaskRecord> {
+  /** Runs the handler once and returns the resulting change of the task. */
+  async #runHandler(record: TaskRecord): Promise<(current: TaskRecord) => TaskRecord> {
     const { server, serve, limits } = this.#parts
     try {
       if (record.journal.round > limits.questions) {
         throw new Error(`A handler asked for input ${limits.questions} times without finishing`)
       }
-      return this.#settling(await serve(this.#exchange(record)))
+      return this.#settle(await serve(this.#exchange(record)))
     } catch (error) {
-      if (error instanceof RpcError) return (now) => failed(now, error.toObject())
-      if (!this.#stopped) server.report(error, { method: 'tools/call', ...nameIn(record) })
-      return (now) => failed(now, { code: ErrorCode.InternalError, message: 'Internal error' })
+      if (error instanceof RpcError) return (current) => failed(current, error.toObject())
+      if (!this.#isStopped) server.report(error, { method: 'tools/call', ...toolName(record) })
+      return (current) => failed(current, { code: ErrorCode.InternalError, message: 'Internal error' })
     }
   }
 
-  #settling(outcome: Outcome): (now: TaskRecord) => TaskRecord {
+  #settle(outcome: Outcome): (current: TaskRecord) => TaskRecord {
     const journal = this.#journal
-    if (outcome.type === 'complete') return (now) => completed(now, outcome.result)
+    if (outcome.type === 'complete') return (current) => completed(current, outcome.result)
     if (outcome.type === 'input_required' && journal !== undefined) {
-      return (now) => asked(now, outcome.requests, journal)
+      return (current) => withQuestions(current, outcome.requests, journal)
     }
     throw new TypeError(`A task cannot end with a result of the type "${outcome.type}"`)
   }
 
-  #bounded(now: TaskRecord, next: TaskRecord): TaskRecord {
+  #limitSize(current: TaskRecord, next: TaskRecord): TaskRecord {
     if (this.#fits(next)) return next
     const { server, maxTaskBytes } = this.#parts
-    const why = `the task with all it holds is larger than the ${maxTaskBytes} bytes this server keeps of one`
-    server.report(new McpError('LIMIT', why), { method: 'tools/call', ...nameIn(now) })
+    const reason = `the task exceeds ${maxTaskBytes} bytes, the most this server stores for one`
+    server.report(new McpError('LIMIT', reason), { method: 'tools/call', ...toolName(current) })
     return next.status === 'completed'
-      ? completed(now, { content: [{ type: 'text', text: `There is no result: ${why}.` }], isError: true })
-      : failed(now, { code: ErrorCode.InternalError, message: `The task was given up: ${why}` })
+      ? completed(current, {
+          content: [{ type: 'text', text: `There is no result: ${reason}.` }],
+          isError: true,
+        })
+      : failed(current, { code: ErrorCode.InternalError, message: `The task failed: ${reason}` })
   }
 
   #fits(record: TaskRecord): boolean {
@@ -132,37 +145,40 @@ export class TaskRun {
       method: 'tools/call',
       params: {
         ...record.params,
-        // Without one progress would not be told, and it is what the task's message is made of.
+        // Without a token there is no progress, which is the source of the task's status message.
         _meta: { [MetaKey.progressToken]: record.id, ...meta },
         inputResponses: record.answers,
       },
       peer: peerOf(record),
       signal: this.#controller.signal,
-      inputStrategy: new TaskAsking(record, this.#keeper),
+      inputStrategy: new TaskInputStrategy(record, this.#stateCodec),
       limits: this.#parts.limits,
-      notify: (notification) => this.#notice(notification),
+      notify: (notification) => this.#onNotification(notification),
     }
   }
 
-  readonly #keeper: StateCodec = {
+  readonly #stateCodec: StateCodec = {
     seal: async (_exchange, journal) => {
       this.#journal = journal
       return ''
     },
     open: () => Promise.reject(new TypeError('A task keeps its state with itself')),
     keep: async (_exchange, journal) => {
-      const kept = await this.#parts.save((now) => {
-        const next = { ...now, journal }
+      const kept = await this.#parts.save((current) => {
+        const next = { ...current, journal }
         if (this.#fits(next)) return next
-        throw new RpcError(ErrorCode.InternalError, 'The steps of this task hold more than this server keeps')
+        throw new RpcError(
+          ErrorCode.InternalError,
+          'The steps of this task exceed the size this server stores',
+        )
       })
       if (kept === undefined) throw new McpError('CANCELLED', 'The task was cancelled or taken over')
     },
   }
 
-  #notice(notification: ServerNotification): void {
-    if (this.#stopped) return
-    this.#parts.onNotice(notification)
+  #onNotification(notification: ServerNotification): void {
+    if (this.#isStopped) return
+    this.#parts.onNotification(notification)
     if (notification.method !== 'notifications/progress') return
     const { progress, total, message } = notification.params
     this.#progress = {
@@ -170,32 +186,32 @@ export class TaskRun {
       ...(total === undefined ? {} : { total }),
       ...(message === undefined ? {} : { message }),
     }
-    this.#telling ??= unref(setTimeout(() => this.#tell(), messageEveryMs))
+    this.#progressTimer ??= unref(setTimeout(() => this.#saveProgress(), progressSaveMs))
   }
 
-  /** The newest progress as the task keeps it. A handler that runs again reports from the start, which is no progress. */
-  #reported({ progress: known }: TaskRecord): Pick<TaskRecord, 'progress' | 'statusMessage'> {
+  /** The latest progress as a change of the task. A handler that runs again starts over, so lower progress is ignored. */
+  #newProgress({ progress: saved }: TaskRecord): Pick<TaskRecord, 'progress' | 'statusMessage'> {
     const progress = this.#progress
-    if (progress === undefined || (known !== undefined && known.progress >= progress.progress)) return {}
+    if (progress === undefined || (saved !== undefined && saved.progress >= progress.progress)) return {}
     return { progress, ...(progress.message === undefined ? {} : { statusMessage: progress.message }) }
   }
 
-  /** Makes the newest progress the task's own, and its message. */
-  #tell(): void {
-    this.#telling = undefined
+  /** Saves the latest progress with the task. */
+  #saveProgress(): void {
+    this.#progressTimer = undefined
     const { server, save } = this.#parts
-    save((now) => ({ ...now, ...this.#reported(now) })).catch((error) =>
+    save((current) => ({ ...current, ...this.#newProgress(current) })).catch((error) =>
       server.report(error, { method: 'tasks' }),
     )
   }
 }
 
-/** Bytes of a text in UTF-8. */
+/** Length of a text in UTF-8 bytes. */
 export function bytesOf(text: string): number {
   return new TextEncoder().encode(text).length
 }
 
-function nameIn({ params }: { readonly params: JsonObject }): { name?: string } {
+function toolName({ params }: { readonly params: JsonObject }): { name?: string } {
   const { name } = params
   return typeof name === 'string' ? { name } : {}
 }

@@ -25,9 +25,8 @@ const schema = `
 const columns = 'id, version, owner, createdAt, expiresAt, running, holder, heldUntil, body'
 
 /**
- * Keeps tasks in an SQLite file, which any number of processes on one machine may share; a task whose process died is
- * taken over by another. Needs Node 22.13 or newer. The file holds what clients sent and were answered: it is created
- * readable for its owner alone.
+ * Stores tasks in an SQLite file that any number of processes on one machine may share; if a process dies, another takes over
+ * its tasks. Requires Node 22.13. The file contains requests and results; it is created with mode 0600.
  */
 export function sqliteTaskStore(path: string): TaskStore {
   closeSync(openSync(path, 'a', 0o600))
@@ -52,7 +51,7 @@ export function sqliteTaskStore(path: string): TaskStore {
     `UPDATE tasks SET heldUntil = ? WHERE running = 1 AND holder = ? AND expiresAt > ?
       AND id IN (SELECT value FROM json_each(?)) RETURNING id`,
   )
-  const takeover = db.prepare(
+  const claim = db.prepare(
     `UPDATE tasks SET holder = ?, heldUntil = ?, version = version + 1 WHERE id IN (
       SELECT id FROM tasks WHERE running = 1 AND heldUntil <= ? AND expiresAt > ? LIMIT ?
     ) RETURNING ${columns}`,
@@ -61,12 +60,12 @@ export function sqliteTaskStore(path: string): TaskStore {
 
   return {
     durable: true,
-    add: async (row, room) => {
+    add: async (row, capacity) => {
       db.exec('BEGIN IMMEDIATE')
       try {
         const { everyone, owned } = count.get(row.owner, Date.now()) ?? {}
-        const fits = Number(everyone) < room.all && Number(owned) < room.owner
-        const added = fits && insert.run(...valuesOf(row)).changes === 1
+        const hasCapacity = Number(everyone) < capacity.all && Number(owned) < capacity.owner
+        const added = hasCapacity && insert.run(...valuesOf(row)).changes === 1
         db.exec('COMMIT')
         return added
       } catch (error) {
@@ -75,8 +74,8 @@ export function sqliteTaskStore(path: string): TaskStore {
       }
     },
     get: async (id) => {
-      const found = select.get(id, Date.now())
-      return found && rowOf(found)
+      const columnValues = select.get(id, Date.now())
+      return columnValues && rowOf(columnValues)
     },
     replace: async (row) => {
       const { id, version, expiresAt, running, holder, heldUntil, body } = row
@@ -97,9 +96,9 @@ export function sqliteTaskStore(path: string): TaskStore {
       page.all(owner, Date.now(), after?.createdAt ?? -1, after?.id ?? '', limit).map(rowOf),
     renew: async (holder, ids, heldUntil) =>
       renewal.all(heldUntil, holder, Date.now(), JSON.stringify(ids)).map(({ id }) => String(id)),
-    take: async (holder, heldUntil, limit) => {
+    claim: async (holder, heldUntil, limit) => {
       const now = Date.now()
-      return takeover.all(holder, heldUntil, now, now, limit).map(rowOf)
+      return claim.all(holder, heldUntil, now, now, limit).map(rowOf)
     },
     expire: async () => {
       expiry.run(Date.now())
@@ -113,8 +112,8 @@ function valuesOf(row: TaskRow): (string | number)[] {
   return [id, version, owner, createdAt, expiresAt, running ? 1 : 0, holder, heldUntil, body]
 }
 
-function rowOf(found: Readonly<Record<string, unknown>>): TaskRow {
-  const { id, version, owner, createdAt, expiresAt, running, holder, heldUntil, body } = found
+function rowOf(columnValues: Readonly<Record<string, unknown>>): TaskRow {
+  const { id, version, owner, createdAt, expiresAt, running, holder, heldUntil, body } = columnValues
   return {
     id: String(id),
     version: Number(version),

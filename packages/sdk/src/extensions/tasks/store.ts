@@ -1,57 +1,54 @@
-/** One task as a store keeps it: what it is found by, and the rest as text that only this extension reads. */
+/** A stored task: its indexed columns, and the rest as JSON. */
 export interface TaskRow {
   readonly id: string
-  /** Grows by one with every change. */
+  /** Incremented by every change. */
   readonly version: number
-  /** Who may see it. */
+  /** Who may access it. */
   readonly owner: string
   /** Milliseconds since 1970. */
   readonly createdAt: number
-  /** Milliseconds since 1970 from which on it does not exist any more. */
+  /** Milliseconds since 1970. */
   readonly expiresAt: number
-  /** Whether somebody has to be at work on it. */
+  /** Whether a process has to work on it. */
   readonly running: boolean
-  /** Who is at work on it. */
+  /** The process that works on it. */
   readonly holder: string
-  /** Milliseconds since 1970 until when nobody else may take it. */
+  /** When the holder's lease ends, in milliseconds since 1970. */
   readonly heldUntil: number
   readonly body: string
 }
 
-/** A place in a list of tasks, which is sorted by the time of creation and then by id. */
-export type TaskPlace = Pick<TaskRow, 'createdAt' | 'id'>
+/** A position in a list of tasks, which is sorted by creation time and id. */
+export type TaskPosition = Pick<TaskRow, 'createdAt' | 'id'>
 
-/** How many tasks there may be, of one owner and in all. */
-export interface TaskRoom {
+/** Most tasks per owner and in all. */
+export interface TaskCapacity {
   readonly owner: number
   readonly all: number
 }
 
-/**
- * Where tasks are kept. Every change is atomic, and durable when its promise resolves as far as the store is at all.
- * A task that has expired is never given.
- */
+/** Stores tasks. Every change is atomic, and durable when its promise resolves if the store is. Expired tasks are not returned. */
 export interface TaskStore {
-  /** Whether tasks outlive this process, so that another one can go on with them. */
+  /** Whether tasks survive this process, so that another one can continue them. */
   readonly durable: boolean
-  /** Adds a task. False when there is no room for it. */
-  add(row: TaskRow, room: TaskRoom): Promise<boolean>
+  /** Adds a task. False if the capacity is reached. */
+  add(row: TaskRow, capacity: TaskCapacity): Promise<boolean>
   get(id: string): Promise<TaskRow | undefined>
-  /** Replaces a task by its next version. False when another version than the one before it stands there, or none. */
+  /** Replaces a task with its next version. False if the stored version is not the one before it. */
   replace(row: TaskRow): Promise<boolean>
-  /** An owner's tasks after a place, oldest first. */
-  list(owner: string, after: TaskPlace | undefined, limit: number): Promise<TaskRow[]>
-  /** Holds running tasks until another time, and gives the ids of those the holder still has. */
+  /** An owner's tasks after a position, oldest first. */
+  list(owner: string, after: TaskPosition | undefined, limit: number): Promise<TaskRow[]>
+  /** Renews the leases of running tasks; returns the ids of those the holder still has. */
   renew(holder: string, ids: readonly string[], heldUntil: number): Promise<string[]>
-  /** Gives running tasks that nobody holds any more to a holder, each as its next version. */
-  take(holder: string, heldUntil: number, limit: number): Promise<TaskRow[]>
-  /** Forgets what has expired. */
+  /** Assigns running tasks with ended leases to a holder, each as its next version. */
+  claim(holder: string, heldUntil: number, limit: number): Promise<TaskRow[]>
+  /** Deletes expired tasks. */
   expire(): Promise<void>
-  /** Lets go of files and connections. */
+  /** Closes files and connections. */
   close?(): void | Promise<void>
 }
 
-/** Keeps tasks in this process: they end with it. */
+/** Stores tasks in memory, until the process ends. */
 export function memoryTaskStore(): TaskStore {
   const rows = new Map<string, TaskRow>()
 
@@ -63,18 +60,18 @@ export function memoryTaskStore(): TaskStore {
     const now = Date.now()
     for (const [id, row] of rows) if (row.expiresAt <= now) rows.delete(id)
   }
-  const change = (row: TaskRow, more: Partial<TaskRow>): TaskRow => {
-    const changed = { ...row, ...more }
+  const change = (row: TaskRow, changes: Partial<TaskRow>): TaskRow => {
+    const changed = { ...row, ...changes }
     rows.set(row.id, changed)
     return changed
   }
 
   return {
     durable: false,
-    add: async (row, room) => {
+    add: async (row, capacity) => {
       expire()
       const owned = [...rows.values()].filter(({ owner }) => owner === row.owner).length
-      if (rows.has(row.id) || rows.size >= room.all || owned >= room.owner) return false
+      if (rows.has(row.id) || rows.size >= capacity.all || owned >= capacity.owner) return false
       rows.set(row.id, row)
       return true
     },
@@ -95,7 +92,7 @@ export function memoryTaskStore(): TaskStore {
         .flatMap((id) => live(id) ?? [])
         .filter((row) => row.running && row.holder === holder)
         .map((row) => change(row, { heldUntil }).id),
-    take: async (holder, heldUntil, limit) => {
+    claim: async (holder, heldUntil, limit) => {
       const now = Date.now()
       return [...rows.keys()]
         .flatMap((id) => live(id) ?? [])
@@ -107,6 +104,6 @@ export function memoryTaskStore(): TaskStore {
   }
 }
 
-function compare(a: TaskPlace, b: TaskPlace): number {
+function compare(a: TaskPosition, b: TaskPosition): number {
   return a.createdAt - b.createdAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 }

@@ -3,78 +3,79 @@ import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import { MetaKey } from '../../protocol/meta.ts'
 import type { ProtocolVersion } from '../../protocol/methods.ts'
+import { latestLegacy as lastWithCoreTasks, latest, supports } from '../../protocol/revision.ts'
 import { fromBase64Url, toBase64Url } from '../../request/encoding.ts'
 import type { Caller, Exchange, Outcome } from '../../request/exchange.ts'
 import type { Extension, ExtensionMethod } from '../../server/extension.ts'
 import type { Middleware } from '../../server/server.ts'
 import { dialectOf, experimentalTask } from './dialects.ts'
 import { TaskEngine } from './engine.ts'
-import { settingsOf, type TasksOptions, tasksExtension } from './options.ts'
+import { resolveSettings, type TasksOptions, tasksExtension } from './options.ts'
 import { isAnonymous, ownerOf, type TaskRecord } from './record.ts'
 import { awaitResult, listenToTasks } from './result.ts'
-import type { TaskPlace } from './store.ts'
+import type { TaskPosition } from './store.ts'
 
-/** The tasks of one server. */
+/** The tasks extension of one server. */
 export interface Tasks extends Extension {
   /**
-   * Stops what runs, within 1 s, and lets go of it and of the store. Tasks in a durable store go on in another process
-   * at once, or in the next one that opens it.
+   * Stops running tasks within 1 s and closes the store. Tasks in a durable store continue in another process, or in the
+   * next one that opens it.
    */
   close(): Promise<void>
 }
 
 const pageSize = 100
-const first = '2025-11-25'
+const first = lastWithCoreTasks
 
 /**
- * Lets tools run as tasks: the client gets a handle at once and comes back for the result. Give it to `defineServer`
- * and say `task` in a tool, or call `ctx.task()` in its handler. Serves the extension of 2026-07-28 and the
- * experimental tasks of 2025-11-25.
+ * Lets tools run as tasks: the client gets a handle at once and polls for the result. Pass it to `defineServer` and set
+ * `task` on a tool, or call `ctx.task()` in its handler. Implements the extension of 2026-07-28 and the experimental tasks of
+ * 2025-11-25.
  *
- * A task belongs to the principal whose request it was. Where nobody authenticates it is found by its id alone, which
- * cannot be guessed, and listed only for whoever owns both ends of the connection.
+ * A task belongs to the principal that requested it. Without authentication it is accessible by its unguessable id, and listed
+ * only for the owner of both ends of the connection.
  */
 export function tasks(options: TasksOptions = {}): Tasks {
-  const engine = new TaskEngine(settingsOf(options))
+  const engine = new TaskEngine(resolveSettings(options))
   return {
     id: tasksExtension,
     methods: methodsOf(engine),
-    use: layerOf(engine),
+    use: middlewareOf(engine),
     capabilities: capabilitiesOn,
     attach: (server, serve) => engine.attach(server, serve),
     close: () => engine.close(),
   }
 }
 
-/** What 2025-11-25 had as a capability. */
+/** The `tasks` capability of 2025-11-25. */
 function capabilitiesOn(version: ProtocolVersion, caller?: Caller): JsonObject {
-  if (version !== first) return {}
-  const list = caller !== undefined && isKnown(caller) ? { list: {} } : {}
+  if (!supports(version, 'coreTasks')) return {}
+  const list = caller !== undefined && isIdentified(caller) ? { list: {} } : {}
   return { tasks: { ...list, cancel: {}, requests: { tools: { call: {} } } } }
 }
 
-/** Whether a caller can be told from others, so that a list of its tasks shows nobody else's. */
-function isKnown(caller: Pick<Caller, 'principal' | 'scopes'>): boolean {
+/** Whether a caller is identified, so that its list of tasks contains only its own. */
+function isIdentified(caller: Pick<Caller, 'principal' | 'scopes'>): boolean {
   return !isAnonymous(ownerOf(caller))
 }
 
 function methodsOf(engine: TaskEngine): Readonly<Record<string, ExtensionMethod>> {
   const { settings } = engine
-  // Who may ask depends on the task here, so it is found out below.
-  const shared = { since: first, named: 'taskId', open: true } as const
-  const found = async ({ peer, params }: Exchange): Promise<TaskRecord> => {
+  // Access depends on the task and is checked in findAllowed.
+  const common = { since: first, named: 'taskId', open: true } as const
+  const findAllowed = async ({ peer, params }: Exchange): Promise<TaskRecord> => {
     const record = await engine.find(peer, params['taskId']).catch((error) => {
-      dialectOf(peer).allow(peer, undefined)
+      dialectOf(peer).authorize(peer, undefined)
       throw error
     })
-    dialectOf(peer).allow(peer, record)
+    dialectOf(peer).authorize(peer, record)
     return record
   }
   return {
     'tasks/get': {
-      ...shared,
+      ...common,
       async handle(exchange) {
-        const record = await found(exchange)
+        const record = await findAllowed(exchange)
         const { peer } = exchange
         engine.read(record, peer)
         notifyProgress(record, exchange)
@@ -82,31 +83,31 @@ function methodsOf(engine: TaskEngine): Readonly<Record<string, ExtensionMethod>
       },
     },
     'tasks/cancel': {
-      ...shared,
+      ...common,
       async handle(exchange) {
-        const { id } = await found(exchange)
+        const { id } = await findAllowed(exchange)
         const done = await engine.cancel(id)
         const record = await engine.find(exchange.peer, id)
         return complete(dialectOf(exchange.peer).cancelled(record, done, settings))
       },
     },
     'tasks/update': {
-      ...shared,
-      since: '2026-07-28',
+      ...common,
+      since: latest,
       async handle(exchange) {
-        const { id } = await found(exchange)
+        const { id } = await findAllowed(exchange)
         const { inputResponses } = exchange.params
         if (!isObject(inputResponses)) throw invalid('"inputResponses" must be an object')
         await engine.answer(id, inputResponses)
         return complete({})
       },
     },
-    'tasks/result': { ...shared, until: first, handle: (exchange) => awaitResult(engine, exchange) },
+    'tasks/result': { ...common, until: first, handle: (exchange) => awaitResult(engine, exchange) },
     'tasks/list': { since: first, until: first, open: true, handle: (exchange) => list(engine, exchange) },
   }
 }
 
-/** Reports how far a task got to a client that asks for progress when it looks at the task. */
+/** Sends the latest progress to a client that asks for it in `tasks/get`. */
 function notifyProgress({ progress }: TaskRecord, { params, notify }: Exchange): void {
   const meta = params['_meta']
   const token = isObject(meta) ? meta[MetaKey.progressToken] : undefined
@@ -114,14 +115,16 @@ function notifyProgress({ progress }: TaskRecord, { params, notify }: Exchange):
   notify({ method: 'notifications/progress', params: { progressToken: token, ...progress } })
 }
 
-/** Makes tasks of calls, says which tools can be such, and adds tasks to subscriptions. */
-function layerOf(engine: TaskEngine): Middleware {
+/** Runs calls as tasks, adds `taskSupport` to listed tools and tasks to subscriptions. */
+function middlewareOf(engine: TaskEngine): Middleware {
   return async (exchange, next) => {
     switch (exchange.method) {
       case 'tools/call':
         return call(engine, exchange, next)
       case 'tools/list':
-        return dialectOf(exchange.peer).marks ? marked(engine, await next(exchange)) : next(exchange)
+        return dialectOf(exchange.peer).listsTaskSupport
+          ? withTaskSupport(engine, await next(exchange))
+          : next(exchange)
       case 'subscriptions/listen':
         return listenToTasks(engine, exchange, next)
       default:
@@ -139,11 +142,11 @@ async function call(
   const { name } = exchange.params
   const dialect = dialectOf(exchange.peer)
   const support = typeof name === 'string' ? engine.server.taskSupport(name) : undefined
-  const admitted = dialect.admit(exchange, support, settings)
-  if (admitted.as === 'task') {
-    return dialect.created(await engine.create(exchange, admitted.ttlMs), settings)
+  const admission = dialect.admit(exchange, support, settings)
+  if (admission.as === 'task') {
+    return dialect.created(await engine.create(exchange, admission.ttlMs), settings)
   }
-  if (!admitted.mayLeave) return next(exchange)
+  if (!admission.mayBecomeTask) return next(exchange)
   return next({
     ...exchange,
     takeOver: async (journal) =>
@@ -151,8 +154,8 @@ async function call(
   })
 }
 
-/** A list of tools in which those say so that can run as tasks. */
-function marked(engine: TaskEngine, outcome: Outcome): Outcome {
+/** A list of tools with their `taskSupport`. */
+function withTaskSupport(engine: TaskEngine, outcome: Outcome): Outcome {
   if (outcome.type !== 'complete' || !Array.isArray(outcome.result['tools'])) return outcome
   const tools = outcome.result['tools'].map((tool: unknown) => {
     if (!isObject(tool) || typeof tool['name'] !== 'string') return tool
@@ -162,31 +165,31 @@ function marked(engine: TaskEngine, outcome: Outcome): Outcome {
   return complete({ ...outcome.result, tools })
 }
 
-/** Serves `tasks/list` of 2025-11-25. */
+/** Handles `tasks/list` of 2025-11-25. */
 async function list(engine: TaskEngine, { peer, params, limits }: Exchange): Promise<Outcome> {
-  if (!isKnown(peer)) {
+  if (!isIdentified(peer)) {
     throw new RpcError(
       ErrorCode.MethodNotFound,
-      'Method not found: tasks are listed only for callers that can be told apart',
+      'Method not found: tasks are listed only for authenticated callers',
     )
   }
-  const records = await engine.list(peer, placeIn(params['cursor'], limits.cursorChars), pageSize + 1)
-  const shown = records.slice(0, pageSize)
-  const last = shown.at(-1)
-  const more = records.length > pageSize && last !== undefined ? { nextCursor: cursorOf(last) } : {}
-  return complete({ tasks: shown.map((record) => experimentalTask(record, engine.settings)), ...more })
+  const records = await engine.list(peer, parseCursor(params['cursor'], limits.cursorChars), pageSize + 1)
+  const page = records.slice(0, pageSize)
+  const last = page.at(-1)
+  const cursor = records.length > pageSize && last !== undefined ? { nextCursor: cursorOf(last) } : {}
+  return complete({ tasks: page.map((record) => experimentalTask(record, engine.settings)), ...cursor })
 }
 
-function cursorOf({ createdAt, id }: TaskPlace): string {
+function cursorOf({ createdAt, id }: TaskPosition): string {
   return toBase64Url(new TextEncoder().encode(`${createdAt} ${id}`))
 }
 
-function placeIn(cursor: unknown, maxChars: number): TaskPlace | undefined {
+function parseCursor(cursor: unknown, maxChars: number): TaskPosition | undefined {
   if (cursor === undefined || cursor === '') return undefined
   const bytes = typeof cursor === 'string' && cursor.length <= maxChars ? fromBase64Url(cursor) : undefined
   const [createdAt, id] = bytes === undefined ? [] : new TextDecoder().decode(bytes).split(' ')
   if (createdAt === undefined || id === undefined || !Number.isSafeInteger(Number(createdAt))) {
-    throw invalid('the cursor is not one of this list. Start without one')
+    throw invalid('unknown cursor for this list. Start again without a cursor')
   }
   return { createdAt: Number(createdAt), id }
 }
@@ -195,6 +198,6 @@ function complete(result: JsonObject): Outcome {
   return { type: 'complete', result }
 }
 
-function invalid(why: string): RpcError {
-  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`)
+function invalid(reason: string): RpcError {
+  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${reason}`)
 }

@@ -1,10 +1,13 @@
-export type { AppCsp } from './app.ts'
+export type { AppCsp } from './ui.ts'
 export {
   type AppDefinition,
   type AppPermission,
   type AppValue,
   app,
   appMimeType,
+  shownIn,
+  showsApps,
+  ui,
   uiExtension,
-} from './app.ts'
-export { shownIn, showsApps, ui, type Visibility } from './ui.ts'
+  type Visibility,
+} from './ui.ts'

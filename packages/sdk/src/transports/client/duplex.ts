@@ -9,7 +9,7 @@ import type {
   JsonRpcResponse,
   RequestId,
 } from '../../jsonrpc/message.ts'
-import { Pending } from '../../jsonrpc/pending-requests.ts'
+import { PendingRequests } from '../../jsonrpc/pending-requests.ts'
 import { RotatingSet } from '../../jsonrpc/rotating-map.ts'
 import type { ProtocolVersion } from '../../protocol/methods.ts'
 import { limits } from '../../request/limits.ts'
@@ -44,7 +44,7 @@ export class DuplexTransport implements ClientTransport {
   readonly hasHeaders = false
   readonly closed: Promise<Error | undefined>
   readonly #open: OpenChannel
-  readonly #pending = new Pending()
+  readonly #pending = new PendingRequests()
   readonly #cancelled = new Set<RequestId>()
   readonly #stop = new AbortController()
   #channel: Channel | undefined
@@ -134,7 +134,7 @@ export class DuplexTransport implements ClientTransport {
   async #end(): Promise<void> {
     const isRequested = this.#closeReason === undefined
     this.#closeReason ??= new McpError('CONNECTION_CLOSED', 'The connection was closed by this client')
-    this.#pending.fail(this.#closeReason)
+    this.#pending.rejectAll(this.#closeReason)
     this.#stop.abort(this.#closeReason)
     await this.#channel?.close()
     if (isRequested) this.#settle(undefined)
@@ -163,7 +163,7 @@ export class DuplexTransport implements ClientTransport {
   }
 
   #receiveText(text: string): void {
-    const failRequest = (id: RequestId, error: McpError): boolean => this.#pending.refuse(id, error)
+    const failRequest = (id: RequestId, error: McpError): boolean => this.#pending.reject(id, error)
     const messages = parseMessages(text, { version: this.#version, warnings: this.#warnings, failRequest })
     if (messages.length === 0) this.#countInvalid(text.length)
     else this.#invalid.reset()
@@ -190,7 +190,7 @@ export class DuplexTransport implements ClientTransport {
   #onLost(error: McpError): void {
     if (this.#closeReason !== undefined) return
     this.#closeReason = error
-    this.#pending.fail(error)
+    this.#pending.rejectAll(error)
     this.#settle(error)
     this.close().catch(() => {})
   }

@@ -39,7 +39,7 @@ export async function bodyText(
     return undefined
   })
   try {
-    return decoder.decode(body.take())
+    return decoder.decode(body.drain())
   } catch (cause) {
     throw new McpError('PROTOCOL', `The response of ${url} is not valid UTF-8`, { cause })
   }

@@ -1,5 +1,5 @@
 import { responseBody, responseText } from '../../jsonrpc/cached-json.ts'
-import { ErrorCode, RpcError, readable } from '../../jsonrpc/error.ts'
+import { ErrorCode, RpcError, readableError } from '../../jsonrpc/error.ts'
 import type {
   JsonObject,
   JsonRpcFailure,
@@ -112,7 +112,7 @@ export class ServedRequest {
   }
 
   #failure(thrown: unknown, server: Server): JsonRpcFailure {
-    const error = readable(thrown)
+    const error = readableError(thrown)
     if (error instanceof RpcError) {
       return { jsonrpc: '2.0', id: this.id, error: this.peer.revision.error(error) }
     }
@@ -254,7 +254,7 @@ export function internalError(): RpcError {
 
 /** The error to send for a request that was rejected before it began. */
 export function refusalOf(thrown: unknown, method: string, server: Server): RpcError {
-  const error = readable(thrown)
+  const error = readableError(thrown)
   if (error instanceof RpcError) return error
   report(server, error, method)
   return internalError()

@@ -7,7 +7,7 @@ import type {
   RequestId,
 } from '../../jsonrpc/message.ts'
 import { classify } from '../../jsonrpc/parse.ts'
-import { Pending } from '../../jsonrpc/pending-requests.ts'
+import { PendingRequests } from '../../jsonrpc/pending-requests.ts'
 import { RotatingSet } from '../../jsonrpc/rotating-map.ts'
 import type {
   ClientCapabilities,
@@ -16,12 +16,12 @@ import type {
   SubscriptionFilter,
 } from '../../protocol/definitions.ts'
 import {
+  boundIdentity,
   isAtLeast,
   isCapabilities,
   isImplementation,
   isLoggingLevel,
   isModern,
-  keptIdentity,
   loggingLevels,
 } from '../../protocol/meta.ts'
 import type { ServerNotification } from '../../protocol/methods.ts'
@@ -60,7 +60,7 @@ export interface SessionOutlet extends Outlet {
 
 /** Shared by the requesters of one session. */
 export interface SessionRequesterOptions {
-  readonly pending: Pending
+  readonly pending: PendingRequests
   /** Assigns an id to a request to the client. */
   next(requester: SessionRequester, method: string, params: JsonObject): RequestId
 }
@@ -175,7 +175,7 @@ export function initialize(
   if (!isImplementation(clientInfo))
     throw invalidInitialize('"clientInfo" must have a "name" and a "version"')
   const revision = negotiated(protocolVersion)
-  const kept = keptIdentity(clientInfo, capabilities)
+  const kept = boundIdentity(clientInfo, capabilities)
   const peer: Peer = {
     ...caller,
     revision,
@@ -239,7 +239,7 @@ export interface InvalidMessage {
 export class Session {
   readonly #options: SessionOptions
   readonly #server: Server
-  readonly #pending = new Pending()
+  readonly #pending = new PendingRequests()
   /** Requests in flight that sent requests to the client. */
   readonly #requesters = new RotatingSet<SessionRequester>()
   readonly #requesterOptions: SessionRequesterOptions
@@ -353,7 +353,7 @@ export class Session {
   /** Handles an invalid message that gets no response: rejects the request that it belongs to, or reports it. */
   invalidMessage({ id, error }: InvalidMessage): void {
     const why = new McpError('PROTOCOL', `the client's answer is no response (${error.message})`)
-    if (id === undefined || !this.#pending.refuse(id, why)) report(this.#server, error, 'a message')
+    if (id === undefined || !this.#pending.reject(id, why)) report(this.#server, error, 'a message')
   }
 
   /** Cancels requests in both directions and releases subscriptions. */
@@ -365,7 +365,7 @@ export class Session {
     this.#options.memory.give(this.#held)
     this.#held = 0
     this.#options.calls.cancelAll(error)
-    this.#pending.fail(error)
+    this.#pending.rejectAll(error)
   }
 
   /** The error to send for a request that was rejected before it began. */

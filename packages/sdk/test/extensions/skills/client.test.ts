@@ -164,7 +164,7 @@ describe('an entry that breaks the rules', () => {
       [{ ...good, frontmatter: { ...frontmatter, name: 'other' } }, /last segment/],
       [
         { ...good, uri: 'skill://BAD/SKILL.md', frontmatter: { ...frontmatter, name: 'BAD' } },
-        /rules for names/,
+        /valid skill name/,
       ],
       [{ uri, frontmatter }, /resources/],
       [{ ...good, resources: 'static' }, /resources/],

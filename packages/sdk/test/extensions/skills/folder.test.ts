@@ -79,7 +79,7 @@ describe('skills in a folder', () => {
   it.each([
     ['another name than its directory', { 'a/SKILL.md': textOf('b') }, /named "b"/],
     ['bytes that are no text', { 'a/SKILL.md': new Uint8Array([45, 45, 45, 255]) }, /UTF-8/],
-    ['a SKILL.md at the top', { 'SKILL.md': textOf('a') }, /folder around it/],
+    ['a SKILL.md at the top', { 'SKILL.md': textOf('a') }, /parent folder/],
     [
       'too many files',
       Object.fromEntries(Array.from({ length: 513 }, (_, i) => [`a/${i}`, ''])),

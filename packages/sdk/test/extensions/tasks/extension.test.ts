@@ -375,6 +375,8 @@ describe('what is kept of tasks', () => {
     expect(() => tasks({ ttlMs: 10, maxTtlMs: 5 })).toThrow(/maxTtlMs/)
     const shared = tasks()
     defineServer({ name: 'one', version: '1', extensions: [shared] })
-    expect(() => defineServer({ name: 'two', version: '1', extensions: [shared] })).toThrow(/one server/)
+    expect(() => defineServer({ name: 'two', version: '1', extensions: [shared] })).toThrow(
+      /already attached/,
+    )
   })
 })

@@ -95,11 +95,11 @@ describe.each(stores)('a store of tasks %s', (_name, make) => {
     const store = open()
     await store.add(row('a'), room)
     await store.add(row('waiting', { running: false }), room)
-    expect(await store.take('two', Date.now() + 1000, 10)).toEqual([])
+    expect(await store.claim('two', Date.now() + 1000, 10)).toEqual([])
     vi.setSystemTime(Date.now() + 1001)
-    const taken = await store.take('two', Date.now() + 1000, 10)
+    const taken = await store.claim('two', Date.now() + 1000, 10)
     expect(taken).toMatchObject([{ id: 'a', version: 2, holder: 'two' }])
-    expect(await store.take('three', Date.now() + 1000, 10)).toEqual([])
+    expect(await store.claim('three', Date.now() + 1000, 10)).toEqual([])
     expect(await store.replace({ ...row('a'), version: 2, body: 'from the first holder' })).toBe(false)
   })
 
@@ -111,7 +111,7 @@ describe.each(stores)('a store of tasks %s', (_name, make) => {
     await store.add(row('c', { holder: 'two' }), room)
     expect(await store.renew('one', ['a', 'b', 'c', 'd'], Date.now() + 5000)).toEqual(['a'])
     vi.setSystemTime(Date.now() + 4000)
-    expect((await store.take('three', Date.now() + 1000, 10)).map(({ id }) => id)).toEqual(['c'])
+    expect((await store.claim('three', Date.now() + 1000, 10)).map(({ id }) => id)).toEqual(['c'])
   })
 
   it('knows nothing of a task that has expired', async () => {
@@ -123,7 +123,7 @@ describe.each(stores)('a store of tasks %s', (_name, make) => {
     expect(await store.replace(row('a', { version: 2 }))).toBe(false)
     expect(await store.list('ada', undefined, 10)).toEqual([])
     expect(await store.renew('one', ['a'], Date.now() + 1000)).toEqual([])
-    expect(await store.take('two', Date.now() + 1000, 10)).toEqual([])
+    expect(await store.claim('two', Date.now() + 1000, 10)).toEqual([])
     await store.expire()
     expect(await store.add(row('b'), { owner: 1, all: 1 })).toBe(true)
   })

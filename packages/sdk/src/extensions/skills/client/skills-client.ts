@@ -9,21 +9,23 @@ import type { ResourceContents } from '../../../protocol/content.ts'
 import type { Resource } from '../../../protocol/definitions.ts'
 import { canonical } from '../../../request/encoding.ts'
 import { limits } from '../../../request/limits.ts'
-import { bytesOf, digestOf, textOf } from '../bytes.ts'
 import {
-  entryFault,
+  bytesOf,
+  digestOf,
+  entryProblem,
   isSkill,
   isWithin,
   manifestName,
+  parseFrontmatter,
   rootOf,
   type Skill,
   type SkillResource,
   skillLimits,
   skillsExtension,
+  textOf,
 } from '../entry.ts'
-import { parseFrontmatter } from '../frontmatter.ts'
 
-/** The bytes of what was read; undefined for more than were promised. */
+/** The bytes of a resource; undefined if there are more than `size`. */
 export function contentAt(content: ResourceContents, size: number): Uint8Array | undefined {
   if ('text' in content && typeof content.text === 'string') {
     return content.text.length > size ? undefined : bytesOf(content.text)
@@ -42,38 +44,35 @@ function fromBase64(uri: string, text: string): Uint8Array {
   }
 }
 
-/** A file of a skill whose content is what the entry promised. */
+/** A verified file of a skill. */
 export interface SkillFile {
   readonly uri: string
   readonly mimeType: string | undefined
   readonly bytes: Uint8Array
-  /** The bytes as text; undefined where they are none. */
+  /** The bytes as text; undefined if they are not UTF-8. */
   readonly text: string | undefined
 }
 
-/** How one skill is loaded. */
+/** Options of `load`. */
 export interface LoadOptions extends CallOptions {
-  /**
-   * Takes a skill whose files are `dynamic`, so that nobody can tell whether they are what a person approved. Default
-   * false.
-   */
+  /** Accepts a skill with `dynamic` files, which cannot be compared with what the user approved. Default false. */
   acceptUnverifiableContent?: boolean
 }
 
-/** A skill that is acted on. It holds its entry: files are read as they were promised when it was loaded, or not at all. */
+/** A loaded skill. Files are verified against its entry at load time. */
 export interface LoadedSkill {
   readonly skill: Skill
-  /** Its whole `SKILL.md`. It comes from the server: text for a model to doubt, with its origin named. */
+  /** Its `SKILL.md`. Untrusted text from the server: show its origin to the model. */
   readonly text: string
   /**
-   * Reads one of its files, when it is needed.
-   * @param reference its URI, or its path from the directory of the skill
-   * @throws McpError 'UNVERIFIED' for a file that is not listed, or has other content than the entry promised
+   * Reads one of its files.
+   * @param reference its URI, or its path relative to the skill's directory
+   * @throws McpError 'UNVERIFIED' for a file that is not listed, or does not match the entry
    */
   read(reference: string, options?: CallOptions): Promise<SkillFile>
 }
 
-/** Reads a skill's `SKILL.md` and nothing else of it. */
+/** Reads a skill's `SKILL.md`. */
 export async function load(client: Client, entry: Skill, options: LoadOptions): Promise<LoadedSkill> {
   const { acceptUnverifiableContent = false, ...rest } = options
   const skill = structuredClone(entry)
@@ -81,7 +80,7 @@ export async function load(client: Client, entry: Skill, options: LoadOptions): 
   if (skill.resources === 'dynamic' && !acceptUnverifiableContent) {
     throw new McpError(
       'UNVERIFIED',
-      `The content of ${skill.uri} is generated, so nothing can be verified. "acceptUnverifiableContent" takes it all the same.`,
+      `The content of ${skill.uri} is generated, so it cannot be verified. Set "acceptUnverifiableContent" to accept it.`,
       { details: { uri: skill.uri, check: 'dynamic' } },
     )
   }
@@ -104,7 +103,7 @@ class Reader {
     this.#root = rootOf(skill.uri) ?? skill.uri
   }
 
-  /** The URI of a file by its path from the directory of the skill; a URI stays as it is. */
+  /** The URI of a file by its path relative to the skill; URIs are returned as they are. */
   resolve(reference: string): string {
     if (reference.startsWith(`${this.#root}/`)) return reference
     const path = reference.startsWith('./') ? reference.slice(2) : reference
@@ -116,22 +115,22 @@ class Reader {
   async read(uri: string, options: CallOptions): Promise<SkillFile> {
     const { resources } = this.#skill
     if (resources === 'dynamic') return this.#unverifiable(uri, options)
-    const promised = this.#listed(uri)
-    if (promised === undefined) {
+    const expected = this.#listed(uri)
+    if (expected === undefined) {
       throw unverified(
         uri,
         'unlisted',
-        'the entry of the skill does not list it. Get the entry anew to see changes.',
+        'the entry of the skill does not list it. Fetch the entry again to see changes.',
       )
     }
-    const first = await this.#fetch(uri, promised.size, options)
-    const fault = await faultOf(first.bytes, promised)
-    if (fault === undefined) return first
-    // What was kept from before a change is not what the entry speaks of.
-    const fresh = await this.#fetch(uri, promised.size, { ...options, cache: 'refresh' })
-    const again = await faultOf(fresh.bytes, promised)
-    if (again === undefined) return fresh
-    throw again
+    const first = await this.#fetch(uri, expected.size, options)
+    const problem = await verify(first.bytes, expected)
+    if (problem === undefined) return first
+    // A cached file may be older than the entry.
+    const refetched = await this.#fetch(uri, expected.size, { ...options, cache: 'refresh' })
+    const secondProblem = await verify(refetched.bytes, expected)
+    if (secondProblem === undefined) return refetched
+    throw secondProblem
   }
 
   #listed(uri: string): SkillResource | undefined {
@@ -140,101 +139,102 @@ class Reader {
   }
 
   async #unverifiable(uri: string, options: CallOptions): Promise<SkillFile> {
-    if (!isWithin(uri, this.#root)) throw unverified(uri, 'unlisted', 'it lies outside of the skill')
+    if (!isWithin(uri, this.#root)) throw unverified(uri, 'unlisted', 'it is outside of the skill')
     const file = await this.#fetch(uri, skillLimits.bytes, options)
     this.#bytes += file.bytes.length
-    if (this.#bytes > skillLimits.bytes) throw tooMuch(this.#skill.uri, `${this.#bytes} bytes were read`)
+    if (this.#bytes > skillLimits.bytes) throw tooLarge(this.#skill.uri, `${this.#bytes} bytes were read`)
     return file
   }
 
   async #fetch(uri: string, size: number, options: ReadOptions): Promise<SkillFile> {
     const { contents } = await this.#client.read(uri, options)
     const content = contents.find((one) => one.uri === uri)
-    if (content === undefined) throw new McpError('PROTOCOL', `The server gave no content for ${uri}`)
+    if (content === undefined) throw new McpError('PROTOCOL', `The server returned no content for ${uri}`)
     const bytes = contentAt(content, size)
-    if (bytes === undefined) throw unverified(uri, 'size', `it is larger than the promised ${size} bytes`)
+    if (bytes === undefined)
+      throw unverified(uri, 'size', `it is larger than ${size} bytes, the size in its entry`)
     return { uri, mimeType: content.mimeType, bytes, text: textOf(bytes) }
   }
 }
 
-async function faultOf(
+async function verify(
   bytes: Uint8Array,
   { uri, digest, size }: SkillResource,
 ): Promise<McpError | undefined> {
   if (bytes.length !== size) {
-    return unverified(uri, 'size', `it has ${bytes.length} bytes instead of the promised ${size}`)
+    return unverified(uri, 'size', `it has ${bytes.length} bytes, but its entry says ${size}`)
   }
-  const found = await digestOf(bytes)
-  return found === digest
+  const actual = await digestOf(bytes)
+  return actual === digest
     ? undefined
-    : unverified(uri, 'digest', `its digest is ${found}, not the promised ${digest}`)
+    : unverified(uri, 'digest', `its digest is ${actual}, but its entry says ${digest}`)
 }
 
 function requireSameFrontmatter(skill: Skill, text: string): void {
-  let found: string
+  let actual: string
   try {
-    found = canonical(parseFrontmatter(text))
+    actual = canonical(parseFrontmatter(text))
   } catch (error) {
     if (!(error instanceof McpError)) throw error
     throw unverified(skill.uri, 'frontmatter', error.message)
   }
-  if (found === canonical(skill.frontmatter)) return
-  throw unverified(skill.uri, 'frontmatter', 'its frontmatter is not the one its entry shows')
+  if (actual === canonical(skill.frontmatter)) return
+  throw unverified(skill.uri, 'frontmatter', 'its frontmatter differs from its entry')
 }
 
 function requireLimits({ uri, resources }: Skill): void {
   if (resources === 'dynamic') return
   const bytes = resources.reduce((sum, { size }) => sum + size, 0)
   if (resources.length <= skillLimits.files && bytes <= skillLimits.bytes) return
-  throw tooMuch(uri, `it has ${resources.length} files of ${bytes} bytes`)
+  throw tooLarge(uri, `it has ${resources.length} files of ${bytes} bytes`)
 }
 
-function tooMuch(uri: string, what: string): McpError {
+function tooLarge(uri: string, what: string): McpError {
   const { files, bytes } = skillLimits
   return new McpError(
     'LIMIT',
-    `The skill ${uri} is too large: ${what}; at most ${files} files of ${bytes} bytes are taken`,
+    `The skill ${uri} is too large: ${what}; the limit is ${files} files of ${bytes} bytes`,
   )
 }
 
-function unverified(uri: string, check: string, why: string): McpError {
-  return new McpError('UNVERIFIED', `${uri} is not used: ${why}`, { details: { uri, check } })
+function unverified(uri: string, check: string, reason: string): McpError {
+  return new McpError('UNVERIFIED', `${uri} is not used: ${reason}`, { details: { uri, check } })
 }
 
-/** What the client side of skills tells. */
+/** Options of the client side of skills. */
 export interface SkillsClientOptions {
-  /** Hears of entries that were left out because they break the rules, and why. */
-  onInvalid?: (why: string, entry: unknown) => void
-  /** Bytes of one list, all its pages together, before it is given up with McpError 'LIMIT'. Default 16 MiB. */
+  /** Called for invalid entries, which are left out of lists. */
+  onInvalid?: (reason: string, entry: unknown) => void
+  /** Most bytes of one list over all pages; more is an McpError 'LIMIT'. Default 16 MiB. */
   maxListBytes?: number
-  /** Pages of one list before it is given up with McpError 'LIMIT'. Default 1000. */
+  /** Most pages of one list; more is an McpError 'LIMIT'. Default 1000. */
   maxListPages?: number
 }
 
 /**
- * Speaks the skills extension. Nothing is read ahead: `load` reads a `SKILL.md`, and each further file is read when it is
- * asked for. All of it is untrusted text of a server; whether to load it, and with what a person's leave, is the host's.
- * Every method rejects with McpError 'CAPABILITY' for a server that did not declare what it needs.
+ * The client side of the skills extension. `load` reads a `SKILL.md`; further files are read on request. All of it is
+ * untrusted text of a server: the host decides what to load, and asks the user where necessary. Every method rejects with
+ * McpError 'CAPABILITY' if the server did not declare the extension.
  */
 export interface SkillsClient extends ClientExtension {
-  /** The skills a server lists, all pages. There may be more, to be had by their URI. */
+  /** All listed skills. A server may have unlisted ones, accessible by URI. */
   list(client: Client, options?: CallOptions): Promise<Skill[]>
   /**
-   * The current entry of one skill, by the URI of its `SKILL.md`.
-   * @throws McpError 'PROTOCOL' for an entry that breaks the rules
+   * The current entry of a skill, by the URI of its `SKILL.md`.
+   * @throws McpError 'PROTOCOL' for an invalid entry
    */
   get(client: Client, uri: string, options?: CallOptions): Promise<Skill>
   /**
-   * Reads a skill's `SKILL.md`, and only that, and holds it to the entry: digest, size and frontmatter.
-   * @throws McpError 'UNVERIFIED' when it is something else, or cannot be verified
-   * @throws McpError 'LIMIT' for a skill larger than hosts have to take
+   * Reads a skill's `SKILL.md` and verifies its digest, size and frontmatter.
+   * @throws McpError 'UNVERIFIED' if it does not match the entry, or cannot be verified
+   * @throws McpError 'LIMIT' for a skill larger than `skillLimits`
    */
   load(client: Client, skill: Skill, options?: LoadOptions): Promise<LoadedSkill>
-  /** The direct children of a directory, as they are now; a loaded skill reads none it does not list. */
+  /** The direct children of a directory now; a loaded skill reads only files of its entry. */
   directory(client: Client, uri: string, options?: CallOptions): Promise<Resource[]>
 }
 
-/** Makes the client's side of skills, for the option `extensions` of `connect`. One serves any number of clients. */
+/** Creates the client extension for the option `extensions` of `connect`. One serves any number of clients. */
 export function skillsClient({
   onInvalid = () => {},
   maxListBytes = limits.listBytes,
@@ -252,8 +252,8 @@ export function skillsClient({
       requireSkills(client)
       const { skill } = await client.request('skills/get', { uri }, options)
       if (isSkill(skill) && skill.uri === uri) return skill
-      const fault = entryFault(skill) ?? 'it is of another one'
-      throw new McpError('PROTOCOL', `The entry of the skill ${uri} is not valid: ${fault}`)
+      const problem = entryProblem(skill) ?? 'it is the entry of another skill'
+      throw new McpError('PROTOCOL', `The entry of the skill ${uri} is not valid: ${problem}`)
     },
     async load(client, skill, options = {}) {
       requireSkills(client)
@@ -277,7 +277,7 @@ async function pages<T>(
 ): Promise<T[]> {
   const { directoryRead } = requireSkills(client)
   if (method === 'resources/directory/read' && directoryRead !== true) {
-    throw new McpError('CAPABILITY', 'The server did not declare that its directories can be read')
+    throw new McpError('CAPABILITY', 'The server did not declare "directoryRead"')
   }
   const page = async (cursor: string | undefined): Promise<Page<T>> => {
     const result = await client.request(
@@ -291,22 +291,22 @@ async function pages<T>(
   return allPages(method, page, () => {}, bound)
 }
 
-/** What the server declared about skills. */
+/** The extension settings the server declared. */
 function requireSkills({ server }: Client): JsonObject {
   const settings = server.capabilities.extensions?.[skillsExtension]
   if (isObject(settings)) return settings
-  throw new McpError('CAPABILITY', 'The server did not declare that it serves skills')
+  throw new McpError('CAPABILITY', 'The server did not declare the skills extension')
 }
 
 function entriesIn(result: JsonObject, member: string): unknown[] {
   const entries = result[member]
   if (Array.isArray(entries)) return entries
-  throw new McpError('PROTOCOL', `The server gave no list of "${member}"`)
+  throw new McpError('PROTOCOL', `The server returned no list of "${member}"`)
 }
 
-function isListed(entry: unknown, onInvalid: (why: string, entry: unknown) => void): entry is Skill {
+function isListed(entry: unknown, onInvalid: (reason: string, entry: unknown) => void): entry is Skill {
   if (isSkill(entry)) return true
-  onInvalid(entryFault(entry) ?? '', entry)
+  onInvalid(entryProblem(entry) ?? '', entry)
   return false
 }
 

@@ -2,15 +2,14 @@ import { constants } from 'node:fs'
 import { open, readdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { McpError } from '../../../jsonrpc/error.ts'
-import { textOf } from '../bytes.ts'
-import { manifestName, skillLimits } from '../entry.ts'
+import { manifestName, skillLimits, textOf } from '../entry.ts'
 import { type SkillValue, skill } from '../skills.ts'
 
-/** Where the skills of a folder are served, and how much of it is read. */
+/** Where the skills of a folder are served, and how much is read. */
 export interface FolderOptions {
-  /** Where the skills stand: `acme` for `skill://acme/<path>`. Default: at the top. */
+  /** Parent path of the skills: `acme` for `skill://acme/<path>`. Default: none. */
   under?: string
-  /** Bytes of all skills together. Default 64 MiB. */
+  /** Most bytes of all skills. Default 64 MiB. */
   maxBytes?: number
 }
 
@@ -18,67 +17,69 @@ const maxDepth = 16
 const defaultMaxBytes = 67_108_864
 
 /**
- * Reads every skill in a folder into memory: each directory with a `SKILL.md` is one, at the path it has there, and a
- * `SKILL.md` further inside belongs to it. Names that begin with a dot are left out. Served is what was read: to take up
- * later changes, read again and `replace`.
- * @throws McpError 'INVALID' for a skill that breaks the rules, a symbolic link, or too many bytes
+ * Reads every skill of a folder into memory: each directory with a `SKILL.md` is one, at its path; nested `SKILL.md` files
+ * belong to the outer skill. Names starting with a dot are skipped. To serve later changes, read again and call `replace`.
+ * @throws McpError 'INVALID' for an invalid skill, a symbolic link, or too many bytes
  */
 export async function skillsIn(folder: string, options: FolderOptions = {}): Promise<SkillValue[]> {
   const { under, maxBytes = defaultMaxBytes } = options
   const root = await realpath(folder)
-  const budget = new Budget(maxBytes)
+  const budget = new ByteBudget(maxBytes)
   const found: SkillValue[] = []
   for await (const path of skillFolders(root, [])) {
-    found.push(await skillAt(root, path, under, budget))
+    found.push(await readSkill(root, path, under, budget))
   }
   return found
 }
 
-/** Bytes still to be read. */
-class Budget {
+/** The bytes that may still be read. */
+class ByteBudget {
   #left: number
 
   constructor(left: number) {
     this.#left = left
   }
 
-  take(bytes: number, what: string): void {
+  spend(bytes: number, what: string): void {
     this.#left -= bytes
-    if (this.#left < 0) throw invalid(what, 'there are more bytes than may be read; raise "maxBytes"')
+    if (this.#left < 0) throw invalid(what, 'the skills exceed the byte limit; raise "maxBytes"')
   }
 }
 
 async function* skillFolders(root: string, path: readonly string[]): AsyncGenerator<readonly string[]> {
   const { files, folders } = await entriesOf(root, path)
   if (files.includes(manifestName)) {
-    if (path.length === 0) throw invalid(root, `give the folder around it, not the one with ${manifestName}`)
+    if (path.length === 0) throw invalid(root, `pass its parent folder, not the folder with ${manifestName}`)
     yield path
     return
   }
   for (const folder of folders) yield* skillFolders(root, [...path, folder])
 }
 
-async function skillAt(
+async function readSkill(
   root: string,
   path: readonly string[],
   under: string | undefined,
-  budget: Budget,
+  budget: ByteBudget,
 ): Promise<SkillValue> {
   const files: Record<string, Uint8Array> = {}
   let count = 0
   for await (const file of filesIn(root, path)) {
     const what = join(root, ...file)
     if (++count > skillLimits.files) throw invalid(what, `a skill has at most ${skillLimits.files} files`)
-    files[file.slice(path.length).join('/')] = await bytesAt(what, budget)
+    files[file.slice(path.length).join('/')] = await readRegularFile(what, budget)
   }
   const { [manifestName]: manifest, ...others } = files
   const text = manifest && textOf(manifest)
-  if (text === undefined) throw invalid(join(root, ...path, manifestName), 'it is not text in UTF-8')
-  const above = [...(under === undefined ? [] : [under]), ...path.slice(0, -1)].join('/')
-  const value = skill({ text, files: others, ...(above === '' ? {} : { under: above }) })
+  if (text === undefined) throw invalid(join(root, ...path, manifestName), 'it is not UTF-8 text')
+  const parent = [...(under === undefined ? [] : [under]), ...path.slice(0, -1)].join('/')
+  const value = skill({ text, files: others, ...(parent === '' ? {} : { under: parent }) })
   const { name } = value.frontmatter
   if (name !== path.at(-1))
-    throw invalid(join(root, ...path), `its skill is named "${name}", which must be equal`)
+    throw invalid(
+      join(root, ...path),
+      `its skill is named "${name}"; folder and skill must have the same name`,
+    )
   return value
 }
 
@@ -100,14 +101,13 @@ async function entriesOf(
     if (entry.name.startsWith('.')) continue
     if (entry.isFile()) files.push(entry.name)
     else if (entry.isDirectory()) folders.push(entry.name)
-    else
-      throw invalid(join(place, entry.name), 'it is a symbolic link or a special file, which is not followed')
+    else throw invalid(join(place, entry.name), 'symbolic links and special files are not supported')
   }
   return { files: files.sort(), folders: folders.sort() }
 }
 
-/** The bytes of a plain file, read only if the path still leads straight to it. */
-async function bytesAt(path: string, budget: Budget): Promise<Uint8Array> {
+/** The bytes of a regular file whose path has no symbolic link. */
+async function readRegularFile(path: string, budget: ByteBudget): Promise<Uint8Array> {
   const file = await open(
     path,
     constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
@@ -118,7 +118,7 @@ async function bytesAt(path: string, budget: Budget): Promise<Uint8Array> {
     if (stat.size > skillLimits.bytes) {
       throw invalid(path, `it has ${stat.size} bytes; a skill has at most ${skillLimits.bytes}`)
     }
-    budget.take(stat.size, path)
+    budget.spend(stat.size, path)
     const bytes = new Uint8Array(stat.size)
     const { bytesRead } = await file.read(bytes, 0, stat.size, 0)
     if (bytesRead !== stat.size) throw invalid(path, 'it changed while it was read')
@@ -128,6 +128,6 @@ async function bytesAt(path: string, budget: Budget): Promise<Uint8Array> {
   }
 }
 
-function invalid(path: string, why: string): McpError {
-  return new McpError('INVALID', `${path}: ${why}`)
+function invalid(path: string, reason: string): McpError {
+  return new McpError('INVALID', `${path}: ${reason}`)
 }

@@ -2,13 +2,14 @@ import type { ClientExtension, ExtensionAccess, ExtensionCall } from '../../../c
 import type { CallOptions, Client, ServerFacts } from '../../../client/types.ts'
 import { McpError, RpcError } from '../../../jsonrpc/error.ts'
 import type { JsonObject } from '../../../jsonrpc/message.ts'
-import { inWords, isObject } from '../../../jsonrpc/parse.ts'
+import { describeValue, isObject } from '../../../jsonrpc/parse.ts'
 import type { CallToolResult } from '../../../protocol/definitions.ts'
+import { supports } from '../../../protocol/revision.ts'
 import { wait } from '../../../transports/client/retry-backoff.ts'
 import { tasksExtension } from '../options.ts'
 import type { TaskStatus } from '../record.ts'
 
-/** A task as its server last told of it, in the same form on every revision. */
+/** The state of a task, in the same form for every revision. */
 export interface TaskState {
   readonly taskId: string
   readonly status: TaskStatus
@@ -17,28 +18,28 @@ export interface TaskState {
   readonly createdAt: string
   /** ISO 8601. */
   readonly lastUpdatedAt: string
-  /** Milliseconds the task is kept from its creation on; null where it is kept for good. */
+  /** Milliseconds the task is stored, from its creation; null for no expiry. */
   readonly ttlMs: number | null
-  /** Milliseconds the server wants between two looks. */
+  /** Milliseconds to wait between two polls. */
   readonly pollIntervalMs?: number
-  /** Questions that wait for an answer, by key (2026-07-28). */
+  /** Open input requests, by key (2026-07-28). */
   readonly inputRequests?: JsonObject
 }
 
 const statuses: readonly string[] = ['working', 'input_required', 'completed', 'failed', 'cancelled']
 
 /**
- * Reads a task as a server sent it.
- * @throws McpError 'PROTOCOL' for what is none
+ * Parses a task.
+ * @throws McpError 'PROTOCOL' for an invalid one
  */
-export function stateIn(task: unknown): TaskState {
-  if (!isObject(task)) throw protocol('a task must be an object')
+export function parseState(task: unknown): TaskState {
+  if (!isObject(task)) throw protocolError('a task must be an object')
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt, inputRequests } = task
   const { ttlMs = task['ttl'] ?? null, pollIntervalMs = task['pollInterval'] } = task
-  if (typeof taskId !== 'string' || taskId === '') throw protocol('a task must have a "taskId"')
-  if (!isStatus(status)) throw protocol(`a task cannot be ${JSON.stringify(status)}`)
+  if (typeof taskId !== 'string' || taskId === '') throw protocolError('a task must have a "taskId"')
+  if (!isStatus(status)) throw protocolError(`unknown status ${JSON.stringify(status)}`)
   if (inputRequests !== undefined && !isObject(inputRequests))
-    throw protocol('"inputRequests" must be an object')
+    throw protocolError('"inputRequests" must be an object')
   return {
     taskId,
     status,
@@ -51,111 +52,111 @@ export function stateIn(task: unknown): TaskState {
   }
 }
 
-/** The error in a failed task. */
-export function errorIn({ error }: JsonObject, state: TaskState): Error {
+/** The error of a failed task. */
+export function parseError({ error }: JsonObject, state: TaskState): Error {
   if (!isObject(error) || !Number.isSafeInteger(error['code']) || typeof error['code'] !== 'number') {
-    return protocol(`the task ${state.taskId} failed without saying how`)
+    return protocolError(`the task ${state.taskId} failed without an error`)
   }
-  return new RpcError(error['code'], inWords(error['message'] ?? ''), error['data'])
+  return new RpcError(error['code'], describeValue(error['message'] ?? ''), error['data'])
 }
 
 function isStatus(value: unknown): value is TaskStatus {
   return typeof value === 'string' && statuses.includes(value)
 }
 
-export function protocol(why: string): McpError {
-  return new McpError('PROTOCOL', `The server broke the rules for tasks: ${why}`)
+export function protocolError(reason: string): McpError {
+  return new McpError('PROTOCOL', `The server violated the tasks protocol: ${reason}`)
 }
 
-/** How a task ended. */
-export type Ending = { readonly result: JsonObject } | { readonly error: Error }
+/** The outcome of a task. */
+export type TaskOutcome = { readonly result: JsonObject } | { readonly error: Error }
 
-/** Follows a task to its end, answering its questions on the way. Rejects when this side cannot go on. */
-export type Follow = (first: TaskState | string, call: ExtensionCall) => Promise<Ending>
+/** Follows a task to its end and answers its input requests. Rejects when the connection or a handler fails. */
+export type Follow = (first: TaskState | string, call: ExtensionCall) => Promise<TaskOutcome>
 
 const defaultPollMs = 1_000
-const shortestPollMs = 50
-const longestPollMs = 3_600_000
-const aliveMs = 5_000
-const longestBackOffMs = 30_000
+const minPollMs = 50
+const maxPollMs = 3_600_000
+const keepAliveMs = 5_000
+const maxBackoffMs = 30_000
 const maxFailures = 8
 
-/** Follows a task of the extension: looks at it, answers what is new in it, and looks again. */
+/** Follows a task of the extension: polls it and answers new input requests. */
 export const followExtension: Follow = async (first, call) => {
-  const looking = new Looking(first, call)
-  const answers = new Answered()
-  let { state } = looking
+  const poller = new Poller(first, call)
+  const answers = new TaskAnswers()
+  let { state } = poller
   for (;;) {
-    if (state !== undefined) await answers.give(state, call)
-    if (state !== undefined) await looking.pause()
-    const task = await looking.look()
-    state = looking.state
+    if (state !== undefined) await answers.send(state, call)
+    if (state !== undefined) await poller.pause()
+    const task = await poller.poll()
+    state = poller.state
     switch (state?.status) {
       case 'completed':
         return isObject(task['result'])
-          ? { result: withoutType(task['result']) }
-          : { error: protocol(`the task ${state.taskId} completed without a result`) }
+          ? { result: withoutResultType(task['result']) }
+          : { error: protocolError(`the task ${state.taskId} completed without a result`) }
       case 'failed':
-        return { error: errorIn(task, state) }
+        return { error: parseError(task, state) }
       case 'cancelled':
-        return { error: wasCancelled(state) }
+        return { error: cancelledError(state) }
     }
   }
 }
 
-/** Follows a task of 2025-11-25. Its result is waited for only where the server has to ask something on the way. */
+/** Follows a task of 2025-11-25. `tasks/result` is sent early only if the server needs input, which it requests there. */
 export const followExperimental: Follow = async (first, call) => {
-  const looking = new Looking(first, call)
+  const poller = new Poller(first, call)
   try {
-    return await untilOver(looking, call)
+    return await pollToEnd(poller, call)
   } finally {
-    looking.stop()
+    poller.stop()
   }
 }
 
-async function untilOver(looking: Looking, call: ExtensionCall): Promise<Ending> {
-  let waiting: Promise<Ending | undefined> | undefined
+async function pollToEnd(poller: Poller, call: ExtensionCall): Promise<TaskOutcome> {
+  let result: Promise<TaskOutcome | undefined> | undefined
   for (;;) {
-    if (looking.state !== undefined) {
-      const pause = looking.pause()
-      const ending = waiting && (await Promise.race([waiting, pause]))
-      if (ending !== undefined) return ending
+    if (poller.state !== undefined) {
+      const pause = poller.pause()
+      const outcome = result && (await Promise.race([result, pause]))
+      if (outcome !== undefined) return outcome
       await pause
     }
-    await looking.look()
-    const { state } = looking
+    await poller.poll()
+    const { state } = poller
     switch (state?.status) {
       case 'cancelled':
-        return { error: wasCancelled(state) }
+        return { error: cancelledError(state) }
       case 'completed':
       case 'failed': {
-        const ending = (await waiting) ?? (await resultOf(state.taskId, call))
-        if (ending !== undefined) return ending
-        waiting = undefined
+        const outcome = (await result) ?? (await resultOf(state.taskId, call))
+        if (outcome !== undefined) return outcome
+        result = undefined
         break
       }
       case 'input_required':
-        waiting ??= resultOf(state.taskId, call).finally(() => {
-          waiting = undefined
+        result ??= resultOf(state.taskId, call).finally(() => {
+          result = undefined
         })
-        waiting.catch(() => {})
+        result.catch(() => {})
     }
   }
 }
 
-/** The result of a task, once it is there; undefined when the connection broke before it was. */
-async function resultOf(taskId: string, call: ExtensionCall): Promise<Ending | undefined> {
+/** The result of a task; undefined if the connection broke before. */
+async function resultOf(taskId: string, call: ExtensionCall): Promise<TaskOutcome | undefined> {
   try {
-    return { result: withoutType(await call.request('tasks/result', { taskId })) }
+    return { result: withoutResultType(await call.request('tasks/result', { taskId })) }
   } catch (error) {
     if (error instanceof RpcError) return { error }
-    if (mayPass(error) && !call.signal.aborted) return undefined
+    if (isTransient(error) && !call.signal.aborted) return undefined
     throw error
   }
 }
 
-/** Looks at one task at the server's pace, and less often while that fails. */
-class Looking {
+/** Polls one task at the server's interval, with a backoff after failures. */
+class Poller {
   state: TaskState | undefined
   readonly #id: string
   readonly #call: ExtensionCall
@@ -170,38 +171,38 @@ class Looking {
     this.#signal = AbortSignal.any([call.signal, this.#stop.signal])
   }
 
-  /** Ends a pause that nobody waits for any more. */
+  /** Ends the current pause. */
   stop(): void {
     this.#stop.abort()
   }
 
-  /** Waits until it is time to look again. That nothing comes meanwhile is what was agreed. */
+  /** Waits until the next poll, keeping the call's timeout from expiring. */
   async pause(): Promise<undefined> {
     const { pollIntervalMs = defaultPollMs } = this.state ?? {}
-    const wanted = Math.min(longestPollMs, Math.max(shortestPollMs, pollIntervalMs))
-    const failing = Math.min(longestBackOffMs, wanted * 2 ** this.#failures)
-    let left = this.#failures === 0 ? wanted : Math.max(wanted, failing)
-    while (left > 0) {
-      const slice = Math.min(left, aliveMs)
+    const interval = Math.min(maxPollMs, Math.max(minPollMs, pollIntervalMs))
+    const backoff = Math.min(maxBackoffMs, interval * 2 ** this.#failures)
+    let remaining = this.#failures === 0 ? interval : Math.max(interval, backoff)
+    while (remaining > 0) {
+      const slice = Math.min(remaining, keepAliveMs)
       await wait(slice, this.#signal)
       this.#call.touch()
-      left -= slice
+      remaining -= slice
     }
     return undefined
   }
 
-  /** The task as it is now; an empty object when the look failed in a way that may pass. */
-  async look(): Promise<JsonObject> {
+  /** The task now; an empty object after a transient failure. */
+  async poll(): Promise<JsonObject> {
     const taskId = this.#id
     try {
       const task = await this.#call.request('tasks/get', { taskId }, this.#call.onProgress ?? false)
-      this.state = stateIn(task)
-      if (this.state.taskId !== taskId) throw protocol('it gave another task than the one asked for')
+      this.state = parseState(task)
+      if (this.state.taskId !== taskId) throw protocolError('it returned another task than requested')
       this.#failures = 0
       this.#call.touch()
       return task
     } catch (error) {
-      if (!mayPass(error) || this.#call.signal.aborted || ++this.#failures > maxFailures) throw error
+      if (!isTransient(error) || this.#call.signal.aborted || ++this.#failures > maxFailures) throw error
       this.state ??= { taskId, status: 'working', createdAt: '', lastUpdatedAt: '', ttlMs: null }
       this.state = { ...this.state, status: 'working' }
       return {}
@@ -209,24 +210,24 @@ class Looking {
   }
 }
 
-/** Answers each question of a task once, however often it is shown, and asks no more often than any server may. */
-class Answered {
+/** Answers each input request of a task once, up to the limit of rounds. */
+class TaskAnswers {
   readonly #keys = new Set<string>()
   #rounds = 0
   #undelivered: JsonObject = {}
 
-  async give({ taskId, status, inputRequests = {} }: TaskState, call: ExtensionCall): Promise<void> {
+  async send({ taskId, status, inputRequests = {} }: TaskState, call: ExtensionCall): Promise<void> {
     if (status !== 'input_required') return
-    const fresh = Object.entries(inputRequests).filter(([key]) => !this.#keys.has(key))
-    if (fresh.length > 0) {
+    const newRequests = Object.entries(inputRequests).filter(([key]) => !this.#keys.has(key))
+    if (newRequests.length > 0) {
       if (++this.#rounds > call.maxQuestions) {
         throw new McpError(
           'TOO_MANY_ROUNDS',
-          `The task ${taskId} asked back more than ${call.maxQuestions} times`,
+          `The task ${taskId} requested input more than ${call.maxQuestions} times`,
         )
       }
-      const answers = await call.answer(Object.fromEntries(fresh))
-      for (const [key] of fresh) this.#keys.add(key)
+      const answers = await call.answer(Object.fromEntries(newRequests))
+      for (const [key] of newRequests) this.#keys.add(key)
       this.#undelivered = { ...this.#undelivered, ...answers }
     }
     if (Object.keys(this.#undelivered).length === 0) return
@@ -234,67 +235,66 @@ class Answered {
       await call.request('tasks/update', { taskId, inputResponses: this.#undelivered })
       this.#undelivered = {}
     } catch (error) {
-      if (!mayPass(error) || call.signal.aborted) throw error
+      if (!isTransient(error) || call.signal.aborted) throw error
     }
   }
 }
 
-/** Whether a failure is one of the connection, so that trying again may help. */
-export function mayPass(error: unknown): boolean {
+/** Whether a failure is one of the connection, so that a retry may help. */
+export function isTransient(error: unknown): boolean {
   if (!(error instanceof McpError)) return false
   if (error.code === 'CONNECTION_CLOSED' || error.code === 'OUTCOME_UNKNOWN') return true
   const { status } = error.details
   return error.code === 'HTTP' && typeof status === 'number' && status >= 500
 }
 
-function wasCancelled({ taskId, statusMessage }: TaskState): McpError {
-  const why = statusMessage === undefined ? '' : `: ${statusMessage}`
-  return new McpError('CANCELLED', `The task was cancelled${why}`, { details: { taskId } })
+function cancelledError({ taskId, statusMessage }: TaskState): McpError {
+  const reason = statusMessage === undefined ? '' : `: ${statusMessage}`
+  return new McpError('CANCELLED', `The task was cancelled${reason}`, { details: { taskId } })
 }
 
-function withoutType({ resultType: _type, ...result }: JsonObject): JsonObject {
+function withoutResultType({ resultType: _type, ...result }: JsonObject): JsonObject {
   return result
 }
 
-/** A task on a server. Keep its id to find it again later, from another process too. */
+/** A task on a server. Its id finds it again, also from another process. */
 export interface ClientTask {
   readonly id: string
-  /** Looks at the task once. */
+  /** Polls the task once. */
   state(options?: CallOptions): Promise<TaskState>
   /**
-   * Waits for the end, answering the task's questions with the client's handlers. Giving up waiting, by the signal or
-   * the clock, leaves the task alone.
-   * @throws RpcError the error the task failed with
-   * @throws McpError 'CANCELLED' when it was cancelled
+   * Waits for the result, answering input requests with the client's handlers. A timeout or abort does not cancel the task.
+   * @throws RpcError the error of a failed task
+   * @throws McpError 'CANCELLED' for a cancelled task
    */
   result(options?: CallOptions): Promise<CallToolResult>
-  /** Answers questions by key, past the handlers (2026-07-28). */
+  /** Answers input requests by key, without the handlers (2026-07-28). */
   update(inputResponses: JsonObject, options?: CallOptions): Promise<void>
-  /** Asks the server to cancel the task. */
+  /** Cancels the task. */
   cancel(options?: CallOptions): Promise<void>
 }
 
-/** How a call is made that may become a task. */
+/** Options of a call that may become a task. */
 export interface StartOptions extends CallOptions {
-  /** Milliseconds the task should be kept (2025-11-25; later the server decides). */
+  /** Requested TTL in milliseconds (2025-11-25 only; later the server decides). */
   ttlMs?: number
 }
 
-/** What became of a call: a task, or the result at once. The server decides. */
+/** A task, or the result if the server did not create one. */
 export type Started = { readonly task: ClientTask } | { readonly result: CallToolResult }
 
 /**
- * Speaks the tasks extension, and the experimental tasks of 2025-11-25. With it `client.call` follows a task to its
- * result by itself, and cancels it when the caller gives up.
+ * The client side of the tasks extension and of the experimental tasks of 2025-11-25. `client.call` then waits for tasks, and
+ * cancels them when the caller aborts.
  */
 export interface TasksClient extends ClientExtension {
-  /** Calls a tool, as a task where the server can. Does not wait for a task to end. */
+  /** Calls a tool, as a task if the server supports it. Does not wait for a task to end. */
   start(client: Client, tool: string, args?: JsonObject, options?: StartOptions): Promise<Started>
-  /** Takes up a task again by its id. Sends nothing yet. */
+  /** A task by its id. Sends no request. */
   resume(client: Client, taskId: string): ClientTask
 }
 
-/** Makes the client's side of tasks, for the option `extensions` of `connect`. One serves any number of clients. */
+/** Creates the client extension for the option `extensions` of `connect`. One serves any number of clients. */
 export function tasksClient(): TasksClient {
   const clients = new WeakMap<object, ExtensionAccess>()
   const accessOf = (client: object): ExtensionAccess => {
@@ -302,7 +302,7 @@ export function tasksClient(): TasksClient {
     if (access !== undefined) return access
     throw new McpError(
       'INVALID',
-      'This client does not speak tasks: give tasksClient() to connect, in "extensions"',
+      'This client has no tasks extension: pass tasksClient() to connect in "extensions"',
     )
   }
   return {
@@ -315,13 +315,13 @@ export function tasksClient(): TasksClient {
         ? 'task'
         : undefined,
     async params({ method, params, server, tool }) {
-      if (method !== 'tools/call' || !takesTasks(server) || params['task'] !== undefined) return undefined
+      if (method !== 'tools/call' || !supportsTasks(server) || params['task'] !== undefined) return undefined
       return (await tool())?.execution?.taskSupport === 'required' ? { ...params, task: {} } : undefined
     },
     async start(client, name, args = {}, { ttlMs, ...options } = {}) {
       const access: ExtensionAccess = accessOf(client)
       const params: JsonObject = { name, arguments: args }
-      if (takesTasks(client.server) && (await mayBeTask(access, name))) {
+      if (supportsTasks(client.server) && (await mayBeTask(access, name))) {
         params['task'] = ttlMs === undefined ? {} : { ttl: ttlMs }
       }
       const { resultType, result } = await access.first('tools/call', params, options)
@@ -347,15 +347,15 @@ class Task implements ClientTask {
   }
 
   async state(options: CallOptions = {}): Promise<TaskState> {
-    return stateIn(await this.#client.request('tasks/get', { taskId: this.id }, options))
+    return parseState(await this.#client.request('tasks/get', { taskId: this.id }, options))
   }
 
   async result(options: CallOptions = {}): Promise<CallToolResult> {
     const follow = followOf(this.#client.server)
-    const ending = await this.#access.during('tools/call', this.#params, options, (call) =>
+    const outcome = await this.#access.during('tools/call', this.#params, options, (call) =>
       follow(this.id, call),
     )
-    const result = resultIn(ending)
+    const result = resultIn(outcome)
     const access: ExtensionAccess = this.#access
     access.check('tools/call', this.#params, result)
     return result
@@ -370,32 +370,32 @@ class Task implements ClientTask {
   }
 }
 
-/** Follows the task a call was answered with. When this side gives up, there is no use for it any more. */
+/** Waits for the task a call resulted in. Cancels it if this side fails. */
 async function finish(result: JsonObject, call: ExtensionCall): Promise<JsonObject> {
   if (call.method !== 'tools/call') {
-    throw protocol(`it answered ${call.method} with a task, which only tools/call may be answered with`)
+    throw protocolError(`it responded to ${call.method} with a task, which is allowed for tools/call only`)
   }
   const state = created(result)
-  let ending: Ending
+  let outcome: TaskOutcome
   try {
-    ending = await followOf(call.server)(state, call)
+    outcome = await followOf(call.server)(state, call)
   } catch (error) {
-    if (call.signal.aborted || !mayPass(error)) {
+    if (call.signal.aborted || !isTransient(error)) {
       call.apart('tasks/cancel', { taskId: state.taskId }).catch(() => {})
     }
     throw error
   }
-  return resultIn(ending)
+  return resultIn(outcome)
 }
 
-function resultIn(ending: Ending): JsonObject {
-  if ('error' in ending) throw ending.error
-  return ending.result
+function resultIn(outcome: TaskOutcome): JsonObject {
+  if ('error' in outcome) throw outcome.error
+  return outcome.result
 }
 
-/** The task in the answer to a call: 2025-11-25 puts it one level down. */
+/** The task in the result of a call: nested on 2025-11-25. */
 function created(result: JsonObject): TaskState {
-  return stateIn(isObject(result['task']) ? result['task'] : result)
+  return parseState(isObject(result['task']) ? result['task'] : result)
 }
 
 function followOf(server: ServerFacts): Follow {
@@ -403,11 +403,11 @@ function followOf(server: ServerFacts): Follow {
 }
 
 function isExperimental({ revision }: ServerFacts): boolean {
-  return revision === '2025-11-25'
+  return supports(revision, 'coreTasks')
 }
 
-/** Whether calls to a server of 2025-11-25 may be made as tasks. */
-function takesTasks(server: ServerFacts): boolean {
+/** Whether a server of 2025-11-25 supports calls as tasks. */
+function supportsTasks(server: ServerFacts): boolean {
   return isExperimental(server) && server.capabilities.tasks?.requests?.tools?.call !== undefined
 }
 

@@ -210,7 +210,7 @@ export class NodeRequest implements HttpRequest {
         read.add(chunk)
       }
       const onEnd = (): void => {
-        const bytes = read.take()
+        const bytes = read.drain()
         release()
         resolve({ type: 'bytes', bytes })
       }

@@ -72,13 +72,13 @@ export class WebRequest implements HttpRequest {
 
 async function readAll(request: Request, maxBytes: number, memory: MemoryAccount): Promise<Body> {
   const read = new ByteCollector()
-  if (request.body === null) return { type: 'bytes', bytes: read.take() }
+  if (request.body === null) return { type: 'bytes', bytes: read.drain() }
   const reader = request.body.getReader()
   let held = 0
   try {
     for (;;) {
       const { done, value } = await reader.read()
-      if (done) return { type: 'bytes', bytes: read.take() }
+      if (done) return { type: 'bytes', bytes: read.drain() }
       if (read.length + value.length > maxBytes) {
         await reader.cancel()
         return { type: 'too large' }

@@ -1,32 +1,31 @@
 import { McpError } from '../../jsonrpc/error.ts'
 import type { Resource } from '../../protocol/definitions.ts'
-import { digestOf, mimeTypeOf } from './bytes.ts'
-import { manifestName, type Skill, type SkillResource, skillLimits } from './entry.ts'
+import { digestOf, manifestName, mimeTypeOf, type Skill, type SkillResource, skillLimits } from './entry.ts'
 import type { MakeContent, SkillValue } from './skills.ts'
 
 const directoryType = 'inode/directory'
 
 type Content = Uint8Array | MakeContent
 
-/** The skills of one server: their entries, files and directories. Everything is found by its whole URI. */
-export class Catalogue {
+/** The skills of one server: entries, files and directories by URI. */
+export class SkillIndex {
   readonly #skills: ReadonlyMap<string, SkillValue>
   readonly #files = new Map<string, Content>()
   readonly #directories = new Map<string, Map<string, Resource>>()
   readonly #digests = new Map<string, Promise<string>>()
-  /** The skills `skills/list` shows. */
+  /** The skills in `skills/list`. */
   readonly listed: readonly SkillValue[]
-  /** The rows of their `SKILL.md` in `resources/list`. */
-  readonly rows: Resource[]
+  /** Their `SKILL.md` files in `resources/list`. */
+  readonly resources: Resource[]
 
-  /** @throws McpError 'INVALID' where skills are in each other's way */
+  /** @throws McpError 'INVALID' for conflicting skills */
   constructor(skills: readonly SkillValue[]) {
     this.#skills = new Map(skills.map((one) => [manifestUri(one), one]))
     this.listed = skills.filter(({ listed }) => listed)
-    this.rows = this.listed.map(manifestRow)
+    this.resources = this.listed.map(manifestRow)
     for (const one of skills) this.#addFiles(one)
     for (const one of skills) {
-      requireWhole(one, this.#within(one))
+      requireValidWithNested(one, this.#within(one))
       this.#addDirectories(one)
     }
   }
@@ -39,20 +38,20 @@ export class Catalogue {
     return this.#files.get(uri)
   }
 
-  /** The direct children of a directory; undefined where there is none. */
+  /** The direct children of a directory; undefined if it does not exist. */
   directory(uri: string): readonly Resource[] | undefined {
     const children = this.#directories.get(uri)
     return children && [...children.values()]
   }
 
-  /** The entry of a skill; a skill inside of it is a part of it. */
+  /** The entry of a skill, with the files of nested skills. */
   async entry(value: SkillValue): Promise<Skill> {
     const uri = manifestUri(value)
     const { frontmatter } = value
     const resources: SkillResource[] = []
-    for (const [place, content] of this.#within(value)) {
+    for (const [segments, content] of this.#within(value)) {
       if (typeof content === 'function') return { uri, frontmatter, resources: 'dynamic' }
-      resources.push({ uri: place, digest: await this.#digest(place, content), size: content.length })
+      resources.push({ uri: segments, digest: await this.#digest(segments, content), size: content.length })
     }
     return { uri, frontmatter, resources }
   }
@@ -71,58 +70,58 @@ export class Catalogue {
   #addFiles({ path, files }: SkillValue): void {
     for (const [name, content] of files) {
       const uri = uriOf([...path.split('/'), ...name.split('/')])
-      if (this.#files.has(uri)) throw invalid(path, `another skill has a file at ${uri} too`)
+      if (this.#files.has(uri)) throw invalid(path, `another skill also has a file at ${uri}`)
       this.#files.set(uri, content)
     }
   }
 
   #addDirectories(value: SkillValue): void {
-    const lowest = this.#shownFrom(value)
+    const minDepth = this.#topDirectoryDepth(value)
     for (const [name, content] of value.files) {
-      const place = [...value.path.split('/'), ...name.split('/')]
-      this.#addChild(place, name === manifestName ? manifestRow(value) : fileRow(place, content))
-      for (let depth = place.length - 1; depth > lowest; depth--) {
-        const folder = place.slice(0, depth)
+      const segments = [...value.path.split('/'), ...name.split('/')]
+      this.#addChild(segments, name === manifestName ? manifestRow(value) : fileRow(segments, content))
+      for (let depth = segments.length - 1; depth > minDepth; depth--) {
+        const folder = segments.slice(0, depth)
         this.#addChild(folder, { uri: uriOf(folder), name: folder.at(-1) ?? '', mimeType: directoryType })
       }
     }
   }
 
-  /** How far up directories tell of a skill: all the way, or no further than the outermost skill it is a part of. */
-  #shownFrom({ path, listed }: SkillValue): number {
+  /** The depth from which on directories list a skill: the root, or for an unlisted one its outermost enclosing skill. */
+  #topDirectoryDepth({ path, listed }: SkillValue): number {
     if (listed) return 1
-    const around = [...this.#skills.values()].filter((one) => `${path}/`.startsWith(`${one.path}/`))
-    return Math.min(...around.map((one) => one.path.split('/').length))
+    const enclosing = [...this.#skills.values()].filter((one) => `${path}/`.startsWith(`${one.path}/`))
+    return Math.min(...enclosing.map((one) => one.path.split('/').length))
   }
 
-  #addChild(place: readonly string[], row: Resource): void {
-    const parent = uriOf(place.slice(0, -1))
+  #addChild(segments: readonly string[], row: Resource): void {
+    const parent = uriOf(segments.slice(0, -1))
     const children = this.#directories.get(parent) ?? new Map<string, Resource>()
     this.#directories.set(parent, children)
-    const there = children.get(row.uri)
-    if (there !== undefined && there.mimeType !== row.mimeType) {
+    const existing = children.get(row.uri)
+    if (existing !== undefined && existing.mimeType !== row.mimeType) {
       throw new McpError('INVALID', `Skills have both a file and a folder at ${row.uri}`)
     }
     children.set(row.uri, row)
   }
 }
 
-function requireWhole({ path }: SkillValue, files: readonly [string, Content][]): void {
+function requireValidWithNested({ path }: SkillValue, files: readonly [string, Content][]): void {
   const known = files.flatMap(([, content]) => (typeof content === 'function' ? [] : [content.length]))
   if (known.length !== 0 && known.length !== files.length) {
-    throw invalid(path, 'of a skill and one inside of it, either both must be generated or none')
+    throw invalid(path, 'a skill and a skill nested in it must both be generated, or neither')
   }
   const bytes = known.reduce((sum, size) => sum + size, 0)
   if (files.length > skillLimits.files || bytes > skillLimits.bytes) {
     throw invalid(
       path,
-      `with what is inside of it, it has ${files.length} files of ${bytes} bytes; hosts take ${skillLimits.files} of ${skillLimits.bytes}`,
+      `with its nested skills it has ${files.length} files of ${bytes} bytes; the limit is ${skillLimits.files} files of ${skillLimits.bytes} bytes`,
     )
   }
 }
 
-function uriOf(place: readonly string[]): string {
-  return `skill://${place.map(encodeURIComponent).join('/')}`
+function uriOf(segments: readonly string[]): string {
+  return `skill://${segments.map(encodeURIComponent).join('/')}`
 }
 
 function manifestUri({ path }: SkillValue): string {
@@ -135,11 +134,11 @@ function manifestRow(value: SkillValue): Resource {
   return { uri: manifestUri(value), name, description, mimeType: 'text/markdown', ...sizeOf(content) }
 }
 
-function fileRow(place: readonly string[], content: Content): Resource {
-  const name = place.at(-1) ?? ''
+function fileRow(segments: readonly string[], content: Content): Resource {
+  const name = segments.at(-1) ?? ''
   const mimeType = mimeTypeOf(name)
   return {
-    uri: uriOf(place),
+    uri: uriOf(segments),
     name,
     ...(mimeType === undefined ? {} : { mimeType }),
     ...sizeOf(content),
@@ -150,6 +149,6 @@ function sizeOf(content: Content | undefined): { size?: number } {
   return content === undefined || typeof content === 'function' ? {} : { size: content.length }
 }
 
-function invalid(path: string, why: string): McpError {
-  return new McpError('INVALID', `Skill "${path}": ${why}`)
+function invalid(path: string, reason: string): McpError {
+  return new McpError('INVALID', `Skill "${path}": ${reason}`)
 }
