@@ -14,7 +14,7 @@ export async function watch(context: CommandContext): Promise<ExitCode> {
       change.type === 'resource' ? `changed: ${oneLine(change.uri)}` : `list of ${change.type} changed`
     output.row({ at, ...change }, `${output.palette.dim(at)}  ${text}`)
   })
-  const honored = Object.entries(watching.acknowledged).flatMap(([name, value]) =>
+  const acknowledged = Object.entries(watching.acknowledged).flatMap(([name, value]) =>
     Array.isArray(value)
       ? value.map((uri) => oneLine(String(uri)))
       : value === true
@@ -22,11 +22,11 @@ export async function watch(context: CommandContext): Promise<ExitCode> {
         : [],
   )
   output.note(
-    honored.length === 0
+    acknowledged.length === 0
       ? 'The server tells of no changes.'
-      : `Watching ${honored.join(', ')}. Ctrl+C ends it.`,
+      : `Watching ${acknowledged.join(', ')}. Ctrl+C ends it.`,
   )
-  if (honored.length === 0) return ExitCode.done
+  if (acknowledged.length === 0) return ExitCode.done
   const interrupted = new Promise<'interrupted'>((resolve) => {
     if (io.signal.aborted) resolve('interrupted')
     io.signal.addEventListener('abort', () => resolve('interrupted'), { once: true })

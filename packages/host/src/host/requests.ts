@@ -96,7 +96,7 @@ export class Requests implements Pick<Host, 'read' | 'prompt' | 'complete' | 'wa
           ...(uris.length > 0 && { resourceSubscriptions: uris.map((uri) => shown.uriOf(server, uri)) }),
         }
         const watch: Watch = await client.watch(filter, (change) => onChange(discretion.value(change)))
-        running.follow(watch.closed.then(() => row.close('ended', { honored: watch.acknowledged })))
+        running.follow(watch.closed.then(() => row.close('ended', { acknowledged: watch.acknowledged })))
         return watch
       } catch (error) {
         row.close('error', { reason: reasonOf(error) })

@@ -38,8 +38,8 @@ export class Watches {
 
   /** Whether its server tells of changes of this resource. */
   covers(server: string, uri: string): boolean {
-    const { acknowledged: honored } = this.#servers.get(server)?.open?.watch ?? {}
-    return honored?.resourceSubscriptions?.some((watched) => uri.startsWith(watched)) === true
+    const { acknowledged } = this.#servers.get(server)?.open?.watch ?? {}
+    return acknowledged?.resourceSubscriptions?.some((watched) => uri.startsWith(watched)) === true
   }
 
   /** Wants resources of one server watched. Resolves when they are, or cannot be at the moment. */

@@ -16,6 +16,7 @@ import type {
   Tool,
 } from '../protocol/definitions.ts'
 import { type ClientMethod, type ClientRequests, methods } from '../protocol/methods.ts'
+import { supports } from '../protocol/revision.ts'
 import { limits } from '../request/limits.ts'
 import { Cache, changeOf } from './cache.ts'
 import type { ClientConnection } from './client-connection.ts'
@@ -286,7 +287,7 @@ export class McpClient implements Client {
   ): asserts result is JsonObject & ClientRequests[M]['result'] {
     assertResult(method, result, this.#warn)
     if (method === 'tools/call') {
-      this.#tools.checkResult(params['name'], result, this.server.revision >= '2025-06-18')
+      this.#tools.checkResult(params['name'], result, supports(this.server.revision, 'structuredContent'))
     }
   }
 

@@ -14,6 +14,7 @@ import {
 } from '../protocol/elicitation.ts'
 import { isExtensionId } from '../protocol/meta.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
+import { supports } from '../protocol/revision.ts'
 import type {
   CreateMessageParams,
   CreateMessageResult,
@@ -160,7 +161,7 @@ export class ClientHandlers {
       throw invalidParams('this client does not support URL elicitation')
     if (typeof message !== 'string') throw invalidParams('a URL elicitation requires a "message"')
     if (typeof url !== 'string' || !isWebUrl(url)) throw invalidParams('"url" must be an http or https URL')
-    if (version === '2025-11-25' && typeof params['elicitationId'] !== 'string')
+    if (supports(version, 'elicitationIds') && typeof params['elicitationId'] !== 'string')
       throw invalidParams('a URL elicitation requires an "elicitationId"')
     this.#pendingElicitations.add(params['elicitationId'])
     return { ...params, mode, message, url }
@@ -252,7 +253,7 @@ function checkSample(
     throw invalid('onSample used a tool, but the request allows none')
   }
   const [only] = blocks
-  if (!Array.isArray(answer.content) || version >= '2025-11-25') return { ...answer }
+  if (!Array.isArray(answer.content) || supports(version, 'samplingTools')) return { ...answer }
   if (blocks.length !== 1 || only === undefined) {
     throw invalid(`Revision ${version} allows only one content block in a sampled message`)
   }

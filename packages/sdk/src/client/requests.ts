@@ -4,6 +4,7 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { Tool } from '../protocol/definitions.ts'
 import { encodeHeaderValue } from '../protocol/headers.ts'
 import { type MethodRow, methodRow, methods } from '../protocol/methods.ts'
+import { supports } from '../protocol/revision.ts'
 import { wait } from '../transports/client/retry-backoff.ts'
 import { CallDeadline, linkedSignal, orAborted } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
@@ -420,7 +421,7 @@ export class Requests {
       throw new McpError('CAPABILITY', `Revision ${revision}, which this server speaks, has no ${method}`)
     }
     // The capability for completions came a revision later than the method.
-    if (row.capability === 'completions' && revision === '2024-11-05') return
+    if (row.capability === 'completions' && !supports(revision, 'completionsCapability')) return
     if (row.capability !== undefined && capabilities[row.capability] === undefined) {
       throw new McpError(
         'CAPABILITY',

@@ -71,6 +71,12 @@ export function supports(version: ProtocolVersion, feature: Feature): boolean {
   return first <= version && version <= last
 }
 
+/** Whether a client accepts batches. 2024-11-05 does not exclude those of JSON-RPC; 2025-06-18 removed them. */
+export function allowsBatches(version: ProtocolVersion): boolean {
+  const [, last] = features.batches
+  return version <= last
+}
+
 /** Whether a string is a published revision. */
 export function isProtocolVersion(version: string): version is ProtocolVersion {
   return (protocolVersions as readonly string[]).includes(version)

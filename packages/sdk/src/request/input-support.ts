@@ -1,5 +1,6 @@
 import type { ClientCapabilities } from '../protocol/definitions.ts'
 import { methods } from '../protocol/methods.ts'
+import { supports } from '../protocol/revision.ts'
 import type { Question } from '../protocol/server-requests.ts'
 import type { Peer } from './exchange.ts'
 
@@ -24,13 +25,13 @@ export function canAsk(peer: Peer, kind: InputKind): boolean {
         (elicitation.form !== undefined || elicitation.url === undefined)
       )
     case 'elicitation.url':
-      return elicitation?.url !== undefined && version >= '2025-11-25'
+      return elicitation?.url !== undefined && supports(version, 'urlElicitation')
     case 'sampling':
       return sampling !== undefined
     case 'sampling.tools':
-      return sampling?.tools !== undefined && version >= '2025-11-25'
+      return sampling?.tools !== undefined && supports(version, 'samplingTools')
     case 'sampling.context':
-      return sampling !== undefined && (sampling.context !== undefined || version < '2025-11-25')
+      return sampling !== undefined && (sampling.context !== undefined || !supports(version, 'samplingTools'))
     case 'roots':
       return roots !== undefined
   }

@@ -1,7 +1,7 @@
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type { ServerCapabilities } from '../protocol/definitions.ts'
-import type { MethodRow, ProtocolVersion } from '../protocol/methods.ts'
+import { type MethodRow, type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
 import type { Caller, Exchange, Outcome, Peer } from '../request/exchange.ts'
 import type { Definitions, Middleware, Server } from './server.ts'
 
@@ -75,7 +75,7 @@ export class ExtensionMethods {
   row(name: string, version: ProtocolVersion): MethodRow | undefined {
     const method = this.#byName.get(name)?.method
     if (method === undefined) return undefined
-    const { since = '2024-11-05', until = version, asks, named } = method
+    const { since = protocolVersions[0], until = version, asks, named } = method
     if (version < since || version > until) return undefined
     const row: MethodRow = { from: 'client', since }
     if (asks !== undefined) row.asks = asks

@@ -13,8 +13,8 @@ interface Shop {
   hold: boolean
 }
 
-/** A server whose lists stay fresh for a day, and that agrees to tell of what `honored` names. */
-async function shop(honored: object): Promise<Shop> {
+/** A server whose lists stay fresh for a day, and that agrees to tell of what `acknowledged` names. */
+async function shop(acknowledged: object): Promise<Shop> {
   const held: Seen[] = []
   const answer = (one: Seen): void => {
     const { method } = one.message
@@ -23,7 +23,7 @@ async function shop(honored: object): Promise<Shop> {
     else if (method === 'resources/read') result(one, listed({ contents: [], ttlMs: day }))
     else if (method === 'subscriptions/listen') {
       const _meta = { 'io.modelcontextprotocol/subscriptionId': one.message.id }
-      const params = { _meta, notifications: honored }
+      const params = { _meta, notifications: acknowledged }
       sse(one.res)({
         data: { jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params },
       })

@@ -56,11 +56,11 @@ describe('subscriptions', () => {
     const bare = defineServer({ name: 'bare', version: '1', tools: {} })
     const through = await proxied(bare, { connect: { revisions: [legacy] } })
     const end = await client(through, { revisions: [modern] })
-    const { acknowledged: honored } = await end.watch({
+    const { acknowledged } = await end.watch({
       toolsListChanged: true,
       resourceSubscriptions: ['a://b'],
     })
-    expect(honored).toEqual({ toolsListChanged: true })
+    expect(acknowledged).toEqual({ toolsListChanged: true })
   })
 })
 

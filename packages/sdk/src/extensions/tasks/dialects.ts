@@ -1,7 +1,6 @@
 import { ErrorCode, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
-import type { ProtocolVersion } from '../../protocol/methods.ts'
 import { supports } from '../../protocol/revision.ts'
 import type { Exchange, Outcome, Peer } from '../../request/exchange.ts'
 import { declares, requireExtension } from '../../server/extension.ts'
@@ -115,17 +114,10 @@ const extension: Dialect = {
   cancelled: () => ({}),
 }
 
-const dialects: Readonly<Record<ProtocolVersion, Dialect>> = {
-  '2024-11-05': none,
-  '2025-03-26': none,
-  '2025-06-18': none,
-  '2025-11-25': experimental,
-  '2026-07-28': extension,
-}
-
 /** The tasks protocol of a peer's revision. */
 export function dialectOf({ revision }: Peer): Dialect {
-  return dialects[revision.version]
+  if (supports(revision.version, 'coreTasks')) return experimental
+  return revision.era === 'stateless' ? extension : none
 }
 
 /** The error of a failed task. */

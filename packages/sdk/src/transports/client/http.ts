@@ -11,6 +11,7 @@ import { RotatingMap, RotatingSet } from '../../jsonrpc/rotating-map.ts'
 import { encodeHeaderValue } from '../../protocol/headers.ts'
 import { MetaKey } from '../../protocol/meta.ts'
 import { type ProtocolVersion, rowOf } from '../../protocol/methods.ts'
+import { latest } from '../../protocol/revision.ts'
 import { limits } from '../../request/limits.ts'
 import { Endpoint, type HttpOptions } from './http-request.ts'
 import {
@@ -357,7 +358,7 @@ class HttpTransport implements ClientTransport {
 
   /** Handles the messages in a text. Whether any of them is progress of the call; undefined if it contains no message. */
   #receiveText(text: string, call: PendingCall | undefined): boolean | undefined {
-    const version = call?.stateless === true ? '2026-07-28' : this.#version
+    const version = call?.stateless === true ? latest : this.#version
     let isProgress: boolean | undefined
     const failRequest = (id: RequestId, error: McpError): boolean => this.#answer(id, error, call)
     for (const message of parseMessages(text, { version, warnings: this.#warnings, failRequest })) {

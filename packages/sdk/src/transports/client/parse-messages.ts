@@ -3,6 +3,7 @@ import type { InvalidInput } from '../../jsonrpc/invalid-input.ts'
 import type { JsonRpcMessage, RequestId } from '../../jsonrpc/message.ts'
 import { classify, isObject, parseJson } from '../../jsonrpc/parse.ts'
 import type { ProtocolVersion } from '../../protocol/methods.ts'
+import { allowsBatches } from '../../protocol/revision.ts'
 import { limits } from '../../request/limits.ts'
 
 export const notUtf8Warning = 'Ignored output that is not a message (not valid UTF-8)'
@@ -49,7 +50,7 @@ export function parseMessages(text: string, context: ParseContext): JsonRpcMessa
     return []
   }
   if (!Array.isArray(value)) return parseOne(value, text, context)
-  if (version !== undefined && version > '2025-03-26') {
+  if (version !== undefined && !allowsBatches(version)) {
     warnings.report(`Ignored a batch: revision ${version} does not allow them`)
     return []
   }

@@ -7,7 +7,7 @@ import type {
   RequestId,
 } from '../../../jsonrpc/message.ts'
 import type { ServerCapabilities } from '../../../protocol/definitions.ts'
-import { eraOf } from '../../../protocol/revision.ts'
+import { assumedHttpVersion, eraOf } from '../../../protocol/revision.ts'
 import { revisionOf, revisions } from '../../../protocol/revisions.ts'
 import type { Caller, Peer } from '../../../request/exchange.ts'
 import { cannotAsk } from '../../../request/live-run.ts'
@@ -247,9 +247,6 @@ function refuse(reply: HttpReply, status: number, id: RequestId | undefined, why
   reply.send(status, JSON.stringify(failure(id, error)))
 }
 
-/** The revision of a request without `MCP-Protocol-Version`, as the specification requires. */
-const assumedVersion = '2025-03-26'
-
 const inputStrategy = cannotAsk(
   "this server is mounted with sessions: 'none', which lets it ask only clients of revision 2026-07-28. " +
     'Use such a client, or mount the server with sessions',
@@ -302,7 +299,7 @@ class SessionlessPost extends PostResponse implements BatchReceiver {
     this.peer = {
       ...caller,
       revision:
-        revisionOf(request.header('mcp-protocol-version') ?? assumedVersion) ?? revisions[assumedVersion],
+        revisionOf(request.header('mcp-protocol-version') ?? assumedHttpVersion) ?? revisions[assumedHttpVersion],
       capabilities: {},
       info: undefined,
       logLevel: defaultLogLevel(state.server),

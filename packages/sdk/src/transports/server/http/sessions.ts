@@ -1,6 +1,7 @@
 import { ErrorCode, RpcError } from '../../../jsonrpc/error.ts'
 import type { JsonRpcNotification } from '../../../jsonrpc/message.ts'
 import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
+import { supports } from '../../../protocol/revision.ts'
 import { toBase64Url } from '../../../request/encoding.ts'
 import { allows, type Caller } from '../../../request/exchange.ts'
 import type { Server } from '../../../server/server.ts'
@@ -78,7 +79,7 @@ export class HttpSession {
   /** Whether its client supports polling (SEP-1699, since 2025-11-25). */
   get polls(): boolean {
     const version = this.session.peer?.revision.version
-    return version !== undefined && version >= '2025-11-25'
+    return version !== undefined && supports(version, 'ssePolling')
   }
 
   /** Turns a response into a stream. */
