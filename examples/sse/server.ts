@@ -1,5 +1,5 @@
 import { defineServer, tool } from '@jackfield/sdk'
-import { type Listener, serveHttp } from '@jackfield/sdk/http'
+import { type HttpListener, serveHttp } from '@jackfield/sdk/http'
 import { z } from 'zod'
 
 const greeter = defineServer({
@@ -11,6 +11,6 @@ const greeter = defineServer({
 })
 
 /** Streamable HTTP at `/mcp`, and HTTP+SSE at `/sse` for clients that know nothing newer. */
-export function startGreeter(): Promise<Listener> {
+export function startGreeter(): Promise<HttpListener> {
   return serveHttp(greeter, { sse: '/sse', keys: [crypto.getRandomValues(new Uint8Array(32))] }).listen()
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { defineServer, resource, type Server, tool } from '@jackfield/sdk'
-import { type Authenticate, type HttpHandler, type HttpOptions, serveHttp } from '@jackfield/sdk/http'
+import { type Authenticate, type HttpHandler, type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
 
 /** Where the open server stands, for the older transport too; the one that asks who calls; and one without keys. */
 export const openPath = '/mcp'
@@ -93,7 +93,7 @@ export function makeServer(): Server {
   return server
 }
 
-const defaults: HttpOptions = {
+const defaults: ServeHttpOptions = {
   keys,
   allowedOrigins: [pageOrigin],
   limits: { messageBytes: bodyBytes, keepAliveMs: 100 },
@@ -106,14 +106,14 @@ export interface Mounted {
 }
 
 /** Every server there is, under a prefix that clients see. */
-export function mounted(prefix = '', options: HttpOptions = {}): readonly Mounted[] {
+export function mounted(prefix = '', options: ServeHttpOptions = {}): readonly Mounted[] {
   const authenticate: Authenticate = async (request) => {
     const [scheme, principal] = (request.header('authorization') ?? '').split(' ')
     return scheme === 'Bearer' && principal !== undefined
       ? { principal }
       : { status: 401, headers: { 'WWW-Authenticate': 'Bearer realm="test"' } }
   }
-  const mount = (path: string, one: HttpOptions): Mounted => ({
+  const mount = (path: string, one: ServeHttpOptions): Mounted => ({
     path: prefix + path,
     handler: serveHttp(makeServer(), { ...defaults, ...options, ...one, path: prefix + path }),
   })
@@ -137,7 +137,7 @@ export function webApp(prefix?: string): { fetch(request: Request): Promise<Resp
 
 /** The servers as one listener of `node:http`. */
 export function nodeApp(
-  options: HttpOptions = {},
+  options: ServeHttpOptions = {},
 ): (request: IncomingMessage, response: ServerResponse) => void {
   const handlers = new Map(mounted('', options).map(({ path, handler }) => [path, handler]))
   return (request, response) => {

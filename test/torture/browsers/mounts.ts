@@ -1,14 +1,14 @@
 import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { defineServer, type Server, tool } from '@jackfield/sdk'
-import { type HttpOptions, serveHttp } from '@jackfield/sdk/http'
+import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
 import express from 'express'
 import { fastify } from 'fastify'
 import { Hono } from 'hono'
 
 export const path = '/mcp'
 export const ssePath = '/sse'
-export const options: HttpOptions = { keys: ['k'.repeat(32)], sse: ssePath }
+export const options: ServeHttpOptions = { keys: ['k'.repeat(32)], sse: ssePath }
 
 /** A request as its bytes say it; names may stand more than once. */
 export interface Sent {

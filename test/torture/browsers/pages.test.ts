@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
-import { type HttpOptions, serveHttp } from '@jackfield/sdk/http'
+import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { campaign } from '../campaign.ts'
@@ -109,7 +109,7 @@ async function attackFrom(tab: Page, target: string): Promise<Attack> {
 }
 
 /** A server with default options that notes what reaches it. At `/page` it is what the name stood for before. */
-async function watched(more: HttpOptions = {}) {
+async function watched(more: ServeHttpOptions = {}) {
   const { server, ran } = counting()
   const handler = serveHttp(server, { ...options, ...more })
   const tries: string[] = []

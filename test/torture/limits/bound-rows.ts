@@ -1,7 +1,7 @@
 import { defineServer, limits, resource, tool } from '@jackfield/sdk'
 import { type ConnectOptions, connect, http } from '@jackfield/sdk/client'
 import { clientCredentials } from '@jackfield/sdk/client/auth'
-import type { HttpOptions } from '@jackfield/sdk/http'
+import type { ServeHttpOptions } from '@jackfield/sdk/http'
 import { compileSchema } from '@jackfield/sdk/schema'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
@@ -10,9 +10,9 @@ import { hang, testServer, until } from '../../../packages/sdk/test/serve/suppor
 import { rememberedRows } from './remembered-rows.ts'
 import type { Attempt, Row } from './row.ts'
 
-export const someone = (principal: string): HttpOptions => ({ authenticate: async () => ({ principal }) })
+export const someone = (principal: string): ServeHttpOptions => ({ authenticate: async () => ({ principal }) })
 
-export async function mounted(options: HttpOptions) {
+export async function mounted(options: ServeHttpOptions) {
   const server = testServer({ hang, echo: ({ text }) => text ?? 'echo' })
   const one = await nodeFace(server, options)
   onTestFinished(() => one.close())
@@ -35,7 +35,7 @@ async function refusedOf(
 
 /** Opens one thing after another over HTTP, and gives what was said to the last. */
 function opened(
-  options: HttpOptions,
+  options: ServeHttpOptions,
   open: (one: Awaited<ReturnType<typeof mounted>>, index: number) => Promise<string | undefined>,
 ): Attempt {
   return async (size) => {
@@ -61,7 +61,7 @@ async function begun(one: Awaited<ReturnType<typeof mounted>>): Promise<string |
 }
 
 /** Posts one body as it is. */
-function posted(options: HttpOptions, body: (size: number) => string): Attempt {
+function posted(options: ServeHttpOptions, body: (size: number) => string): Attempt {
   return async (size) => {
     const one = await mounted(options)
     const text = body(size)

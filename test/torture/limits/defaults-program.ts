@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineServer, limits, resource, tool } from '../../../packages/sdk/src/index.ts'
-import { type HttpOptions, serveHttp } from '../../../packages/sdk/src/transports/server/http/index.ts'
+import { type ServeHttpOptions, serveHttp } from '../../../packages/sdk/src/transports/server/http/index.ts'
 import { serveSocket } from '../../../packages/sdk/src/transports/server/socket.ts'
 import { report } from './meter.ts'
 
@@ -24,7 +24,7 @@ type Send = (body: unknown, headers?: Record<string, string>, method?: string) =
 
 /** A handler with nothing set but who calls. */
 function served(principal?: string) {
-  const authenticate: HttpOptions =
+  const authenticate: ServeHttpOptions =
     principal === undefined ? {} : { authenticate: async () => ({ principal }) }
   const handler = serveHttp(server, { keys: ['k'.repeat(32)], onWarning: () => {}, ...authenticate })
   const send: Send = (body, headers = {}, method = 'POST') => {

@@ -1,5 +1,5 @@
 import { defineServer, tool } from '@jackfield/sdk'
-import type { HttpOptions } from '@jackfield/sdk/http'
+import type { ServeHttpOptions } from '@jackfield/sdk/http'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { memoryBackplane } from '../../../packages/sdk/src/request/backplane.ts'
@@ -8,7 +8,7 @@ import { testServer, until } from '../../../packages/sdk/test/serve/support.ts'
 import type { Row } from './row.ts'
 
 /** A server that asks before it pays, of which somebody else may tell callers apart. */
-async function shop(options: HttpOptions) {
+async function shop(options: ServeHttpOptions) {
   const warnings: string[] = []
   const server = defineServer({
     name: 'shop',
@@ -85,7 +85,7 @@ async function receiptStoredAs(size: number): Promise<number> {
 }
 
 /** Lets a session hear little and another one so much more, and resumes the stream of the first. */
-async function resumed(chars: number, options: HttpOptions): Promise<string | undefined> {
+async function resumed(chars: number, options: ServeHttpOptions): Promise<string | undefined> {
   const one = await nodeFace(
     testServer({
       speak: async ({ chars }, { notify }) => {
@@ -115,7 +115,7 @@ export const rememberedRows: Readonly<Record<string, Row>> = {
   'answers that were used': {
     limit: 10,
     attempt: async (size) => {
-      const authenticate: HttpOptions['authenticate'] = async (request) => ({
+      const authenticate: ServeHttpOptions['authenticate'] = async (request) => ({
         principal: request.header('authorization') ?? '',
       })
       const { answered } = await shop({ limits: { remembered: 10 }, authenticate })

@@ -1,5 +1,5 @@
 import { connect, http } from '@jackfield/sdk/client'
-import type { HttpOptions } from '@jackfield/sdk/http'
+import type { ServeHttpOptions } from '@jackfield/sdk/http'
 import { expect, onTestFinished } from 'vitest'
 import { nodeFace, session } from '../../../packages/sdk/test/serve/http-support.ts'
 import { type Tool, testServer, until } from '../../../packages/sdk/test/serve/support.ts'
@@ -9,7 +9,7 @@ const revisions = ['2025-03-26', '2025-06-18', '2025-11-25'] as const
 const watchdogMs = 60_000
 
 /** Why a stream cannot be gone on with: what the server keeps, and what the client says it has. */
-const reasons: Readonly<Record<string, { limits?: HttpOptions['limits']; say?: (id: string) => string }>> = {
+const reasons: Readonly<Record<string, { limits?: ServeHttpOptions['limits']; say?: (id: string) => string }>> = {
   'was trimmed away': { limits: { storedEvents: 2 } },
   expired: { limits: { storedEventsMs: 1 } },
   'is of another session': { say: () => 'AAAAAAAA-0_1' },

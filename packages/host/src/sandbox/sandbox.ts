@@ -3,7 +3,7 @@ import { homedir, totalmem } from 'node:os'
 import { dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { McpError } from '@jackfield/sdk'
-import type { StdioOptions } from '@jackfield/sdk/client/stdio'
+import type { StdioTransportOptions } from '@jackfield/sdk/client/stdio'
 import { reasonOf } from '../text.ts'
 import type { Sandbox, StdioServerConfig } from '../types/index.ts'
 import { bwrapArguments } from './arguments.ts'
@@ -25,7 +25,7 @@ import { isWithin } from './within.ts'
 
 /** What to start in place of a server's own command, until it is `over`. */
 export interface Boxed {
-  launch: Pick<StdioOptions, 'command' | 'args' | 'env' | 'cwd' | 'askToEnd'>
+  launch: Pick<StdioTransportOptions, 'command' | 'args' | 'env' | 'cwd' | 'askToEnd'>
   /** Ends what stands beside the process. */
   over(): Promise<void>
   /** What a person can do about places that it could not reach; undefined where there were none. */

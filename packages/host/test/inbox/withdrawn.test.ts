@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { Client } from '@jackfield/sdk/client'
-import { type HttpOptions, serveHttp } from '@jackfield/sdk/http'
+import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { HostOptions, InboxItem, ServerConfig } from '../../src/types/index.ts'
 import { askingServer, schema } from '../fixtures/asking-server.ts'
@@ -23,7 +23,7 @@ async function kill(host: Watched): Promise<void> {
   process.kill(Number(JSON.parse(textOf(await host.call('s__pid', {}, cli)))), 'SIGKILL')
 }
 
-async function overHttp(options: Partial<HttpOptions> = {}): Promise<Far> {
+async function overHttp(options: Partial<ServeHttpOptions> = {}): Promise<Far> {
   const listener = await serveHttp(askingServer(), { keys: ['k'.repeat(32)], ...options }).listen()
   onTestFinished(() => listener.close())
   const { pathname } = new URL(listener.url)

@@ -3,7 +3,7 @@ export type {
   Fetch,
   HeaderSource,
   HttpAuth,
-  HttpOptions,
+  HttpTransportOptions,
   Refusal,
 } from '../transports/client/http-request.ts'
 export { sse } from '../transports/client/sse.ts'

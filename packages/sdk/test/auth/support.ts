@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import { z } from 'zod'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import type { Server } from '../../src/server/server.ts'
-import type { Authenticate, HttpOptions } from '../../src/transports/server/http/index.ts'
+import type { Authenticate, ServeHttpOptions } from '../../src/transports/server/http/index.ts'
 import { type Answer, type Ask, type Face, type Mounted, modern } from '../serve/http-support.ts'
 import { initialize } from '../serve/support.ts'
 
@@ -59,7 +59,7 @@ export function as(token: string, scheme = 'Bearer'): { authorization: string } 
 }
 
 /** Mounts a server until the end of the test. */
-export async function mounted(mount: Face, server: Server, options: HttpOptions): Promise<Mounted> {
+export async function mounted(mount: Face, server: Server, options: ServeHttpOptions): Promise<Mounted> {
   const all = await mount(server, options)
   onTestFinished(() => all.close())
   return all

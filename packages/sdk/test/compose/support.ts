@@ -1,7 +1,7 @@
 import type { CallToolResult, ProtocolVersion, Server } from '@jackfield/sdk'
 import { type Client, type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { type ProxiedServer, type ProxyOptions, proxy } from '@jackfield/sdk/compose'
-import { type HttpOptions, serveHttp } from '@jackfield/sdk/http'
+import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
 import { onTestFinished } from 'vitest'
 
 export const legacy = '2025-11-25'
@@ -47,7 +47,7 @@ export async function until(so: () => boolean, ms = 5_000): Promise<void> {
 }
 
 /** Serves over HTTP until the test is over, and gives the URL. */
-export async function served(server: Server, options: HttpOptions = {}): Promise<string> {
+export async function served(server: Server, options: ServeHttpOptions = {}): Promise<string> {
   const handler = serveHttp(server, { keys: ['fleet'.repeat(8)], onWarning: () => {}, ...options })
   const { url, close } = await handler.listen()
   onTestFinished(close)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import type { HttpOptions } from '../../src/transports/server/http/index.ts'
+import type { ServeHttpOptions } from '../../src/transports/server/http/index.ts'
 import { type Answer, faces, session, sessionsOver } from './http-support.ts'
 import { codeOf, initialize, initialized, meta, settle, type Tool, until } from './support.ts'
 
@@ -57,7 +57,7 @@ describe.each(faces)('sessions over the %s face', (_, mount) => {
     })
 
     it('belongs to who began it: for anybody else it does not exist', async () => {
-      const options: HttpOptions = {
+      const options: ServeHttpOptions = {
         authenticate: async (request) => {
           const name = request.header('authorization')
           return name === undefined

@@ -4,7 +4,7 @@ import { ErrorCode, RpcError } from '../../src/jsonrpc/error.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import type { HeaderPlan } from '../../src/protocol/headers.ts'
 import { MetaKey } from '../../src/protocol/meta.ts'
-import type { HttpOptions } from '../../src/transports/server/http/index.ts'
+import type { ServeHttpOptions } from '../../src/transports/server/http/index.ts'
 import { type Ask, faces, type Mounted, modern } from './http-support.ts'
 import {
   ask,
@@ -49,7 +49,7 @@ describe.each(faces)('stateless requests over the %s face', (_, mount) => {
   let mounted: Mounted
   let server: TestServer
   afterEach(() => mounted.close())
-  const start = async (options?: HttpOptions): Promise<Mounted['send']> => {
+  const start = async (options?: ServeHttpOptions): Promise<Mounted['send']> => {
     server = testServer(
       { echo, ask, hang, hung, progress, needsSampling, late, région: echo, 'a, b': echo },
       { plans: { echo: region } },

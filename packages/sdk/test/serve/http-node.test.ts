@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { heldBytes } from '../../../../test/setup/memory.ts'
-import { type HttpOptions, serveHttp } from '../../src/transports/server/http/index.ts'
+import { type ServeHttpOptions, serveHttp } from '../../src/transports/server/http/index.ts'
 import { modern, nodeFace, session } from './http-support.ts'
 import { echo, meta, settle, type TestServer, type Tool, testServer, until } from './support.ts'
 
@@ -119,7 +119,7 @@ describe('a client that does not read', () => {
       return 'done'
     }
   }
-  const start = async (tools: Record<string, Tool>, limits: HttpOptions['limits']) => {
+  const start = async (tools: Record<string, Tool>, limits: ServeHttpOptions['limits']) => {
     const server = testServer(tools)
     const mounted = await nodeFace(server, { limits: limits ?? {} })
     const { socket, got } = await dial(Number(new URL(mounted.url).port))

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import type { HttpOptions } from '../../src/transports/server/http/index.ts'
+import type { ServeHttpOptions } from '../../src/transports/server/http/index.ts'
 import { checkWire } from '../schema/wire.ts'
 import { type Answer, faces, type Mounted, modern, session } from './http-support.ts'
 import { ask, echo, hang, meta, settle, type TestServer, type Tool, testServer, until } from './support.ts'
@@ -22,7 +22,7 @@ describe.each(faces)('over the %s face', (_, mount) => {
   let mounted: Mounted
   let server: TestServer
   afterEach(() => mounted.close())
-  const start = async (options?: HttpOptions, tools: Record<string, Tool> = {}): Promise<Mounted> => {
+  const start = async (options?: ServeHttpOptions, tools: Record<string, Tool> = {}): Promise<Mounted> => {
     server = testServer({ echo, ask, hang, progress, ...tools })
     mounted = await mount(server, options)
     return mounted
@@ -30,7 +30,7 @@ describe.each(faces)('over the %s face', (_, mount) => {
   const idsOf = (answer: Answer): (string | undefined)[] => answer.events.map(({ id }) => id)
 
   describe.each(['2025-03-26', '2025-06-18', '2025-11-25'] as const)('a session of %s', (version) => {
-    const begin = async (options?: HttpOptions, tools?: Record<string, Tool>) =>
+    const begin = async (options?: ServeHttpOptions, tools?: Record<string, Tool>) =>
       session(await start(options, tools), version)
     /** The revision before has no elicitation. */
     const asks = version !== '2025-03-26'

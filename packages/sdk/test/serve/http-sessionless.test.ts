@@ -12,7 +12,7 @@ import { connect, http } from '../../src/client/index.ts'
 import { compose } from '../../src/proxy/index.ts'
 import { defineServer, tool } from '../../src/server/define.ts'
 import type { Server } from '../../src/server/server.ts'
-import { type HttpOptions, serveHttp } from '../../src/transports/server/http/index.ts'
+import { type ServeHttpOptions, serveHttp } from '../../src/transports/server/http/index.ts'
 import { faces, type Mounted, modern, webFace } from './http-support.ts'
 import {
   ask,
@@ -53,7 +53,7 @@ const noisy: Tool = async (_args, { notify, params }) => {
 describe.each(faces)("sessions: 'none' over the %s face", (_, mount) => {
   let mounted: Mounted
   let server: TestServer
-  const start = async (options?: HttpOptions, tools: Record<string, Tool> = {}): Promise<void> => {
+  const start = async (options?: ServeHttpOptions, tools: Record<string, Tool> = {}): Promise<void> => {
     server = testServer({ echo, ask, hang, noisy, ...tools })
     mounted = await mount(server, { sessions, ...options })
   }

@@ -3,7 +3,7 @@ import { afterEach } from 'vitest'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { EventReader, type ServerSentEvent } from '../../src/jsonrpc/sse.ts'
 import type { Server } from '../../src/server/server.ts'
-import { type HttpOptions, serveHttp } from '../../src/transports/server/http/index.ts'
+import { type ServeHttpOptions, serveHttp } from '../../src/transports/server/http/index.ts'
 import {
   ask,
   echo,
@@ -50,10 +50,10 @@ export interface Mounted {
   close(): Promise<void>
 }
 
-export type Face = (server: Server, options?: HttpOptions) => Promise<Mounted>
+export type Face = (server: Server, options?: ServeHttpOptions) => Promise<Mounted>
 
 const keys = ['k'.repeat(32)]
-const quiet = (options?: HttpOptions): HttpOptions => ({ keys, onWarning: () => {}, ...options })
+const quiet = (options?: ServeHttpOptions): ServeHttpOptions => ({ keys, onWarning: () => {}, ...options })
 
 const postHeaders = {
   'content-type': 'application/json',
@@ -276,12 +276,12 @@ export function sessionsOver(mount: Face) {
     return placed
   }
   afterEach(() => here().mounted.close())
-  const start = async (options?: HttpOptions, tools: Record<string, Tool> = {}): Promise<Mounted> => {
+  const start = async (options?: ServeHttpOptions, tools: Record<string, Tool> = {}): Promise<Mounted> => {
     const server = testServer({ echo, ask, hang, hung, progress, ...tools })
     placed = { server, mounted: await mount(server, options) }
     return placed.mounted
   }
-  const begin = async (version?: string, options?: HttpOptions, tools?: Record<string, Tool>) =>
+  const begin = async (version?: string, options?: ServeHttpOptions, tools?: Record<string, Tool>) =>
     session(await start(options, tools), version)
   return {
     start,

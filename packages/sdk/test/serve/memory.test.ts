@@ -4,13 +4,13 @@ import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { defineServer, tool } from '../../src/index.ts'
 import { openConnection } from '../../src/transports/server/connection.ts'
-import type { HttpOptions } from '../../src/transports/server/http/index.ts'
+import type { ServeHttpOptions } from '../../src/transports/server/http/index.ts'
 import { type Ask, faces, type Mounted, modern, nodeFace, session, webFace } from './http-support.ts'
 import { echo, hang, hung, initialize, initialized, type Tool, testServer, until } from './support.ts'
 
 const MB = 1_000_000
 
-const authenticate: NonNullable<HttpOptions['authenticate']> = async (request) => ({
+const authenticate: NonNullable<ServeHttpOptions['authenticate']> = async (request) => ({
   principal: request.header('authorization') ?? 'none',
 })
 

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import { defineServer, tool } from '../../src/index.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import type { HttpOptions } from '../../src/transports/server/http/options.ts'
+import type { ServeHttpOptions } from '../../src/transports/server/http/options.ts'
 import { modern, webFace } from './http-support.ts'
 
 interface Asked {
@@ -12,12 +12,12 @@ interface Asked {
   readonly refused: unknown
 }
 
-const byPrincipal: HttpOptions = {
+const byPrincipal: ServeHttpOptions = {
   authenticate: async (request) => ({ principal: request.header('authorization') ?? '' }),
 }
 
 /** A shop that asks before it pays, and remembers as little as its limits say. */
-async function shop(limits: HttpOptions['limits'], callers: HttpOptions = byPrincipal) {
+async function shop(limits: ServeHttpOptions['limits'], callers: ServeHttpOptions = byPrincipal) {
   const paid: string[] = []
   const warnings: string[] = []
   const server = defineServer({

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { FarServer } from '../../../../test/setup/far-server.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { MetaKey } from '../../src/protocol/meta.ts'
-import { type StdioOptions, serveStdio } from '../../src/transports/server/stdio.ts'
+import { type ServeStdioOptions, serveStdio } from '../../src/transports/server/stdio.ts'
 import {
   echo,
   hang,
@@ -29,7 +29,7 @@ const callTool = (id: string | number, name: string, args: JsonObject = {}): Jso
 })
 
 /** A server on a pair of streams. */
-function streams(tools: Record<string, Tool> = { echo, hang, hung }, options: StdioOptions = {}) {
+function streams(tools: Record<string, Tool> = { echo, hang, hung }, options: ServeStdioOptions = {}) {
   const server = testServer(tools)
   const input = new PassThrough()
   const output = new PassThrough()

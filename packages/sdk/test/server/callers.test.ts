@@ -1,5 +1,5 @@
 import { connect, http } from '@jackfield/sdk/client'
-import { type HttpOptions, serveHttp } from '@jackfield/sdk/http'
+import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import {
@@ -17,7 +17,7 @@ const base = { name: 'shop', version: '1.0.0' }
 const revisions = ['2025-11-25', '2026-07-28'] as const
 
 /** Serves over HTTP on a port of this machine, until the test is over. */
-async function listening(server: Server, options: HttpOptions = {}): Promise<string> {
+async function listening(server: Server, options: ServeHttpOptions = {}): Promise<string> {
   const handler = serveHttp(server, { onWarning: () => {}, ...options })
   const listener = await handler.listen()
   onTestFinished(() => handler.close())

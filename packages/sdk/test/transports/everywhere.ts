@@ -7,7 +7,7 @@ import type { ProtocolVersion } from '@jackfield/sdk'
 import { type Client, type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { socket } from '@jackfield/sdk/client/socket'
 import { stdio } from '@jackfield/sdk/client/stdio'
-import { type HttpOptions, serveHttp } from '@jackfield/sdk/http'
+import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
 import { serveSocket } from '@jackfield/sdk/socket'
 import { buildSync } from 'esbuild'
 import { type Dialled, dialHttp, dialLines, dialMemory, dialProcess, dialSse, type Hear } from './dial.ts'
@@ -56,8 +56,9 @@ const relay = `
   far.on('close', () => process.exit())`
 
 /** Tasks are for their owner, whom HTTP alone tells apart. */
-const authenticate: HttpOptions['authenticate'] = async () => ({ principal: 'ada' })
-const optionsFor = (name: ServerName): HttpOptions => (name === 'tasks' ? { keys, authenticate } : { keys })
+const authenticate: ServeHttpOptions['authenticate'] = async () => ({ principal: 'ada' })
+const optionsFor = (name: ServerName): ServeHttpOptions =>
+  name === 'tasks' ? { keys, authenticate } : { keys }
 
 async function scratch(): Promise<{ path: string; remove(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'jackfield-'))

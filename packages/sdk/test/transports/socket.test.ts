@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { socket } from '@jackfield/sdk/client/socket'
-import { type SocketAddress, type SocketOptions, serveSocket } from '@jackfield/sdk/socket'
+import { type ServeSocketOptions, type SocketAddress, serveSocket } from '@jackfield/sdk/socket'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import {
@@ -36,7 +36,7 @@ const places: [string, () => Promise<SocketAddress>][] = [
   ['tcp', async () => ({ port: 0 })],
 ]
 
-async function serve(at: SocketAddress, tools: Record<string, Tool> = {}, options: SocketOptions = {}) {
+async function serve(at: SocketAddress, tools: Record<string, Tool> = {}, options: ServeSocketOptions = {}) {
   const server = testServer({ echo, hang, hung, ...tools })
   const served = await serveSocket(server, at, options)
   onTestFinished(() => served.close())

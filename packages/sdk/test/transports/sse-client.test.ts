@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type ConnectOptions, connect, sse, type Target } from '@jackfield/sdk/client'
-import { type HttpOptions, serveHttp } from '@jackfield/sdk/http'
+import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { shop } from '../client/support/shop.ts'
 import { until } from '../serve/support.ts'
@@ -22,7 +22,7 @@ async function listen(handle: (req: IncomingMessage, res: ServerResponse) => voi
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-async function older(options: HttpOptions = {}) {
+async function older(options: ServeHttpOptions = {}) {
   const { server, log } = shop()
   const handler = serveHttp(server, { keys: ['k'.repeat(32)], sse: '/sse', ...options })
   const { url, close } = await handler.listen()

@@ -4,7 +4,7 @@ import { ElicitRequestSchema, ToolListChangedNotificationSchema } from '@modelco
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import { type HttpOptions, serveHttp } from '../../src/transports/server/http/index.ts'
+import { type ServeHttpOptions, serveHttp } from '../../src/transports/server/http/index.ts'
 import { type Answer, type Ask, faces, type Mounted, modern, nodeFace } from '../serve/http-support.ts'
 import {
   ask,
@@ -41,7 +41,7 @@ describe.each(faces)('HTTP+SSE over the %s face', (_, mount) => {
   let mounted: Mounted
   let server: TestServer
   afterEach(() => mounted.close())
-  const start = async (options?: HttpOptions, tools: Record<string, Tool> = {}): Promise<Mounted> => {
+  const start = async (options?: ServeHttpOptions, tools: Record<string, Tool> = {}): Promise<Mounted> => {
     server = testServer({ echo, ask, hang, progress, ...tools })
     mounted = await mount(server, { sse: '/sse', ...options })
     return mounted

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Server } from '@jackfield/sdk'
-import { type HttpOptions, serveHttp } from '@jackfield/sdk/http'
+import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
 import { listenersOf } from './lane.ts'
 
 /** A server on a port of this process. */
@@ -14,7 +14,7 @@ export interface Served {
 }
 
 /** Serves over HTTP, with a view of the connections. */
-export async function served(server: Server, options: HttpOptions): Promise<Served> {
+export async function served(server: Server, options: ServeHttpOptions): Promise<Served> {
   const handler = serveHttp(server, {
     keys: ['k'.repeat(32)],
     onWarning: (text) => process.stderr.write(`${text}\n`),

@@ -1,6 +1,6 @@
 export type { TaskEvent, TasksOptions } from './options.ts'
 export { tasksExtension } from './options.ts'
 export type { TaskStatus } from './record.ts'
-export type { TaskCapacity as TaskRoom, TaskPosition as TaskPlace, TaskRow, TaskStore } from './store.ts'
+export type { TaskCapacity, TaskPosition, TaskRow, TaskStore } from './store.ts'
 export { memoryTaskStore } from './store.ts'
 export { type Tasks, tasks } from './tasks.ts'

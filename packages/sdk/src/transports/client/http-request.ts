@@ -35,7 +35,7 @@ export interface HttpAuth {
 }
 
 /** Options of `http` and `sse`. All have defaults. */
-export interface HttpOptions {
+export interface HttpTransportOptions {
   /** Headers for every request, such as `Authorization`: fixed, or a function called for each request. */
   headers?: HeaderSource
   /** Supplies and renews credentials, such as `oauth(…)`. Use one per server. */
@@ -79,7 +79,7 @@ export class Endpoint {
   readonly #headers: HeaderSource
   readonly #auth: HttpAuth | undefined
 
-  static from(url: string | URL, options: HttpOptions): Endpoint {
+  static from(url: string | URL, options: HttpTransportOptions): Endpoint {
     const send = options.fetch ?? ((to, init) => fetch(to, init))
     return new Endpoint(url, options.headers ?? {}, send, options.auth)
   }

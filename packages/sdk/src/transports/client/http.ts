@@ -13,7 +13,7 @@ import { MetaKey } from '../../protocol/meta.ts'
 import { type ProtocolVersion, rowOf } from '../../protocol/methods.ts'
 import { latest } from '../../protocol/revision.ts'
 import { limits } from '../../request/limits.ts'
-import { Endpoint, type HttpOptions } from './http-request.ts'
+import { Endpoint, type HttpTransportOptions } from './http-request.ts'
 import {
   bodyText,
   discard,
@@ -38,7 +38,7 @@ import {
  * A Streamable HTTP transport to the server at a URL, for `connect`. Redirects to another origin are refused, and every
  * response is limited in size. Falls back to HTTP+SSE if there is no Streamable HTTP endpoint.
  */
-export function http(url: string | URL, options: HttpOptions = {}): ClientTransportFactory {
+export function http(url: string | URL, options: HttpTransportOptions = {}): ClientTransportFactory {
   const endpoint = Endpoint.from(url, options)
   const create = (): ClientTransport =>
     new HttpTransport(endpoint, options.maxMessageBytes ?? limits.messageBytes)

@@ -2,22 +2,14 @@ import { connect as connectTo, type NetConnectOpts, type Socket } from 'node:net
 import { McpError } from '../../jsonrpc/error.ts'
 import { LineSource } from '../../jsonrpc/line-source.ts'
 import { limits } from '../../request/limits.ts'
+import type { SocketAddress } from '../server/socket.ts'
 import { type Channel, type ChannelEvents, DuplexTransport, LineSender } from './duplex.ts'
 import type { ClientTransport, ClientTransportFactory } from './transport.ts'
 
-export type { ClientTransport, ClientTransportFactory }
-
-/** The address of a server: a Unix domain socket (a named pipe on Windows) or a TCP port. */
-export type SocketAddress =
-  | { readonly path: string }
-  | {
-      readonly port: number
-      /** Default 127.0.0.1. */
-      readonly host?: string
-    }
+export type { ClientTransport, ClientTransportFactory, SocketAddress }
 
 /** Limits of `socket`. */
-export interface SocketOptions {
+export interface SocketTransportOptions {
   /** Maximum bytes of one message. Default 4 MiB. */
   maxFrameBytes?: number
   /** Maximum bytes queued while the server does not read. Default 16 MiB. */
@@ -31,7 +23,7 @@ const graceMs = 100
  * A transport to a server that listens on a socket, for `connect`: one message per line, as over stdio. The connection is
  * neither authenticated nor encrypted.
  */
-export function socket(address: SocketAddress, options: SocketOptions = {}): ClientTransportFactory {
+export function socket(address: SocketAddress, options: SocketTransportOptions = {}): ClientTransportFactory {
   return () =>
     new DuplexTransport('socket', (events, signal) => SocketChannel.open(address, options, events, signal))
 }
@@ -45,7 +37,7 @@ class SocketChannel implements Channel {
 
   static async open(
     address: SocketAddress,
-    options: SocketOptions,
+    options: SocketTransportOptions,
     events: ChannelEvents,
     signal: AbortSignal,
   ): Promise<SocketChannel> {
@@ -69,7 +61,7 @@ class SocketChannel implements Channel {
     return new SocketChannel(socket, options, events)
   }
 
-  private constructor(socket: Socket, options: SocketOptions, events: ChannelEvents) {
+  private constructor(socket: Socket, options: SocketTransportOptions, events: ChannelEvents) {
     this.#socket = socket
     this.#events = events
     this.#sender = new LineSender(socket, options.maxQueuedBytes ?? 4 * limits.messageBytes)

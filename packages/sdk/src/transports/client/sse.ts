@@ -2,7 +2,7 @@ import { excerpt, McpError } from '../../jsonrpc/error.ts'
 import type { ServerSentEvent } from '../../jsonrpc/sse.ts'
 import { limits } from '../../request/limits.ts'
 import { type Channel, type ChannelEvents, DuplexTransport } from './duplex.ts'
-import { Endpoint, type HttpOptions } from './http-request.ts'
+import { Endpoint, type HttpTransportOptions } from './http-request.ts'
 import { discard, failureOf, mediaType, readEvents } from './http-response.ts'
 import type { ClientTransportFactory } from './transport.ts'
 
@@ -11,7 +11,7 @@ import type { ClientTransportFactory } from './transport.ts'
  * its `endpoint` event names. `http` falls back to it automatically. The stream cannot be resumed, so losing it closes the
  * connection.
  */
-export function sse(url: string | URL, options: HttpOptions = {}): ClientTransportFactory {
+export function sse(url: string | URL, options: HttpTransportOptions = {}): ClientTransportFactory {
   const endpoint = Endpoint.from(url, options)
   const maxBytes = options.maxMessageBytes ?? limits.messageBytes
   return () => new DuplexTransport('sse', (events, signal) => open(endpoint, maxBytes, events, signal))

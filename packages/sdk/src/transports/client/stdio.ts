@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { McpError } from '../../jsonrpc/error.ts'
 import { LineSource } from '../../jsonrpc/line-source.ts'
 import { limits } from '../../request/limits.ts'
+import { childEnvironment, defaultEnvironment } from './child-environment.ts'
 import { type Channel, type ChannelEvents, DuplexTransport, LineSender } from './duplex.ts'
 import { withoutInheritedDescriptors } from './inherited-descriptors.ts'
 import { ProcessTree, serverIdVariable, waitAtMost } from './process-tree.ts'
@@ -11,76 +12,11 @@ import { stderrExcerpt } from './stderr-excerpt.ts'
 import type { ClientTransport, ClientTransportFactory } from './transport.ts'
 import { type Launch, noSuchProgram, windowsLaunch } from './windows-launch.ts'
 
-const posixNames = [
-  'HOME',
-  'LANG',
-  'LC_ALL',
-  'LC_CTYPE',
-  'LOGNAME',
-  'PATH',
-  'SHELL',
-  'TERM',
-  'TMPDIR',
-  'TZ',
-  'USER',
-]
-const windowsNames = [
-  'APPDATA',
-  'COMSPEC',
-  'HOMEDRIVE',
-  'HOMEPATH',
-  'LOCALAPPDATA',
-  'PATH',
-  'PATHEXT',
-  'PROCESSOR_ARCHITECTURE',
-  'PROGRAMDATA',
-  'PROGRAMFILES',
-  'PROGRAMFILES(X86)',
-  'SYSTEMDRIVE',
-  'SYSTEMROOT',
-  'TEMP',
-  'TMP',
-  'USERNAME',
-  'USERPROFILE',
-  'WINDIR',
-]
-
-type EnvironmentVariables = Readonly<Record<string, string | undefined>>
-
-/**
- * The environment of a server process: the variables that programs need to run, those named in `inherit`, and `configured`.
- * No other variable is passed on, as it may hold a secret.
- */
-export function childEnvironment(
-  parent: EnvironmentVariables,
-  platform: string,
-  inherit: readonly string[],
-  configured: EnvironmentVariables,
-): Record<string, string> {
-  const fold = (name: string): string => (platform === 'win32' ? name.toUpperCase() : name)
-  const allowed = new Set([...(platform === 'win32' ? windowsNames : posixNames), ...inherit].map(fold))
-  const child: Record<string, string> = {}
-  for (const [name, value] of Object.entries(parent)) {
-    // An exported shell function.
-    if (value !== undefined && allowed.has(fold(name)) && !value.startsWith('()')) child[name] = value
-  }
-  for (const [name, value] of Object.entries(configured)) {
-    for (const known of Object.keys(child)) if (fold(known) === fold(name)) delete child[known]
-    if (value !== undefined) child[name] = value
-  }
-  return child
-}
-
-/** The variables of this process that `stdio` passes to every server: PATH, HOME, LANG and similar ones. */
-export function defaultEnvironment(): Record<string, string> {
-  return childEnvironment(process.env, process.platform, [], {})
-}
-
 export type { ClientTransport, ClientTransportFactory }
-export { withoutInheritedDescriptors }
+export { defaultEnvironment, withoutInheritedDescriptors }
 
 /** Options of `stdio`. Only `command` is required. */
-export interface StdioOptions {
+export interface StdioTransportOptions {
   /** The program to start; no shell is involved. */
   command: string
   args?: readonly string[]
@@ -118,7 +54,7 @@ const reportedStderrChars = 4_096
  * parent or the variable `JACKFIELD_SERVER_ID`; on macOS its process group. The server inherits no descriptor of this
  * process other than its three streams.
  */
-export function stdio(options: StdioOptions): ClientTransportFactory {
+export function stdio(options: StdioTransportOptions): ClientTransportFactory {
   return () => new DuplexTransport('stdio', (events) => ServerProcess.start(options, events))
 }
 
@@ -134,7 +70,7 @@ class ServerProcess implements Channel {
   /** The process and its streams have ended. */
   #ended = false
 
-  static async start(options: StdioOptions, events: ChannelEvents): Promise<ServerProcess> {
+  static async start(options: StdioTransportOptions, events: ChannelEvents): Promise<ServerProcess> {
     const env = childEnvironment(process.env, process.platform, options.inherit ?? [], options.env ?? {})
     const serverId = randomUUID()
     if (process.platform === 'linux') env[serverIdVariable] = serverId
@@ -167,7 +103,7 @@ class ServerProcess implements Channel {
   private constructor(
     child: ChildProcessWithoutNullStreams,
     serverId: string,
-    options: StdioOptions,
+    options: StdioTransportOptions,
     events: ChannelEvents,
   ) {
     this.#child = child
@@ -206,7 +142,7 @@ class ServerProcess implements Channel {
     for (const stream of [stdin, stdout, stderr]) stream.destroy()
   }
 
-  #keepStderr(onStderr: StdioOptions['onStderr']): void {
+  #keepStderr(onStderr: StdioTransportOptions['onStderr']): void {
     const decoder = new TextDecoder()
     this.#child.stderr.on('data', (chunk: Uint8Array) => {
       const text = decoder.decode(chunk, { stream: true })
@@ -276,7 +212,7 @@ function hasStreams(child: ChildProcess): child is ChildProcessWithoutNullStream
   return child.stdin !== null && child.stdout !== null && child.stderr !== null
 }
 
-function startError({ command, cwd }: StdioOptions, cause: unknown): McpError {
+function startError({ command, cwd }: StdioTransportOptions, cause: unknown): McpError {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   if (code === 'ENOENT') return noSuchProgram(command, cwd, cause)
   const why =

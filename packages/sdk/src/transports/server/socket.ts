@@ -28,7 +28,7 @@ const probeMs = 1000
  * Removes a stale socket file.
  * @throws McpError CONNECT_FAILED if a server listens on it, or it is no socket
  */
-export async function clearStale(path: string): Promise<void> {
+async function clearStale(path: string): Promise<void> {
   if (onWindows) return
   const before = statOf(path)
   if (before === undefined) return
@@ -41,7 +41,7 @@ export async function clearStale(path: string): Promise<void> {
 }
 
 /** Binds a server to a socket file that only its owner can use, from its creation on. */
-export function bindPrivately(server: NetServer, path: string): void {
+function bindPrivately(server: NetServer, path: string): void {
   if (onWindows) {
     server.listen({ path })
     return
@@ -84,18 +84,18 @@ function refused(path: string, why: string, cause?: unknown): McpError {
   return new McpError('CONNECT_FAILED', `Cannot listen on ${path}: ${why}`, { cause })
 }
 
-/** Where a server listens: a Unix domain socket (a named pipe on Windows), or a TCP port. */
+/** The address of a server: a Unix domain socket (a named pipe on Windows), or a TCP port. */
 export type SocketAddress =
   | { readonly path: string }
   | {
-      /** 0 for any free port. */
+      /** 0 in `serveSocket`: any free port. */
       readonly port: number
       /** Default 127.0.0.1. */
       readonly host?: string
     }
 
 /** Options of `serveSocket`. */
-export interface SocketOptions {
+export interface ServeSocketOptions {
   /**
    * Secrets of at least 32 bytes that encrypt `requestState`: the first encrypts, all decrypt. Default: a random one for all
    * connections of this server.
@@ -149,7 +149,7 @@ const keepAliveMs = 30_000
 export async function serveSocket(
   server: Server,
   address: SocketAddress,
-  options: SocketOptions = {},
+  options: ServeSocketOptions = {},
 ): Promise<SocketServer> {
   requireServer(server, 'serveSocket')
   if ('port' in address && !isLoopback(hostOf(address)) && options.dangerouslyListenBeyondLoopback !== true) {
@@ -167,7 +167,7 @@ export async function serveSocket(
 class ListeningServer implements SocketServer {
   readonly #server: Server
   readonly #address: SocketAddress
-  readonly #options: SocketOptions
+  readonly #options: ServeSocketOptions
   readonly #limits: Bounds
   readonly #keys: readonly (string | Uint8Array)[]
   readonly #backplane: Backplane
@@ -176,7 +176,7 @@ class ListeningServer implements SocketServer {
   readonly #open = new Set<LineConnection>()
   #closing: Promise<void> | undefined
 
-  constructor(server: Server, address: SocketAddress, options: SocketOptions) {
+  constructor(server: Server, address: SocketAddress, options: ServeSocketOptions) {
     this.#server = server
     this.#address = address
     this.#options = options

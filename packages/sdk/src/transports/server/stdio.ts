@@ -8,7 +8,7 @@ import { type Bounds, bounds, requireServer } from './options.ts'
  * Reserves stdout for protocol messages: other writes of this process go to stderr until `restore`. Child processes with an
  * inherited stdout are not affected.
  */
-export function guardStdout(): { write(text: string, done: () => void): void; restore(): void } {
+function guardStdout(): { write(text: string, done: () => void): void; restore(): void } {
   const { stdout } = process
   const original = stdout.write
   stdout.write = (
@@ -41,7 +41,7 @@ function heldStderr(): NodeJS.WriteStream {
 function ignore(): void {}
 
 /** Options of `serveStdio`. */
-export interface StdioOptions {
+export interface ServeStdioOptions {
   /**
    * Secrets of at least 32 bytes that encrypt `requestState`: the first encrypts, all decrypt. Default: a random one, which
    * suffices unless clients retry with another process.
@@ -87,7 +87,7 @@ export interface StdioServer {
  * stderr. When stdin ends, handlers are aborted; the process exits if one still runs after 1 s, if the client stopped reading,
  * or if something else keeps it alive for another second and `outlives` is not set.
  */
-export function serveStdio(server: Server, options: StdioOptions = {}): StdioServer {
+export function serveStdio(server: Server, options: ServeStdioOptions = {}): StdioServer {
   requireServer(server, 'serveStdio')
   // The global: importing `node:process` creates all of its members, which takes milliseconds.
   const { input = process.stdin, output = process.stdout } = options

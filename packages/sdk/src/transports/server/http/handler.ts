@@ -2,8 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server } from '../../../server/server.ts'
 import { requireServer } from '../options.ts'
 import { Guard } from './guard.ts'
-import { type Listener, listenOn, NodeReply, NodeRequest, servePipelined, UnsentResponses } from './node.ts'
-import type { HttpOptions } from './options.ts'
+import {
+  type HttpListener,
+  listenOn,
+  NodeReply,
+  NodeRequest,
+  servePipelined,
+  UnsentResponses,
+} from './node.ts'
+import type { ServeHttpOptions } from './options.ts'
 import { Router } from './router.ts'
 import { HttpServerState } from './server-state.ts'
 import { WebReply, WebRequest } from './web.ts'
@@ -18,7 +25,7 @@ export interface HttpHandler {
    * Listens on a port (Node).
    * @param options `port`: default 0, any free port; `host`: default 127.0.0.1, for this machine only
    */
-  listen(options?: { port?: number; host?: string }): Promise<Listener>
+  listen(options?: { port?: number; host?: string }): Promise<HttpListener>
   /** Closes the handler: ends subscriptions, sends responses within 1 s, and answers further requests with 503. */
   close(): Promise<void>
 }
@@ -30,7 +37,7 @@ const notOfNode =
 const everywhere: ReadonlySet<string> = new Set(['0.0.0.0', '::', ''])
 
 /** Mounts a server on HTTP. */
-export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandler {
+export function serveHttp(server: Server, options: ServeHttpOptions = {}): HttpHandler {
   requireServer(server, 'serveHttp')
   const warn = options.onWarning ?? ((message: string): void => console.warn(message))
   const path = options.path ?? '/mcp'
@@ -92,7 +99,7 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
   }
 }
 
-function checkSessions({ sessions, sse }: HttpOptions): void {
+function checkSessions({ sessions, sse }: ServeHttpOptions): void {
   if (sessions !== undefined && sessions !== 'none') {
     throw new TypeError(
       `sessions: ${JSON.stringify(sessions)} is not known. Use 'none', or leave it out for sessions in memory`,

@@ -369,7 +369,7 @@ class NodePipe implements Pipe {
 }
 
 /** A server that listens on a port. */
-export interface Listener {
+export interface HttpListener {
   /** The URL of the endpoint. */
   readonly url: string
   readonly port: number
@@ -389,7 +389,7 @@ const slowestCheckMs = 30_000
 export async function listenOn(
   handle: (request: IncomingMessage, response: ServerResponse) => void,
   options: { port: number; host: string; path: string; bounds: Bounds; onClose(): Promise<void> },
-): Promise<Listener> {
+): Promise<HttpListener> {
   const { createServer } = await import('node:http')
   const { host, path, bounds, onClose } = options
   const { headersMs, requestMs } = bounds

@@ -66,7 +66,7 @@ export interface Authenticate {
 /**
  * Options of `serveHttp`. All have safe defaults; `keys` is required for retries after a restart or on a second node.
  */
-export interface HttpOptions {
+export interface ServeHttpOptions {
   /**
    * Secrets of at least 32 bytes that encrypt `requestState`: the first encrypts, all decrypt. Use the same on every node.
    * Default: a random one, so that states of other nodes, or from before a restart, are rejected.

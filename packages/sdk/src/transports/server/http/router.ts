@@ -22,8 +22,8 @@ import {
 import {
   type Authenticate,
   type AuthenticatedCaller,
-  type HttpOptions,
   refusesScopes,
+  type ServeHttpOptions,
   sendRefusal,
 } from './options.ts'
 import type { HttpServerState } from './server-state.ts'
@@ -66,7 +66,7 @@ export class Router {
     state: HttpServerState,
     guard: Guard,
     path: string,
-    options: HttpOptions,
+    options: ServeHttpOptions,
     warn: (message: string) => void,
   ) {
     this.#state = state

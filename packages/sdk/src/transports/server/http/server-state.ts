@@ -11,7 +11,7 @@ import { ChangeReplicator } from '../change-replicator.ts'
 import { MemoryBudget } from '../memory-budget.ts'
 import { type Bounds, bounds, report, unref } from '../options.ts'
 import type { HttpRequest } from './http-adapter.ts'
-import type { Authenticate, HttpOptions, HttpRefusal } from './options.ts'
+import type { Authenticate, HttpRefusal, ServeHttpOptions } from './options.ts'
 import { listenMethod } from './post-response.ts'
 import { SessionlessRequests, SessionRequests } from './session-requests.ts'
 import { SseSessions } from './sse.ts'
@@ -75,7 +75,7 @@ export class HttpServerState {
   #onIdle: (() => void) | undefined
   #closing: Promise<void> | undefined
 
-  constructor(server: Server, options: HttpOptions, warn: (message: string) => void) {
+  constructor(server: Server, options: ServeHttpOptions, warn: (message: string) => void) {
     this.server = server
     this.bounds = bounds(options.limits)
     this.backplane = options.backplane ?? memoryBackplane(this.bounds)

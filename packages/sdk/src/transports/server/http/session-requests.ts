@@ -299,7 +299,8 @@ class SessionlessPost extends PostResponse implements BatchReceiver {
     this.peer = {
       ...caller,
       revision:
-        revisionOf(request.header('mcp-protocol-version') ?? assumedHttpVersion) ?? revisions[assumedHttpVersion],
+        revisionOf(request.header('mcp-protocol-version') ?? assumedHttpVersion) ??
+        revisions[assumedHttpVersion],
       capabilities: {},
       info: undefined,
       logLevel: defaultLogLevel(state.server),
