@@ -10,7 +10,9 @@ import { hang, testServer, until } from '../../../packages/sdk/test/serve/suppor
 import { rememberedRows } from './remembered-rows.ts'
 import type { Attempt, Row } from './row.ts'
 
-export const someone = (principal: string): ServeHttpOptions => ({ authenticate: async () => ({ principal }) })
+export const someone = (principal: string): ServeHttpOptions => ({
+  authenticate: async () => ({ principal }),
+})
 
 export async function mounted(options: ServeHttpOptions) {
   const server = testServer({ hang, echo: ({ text }) => text ?? 'echo' })

@@ -9,7 +9,9 @@ const revisions = ['2025-03-26', '2025-06-18', '2025-11-25'] as const
 const watchdogMs = 60_000
 
 /** Why a stream cannot be gone on with: what the server keeps, and what the client says it has. */
-const reasons: Readonly<Record<string, { limits?: ServeHttpOptions['limits']; say?: (id: string) => string }>> = {
+const reasons: Readonly<
+  Record<string, { limits?: ServeHttpOptions['limits']; say?: (id: string) => string }>
+> = {
   'was trimmed away': { limits: { storedEvents: 2 } },
   expired: { limits: { storedEventsMs: 1 } },
   'is of another session': { say: () => 'AAAAAAAA-0_1' },
