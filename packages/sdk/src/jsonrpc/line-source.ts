@@ -1,14 +1,15 @@
 import type { Readable } from 'node:stream'
-import { pieceEnd } from './bytes.ts'
+import { pieceEnd, Slice } from './bytes.ts'
 import { LineReader, type LineReaderOptions } from './line-reader.ts'
 
 /**
- * Reads lines from a stream. The event loop turns between the pieces of a large chunk, so that one peer does not block the
- * others, and the responses to one piece are written before the next is read.
+ * Reads lines from a stream. The event loop turns between the pieces of a large chunk and after 10 ms of small chunks, so that
+ * one peer does not block the others, and the responses to one piece are written before the next is read.
  */
 export class LineSource {
   readonly #input: Readable
   readonly #lines: LineReader
+  readonly #slice = new Slice()
   /** Chunks not read yet. */
   #queue: Uint8Array[] = []
   #yielding = false
@@ -69,12 +70,14 @@ export class LineSource {
   }
 
   #read(): void {
+    this.#slice.begin()
     for (let chunk = this.#queue[0]; chunk !== undefined; chunk = this.#queue[0]) {
       const end = pieceEnd(chunk, 0)
       if (end === chunk.length) this.#queue.shift()
       else this.#queue[0] = chunk.subarray(end)
       this.#lines.push(end === chunk.length ? chunk : chunk.subarray(0, end))
-      if (this.#queue.length > 0 && !this.#paused) {
+      const isSliceOver = this.#slice.end()
+      if ((isSliceOver || this.#queue.length > 0) && !this.#paused) {
         this.#yield()
         return
       }

@@ -383,7 +383,7 @@ describe('the default limits', () => {
     'extensions/skills/client/skills-client.ts',
     'extensions/tasks/engine.ts',
     'extensions/tasks/options.ts',
-    'proxy/resource-index.ts',
+    'proxy/members.ts',
     'request/backplane.ts',
     'request/state.ts',
     'transports/server/options.ts',
