@@ -64,7 +64,7 @@ export async function bundle(what: Bundle, to: string = join(what.folder, 'dist'
   }
 }
 
-/** The entries that a package.json names: `transports/server/http/index` of `src/transports/server/http/index.ts` for `./dist/transports/server/http/index.js`. */
+/** The entries of a package.json: `client/index` with the source `src/client/index.ts` for `./dist/client/index.js`. */
 export function waysInto(folder: string): Record<string, string> {
   const { exports }: Ways = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   const files = Object.values(exports).flatMap((to) =>
