@@ -176,7 +176,7 @@ export const rows: Readonly<Record<string, Row>> = {
       const client = await answeredBy((_method, _cursor, id) => new Response(answerOf(id, size), json), 4096)
       return failure(() => client.call('x'))
     },
-    refusal: /larger than 4096 bytes/,
+    refusal: /exceeds 4096 bytes/,
   },
   'bytes of an event': {
     limit: 4096,
@@ -188,7 +188,7 @@ export const rows: Readonly<Record<string, Row>> = {
       )
       return failure(() => client.call('x'))
     },
-    refusal: /larger than 4096 bytes/,
+    refusal: /exceeds 4096 bytes/,
   },
   'nesting of a message': {
     limit: limits.jsonDepth,
@@ -242,7 +242,7 @@ export const rows: Readonly<Record<string, Row>> = {
       })
       return failure(() => client.tools())
     },
-    refusal: /more than 1000 pages/,
+    refusal: /exceeded 1000 pages/,
   },
   'bytes of a list': {
     limit: 100_000,
@@ -257,7 +257,7 @@ export const rows: Readonly<Record<string, Row>> = {
       )
       return failure(() => client.tools())
     },
-    refusal: /at page 2 with 100001 bytes/,
+    refusal: /exceeded 100000 bytes at page 2 \(100001 bytes\)/,
   },
   'questions of one call': {
     limit: limits.questions,
@@ -344,8 +344,8 @@ export const rows: Readonly<Record<string, Row>> = {
       const fetch = async (): Promise<Response> =>
         new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer' } })
       const said = await failure(() => connect(http('http://127.0.0.1:1/mcp', { auth, fetch })))
-      return said?.includes('larger') === true ? said : undefined
+      return said?.includes('exceeds') === true ? said : undefined
     },
-    refusal: /larger than 65536 bytes/,
+    refusal: /exceeds 65536 bytes/,
   },
 }

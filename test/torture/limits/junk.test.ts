@@ -139,7 +139,7 @@ campaign(
       const { client } = await opened(target)
       await expect(client.call('x'), name).rejects.toMatchObject({
         code: 'LIMIT',
-        message: expect.stringMatching(/sent \d+ lines or events .* no messages/),
+        message: expect.stringMatching(/sent \d+ lines or events .* without a valid message/),
       })
       expect(await poured, name).toBe(true)
     }
