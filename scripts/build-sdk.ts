@@ -5,36 +5,36 @@ import { root } from './run.ts'
 
 const folder = join(root, 'packages', 'sdk')
 
-/** What is loaded only when it is needed. */
-const questions = 'request/(?:live-run|replay|sealed-replay|state|input-responses|asking|secret-fields|json-value)'
-const sessions = 'transports/server/(?:session|session-room|session-requester|batch)'
-const revisions = 'protocol/revisions'
-const sessionHttp =
-  'transports/server/http/(?:session-requests|sessionless|sessions|resumable-stream|post-response)'
-const lines = 'connection|late-session|line-|calls|socket|stdio'
-const apart = `(?!(?:${[questions, revisions, sessions, sessionHttp].join('|')})\\.ts$)`
+/** What is loaded only when it is needed: see `core/later.ts`. */
+const asking =
+  'core/(?:live|replay|sealed-replay|seal|state|journal|questions|asking|secret-fields|json-value)'
+const sessions = 'serve/(?:session|session-room|asker|batch|initialize)'
+const revisions = 'protocol/(?:session-revision|revisions|fields)'
+const legacy = 'serve/http/(?:legacy|sessionless|http-session|sessions|resumable|event-log|post-stream)'
+const lines = 'duplex|late-session|line-|calls|cancel'
+const apart = `(?!(?:${[asking, revisions, sessions, legacy].join('|')})\\.ts$)`
 
 // Fewer, larger files: what is loaded file by file costs more in opening them than in running them. `base` is all that
 // `@jackfield/sdk/http` needs at once, `server` what a server of any transport, or one on stdin and stdout, needs besides.
 const groups = [
   group(
     'base',
-    `${apart}(?:jsonrpc/(?!line-source)|protocol/(?!shapes)|request|json-schema/places|transports/server/(?!http/sse\\.ts|${lines}))`,
+    `${apart}(?:jsonrpc/(?!line-source)|protocol/(?!shapes)|core|validate/dialects|server/described|serve/(?!http/sse\\.ts|${lines}))`,
   ),
   group('lines', 'jsonrpc/line-source'),
   group('shapes', 'protocol/shapes'),
-  group('server', `${apart}(?:server/|json-schema/(?!schema\\.ts|linear-)|transports/server/(?:${lines}))`),
-  group('schema', 'json-schema/'),
-  group('questions', `(?:${questions})\\.ts$`),
+  group('server', `${apart}(?:server/|validate/(?!schema\\.ts|linear-|regex-parts)|serve/(?:${lines}))`),
+  group('schema', 'validate/'),
+  group('asking', `(?:${asking})\\.ts$`),
   group('revisions', `(?:${revisions})\\.ts$`),
   group('sessions', `(?:${sessions})\\.ts$`),
-  group('session-http', `(?:${sessionHttp})\\.ts$`),
+  group('legacy', `(?:${legacy})\\.ts$`),
   // What imports modules of Node stays out of what runs in browsers.
-  group('processes', 'transports/client/(?:inherited-|process-)'),
-  group('client', '(?:client/(?!engine|lists)|transports/client/(?!memory))'),
+  group('processes', 'links/(?:inherited-|process-)'),
+  group('client', '(?:client/(?!engine|lists)|links/(?!memory))'),
   group('tasks', 'extensions/tasks/'),
   group('skills', 'extensions/skills/'),
-  group('shared', '(?!transports/client/memory)'),
+  group('shared', '(?!links/memory)'),
 ]
 
 /** What at least two ways in share of the sources at a path. */

@@ -1,8 +1,9 @@
-import { McpError } from '../jsonrpc/error.ts'
+import { excerpt, McpError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ClientCapabilities, Implementation } from '../protocol/definitions.ts'
 import { type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
 import { latest, latestLegacy } from '../protocol/revision.ts'
+import { requireKnown } from '../request/known-members.ts'
 import type { Server } from '../server/server.ts'
 import { http } from '../transports/client/http.ts'
 import type { ClientTransport, ClientTransportFactory } from '../transports/client/transport.ts'
@@ -81,6 +82,38 @@ export class ConnectionSetup {
 
 const defaultConnectMs = 30_000
 const defaultProbeMs = 5_000
+const maxPrinted = 100
+const maxPrintedChars = 1000
+const optionNames = Object.keys({
+  onElicit: true,
+  onSample: true,
+  onRoots: true,
+  elicitation: true,
+  sampling: true,
+  info: true,
+  revisions: true,
+  experimental: true,
+  extensions: true,
+  relay: true,
+  connectTimeoutMs: true,
+  probeTimeoutMs: true,
+  timeoutMs: true,
+  maxTotalMs: true,
+  maxRounds: true,
+  maxQuestions: true,
+  logLevel: true,
+  onLog: true,
+  onChange: true,
+  maxListBytes: true,
+  maxListPages: true,
+  cache: true,
+  onWarning: true,
+  telemetry: true,
+  onMessage: true,
+  onElicitationComplete: true,
+  onClose: true,
+  signal: true,
+} satisfies Record<keyof ConnectOptions, true>)
 const unnamed: Implementation = { name: 'jackfield', version: '0' }
 
 /** What `connect` reaches: a URL, a server in this process, or any transport's link. */
@@ -94,6 +127,7 @@ export type Target = string | URL | Server | ClientTransport | ClientTransportFa
 export function connect<S extends Server>(target: S, options?: ConnectOptions): Promise<Client<S>>
 export function connect<S = unknown>(target: Target, options?: ConnectOptions): Promise<Client<S>>
 export async function connect(target: Target, given: ConnectOptions = {}): Promise<Client> {
+  requireKnown('The options object of connect', given, optionNames)
   const options = withGuards(given)
   const answers = new HandlerRegistry(options)
   const greeting: ClientIdentity = {
@@ -203,9 +237,19 @@ function eraFor(
   return (publish) => new Legacy({ wire, facts, timeoutMs, initialize: renew, publish })
 }
 
+/** Prints warnings, each once for a connection. */
+function printedOnce(): (message: string) => void {
+  const printed = new Set<string>()
+  return (message) => {
+    if (printed.has(message) || printed.size >= maxPrinted) return
+    printed.add(message)
+    console.warn(`[mcp client] ${excerpt(message, maxPrintedChars)}`)
+  }
+}
+
 function withGuards(options: ConnectOptions): ConnectOptions {
   const { onWarning, onLog, onChange, onMessage, onElicitationComplete, onClose } = options
-  const report = guarded(onWarning ?? (() => {}), 'onWarning', () => {})
+  const report = guarded(onWarning ?? printedOnce(), 'onWarning', () => {})
   return {
     ...options,
     onWarning: report,

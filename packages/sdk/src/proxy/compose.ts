@@ -5,6 +5,7 @@ import type { Implementation, LoggingLevel, ServerCapabilities } from '../protoc
 import { type MethodRow, methodRow, type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
 import type { Change, Changes } from '../request/changes.ts'
 import { allows, type Caller, type Exchange, type Outcome } from '../request/exchange.ts'
+import { requireKnown } from '../request/known-members.ts'
 import { logOf } from '../server/handler-context.ts'
 import { clipped } from '../server/run.ts'
 import type { Middleware, Server } from '../server/server.ts'
@@ -105,6 +106,18 @@ function merged(first: object, second: object): object {
 const defaultSeparator = '__'
 const defaultPageSize = 1000
 const maxReported = 1000
+const optionNames = Object.keys({
+  name: true,
+  version: true,
+  title: true,
+  instructions: true,
+  icons: true,
+  servers: true,
+  separator: true,
+  pageSize: true,
+  use: true,
+  onError: true,
+} satisfies Record<keyof CompositionOptions, true>)
 
 /**
  * Mounts servers under prefixes and serves them as one. Tools and prompts are named `prefix__name`; resources keep
@@ -112,6 +125,7 @@ const maxReported = 1000
  * @throws McpError 'INVALID' for a prefix or separator that cannot be, saying what to do
  */
 export function compose(options: CompositionOptions): Composition {
+  requireKnown('The options object of compose', options, optionNames)
   return new ComposedServer(options)
 }
 
@@ -178,6 +192,10 @@ class ComposedServer implements Composition {
   taskSupport(tool: string): ReturnType<Server['taskSupport']> {
     const { member, name } = this.#named(tool) ?? {}
     return name === undefined ? undefined : member?.server.taskSupport(name)
+  }
+
+  get memoryOnly(): readonly string[] {
+    return [...new Set(this.#list().flatMap(({ server }) => server.memoryOnly ?? []))]
   }
 
   get scopes(): readonly string[] {

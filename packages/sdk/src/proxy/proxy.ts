@@ -11,6 +11,7 @@ import type {
 import { type MethodRow, methodRow, type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
 import type { Changes, Listener } from '../request/changes.ts'
 import type { Caller, Exchange, Outcome } from '../request/exchange.ts'
+import { requireKnown } from '../request/known-members.ts'
 import { logOf } from '../server/handler-context.ts'
 import type { Middleware, Server } from '../server/server.ts'
 import { listen } from '../server/subscriptions.ts'
@@ -114,6 +115,9 @@ export const proxyLimits: ProxyLimits = {
  * @throws McpError where the server cannot be reached
  */
 export async function proxy(upstream: Target | Client, options: ProxyOptions = {}): Promise<ProxiedServer> {
+  requireKnown('The options object of proxy', options, optionNames)
+  if (options.limits !== undefined)
+    requireKnown('"limits" of proxy', options.limits, Object.keys(proxyLimits))
   const served = new ProxyServer(upstream, options)
   try {
     await served.start()
@@ -123,6 +127,20 @@ export async function proxy(upstream: Target | Client, options: ProxyOptions = {
     throw error
   }
 }
+
+const optionNames = Object.keys({
+  name: true,
+  version: true,
+  title: true,
+  instructions: true,
+  use: true,
+  connect: true,
+  targetFor: true,
+  oneConnectionForEverybody: true,
+  extensions: true,
+  limits: true,
+  onError: true,
+} satisfies Record<keyof ProxyOptions, true>)
 
 /** The params each method has: nothing else a client sends goes upstream. */
 const known: Readonly<Record<string, readonly string[]>> = {

@@ -209,7 +209,7 @@ describe.each(places)('a client over $name', ({ open, era }) => {
       { toolsListChanged: true, resourceSubscriptions: ['shop://stock'] },
       (change) => heard.push(change),
     )
-    expect(watch.acknowledged).toEqual({ toolsListChanged: true, resourceSubscriptions: ['shop://stock'] })
+    expect(watch.honored).toEqual({ toolsListChanged: true, resourceSubscriptions: ['shop://stock'] })
     const before = (await client.tools()).length
     await client.read('shop://stock')
     await client.call('restock')

@@ -1,6 +1,7 @@
 import { connect as connectTo, type NetConnectOpts, type Socket } from 'node:net'
 import { McpError } from '../../jsonrpc/error.ts'
 import { LineSource } from '../../jsonrpc/line-source.ts'
+import { requireKnown } from '../../request/known-members.ts'
 import { limits } from '../../request/limits.ts'
 import { type Channel, type ChannelEvents, DuplexTransport, LineSender } from './duplex.ts'
 import type { ClientTransport, ClientTransportFactory } from './transport.ts'
@@ -32,6 +33,8 @@ const graceMs = 100
  * Nothing on such a connection is authenticated or encrypted.
  */
 export function socket(address: SocketAddress, options: SocketOptions = {}): ClientTransportFactory {
+  requireKnown('The address of socket', address, ['path', 'port', 'host'])
+  requireKnown('The options object of socket', options, ['maxFrameBytes', 'maxQueuedBytes'])
   return () =>
     new DuplexTransport('socket', (events, signal) => SocketChannel.open(address, options, events, signal))
 }

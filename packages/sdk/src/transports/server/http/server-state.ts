@@ -74,6 +74,7 @@ export interface SseEndpoint {
 }
 
 const graceMs = 1000
+const maxPrinted = 1000
 /** Network addresses whose callers are remembered, so that a caller is the same value for all of its requests. */
 const addresses = 10_000
 
@@ -100,6 +101,7 @@ export class HttpServerState {
   readonly #listenShares: PrincipalQuota
   readonly #addressOf: (request: HttpRequest) => string | undefined
   readonly #anonymous = new RotatingMap<string, Caller>()
+  #warned = false
   #subscriptions = 0
   /** Requests whose handlers run, other than subscriptions, also where their session has ended. */
   #calls = 0
@@ -125,6 +127,7 @@ export class HttpServerState {
       ttlMs: this.bounds.stateTtlMs,
       acceptUnasked: options.acceptUnaskedAnswers ?? false,
       acceptUnknown: options.acceptUnknownStates ?? false,
+      onSealed: () => this.#warnOfStates(options, warn),
       onRefused: (reason) => warn(`A requestState was refused: ${reason}`),
       onFailed: (error) => warn(`The backplane failed: ${error instanceof Error ? error.message : error}`),
     })
@@ -136,6 +139,18 @@ export class HttpServerState {
     })
     this.sessionless = options.sessions === 'none' ? withoutSessions(this) : undefined
     this.sse = options.sse === undefined ? undefined : olderPath(options.sse, this)
+  }
+
+  /** Warns once that input requests do not outlive this process, unless that was chosen. */
+  #warnOfStates({ keys = [], backplane, acceptUnknownStates }: HttpOptions, warn: Warn): void {
+    if (this.#warned || acceptUnknownStates === false) return
+    this.#warned = true
+    const noBackplane = backplane === undefined && acceptUnknownStates === undefined
+    if (keys.length > 0 && !noBackplane) return
+    import('./mount-hints.ts').then(
+      ({ statesHint }) => warnOnce(warn, statesHint(this.server.info.name, keys.length === 0, noBackplane)),
+      (error) => report(this.server, error, 'a warning'),
+    )
   }
 
   get closing(): boolean {
@@ -305,6 +320,18 @@ function relayOver(backplane: Backplane, server: Server): Later<ChangeReplicator
     const { ChangeReplicator } = await import('../change-replicator.ts')
     return new ChangeReplicator(server, backplane)
   })
+}
+
+type Warn = (message: string) => void
+
+/** Warnings that this process has printed, so that each is printed once. */
+const printed = new Set<string>()
+
+/** Prints a warning once in this process, also where a server is mounted for each request. */
+export function warnOnce(warn: Warn, message: string): void {
+  if (printed.has(message) || printed.size >= maxPrinted) return
+  printed.add(message)
+  warn(message)
 }
 
 function busy(status: 429 | 503, why: string): Busy {

@@ -8,7 +8,7 @@ import { type BatchReceiver, serveBatch } from '../batch.ts'
 import { Calls } from '../calls.ts'
 import { report } from '../options.ts'
 import { failure, refusalOf, requireMethod, ServedRequest, type ServedResponse } from '../served-request.ts'
-import { defaultLogLevel, initialize, type Unusable } from '../session.ts'
+import { defaultLogLevel, initialize, requireLoggingLevel, type Unusable } from '../session.ts'
 import { refusesScopes } from './options.ts'
 import { PostAnswer } from './post-response.ts'
 import type { HttpServerState } from './server-state.ts'
@@ -24,7 +24,6 @@ const asking = cannotAsk(
 
 /** Requests that change the state of a session, and what to do without one. */
 const needsSession: ReadonlyMap<string, string> = new Map([
-  ['logging/setLevel', 'log messages of a call are sent from level info'],
   ['resources/subscribe', 'read the resource again, or use a client of revision 2026-07-28'],
   ['resources/unsubscribe', 'there are no subscriptions'],
 ])
@@ -147,6 +146,11 @@ class SessionlessPost extends PostAnswer implements BatchReceiver {
     }
     if (method === 'ping') return { jsonrpc: '2.0', id, result: {} }
     requireMethod(server, this.peer.revision, method)
+    if (method === 'logging/setLevel' && server.capabilities.logging !== undefined) {
+      // Clients that see the capability "logging" send it when they connect. No later request knows of it.
+      requireLoggingLevel(params?.['level'])
+      return { jsonrpc: '2.0', id, result: {} }
+    }
     const instead = needsSession.get(method)
     if (instead !== undefined) throw sessionNeeded(method, instead)
     return this.#calls.run(new ServedRequest(message, this.peer, asking, this, bounds), server)
